@@ -9,9 +9,10 @@ import pytest
 from dask_rows import RUN, A, at, dataset, ran, scheduler, worker
 
 from harvest_dask_records.types import Execution
+from harvest_dask_runs.executions.executions import executions
 from harvest_dask_runs.frames import load
+from harvest_dask_runs.record_names import EXECUTED
 from harvest_dask_runs.trace.view import trace
-from harvest_dask_runs.views.executions import EXECUTION_TYPES, executions
 
 
 def attempt(key: str, begins: float, ends: float, thread: int, status: str = "finished") -> Any:
@@ -32,7 +33,7 @@ def window(key: str, start: float, end: float | None, into: str = "memory") -> l
 
 
 def found(*rows: Any) -> pl.DataFrame:
-    return executions(load(dataset(*rows), EXECUTION_TYPES)).collect()
+    return executions(load(dataset(*rows), EXECUTED)).collect()
 
 
 def tracks(*rows: Any) -> list[str]:

@@ -16,9 +16,9 @@ from harvest_dask_records import types as r
 from harvest_dask_records.types import Process
 from harvest_dask_runs.io.counted import owners, untraced
 from harvest_dask_runs.io.ties import TRACE
-from harvest_dask_runs.io.views import task_io
 from harvest_dask_runs.memory import MemoryReader
 from harvest_dask_runs.views.kinds import prefixes
+from harvest_dask_runs.views.task_io import task_io
 
 T0 = datetime(2024, 5, 6, 7, 0, tzinfo=UTC)
 RUN = "/runs/D2024-05-06_07:00:00_R1_W2"

@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import harvest
+from harvest_dask_runs.parts.occupancy import at_once
 from harvest_dask_runs.rules import RULES
-from harvest_dask_runs.views.occupancy import at_once
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 T = captures.T

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from strength import examples
 
 from harvest_dask_records.literals import canonical_key
-from harvest_dask_runs.views.prefixes import key_prefixes
+from harvest_dask_runs.executions.prefixes import key_prefixes
 
 EXAMPLES = [
     ("x", "x"),

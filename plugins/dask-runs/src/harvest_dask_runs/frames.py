@@ -14,28 +14,13 @@ import polars as pl
 
 from harvest import DatasetReader
 
-from .runs import DASK_TYPES, named_run, run_of
+from .record_names import DASK_TYPES
+from .runs import named_run, run_of
 
-__all__ = [
-    "DASK_TYPES",
-    "Frames",
-    "complete_sum",
-    "count_if_known",
-    "fraction",
-    "host_of",
-    "known_sum",
-    "load",
-    "microseconds",
-    "moved_bytes",
-    "run_of",
-    "sentence",
-    "sum_or_none",
-]
+__all__ = ["Frames", "host_of", "load", "moved_bytes", "sentence"]
 
 Frames: TypeAlias = Mapping[str, pl.LazyFrame]
 """Rows by name of their record type, each frame with the column ``run``."""
-
-JOB_TYPES = ("run.node", "run.directive")
 
 
 def load(
@@ -65,42 +50,6 @@ def sentence(*parts: str | pl.Expr) -> pl.Expr:
     """Texts and columns joined to one text; null where a column is."""
     # pl.format would read better, but polars 1.35 panics in it on some filtered frames
     return pl.concat_str(pl.lit(part) if isinstance(part, str) else part for part in parts)
-
-
-def microseconds(span: pl.Expr) -> pl.Expr:
-    """Seconds of a sum of whole microseconds, so that sums do not depend on their order."""
-    # a division by a constant may be done as a multiplication: the nearest float is six decimals
-    return (span / 1_000_000).round(6)
-
-
-def known_sum(values: str | pl.Expr) -> pl.Expr:
-    """The sum of what is known; null where nothing is."""
-    found = _column(values)
-    return pl.when(found.is_not_null().any()).then(found.sum())
-
-
-def sum_or_none(values: pl.Expr) -> pl.Expr:
-    """The sum of what is known, 0 of no values; null where there are some and none is known."""
-    return pl.when((values.len() == 0) | values.is_not_null().any()).then(values.sum())
-
-
-def fraction(part: str | pl.Expr, whole: str | pl.Expr) -> pl.Expr:
-    """What share of the whole a part is; null where the whole is 0 or not known."""
-    return pl.when(_column(whole) > 0).then(_column(part) / _column(whole))
-
-
-def _column(named: str | pl.Expr) -> pl.Expr:
-    return pl.col(named) if isinstance(named, str) else named
-
-
-def complete_sum(values: pl.Expr) -> pl.Expr:
-    """The sum; null where one of the values is not known, or there are none."""
-    return pl.when(values.len() > 0, values.is_not_null().all()).then(values.sum())
-
-
-def count_if_known(flag: pl.Expr) -> pl.Expr:
-    """How many rows have a flag; null where of none it is known."""
-    return pl.when(flag.is_not_null().any()).then(flag.sum().cast(pl.Int64))
 
 
 def moved_bytes() -> pl.Expr:

@@ -16,7 +16,8 @@ import pyarrow as pa
 from harvest import Collected, RecordType, Reject, record_type
 from harvest_dask_records.types import CAPTURED_TYPES, RECORD_TYPES
 
-from .frames import DASK_TYPES, JOB_TYPES, Frames, load
+from .frames import Frames, load
+from .record_names import DASK_TYPES, JOB_TYPES
 from .views.summary import run_summary, summary_frame
 from .views.tasks import task_frame, tasks
 from .views.workers import worker_frame, workers

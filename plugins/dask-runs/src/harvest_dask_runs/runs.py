@@ -8,20 +8,9 @@ from harvest import DatasetReader, UsageError
 from harvest_toolkit.choices import named_directory, run_choices
 from harvest_toolkit.frames import directory_of
 
-__all__ = ["DASK_TYPES", "choose_run", "choose_runs", "named_run", "run_of", "runs_of"]
+from .record_names import DASK_TYPES
 
-DASK_TYPES = (
-    "dask.task_transition",
-    "dask.worker_transition",
-    "dask.transfer",
-    "dask.worker",
-    "dask.client",
-    "dask.graph_task",
-    "dask.log_event",
-    "dask.process",
-    "dask.execution",
-)
-"""Record types that make a run."""
+__all__ = ["choose_run", "choose_runs", "named_run", "run_of", "runs_of"]
 
 run_of = directory_of
 """The run of an input: its directory, which the inputs of one run share."""

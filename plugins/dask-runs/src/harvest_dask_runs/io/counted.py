@@ -18,16 +18,16 @@ import polars as pl
 
 from harvest import DatasetReader
 
+from ..executions.executions import executions
 from ..frames import load
-from ..views.executions import EXECUTION_TYPES, executions
+from ..record_names import EXECUTED, JOB
 from .ties import may_be_of, runs_of_logs, trace
 
 if TYPE_CHECKING:
     from .match import Correlation
 
-__all__ = ["COUNTER_TYPES", "counted_io", "owners", "untraced"]
+__all__ = ["counted_io", "owners", "untraced"]
 
-JOB: Final = "darshan.job"
 OPS: Final = (("read", "READS", "READ"), ("write", "WRITES", "WRITTEN"))
 SKEW: Final = pl.duration(seconds=2)
 """By how much the times may be off that the scheduler has of an execution."""
@@ -49,7 +49,6 @@ MODULES: Final = (
     Module("darshan.mpiio", "MPI-IO", "MPIIO", ("INDEP_", "COLL_", "SPLIT_", "NB_")),
     Module("darshan.stdio", "STDIO", "STDIO"),
 )
-COUNTER_TYPES: Final = tuple(module.type for module in MODULES)
 
 FILE: Final = ["origin", "record_id"]
 UNTRACED: Final[dict[str, pl.DataType]] = {
@@ -284,7 +283,7 @@ def _executed(dataset: DatasetReader, processes: pl.DataFrame, run: str | None) 
     scheduler's times are widened by what they may be off.
     """
     homes = processes.select("process", "run", owner="homes").explode("owner")
-    found = executions(load(dataset, EXECUTION_TYPES, run=run)).join(
+    found = executions(load(dataset, EXECUTED, run=run)).join(
         homes.lazy(), left_on=["run", "worker"], right_on=["run", "owner"]
     )
     sure = pl.col("by_worker")

@@ -17,10 +17,10 @@ import polars as pl
 
 from harvest import DatasetReader
 
+from ..executions.windows import thread_completions, windows_of
 from ..frames import Frames, load
 from .lanes import FOREVER, Lanes
 from .ties import processes_of, runs_of_logs, ties, trace
-from .windows import thread_completions, windows_of
 
 __all__ = ["Correlation", "correlate"]
 

@@ -8,6 +8,7 @@ import polars as pl
 
 from harvest import DatasetReader, UsageError
 
+from ..record_names import JOB
 from ..runs import choose_runs
 from .ties import runs_of_logs
 
@@ -21,7 +22,7 @@ def processes(data: DatasetReader) -> pl.DataFrame | None:
 
     A log belongs to the run in whose directory it lies; where there is one run only, to that.
     """
-    if "darshan.job" not in data:
+    if JOB not in data:
         return None
     try:
         found = data.view(PROCESSES).collect()

@@ -14,11 +14,11 @@ import polars as pl
 
 from harvest_toolkit.hosts import same_host
 
-from ..frames import host_of, run_of
+from ..frames import host_of
+from ..record_names import SEGMENT
+from ..runs import run_of
 
 __all__ = ["TRACE", "may_be_of", "processes_of", "runs_of_logs", "ties", "trace"]
-
-SEGMENTS = "darshan.dxt_segment"
 
 _TIME = pl.Datetime("us", "UTC")
 
@@ -43,9 +43,9 @@ TRACE: dict[str, pl.DataType] = {
 
 def trace(dataset: object) -> pl.LazyFrame:
     """The traced operations of a dataset; none where it has none, or no plugin declares them."""
-    if SEGMENTS not in dataset:  # type: ignore[operator]
+    if SEGMENT not in dataset:  # type: ignore[operator]
         return pl.LazyFrame(schema=TRACE)
-    frame: pl.LazyFrame = dataset[SEGMENTS]  # type: ignore[index]
+    frame: pl.LazyFrame = dataset[SEGMENT]  # type: ignore[index]
     return frame.select(list(TRACE))
 
 

@@ -13,8 +13,8 @@ from harvest_report import Column, Notes, Section, Table
 
 from ..io.counted import untraced
 from ..io.processes import processes
-from ..io.views import once
 from ..trace.view import segments_of
+from ..views.task_io import once
 from .io_kinds import by_kind, kinds_table, known_table
 from .io_plot import io_over_time, io_plot
 

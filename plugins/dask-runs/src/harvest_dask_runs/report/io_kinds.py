@@ -7,8 +7,7 @@ from typing import Final
 import polars as pl
 
 from harvest_report import Column, Table
-
-from ..frames import fraction
+from harvest_toolkit.frames import fraction
 
 __all__ = ["by_kind", "kinds_table", "known_table"]
 

@@ -7,17 +7,20 @@ from typing import Any
 import polars as pl
 
 from harvest import DatasetReader
+from harvest.model.frames import seconds
 from harvest.toolkit.amounts import bytes_in_words, share_in_words
 from harvest.toolkit.amounts import count_in_words as count
 from harvest_report import Column, Notes, Report, Section, Table
+from harvest_toolkit.frames import known_sum
 
-from ..frames import DASK_TYPES, Frames, known_sum, load, microseconds
+from ..executions.executions import executions
+from ..frames import Frames, load
+from ..parts.pairs import pairs_of
+from ..record_names import DASK_TYPES
 from ..runs import choose_run
 from ..trace.tasks import place_tasks
 from ..trace.tracks import micros_of, microseconds_since
-from ..views.executions import executions
 from ..views.kinds import kinds_of
-from ..views.pairs import pairs_of
 from ..views.tasks import states_entered
 from ..views.workers import whole_runs
 from .io import RunIo, io_by_task, io_sections, io_sentence, run_io
@@ -254,9 +257,9 @@ def _states(frames: Frames) -> Table:
             .agg(
                 tasks=pl.col("key").n_unique().cast(pl.Int64),
                 entered=pl.len().cast(pl.Int64),
-                total_s=pl.when(spent.count() > 0).then(microseconds(spent.sum())),
+                total_s=pl.when(spent.count() > 0).then(seconds(spent.sum())),
                 mean_s=pl.when(spent.count() > 0).then(spent.sum() / spent.count() / 1e6),
-                max_s=microseconds(spent.max()),
+                max_s=seconds(spent.max()),
             )
             .sort("total_s", "state", descending=[True, False], nulls_last=True)
             .select(pl.lit(by).alias("told_by"), pl.all())

@@ -10,7 +10,7 @@ import polars as pl
 from harvest.toolkit.amounts import bytes_in_words
 from harvest_report import Column, Plot, Table
 
-from ..views.pairs import CLIENT
+from ..parts.pairs import CLIENT
 from .figures import INK, shades, short
 
 __all__ = ["matrix", "pairs_table"]

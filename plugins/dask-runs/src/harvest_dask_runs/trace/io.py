@@ -18,9 +18,8 @@ from .lanes import with_lanes
 from .tasks import worker_pid
 from .tracks import BATCH_ROWS, Tracks, args_of, event_rows, microseconds_since
 
-__all__ = ["SEGMENT", "IoPlacer", "LogPiece", "log_pieces"]
+__all__ = ["IoPlacer", "LogPiece", "log_pieces"]
 
-SEGMENT = "darshan.dxt_segment"
 COLUMNS = (
     *("origin", "hostname", "pid", "rank", "thread", "module", "path", "op", "offset", "length"),
     *("start_time", "end_time"),

@@ -20,12 +20,13 @@ from polars.io.plugins import register_io_source
 from harvest import DatasetReader, UsageError
 from harvest.toolkit.files import replacing
 
+from ..executions.executions import executions
 from ..frames import Frames, load
 from ..io.match import correlate
 from ..io.ties import runs_of_logs
+from ..record_names import EXECUTED, JOB, SEGMENT
 from ..runs import choose_run, choose_runs, named_run
-from ..views.executions import EXECUTION_TYPES, executions
-from .io import SEGMENT, IoPlacer, log_pieces
+from .io import IoPlacer, log_pieces
 from .tasks import place_tasks, task_events
 from .tracks import EVENT, FIRST_TID, Tracks, iso_of, micros_of
 from .transfers import transfer_events, transfer_slices
@@ -33,7 +34,7 @@ from .transfers import transfer_events, transfer_slices
 __all__ = ["RunTrace", "checked_path", "segments_of", "stray_logs", "trace", "write_trace"]
 
 SUFFIXES = (".json", ".json.gz")
-TRACED_TYPES = (*EXECUTION_TYPES, "dask.transfer")
+SHOWN = (*EXECUTED, "dask.transfer")
 
 
 def trace(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
@@ -89,7 +90,7 @@ class RunTrace:
     def __attrs_post_init__(self) -> None:
         self.tracks = Tracks(self.run, self.first_pid, self.first_tid)
         self._alone = len(choose_runs(self.dataset, None)) == 1
-        frames: Frames = load(self.dataset, TRACED_TYPES, run=self.run)
+        frames: Frames = load(self.dataset, SHOWN, run=self.run)
         found = executions(frames).collect()
         moved = frames["dask.transfer"].collect()
         ends = pl.concat([found.select(t="end"), moved.select(t="end_time"),
@@ -118,9 +119,9 @@ class RunTrace:
         self.left_out["logs in no run's directory"] = stray_logs(self.dataset)
 
     def _programs(self) -> dict[str, str]:
-        if "darshan.job" not in self.dataset:
+        if JOB not in self.dataset:
             return {}
-        jobs = self.dataset["darshan.job"].select(pl.col("origin").cast(pl.String), "exe")
+        jobs = self.dataset[JOB].select(pl.col("origin").cast(pl.String), "exe")
         return dict(jobs.drop_nulls().collect().iter_rows())
 
     def _first_io(self) -> Any:

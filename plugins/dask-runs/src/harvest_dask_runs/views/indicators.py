@@ -6,17 +6,19 @@ import polars as pl
 
 from harvest import DatasetReader
 from harvest_toolkit.deferred import deferred
+from harvest_toolkit.frames import complete_sum, count_if_known, fraction, known_sum
 
-from ..frames import DASK_TYPES, Frames, complete_sum, count_if_known, fraction, known_sum, load
+from ..executions.executions import executions
+from ..executions.windows import completions
+from ..frames import Frames, load
 from ..io.processes import processes
-from ..io.windows import completions
+from ..parts.log_signs import log_signs
+from ..parts.memory import memory_use
+from ..parts.occupancy import at_once
+from ..parts.pairs import pairs_of
+from ..record_names import DASK_TYPES
 from ..runs import named_run
-from .executions import executions
 from .kinds import io_by_task, kinds_of
-from .log_signs import log_signs
-from .memory import memory_use
-from .occupancy import at_once
-from .pairs import pairs_of
 from .workers import recorded_runs, whole_runs, worker_frame
 
 __all__ = ["indicators"]

@@ -8,18 +8,17 @@ import polars as pl
 
 from harvest import DatasetReader
 from harvest_toolkit.deferred import deferred
+from harvest_toolkit.frames import fraction, known_sum, sum_or_none
 
-from ..frames import DASK_TYPES, Frames, fraction, known_sum, load, sum_or_none
-from ..io.counted import COUNTER_TYPES
-from ..io.views import once, task_io
+from ..executions.executions import executions
+from ..frames import Frames, load
+from ..parts.failures import failed_tasks, repeated_tasks
+from ..record_names import COUNTED, DASK_TYPES, SEGMENT
 from ..runs import named_run
-from .executions import executions
-from .failures import failed_tasks, repeated_tasks
+from .task_io import once, task_io
 from .workers import whole_runs
 
-__all__ = ["IO_TYPES", "io_by_task", "kinds_of", "prefixes"]
-
-IO_TYPES: Final = ("darshan.dxt_segment", *COUNTER_TYPES)
+__all__ = ["io_by_task", "kinds_of", "prefixes"]
 
 PREFIXES: dict[str, pl.DataType] = {
     "run": pl.String(),
@@ -70,7 +69,7 @@ def prefixes(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
 
 def io_by_task(dataset: DatasetReader, run: str | None) -> pl.DataFrame | None:
     """Rows of ``dask.task_io``, each operation once; None where Darshan's logs are not there."""
-    if not any(name in dataset for name in IO_TYPES):
+    if not any(name in dataset for name in (SEGMENT, *COUNTED)):
         return None
     return once(task_io(dataset, run=run)).collect()
 

@@ -5,23 +5,16 @@ from __future__ import annotations
 import polars as pl
 
 from harvest import DatasetReader
+from harvest.model.frames import seconds
+from harvest_toolkit.frames import known_sum, sum_or_none
 
-from ..frames import (
-    DASK_TYPES,
-    JOB_TYPES,
-    Frames,
-    known_sum,
-    load,
-    microseconds,
-    moved_bytes,
-    sentence,
-    sum_or_none,
-)
-from .executions import executions
-from .log_signs import NO_LINES
-from .notes import completeness_notes
-from .pairs import pairs_of
-from .prefixes import prefix_of
+from ..executions.executions import executions
+from ..executions.prefixes import prefix_of
+from ..frames import Frames, load, moved_bytes, sentence
+from ..parts.log_signs import NO_LINES
+from ..parts.notes import completeness_notes
+from ..parts.pairs import pairs_of
+from ..record_names import DASK_TYPES, JOB_TYPES
 from .workers import recorded_runs, worker_frame
 
 __all__ = ["run_summary", "summary_frame"]
@@ -65,9 +58,7 @@ def summary_frame(frames: Frames) -> pl.LazyFrame:
             blind_spells=pl.when(pl.col("processes") > 0).then(
                 pl.col("blind_spells").fill_null(pl.lit([], pl.List(pl.String)))
             ),
-            wall_s=microseconds(
-                (pl.col("last_time") - pl.col("first_time")).dt.total_microseconds()
-            ),
+            wall_s=seconds((pl.col("last_time") - pl.col("first_time")).dt.total_microseconds()),
         )
         .with_columns(completeness_notes=completeness_notes())
         .with_columns(complete=pl.col("completeness_notes").list.len() == 0)

@@ -5,19 +5,19 @@ from __future__ import annotations
 import polars as pl
 
 from harvest import DatasetReader, UsageError
+from harvest.model.frames import seconds
 from harvest_toolkit.choices import choices
 
-from ..frames import DASK_TYPES, Frames, load, microseconds
-from ..io.views import TOTALS, task_io_totals
+from ..executions.executions import executions
+from ..executions.prefixes import prefix_of
+from ..frames import Frames, load
+from ..parts.events import EVENT, task_events
+from ..record_names import DASK_TYPES, SEGMENT
 from ..runs import named_run
-from .events import EVENT, task_events
-from .executions import executions
-from .prefixes import prefix_of
+from .task_io import TOTALS, task_io_totals
 from .workers import whole_runs
 
 __all__ = ["states_entered", "task_frame", "tasks"]
-
-TRACED = "darshan.dxt_segment"
 
 
 def tasks(
@@ -31,7 +31,7 @@ def tasks(
     Raises UsageError where the dataset holds no such run or task.
     """
     wanted = named_run(dataset, run)
-    io = task_io_totals(dataset, run=wanted) if TRACED in dataset else None
+    io = task_io_totals(dataset, run=wanted) if SEGMENT in dataset else None
     frames = load(dataset, DASK_TYPES, run=wanted)
     frame = task_frame(frames, io)
     if key is None:
@@ -179,7 +179,7 @@ def _states(transitions: pl.LazyFrame, per: list[str], shown: list[str]) -> pl.L
         .filter(pl.col("spent").is_not_null())
         .group_by(*per, "state")
         .agg(
-            seconds=microseconds(pl.col("spent").sum()),
+            seconds=seconds(pl.col("spent").sum()),
             entered=pl.col("time").first(),
             place=pl.col("position").first(),
         )

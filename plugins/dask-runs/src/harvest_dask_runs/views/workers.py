@@ -5,19 +5,13 @@ from __future__ import annotations
 import polars as pl
 
 from harvest import DatasetReader
+from harvest.model.frames import seconds
 from harvest.toolkit.frames import TEXT_MAP
+from harvest_toolkit.frames import known_sum, sum_or_none
 
-from ..frames import (
-    DASK_TYPES,
-    Frames,
-    host_of,
-    known_sum,
-    load,
-    microseconds,
-    moved_bytes,
-    sum_or_none,
-)  # fmt: skip
-from .executions import executions
+from ..executions.executions import executions
+from ..frames import Frames, host_of, load, moved_bytes
+from ..record_names import DASK_TYPES
 
 __all__ = ["captured", "recorded_runs", "whole_runs", "worker_frame", "workers"]
 
@@ -225,7 +219,7 @@ def _executions(found: pl.LazyFrame) -> pl.LazyFrame:
             executed=pl.len().cast(pl.Int64),
             unended=pl.col("seconds").is_null().sum().cast(pl.Int64),
             busy_s=known_sum("seconds"),
-            occupied_s=microseconds(known_sum("fresh")),
+            occupied_s=seconds(known_sum("fresh")),
             threads=threads,
         )
         .with_columns(threads=pl.when(pl.col("threads").list.len() > 0).then("threads"))

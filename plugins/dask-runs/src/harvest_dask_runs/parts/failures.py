@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import polars as pl
 
+from ..executions.prefixes import prefix_of
+from ..executions.windows import RUNNING
 from ..frames import Frames
-from ..io.windows import RUNNING
-from .prefixes import prefix_of
 
 __all__ = ["failed_tasks", "repeated_tasks"]
 

@@ -1,12 +1,14 @@
-"""Columns of ``dask.indicators``."""
+"""``dask.indicators``, by which runs are judged."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from harvest import Column
+from harvest import Column, View
+from harvest_toolkit.columns import named, seconds, share, size
 
-from .common import RUN, name, seconds, share, size
+from ...record_names import JOINED
+from .common import RUN, RUN_SETTING
 
 __all__ = ["INDICATORS"]
 
@@ -28,71 +30,63 @@ _WORKER_LOGS: Final = "null without a log of workers"
 _THREADS: Final = (
     share(
         "used_share",
-        doc="observed_busy_s / thread_s: how much of their threads' time the observed workers "
+        "observed_busy_s / thread_s: how much of their threads' time the observed workers "
         "used; null where one of them is not known.",
     ),
     Column(
-        "threads",
-        doc="Threads of all workers, as recorded; null where it is not recorded of each.",
+        "threads", doc="Threads of all workers, as recorded; null where it is not recorded of each."
     ),
     Column(
         "observed_threads",
         doc=f"Threads of the observed workers, of which few_threads and thread_s are; {_OWN}.",
     ),
     seconds(
-        "span_s",
-        doc=f"Time from the start of the first execution to the end of the last; {_ENDED}.",
+        "span_s", f"Time from the start of the first execution to the end of the last; {_ENDED}."
     ),
-    seconds("busy_s", doc=f"Time of executions, summed; {_ENDED}."),
+    seconds("busy_s", f"Time of executions, summed; {_ENDED}."),
     Column("executions", doc="Executions, failed and unended ones included; null without any."),
-    Column(
-        "failed",
-        doc=f"How many of attempts failed; {_WHOLE}.",
-    ),
+    Column("failed", doc=f"How many of attempts failed; {_WHOLE}."),
     Column("peak_threads", doc=f"Most executions at the same time; {_ENDED}."),
     seconds(
         "gaps_s",
-        doc=f"Time within span_s without any execution; {_ENDED}, or not all workers were "
-        "observed.",
+        f"Time within span_s without any execution; {_ENDED}, or not all workers were observed.",
     ),
     seconds(
-        "serial_s",
-        doc=f"Time within span_s with executions, but at most few_threads of them; {_FEW}.",
+        "serial_s", f"Time within span_s with executions, but at most few_threads of them; {_FEW}."
     ),
     seconds(
         "imbalance_s",
-        doc="busiest_s - mean_worker_s: the most that the run could be shorter if the busiest "
+        "busiest_s - mean_worker_s: the most that the run could be shorter if the busiest "
         "worker's work were spread; null where busiest_s is, or one worker alone was observed.",
     ),
-    seconds("moving_s", doc=f"Time in movements of data, summed; {_TRANSFERS} with a duration."),
+    seconds("moving_s", f"Time in movements of data, summed; {_TRANSFERS} with a duration."),
     share(
         "transfer_share",
-        doc=f"moving_s / busy_s; {_ALL_OBSERVED}, one is silent, or one of the two is not known.",
+        f"moving_s / busy_s; {_ALL_OBSERVED}, one is silent, or one of the two is not known.",
     ),
-    seconds("io_s", doc=f"Time in I/O of known tasks, and beside tasks of one kind; {_TASK_IO}."),
+    seconds("io_s", f"Time in I/O of known tasks, and beside tasks of one kind; {_TASK_IO}."),
     Column("workers", doc="Workers that registered or executed tasks; null where there are none."),
     Column(
         "observed_workers",
         doc="Those of workers that were observed: it is known for how long they executed, by their "
         "own record or the scheduler's; null where there are none.",
     ),
-    seconds("observed_busy_s", doc=f"Time of executions on observed workers, summed; {_OBSERVED}."),
+    seconds("observed_busy_s", f"Time of executions on observed workers, summed; {_OBSERVED}."),
     seconds(
         "thread_s",
-        doc="Time of the threads of observed workers in span_s while these were there, summed; "
+        "Time of the threads of observed workers in span_s while these were there, summed; "
         f"{_OWN}.",
     ),
     Column("few_threads", doc=f"A tenth of observed_threads, at least 1; {_FEW}."),
     seconds(
         "tail_s",
-        doc="Time from the last moment with more executions than few_threads until the end of "
+        "Time from the last moment with more executions than few_threads until the end of "
         f"span_s; {_FEW}.",
     ),
     Column("last_prefix", doc=f"Kind of the task that ended last; {_ENDED}."),
     Column("first_start", doc=f"Start of the first execution; {_ENDED}."),
     seconds(
-        "longest_gap_s",
-        doc="The longest of the gaps of gaps_s, 0 without any; null where gaps_s is.",
+        "longest_gap_s", "The longest of the gaps of gaps_s, 0 without any; null where gaps_s is."
     ),
     Column("longest_gap_start", doc="Start of that gap; null without any."),
     Column(
@@ -105,19 +99,15 @@ _THREADS: Final = (
 )
 
 _WORKERS: Final = (
-    name("busiest_worker", doc="Worker with the most time of executions per thread; null with it."),
-    seconds("busiest_s", doc=f"Its time of executions per thread; {_OWN}."),
+    named("busiest_worker", "Worker with the most time of executions per thread; null with it."),
+    seconds("busiest_s", f"Its time of executions per thread; {_OWN}."),
     seconds(
-        "mean_worker_s",
-        doc=f"Mean of that over the observed workers, idle ones included; {_OWN}.",
+        "mean_worker_s", f"Mean of that over the observed workers, idle ones included; {_OWN}."
     ),
-    Column(
-        "idle_workers",
-        doc=f"Observed workers that executed nothing; {_OBSERVED}.",
-    ),
+    Column("idle_workers", doc=f"Observed workers that executed nothing; {_OBSERVED}."),
     Column("registered_workers", doc=f"Workers that registered; {_REGISTERED}."),
     Column("silent_workers", doc=f"Workers that registered and reported nothing; {_REGISTERED}."),
-    name("silent_worker", doc="The first of them by address; null without any."),
+    named("silent_worker", "The first of them by address; null without any."),
     Column(
         "silent_executed",
         doc="Executions on silent workers, by the scheduler's record; null where that is missing, "
@@ -128,9 +118,8 @@ _WORKERS: Final = (
         doc="Workers that died before the last execution ended, by the logs or, if these are more, "
         "by captures whose record stops; null where neither is known.",
     ),
-    name(
-        "lost_worker",
-        doc="The first of them by address that a capture names; null where none does.",
+    named(
+        "lost_worker", "The first of them by address that a capture names; null where none does."
     ),
 )
 
@@ -139,10 +128,10 @@ _TASKS: Final = (
         "unended",
         doc=f"Executions that were not seen to end, which count in no time here; {_WHOLE}.",
     ),
-    seconds("median_s", doc=f"Median duration of an execution; {_ENDED}."),
+    seconds("median_s", f"Median duration of an execution; {_ENDED}."),
     Column("commonest_prefix", doc=f"The kind of task with the most executions; {_KINDS}."),
     Column("commonest_executions", doc=f"Its executions; {_KINDS}."),
-    seconds("commonest_median_s", doc="Median duration of these; null where none was seen to end."),
+    seconds("commonest_median_s", "Median duration of these; null where none was seen to end."),
     Column(
         "attempts", doc=f"Executions, and failures that the scheduler alone recorded; {_KINDS}."
     ),
@@ -155,40 +144,36 @@ _TASKS: Final = (
     Column("repeated", doc=f"Executions beyond the first of a task; {_WHOLE}."),
     seconds(
         "repeated_s",
-        doc="Time of all but the last execution of the tasks that repeated; null where repeated "
+        "Time of all but the last execution of the tasks that repeated; null where repeated "
         "is, or none of these was seen to end.",
     ),
 )
 
 _TRANSFER: Final = (
     size(
-        "moved_bytes",
-        doc=f"Bytes moved between workers and to clients; {_TRANSFERS} with their bytes.",
+        "moved_bytes", f"Bytes moved between workers and to clients; {_TRANSFERS} with their bytes."
     ),
     Column(
         "movements",
         doc="Movements of data, each once: per pair the larger account of its two sides; "
         f"{_TRANSFERS}.",
     ),
-    name("largest_source", doc=f"Sender of the pair that moved most; {_TRANSFERS}."),
-    name("largest_target", doc=f"Receiver of the pair that moved most; {_TRANSFERS}."),
-    size("largest_bytes", doc=f"What that pair moved; {_TRANSFERS} with their bytes."),
+    named("largest_source", f"Sender of the pair that moved most; {_TRANSFERS}."),
+    named("largest_target", f"Receiver of the pair that moved most; {_TRANSFERS}."),
+    size("largest_bytes", f"What that pair moved; {_TRANSFERS} with their bytes."),
 )
 
 _MEMORY: Final = (
-    Column(
-        "sampled_workers",
-        doc=f"Workers whose memory and limit are known; {_SAMPLES}.",
-    ),
+    Column("sampled_workers", doc=f"Workers whose memory and limit are known; {_SAMPLES}."),
     share(
         "memory_peak_share",
-        doc="Memory of the worker that came closest to its limit, as a share of that; null where "
+        "Memory of the worker that came closest to its limit, as a share of that; null where "
         "workers were not sampled, as captures do, or no limit is known.",
     ),
-    name("memory_peak_worker", doc="That worker; null with it."),
+    named("memory_peak_worker", "That worker; null with it."),
     size(
         "spilled_bytes",
-        doc=f"Bytes of results written to disk for want of memory; {_SAMPLES}, or do not say.",
+        f"Bytes of results written to disk for want of memory; {_SAMPLES}, or do not say.",
     ),
     Column("spilling_workers", doc=f"How many workers did; {_SAMPLES}, or do not say."),
     Column(
@@ -212,47 +197,47 @@ _MEMORY: Final = (
     Column(
         "loop_warnings", doc=f"Spells in which an event loop did not respond, by logs; {_LOGS}."
     ),
-    seconds("loop_s", doc=f"Their length together; {_LOGS}."),
-    seconds("loop_worst_s", doc="Length of the longest; null without any."),
+    seconds("loop_s", f"Their length together; {_LOGS}."),
+    seconds("loop_worst_s", "Length of the longest; null without any."),
 )
 
 _FILES: Final = (
     size(
         "counted_bytes",
-        doc=f"Bytes that all processes read and wrote, by Darshan's counters; {_COUNTED}.",
+        f"Bytes that all processes read and wrote, by Darshan's counters; {_COUNTED}.",
     ),
-    size("traced_bytes", doc=f"Bytes that their traced operations asked for; {_COUNTED}."),
-    size(
-        "task_bytes", doc=f"Bytes read and written in known tasks, traced or counted; {_TASK_IO}."
-    ),
-    size("untraced_bytes", doc=f"counted_bytes - traced_bytes; {_COUNTED}."),
-    size("untraced_task_bytes", doc=f"The part of untraced_bytes in known tasks; {_TASK_IO}."),
+    size("traced_bytes", f"Bytes that their traced operations asked for; {_COUNTED}."),
+    size("task_bytes", f"Bytes read and written in known tasks, traced or counted; {_TASK_IO}."),
+    size("untraced_bytes", f"counted_bytes - traced_bytes; {_COUNTED}."),
+    size("untraced_task_bytes", f"The part of untraced_bytes in known tasks; {_TASK_IO}."),
     size(
         "beside_bytes",
-        doc="The part of untraced_bytes in no known task, but moved while tasks of one kind alone "
+        "The part of untraced_bytes in no known task, but moved while tasks of one kind alone "
         f"ran in the process; {_TASK_IO}.",
     ),
     size(
         "unknown_bytes",
-        doc=f"The rest of untraced_bytes, of which it is not known who moved them; {_COUNTED}.",
+        f"The rest of untraced_bytes, of which it is not known who moved them; {_COUNTED}.",
     ),
-    seconds(
-        "io_busy_s",
-        doc=f"Time of the executions in processes whose I/O is known; {_TASK_IO}.",
-    ),
+    seconds("io_busy_s", f"Time of the executions in processes whose I/O is known; {_TASK_IO}."),
     Column("io_prefix", doc=f"The kind of task with most of io_s; {_TASK_IO}."),
-    size(
-        "io_prefix_bytes",
-        doc=f"Bytes that it read and wrote, those beside it included; {_TASK_IO}.",
-    ),
-    seconds("io_prefix_s", doc=f"Its part of io_s; {_TASK_IO}."),
-    size("io_prefix_beside_bytes", doc=f"Its part of beside_bytes; {_TASK_IO}."),
+    size("io_prefix_bytes", f"Bytes that it read and wrote, those beside it included; {_TASK_IO}."),
+    seconds("io_prefix_s", f"Its part of io_s; {_TASK_IO}."),
+    size("io_prefix_beside_bytes", f"Its part of beside_bytes; {_TASK_IO}."),
     seconds(
         "io_prefix_busy_s",
-        doc="Time of its executions in processes whose I/O is known; null where io_prefix is, or "
+        "Time of its executions in processes whose I/O is known; null where io_prefix is, or "
         "none was seen to end.",
     ),
-    share("io_prefix_share", doc="io_prefix_s / io_prefix_busy_s; null where one is not known."),
+    share("io_prefix_share", "io_prefix_s / io_prefix_busy_s; null where one is not known."),
 )
 
-INDICATORS: Final = (RUN, *_THREADS, *_TASKS, *_WORKERS, *_TRANSFER, *_MEMORY, *_FILES)
+INDICATORS: Final = View(
+    name="dask.indicators",
+    doc="One row per run: how well it used its threads, and what cost time: work for few, "
+    "imbalance, short tasks, transfers, memory, failures, I/O.",
+    build="harvest_dask_runs.views.indicators:indicators",
+    requires=JOINED,
+    settings=RUN_SETTING,
+    columns=(RUN, *_THREADS, *_TASKS, *_WORKERS, *_TRANSFER, *_MEMORY, *_FILES),
+)

@@ -1,12 +1,14 @@
-"""Columns of ``dask.run_summary`` and ``dask.workers``."""
+"""``dask.run_summary`` and ``dask.workers``."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from harvest import Column
+from harvest import Column, View
+from harvest_toolkit.columns import number, seconds, size
 
-from .common import RUN, WORKER, number, seconds, size
+from ...record_names import JOINED
+from .common import RUN, RUN_SETTING, WORKER
 
 __all__ = ["RUN_SUMMARY", "WORKERS"]
 
@@ -16,14 +18,14 @@ _NO_SCHEDULER: Final = "null where the scheduler recorded none"
 _NO_REGISTRATION: Final = "null where no registration is recorded"
 _NOT_CAPTURED: Final = "null for runs that were not captured"
 
-RUN_SUMMARY: Final = (
+SUMMARY_COLUMNS: Final = (
     RUN,
-    seconds("wall_s", doc="last_time - first_time; null where the record has no time at all."),
+    seconds("wall_s", "last_time - first_time; null where the record has no time at all."),
     Column("tasks", doc="Distinct keys in any record; null where there is none."),
     Column("workers", doc=f"Workers that registered; {_NO_REGISTRATION}."),
     size(
         "bytes_moved",
-        doc="Bytes moved between workers and to clients, each movement once: per pair the larger "
+        "Bytes moved between workers and to clients, each movement once: per pair the larger "
         f"of what its two sides reported; {_NO_TRANSFERS}, or none with its bytes.",
     ),
     Column(
@@ -55,8 +57,7 @@ RUN_SUMMARY: Final = (
         "clients", doc="Distinct clients that came or sent a graph; null where none is recorded."
     ),
     Column(
-        "workers_reported",
-        doc="Workers that reported anything themselves; null where none did.",
+        "workers_reported", doc="Workers that reported anything themselves; null where none did."
     ),
     Column(
         "silent_workers",
@@ -71,22 +72,21 @@ RUN_SUMMARY: Final = (
         doc=f"Reports of transfers: one by each side that reported it; {_NO_TRANSFERS}.",
     ),
     Column(
-        "transfer_copies",
-        doc=f"Rows of the input that these were folded from; {_NO_TRANSFERS}.",
+        "transfer_copies", doc=f"Rows of the input that these were folded from; {_NO_TRANSFERS}."
     ),
     size(
         "bytes_received",
-        doc=f"Bytes received, as the receiving sides reported; {_NO_TRANSFERS}, or of no such one "
+        f"Bytes received, as the receiving sides reported; {_NO_TRANSFERS}, or of no such one "
         "its bytes.",
     ),
     size(
         "bytes_sent",
-        doc=f"Bytes sent, to clients too, as the sending sides reported; {_NO_TRANSFERS}, or of no "
+        f"Bytes sent, to clients too, as the sending sides reported; {_NO_TRANSFERS}, or of no "
         "such one its bytes.",
     ),
     size(
         "bytes_to_clients",
-        doc=f"The part of bytes_sent that went to clients; {_NO_TRANSFERS}, or of no such one its "
+        f"The part of bytes_sent that went to clients; {_NO_TRANSFERS}, or of no such one its "
         "bytes.",
     ),
     Column(
@@ -120,11 +120,20 @@ RUN_SUMMARY: Final = (
     Column("directives", doc="Directives of the batch script; null where there is none."),
 )
 
+RUN_SUMMARY: Final = View(
+    name="dask.run_summary",
+    doc="One row per run: times, counts, bytes moved, nodes, and what its record lacks.",
+    build="harvest_dask_runs.views.summary:run_summary",
+    requires=JOINED,
+    settings=RUN_SETTING,
+    columns=SUMMARY_COLUMNS,
+)
+
 _SILENT: Final = "null where it reported nothing and the scheduler credits it with no execution"
 _MOVED: Final = "null where it reported nothing, or the run has no record of transfers"
 _CAPTURED: Final = "null where it was not captured"
 
-WORKERS: Final = (
+WORKER_COLUMNS: Final = (
     WORKER,
     RUN,
     Column(
@@ -134,13 +143,10 @@ WORKERS: Final = (
     ),
     seconds(
         "busy_s",
-        doc=f"Sum of the durations of its executions that ended; {_SILENT}, or no execution "
+        f"Sum of the durations of its executions that ended; {_SILENT}, or no execution "
         "was seen to end.",
     ),
-    seconds(
-        "occupied_s",
-        doc="Time in which at least one of these ran; null where busy_s is.",
-    ),
+    seconds("occupied_s", "Time in which at least one of these ran; null where busy_s is."),
     Column(
         "nthreads",
         doc="How many threads it has for tasks: as its own process recorded it, the scheduler when "
@@ -148,11 +154,9 @@ WORKERS: Final = (
     ),
     size(
         "bytes_received",
-        doc=f"Bytes that it received, by its own reports; {_MOVED}, or of none its bytes.",
+        f"Bytes that it received, by its own reports; {_MOVED}, or of none its bytes.",
     ),
-    size(
-        "bytes_sent", doc=f"Bytes that it sent, by its own reports; {_MOVED}, or of none its bytes."
-    ),
+    size("bytes_sent", f"Bytes that it sent, by its own reports; {_MOVED}, or of none its bytes."),
     Column(
         "reported",
         doc="Whether it reported transitions or transfers, or its process was captured. A worker "
@@ -160,8 +164,7 @@ WORKERS: Final = (
     ),
     Column("host", doc="Host in its address, as text or number; null where it goes by a name."),
     Column(
-        "registered",
-        doc=f"Whether the scheduler's events or log have it come; {_NO_REGISTRATION}.",
+        "registered", doc=f"Whether the scheduler's events or log have it come; {_NO_REGISTRATION}."
     ),
     Column(
         "registered_time",
@@ -195,14 +198,11 @@ WORKERS: Final = (
     ),
     Column("name", doc=f"Name of the worker; {_CAPTURED}, or has none."),
     Column("hostname", doc=f"Host of its process, as the host gives it; {_CAPTURED}."),
-    number("pid", doc=f"Its process id, of the last one where it had several; {_CAPTURED}."),
-    Column(
-        "lost",
-        doc=f"Whether the record of its process stops without an end; {_CAPTURED}.",
-    ),
+    number("pid", f"Its process id, of the last one where it had several; {_CAPTURED}."),
+    Column("lost", doc=f"Whether the record of its process stops without an end; {_CAPTURED}."),
     seconds(
         "clock_offset_s",
-        doc="To be added to its times for the scheduler's, as measured last; null where it was not "
+        "To be added to its times for the scheduler's, as measured last; null where it was not "
         "captured or measured.",
     ),
     Column(
@@ -210,4 +210,14 @@ WORKERS: Final = (
         doc="Threads (pthread ids) that ran its executions, as the scheduler or itself recorded; "
         "null where it executed some, or may have, and neither names a thread.",
     ),
+)
+
+WORKERS: Final = View(
+    name="dask.workers",
+    doc="One row per worker and run: when it came and went, what it executed and moved, and "
+    "whether it reported anything.",
+    build="harvest_dask_runs.views.workers:workers",
+    requires=JOINED,
+    settings=RUN_SETTING,
+    columns=WORKER_COLUMNS,
 )

@@ -6,7 +6,9 @@ from typing import Final
 
 import polars as pl
 
-from ..frames import known_sum, moved_bytes
+from harvest_toolkit.frames import known_sum
+
+from ..frames import moved_bytes
 
 __all__ = ["CLIENT", "UNNAMED", "pairs_of"]
 

@@ -1,4 +1,4 @@
-"""The I/O of Dask tasks: the views ``dask.task_io``, its coverage, and workers' processes."""
+"""The view ``dask.task_io``: what each task read and wrote."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import polars as pl
 from harvest import DatasetReader
 from harvest_toolkit.deferred import deferred
 
-from ..frames import fraction, host_of
+from ..io.counted import counted_io
+from ..io.match import Correlation, correlate
+from ..record_names import JOB
 from ..runs import named_run
-from .counted import counted_io
-from .match import Correlation, correlate
 
-__all__ = ["once", "task_io", "task_io_coverage", "task_io_totals", "workers_processes"]
+__all__ = ["TOTALS", "once", "task_io", "task_io_totals"]
 
 _TIME = pl.Datetime("us", "UTC")
 
@@ -36,36 +36,6 @@ TASK_IO: dict[str, pl.DataType] = {
     "log": pl.String(),
     "how": pl.String(),
     "beside": pl.String(),
-}
-
-COVERAGE: dict[str, pl.DataType] = {
-    "run": pl.String(),
-    "host": pl.String(),
-    "pid": pl.Int64(),
-    "worker": pl.String(),
-    "segments": pl.Int64(),
-    "task_segments": pl.Int64(),
-    "window_segments": pl.Int64(),
-    "share": pl.Float64(),
-    "bytes": pl.Int64(),
-    "task_bytes": pl.Int64(),
-    "window_bytes": pl.Int64(),
-    "bytes_share": pl.Float64(),
-    "by_elimination": pl.Int64(),
-    "rank": pl.Int64(),
-    "log": pl.String(),
-}
-
-WORKERS_PROCESSES: dict[str, pl.DataType] = {
-    "run": pl.String(),
-    "worker": pl.String(),
-    "address_host": pl.String(),
-    "host": pl.String(),
-    "pid": pl.Int64(),
-    "log": pl.String(),
-    "threads": pl.List(pl.Int64()),
-    "tied_by": pl.String(),
-    "candidates": pl.Int64(),
 }
 
 TOTALS: dict[str, pl.DataType] = {
@@ -93,7 +63,7 @@ def task_io(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
     def compute() -> pl.DataFrame:
         known = correlate(dataset, wanted)
         traced = _traced(known)
-        if "darshan.job" not in dataset:
+        if JOB not in dataset:
             return traced
         counted = counted_io(dataset, known, wanted).with_columns(
             thread=pl.lit(None, pl.Int64), by_elimination=pl.lit(0, pl.Int64), how=pl.lit("counted")
@@ -138,72 +108,6 @@ def _traced(known: Correlation) -> pl.DataFrame:
         known.tied["origin"].gather(totals["slot"]).alias("log"),
         how=pl.lit("traced"),
         beside=pl.lit(None, pl.String),
-    )
-
-
-def task_io_coverage(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
-    """How much of the traced I/O is tied to tasks: one row per process (log and rank).
-
-    run: keeps one run (its directory, or the directory's name).
-    """
-    wanted = named_run(dataset, run)
-    return deferred(lambda: _coverage(correlate(dataset, wanted)), COVERAGE)
-
-
-def _coverage(known: Correlation) -> pl.DataFrame:
-    one = ["origin", "rank"]
-    named = known.threads.group_by(one).agg(
-        pl.col("run", "hostname", "pid").min(),
-    )
-    workers = known.tied.group_by(one).agg(
-        worker=pl.col("worker").unique().sort().str.join(", "),
-    )
-    return (
-        known.coverage()
-        .join(named, on=one)
-        .join(workers, on=one, how="left")
-        .with_columns(
-            share=fraction("window_segments", "task_segments"),
-            bytes_share=fraction("window_bytes", "task_bytes"),
-        )
-        .rename({"hostname": "host", "origin": "log"})
-        .sort("run", "host", "pid", "log", "rank", nulls_last=True)
-    )
-
-
-def workers_processes(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
-    """Which process each worker is: one row per worker and log.
-
-    A worker that is tied to no process has one row with nulls.
-
-    run: keeps one run (its directory, or the directory's name).
-    """
-    wanted = named_run(dataset, run)
-    return deferred(lambda: _workers_processes(correlate(dataset, wanted)), WORKERS_PROCESSES)
-
-
-def _workers_processes(known: Correlation) -> pl.DataFrame:
-    one = ["run", "worker"]
-    processes = known.tied.group_by(*one, "hostname", "pid", "origin").agg(
-        threads=pl.col("thread").unique().sort(),
-        candidates=pl.col("candidates").max(),
-        by_pid=pl.col("by_pid").any(),
-    )
-    several = pl.col("candidates") > 1
-    return (
-        known.workers.join(processes, on=one, how="left")
-        .with_columns(
-            address_host=host_of(pl.col("worker")),
-            tied_by=pl.when("by_pid")
-            .then(pl.lit("process id"))
-            .when(several)
-            .then(pl.lit("best of several"))
-            .when(~several)
-            .then(pl.lit("thread")),
-        )
-        .rename({"hostname": "host", "origin": "log"})
-        .drop("by_pid")
-        .sort("run", "worker", "host", "pid", "log", nulls_last=True)
     )
 
 

@@ -1,12 +1,14 @@
-"""Columns of ``dask.tasks`` and ``dask.prefixes``."""
+"""``dask.tasks`` and ``dask.prefixes``."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from harvest import Column
+from harvest import Column, Setting, View
+from harvest_toolkit.columns import named, seconds, share, size
 
-from .common import KEY, PREFIX, RUN, name, seconds, share, size
+from ...record_names import EXECUTED, RECORDED
+from .common import KEY, PREFIX, RUN, RUN_SETTING
 
 __all__ = ["PREFIXES", "TASKS"]
 
@@ -15,16 +17,16 @@ _NO_MOVES: Final = "null where the run has no record of transfers with their key
 _NO_GRAPH: Final = "null where no graph of the run holds the task"
 _TRACED: Final = "null where no trace is known of a worker that executed it"
 
-TASKS: Final = (
+TASK_COLUMNS: Final = (
     KEY,
     PREFIX,
     RUN,
     seconds(
         "duration_s",
-        doc=f"Duration {_LAST}, as the scheduler has it, else by the worker's own transitions; "
+        f"Duration {_LAST}, as the scheduler has it, else by the worker's own transitions; "
         "null where it was not executed, or not seen to end.",
     ),
-    name("executed_on", doc=f"Worker {_LAST}; null where it was not executed."),
+    named("executed_on", f"Worker {_LAST}; null where it was not executed."),
     Column(
         "last_state",
         doc="State in which the scheduler last had it; null where it recorded nothing of the task.",
@@ -36,7 +38,7 @@ TASKS: Final = (
         "once. A failure that the scheduler alone recorded is left out. Null where none is "
         "recorded, and not every worker recorded what it executed.",
     ),
-    size("size_bytes", doc=f"Size of the result {_LAST}; null where the scheduler has none."),
+    size("size_bytes", f"Size of the result {_LAST}; null where the scheduler has none."),
     Column(
         "began",
         doc=f"Start {_LAST}: by the worker's clock, as the scheduler has it, else by the worker's "
@@ -45,12 +47,12 @@ TASKS: Final = (
     Column("ended", doc="End of the same execution; null where it was not seen to end."),
     size(
         "bytes_sent",
-        doc="The task's share of the transfers that carried its data, as the sending sides "
+        "The task's share of the transfers that carried its data, as the sending sides "
         f"reported them; {_NO_MOVES}, or some of these not the size.",
     ),
     size(
         "bytes_received",
-        doc=f"The same, as the receiving sides reported them; {_NO_MOVES}, or some of these not "
+        f"The same, as the receiving sides reported them; {_NO_MOVES}, or some of these not "
         "the size.",
     ),
     Column(
@@ -58,16 +60,16 @@ TASKS: Final = (
         doc="Reports of transfers that carried its data; a movement that both sides report counts "
         f"twice; {_NO_MOVES}.",
     ),
-    size("io_read_bytes", doc=f"Bytes asked for in its traced reads (Darshan); {_TRACED}."),
-    size("io_write_bytes", doc=f"Bytes of its traced writes (Darshan); {_TRACED}."),
+    size("io_read_bytes", f"Bytes asked for in its traced reads (Darshan); {_TRACED}."),
+    size("io_write_bytes", f"Bytes of its traced writes (Darshan); {_TRACED}."),
     Column("io_operations", doc=f"Its traced reads and writes; {_TRACED}."),
-    seconds("io_seconds", doc=f"Time in them; {_TRACED}."),
+    seconds("io_seconds", f"Time in them; {_TRACED}."),
     Column("first_time", doc="Time of its first event."),
     Column("last_time", doc="Time of its last event."),
     Column("group", doc="Dask's group of tasks; null where the scheduler did not record it."),
-    name(
+    named(
         "client",
-        doc="Client that sent the task in a graph, the one that asked for its result first; "
+        "Client that sent the task in a graph, the one that asked for its result first; "
         f"{_NO_GRAPH}, or does not name its client.",
     ),
     Column("requested", doc=f"Whether a client asked for its result; {_NO_GRAPH}."),
@@ -91,6 +93,17 @@ TASKS: Final = (
     ),
 )
 
+TASKS: Final = View(
+    name="dask.tasks",
+    doc="One row per task and run: where and when it ran, its time in each state, the bytes moved, "
+    "and all its events in order.",
+    build="harvest_dask_runs.views.tasks:tasks",
+    requires=RECORDED,
+    settings={**RUN_SETTING, "key": Setting("keep one task: its key", str)},
+    columns=TASK_COLUMNS,
+    text="harvest_dask_runs.objects.tasks:tasks_text",
+)
+
 _NO_LOGS: Final = (
     "null where dask.task_io has nothing of the run, or not of the processes that executed these"
 )
@@ -98,7 +111,7 @@ _WHOLE: Final = "null where none is recorded, and not every worker recorded what
 _BY_SCHEDULER: Final = "null where the scheduler alone recorded them, as failures"
 _ENDED: Final = "null where none was seen to end"
 
-PREFIXES: Final = (
+PREFIX_COLUMNS: Final = (
     PREFIX,
     RUN,
     Column(
@@ -106,26 +119,20 @@ PREFIXES: Final = (
         doc="How often tasks of the kind were executed, failed and unended executions included; "
         f"failures that the scheduler alone recorded are left out; {_BY_SCHEDULER}.",
     ),
-    seconds("total_s", doc=f"Time of executions together, of all threads; {_ENDED}."),
+    seconds("total_s", f"Time of executions together, of all threads; {_ENDED}."),
     share(
         "share",
-        doc=f"total_s of the time of all executions of the run; {_ENDED}, or they took no time.",
+        f"total_s of the time of all executions of the run; {_ENDED}, or they took no time.",
     ),
-    seconds("mean_s", doc=f"Mean duration of an execution; {_ENDED}."),
-    seconds("max_s", doc=f"Longest duration of an execution; {_ENDED}."),
+    seconds("mean_s", f"Mean duration of an execution; {_ENDED}."),
+    seconds("max_s", f"Longest duration of an execution; {_ENDED}."),
     Column("failed", doc=f"How many of attempts failed, whoever recorded it; {_WHOLE}."),
-    size("io_read_bytes", doc=f"Bytes that these tasks read, by dask.task_io; {_NO_LOGS}."),
-    size("io_write_bytes", doc=f"Bytes that these tasks wrote, by dask.task_io; {_NO_LOGS}."),
-    share(
-        "io_share",
-        doc="io_s / io_busy_s; null where one of them is not known, or io_busy_s is 0.",
-    ),
-    seconds("median_s", doc=f"Median duration of an execution; {_ENDED}."),
+    size("io_read_bytes", f"Bytes that these tasks read, by dask.task_io; {_NO_LOGS}."),
+    size("io_write_bytes", f"Bytes that these tasks wrote, by dask.task_io; {_NO_LOGS}."),
+    share("io_share", "io_s / io_busy_s; null where one of them is not known, or io_busy_s is 0."),
+    seconds("median_s", f"Median duration of an execution; {_ENDED}."),
     Column("tasks", doc=f"Tasks that were executed; {_BY_SCHEDULER}."),
-    size(
-        "size_bytes",
-        doc="Size of all results together; null where the scheduler recorded none.",
-    ),
+    size("size_bytes", "Size of all results together; null where the scheduler recorded none."),
     Column(
         "unended",
         doc=f"Executions that were not seen to end, which count in no time here; {_WHOLE}.",
@@ -138,19 +145,28 @@ PREFIXES: Final = (
     Column("repeated", doc=f"Executions beyond the first of a task; {_WHOLE}."),
     seconds(
         "repeated_s",
-        doc="Time of all but the last execution of the tasks that repeated; null where repeated "
+        "Time of all but the last execution of the tasks that repeated; null where repeated "
         "is, or none of these was seen to end.",
     ),
-    seconds("io_s", doc=f"Time in the I/O of these tasks, by dask.task_io; {_NO_LOGS}."),
+    seconds("io_s", f"Time in the I/O of these tasks, by dask.task_io; {_NO_LOGS}."),
     size(
         "io_beside_bytes",
-        doc="Bytes that processes moved while tasks of this kind alone ran in them, but not "
+        "Bytes that processes moved while tasks of this kind alone ran in them, but not "
         f"certainly one of these (column beside of dask.task_io); {_NO_LOGS}.",
     ),
-    seconds("io_beside_s", doc=f"Time in moving io_beside_bytes; {_NO_LOGS}."),
+    seconds("io_beside_s", f"Time in moving io_beside_bytes; {_NO_LOGS}."),
     seconds(
         "io_busy_s",
-        doc="Time of the executions in processes whose I/O is known, a part of total_s; "
+        "Time of the executions in processes whose I/O is known, a part of total_s; "
         f"{_NO_LOGS}, or none of them was seen to end.",
     ),
+)
+
+PREFIXES: Final = View(
+    name="dask.prefixes",
+    doc="One row per kind of task and run: executions, their time, failures and I/O.",
+    build="harvest_dask_runs.views.kinds:prefixes",
+    requires=EXECUTED,
+    settings=RUN_SETTING,
+    columns=PREFIX_COLUMNS,
 )

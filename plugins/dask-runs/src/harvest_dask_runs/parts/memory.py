@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import polars as pl
 
-from ..frames import Frames, count_if_known, fraction, known_sum
+from harvest_toolkit.frames import count_if_known, fraction, known_sum
+
+from ..frames import Frames
 
 __all__ = ["memory_use"]
 

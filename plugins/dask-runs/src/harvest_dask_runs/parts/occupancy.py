@@ -6,7 +6,7 @@ from typing import Final
 
 import polars as pl
 
-from ..frames import microseconds
+from harvest.model.frames import seconds
 
 __all__ = ["FEW", "at_once"]
 
@@ -47,13 +47,11 @@ def at_once(found: pl.LazyFrame, threads: pl.LazyFrame) -> pl.LazyFrame:
             longest_gap_start=pl.col("at").filter(idle).sort_by(spent.filter(idle)).last(),
         )
         .with_columns(
-            span_s=microseconds(
-                (pl.col("last_end") - pl.col("first_start")).dt.total_microseconds()
-            ),
-            serial_s=microseconds(pl.col("serial")),
-            tail_s=microseconds(pl.col("tail")),
-            gaps_s=microseconds(pl.col("gaps")),
-            longest_gap_s=microseconds(pl.col("longest_gap").fill_null(0)),
+            span_s=seconds((pl.col("last_end") - pl.col("first_start")).dt.total_microseconds()),
+            serial_s=seconds(pl.col("serial")),
+            tail_s=seconds(pl.col("tail")),
+            gaps_s=seconds(pl.col("gaps")),
+            longest_gap_s=seconds(pl.col("longest_gap").fill_null(0)),
         )
         .drop("serial", "tail", "gaps", "longest_gap")
     )

@@ -1,4 +1,4 @@
-"""Columns of ``dask.task_io``, its coverage, ``dask.workers_processes`` and ``dask.trace``."""
+"""``dask.task_io``, its coverage, ``dask.workers_processes`` and ``dask.trace``."""
 
 from __future__ import annotations
 
@@ -6,18 +6,20 @@ from typing import Final
 
 import attrs
 
-from harvest import Column
+from harvest import Column, View
+from harvest_toolkit.columns import number, path, seconds, share, size
 
-from .common import KEY, LOG, RECORD_ID, RUN, WORKER, number, path, seconds, share, size
+from ...record_names import COUNTED, RECORDED, SEGMENT
+from .common import KEY, LOG, RECORD_ID, RUN, RUN_SETTING, WORKER
 
 __all__ = ["COVERAGE", "TASK_IO", "TRACE", "WORKERS_PROCESSES"]
 
 _HOST: Final = Column(
     "host", doc="Host of the process, as Darshan names it; null where it does not."
 )
-_PID: Final = number("pid", doc="Process id, by Darshan's log; null where that does not have it.")
+_PID: Final = number("pid", "Process id, by Darshan's log; null where that does not have it.")
 
-TASK_IO: Final = (
+TASK_IO_COLUMNS: Final = (
     attrs.evolve(
         KEY,
         doc="The task; null for traced operations on a task's thread while no task is known to "
@@ -27,12 +29,12 @@ TASK_IO: Final = (
     Column("op", doc="read or write."),
     size(
         "bytes",
-        doc="Bytes of the operations. Traced: asked for. Counted: by Darshan's counters beyond the "
+        "Bytes of the operations. Traced: asked for. Counted: by Darshan's counters beyond the "
         "trace, below 0 where traced operations asked for more than they got.",
     ),
-    seconds("seconds", doc="Time in the operations, summed."),
+    seconds("seconds", "Time in the operations, summed."),
     Column("count", doc="Number of operations."),
-    path("file", doc="The file; null where the log does not name it."),
+    path("file", "The file; null where the log does not name it."),
     RUN,
     attrs.evolve(
         WORKER,
@@ -59,7 +61,7 @@ TASK_IO: Final = (
     Column("last_time", doc="End of the last operation; null where the log has no time of it."),
     _HOST,
     _PID,
-    number("thread", doc="Thread that did them, as its pthread id; null for what is counted."),
+    number("thread", "Thread that did them, as its pthread id; null for what is counted."),
     Column(
         "by_elimination",
         doc="How many of the operations were found among tasks whose thread is not known, as "
@@ -69,40 +71,59 @@ TASK_IO: Final = (
     RECORD_ID,
 )
 
-COVERAGE: Final = (
+TASK_IO: Final = View(
+    name="dask.task_io",
+    doc="What each task read and wrote, by worker, thread, file, module and op: Darshan's traced "
+    "operations tied to tasks, and what is counted beyond them.",
+    build="harvest_dask_runs.views.task_io:task_io",
+    requires=(SEGMENT, *COUNTED),
+    settings=RUN_SETTING,
+    columns=TASK_IO_COLUMNS,
+)
+
+COVERAGE_COLUMNS: Final = (
     attrs.evolve(
         WORKER, doc="The worker that is the process, several joined by commas; null for none."
     ),
     RUN,
     share(
         "share",
-        doc="window_segments / task_segments: how much is tied to a task; null without "
-        "task_segments.",
+        "window_segments / task_segments: how much is tied to a task; null without task_segments.",
     ),
-    share("bytes_share", doc="window_bytes / task_bytes; null where task_bytes is 0."),
+    share("bytes_share", "window_bytes / task_bytes; null where task_bytes is 0."),
     Column("segments", doc="Operations that DXT traced."),
     Column("task_segments", doc="Those on threads that ran tasks."),
-    size("bytes", doc="Bytes asked for in segments."),
-    size("task_bytes", doc="Bytes asked for in task_segments."),
+    size("bytes", "Bytes asked for in segments."),
+    size("task_bytes", "Bytes asked for in task_segments."),
     _HOST,
     _PID,
     Column("window_segments", doc="Those of task_segments that are tied to a task."),
-    size("window_bytes", doc="Bytes asked for in window_segments."),
+    size("window_bytes", "Bytes asked for in window_segments."),
     Column(
         "by_elimination",
         doc="Those of window_segments that were found among tasks whose thread is not known.",
     ),
     LOG,
-    number("rank", doc="MPI rank of the process."),
+    number("rank", "MPI rank of the process."),
+)
+
+COVERAGE: Final = View(
+    name="dask.task_io_coverage",
+    doc="One row per traced process: how many of its operations are on threads that ran tasks, and "
+    "how many of these are tied to a task.",
+    build="harvest_dask_runs.views.task_io_coverage:task_io_coverage",
+    requires=(SEGMENT,),
+    settings=RUN_SETTING,
+    columns=COVERAGE_COLUMNS,
 )
 
 _UNTIED: Final = "null where the worker is tied to no process"
 
-WORKERS_PROCESSES: Final = (
+PROCESS_COLUMNS: Final = (
     WORKER,
     RUN,
     Column("host", doc=f"Host of the process, as Darshan names it; {_UNTIED}."),
-    number("pid", doc=f"Process id, by Darshan's log; {_UNTIED}, or the log does not have it."),
+    number("pid", f"Process id, by Darshan's log; {_UNTIED}, or the log does not have it."),
     Column(
         "tied_by",
         doc="process id where the worker recorded its host and process id; thread where one "
@@ -116,14 +137,22 @@ WORKERS_PROCESSES: Final = (
     attrs.evolve(LOG, doc=f"Darshan's log of the process; {_UNTIED}."),
     Column("address_host", doc="Host in the worker's address; null where it goes by a name."),
     Column(
-        "threads",
-        doc=f"Its threads (pthread ids) that ran tasks and did traced I/O; {_UNTIED}.",
+        "threads", doc=f"Its threads (pthread ids) that ran tasks and did traced I/O; {_UNTIED}."
     ),
+)
+
+WORKERS_PROCESSES: Final = View(
+    name="dask.workers_processes",
+    doc="One row per worker: its host and process id in Darshan's logs, and how they were tied.",
+    build="harvest_dask_runs.views.workers_processes:workers_processes",
+    requires=(SEGMENT,),
+    settings=RUN_SETTING,
+    columns=PROCESS_COLUMNS,
 )
 
 _NAMING: Final = "null of events that name tracks"
 
-TRACE: Final = (
+TRACE_COLUMNS: Final = (
     Column(
         "name",
         doc="What is shown: the kind of a task; read or write of an operation; send to or receive "
@@ -137,10 +166,20 @@ TRACE: Final = (
     Column("ph", doc="X a slice, s and f the ends of an arrow, M the name of a track."),
     Column("ts", unit="us", doc=f"Start, since the run's first event; {_NAMING}."),
     Column("dur", unit="us", doc="Duration of a slice; null of other events."),
-    number("pid", doc="Number of the track's process in the trace, not the system's."),
-    number("tid", doc="Number of the track in the trace; null where a whole process is named."),
+    number("pid", "Number of the track's process in the trace, not the system's."),
+    number("tid", "Number of the track in the trace; null where a whole process is named."),
     Column("args", doc="What else is known of the event, as a JSON object; null of arrows."),
     RUN,
-    number("id", doc="Number of an arrow, which its two ends share; null of other events."),
+    number("id", "Number of an arrow, which its two ends share; null of other events."),
     Column("bp", doc="e at the end of an arrow, which binds it to its slice; else null."),
+)
+
+TRACE: Final = View(
+    name="dask.trace",
+    doc="Executions, transfers and traced I/O as events in Chrome's Trace Event Format; `harvest "
+    "dask-runs trace` writes them as a file for Perfetto, `harvest dask-runs timeline` as a page.",
+    build="harvest_dask_runs.trace.view:trace",
+    requires=(*RECORDED, SEGMENT),
+    settings=RUN_SETTING,
+    columns=TRACE_COLUMNS,
 )

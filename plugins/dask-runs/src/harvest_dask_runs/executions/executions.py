@@ -20,13 +20,13 @@ from typing import Final
 
 import polars as pl
 
-from ..frames import Frames, microseconds
-from ..io.windows import completions, windows
+from harvest.model.frames import seconds
+
+from ..frames import Frames
 from .prefixes import prefix_of
+from .windows import completions, windows
 
-__all__ = ["EXECUTION_TYPES", "executions"]
-
-EXECUTION_TYPES: Final = ("dask.task_transition", "dask.worker_transition", "dask.execution")
+__all__ = ["executions"]
 
 ONE: Final = ["run", "worker", "key"]
 NTH: Final = [*ONE, "with_thread", "nth"]
@@ -55,7 +55,7 @@ def executions(frames: Frames) -> pl.LazyFrame:
     that is known, is the n-th that the scheduler credits to the worker.
     """
     began, ended = pl.coalesce("begins", "start"), pl.coalesce("ends", "end")
-    spent = microseconds((pl.col("end") - pl.col("start")).dt.total_microseconds())
+    spent = seconds((pl.col("end") - pl.col("start")).dt.total_microseconds())
     return (
         _credits(frames)
         .join(_windows(frames), on=NTH, how="full", coalesce=True)

@@ -1,0 +1,28 @@
+"""Names of the record types that views, reports and rules read."""
+
+from __future__ import annotations
+
+from typing import Final
+
+__all__ = [
+    *("COUNTED", "DASK_TYPES", "EXECUTED", "JOB", "JOB_TYPES", "JOINED", "RECORDED", "SEGMENT"),
+]
+
+EXECUTED: Final = ("dask.task_transition", "dask.worker_transition", "dask.execution")
+"""What says when which task ran."""
+RECORDED: Final = (*EXECUTED, "dask.transfer", "dask.graph_task")
+"""What says something of a task."""
+JOINED: Final = (*RECORDED, "dask.worker", "dask.client", "dask.log_event")
+"""What says something of a run, whoever recorded it."""
+DASK_TYPES: Final = (
+    *("dask.task_transition", "dask.worker_transition", "dask.transfer", "dask.worker"),
+    *("dask.client", "dask.graph_task", "dask.log_event", "dask.process", "dask.execution"),
+)
+"""What makes a run."""
+JOB_TYPES: Final = ("run.node", "run.directive")
+
+JOB: Final = "darshan.job"
+SEGMENT: Final = "darshan.dxt_segment"
+"""Single operations, as Darshan traced them."""
+COUNTED: Final = ("darshan.posix", "darshan.mpiio", "darshan.stdio")
+"""Darshan's counters per file."""

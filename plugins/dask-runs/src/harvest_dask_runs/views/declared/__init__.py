@@ -1,0 +1,1 @@
+"""What each view is called and takes, with what its columns mean directly above it."""

@@ -1,0 +1,23 @@
+"""Columns and settings that several views have."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from harvest import Column, Setting
+from harvest_toolkit.columns import named, number, path
+
+__all__ = ["KEY", "LOG", "PREFIX", "RECORD_ID", "RUN", "RUN_SETTING", "WORKER"]
+
+RUN_SETTING: Final = {"run": Setting("keep one run: its directory, or the directory's name", str)}
+
+RUN: Final = path("run", "Directory of the run, which its files share.")
+WORKER: Final = named("worker", "Address of the worker, or the name that it goes by.")
+KEY: Final = named("key", "Key of the task, in its canonical spelling.")
+PREFIX: Final = Column(
+    "prefix",
+    doc="Kind of the task: what tasks of one kind share in their keys, as the scheduler recorded "
+    "it, else by Dask's rule from the key.",
+)
+LOG: Final = path("log", "Darshan's log of the process.")
+RECORD_ID: Final = number("record_id", "Darshan's hash of the file's name.")
