@@ -139,6 +139,24 @@ def test_only_the_plugin_that_names_a_command_is_loaded(strangers):
     assert done.stdout.endswith("[]\n"), done.stdout + done.stderr
 
 
+def test_commands_may_be_declared_in_a_module_that_is_imported_without_the_plugin(strangers):
+    # given a plugin that takes its commands from a module of their own, which the entry point names
+    strangers.install("hello", GREET, named="greet")
+    (strangers.folder / "plugin.py").write_text(
+        "from hello import harvest_commands\nprint('the whole plugin')\n"
+    )
+    points = strangers.folder / "hello-1.0.dist-info" / "entry_points.txt"
+    points.write_text("[harvest]\nhello = plugin\n[harvest.commands]\ngreet = hello\n")
+
+    # when the command is called, and when everything is listed
+    called = strangers.harvest("greet", "you")
+    listed = strangers.harvest("plugins")
+
+    assert (called.stdout, called.stderr) == ("hello you\n", "")
+    assert "\n  greet " in strangers.harvest("--help").stdout
+    assert "the whole plugin" in listed.stderr
+
+
 def test_a_command_that_no_entry_point_names_works_and_is_not_listed(strangers):
     strangers.install("hello", GREET)
 

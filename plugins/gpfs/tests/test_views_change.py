@@ -15,8 +15,8 @@ from strength import examples
 
 from harvest import UsageError
 from harvest_gpfs.aggregation.scans import Scan, label_of
-from harvest_gpfs.views import pairs
-from harvest_gpfs.views.change import span
+from harvest_gpfs.views.changes import pairs
+from harvest_gpfs.views.changes.change import span
 
 LATER = NOW + timedelta(days=31)
 BYS = ("user", "group", "fileset", "pool", "top", "user,top", "")

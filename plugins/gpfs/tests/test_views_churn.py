@@ -221,7 +221,7 @@ def expected(old, new, top):
 @given(old=ROWS, new=ROWS)
 def test_changes_equal_those_that_dicts_tell(old, new):
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        from harvest_gpfs.views import pairs
+        from harvest_gpfs.views.changes import pairs
 
         patch.setattr(pairs, "LEAST_ROWS", 3)  # several passes
         make = [(old, row), (new, new_row)]

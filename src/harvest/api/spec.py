@@ -186,7 +186,10 @@ class Hooks:
 
     @hookspec
     def harvest_commands(self) -> Iterable[Command]:
-        """Commands of this plugin; the entry points ``harvest.commands`` name them, too."""
+        """Commands of this plugin; the entry points ``harvest.commands`` name them, too.
+
+        These may name another module of it that has this hook, which help imports sooner.
+        """
         return ()
 
     @hookspec

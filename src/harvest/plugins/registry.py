@@ -503,5 +503,8 @@ def manager_of_commands(name: str | None = None) -> PluginManager:
     if manager.cache_info().currsize:
         return manager()
     points = _entry_points()
-    modules = {p.value for p in points.select(group=COMMANDS) if name in (None, p.name)}
-    return PluginManager(p for p in points.select(group=GROUP) if p.value in modules)
+    named = {p.value: p for p in points.select(group=COMMANDS) if name in (None, p.name)}
+    plugins = [p for p in points.select(group=GROUP) if p.value in named]
+    # commands may be declared in a module of their own, which is imported sooner than the plugin
+    alone = named.keys() - {p.value for p in plugins}
+    return PluginManager([*plugins, *(named[module] for module in sorted(alone))])

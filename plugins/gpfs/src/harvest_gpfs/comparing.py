@@ -18,7 +18,7 @@ from .aggregation.on_polars import PolarsRows
 from .aggregation.scans import LATEST, Scan, pick
 from .converting import convert
 from .source import GpfsSource
-from .views.churn import compare, two_scans
+from .views.changes.churn import compare, two_scans
 
 __all__ = ["churn"]
 

@@ -11,10 +11,11 @@ a backend is asked to do, ``on_polars`` and ``on_dask`` how they do it, ``choose
 
 from __future__ import annotations
 
+from ..measures import DEFAULT
 from .api import Result, aggregate
 from .choose import Choice, available_memory, choose_backend
 from .groupings import GROUPINGS, Grouping
-from .metrics import DEFAULT, METRICS, Metric
+from .metrics import METRICS, Metric
 from .on_polars import BACKENDS, Backend, backends
 from .result import write_result
 

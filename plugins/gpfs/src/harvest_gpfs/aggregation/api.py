@@ -12,13 +12,14 @@ import polars as pl
 
 from harvest import UsageError
 
-from .bins import AGES, SIZES, AgeBins, SizeBins, parse_age, parse_size
+from ..measures import AGES, DEFAULT, SIZES
+from .bins import AgeBins, SizeBins, parse_age, parse_size
 from .choose import AUTO, Choice, available_memory, choose_backend
 from .files import ParquetFile, find, scan
-from .groupings import Setting, groupings_of
+from .groupings import GROUPINGS, Setting, names_among
 from .links import IDENTITY
 from .listing import BUDGET, Listing
-from .metrics import DEFAULT, metrics_of
+from .metrics import METRICS
 from .names import read_names
 from .on_polars import PolarsRows
 from .scans import LATEST, label_of, moment
@@ -112,7 +113,7 @@ def aggregate(
     Raises UsageError for what does not exist or fits no scan, DatasetError for files that are not
     of ``gpfs.file``, HarvestError for sums that are too large for an int64.
     """
-    groupings, measured = groupings_of(by), metrics_of(metrics)
+    by, metrics = (names_among(by, GROUPINGS, "grouping"), names_among(metrics, METRICS, "metric"))
     setting = Setting(
         top_depth=_at_least(top_depth, 1, "top_depth"),
         depth=_at_least(depth, 0, "depth"),
@@ -126,7 +127,7 @@ def aggregate(
     reference = None if now is None else moment(now)
     files = find(inputs)
     columns = {*IDENTITY, "path", "kind", "nlink", "scan_time"}
-    columns.update(*(g.columns for g in groupings), *(m.columns for m in measured))
+    columns.update(*(GROUPINGS[n].columns for n in by), *(METRICS[n].columns for n in metrics))
     size = sum(file.bytes_of(columns) for file in files)
     memory = available_memory() if memory_limit is None else memory_limit
     choice = choose_backend(size, backend, memory, address=address)
@@ -134,13 +135,8 @@ def aggregate(
         listing = Listing.of(
             rows, scan, root=root, now=reference, budget=max(BUDGET, memory // _MEMORY_SHARE)
         )
-        frame = listing.aggregate(
-            [g.name for g in groupings],
-            [m.name for m in measured],
-            setting,
-            directories=directories,
-        )
-        needs = {g.needs for g in groupings}
+        frame = listing.aggregate(by, metrics, setting, directories=directories)
+        needs = {GROUPINGS[name].needs for name in by}
         return Result(
             frame,
             choice,

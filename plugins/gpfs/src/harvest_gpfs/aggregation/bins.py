@@ -12,28 +12,15 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 from functools import reduce
 from itertools import pairwise
-from typing import Final
 
 import attrs
 import polars as pl
 
 from harvest import UsageError
 
-__all__ = [
-    "AGES",
-    "SIZES",
-    "AgeBins",
-    "SizeBins",
-    "parse_age",
-    "parse_size",
-    "size_text",
-]
+from ..measures import AGES, SIZES
 
-SIZES: Final = "4K,64K,1M,16M,256M,4G,64G,1T"
-"""Upper ends of the classes of size unless others are given."""
-
-AGES: Final = "7d,30d,90d,180d,1y,2y,5y"
-"""Upper ends of the classes of age unless others are given."""
+__all__ = ["AgeBins", "SizeBins", "parse_age", "parse_size"]
 
 _UNITS = "KMGTPE"
 _SIZE = re.compile(r"(\d{1,19})\s*([KMGTPE]?)(?:i?B)?", re.IGNORECASE)

@@ -14,7 +14,8 @@ import polars as pl
 
 from harvest import HarvestError
 
-from .groupings import DIRECTORY, GROUPINGS, Grouping, Setting
+from ..measures import DIRECTORY
+from .groupings import GROUPINGS, Grouping, Setting
 from .metrics import HALF, METRICS, Metric, Part
 from .steps import Step
 

@@ -6,7 +6,7 @@ per row and cheap per group (a name for a number, the root before a directory) i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Final
@@ -16,9 +16,11 @@ import polars as pl
 
 from harvest import UsageError
 
+from .. import measures
+from ..measures import DIRECTORY
 from .bins import AgeBins, SizeBins
 
-__all__ = ["DIRECTORY", "GROUPINGS", "Grouping", "Setting", "groupings_of", "inside"]
+__all__ = ["GROUPINGS", "Grouping", "Setting", "names_among"]
 
 
 @attrs.frozen
@@ -53,40 +55,46 @@ class Setting:
         return self.now
 
 
+Given = Callable[[Setting], pl.Expr]
+
+
 @attrs.frozen
 class Grouping:
     """A column that results are grouped by.
 
     columns: of the record type, that it is computed from.
-    key: of each row; groups are sorted by it.
-    label: of each group, from its key ``pl.col(name)``.  Groups with one label become one where
-        ``merges``.
+    key: of each row, the first of these unless given; groups are sorted by it.
+    label: of each group, from its key ``pl.col(name)``, which it is unless given.  Groups with one
+        label become one where ``merges``.
     needs: ``root`` or ``now``, where it refers to that.
     """
 
     name: str
-    doc: str
     columns: tuple[str, ...]
-    key: Callable[[Setting], pl.Expr]
-    label: Callable[[Setting], pl.Expr]
+    key: Given = attrs.Factory(lambda self: _itself(self.columns[0]), takes_self=True)
+    label: Given = attrs.Factory(lambda self: _itself(self.name), takes_self=True)
     merges: bool = False
     needs: str = ""
 
+    @property
+    def doc(self) -> str:
+        """What it means."""
+        return measures.GROUPINGS[self.name]
 
-DIRECTORY: Final = "directory"
 
-
-def inside(setting: Setting) -> pl.Expr:
-    """Whether a path lies below the root, or is the root itself."""
-    path = pl.col("path")
-    if setting.root in ("", "/"):
-        return path.str.starts_with(setting.root)
-    return path.str.starts_with(setting.root) | (path == setting.root[:-1])
+def _itself(name: str) -> Given:
+    return lambda _: pl.col(name)
 
 
 def _below(setting: Setting, depth: int) -> pl.Expr:
     """The first directories below the root, ``a/b``; empty for the root, null outside of it."""
-    below = pl.col("path").str.strip_prefix(setting.root).str.splitn("/", depth + 1)
+    path, root = pl.col("path"), setting.root
+    inside = path.str.starts_with(root)
+    if root not in ("", "/"):
+        inside |= path == root[:-1]
+    if not depth:
+        return pl.when(inside).then(pl.lit(""))
+    below = path.str.strip_prefix(root).str.splitn("/", depth + 1)
     fields = [below.struct.field(f"field_{number}") for number in range(depth + 1)]
     is_directory = pl.col("kind").eq_missing(pl.lit("directory"))
     names = [
@@ -96,7 +104,7 @@ def _below(setting: Setting, depth: int) -> pl.Expr:
     ]
     # the root's own path, which does not begin with the root and its slash, begins with a slash
     joined = names[0].fill_null("") if depth == 1 else _joined(names, fields[0])
-    return joined if setting.covered else pl.when(inside(setting)).then(joined)
+    return joined if setting.covered else pl.when(inside).then(joined)
 
 
 def _joined(names: Sequence[pl.Expr], first: pl.Expr) -> pl.Expr:
@@ -104,7 +112,7 @@ def _joined(names: Sequence[pl.Expr], first: pl.Expr) -> pl.Expr:
     return pl.when(first == "").then(pl.lit("")).otherwise(below)
 
 
-def _absolute(name: str) -> Callable[[Setting], pl.Expr]:
+def _absolute(name: str) -> Given:
     def label(setting: Setting) -> pl.Expr:
         below = pl.col(name)
         root = setting.root.rstrip("/") or setting.root or "."
@@ -113,49 +121,37 @@ def _absolute(name: str) -> Callable[[Setting], pl.Expr]:
     return label
 
 
-def _named(names: Callable[[Setting], dict[int, str]], column: str) -> Callable[[Setting], pl.Expr]:
+def _named(name: str, names: Callable[[Setting], dict[int, str]]) -> Given:
     """The name of a number, or the number as text where there is none."""
 
     def label(setting: Setting) -> pl.Expr:
-        number = pl.col(column)
-        known = names(setting)
-        if not known:
-            return number.cast(pl.String)
-        given = number.replace_strict(
-            list(known), list(known.values()), default=None, return_dtype=pl.String
-        )
-        return pl.coalesce(given, number.cast(pl.String))
+        return pl.coalesce(_renamed(name, names(setting)), pl.col(name).cast(pl.String))
 
     return label
 
 
-def _bin_label(name: str, labels: Callable[[Setting], list[str]]) -> Callable[[Setting], pl.Expr]:
-    def label(setting: Setting) -> pl.Expr:
-        texts = labels(setting)
-        return pl.col(name).replace_strict(
-            list(range(len(texts))), texts, default=None, return_dtype=pl.String
-        )
-
-    return label
+def _in_classes(name: str, labels: Callable[[Setting], Iterable[str]]) -> Given:
+    return lambda setting: _renamed(name, dict(enumerate(labels(setting))))
 
 
-def _column(name: str, doc: str) -> Grouping:
-    return Grouping(name, doc, (name,), lambda _: pl.col(name), _itself(name))
+def _renamed(name: str, texts: dict[int, str]) -> pl.Expr:
+    """The text of each number, null where there is none."""
+    return pl.col(name).replace_strict(
+        list(texts), list(texts.values()), default=None, return_dtype=pl.String
+    )
 
 
-def _itself(name: str) -> Callable[[Setting], pl.Expr]:
-    return lambda _: pl.col(name)
-
-
-def _age(name: str, doc: str, column: str) -> Grouping:
+def _age(name: str, column: str) -> Grouping:
     return Grouping(
         name,
-        doc,
         (column,),
         lambda setting: setting.ages.number(pl.col(column), setting.moment()),
-        _bin_label(name, lambda setting: setting.ages.labels),
+        _in_classes(name, lambda setting: setting.ages.labels),
         needs="now",
     )
+
+
+_TIMES: Final = ("access_time", "modify_time")
 
 
 def _cold(setting: Setting) -> pl.Expr:
@@ -179,28 +175,16 @@ def _extension(_: Setting) -> pl.Expr:
 
 
 _ALL = (
-    _column("uid", "Owner's number."),
-    _column("gid", "Group's number."),
+    Grouping("uid", ("uid",)),
+    Grouping("gid", ("gid",)),
     Grouping(
-        "user",
-        "Owner's name by the passwd file given; the number where it has none.",
-        ("uid",),
-        lambda _: pl.col("uid"),
-        _named(lambda setting: setting.user_names, "user"),
-        merges=True,
+        "user", ("uid",), label=_named("user", lambda setting: setting.user_names), merges=True
     ),
     Grouping(
-        "group",
-        "Group's name by the group file given; the number where it has none.",
-        ("gid",),
-        lambda _: pl.col("gid"),
-        _named(lambda setting: setting.group_names, "group"),
-        merges=True,
+        "group", ("gid",), label=_named("group", lambda setting: setting.group_names), merges=True
     ),
     Grouping(
         "top",
-        "Top-level directory: the first directories below the root, one unless top_depth says "
-        "more; the root itself for what lies directly in it, null outside of it.",
         ("path", "kind"),
         lambda setting: _below(setting, setting.top_depth),
         _absolute("top"),
@@ -208,85 +192,37 @@ _ALL = (
     ),
     Grouping(
         DIRECTORY,
-        "Each directory from the root down to depth, with all that lies below it; null outside of "
-        "the root.",
         ("path", "kind"),
-        lambda setting: _below(setting, setting.depth) if setting.depth else _at_root(setting),
+        lambda setting: _below(setting, setting.depth),
         _absolute(DIRECTORY),
         needs="root",
     ),
-    _column("fileset", "Fileset; null where the list does not show it."),
-    _column("pool", "Storage pool."),
-    _column("kind", "file, directory, symlink or other; null where nothing says."),
-    Grouping(
-        "extension",
-        "Last suffix of the name, in lower case; null without one and for directories.",
-        ("path", "kind"),
-        _extension,
-        _itself("extension"),
-    ),
+    Grouping("fileset", ("fileset",)),
+    Grouping("pool", ("pool",)),
+    Grouping("kind", ("kind",)),
+    Grouping("extension", ("path", "kind"), _extension),
     Grouping(
         "size_bin",
-        "Class of logical size; null where it is not known.",
         ("size_bytes",),
         lambda setting: setting.sizes.number(pl.col("size_bytes")),
-        _bin_label("size_bin", lambda setting: setting.sizes.labels),
+        _in_classes("size_bin", lambda setting: setting.sizes.labels),
     ),
-    _age(
-        "access_age",
-        "Class of time since the last access; null where it is not known.",
-        "access_time",
-    ),
-    _age(
-        "modify_age",
-        "Class of time since the last modification; null where it is not known.",
-        "modify_time",
-    ),
-    Grouping(
-        "cold",
-        "Whether neither access nor modification came within cold_days, 365 unless said otherwise; "
-        "null where a time that is not known could be later.",
-        ("access_time", "modify_time"),
-        _cold,
-        _itself("cold"),
-        needs="now",
-    ),
-    Grouping(
-        "future",
-        "Whether access or modification came more than future_days, one unless said otherwise, "
-        "after the time that ages are counted from; null where a time that is not known could be.",
-        ("access_time", "modify_time"),
-        _future,
-        _itself("future"),
-        needs="now",
-    ),
-    Grouping(
-        "small",
-        "Whether the logical size is below small_below, 64 KiB unless said otherwise; null where "
-        "it is not known.",
-        ("size_bytes",),
-        lambda setting: pl.col("size_bytes") < setting.small_below,
-        _itself("small"),
-    ),
+    _age("access_age", "access_time"),
+    _age("modify_age", "modify_time"),
+    Grouping("cold", _TIMES, _cold, needs="now"),
+    Grouping("future", _TIMES, _future, needs="now"),
+    Grouping("small", ("size_bytes",), lambda setting: pl.col("size_bytes") < setting.small_below),
 )
-
-
-def _at_root(setting: Setting) -> pl.Expr:
-    return pl.when(inside(setting)).then(pl.lit(""))
-
 
 GROUPINGS: Final = {grouping.name: grouping for grouping in _ALL}
 """All groupings by name."""
 
 
-def groupings_of(names: str | Sequence[str]) -> tuple[Grouping, ...]:
-    """Groupings by name, from a list or a text with commas; none for one group of all.
-
-    Raises UsageError for an unknown one.
-    """
-    listed = [n.strip() for n in names.split(",")] if isinstance(names, str) else list(names)
-    listed = [name for name in dict.fromkeys(listed) if name]
-    for name in listed:
-        if name not in GROUPINGS:
-            raise UsageError(f"no grouping {name!r}", remedy="there are " + ", ".join(GROUPINGS))
-    return tuple(GROUPINGS[name] for name in listed)
+def names_among(names: str | Sequence[str], known: Iterable[str], what: str) -> tuple[str, ...]:
+    """Names, each once, from a list or a text with commas; raises UsageError for an unknown one."""
+    listed = [n.strip() for n in names.split(",")] if isinstance(names, str) else names
+    found = tuple(name for name in dict.fromkeys(listed) if name)
+    for name in found:
+        if name not in known:
+            raise UsageError(f"no {what} {name!r}", remedy="there are " + ", ".join(known))
+    return found

@@ -8,21 +8,19 @@ the list, is cut to whole billionths, since a sum of floats depends on its order
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Final, Literal
 
 import attrs
 import polars as pl
 
-from harvest import UsageError
+from .. import measures
+from ..measures import HEAT_UNIT
 
-__all__ = ["DEFAULT", "HALF", "HEAT_UNIT", "METRICS", "Metric", "Part", "metrics_of"]
+__all__ = ["HALF", "METRICS", "Metric", "Part"]
 
 HALF: Final = 1 << 28
 """Where a number is cut in two: sums of both halves are exact for more than 1e10 rows."""
-
-HEAT_UNIT: Final = 1_000_000_000
-"""Heat is summed in units of 1 / HEAT_UNIT."""
 
 _MOST_HEAT: Final = 2.0**33
 """Up to this an int64 holds a heat in its units; more, or no finite number, counts as unknown."""
@@ -75,36 +73,37 @@ class Metric:
     """
 
     name: str
-    doc: str
     columns: tuple[str, ...]
     parts: tuple[Part, ...]
     value: Callable[[], pl.Expr]
     halves: str | None = None
+
+    @property
+    def doc(self) -> str:
+        """What it means."""
+        return measures.METRICS[self.name]
 
 
 _PATHS = Part("paths", of_path=True)
 _INODES = Part("inodes")
 
 
-def _plain(name: str, doc: str, columns: tuple[str, ...], part: Part) -> Metric:
-    return Metric(name, doc, columns, (part,), lambda: pl.col(part.name))
+def _plain(name: str, columns: tuple[str, ...], part: Part) -> Metric:
+    return Metric(name, columns, (part,), lambda: pl.col(part.name))
 
 
-def _kind(name: str, kind: str, doc: str) -> Metric:
-    part = Part(name, lambda: pl.col("kind").eq_missing(pl.lit(kind)))
-    return _count(name, doc + "; null where the kind of none is known.", part, "kind")
+def _kind(name: str, kind: str) -> Metric:
+    return _count(name, lambda: pl.col("kind").eq_missing(pl.lit(kind)), "kind")
 
 
-def _count(name: str, doc: str, part: Part, of: str) -> Metric:
+def _count(name: str, value: Callable[[], pl.Expr], of: str) -> Metric:
     """A count of objects by a column: null in a group of which no object has a value there."""
     known = _known(of, _heat if of == "heat" else lambda: pl.col(of))
-    some = (pl.col(known.name) > 0) | (pl.col("inodes") == 0)
-    return Metric(
-        name, doc, (of,), (part, known, _INODES), lambda: pl.when(some).then(pl.col(part.name))
-    )
+    parts = (Part(name, value), known, _INODES)
+    return Metric(name, (of,), parts, lambda: _if_known(of, pl.col(name)))
 
 
-def _sum(name: str, doc: str, columns: tuple[str, ...], value: Callable[[], pl.Expr]) -> Metric:
+def _sum(name: str, columns: tuple[str, ...], value: Callable[[], pl.Expr]) -> Metric:
     """A sum of whole numbers: null in a group of which no object has one."""
     parts = (
         Part(f"{name}/high", lambda: value() // HALF),
@@ -112,26 +111,26 @@ def _sum(name: str, doc: str, columns: tuple[str, ...], value: Callable[[], pl.E
         _known(name, value),
         _INODES,
     )
-    return Metric(name, doc, columns, parts, lambda: _whole(name), halves=name)
+    whole = pl.col(f"{name}/high") * HALF + pl.col(f"{name}/low")
+    return Metric(name, columns, parts, lambda: _if_known(name, whole), halves=name)
 
 
 def _known(name: str, value: Callable[[], pl.Expr]) -> Part:
     return Part(f"{name}/known", lambda: value().is_not_null())
 
 
-def _whole(name: str) -> pl.Expr:
-    known = (pl.col(f"{name}/known") > 0) | (pl.col("inodes") == 0)
-    return pl.when(known).then(pl.col(f"{name}/high") * HALF + pl.col(f"{name}/low"))
+def _if_known(name: str, value: pl.Expr) -> pl.Expr:
+    return pl.when((pl.col(f"{name}/known") > 0) | (pl.col("inodes") == 0)).then(value)
 
 
-def _unknown(name: str, doc: str, of: str) -> Metric:
+def _unknown(name: str, of: str) -> Metric:
     parts = (_known(of, lambda: pl.col(of)), _INODES)
-    return Metric(name, doc, (of,), parts, lambda: pl.col("inodes") - pl.col(f"{of}/known"))
+    return Metric(name, (of,), parts, lambda: pl.col("inodes") - pl.col(f"{of}/known"))
 
 
-def _edge(name: str, doc: str, column: str, how: How) -> Metric:
+def _edge(name: str, column: str, how: How) -> Metric:
     dtype = pl.Float64() if column == "heat" else pl.Datetime("us", "UTC")
-    return _plain(name, doc, (column,), Part(name, lambda: pl.col(column), how, True, dtype))
+    return _plain(name, (column,), Part(name, lambda: pl.col(column), how, True, dtype))
 
 
 def _heat() -> pl.Expr:
@@ -153,80 +152,33 @@ def _warm_bytes() -> pl.Expr:
 
 
 _ALL = (
-    _plain("paths", "Paths listed.", ("inode",), _PATHS),
-    _plain(
-        "inodes", "Objects, each once however many paths it has: at the first.", ("inode",), _INODES
-    ),
-    _kind("files", "file", "Objects that are files"),
-    _kind("directories", "directory", "Objects that are directories"),
-    _kind("symlinks", "symlink", "Objects that are symbolic links"),
-    _kind("others", "other", "Objects of another kind, such as sockets"),
-    _unknown("unknown_kind", "Objects whose kind the list does not say.", "kind"),
+    _plain("paths", ("inode",), _PATHS),
+    _plain("inodes", ("inode",), _INODES),
+    _kind("files", "file"),
+    _kind("directories", "directory"),
+    _kind("symlinks", "symlink"),
+    _kind("others", "other"),
+    _unknown("unknown_kind", "kind"),
     Metric(
         "hard_links",
-        "Further paths of objects that are counted at their first path, wherever that lies.",
         ("inode",),
         (_PATHS, _INODES),
         lambda: pl.col("paths") - pl.col("inodes"),
     ),
-    _sum(
-        "size_bytes",
-        "Logical size of the objects, as far as it is known; null where it is of none.",
-        ("size_bytes",),
-        lambda: pl.col("size_bytes"),
-    ),
-    _sum(
-        "allocated_bytes",
-        "Allocated size of the objects, as far as it is known; null where it is of none.",
-        ("allocated_bytes",),
-        lambda: pl.col("allocated_bytes"),
-    ),
-    _unknown("unknown_size", "Objects whose size the list does not say.", "size_bytes"),
-    _unknown("unknown_allocated", "Objects whose allocated size is not known.", "allocated_bytes"),
-    _plain(
-        "with_heat",
-        "Objects whose heat the list says.",
-        ("heat",),
-        _known("heat", _heat),
-    ),
-    _count(
-        "warm",
-        "Objects with a heat above zero; null where the heat of none is known.",
-        Part("warm", _warm),
-        "heat",
-    ),
-    _sum(
-        "warm_bytes",
-        "Logical size of the objects with a heat above zero; null where heat and size are "
-        "known of none.",
-        ("heat", "size_bytes"),
-        _warm_bytes,
-    ),
-    _sum(
-        "heat_units",
-        f"Sum of the heat in units of 1/{HEAT_UNIT:,}, each object's cut to whole units; null "
-        "where it is known of none.",
-        ("heat",),
-        _heat_units,
-    ),
-    _edge("hottest", "Largest heat of any path; null where it is known of none.", "heat", "max"),
-    _edge("oldest_access_time", "Earliest last access of any path.", "access_time", "min"),
-    _edge("newest_access_time", "Latest access of any path.", "access_time", "max"),
-    _edge("oldest_modify_time", "Earliest last modification of any path.", "modify_time", "min"),
-    _edge("newest_modify_time", "Latest modification of any path.", "modify_time", "max"),
+    _sum("size_bytes", ("size_bytes",), lambda: pl.col("size_bytes")),
+    _sum("allocated_bytes", ("allocated_bytes",), lambda: pl.col("allocated_bytes")),
+    _unknown("unknown_size", "size_bytes"),
+    _unknown("unknown_allocated", "allocated_bytes"),
+    _plain("with_heat", ("heat",), _known("heat", _heat)),
+    _count("warm", _warm, "heat"),
+    _sum("warm_bytes", ("heat", "size_bytes"), _warm_bytes),
+    _sum("heat_units", ("heat",), _heat_units),
+    _edge("hottest", "heat", "max"),
+    _edge("oldest_access_time", "access_time", "min"),
+    _edge("newest_access_time", "access_time", "max"),
+    _edge("oldest_modify_time", "modify_time", "min"),
+    _edge("newest_modify_time", "modify_time", "max"),
 )
 
 METRICS: Final = {metric.name: metric for metric in _ALL}
 """All metrics by name."""
-
-DEFAULT: Final = ("inodes", "files", "directories", "hard_links", "size_bytes", "allocated_bytes")
-"""The metrics of a result unless others are asked for."""
-
-
-def metrics_of(names: str | Sequence[str]) -> tuple[Metric, ...]:
-    """Metrics by name, from a list or a text with commas; raises UsageError for an unknown one."""
-    listed = [n.strip() for n in names.split(",")] if isinstance(names, str) else list(names)
-    for name in listed:
-        if name not in METRICS:
-            raise UsageError(f"no metric {name!r}", remedy="there are " + ", ".join(METRICS))
-    return tuple(METRICS[name] for name in dict.fromkeys(listed))

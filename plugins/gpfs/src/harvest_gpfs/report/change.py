@@ -15,15 +15,14 @@ import polars as pl
 from harvest import DatasetReader
 from harvest.toolkit.amounts import share_in_words
 from harvest_report import Column, Report, Section, Table
+from harvest_toolkit.frames import fraction
 
 from ..aggregation.listing import list_scans
 from ..aggregation.scans import Scan
-from ..views.change import span
-from ..views.common import rows_of, share_of
-from ..views.policy import POLICY
+from ..views.changes.change import span
+from ..views.common import rows_of
 from .plots import growth_bars
-from .tables import amount, most, signed, with_others
-from .text import Unit, bytes_text, day, unit_for
+from .tables import Unit, bytes_text, day, percent, unit_for, unit_of, with_others
 
 __all__ = ["change"]
 
@@ -45,49 +44,41 @@ _RENAMED: Final = (
 
 @attrs.frozen
 class _Request:
-    """What the report was asked for."""
+    """What the report was asked for: settings of ``gpfs.change``, rows of a table, its unit."""
 
     data: DatasetReader
-    wish: dict[str, Any]
-    people: dict[str, Path]
+    given: dict[str, Any]
     n: int
     unit: Unit
 
     def changes(self, by: str) -> pl.DataFrame:
         """The rows of ``gpfs.change``."""
-        return self.data.view("gpfs.change", by=by, **self.wish, **self.people).collect()
+        return self.data.view("gpfs.change", by=by, **self.given).collect()
 
 
 def change(
     data: DatasetReader,
+    cold: str,
+    policy: str,
+    top_depth: int,
+    n: int,
     to: str | None = None,
-    over: str | int | None = None,
-    cold: str | int = "1y",
-    policy: str = POLICY,
+    over: str | None = None,
     root: str | None = None,
-    top_depth: int = 2,
-    n: int = 20,
     passwd: Path | None = None,
     group: Path | None = None,
     **more: str,
 ) -> Report:
     """The report ``gpfs.change``; its settings are those of the views (``from`` is in ``more``)."""
     before, after = span(list_scans(rows_of(data)), more.get("from"), to, over)
-    wish = {"from": before.label, "to": after.label, "root": root, "top_depth": top_depth}
-    people = {"passwd": passwd, "group": group}
-    request = _Request(
-        data=data,
-        wish={key: value for key, value in wish.items() if value is not None},
-        people={key: value for key, value in people.items() if value is not None},
-        n=n,
-        unit=unit_for(None),
-    )
-    whole_change = request.changes("").row(0, named=True)
-    sizes = (whole_change["old_bytes"], whole_change["new_bytes"])
-    request = attrs.evolve(request, unit=unit_for(max(size or 0 for size in sizes)))
+    given = {"from": before.label, "to": after.label, "root": root, "top_depth": top_depth}
+    request = _Request(data, {**given, "passwd": passwd, "group": group}, n, unit_for(None))
+    whole = request.changes("")
+    request = attrs.evolve(request, unit=unit_of(whole, "old_bytes", "new_bytes"))
+    row = whole.row(0, named=True)
     return Report(
         "What changed in a file system",
-        intro=[*_in_words(whole_change, before, after), *_most_grown(request)],
+        intro=[*_in_words(row, before, after), *_most_grown(request)],
         sections=[
             *_by(request, "user", "By user", plot="Growth by user"),
             *_by(request, "top", "By directory", plot="Growth by directory"),
@@ -95,7 +86,7 @@ def change(
             *_by(request, "group", "By group"),
             *_by(request, "fileset", "By fileset"),
             *_by(request, "pool", "By storage pool"),
-            *(_age(request, after, cold, policy) if after.time is not None else []),
+            *(_age(request, after.label, cold, policy) if after.time is not None else []),
         ],
     )
 
@@ -105,23 +96,19 @@ def _in_words(row: dict[str, Any], before: Scan, after: Scan) -> list[str]:
     if before.time is not None and after.time is not None:
         days = f" ({(after.time - before.time).total_seconds() / 86400:,.3g} days)"
     old, new = row["old_bytes"], row["new_bytes"]
-    if old is None or new is None:
-        volume = "one of the lists says no sizes, so growth is not known"
-    else:
+    volume = "one of the lists says no sizes, so growth is not known"
+    if old is not None and new is not None:
         volume = f"{bytes_text(old)} became {bytes_text(new)} ({_signed(row)})"
     modified = "unknown how many" if row["modified"] is None else f"{row['modified']:,}"
-    unmeasured = row["unmeasured"]
-    left_out = (
-        [f"Bytes leave out {unmeasured:,} objects whose size a list does not say."]
-        if unmeasured and row["growth_bytes"] is not None
-        else []
-    )
-    return [
+    said = [
         f"From {day(before.label)} to {day(after.label)}{days}: {volume}.",
         f"{row['old_inodes']:,} objects became {row['new_inodes']:,}: {row['created']:,} are new, "
         f"{row['deleted']:,} were deleted, {modified} modified, {row['renamed']:,} renamed.",
-        *left_out,
     ]
+    if row["unmeasured"] and row["growth_bytes"] is not None:
+        left_out = f"{row['unmeasured']:,} objects whose size a list does not say"
+        said.append(f"Bytes leave out {left_out}.")
+    return said
 
 
 def _most_grown(request: _Request) -> list[str]:
@@ -153,33 +140,33 @@ def _by(request: _Request, by: str, title: str, plot: str = "") -> list[Section]
     if plot:
         if table["growth_bytes"].count():
             sections.append(growth_bars(f"{by}-plot", plot, table, by))
-        sections.append(_objects(request, table, by, f"{title}: objects"))
+        rows = with_others(table, by, list(_OBJECTS), request.n)
+        columns = (_group(by), *(Column(name, label) for name, label in _OBJECTS.items()))
+        sections.append(
+            Table(f"{by}-objects", rows, columns, title=f"{title}: objects", note=_RENAMED)
+        )
     return sections
 
 
 def _volumes(request: _Request, table: pl.DataFrame, by: str, title: str) -> Table:
     rows = with_others(table, by, _VOLUMES, request.n).with_columns(
-        (pl.col("moved_in_bytes") - pl.col("moved_out_bytes")).alias("moved_bytes"),
-        share_of("growth_bytes", "old_bytes").alias("growth"),
+        moved_bytes=pl.col("moved_in_bytes") - pl.col("moved_out_bytes"),
+        growth=fraction("growth_bytes", "old_bytes"),
     )
-    moved = (
-        [signed("moved_bytes", "moved here", request.unit)]
-        if (rows["moved_bytes"] != 0).any()
-        else []
-    )
+    unit, moved = request.unit, (rows["moved_bytes"] != 0).any()
     return Table(
         f"{by}s" if by != "top" else "directories",
         rows,
         (
             _group(by),
-            amount("old_bytes", "before", request.unit),
-            amount("new_bytes", "after", request.unit),
-            signed("growth_bytes", "growth", request.unit),
+            unit.column("old_bytes", "before"),
+            unit.column("new_bytes", "after"),
+            unit.signed("growth_bytes", "growth"),
             Column("growth", "growth", None, "+,.1%"),
-            amount("created_bytes", "new", request.unit),
-            amount("deleted_bytes", "deleted", request.unit),
-            signed("grown_bytes", "others", request.unit),
-            *moved,
+            unit.column("created_bytes", "new"),
+            unit.column("deleted_bytes", "deleted"),
+            unit.signed("grown_bytes", "others"),
+            *([unit.signed("moved_bytes", "moved here")] if moved else []),
         ),
         title=title,
         note=_GROWTH.format(" and moved here from other rows" if moved else ""),
@@ -190,61 +177,42 @@ def _group(by: str) -> Column:
     return Column("top", "directory", format="path") if by == "top" else Column(by)
 
 
-def _objects(request: _Request, table: pl.DataFrame, by: str, title: str) -> Table:
-    return Table(
-        f"{by}-objects",
-        with_others(table, by, list(_OBJECTS), request.n),
-        (
-            _group(by),
-            *(Column(name, label) for name, label in _OBJECTS.items()),
-        ),
-        title=title,
-        note=_RENAMED,
-    )
-
-
 def _ends(request: _Request) -> list[Section]:
     """Directories that vanished, and that are new."""
     table = request.changes("top")
+    note = (
+        f"Directories {request.given['top_depth']} below the root (top_depth); one that holds "
+        "nothing but directories counts as empty."
+    )
     sections: list[Section] = []
-    for state, side, title in (
-        ("gone", "old", "Directories that vanished"),
-        ("new", "new", "Directories that are new"),
+    for name, state, side, title in (
+        ("vanished", "gone", "old", "Directories that vanished"),
+        ("appeared", "new", "new", "Directories that are new"),
     ):
-        sums = [f"{side}_inodes", f"{side}_bytes"]
-        rows = table.filter(pl.col("state") == state).sort(
-            sums[1], "top", descending=[True, False], nulls_last=True
-        )
-        if rows.is_empty():
+        objects, size = f"{side}_inodes", f"{side}_bytes"
+        found = table.filter(state=state)
+        if found.is_empty():
             continue
-        unit = unit_for(most(rows, sums[1]))
-        sections.append(
-            Table(
-                "vanished" if state == "gone" else "appeared",
-                with_others(rows, "top", sums, request.n),
-                (Column("top", "directory", format="path"), Column(sums[0], "objects"),
-                 amount(sums[1], "logical", unit)),
-                title=title,
-                note=f"Directories {request.wish['top_depth']} below the root (top_depth); one "
-                "that holds nothing but directories counts as empty.",
-            )
-        )  # fmt: skip
+        found = found.sort(size, "top", descending=[True, False], nulls_last=True)
+        rows = with_others(found, "top", [objects, size], request.n)
+        amounts = unit_of(found, size).column(size, "logical")
+        columns = (_group("top"), Column(objects, "objects"), amounts)
+        sections.append(Table(name, rows, columns, title=title, note=note))
     return sections
 
 
-def _age(request: _Request, after: Scan, cold: str | int, policy: str) -> list[Section]:
+def _age(request: _Request, scan: str, cold: str, policy: str) -> list[Section]:
     """What is cold, by owner, and what policies would free."""
-    named = {key: value for key, value in request.people.items() if key == "passwd"}
-    owners = request.data.view("gpfs.owners", scan=after.label, cold=cold, **named).collect()
-    freed = request.data.view("gpfs.policy", scan=after.label, policy=policy).collect()
+    owners = request.data.view(
+        "gpfs.owners", scan=scan, cold=cold, passwd=request.given["passwd"]
+    ).collect()
+    freed = request.data.view("gpfs.policy", scan=scan, policy=policy).collect()
     sums = ["cold_inodes", "cold_size_bytes", "cold_allocated_bytes", "cold_known_bytes"]
     owners = owners.sort("cold_size_bytes", "uid", descending=[True, False], nulls_last=True)
     rows = with_others(owners, "user", sums, request.n).with_columns(
-        share_of("cold_size_bytes", "cold_known_bytes").alias("cold_share"),
-        share_of("cold_size_bytes", owners["all_cold_known_bytes"].first()).alias("share"),
+        cold_share=fraction("cold_size_bytes", "cold_known_bytes"),
+        share=fraction("cold_size_bytes", pl.lit(owners["all_cold_known_bytes"].first())),
     )
-    unit = unit_for(most(owners, "cold_size_bytes", "cold_allocated_bytes"))
-    allocated = owners["cold_allocated_bytes"].count() > 0
     return [
         Table(
             "cold",
@@ -252,42 +220,42 @@ def _age(request: _Request, after: Scan, cold: str | int, policy: str) -> list[S
             (
                 Column("user"),
                 Column("cold_inodes", "cold objects"),
-                amount("cold_size_bytes", "logical", unit),
-                *([amount("cold_allocated_bytes", "allocated", unit)] if allocated else []),
-                Column("cold_share", "of theirs", None, ".1%"),
-                Column("share", "of all", None, ".1%"),
+                *_amounts(owners, "cold"),
+                percent("cold_share", "of theirs"),
+                percent("share", "of all"),
             ),
             title="Cold data by owner",
-            note=f"Cold: neither accessed nor modified in the {cold} before {day(after.label)}. "
+            note=f"Cold: neither accessed nor modified in the {cold} before {day(scan)}. "
             "Shares are of what is known to be cold or not.",
         ),
-        _policy_table(freed, day(after.label)),
+        Table(
+            "policy",
+            freed.with_columns(
+                pl.col("time").replace(_TIMES),
+                inodes_share=fraction("freed_inodes", "known_inodes"),
+            ),
+            (
+                Column("days", format="d"),
+                Column("time", "files that were"),
+                Column("freed_inodes", "objects"),
+                percent("inodes_share", "of all"),
+                *_amounts(freed, "freed"),
+                percent("freed_share", "of bytes"),
+            ),
+            title="What a policy would free",
+            group="days",
+            note=f"By days before {day(scan)}. An object of several hard links is freed when all "
+            "are removed. Shares are of what is known to be older or not.",
+        ),
     ]
 
 
 _TIMES: Final = {"access": "not accessed", "modify": "not modified", "both": "neither"}
 
 
-def _policy_table(freed: pl.DataFrame, now: str) -> Table:
-    unit = unit_for(most(freed, "freed_size_bytes", "freed_allocated_bytes"))
-    allocated = freed["freed_allocated_bytes"].count() > 0
-    return Table(
-        "policy",
-        freed.with_columns(
-            pl.col("time").replace(_TIMES),
-            share_of("freed_inodes", "known_inodes").alias("inodes_share"),
-        ),
-        (
-            Column("days", "days", None, "d"),
-            Column("time", "files that were"),
-            Column("freed_inodes", "objects"),
-            Column("inodes_share", "of all", None, ".1%"),
-            amount("freed_size_bytes", "logical", unit),
-            *([amount("freed_allocated_bytes", "allocated", unit)] if allocated else []),
-            Column("freed_share", "of bytes", None, ".1%"),
-        ),
-        title="What a policy would free",
-        group="days",
-        note=f"By days before {now}. An object of several hard links is freed when all are "
-        "removed. Shares are of what is known to be older or not.",
-    )
+def _amounts(table: pl.DataFrame, part: str) -> list[Column]:
+    """Logical bytes of a part and, where the list says them, allocated bytes."""
+    size, allocated = f"{part}_size_bytes", f"{part}_allocated_bytes"
+    unit = unit_of(table, size, allocated)
+    columns = [unit.column(size, "logical")]
+    return columns + ([unit.column(allocated, "allocated")] if table[allocated].count() else [])

@@ -12,36 +12,27 @@ from harvest_report import Column, Section, Table
 from ..aggregation.listing import list_scans
 from ..views.common import rows_of
 from .plots import growth_plot
-from .tables import amount, most, signed, with_others
-from .text import day, unit_for
+from .tables import day, unit_of, with_others
 
 __all__ = ["odd_names", "over_time", "paths", "quality"]
 
 
 def paths(data: DatasetReader, scan: str, n: int, passwd: Path | None) -> list[Section]:
     """The largest and the oldest objects."""
-    given = {} if passwd is None else {"passwd": passwd}
-    owner = "uid" if passwd is None else "user"
+    owner = Column("uid", format="d") if passwd is None else Column("user")
     sections: list[Section] = []
     for name, title in (("largest", "The largest objects"), ("oldest", "The oldest files")):
-        table = data.view(f"gpfs.{name}", scan=scan, n=n, **given).collect()
+        table = data.view(f"gpfs.{name}", scan=scan, n=n, passwd=passwd).collect()
         if table.is_empty():
             continue
-        unit = unit_for(most(table, "size_bytes"))
-        sections.append(
-            Table(
-                name,
-                table,
-                (
-                    Column("path", format="path"),
-                    Column(owner, owner, None, "d" if owner == "uid" else None),
-                    amount("size_bytes", "logical", unit),
-                    Column("modify_time", "modified", None, "%Y-%m-%d"),
-                    Column("access_time", "accessed", None, "%Y-%m-%d"),
-                ),
-                title=title,
-            )
+        columns = (
+            Column("path", format="path"),
+            owner,
+            unit_of(table, "size_bytes").column("size_bytes", "logical"),
+            Column("modify_time", "modified", None, "%Y-%m-%d"),
+            Column("access_time", "accessed", None, "%Y-%m-%d"),
         )
+        sections.append(Table(name, table, columns, title=title))
     return sections
 
 
@@ -51,14 +42,12 @@ def over_time(data: DatasetReader, root: str | None, top_depth: int, n: int) -> 
     if len(timed) < 2:
         return []
     growth = data.view("gpfs.growth").filter(pl.col("scan_time").is_not_null()).collect()
-    unit = unit_for(most(growth, "size_bytes"))
+    unit = unit_of(growth, "size_bytes")
     days = [
-        pl.Series(name, [day(label) for label in growth[name].to_list()], pl.String)
+        pl.Series(name, [day(label) for label in growth[name]], pl.String)
         for name in ("scan", "since")
     ]
-    allocated_columns = (
-        [amount("allocated_bytes", "allocated", unit)] if growth["allocated_bytes"].count() else []
-    )
+    allocated = unit.column("allocated_bytes", "allocated")
     return [
         growth_plot(growth),
         Table(
@@ -69,9 +58,9 @@ def over_time(data: DatasetReader, root: str | None, top_depth: int, n: int) -> 
                 Column("since"),
                 Column("inodes", "objects"),
                 Column("inodes_change", "change", None, "+,d"),
-                amount("size_bytes", "logical", unit),
-                signed("size_change_bytes", "change", unit),
-                *allocated_columns,
+                unit.column("size_bytes", "logical"),
+                unit.signed("size_change_bytes", "change"),
+                *([allocated] if growth["allocated_bytes"].count() else []),
             ),
             title="Growth",
             note="The newest scan first; changes are counted from the scan before.",
@@ -85,34 +74,21 @@ _CHANGES = ("created", "deleted", "modified", "accessed", "renamed")
 
 def _churn(data: DatasetReader, root: str | None, top_depth: int, n: int) -> list[Section]:
     """Objects and bytes by what happened to them, in a table each."""
-    given = {} if root is None else {"root": root}
-    churn = data.view("gpfs.churn", top_depth=top_depth, **given).collect()
+    churn = data.view("gpfs.churn", top_depth=top_depth, root=root).collect()
     volumes = [f"{name}_bytes" for name in _CHANGES]
-    unit = unit_for(most(churn, *volumes))
-    between = [
+    unit = unit_of(churn, *volumes)
+    between = "".join(
         f"Between {day(old)} and {day(new)}; directories are left out."
         for old, new in churn.select("old_scan", "new_scan").head(1).iter_rows()
-    ]
+    )
     ordered = churn.sort("new_bytes", "top", descending=[True, False], nulls_last=True)
     rows = with_others(ordered, "top", [*_CHANGES, *volumes], n)
+    top = Column("top", format="path")
+    title = "What happened between the latest two scans"
+    bytes_of = [unit.column(name, change) for name, change in zip(volumes, _CHANGES, strict=True)]
     return [
-        Table(
-            "churn",
-            rows,
-            (Column("top", format="path"), *map(Column, _CHANGES)),
-            title="What happened between the latest two scans: objects",
-            note="".join(between),
-        ),
-        Table(
-            "churn-volumes",
-            rows,
-            (
-                Column("top", format="path"),
-                *(amount(f"{name}_bytes", name, unit) for name in _CHANGES),
-            ),
-            title="What happened between the latest two scans: logical bytes",
-            note="".join(between),
-        ),
+        Table("churn", rows, (top, *map(Column, _CHANGES)), f"{title}: objects", note=between),
+        Table("churn-volumes", rows, (top, *bytes_of), f"{title}: logical bytes", note=between),
     ]
 
 
@@ -134,7 +110,7 @@ def odd_names(data: DatasetReader, scan: str, n: int) -> list[Section]:
         Table(
             "odd-paths",
             found.head(n).collect(engine="streaming"),
-            (Column("path", format="path"), Column("oddities"), Column("uid", "uid", None, "d")),
+            (Column("path", format="path"), Column("oddities"), Column("uid", format="d")),
             title="The first of them",
         ),
     ]
@@ -142,8 +118,7 @@ def odd_names(data: DatasetReader, scan: str, n: int) -> list[Section]:
 
 def quality(data: DatasetReader, scan: str, now: str | None) -> Table:
     """What the list does not say, and what cannot be right: the checks that found something."""
-    given = {} if now is None else {"now": now}
-    checks = data.view("gpfs.scan_quality", scan=scan, **given).collect()
+    checks = data.view("gpfs.scan_quality", scan=scan, now=now).collect()
     return Table(
         "quality",
         checks.filter((pl.col("count") > 0) | (pl.col("finding") == "fact")),

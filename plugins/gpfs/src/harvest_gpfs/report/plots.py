@@ -10,7 +10,7 @@ import polars as pl
 
 from harvest_report import Plot, legend
 
-from .text import Unit, bytes_text, unit_for
+from .tables import Unit, bytes_text, unit_for
 
 __all__ = ["age_plot", "bars", "growth_bars", "growth_plot", "size_plot"]
 

@@ -15,17 +15,19 @@ import polars as pl
 
 from harvest import DatasetReader
 from harvest_report import Column, Notes, Report, Section, Table
+from harvest_toolkit.frames import fraction
 
-from ..aggregation.scans import ALL, LATEST, label_of
-from ..views.common import listing, share_of
+from ..aggregation.scans import ALL, label_of
+from ..views.common import SUMS, listing
 from .lists import odd_names, over_time, paths, quality
 from .plots import age_plot, bars, size_plot
-from .tables import amount, most, with_others
-from .text import Unit, bytes_text, day, unit_for
+from .tables import Unit, bytes_text, day, percent, unit_for, unit_of, with_others
 
 __all__ = ["summary"]
 
-_SUMS = ("files", "size_bytes", "allocated_bytes")
+_FILES = ("files", "size_bytes", "allocated_bytes")
+_OF_ALL = percent("share", "of all")
+_TOP = Column("top", format="path")
 
 
 @attrs.frozen
@@ -39,47 +41,50 @@ class _Request:
     ages_known: bool
     allocated_known: bool
     among: dict[str, Any]
-    people: dict[str, Any]
+    passwd: Path | None
+    group: Path | None
     cold: str
 
     def view(self, name: str, **settings: Any) -> pl.DataFrame:
         """The rows of a view of the scan."""
-        given = {key: value for key, value in settings.items() if value is not None}
-        return self.data.view(name, scan=self.scan, **given).collect()
+        return self.data.view(name, scan=self.scan, **settings).collect()
 
-    def amounts(self, prefix: str = "", said: str = "") -> tuple[Column, ...]:
+    def amounts(self, prefix: str = "", said: str = "", unit: Unit | None = None) -> list[Column]:
         """Columns of logical bytes and, where the list says them, allocated bytes."""
-        columns = [amount(f"{prefix}size_bytes", f"{said}logical", self.unit)]
+        unit = unit or self.unit
+        columns = [unit.column(f"{prefix}size_bytes", f"{said}logical")]
         if self.allocated_known:
-            columns.append(amount(f"{prefix}allocated_bytes", f"{said}allocated", self.unit))
-        return tuple(columns)
+            columns.append(unit.column(f"{prefix}allocated_bytes", f"{said}allocated"))
+        return columns
 
 
 def summary(
     data: DatasetReader,
-    scan: str = LATEST,
+    scan: str,
+    top_depth: int,
+    depth: int,
+    cold: str,
+    n: int,
     now: str | None = None,
     root: str | None = None,
-    top_depth: int = 1,
-    depth: int = 2,
-    cold: str | int = "1y",
-    n: int = 20,
     passwd: Path | None = None,
     group: Path | None = None,
 ) -> Report:
     """The report ``gpfs.summary``; its settings are those of the views."""
-    found = listing(data, str(scan), root=root, now=now)
+    found = listing(data, scan, root=root, now=now)
     total = data.view("gpfs.usage", by="", scan=scan).collect().row(0, named=True)
+    counted_from = found.given_now or found.scan.time
     request = _Request(
         data=data,
-        scan=str(scan),
+        scan=scan,
         n=n,
         unit=unit_for(max(total["size_bytes"] or 0, total["allocated_bytes"] or 0)),
         allocated_known=total["allocated_bytes"] is not None,
-        ages_known=(found.given_now or found.scan.time) is not None,
+        ages_known=counted_from is not None,
         among={"root": root, "top_depth": top_depth},
-        people={"passwd": passwd, "group": group},
-        cold=_cold_in_words(cold, found.given_now or found.scan.time),
+        passwd=passwd,
+        group=group,
+        cold=_cold_in_words(cold, counted_from),
     )
     return Report(
         "A file system at a glance",
@@ -90,10 +95,10 @@ def summary(
             *(_ages(request, now, cold) if request.ages_known else []),
             *_sizes(request),
             *_heat(request),
-            *paths(data, request.scan, request.n, passwd),
-            *(over_time(data, root, top_depth, request.n) if request.scan != ALL else []),
-            *odd_names(data, request.scan, request.n),
-            quality(data, request.scan, now),
+            *paths(data, scan, n, passwd),
+            *(over_time(data, root, top_depth, n) if scan != ALL else []),
+            *odd_names(data, scan, n),
+            quality(data, scan, now),
             _definitions(request),
         ],
     )
@@ -116,7 +121,7 @@ def _in_words(total: dict[str, Any], scan: str, root: str) -> list[str]:
     return [f"{many}{linked}.", f"{volume}. Scan: {day(scan)}."]
 
 
-def _cold_in_words(cold: str | int, now: datetime | None) -> str:
+def _cold_in_words(cold: str, now: datetime | None) -> str:
     if now is None:
         return ""
     return (
@@ -125,17 +130,17 @@ def _cold_in_words(cold: str | int, now: datetime | None) -> str:
     )
 
 
-def _owners(request: _Request, now: str | None, cold: str | int) -> list[Section]:
+def _owners(request: _Request, now: str | None, cold: str) -> list[Section]:
+    owners = request.view("gpfs.owners", cold=cold, now=now, passwd=request.passwd)
+    owners = owners.filter(pl.col("inodes") > 0)
     sections: list[Section] = []
-    owners = request.view(
-        "gpfs.owners", cold=cold, now=now, passwd=request.people["passwd"]
-    ).filter(pl.col("inodes") > 0)
     if owners["uid"].count():
         sections += [
             _users_table(owners, request),
             bars("users-plot", "The users of most bytes", owners, "user"),
         ]
-    groups = request.view("gpfs.usage", by="group", **request.people)
+    people = {"passwd": request.passwd, "group": request.group}
+    groups = request.view("gpfs.usage", by="group", **people)
     if groups["group"].count():
         sections.append(_usage_table("groups", groups, "group", "By group", request))
     return sections
@@ -143,15 +148,12 @@ def _owners(request: _Request, now: str | None, cold: str | int) -> list[Section
 
 def _users_table(owners: pl.DataFrame, request: _Request) -> Table:
     shares = ["cold_size_bytes", "cold_known_bytes", "small_inodes", "small_known_inodes"]
-    rows = with_others(owners, "user", [*_SUMS, *shares], request.n).with_columns(
-        _of_all("size_bytes"),
-        share_of("cold_size_bytes", "cold_known_bytes").alias("cold_share"),
-        share_of("small_inodes", "small_known_inodes").alias("small_share"),
+    rows = with_others(owners, "user", [*_FILES, *shares], request.n).with_columns(
+        share=_of_all("size_bytes"),
+        cold_share=fraction("cold_size_bytes", "cold_known_bytes"),
+        small_share=fraction("small_inodes", "small_known_inodes"),
     )
-    cold = (
-        amount("cold_size_bytes", "cold", request.unit),
-        Column("cold_share", "of theirs", None, ".1%"),
-    )
+    cold = (request.unit.column("cold_size_bytes", "cold"), percent("cold_share", "of theirs"))
     return Table(
         "users",
         rows,
@@ -161,37 +163,31 @@ def _users_table(owners: pl.DataFrame, request: _Request) -> Table:
             *request.amounts(),
             _OF_ALL,
             *(cold if request.ages_known else ()),
-            Column("small_share", "small files", None, ".1%"),
+            percent("small_share", "small files"),
         ),
         title="By user",
         note=f"{request.cold} Small: below 64 KiB. Of theirs: without directories.".strip(),
     )
 
 
-_OF_ALL = Column("share", "of all", None, ".1%")
-
-
 def _of_all(column: str) -> pl.Expr:
     """A column as a share of its sum."""
-    return share_of(column, pl.col(column).sum()).alias("share")
+    return fraction(column, pl.col(column).sum())
 
 
-def _usage_table(name: str, table: pl.DataFrame, by: str, title: str, request: _Request) -> Table:
-    return Table(
-        name,
-        with_others(table, by, _SUMS, request.n).with_columns(_of_all("size_bytes")),
-        (Column(by), Column("files"), *request.amounts(), _OF_ALL),
-        title=title,
-        note="An object of several hard links counts once, at its first path in byte order."
-        if by == "top"
-        else None,
-    )
+def _usage_table(
+    name: str, table: pl.DataFrame, by: str, title: str, request: _Request, note: str | None = None
+) -> Table:
+    rows = with_others(table, by, _FILES, request.n).with_columns(share=_of_all("size_bytes"))
+    columns = (Column(by), Column("files"), *request.amounts(), _OF_ALL)
+    return Table(name, rows, columns, title=title, note=note)
 
 
 def _places(request: _Request, depth: int) -> list[Section]:
     top = request.view("gpfs.usage", by="top", **request.among)
+    note = "An object of several hard links counts once, at its first path in byte order."
     sections: list[Section] = [
-        _usage_table("top", top, "top", "By top-level directory", request),
+        _usage_table("top", top, "top", "By top-level directory", request, note),
         bars("top-plot", "The top-level directories of most bytes", top, "top"),
     ]
     for by in ("fileset", "pool"):
@@ -201,12 +197,12 @@ def _places(request: _Request, depth: int) -> list[Section]:
     tree = request.view("gpfs.directories", depth=depth, root=request.among["root"])
     largest = ["size_bytes", "files", "directory"]
     shown = tree.sort(largest, descending=[True, True, False], nulls_last=True).head(2 * request.n)
-    total = top["size_bytes"].sum()
+    total = pl.lit(top["size_bytes"].sum())
     left_out = tree.height - shown.height
     sections.append(
         Table(
             "directories",
-            shown.with_columns(share_of("size_bytes", total).alias("share")),
+            shown.with_columns(share=fraction("size_bytes", total)),
             (Column("directory", format="path"), Column("files"), *request.amounts(), _OF_ALL),
             title="Directories, each with all that lies below it",
             note="Rows overlap: a directory counts in those that it lies in."
@@ -216,27 +212,22 @@ def _places(request: _Request, depth: int) -> list[Section]:
     return sections
 
 
-def _ages(request: _Request, now: str | None, cold: str | int) -> list[Section]:
+def _ages(request: _Request, now: str | None, cold: str) -> list[Section]:
     ages = request.view("gpfs.ages", now=now)
+    whole = pl.col("size_bytes").sum().over("time")
+    ages = ages.with_columns(share=fraction("size_bytes", whole))
     found = request.view("gpfs.cold", age=cold, now=now, **request.among)
     sums = [name for name in found.columns if name.endswith(("inodes", "bytes"))]
     rows = with_others(found, "top", sums, request.n).with_columns(
-        share_of("cold_size_bytes", "known_size_bytes").alias("share")
+        share=fraction("cold_size_bytes", "known_size_bytes")
     )
-    whole = pl.col("size_bytes").sum().over("time")
-    ages = ages.with_columns(share_of("size_bytes", whole).alias("share"))
+    counted = (Column("inodes", "objects"), *request.amounts(), _OF_ALL)
     return [
         age_plot(ages),
         Table(
             "ages",
             ages,
-            (
-                Column("time"),
-                Column("age"),
-                Column("inodes", "objects"),
-                *request.amounts(),
-                _OF_ALL,
-            ),
+            (Column("time"), Column("age"), *counted),
             title="By time since the last access and modification",
             group="time",
             note="Directories are left out.",
@@ -245,10 +236,10 @@ def _ages(request: _Request, now: str | None, cold: str | int) -> list[Section]:
             "cold",
             rows,
             (
-                Column("top", format="path"),
+                _TOP,
                 Column("cold_inodes", "cold objects"),
                 *request.amounts("cold_", "cold, "),
-                Column("share", "of theirs", None, ".1%"),
+                percent("share", "of theirs"),
             ),
             title="Cold data by top-level directory",
             note=request.cold,
@@ -258,46 +249,42 @@ def _ages(request: _Request, now: str | None, cold: str | int) -> list[Section]:
 
 def _sizes(request: _Request) -> list[Section]:
     sizes = request.view("gpfs.sizes")
-    small = request.view("gpfs.small", **request.among)
     extensions = request.view("gpfs.extensions")
+    small = request.view("gpfs.small", **request.among)
     sums = ["small_inodes", "known_inodes", "small_size_bytes", "small_allocated_bytes"]
-    small_rows = with_others(small, "top", sums, request.n).with_columns(
-        share_of("small_inodes", "known_inodes").alias("share")
+    small = with_others(small, "top", sums, request.n).with_columns(
+        share=fraction("small_inodes", "known_inodes")
     )
-    objects = ("inodes", "size_bytes", "allocated_bytes")
     # amounts of small files need a unit of their own
-    own = attrs.evolve(
-        request, unit=unit_for(most(small_rows, "small_size_bytes", "small_allocated_bytes"))
-    )
-    small_amounts = own.amounts("small_")
-    counted = (Column("inodes", "objects"), *request.amounts())
+    unit = unit_of(small, "small_size_bytes", "small_allocated_bytes")
+    counted = (Column("inodes", "objects"), *request.amounts(), _OF_ALL)
     return [
         size_plot(sizes),
         Table(
             "sizes",
-            sizes.with_columns(_of_all("size_bytes")),
-            (Column("size"), *counted, _OF_ALL),
+            sizes.with_columns(share=_of_all("size_bytes")),
+            (Column("size"), *counted),
             title="By size",
             note="Directories are left out.",
         ),
         Table(
             "small",
-            small_rows,
+            small,
             (
-                Column("top", format="path"),
+                _TOP,
                 Column("small_inodes", "small objects"),
-                Column("share", "of theirs", None, ".1%"),
-                *small_amounts,
+                percent("share", "of theirs"),
+                *request.amounts("small_", unit=unit),
             ),
             title="Small objects (below 64 KiB) by top-level directory",
             note="Directories are left out.",
         ),
         Table(
             "extensions",
-            with_others(extensions, "extension", objects, request.n).with_columns(
-                _of_all("size_bytes")
+            with_others(extensions, "extension", SUMS, request.n).with_columns(
+                share=_of_all("size_bytes")
             ),
-            (Column("extension"), *counted, _OF_ALL),
+            (Column("extension"), *counted),
             title="By extension",
         ),
     ]
@@ -307,20 +294,14 @@ def _heat(request: _Request) -> list[Section]:
     heat = request.view("gpfs.heat")
     if not heat["with_heat"].sum():
         return []
-    return [
-        Table(
-            "heat",
-            heat,
-            (
-                Column("pool"),
-                Column("inodes", "objects"),
-                Column("warm", doc="objects with a heat above zero"),
-                Column("mean_heat", "mean heat", None, ".6f", doc="of all whose heat is known"),
-                Column("hottest", "hottest", None, ".6f"),
-            ),
-            title="Heat by pool",
-        )
-    ]
+    columns = (
+        Column("pool"),
+        Column("inodes", "objects"),
+        Column("warm", doc="objects with a heat above zero"),
+        Column("mean_heat", "mean heat", None, ".6f", doc="of all whose heat is known"),
+        Column("hottest", format=".6f"),
+    )
+    return [Table("heat", heat, columns, title="Heat by pool")]
 
 
 def _definitions(request: _Request) -> Notes:

@@ -5,52 +5,33 @@ from __future__ import annotations
 from typing import Final
 
 from harvest import Column
+from harvest_toolkit.columns import path, size
 
-from ...aggregation.groupings import DIRECTORY, GROUPINGS
-from ...aggregation.metrics import DEFAULT, METRICS
-
-__all__ = [
-    "DATA",
-    "DIRECTORIES",
-    "KEYS",
-    "KNOWN",
-    "METRICS_BY_SIZE",
-    "NOW",
-    "SCAN",
-    "UNDECIDED",
-    "metric",
-    "number_of_bytes",
-    "share",
-]
-
-
-def number_of_bytes(name: str, doc: str) -> Column:
-    """A column of bytes."""
-    return Column(name, unit="bytes", format="bytes", doc=doc)
-
-
-def share(name: str, doc: str) -> Column:
-    """A column of shares."""
-    return Column(name, unit="1", format="share", doc=doc)
+from ..measures import DEFAULT, DIRECTORY, GROUPINGS, METRICS
+from .settings import WITHIN
 
 
 def metric(name: str) -> Column:
     """What is counted or summed of a group; directories are objects like others."""
-    doc = METRICS[name].doc
-    return number_of_bytes(name, doc) if name.endswith("_bytes") else Column(name, doc=doc)
+    doc = METRICS[name]
+    return size(name, doc) if name.endswith("_bytes") else Column(name, doc=doc)
 
 
 _FORMATS: Final = {"uid": "d", "gid": "d", "top": "path"}
 
 KEYS: Final = {
-    name: Column(name, format=_FORMATS.get(name), doc=key.doc)
-    for name, key in GROUPINGS.items()
-    if name != DIRECTORY
+    name: Column(name, format=_FORMATS.get(name), doc=GROUPINGS[name]) for name in WITHIN
 }
 """What groups are by."""
 
+
+def keys_without(*names: str) -> tuple[Column, ...]:
+    """What groups are by, but what a view divides each group by itself."""
+    return tuple(key for name, key in KEYS.items() if name not in names)
+
+
 DIRECTORIES: Final = (
-    Column(DIRECTORY, format="path", doc=GROUPINGS[DIRECTORY].doc),
+    path(DIRECTORY, GROUPINGS[DIRECTORY]),
     Column("depth", doc="How many directories below the root it is; 0 for the root itself."),
 )
 """A directory among others that it lies in."""
@@ -63,15 +44,15 @@ METRICS_BY_SIZE: Final = tuple(
 """All that is counted and summed, what people look at first before the others."""
 
 DATA: Final = {
+    "size_bytes": size(
+        "size_bytes",
+        "Logical size of these objects, as far as it is known; null where it is of none.",
+    ),
     "inodes": Column(
         "inodes",
         doc="Objects, each once however many paths it has: at the first; directories left out.",
     ),
-    "size_bytes": number_of_bytes(
-        "size_bytes",
-        "Logical size of these objects, as far as it is known; null where it is of none.",
-    ),
-    "allocated_bytes": number_of_bytes(
+    "allocated_bytes": size(
         "allocated_bytes",
         "Allocated size of these objects, as far as it is known; null where it is of none.",
     ),
@@ -84,7 +65,7 @@ KNOWN: Final = {
         doc="Objects of which the list says what decides it, one way or the other; directories "
         "left out, hard links once; null where that is none.",
     ),
-    "size_bytes": number_of_bytes(
+    "size_bytes": size(
         "known_size_bytes",
         "Logical size of the objects in known_inodes, as far as it is known; null where it is of "
         "none.",

@@ -9,11 +9,11 @@ import polars as pl
 
 from harvest import UsageError
 
-from ..aggregation.groupings import Setting
-from ..aggregation.listing import Listing, common_root, list_scans
-from ..aggregation.on_polars import PolarsRows
-from ..aggregation.scans import ALL, LATEST, Scan, labels, pick
-from .common import deferred, named, no_scan, rows_of
+from ...aggregation.groupings import Setting
+from ...aggregation.listing import Listing, common_root, list_scans
+from ...aggregation.on_polars import PolarsRows
+from ...aggregation.scans import ALL, LATEST, Scan, labels, pick
+from ..common import TEXT, deferred, named, no_scan, rows_of, types_of
 from .pairs import SUMS, flows, summed
 
 if TYPE_CHECKING:
@@ -24,27 +24,21 @@ __all__ = ["changes_of", "churn", "compare", "ends", "two_scans"]
 
 def churn(
     dataset: DatasetReader,
+    top_depth: int,
     old: str | None = None,
     new: str | None = None,
     root: str | None = None,
-    top_depth: int = 1,
 ) -> pl.LazyFrame:
     """The view ``gpfs.churn``: changes between two scans per top-level directory.
 
     old, new: as a scan is named; the latest two unless given.
     """
-    setting = named(None, None, top_depth=top_depth)
-    schema = {
-        "top": pl.String(),
-        **dict.fromkeys(SUMS, pl.Int64()),
-        "old_scan": pl.String(),
-        "new_scan": pl.String(),
-    }
-
+    schema = {"top": TEXT, **types_of(*SUMS), "old_scan": TEXT, "new_scan": TEXT}
     if "gpfs.file" not in dataset:
         return deferred(no_scan, schema)
     rows = rows_of(dataset)
     before, after = two_scans(list_scans(rows), old, new)
+    setting = named(top_depth=top_depth)
     return deferred(lambda: compare((rows, before), (rows, after), root, setting), schema)
 
 
@@ -54,7 +48,7 @@ def compare(
     """The view's rows for two scans, each given with the rows that it is among."""
     found, within = changes_of(old, new, ["top"], root, setting)
     return summed(found, ["top"], within).with_columns(
-        pl.lit(old[1].label).alias("old_scan"), pl.lit(new[1].label).alias("new_scan")
+        old_scan=pl.lit(old[1].label), new_scan=pl.lit(new[1].label)
     )
 
 

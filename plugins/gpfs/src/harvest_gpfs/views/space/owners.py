@@ -7,21 +7,12 @@ from typing import TYPE_CHECKING, Final
 
 import polars as pl
 
-from ..aggregation.bins import parse_age, parse_size
-from ..aggregation.groupings import GROUPINGS, Setting
-from ..aggregation.scans import LATEST, label_of
-from .common import (
-    INT,
-    SHARE,
-    SUMS,
-    TEXT,
-    known_sum,
-    listing,
-    named,
-    of_scan,
-    part_sum,
-    share_of,
-)
+from harvest_toolkit.frames import fraction, sum_or_none
+
+from ...aggregation.bins import parse_age, parse_size
+from ...aggregation.groupings import GROUPINGS, Setting
+from ...aggregation.scans import label_of
+from ..common import INT, SUMS, TEXT, asked, of_scan, part_sum, types_of
 
 if TYPE_CHECKING:
     from harvest import DatasetReader
@@ -29,37 +20,25 @@ if TYPE_CHECKING:
 __all__ = ["owners"]
 
 _KNOWN: Final = (
-    "cold_known_inodes", "cold_known_bytes", "small_known_inodes", "future_known_inodes",
-)  # fmt: skip
+    *("cold_known_inodes", "cold_known_bytes", "small_known_inodes", "future_known_inodes"),
+)
 _ALL: Final = ("data_inodes", "data_bytes", *_KNOWN)
 """What is summed up over all owners, too."""
 
-_COLUMNS: Final = {
-    "uid": INT,
-    "user": TEXT,
-    "unknown": pl.Boolean(),
-    "inodes": INT,
-    "files": INT,
-    "size_bytes": INT,
-    "allocated_bytes": INT,
-    "share": SHARE,
-    "data_inodes": INT,
-    "data_bytes": INT,
-    **{f"{flag}_{name}": INT for flag in ("cold", "small") for name in SUMS},
-    "cold_share": SHARE,
-    "small_share": SHARE,
-    "future_inodes": INT,
-    **dict.fromkeys(_KNOWN, INT),
-    "all_bytes": INT,
-    **{f"all_{name}": INT for name in _ALL},
-}
+_COLUMNS: Final = types_of(
+    *("uid", "user", "unknown", "inodes", "files", "size_bytes", "allocated_bytes", "share"),
+    *("data_inodes", "data_bytes"),
+    *(f"{flag}_{name}" for flag in ("cold", "small") for name in SUMS),
+    *("cold_share", "small_share", "future_inodes", *_KNOWN, "all_bytes"),
+    *(f"all_{name}" for name in _ALL),
+) | {"user": TEXT, "unknown": pl.Boolean()}
 
 
 def owners(
     dataset: DatasetReader,
-    cold: str | int = "1y",
-    below: str | int = "64K",
-    scan: str = LATEST,
+    cold: str,
+    below: str,
+    scan: str,
     now: str | None = None,
     passwd: Path | None = None,
     to: str | None = None,
@@ -72,8 +51,8 @@ def owners(
     ``known`` sums are of what is known to be cold or not, and so on: what shares are of.
     to: the scan, as ``gpfs.change`` names the later one.
     """
-    setting = named(passwd, None, cold_days=parse_age(cold), small_below=parse_size(below))
-    found = listing(dataset, scan if to is None else to, now=now)
+    limits = {"cold_days": parse_age(cold), "small_below": parse_size(below)}
+    found, setting = asked(dataset, scan if to is None else to, now=now, passwd=passwd, **limits)
     reference = found.given_now or found.scan.time
     flags = ("small",) if reference is None else ("small", "cold", "future")
 
@@ -90,51 +69,47 @@ def _per_owner(table: pl.DataFrame) -> pl.DataFrame:
     data = pl.col("kind") != "directory"
     parts = {}
     for flag in ("cold", "small", "future"):
+        # what is known to have a flag or not: what its shares are of
+        known_names = f"{flag}_known_inodes", f"{flag}_known_bytes"
         if flag not in table.columns:
-            parts |= dict.fromkeys(
-                (*(f"{flag}_{name}" for name in SUMS), *_known(flag)), pl.lit(None, INT)
-            )
+            names = (*(f"{flag}_{name}" for name in SUMS), *known_names)
+            parts |= dict.fromkeys(names, pl.lit(None, INT))
             continue
-        found = pl.col(flag) & data
-        parts |= {f"{flag}_{name}": part_sum(pl.col(name), found) for name in SUMS}
+        parts |= {f"{flag}_{name}": part_sum(name, pl.col(flag) & data) for name in SUMS}
         known = pl.col(flag).is_not_null() & data
         inodes = pl.col("inodes") if flag == "future" else pl.col("inodes") - pl.col("unknown_size")
-        sums = (inodes, pl.col("size_bytes"))
         parts |= {
             name: pl.when(part_sum(inodes, known) > 0).then(part_sum(value, known))
-            for name, value in zip(_known(flag), sums, strict=True)
+            for name, value in zip(known_names, (inodes, "size_bytes"), strict=True)
         }
     return table.group_by("uid", maintain_order=True).agg(
-        *(known_sum(pl.col(name)).alias(name) for name in (*SUMS, "files")),
-        part_sum(pl.col("inodes"), data).alias("data_inodes"),
-        part_sum(pl.col("size_bytes"), data).alias("data_bytes"),
+        *(sum_or_none(name).alias(name) for name in (*SUMS, "files")),
+        part_sum("inodes", data).alias("data_inodes"),
+        part_sum("size_bytes", data).alias("data_bytes"),
         *(value.alias(name) for name, value in parts.items()),
     )
-
-
-def _known(flag: str) -> tuple[str, str]:
-    """Columns of what is known to have a flag or not: what its shares are of."""
-    return f"{flag}_known_inodes", f"{flag}_known_bytes"
 
 
 def _totals(table: pl.DataFrame, setting: Setting, *, named_ones: bool) -> pl.DataFrame:
     """Owners with their names and their shares of the whole, the largest first."""
     uid = pl.col("uid")
-    known = list(setting.user_names)
     # of objects without an owner nobody knows whether the passwd file has him
-    unknown = ~uid.is_in(known) if named_ones else pl.lit(None, pl.Boolean)
-    table = table.with_columns(
-        uid.alias("user"),
-        unknown.alias("unknown"),
-        known_sum(pl.col("size_bytes")).alias("all_bytes"),
-        *(_of_all(pl.col(name)).alias(f"all_{name}") for name in _ALL),
+    unknown = ~uid.is_in(list(setting.user_names)) if named_ones else pl.lit(None, pl.Boolean)
+    return (
+        table.with_columns(
+            uid.alias("user"),
+            unknown.alias("unknown"),
+            sum_or_none("size_bytes").alias("all_bytes"),
+            *(_of_all(pl.col(name)).alias(f"all_{name}") for name in _ALL),
+        )
+        .with_columns(
+            GROUPINGS["user"].label(setting).alias("user"),
+            share=fraction("size_bytes", "all_bytes"),
+            cold_share=fraction("cold_size_bytes", "cold_known_bytes"),
+            small_share=fraction("small_inodes", "small_known_inodes"),
+        )
+        .sort("size_bytes", "uid", descending=[True, False], nulls_last=True)
     )
-    return table.with_columns(
-        GROUPINGS["user"].label(setting).alias("user"),
-        share_of("size_bytes", "all_bytes").alias("share"),
-        share_of("cold_size_bytes", "cold_known_bytes").alias("cold_share"),
-        share_of("small_inodes", "small_known_inodes").alias("small_share"),
-    ).sort("size_bytes", "uid", descending=[True, False], nulls_last=True)
 
 
 def _of_all(values: pl.Expr) -> pl.Expr:

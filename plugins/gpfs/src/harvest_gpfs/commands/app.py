@@ -76,7 +76,7 @@ def split_command(
     Called again after it was cut short, it makes what is missing. With --submit,
     an array makes the parts, and a last job what is missing then.
     """
-    from .splitting import Split  # late: help needs no numpy
+    from ..splitting import Split  # late: help needs no numpy
 
     if not jobs.wanted:
         only = None if part is None else [part]

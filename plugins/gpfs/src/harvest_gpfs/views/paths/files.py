@@ -1,58 +1,43 @@
-"""Views that list paths: the largest, the oldest, and those with odd names."""
+"""Views that list paths: the largest and the oldest objects."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import polars as pl
 
-from harvest import UsageError
-
-from ..aggregation.links import IDENTITY, candidate
-from ..aggregation.scans import LATEST
-from .common import collected, frame_of, listing, named, of_scan
+from ...aggregation.links import IDENTITY, candidate
+from ..common import INT, TEXT, collected, frame_of, listing, named, of_scan
 
 if TYPE_CHECKING:
     from harvest import DatasetReader
 
-__all__ = ["ODDITIES", "largest", "odd_names", "oddities", "oldest"]
+__all__ = ["largest", "oldest"]
 
-_TIME = pl.Datetime("us", "UTC")
-_SHOWN = {
-    "path": pl.String(),
-    "size_bytes": pl.Int64(),
-    "allocated_bytes": pl.Int64(),
-    "uid": pl.Int64(),
-    "user": pl.String(),
-    "gid": pl.Int64(),
-    "access_time": _TIME,
-    "modify_time": _TIME,
-    "pool": pl.String(),
-    "fileset": pl.String(),
-    "nlink": pl.Int64(),
+_TIME: Final = pl.Datetime("us", "UTC")
+_SHOWN: Final = {
+    "path": TEXT,
+    **dict.fromkeys(("size_bytes", "allocated_bytes", "uid"), INT),
+    "user": TEXT,
+    "gid": INT,
+    **dict.fromkeys(("access_time", "modify_time"), _TIME),
+    **dict.fromkeys(("pool", "fileset"), TEXT),
+    "nlink": INT,
     "inode": pl.UInt64(),
-    "origin": pl.String(),
-    "position": pl.Int64(),
+    "origin": TEXT,
+    "position": INT,
 }
 
-_NAMES = {"uid": pl.Int64(), "user": pl.String()}
 
-
-def largest(
-    dataset: DatasetReader, n: int = 50, scan: str = LATEST, passwd: Path | None = None
-) -> pl.LazyFrame:
+def largest(dataset: DatasetReader, n: int, scan: str, passwd: Path | None = None) -> pl.LazyFrame:
     """The view ``gpfs.largest``: the objects of most logical bytes, each once."""
     return _first(dataset, "size_bytes", n, scan, passwd, descending=True)
 
 
 def oldest(
-    dataset: DatasetReader,
-    n: int = 50,
-    by: str = "modify",
-    scan: str = LATEST,
-    passwd: Path | None = None,
+    dataset: DatasetReader, n: int, by: str, scan: str, passwd: Path | None = None
 ) -> pl.LazyFrame:
     """The view ``gpfs.oldest``: the files that were modified (or accessed) longest ago, each once.
 
@@ -71,9 +56,8 @@ def _first(
     descending: bool,
 ) -> pl.LazyFrame:
     shown = _SHOWN if column in _SHOWN else {**_SHOWN, column: _TIME}
-    users = named(passwd, None).user_names
-    names = pl.DataFrame(list(users.items()), schema=_NAMES, orient="row")
-
+    users = named(passwd).user_names
+    names = pl.DataFrame(list(users.items()), {"uid": INT, "user": TEXT}, orient="row")
     found = listing(dataset, scan)
 
     def compute() -> pl.DataFrame:
@@ -130,54 +114,3 @@ def _head(rows: pl.LazyFrame, column: str, wanted: int, *, descending: bool) -> 
     inode = collected(tied.select(pl.col("inode").bottom_k(wanted)))["inode"].max()
     before = value > last if descending else value < last
     return collected(rows.filter(before | ((value == last) & (pl.col("inode") <= inode))))
-
-
-ODDITIES: Final = {
-    "control character": r"[\x00-\x1f\x7f\u{80}-\u{9f}]",
-    "invisible or bidirectional character": r"[\u{ad}\u{200b}-\u{200f}\u{2028}-\u{202e}"
-    r"\u{2060}-\u{2069}\u{feff}]",
-    "blank at an end": r"(^|/) |\s$|\s/",
-    "begins with a dash": r"(^|/)-",
-    "quote": r"""['"`]""",
-    "shell character": r"[*?\[\]{}$&|;<>!()#~]",
-    "percent code": r"%[0-9A-Fa-f]{2}",
-    "longer than 200 characters": r"[^/]{201}",
-}
-"""What makes a name odd, and the pattern of it in a path; see ``oddities`` for all."""
-
-
-def oddities() -> dict[str, pl.Expr]:
-    """For each oddity, whether a path shows it."""
-    path, undecodable = pl.col("path"), pl.col("path_raw").is_not_null()
-    tests = {name: path.str.contains(pattern) for name, pattern in ODDITIES.items()}
-    # where path_raw is given, \\xNN stands for a byte, and a backslash is written twice
-    backslash = (
-        pl.when(undecodable)
-        .then(path.str.contains(r"\\\\"))
-        .otherwise(path.str.contains("\\", literal=True))
-    )
-    return {"not UTF-8": undecodable, "backslash": backslash, **tests}
-
-
-def odd_names(
-    dataset: DatasetReader, scan: str = LATEST, kinds: Sequence[str] = ()
-) -> pl.LazyFrame:
-    """The view ``gpfs.odd_names``: paths that scripts stumble over, in the dataset's order.
-
-    kinds: only these oddities.
-    """
-    tests = oddities()
-    wanted = list(kinds) or list(tests)
-    for kind in wanted:
-        if kind not in tests:
-            raise UsageError(f"no oddity {kind!r}", remedy="there are " + ", ".join(tests))
-    found = listing(dataset, scan)
-    names = [pl.when(tests[kind]).then(pl.lit(kind)) for kind in wanted]
-    kinds_found = pl.concat_str(names, separator=", ", ignore_nulls=True)
-    columns = ["path", "path_raw", "kind", "size_bytes", "uid", "inode", "origin", "position"]
-    return (
-        frame_of(found)
-        .select(*columns, kinds_found.alias("oddities"))
-        .filter(pl.col("oddities") != "")
-        .select("path", "oddities", *columns[1:], pl.lit(found.scan.label).alias("scan"))
-    )

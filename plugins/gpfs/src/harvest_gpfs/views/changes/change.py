@@ -13,42 +13,35 @@ import polars as pl
 
 from harvest import UsageError
 
-from ..aggregation.bins import parse_age
-from ..aggregation.groupings import Setting
-from ..aggregation.listing import list_scans
-from ..aggregation.scans import Scan
+from ...aggregation.bins import parse_age
+from ...aggregation.groupings import Setting
+from ...aggregation.listing import list_scans
+from ...aggregation.scans import Scan
+from ..common import TEXT, deferred, named, rows_of, types_of
+from . import GROUPS
 from .churn import changes_of, ends
-from .common import deferred, named, rows_of
 from .pairs import SUMS, summed
 
 if TYPE_CHECKING:
     from harvest import DatasetReader
 
-__all__ = ["GROUPS", "change", "span"]
+__all__ = ["change", "span"]
 
-GROUPS: Final = ("user", "group", "fileset", "pool", "top")
-"""What changes can be summed by."""
-
-_INT, _TEXT = pl.Int64(), pl.String()
-_GROWTH: Final = {
-    "state": _TEXT,
-    "old_inodes": _INT,
-    "new_inodes": _INT,
-    "inodes_change": _INT,
-    "old_bytes": _INT,
-    "new_bytes": _INT,
-    "growth_bytes": _INT,
-    "growth_percent": pl.Float64(),
-}
+_GROWTH: Final = types_of(
+    *("state", "old_inodes", "new_inodes", "inodes_change", "old_bytes", "new_bytes"),
+    *("growth_bytes", "growth_percent"),
+    *SUMS,
+    *("old_scan", "new_scan"),
+) | {"state": TEXT, "growth_percent": pl.Float64(), "old_scan": TEXT, "new_scan": TEXT}
 
 
 def change(
     dataset: DatasetReader,
-    by: Sequence[str] = ("user",),
+    by: Sequence[str],
+    top_depth: int,
     to: str | None = None,
-    over: str | int | None = None,
+    over: str | None = None,
     root: str | None = None,
-    top_depth: int = 2,
     passwd: Path | None = None,
     group: Path | None = None,
     **more: str,
@@ -61,9 +54,7 @@ def change(
     """
     names = tuple(dict.fromkeys(by))
     setting = named(passwd, group, top_depth=top_depth)
-    scans = {"old_scan": _TEXT, "new_scan": _TEXT}
-    rest = dict.fromkeys((n for n in SUMS if n not in _GROWTH), _INT)
-    schema = {**dict.fromkeys(names, _TEXT), **_GROWTH, **rest, **scans}
+    schema = {**dict.fromkeys(names, TEXT), **_GROWTH}
 
     found = list_scans(rows_of(dataset))
     timed = [scan for scan in found if scan.time is not None]
@@ -72,17 +63,17 @@ def change(
     before, after = span(found, more.get("from"), to, over)
 
     def compute() -> pl.DataFrame:
-        found, _, within = _flows(dataset, before, after, root, setting, names)
+        found, within = _flows(dataset, before, after, root, setting)
         table = _grown(summed(found, names, within), names)
         return _in_both(table, found, names).with_columns(
-            pl.lit(before.label).alias("old_scan"), pl.lit(after.label).alias("new_scan")
+            old_scan=pl.lit(before.label), new_scan=pl.lit(after.label)
         )
 
     return deferred(compute, schema)
 
 
 def span(
-    scans: Sequence[Scan], since: str | None, to: str | None, over: str | int | None
+    scans: Sequence[Scan], since: str | None, to: str | None, over: str | None
 ) -> tuple[Scan, Scan]:
     """The scans at the beginning and the end of what is looked at.
 
@@ -102,13 +93,8 @@ def span(
 
 
 def _flows(
-    dataset: DatasetReader,
-    before: Scan,
-    after: Scan,
-    root: str | None,
-    setting: Setting,
-    names: Sequence[str],
-) -> tuple[pl.DataFrame, tuple[str, ...], Setting]:
+    dataset: DatasetReader, before: Scan, after: Scan, root: str | None, setting: Setting
+) -> tuple[pl.DataFrame, Setting]:
     """What ``summed`` takes.  Two scans are compared once, whatever is asked about them."""
     known = _KNOWN.setdefault(dataset, {})
     wish = (before.label, after.label, root, setting.top_depth)
@@ -118,7 +104,7 @@ def _flows(
         known[wish] = changes_of((rows, before), (rows, after), GROUPS, root, plain)
     found, within = known[wish]
     people = attrs.evolve(within, user_names=setting.user_names, group_names=setting.group_names)
-    return found, tuple(names), people
+    return found, people
 
 
 _KNOWN: WeakKeyDictionary[
@@ -156,10 +142,10 @@ def _grown(table: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
     )
     growth = new - old
     table = table.with_columns(
-        state.alias("state"),
-        (pl.col("new_inodes") - pl.col("old_inodes")).alias("inodes_change"),
-        growth.alias("growth_bytes"),
-        pl.when(old > 0).then(growth / old * 100).alias("growth_percent"),
+        state=state,
+        inodes_change=pl.col("new_inodes") - pl.col("old_inodes"),
+        growth_bytes=growth,
+        growth_percent=pl.when(old > 0).then(growth / old * 100),
     )
     down = [True, *[False] * len(names)]
     return table.sort("growth_bytes", *names, descending=down, nulls_last=True)

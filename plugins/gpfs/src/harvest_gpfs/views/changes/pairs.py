@@ -15,11 +15,11 @@ import polars as pl
 
 from harvest import HarvestError
 
-from ..aggregation.choose import available_memory
-from ..aggregation.groupings import GROUPINGS, Setting
-from ..aggregation.links import passes_for
-from ..aggregation.listing import BUDGET
-from ..aggregation.on_polars import PolarsRows
+from ...aggregation.choose import available_memory
+from ...aggregation.groupings import GROUPINGS, Setting
+from ...aggregation.links import passes_for
+from ...aggregation.listing import BUDGET
+from ...aggregation.on_polars import PolarsRows
 
 __all__ = ["SUMS", "flows", "summed"]
 

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Final
 
 import polars as pl
 
-from ..aggregation.links import first_paths, linked_rows, repeated_inodes
-from ..aggregation.listing import Listing
-from ..aggregation.scans import LATEST
-from .common import INT, TEXT, collected, frame_of, listing, of_scan
+from ...aggregation.links import first_paths, linked_rows, repeated_inodes
+from ...aggregation.listing import Listing
+from ..common import INT, TEXT, collected, frame_of, listing, of_scan
 
 if TYPE_CHECKING:
     from harvest import DatasetReader
@@ -41,9 +40,7 @@ _ORDER: Final = ("fact", "gap", "oddity")
 _COMPARED: Final = ("size_bytes", "modify_time", "uid", "nlink", "kind")
 
 
-def scan_quality(
-    dataset: DatasetReader, scan: str = LATEST, now: str | None = None
-) -> pl.LazyFrame:
+def scan_quality(dataset: DatasetReader, scan: str, now: str | None = None) -> pl.LazyFrame:
     """The view ``gpfs.scan_quality``: one row for each check, with the rows or objects it found.
 
     finding: fact, gap (not known) or oddity (cannot be right, or is worth a look).

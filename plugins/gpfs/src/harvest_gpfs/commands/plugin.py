@@ -1,0 +1,23 @@
+"""The commands of this distribution, alone: help imports neither its views nor its rules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from harvest import Command, hookimpl
+
+__all__ = ["harvest_commands"]
+
+harvest_api = 1
+
+
+@hookimpl
+def harvest_commands() -> Iterable[Command]:
+    """The commands ``harvest gpfs ...``."""
+    return [
+        Command(
+            name="gpfs",
+            doc="GPFS policy lists: split, convert, aggregate, churn, status.",
+            app="harvest_gpfs.commands.app:app",
+        )
+    ]

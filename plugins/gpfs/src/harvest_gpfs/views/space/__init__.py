@@ -1,0 +1,290 @@
+"""Views of who and what uses the space, and where."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import attrs
+
+from harvest import Column, Setting, View
+from harvest_toolkit.columns import number, share, size
+
+from ...measures import DIRECTORY
+from .. import columns, settings
+
+__all__ = ["VIEWS"]
+
+_USAGE: Final = (*columns.KEYS.values(), *columns.METRICS_BY_SIZE, columns.SCAN)
+
+USAGE: Final = View(
+    name="gpfs.usage",
+    doc="Bytes, objects and hard links by owner, directory, fileset or pool, largest first.",
+    settings={
+        "by": settings.by("uid"),
+        "metrics": settings.MEASURES,
+        "scan": settings.SCAN,
+        **settings.PLACE,
+        "now": settings.NOW,
+        **settings.PEOPLE,
+    },
+    requires=settings.REQUIRES,
+    columns=_USAGE,
+    build="harvest_gpfs.views.space.usage:usage",
+)
+
+_DIRECTORIES: Final = (*columns.DIRECTORIES, *columns.METRICS_BY_SIZE, columns.SCAN)
+
+DIRECTORIES: Final = View(
+    name="gpfs.directories",
+    doc="Each directory down to a depth with all that lies below it, as du counts.",
+    settings={
+        "depth": settings.count("how many directories below the root", 2, 0),
+        "metrics": settings.MEASURES,
+        "scan": settings.SCAN,
+        "root": settings.ROOT,
+    },
+    requires=settings.REQUIRES,
+    columns=_DIRECTORIES,
+    build="harvest_gpfs.views.space.usage:directories",
+)
+
+_GROWTH: Final = (
+    Column(
+        "scan",
+        doc="The scan that the row sums up: its time, in UTC, or the path of a list that does "
+        "not say it.",
+    ),
+    *columns.KEYS.values(),
+    *columns.DIRECTORIES,
+    columns.metric("size_bytes"),
+    size(
+        "size_change_bytes",
+        "Logical size minus that in the scan before, where a group that it did not have counts "
+        "as 0; null for the first scan, for a list without a time, and where one of both "
+        "does not say the groups or the size.",
+    ),
+    columns.metric("inodes"),
+    Column(
+        "inodes_change",
+        doc="Objects minus those in the scan before, where a group that it did not have counts "
+        "as 0; null for the first scan, for a list without a time, and where one of both does not "
+        "say the groups.",
+    ),
+    Column(
+        "since",
+        doc="The scan before, which changes are counted from; in brackets why there is none.",
+    ),
+    columns.metric("allocated_bytes"),
+    columns.metric("files"),
+    columns.metric("directories"),
+    Column("scan_time", doc="When the scan was made, in UTC; null where the list does not say."),
+)
+
+GROWTH: Final = View(
+    name="gpfs.growth",
+    doc="Sums of every scan, the newest first, and what changed since the one before.",
+    settings={
+        "by": settings.by(words=(*settings.WITHIN, DIRECTORY)),
+        **settings.PLACE,
+        **settings.PEOPLE,
+    },
+    requires=settings.REQUIRES,
+    columns=_GROWTH,
+    build="harvest_gpfs.views.space.growth:growth",
+)
+
+_COLD: Final = (
+    f"neither accessed nor modified within the setting cold; {columns.UNDECIDED}, and where "
+    "nothing says when the scan was made"
+)
+_SMALL: Final = f"whose logical size is below the setting below; {columns.UNDECIDED}"
+
+_OWNERS_KNOWN: Final = (
+    Column(
+        "cold_known_inodes",
+        doc="Objects of which size and kind are known, and whether they are cold; null where "
+        "that is none, and where nothing says when the scan was made.",
+    ),
+    size(
+        "cold_known_bytes", "Logical size of the objects in cold_known_inodes; null where none is."
+    ),
+    Column(
+        "small_known_inodes",
+        doc="Objects other than directories whose size is known; null where that is none.",
+    ),
+    Column(
+        "future_known_inodes",
+        doc="Objects other than directories of which it is known whether their times lie in the "
+        "future; null where that is none, and where nothing says when the scan was made.",
+    ),
+)
+"""What is known of the parts: what shares are of."""
+
+_OWNERS: Final = (
+    Column(
+        "user", doc="Owner's name by the passwd file given; the number as text where it has none."
+    ),
+    size(
+        "size_bytes",
+        "Logical size of all objects of the owner, directories too, as far as it is known; null "
+        "where it is of none.",
+    ),
+    share(
+        "share", "size_bytes as a share of all_bytes; null where that is 0 or size_bytes not known."
+    ),
+    Column(
+        "files",
+        doc="Objects of the owner that are files; null where the kind of none is known.",
+    ),
+    share(
+        "cold_share",
+        "cold_size_bytes as a share of cold_known_bytes; null where that is 0 or either is not "
+        "known.",
+    ),
+    share(
+        "small_share", "small_inodes as a share of small_known_inodes; null where there are none."
+    ),
+    Column(
+        "unknown",
+        doc="Whether the passwd file given lacks the owner; null where none is given, and for "
+        "objects whose owner the list does not say.",
+    ),
+    number("uid", "Owner's number; null where the list does not say it."),
+    columns.metric("inodes"),
+    columns.metric("allocated_bytes"),
+    Column(
+        "data_inodes",
+        doc="Objects of the owner other than directories, each once; null where the kind of none "
+        "is known.",
+    ),
+    size(
+        "data_bytes",
+        "Logical size of the objects other than directories, as far as it is known; null where "
+        "it is of none, or no kind is.",
+    ),
+    *(
+        column
+        for part, meaning in (("cold", _COLD), ("small", _SMALL))
+        for column in (
+            Column(f"{part}_inodes", doc=f"Objects other than directories {meaning}."),
+            size(
+                f"{part}_size_bytes",
+                f"Logical size of the objects other than directories {meaning}.",
+            ),
+            size(
+                f"{part}_allocated_bytes",
+                f"Allocated size of the objects other than directories {meaning}.",
+            ),
+        )
+    ),
+    Column(
+        "future_inodes",
+        doc="Objects other than directories that were accessed or modified more than a day after "
+        f"the time in now; {columns.UNDECIDED}, and where now is null.",
+    ),
+    *_OWNERS_KNOWN,
+    size("all_bytes", "size_bytes of all owners together, the same in each row; null without any."),
+    *(
+        attrs.evolve(
+            column,
+            name=f"all_{column.name}",
+            doc=f"{column.name} of all owners together, the same in each row; null without any, "
+            "and where it is not known of some and 0 of the others.",
+        )
+        for column in (Column("data_inodes"), size("data_bytes"), *_OWNERS_KNOWN)
+    ),
+    Column(
+        "now",
+        doc="What ages are counted from, in UTC: the time of the scan, or the one given; null "
+        "where neither is known.",
+    ),
+    columns.SCAN,
+)
+
+OWNERS: Final = View(
+    name="gpfs.owners",
+    doc="A row per owner: what it has, and how much of that is cold, small or of the future.",
+    settings={
+        "cold": settings.COLD,
+        "below": settings.SMALL,
+        "scan": settings.SCAN,
+        "now": settings.NOW,
+        "passwd": settings.PASSWD,
+        "to": Setting("the same as scan, by the word of gpfs.change", str),
+    },
+    requires=settings.REQUIRES,
+    columns=_OWNERS,
+    build="harvest_gpfs.views.space.owners:owners",
+)
+
+_HEAT: Final = (
+    *columns.KEYS.values(),
+    columns.metric("warm_bytes"),
+    columns.metric("warm"),
+    columns.DATA["size_bytes"],
+    columns.DATA["inodes"],
+    Column(
+        "mean_heat",
+        doc="Mean heat of the objects whose heat is known, exact to a billionth; null where it "
+        "is known of none.",
+    ),
+    columns.metric("hottest"),
+    columns.metric("with_heat"),
+    columns.SCAN,
+)
+
+HEAT: Final = View(
+    name="gpfs.heat",
+    doc="How warm the files of each pool are, as the policy engine reports it; most warm bytes "
+    "first.",
+    settings={"by": settings.by("pool"), "scan": settings.SCAN},
+    requires=settings.REQUIRES,
+    columns=_HEAT,
+    build="harvest_gpfs.views.space.groups:heat",
+)
+
+_EXTENSIONS: Final = (columns.KEYS["extension"], *columns.DATA.values(), columns.SCAN)
+
+EXTENSIONS: Final = View(
+    name="gpfs.extensions",
+    doc="Objects and bytes by the suffix of their names.",
+    settings={"scan": settings.SCAN},
+    requires=settings.REQUIRES,
+    columns=_EXTENSIONS,
+    build="harvest_gpfs.views.space.groups:extensions",
+)
+
+_SMALL_FILES: Final = (
+    *columns.keys_without("small"),
+    Column(
+        "small_inodes",
+        doc="Objects whose logical size is known and below the setting below; directories left "
+        f"out, hard links once; {columns.UNDECIDED}.",
+    ),
+    share("small_share", "small_inodes as a share of known_inodes; null where there are none."),
+    size(
+        "small_allocated_bytes",
+        "Allocated size of the small objects, as far as it is known; null where it is of none.",
+    ),
+    size("small_size_bytes", "Logical size of the small objects; null where small_inodes is."),
+    *(columns.DATA[name] for name in ("inodes", "size_bytes", "allocated_bytes")),
+    columns.KNOWN["inodes"],
+    columns.SCAN,
+)
+
+SMALL: Final = View(
+    name="gpfs.small",
+    doc="How many objects are small, and what they take, by groups.",
+    settings={
+        "by": settings.by("top"),
+        "below": settings.SMALL,
+        "scan": settings.SCAN,
+        **settings.PLACE,
+        **settings.PEOPLE,
+    },
+    requires=settings.REQUIRES,
+    columns=_SMALL_FILES,
+    build="harvest_gpfs.views.space.groups:small",
+)
+
+VIEWS: Final = (USAGE, DIRECTORIES, GROWTH, OWNERS, HEAT, EXTENSIONS, SMALL)
