@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harvest_darshan.container import HEADER_BYTES, parse_header
-from harvest_darshan.errors import DamagedError
+from harvest_darshan.read.container import HEADER_BYTES, DamagedError, parse_header
 
 VERSIONS = ["3.00", "3.10", "3.20", "3.21", "3.41"]
 
@@ -152,7 +151,7 @@ def test_names_that_repeat_collide_or_are_no_utf8(log_writer, harvest_bytes):
 
 
 def test_too_many_names_cost_the_names_alone(log_writer, harvest_bytes, monkeypatch):
-    monkeypatch.setattr("harvest_darshan.names.MOST", 3)
+    monkeypatch.setattr("harvest_darshan.read.names.MOST", 3)
     stdio = struct.pack("<Qq14q15d", 7, 0, *[1] * 14, *[0.0] * 15)
     log = log_writer(names=[(i, f"/{i}") for i in range(4)], modules={"STDIO": (2, stdio)})
 

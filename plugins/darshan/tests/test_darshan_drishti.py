@@ -31,9 +31,11 @@ import pytest
 
 import harvest
 from harvest.toolkit.frames import condition
-from harvest_darshan import views
 from harvest_darshan.rules import RULES
 from harvest_darshan.views.grouping import OfLogs
+from harvest_darshan.views.jobs import jobs
+from harvest_darshan.views.posix_files import posix_files
+from harvest_darshan.views.requests import requests
 
 DATA = next(
     (
@@ -53,9 +55,9 @@ DIES = {
 MEMORY = 8 << 30
 RULE = {rule.name: rule for rule in RULES}
 VIEW = {
-    "io.jobs": views.jobs,
-    "io.requests": views.requests,
-    "io.posix_files": views.posix_files,
+    "io.jobs": jobs,
+    "io.requests": requests,
+    "io.posix_files": posix_files,
 }
 CODES = {
     "S01": ("io.stdio", None),

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import harvest_darshan.dxt as dxt
+import harvest_darshan.read.dxt as dxt
 
 START = datetime(2023, 11, 14, 22, 13, 20, 250_000, UTC)
 
@@ -126,8 +126,8 @@ def test_batches_and_pieces_do_not_change_the_rows(
     data = log_writer(modules={"DXT_POSIX": (1, records)}).build()
     whole = harvest_bytes(data).tables["darshan.dxt_segment"]
     monkeypatch.setattr(dxt, "BATCH_ROWS", 7)
-    monkeypatch.setattr("harvest_darshan.regions.KEEP", 0)
-    monkeypatch.setattr("harvest_darshan.regions.PIECE", 100)
+    monkeypatch.setattr("harvest_darshan.read.regions.KEEP", 0)
+    monkeypatch.setattr("harvest_darshan.read.regions.PIECE", 100)
 
     parts = harvest_bytes(data).tables["darshan.dxt_segment"]
 

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from harvest import collect
-from harvest_darshan.autoperf import APMPI_COUNTERS, APMPI_TIMERS, APXC_COUNTERS
 from harvest_darshan.counters import COUNTERS, TIMERS
+from harvest_darshan.read.autoperf import APMPI_COUNTERS, APMPI_TIMERS, APXC_COUNTERS
 from harvest_darshan.source import DarshanSource
 
 pytestmark = pytest.mark.pandas

@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from harvest_darshan.autoperf import APMPI_COUNTERS, APMPI_TIMERS, APXC_COUNTERS
-from harvest_darshan.layouts import FIXED
+from harvest_darshan.read.autoperf import APMPI_COUNTERS, APMPI_TIMERS, APXC_COUNTERS
+from harvest_darshan.read.layouts import FIXED
 
 # size of a record by module and version, from Darshan's sources
 SIZES = {
@@ -136,7 +136,7 @@ def test_lustre_version_2_has_components(log_writer, harvest_bytes, order):
 @pytest.mark.parametrize("order", ["<", ">"])
 def test_heat_maps(log_writer, harvest_bytes, monkeypatch, order):
     # given batches of a single heat map, as long ones have
-    monkeypatch.setattr("harvest_darshan.variable._ITEMS", 1)
+    monkeypatch.setattr("harvest_darshan.read.variable._ITEMS", 1)
     data = struct.pack(order + "QqdqQQ", 7, 0, 0.5, 3, 1, 2)
     data += struct.pack(order + "6q", 1, 2, 3, 4, 5, 6)
     data += struct.pack(order + "QqdqQQ", 8, 1, 0.5, 0, 1, 2)

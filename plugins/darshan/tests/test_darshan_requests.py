@@ -16,8 +16,9 @@ from strength import examples
 import harvest
 from harvest import record_type
 from harvest.model.frames import polars_schema
-from harvest_darshan import views
 from harvest_darshan.records import ALL, Job, Posix
+from harvest_darshan.views.posix_files import posix_files
+from harvest_darshan.views.requests import requests
 
 T0 = datetime(2024, 5, 6, 7, 0, tzinfo=UTC)
 TYPES = {kind.name: kind for kind in map(record_type, ALL)}
@@ -86,8 +87,8 @@ def test_requests_and_files_equal_a_plain_count(records):
     ]
     data = Reader(job=[job(origins[log], log[0]) for log in logs], posix=rows)
 
-    found = views.requests(data).filter(pl.col("op") == "read").collect()
-    files = views.posix_files(data).collect()
+    found = requests(data).filter(pl.col("op") == "read").collect()
+    files = posix_files(data).collect()
 
     assert found["job"].to_list() == [50, 51]
     by_file: dict[Any, list[dict[str, Any]]] = defaultdict(list)

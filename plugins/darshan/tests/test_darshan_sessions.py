@@ -13,8 +13,8 @@ from strength import examples
 
 from harvest import record_type
 from harvest.model.frames import polars_schema
-from harvest_darshan import views
 from harvest_darshan.records import DxtSegment, Job
+from harvest_darshan.views.timeline import timeline
 
 T0 = datetime(2024, 5, 6, 7, 0, tzinfo=UTC)
 
@@ -54,7 +54,7 @@ def at(second):
 
 def widths(data, **setting):
     """Length of the intervals by session."""
-    rows = views.timeline(data, **setting).collect()
+    rows = timeline(data, **setting).collect()
     return dict(rows.select("began", "bin_s").unique().iter_rows())
 
 
@@ -133,7 +133,7 @@ def test_sessions_and_their_intervals_equal_a_plain_computation(drawn):
     ]
     data = Reader(jobs, [(origin, start, end, 1000) for origin, _, start, end in jobs])
 
-    rows = views.timeline(data).collect()
+    rows = timeline(data).collect()
 
     expected: Counter = Counter()
     for members in sessions(jobs):

@@ -108,7 +108,7 @@ def test_decompression_bombs_cost_their_module_alone(
     log_writer, harvest_bytes, monkeypatch, part, compress
 ):
     # given a region that inflates to 100 MB, where a region may grow 20-fold beyond 1 MB
-    monkeypatch.setattr("harvest_darshan.regions.RATIO_FREE", 1 << 20)
+    monkeypatch.setattr("harvest_darshan.read.regions.RATIO_FREE", 1 << 20)
     bomb = b"\0" * 100_000_000
     kind = "zlib" if compress is zlib.compress else "bzip2"
     modules = {} if part == "names" else {part: (1, bomb)}

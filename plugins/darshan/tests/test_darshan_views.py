@@ -15,8 +15,10 @@ from strength import examples
 
 from harvest import Collected, UsageError, record_type
 from harvest.model.frames import frame_of, polars_schema
-from harvest_darshan import views
 from harvest_darshan.records import ALL, DxtSegment, Job, Mpiio, Posix, Stdio
+from harvest_darshan.views.files import files
+from harvest_darshan.views.processes import processes
+from harvest_darshan.views.timeline import timeline
 
 T0 = datetime(2024, 5, 6, 7, 0, tzinfo=UTC)
 TYPES = {kind.name: kind for kind in map(record_type, ALL)}
@@ -119,7 +121,7 @@ def test_a_file_tells_who_used_it_and_how():
         seg(0, 0, 2**30 + 1, op="write", rank=1),
         seg(0, 10, 5, origin="/runs/R1/p2.darshan"),
     )
-    row = one(views.files(data))
+    row = one(files(data))
     assert (row["run"], row["file"], row["record_id"]) == ("/runs/R1", "/x", 7)
     assert (row["basis"], row["readers"], row["writers"]) == (["DXT_POSIX"], 2, 1)
     assert (row["read_bytes"], row["write_bytes"]) == (206, 2**30 + 1)
@@ -136,7 +138,7 @@ def test_a_file_tells_who_used_it_and_how():
 
 def test_counters_stand_in_for_a_missing_trace():
     row = one(
-        views.files(
+        files(
             Reader(
                 counters(
                     Posix,
@@ -173,7 +175,7 @@ def test_each_log_gives_what_it_has_and_nothing_counts_twice():
             record_id=8, path="/y",
         ),
     )  # fmt: skip
-    x, y = views.files(data).collect().to_dicts()
+    x, y = files(data).collect().to_dicts()
     assert (x["file"], x["basis"]) == ("/x", ["DXT_POSIX", "POSIX", "STDIO"])
     assert (x["read_bytes"], x["reads"], x["readers"]) == (10 + 200 + 4000, 4, 2)
     assert x["untraced_operations"] == 2
@@ -182,12 +184,12 @@ def test_each_log_gives_what_it_has_and_nothing_counts_twice():
 
 
 def test_a_record_shared_by_all_ranks_does_not_tell_its_readers():
-    row = one(views.files(Reader(counters(Posix, rank=-1, POSIX_READS=3, POSIX_WRITES=0))))
+    row = one(files(Reader(counters(Posix, rank=-1, POSIX_READS=3, POSIX_WRITES=0))))
     assert (row["readers"], row["writers"], row["reads"]) == (None, 0, 3)
 
 
 def test_buffered_io_alone_has_no_sizes():
-    row = one(views.files(Reader(counters(Stdio, STDIO_WRITES=2, STDIO_BYTES_WRITTEN=9))))
+    row = one(files(Reader(counters(Stdio, STDIO_WRITES=2, STDIO_BYTES_WRITTEN=9))))
     assert (row["basis"], row["writers"], row["write_bytes"]) == (["STDIO"], 1, 9)
     assert (row["sizes"], row["sequential_share"]) == (None, None)
 
@@ -203,22 +205,22 @@ def test_tasks_of_a_file_are_counted_where_a_dask_run_is_there():
         seg(0, 0, 10, record_id=8, path="/y"),
         seg(0, 0, 10, origin="/elsewhere/p.darshan"),
     ]
-    found = views.files(Reader(*rows, tables={**run, "dask.task_io": tasks})).collect()
+    found = files(Reader(*rows, tables={**run, "dask.task_io": tasks})).collect()
     assert list(found.select("run", "file", "tasks").iter_rows()) == [
         ("/elsewhere", "/x", None),
         ("/runs/R1", "/x", 2),
         ("/runs/R1", "/y", 0),
     ]
     # without the plugin that reads Dask runs
-    assert views.files(Reader(*rows, tables=run)).collect()["tasks"].to_list() == [None] * 3
+    assert files(Reader(*rows, tables=run)).collect()["tasks"].to_list() == [None] * 3
 
 
 def test_one_run_can_be_chosen():
     other = "/runs/R2/p.darshan"
     data = Reader(seg(0, 0, 10), seg(0, 0, 3, origin=other), job(), job(origin=other))
     for chosen in ("R2", "/runs/R2"):
-        assert views.files(data, run=chosen).collect()["read_bytes"].to_list() == [3]
-        assert views.timeline(data, run=chosen).collect()["bytes"].to_list() == [3]
+        assert files(data, run=chosen).collect()["read_bytes"].to_list() == [3]
+        assert timeline(data, run=chosen).collect()["bytes"].to_list() == [3]
 
 
 @pytest.mark.slow
@@ -250,7 +252,7 @@ def test_sums_sizes_and_order_equal_a_plain_count(operations):
         sequential += who in ends and offset >= ends[who]
         ends[who] = offset + length
         sizes[next(name for name, most in BINS.items() if length <= most), op] += 1
-    row = one(views.files(Reader(*rows)))
+    row = one(files(Reader(*rows)))
     assert row["operations"] == len(operations)
     assert row["read_bytes"] == sum(item[4] for item in operations if item[2] == "read")
     assert row["write_bytes"] == sum(item[4] for item in operations if item[2] == "write")
@@ -285,7 +287,7 @@ def test_a_process_has_what_was_traced_and_what_was_counted():
         counters(Stdio, STDIO_BYTES_READ=4000, STDIO_BYTES_WRITTEN=5, record_id=9, path="/z"),
     )
 
-    idle, busy = views.processes(data).collect().to_dicts()
+    idle, busy = processes(data).collect().to_dicts()
 
     # then each byte counts once, and what is not traced is the difference
     assert (busy["run"], busy["pid"], busy["exe"]) == ("/runs/R1", 5, "/usr/bin/python run.py")
@@ -305,7 +307,7 @@ def test_bytes_are_spread_over_the_time_of_an_operation():
         seg(1, 0, 7, start_s=1.0, end_s=1.0),
         seg(0, 0, 4, start_s=1.0, end_s=2.0, op="write"),
     )
-    rows = views.timeline(data, bin="1").collect()
+    rows = timeline(data, bin="1").collect()
     assert list(rows.select("host", "op", "time", "bytes", "operations").iter_rows()) == [
         ("node1", "read", T0, 2, 1),
         ("node1", "read", T0 + timedelta(seconds=1), 5 + 7, 1),
@@ -318,7 +320,7 @@ def test_bytes_are_spread_over_the_time_of_an_operation():
 
 def test_the_default_interval_divides_the_run():
     data = Reader(seg(0, 0, 1), seg(1, 0, 1, start_s=300.0, end_s=300.5))
-    assert views.timeline(data).collect()["bin_s"].to_list() == [2.0, 2.0]
+    assert timeline(data).collect()["bin_s"].to_list() == [2.0, 2.0]
 
 
 def test_mpi_io_counts_only_where_posix_was_not_traced():
@@ -327,12 +329,12 @@ def test_mpi_io_counts_only_where_posix_was_not_traced():
         seg(0, 0, 10, module="DXT_MPIIO"),
         seg(0, 0, 3, module="DXT_MPIIO", record_id=8),
     )
-    assert one(views.timeline(data, bin=60))["bytes"] == 13
+    assert one(timeline(data, bin=60))["bytes"] == 13
 
 
 def test_operations_without_a_time_stay_visible():
     data = Reader(seg(0, 0, 10, start_time=None, end_time=None), seg(1, 0, 3))
-    rows = views.timeline(data, bin=1).collect()
+    rows = timeline(data, bin=1).collect()
     assert list(rows.select("time", "bytes").iter_rows()) == [
         (T0 + timedelta(seconds=1), 3),
         (None, 10),
@@ -342,7 +344,7 @@ def test_operations_without_a_time_stay_visible():
 @pytest.mark.parametrize("width", ["", "none", "0", "-1", "nan", "inf", 1e-9])
 def test_a_wrong_interval_is_refused(width):
     with pytest.raises(UsageError, match="bin must be a number of seconds"):
-        views.timeline(Reader(seg(0, 0, 1)), bin=width)
+        timeline(Reader(seg(0, 0, 1)), bin=width)
 
 
 @pytest.mark.slow
@@ -366,7 +368,7 @@ def test_spread_bytes_add_up_and_lie_where_the_operations_are(operations, width)
         )
         for number, (start, spent, length) in enumerate(operations)
     ]
-    found = views.timeline(Reader(*rows), bin=width / 1e6).collect()
+    found = timeline(Reader(*rows), bin=width / 1e6).collect()
     assert found["bytes"].sum() == sum(length for *_, length in operations)
     assert found["operations"].sum() == len(operations)
 
@@ -397,23 +399,23 @@ def test_views_of_a_log(log_writer, make_dxt, harvest_bytes):
         }
     )
     data = Reader.of(harvest_bytes(writer.build()))
-    row = one(views.files(data))
+    row = one(files(data))
     assert (row["file"], row["reads"], row["read_bytes"], row["write_bytes"]) == (
         "/scratch/x", 2, 16, 5,
     )  # fmt: skip
-    assert one(views.timeline(data, bin=3600).filter(pl.col("op") == "read"))["bytes"] == 16
+    assert one(timeline(data, bin=3600).filter(pl.col("op") == "read"))["bytes"] == 16
 
 
 def test_too_many_intervals_are_refused():
     data = Reader(seg(0, 0, 1), seg(1, 0, 1, start_s=4e6, end_s=4e6))
     with pytest.raises(UsageError, match="cuts 4e\\+06 s into too many intervals"):
-        views.timeline(data, bin="0.001")
+        timeline(data, bin="0.001")
 
 
 def test_an_operation_of_hours_loses_no_byte():
     hours = 7 * 3600.123457
     data = Reader(seg(0, 0, 2**52 + 1, start_s=0.3, end_s=hours))
-    rows = views.timeline(data, bin=600).collect()
+    rows = timeline(data, bin=600).collect()
     assert rows["bytes"].sum() == 2**52 + 1
     middle = rows["bytes"][5]
     assert middle == pytest.approx(2**52 * 600 / (hours - 0.3), rel=1e-6)

@@ -9,33 +9,15 @@ from __future__ import annotations
 import typing
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeAlias
 
 from harvest import Record, UInt64, field, record
 
 from .counters import COUNTERS, TIMERS, describe, unit_of
 
 __all__ = [
-    "ALL",
-    "Apmpi",
-    "Apxc",
-    "Bgq",
-    "Daos",
-    "Dfs",
-    "DxtSegment",
-    "File",
-    "H5d",
-    "H5f",
-    "Heatmap",
-    "Job",
-    "Lustre",
-    "Mdhim",
-    "Mount",
-    "Mpiio",
-    "PnetcdfFile",
-    "PnetcdfVar",
-    "Posix",
-    "Stdio",
+    *("ALL", "Apmpi", "Apxc", "Bgq", "Daos", "Dfs", "DxtSegment", "File", "H5d", "H5f", "Heatmap"),
+    *("Job", "Lustre", "Mdhim", "Mount", "Mpiio", "PnetcdfFile", "PnetcdfVar", "Posix", "Stdio"),
 ]
 
 
@@ -133,124 +115,99 @@ class Heatmap(Record):
     HEATMAP_WRITE_BINS: list[int] = field(unit="bytes", doc="Bytes written in each interval.")
 
 
-_BASE: dict[str, tuple[Any, Any]] = {
+_Columns: TypeAlias = Mapping[str, tuple[Any, Any]]
+"""Annotation and field by name of column."""
+
+_BASE: _Columns = {
     "record_id": (UInt64, field(doc="Darshan's hash of the name.")),
     "rank": (int, field(doc="MPI rank; -1 for a record that all ranks share.")),
     "path": (
         str | None,
         field(role="subject", doc="Name of the record, mostly a path; null if not in the log."),
     ),
-    "hostname": (
-        str | None,
-        field(role="host", doc="Host of the process, where the log says."),
-    ),
-    "pid": (
-        int | None,
-        field(role="pid", doc="Process id, where the log has that of this rank."),
-    ),
+    "hostname": (str | None, field(role="host", doc="Host of the process, where the log says.")),
+    "pid": (int | None, field(role="pid", doc="Process id, where the log has that of this rank.")),
     "job_id": (int, field(role="job", doc="Job id of the log.")),
 }
-
-
-def _times() -> dict[str, tuple[Any, Any]]:
-    return {
-        "first_time": (
-            datetime | None,
-            field(role="time", doc="Earliest start timestamp of the record, as a time."),
-        ),
-        "last_time": (
-            datetime | None,
-            field(role="end_time", doc="Latest end timestamp of the record, as a time."),
-        ),
-    }
-
-
-def _counters(module: str) -> dict[str, tuple[Any, Any]]:
-    names = COUNTERS[module] + TIMERS.get(module, ())
-    columns: dict[str, tuple[Any, Any]] = {}
-    for name in names:
-        kind: Any = float | None if "_F_" in name else int | None
-        # the id of a record, which is unsigned
-        if name == "POSIX_RENAMED_FROM":
-            kind = UInt64 | None
-        columns[name] = (kind, field(unit=unit_of(name), doc=describe(name)))
-    return columns
-
-
-def _make(
-    name: str, type_name: str, doc: str, columns: Mapping[str, tuple[Any, Any]]
-) -> type[Record]:
-    """A record class from (annotation, field) pairs by column name."""
-    columns = {**_BASE, **columns}
-    namespace: dict[str, Any] = {column: value for column, (_, value) in columns.items()}
-    namespace["__annotations__"] = {column: kind for column, (kind, _) in columns.items()}
-    namespace.update(__doc__=doc, __module__=__name__, __qualname__=name)
-    made = type(name, (Record,), namespace)
-    return typing.cast("type[Record]", record(type_name, layer="system", level="process")(made))
-
-
-_FILE_REC = (UInt64 | None, field(doc="Record id of the file it belongs to."))
-_UUID = {
+_TIMES: _Columns = {
+    "first_time": (
+        datetime | None,
+        field(role="time", doc="Earliest start timestamp of the record, as a time."),
+    ),
+    "last_time": (
+        datetime | None,
+        field(role="end_time", doc="Latest end timestamp of the record, as a time."),
+    ),
+}
+_UUIDS: _Columns = {
     "pool_uuid": (str | None, field(doc="UUID of the DAOS pool.")),
     "cont_uuid": (str | None, field(doc="UUID of the DAOS container.")),
 }
 
-Posix = _make(
-    "Posix",
-    "darshan.posix",
-    "One process's POSIX I/O on one file, or that of all processes on a shared file.",
-    {**_times(), **_counters("POSIX")},
+
+def _of_file(name: str) -> _Columns:
+    return {name: (UInt64 | None, field(doc="Record id of the file it belongs to."))}
+
+
+def _counter(name: str) -> tuple[Any, Any]:
+    kind: Any = float | None if "_F_" in name else int | None
+    if name == "POSIX_RENAMED_FROM":  # the id of a record, which is unsigned
+        kind = UInt64 | None
+    return kind, field(unit=unit_of(name), doc=describe(name))
+
+
+def _of_module(
+    module: str, doc: str, after: _Columns | None = None, *, before: _Columns | None = None
+) -> type[Record]:
+    """The record class of a module: a column per counter, and what is its own.
+
+    before, after: its own columns, before and behind its counters.
+    """
+    type_name = module.lower().replace("-", "").replace("/", "")
+    name = "".join(word.capitalize() for word in type_name.split("_"))
+    counters = (*COUNTERS.get(module, ()), *TIMERS.get(module, ()))
+    timed = any(counter.endswith("_START_TIMESTAMP") for counter in counters)
+    columns = {
+        **_BASE,
+        **(before or {}),
+        **(_TIMES if timed else {}),
+        **{counter: _counter(counter) for counter in counters},
+        **(after or {}),
+    }
+    namespace: dict[str, Any] = {column: value for column, (_, value) in columns.items()}
+    namespace["__annotations__"] = {column: kind for column, (kind, _) in columns.items()}
+    namespace.update(__doc__=doc, __module__=__name__, __qualname__=name)
+    made = type(name, (Record,), namespace)
+    of_type = record(f"darshan.{type_name}", layer="system", level="process")
+    return typing.cast("type[Record]", of_type(made))
+
+
+Posix = _of_module(
+    "POSIX", "One process's POSIX I/O on one file, or that of all processes on a shared file."
 )
-Stdio = _make(
-    "Stdio",
-    "darshan.stdio",
-    "Buffered I/O of C's standard library on one file.",
-    {**_times(), **_counters("STDIO")},
-)
-Mpiio = _make("Mpiio", "darshan.mpiio", "MPI-IO on one file.", {**_times(), **_counters("MPI-IO")})
-H5f = _make("H5f", "darshan.h5f", "Use of one HDF5 file.", {**_times(), **_counters("H5F")})
-H5d = _make(
-    "H5d",
-    "darshan.h5d",
-    "I/O on one HDF5 dataset.",
-    {"H5D_FILE_REC_ID": _FILE_REC, **_times(), **_counters("H5D")},
-)
-PnetcdfFile = _make(
-    "PnetcdfFile",
-    "darshan.pnetcdf_file",
+Stdio = _of_module("STDIO", "Buffered I/O of C's standard library on one file.")
+Mpiio = _of_module("MPI-IO", "MPI-IO on one file.")
+H5f = _of_module("H5F", "Use of one HDF5 file.")
+H5d = _of_module("H5D", "I/O on one HDF5 dataset.", before=_of_file("H5D_FILE_REC_ID"))
+PnetcdfFile = _of_module(
+    "PNETCDF_FILE",
     "Use of one PnetCDF file.",
     {
-        **_times(),
-        **_counters("PNETCDF_FILE"),
-        "PNETCDF_INDEP_OPENS": (
+        f"PNETCDF_{short}_OPENS": (
             int | None,
-            field(doc="Independent opens, in records before version 3."),
-        ),
-        "PNETCDF_COLL_OPENS": (
-            int | None,
-            field(doc="Collective opens, in records before version 3."),
-        ),
+            field(doc=f"{word} opens, in records before version 3."),
+        )
+        for short, word in (("INDEP", "Independent"), ("COLL", "Collective"))
     },
 )
-PnetcdfVar = _make(
-    "PnetcdfVar",
-    "darshan.pnetcdf_var",
-    "I/O on one PnetCDF variable.",
-    {"PNETCDF_VAR_FILE_REC_ID": _FILE_REC, **_times(), **_counters("PNETCDF_VAR")},
+PnetcdfVar = _of_module(
+    "PNETCDF_VAR", "I/O on one PnetCDF variable.", before=_of_file("PNETCDF_VAR_FILE_REC_ID")
 )
-Bgq = _make(
-    "Bgq",
-    "darshan.bgq",
-    "The Blue Gene/Q partition a job ran on.",
-    _counters("BG/Q"),
-)
-Lustre = _make(
-    "Lustre",
-    "darshan.lustre",
+Bgq = _of_module("BG/Q", "The Blue Gene/Q partition a job ran on.")
+Lustre = _of_module(
+    "LUSTRE",
     "One component of a file's Lustre layout: one row per component.",
     {
-        "component": (int | None, field(doc="Number of the component, from 0; null if none.")),
-        **_counters("LUSTRE"),
         "LUSTRE_COMP_POOL_NAME": (str | None, field(doc="OST pool; null if none is named.")),
         "LUSTRE_COMP_OST_IDS": (list[int] | None, field(doc="OSTs the component is striped over.")),
         "LUSTRE_NUM_COMPONENTS": (int, field(doc="Components of the layout.")),
@@ -261,38 +218,25 @@ Lustre = _make(
             field(doc="OST offset asked for when the file was made, in version 1."),
         ),
     },
+    before={"component": (int | None, field(doc="Number of the component, from 0; null if none."))},
 )
-Mdhim = _make(
-    "Mdhim",
-    "darshan.mdhim",
+Mdhim = _of_module(
+    "MDHIM",
     "Use of an MDHIM key-value store.",
-    {
-        **_counters("MDHIM"),
-        "MDHIM_SERVER_HISTOGRAM": (list[int], field(doc="Operations sent to each server.")),
-    },
+    {"MDHIM_SERVER_HISTOGRAM": (list[int], field(doc="Operations sent to each server."))},
 )
-Dfs = _make(
-    "Dfs",
-    "darshan.dfs",
-    "I/O on one file of a DAOS file system.",
-    {**_times(), **_counters("DFS"), **_UUID},
-)
-Daos = _make(
-    "Daos",
-    "darshan.daos",
+Dfs = _of_module("DFS", "I/O on one file of a DAOS file system.", _UUIDS)
+Daos = _of_module(
+    "DAOS",
     "I/O on one DAOS object.",
     {
-        **_times(),
-        **_counters("DAOS"),
-        "pool_uuid": (str | None, field(doc="UUID of the DAOS pool.")),
-        "cont_uuid": (str | None, field(doc="UUID of the DAOS container.")),
+        **_UUIDS,
         "oid_hi": (UInt64, field(doc="High half of the object's id.")),
         "oid_lo": (UInt64, field(doc="Low half of the object's id.")),
     },
 )
-Apmpi = _make(
-    "Apmpi",
-    "darshan.apmpi",
+Apmpi = _of_module(
+    "APMPI",
     "MPI calls of one process (AutoPerf): counts, bytes, message sizes and times by name.",
     {
         "counters": (dict[str, UInt64], field(doc="Counts and bytes, as MPI_SEND_CALL_COUNT.")),
@@ -302,22 +246,22 @@ Apmpi = _make(
         "MPI_TOTAL_COMM_SYNC_TIME_VARIANCE": (float, field(doc="Variance among all processes.")),
     },
 )
-Apxc = _make(
-    "Apxc",
-    "darshan.apxc",
+Apxc = _of_module(
+    "APXC",
     "Counters of one Cray XC router (AutoPerf), by name.",
     {
-        "group": (int, field(doc="Group of the router.")),
-        "chassis": (int, field(doc="Chassis of the router.")),
-        "blade": (int, field(doc="Blade of the router.")),
-        "node": (int, field(doc="Node of the router.")),
+        **{
+            place: (int, field(doc=f"{place.capitalize()} of the router."))
+            for place in ("group", "chassis", "blade", "node")
+        },
         "counters": (
             dict[str, UInt64],
             field(doc="Flits and stalls, as APXC_AR_RTR_0_0_INQ_PRF_ROWBUS_STALL_CNT."),
         ),
-        "nblades": (int, field(doc="Blades of the job.")),
-        "nchassis": (int, field(doc="Chassis of the job.")),
-        "ngroups": (int, field(doc="Groups of the job.")),
+        **{
+            f"n{part}": (int, field(doc=f"{part.capitalize()} of the job."))
+            for part in ("blades", "chassis", "groups")
+        },
         "memory_mode": (int, field(doc="Memory mode of the nodes, as Darshan encodes it.")),
         "cluster_mode": (int, field(doc="Cluster mode of the nodes, as Darshan encodes it.")),
         "appid": (UInt64, field(doc="Application id.")),
@@ -325,23 +269,6 @@ Apxc = _make(
 )
 
 ALL: tuple[type[Record], ...] = (
-    Job,
-    File,
-    Mount,
-    Posix,
-    Stdio,
-    Mpiio,
-    H5f,
-    H5d,
-    PnetcdfFile,
-    PnetcdfVar,
-    Lustre,
-    Heatmap,
-    DxtSegment,
-    Bgq,
-    Mdhim,
-    Apxc,
-    Apmpi,
-    Dfs,
-    Daos,
+    *(Job, File, Mount, Posix, Stdio, Mpiio, H5f, H5d, PnetcdfFile, PnetcdfVar, Lustre, Heatmap),
+    *(DxtSegment, Bgq, Mdhim, Apxc, Apmpi, Dfs, Daos),
 )

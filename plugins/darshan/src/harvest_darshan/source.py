@@ -21,12 +21,11 @@ from harvest.toolkit.files import input_path, out_of_files, walk_names
 from harvest.toolkit.settings import positive, setting
 
 from . import records
-from .container import HEADER_BYTES, has_magic
-from .errors import DamagedError
-from .regions import Limits
+from .read.container import HEADER_BYTES, DamagedError, has_magic
+from .read.regions import Limits
 
 if TYPE_CHECKING:
-    from .tables import Rows
+    from .read.tables import Rows
 
 __all__ = ["DarshanConfig", "DarshanSource"]
 
@@ -96,26 +95,21 @@ class DarshanSource(Source):
 
     def read(self, partition: Partition, ctx: ReadContext) -> Iterator[Rows]:
         """The rows of one log; what cannot be read becomes a reject."""
-        from . import log, rows  # they need numpy and Arrow, which planning does not
+        from .read import log, rows  # they need numpy and Arrow, which planning does not
 
         limits = Limits(
             self.config.max_inflated_bytes, self.config.max_ratio, self.config.max_seconds
         )
-        path = partition.path
-        try:
-            opened = log.open_log(path, limits)
-        except DamagedError as error:
-            ctx.read(1)
-            ctx.reject(_head(path), str(error), record_type="darshan.job")
-            return
-        with opened:
-            yield from rows.rows_of(opened, ctx)
+        with partition.path.open("rb") as file:
+            try:
+                checked = log.check_log(file, partition.path, limits)
+            except DamagedError as error:
+                ctx.read(1)
+                file.seek(0)
+                ctx.reject(file.read(HEADER_BYTES), str(error), record_type="darshan.job")
+                return
+            yield from rows.rows_of(checked, ctx)
         ctx.advance(partition.size_bytes)
-
-
-def _head(path: Path) -> bytes:
-    with path.open("rb") as file:
-        return file.read(HEADER_BYTES)
 
 
 def _logs(folder: Path, files: Iterable[str]) -> Iterator[Partition]:

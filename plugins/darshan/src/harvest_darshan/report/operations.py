@@ -8,7 +8,7 @@ import polars as pl
 
 from harvest_report import Column, Table
 
-from ..views import files as files_of
+from ..views.files import files as files_of
 from ..views.layers import sum_of, total_of
 
 if TYPE_CHECKING:
@@ -55,10 +55,7 @@ def use_table(dataset: DatasetReader) -> Table:
         .with_columns(kind=kind, spent=spent)
         .group_by("kind")
         .agg(
-            *(
-                total_of(pl.col(name)).alias(name)
-                for name in ("read_bytes", "write_bytes", "spent")
-            ),
+            *(total_of(name).alias(name) for name in ("read_bytes", "write_bytes", "spent")),
             files=pl.len().cast(pl.Int64),
         )
         .collect()

@@ -13,8 +13,8 @@ from harvest.toolkit.amounts import (
 )
 from harvest_report import Report, Section
 
-from ..views import jobs as jobs_of
 from ..views.grouping import OfLogs, logs_by_job, named_run
+from ..views.jobs import jobs as jobs_of
 from .operations import order_table, use_table
 from .over_time import heat_map
 from .sizes import sizes_sections
@@ -47,7 +47,7 @@ def io_report(
         raise UsageError(
             "the dataset holds no log of Darshan", remedy="harvest some with the source 'darshan'"
         )
-    chosen = OfLogs(dataset, tuple(logs["origin"].cast(pl.String)))
+    chosen = OfLogs.among(dataset, logs)
     jobs = (
         jobs_of(chosen)
         .collect()
@@ -57,7 +57,7 @@ def io_report(
     shown = jobs.row(0, named=True)
     same = (pl.col("run") == shown["run"]) & (pl.col("job") == shown["job"])
     of_job = logs.filter(same & (pl.col("began") == shown["began"]))
-    narrow = OfLogs(dataset, tuple(of_job["origin"].cast(pl.String)))
+    narrow = OfLogs.among(dataset, of_job)
     which = "" if jobs.height == 1 else f" of job {shown['job']}"
     sections: list[Section] = [
         *layers_table(chosen, logs, jobs),

@@ -35,7 +35,7 @@ def sizes_sections(dataset: DatasetReader) -> list[Section]:
     traced = traced_files(dataset, None)
     counted = counter_rows(dataset, None, traced.clear()).filter(pl.col("module") != "STDIO")
     rows = counted if counted.height else traced
-    sums = rows.group_by("op").agg(total_of(pl.col(name)).alias(name) for name in BINS)
+    sums = rows.group_by("op").agg(total_of(name).alias(name) for name in BINS)
     by_op = {row["op"]: row for row in sums.iter_rows(named=True)}
     table = pl.DataFrame(
         {

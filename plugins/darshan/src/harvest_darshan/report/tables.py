@@ -10,8 +10,8 @@ import polars as pl
 from harvest.toolkit.amounts import count_in_words, share_in_words
 from harvest_report import Column, Notes, Plot, Section, Table, legend
 
-from ..views import files as files_of
-from ..views.frames import SEGMENTS, traced_once
+from ..views.files import files as files_of
+from ..views.frames import SEGMENTS, spent_ns, traced_once
 from ..views.jobs import layer_sums
 from ..views.layers import LAYERS, sum_of, total_of
 
@@ -49,7 +49,7 @@ def layers_table(
     ]
     found = pl.concat(parts).group_by("layer", maintain_order=True)
     sums = ("files", "requests", "read_bytes", "write_bytes", *TIMES, "seconds")
-    counted = found.agg(total_of(pl.col(name)).alias(name) for name in sums)
+    counted = found.agg(total_of(name).alias(name) for name in sums)
     rows = pl.concat([counted, _traced(dataset)], how="diagonal_relaxed")
     whole = float(jobs["process_s"].sum()) if jobs["process_s"].null_count() == 0 else 0.0
     rows = rows.with_columns(share=pl.col("seconds") / whole if whole else pl.lit(None))
@@ -79,7 +79,7 @@ def layers_table(
 
 def _traced(dataset: DatasetReader) -> pl.DataFrame:
     """A row like those of layers for the trace; none where there is none."""
-    spent = ((pl.col("end_s") - pl.col("start_s")) * 1e9).round(0).cast(pl.Int64)
+    spent = spent_ns()
     reads = pl.col("op") == "read"
     return (
         traced_once(dataset[SEGMENTS])

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from collections.abc import Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
 
 from harvest import Basis, Finding, Rule, Threshold
 from harvest.toolkit.amounts import count_in_words, seconds_in_words, share_in_words
@@ -13,11 +14,11 @@ from .words import (
     NO_END,
     NO_POSIX,
     REPORTS,
+    Judge,
+    Sentence,
     certainty,
-    cost,
+    costliest,
     job_name,
-    less_sure,
-    named_first,
     of_time,
 )
 
@@ -28,8 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FILE_RULES"]
 
-VIEW: Final = "io.posix_files"
-Sentence: TypeAlias = Callable[[dict[str, Any]], str]
+_rule = partial(Rule, view="io.posix_files", requires=("darshan.job",), reports=REPORTS)
 
 
 def _about_files(
@@ -40,20 +40,19 @@ def _about_files(
     most: Severity = "high",
     also: tuple[str, ...] = (),
 ) -> Iterator[Finding]:
-    """One finding on files, of which the costliest is named.
-
-    sentence: says of a row what is found, after the name of the file.
-    share: the column with the share of the processes' time that it costs.
-    also: what makes it less than certain beside what is said of the rows.
-    """
+    """One finding on files, of which the costliest is named, as for ``costliest``."""
     # unknown shares come last
-    ordered = rows.sort(share, "file", descending=[True, False], nulls_last=True)
-    worst, *others = ordered.to_dicts()
-    name = f"{worst['file']} of {job_name(worst)}"
-    costs = [cost(row[share], most) for row in others]
-    sure = tuple(dict.fromkeys((*certainty(rows), *also)))
-    text = named_first(name, sentence(worst), costs, less_sure(worst, others))
-    yield Finding(cost(worst[share], most), text, certainty=sure)
+    ordered = rows.sort(share, "file", descending=[True, False], nulls_last=True).to_dicts()
+    sure = (*certainty(rows), *also)
+    yield costliest(ordered, _file_name, sentence, sure, share=share, most=most)
+
+
+def _file_name(row: dict[str, Any]) -> str:
+    return f"{row['file']} of {job_name(row)}"
+
+
+def _on_files(sentence: Sentence, **options: Any) -> Judge:
+    return lambda rows, total, **thresholds: _about_files(rows, sentence, **options)
 
 
 def _taken(row: dict[str, Any]) -> str:
@@ -74,51 +73,32 @@ def _late(row: dict[str, Any]) -> str:
     )
 
 
+def _long_metadata(row: dict[str, Any]) -> str:
+    who = "its ranks spend, on average," if row["shared"] else "a process spends"
+    spent = seconds_in_words(row["slowest_meta_s"])
+    return f"{who} {spent} in opening, seeking and asking about it{_taken(row)}"
+
+
 def long_metadata(rows: pl.DataFrame, total: int, *, seconds: float) -> Iterator[Finding]:
-    """Files whose metadata operations take a process long."""
-
-    def sentence(row: dict[str, Any]) -> str:
-        who = "its ranks spend, on average," if row["shared"] else "a process spends"
-        spent = seconds_in_words(row["slowest_meta_s"])
-        return f"{who} {spent} in opening, seeking and asking about it{_taken(row)}"
-
-    return _about_files(rows, sentence, also=("lower_bound",) if rows["shared"].any() else ())
+    """Files whose metadata operations take a process long; of shared ones the mean is known."""
+    shared = rows["shared"].any()
+    return _about_files(rows, _long_metadata, also=("lower_bound",) if shared else ())
 
 
-def unequal_bytes(
-    rows: pl.DataFrame, total: int, *, share: float, seconds: float
-) -> Iterator[Finding]:
-    """Shared files whose fastest and slowest rank move unequal parts."""
-
-    def sentence(row: dict[str, Any]) -> str:
-        apart = share_in_words(row["rank_spread"])
-        return (
-            f"of its slowest and fastest rank one moves {apart} less than the other, and "
-            f"{_late(row)}"
-        )
-
-    return _about_files(rows, sentence, share="late_share")
+def _unequal_bytes(row: dict[str, Any]) -> str:
+    apart = share_in_words(row["rank_spread"])
+    return (
+        f"of its slowest and fastest rank one moves {apart} less than the other, and {_late(row)}"
+    )
 
 
-def stragglers(
-    rows: pl.DataFrame, total: int, *, share: float, seconds: float
-) -> Iterator[Finding]:
-    """Shared files for which one rank needs longer than another."""
-    return _about_files(rows, _late, share="late_share")
-
-
-def unequal_processes(rows: pl.DataFrame, total: int, *, share: float) -> Iterator[Finding]:
-    """Files of which one process moves much more than another."""
-
-    def sentence(row: dict[str, Any]) -> str:
-        apart = {op: row[f"{op}_spread"] or 0 for op in ("read", "write")}
-        op = max(apart, key=apart.__getitem__)
-        return (
-            f"of its {count_in_words(row['processes'], 'process', 'processes')} one {op}s "
-            f"{share_in_words(apart[op])} less than another{_taken(row)}"
-        )
-
-    return _about_files(rows, sentence, most="medium")
+def _unequal_processes(row: dict[str, Any]) -> str:
+    apart = {op: row[f"{op}_spread"] or 0 for op in ("read", "write")}
+    op = max(apart, key=apart.__getitem__)
+    return (
+        f"of its {count_in_words(row['processes'], 'process', 'processes')} one {op}s "
+        f"{share_in_words(apart[op])} less than another{_taken(row)}"
+    )
 
 
 _OF_FILE: Final = ("file", "job", "program")
@@ -133,11 +113,10 @@ _NO_RANKS: Final = (
 )
 
 FILE_RULES: Final = (
-    Rule(
+    _rule(
         name="io.long_metadata",
         doc="Files for which a process waits long in metadata operations: open, stat, seek and "
         "their like go to one server, whatever the stripes.",
-        view=VIEW,
         where="case when slowest_meta_s > {seconds} then true "
         "when slowest_meta_most_s <= {seconds} then false end",
         columns=(
@@ -157,18 +136,15 @@ FILE_RULES: Final = (
             "keeps a record per rank",
         ),
         thresholds={"seconds": Threshold(30, "seconds of a process in metadata operations")},
-        requires=("darshan.job",),
-        reports=REPORTS,
     ),
-    Rule(
+    _rule(
         name="io.unequal_bytes",
         doc="Shared files of which the fastest and the slowest rank move unequal parts: the "
         "others wait for one.",
-        view=VIEW,
         among="shared",
         where="rank_spread > {share} and late_s > {seconds}",
         columns=(*_OF_FILE, "rank_spread", "read_bytes", "write_bytes", *_LATE),
-        judge=unequal_bytes,
+        judge=_on_files(_unequal_bytes, share="late_share"),
         advice="Give ranks parts of the same size, or choose the aggregators of collective calls "
         "(cb_nodes) evenly.",
         reference=f"{DRISHTI} (P18) divides by the bytes of all ranks, of which two have little "
@@ -183,17 +159,14 @@ FILE_RULES: Final = (
             "share": Threshold(0.3, "difference of the two ranks, of the greater, from 0 to 1"),
             "seconds": Threshold(1, "seconds that the slowest takes longer than the fastest"),
         },
-        requires=("darshan.job",),
-        reports=REPORTS,
     ),
-    Rule(
+    _rule(
         name="io.stragglers",
         doc="Shared files for which the slowest rank needs much longer than the fastest.",
-        view=VIEW,
         among="shared",
         where="late_s > {seconds} and late_share > {share}",
         columns=(*_OF_FILE, "time_imbalance", *_LATE),
-        judge=stragglers,
+        judge=_on_files(_late, share="late_share"),
         advice="Look at the slowest rank: a slow node or storage target, or more work than the "
         "others have; a larger stripe count spreads the file.",
         reference=f"{DRISHTI} (P19) divides by the time of all ranks, of which one has little "
@@ -209,18 +182,15 @@ FILE_RULES: Final = (
             "share": Threshold(0.05, "of the time that a process ran, from 0 to 1"),
             "seconds": Threshold(1, "seconds that the slowest takes longer than the fastest"),
         },
-        requires=("darshan.job",),
-        reports=REPORTS,
     ),
-    Rule(
+    _rule(
         name="io.unequal_processes",
         doc="Files that several processes use, each with a record of its own, of which one moves "
         "much more than another.",
-        view=VIEW,
         among="processes > 1",
         where="read_spread > {share} or write_spread > {share}",
         columns=(*_OF_FILE, "processes", "read_spread", "write_spread", "time_share", "certainty"),
-        judge=unequal_processes,
+        judge=_on_files(_unequal_processes, most="medium"),
         advice="Where they do the same work, give them parts of the same size; where one reads "
         "for all, this is as it should be.",
         reference=f"{DRISHTI}: P21, P22",
@@ -233,7 +203,5 @@ FILE_RULES: Final = (
             unable=NO_POSIX,
         ),
         thresholds={"share": Threshold(0.3, "most minus fewest bytes of a process, of the most")},
-        requires=("darshan.job",),
-        reports=REPORTS,
     ),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from harvest import Basis, Finding, Rule, Threshold
@@ -17,11 +18,13 @@ from .words import (
     DRISHTI,
     NO_POSIX,
     REPORTS,
+    Judge,
     about_jobs,
     certainty,
     job_name,
     named_first,
     of,
+    on_jobs,
     taken,
 )
 
@@ -32,88 +35,55 @@ if TYPE_CHECKING:
 
 __all__ = ["JOB_RULES"]
 
-VIEW: Final = "io.jobs"
+_rule = partial(Rule, view="io.jobs", reports=REPORTS)
 
 
-def stdio(rows: pl.DataFrame, total: int, *, share: float) -> Iterator[Finding]:
-    """Jobs that move much through buffered streams."""
-
-    def sentence(row: dict[str, Any]) -> str:
-        part = share_in_words(row["stdio_bytes"] / row["bytes"])
-        return (
-            f"{bytes_in_words(row['stdio_bytes'])} of {bytes_in_words(row['bytes'])} ({part}) go "
-            f"through STDIO, the buffered streams of C{taken('these take', row['stdio_share'])}"
-        )
-
-    return about_jobs(rows, "stdio_bytes", sentence, share="stdio_share")
-
-
-def many_stdio_requests(
-    rows: pl.DataFrame, total: int, *, share: float, requests: float, size: float
-) -> Iterator[Finding]:
-    """Jobs with many small calls of buffered streams."""
-
-    def sentence(row: dict[str, Any]) -> str:
-        mean = row["stdio_bytes"] / row["stdio_requests"]
-        return (
-            f"{of(row['stdio_requests'], row['requests'], 'request')} go through STDIO, of "
-            f"{bytes_in_words(mean)} each on average{taken('these take', row['stdio_share'])}"
-        )
-
-    return about_jobs(rows, "stdio_requests", sentence, share="stdio_share")
-
-
-def no_mpiio(rows: pl.DataFrame, total: int, *, processes: float) -> Iterator[Finding]:
-    """MPI programs that never use MPI-IO."""
-
-    def sentence(row: dict[str, Any]) -> str:
-        return (
-            f"its {row['largest_log']:,} ranks move {bytes_in_words(row['bytes'])} without MPI-IO"
-            f"{taken('I/O takes', row['time_share'])}"
-        )
-
-    return about_jobs(rows, "bytes", sentence, most="medium")
-
-
-def _misaligned(rows: pl.DataFrame, what: str, said: str) -> Iterator[Finding]:
-    """Jobs whose requests are not aligned, among those of which Darshan watched it."""
-    watched = f"watched_{what}"
-
-    def sentence(row: dict[str, Any]) -> str:
-        part = of(row[f"misaligned_{what}"], row[watched], "request")
-        return f"{said.format(part)}{taken('POSIX takes', row['posix_share'])}"
-
-    part = (rows[watched] < rows["reads"] + rows["writes"]).any()
-    return about_jobs(
-        rows, f"misaligned_{what}", sentence, share="posix_share", also=("part",) if part else ()
+def _stdio(row: dict[str, Any]) -> str:
+    part = share_in_words(row["stdio_bytes"] / row["bytes"])
+    return (
+        f"{bytes_in_words(row['stdio_bytes'])} of {bytes_in_words(row['bytes'])} ({part}) go "
+        f"through STDIO, the buffered streams of C{taken('these take', row['stdio_share'])}"
     )
 
 
-def misaligned_file(rows: pl.DataFrame, total: int, *, share: float) -> Iterator[Finding]:
-    """Jobs whose requests begin within blocks of the file system."""
-    return _misaligned(rows, "file", "{} to POSIX begin within a block of the file system")
+def _many_stdio_requests(row: dict[str, Any]) -> str:
+    mean = row["stdio_bytes"] / row["stdio_requests"]
+    return (
+        f"{of(row['stdio_requests'], row['requests'], 'request')} go through STDIO, of "
+        f"{bytes_in_words(mean)} each on average{taken('these take', row['stdio_share'])}"
+    )
 
 
-def misaligned_memory(rows: pl.DataFrame, total: int, *, share: float) -> Iterator[Finding]:
-    """Jobs whose buffers begin within words of memory."""
-    return _misaligned(rows, "memory", "the buffers of {} to POSIX are not aligned in memory")
+def _no_mpiio(row: dict[str, Any]) -> str:
+    return (
+        f"its {row['largest_log']:,} ranks move {bytes_in_words(row['bytes'])} without MPI-IO"
+        f"{taken('I/O takes', row['time_share'])}"
+    )
 
 
-def mostly_metadata(
-    rows: pl.DataFrame, total: int, *, share: float, seconds: float
-) -> Iterator[Finding]:
-    """Jobs that spend more in metadata operations than in moving data."""
+def _misaligned(what: str, said: str) -> Judge:
+    """Jobs whose requests are not aligned, among those of which Darshan watched it."""
+    missed, watched = f"misaligned_{what}", f"watched_{what}"
 
     def sentence(row: dict[str, Any]) -> str:
-        part = share_in_words(row["meta_s"] / row["io_s"])
-        on = f", on {count_in_words(row['files'], 'file')} of POSIX" if row["files"] else ""
-        return (
-            f"{part} of its I/O time are metadata operations "
-            f"({seconds_in_words(row['meta_s'])} in all processes{on})"
-            f"{taken('these take', row['meta_share'])}"
-        )
+        part = of(row[missed], row[watched], "request")
+        return f"{said.format(part)}{taken('POSIX takes', row['posix_share'])}"
 
-    return about_jobs(rows, "meta_s", sentence, share="meta_share")
+    def judge(rows: pl.DataFrame, total: int, **thresholds: float) -> Iterator[Finding]:
+        also = ("part",) if (rows[watched] < rows["reads"] + rows["writes"]).any() else ()
+        yield about_jobs(rows, missed, sentence, share="posix_share", also=also)
+
+    return judge
+
+
+def _mostly_metadata(row: dict[str, Any]) -> str:
+    part = share_in_words(row["meta_s"] / row["io_s"])
+    on = f", on {count_in_words(row['files'], 'file')} of POSIX" if row["files"] else ""
+    return (
+        f"{part} of its I/O time are metadata operations "
+        f"({seconds_in_words(row['meta_s'])} in all processes{on})"
+        f"{taken('these take', row['meta_share'])}"
+    )
 
 
 def one_sided(rows: pl.DataFrame, total: int, *, difference: float) -> Iterator[Finding]:
@@ -162,7 +132,7 @@ def copied(rows: pl.DataFrame, total: int) -> Iterator[Finding]:
 
 _OF_JOB: Final = ("job", "program", "logs", "processes")
 _COST: Final = ("io_s", "time_share", "certainty")
-_POSIX_COST: Final = ("posix_s", "posix_share", "certainty")
+_POSIX_COST: Final = ("reads", "writes", "posix_s", "posix_share", "certainty")
 _STDIO: Final = ("stdio_bytes", "stdio_requests", "stdio_s", "stdio_share", "certainty")
 _ALL_LAYERS: Final = (
     "through all layers that the logs count (POSIX, MPI-IO, STDIO, DFS or DAOS; HDF5 and PnetCDF "
@@ -185,15 +155,14 @@ _UNWATCHED: Final = (
 ) + NO_POSIX
 
 JOB_RULES: Final = (
-    Rule(
+    _rule(
         name="io.stdio",
         doc="Much goes through C's buffered streams (fopen, fread, fwrite), which parallel file "
         "systems serve badly: small buffers, one process at a time.",
-        view=VIEW,
         among="uses_stdio",
         where="stdio_bytes > {share} * bytes",
         columns=(*_OF_JOB, "bytes", *_STDIO),
-        judge=stdio,
+        judge=on_jobs("stdio_bytes", _stdio, share="stdio_share"),
         advice="Use POSIX calls with large buffers, MPI-IO or a library upon it (HDF5, PnetCDF).",
         reference=f"{DRISHTI}: S01",
         basis=Basis(
@@ -203,17 +172,15 @@ JOB_RULES: Final = (
             unable=_NO_SUM,
         ),
         thresholds={"share": Threshold(0.1, "share of all bytes, from 0 to 1")},
-        reports=REPORTS,
     ),
-    Rule(
+    _rule(
         name="io.many_stdio_requests",
         doc="Many small calls of C's buffered streams, as of logging or of reading line by line.",
-        view=VIEW,
         among="uses_stdio",
         where="stdio_requests > {requests} and stdio_requests > {share} * requests "
         "and stdio_bytes < {size} * stdio_requests",
         columns=(*_OF_JOB, "requests", *_STDIO),
-        judge=many_stdio_requests,
+        judge=on_jobs("stdio_requests", _many_stdio_requests, share="stdio_share"),
         advice="Write less, or collect it and write it at once; setvbuf enlarges the buffer.",
         reference="the limits of Drishti 0.8 for small requests (P05, P06), applied to STDIO",
         basis=Basis(
@@ -227,16 +194,14 @@ JOB_RULES: Final = (
             "share": Threshold(0.1, "share of the requests to all layers, from 0 to 1"),
             "requests": Threshold(1000, "requests of a job to STDIO"),
         },
-        reports=REPORTS,
     ),
-    Rule(
+    _rule(
         name="io.no_mpiio",
         doc="An MPI program that does without MPI-IO cannot use collective I/O.",
-        view=VIEW,
         among="largest_log > {processes} and has_counters",
         where="bytes > 0 and uses_mpiio = false",
         columns=(*_OF_JOB, "largest_log", "bytes", "uses_mpiio", *_COST),
-        judge=no_mpiio,
+        judge=on_jobs("bytes", _no_mpiio, most="medium"),
         advice="Where ranks share files, use MPI-IO or a library upon it (HDF5, PnetCDF).",
         reference=f"{DRISHTI}: M01, for programs of more than one process",
         basis=Basis(
@@ -245,20 +210,15 @@ JOB_RULES: Final = (
             unable=_NO_SUM,
         ),
         thresholds={"processes": Threshold(1, "processes of an MPI program")},
-        reports=REPORTS,
     ),
-    Rule(
+    _rule(
         name="io.misaligned_file",
         doc="Requests that begin within a block of the file system: it reads and locks whole "
         "blocks, so that neighbours wait for each other.",
-        view=VIEW,
         among="uses_posix",
         where="misaligned_file > {share} * watched_file",
-        columns=(
-            *(*_OF_JOB, "misaligned_file", "watched_file", "reads", "writes"),
-            *_POSIX_COST,
-        ),
-        judge=misaligned_file,
+        columns=(*_OF_JOB, "misaligned_file", "watched_file", *_POSIX_COST),
+        judge=_misaligned("file", "{} to POSIX begin within a block of the file system"),
         advice="Begin requests at multiples of the block or stripe size (in HDF5, "
         "H5Pset_alignment).",
         reference=f"{DRISHTI}: P08",
@@ -270,19 +230,14 @@ JOB_RULES: Final = (
             unable=_UNWATCHED.format(what="FILE", more=""),
         ),
         thresholds=_MISALIGNED,
-        reports=REPORTS,
     ),
-    Rule(
+    _rule(
         name="io.misaligned_memory",
         doc="Buffers that do not begin at a word of memory are copied more slowly.",
-        view=VIEW,
         among="uses_posix",
         where="misaligned_memory > {share} * watched_memory",
-        columns=(
-            *(*_OF_JOB, "misaligned_memory", "watched_memory", "reads", "writes"),
-            *_POSIX_COST,
-        ),
-        judge=misaligned_memory,
+        columns=(*_OF_JOB, "misaligned_memory", "watched_memory", *_POSIX_COST),
+        judge=_misaligned("memory", "the buffers of {} to POSIX are not aligned in memory"),
         advice="Allocate buffers aligned (posix_memalign, or arrays rather than slices of them).",
         reference=f"{DRISHTI}: P07",
         basis=Basis(
@@ -293,17 +248,15 @@ JOB_RULES: Final = (
             unable=_UNWATCHED.format(what="MEM", more=", which DARSHAN_MEMALIGN sets"),
         ),
         thresholds=_MISALIGNED,
-        reports=REPORTS,
     ),
-    Rule(
+    _rule(
         name="io.mostly_metadata",
         doc="A job that spends its I/O time in opening, seeking and asking about files, not in "
         "moving data: many small files, imports of Python, or files opened again and again.",
-        view=VIEW,
         among="has_counters",
         where="meta_s > {seconds} and meta_s > {share} * io_s",
         columns=(*_OF_JOB, "meta_s", "io_s", "files", "meta_share", "time_share", "certainty"),
-        judge=mostly_metadata,
+        judge=on_jobs("meta_s", _mostly_metadata, share="meta_share"),
         advice="Join small files, keep files open, and put software on a local disk or in an "
         "image.",
         reference="PyDarshan's plot of I/O cost, which sets the same times beside each other; "
@@ -319,12 +272,10 @@ JOB_RULES: Final = (
             "share": Threshold(0.5, "share of the I/O time, from 0 to 1"),
             "seconds": Threshold(10, "seconds of metadata operations in all processes"),
         },
-        reports=REPORTS,
     ),
-    Rule(
+    _rule(
         name="io.one_sided",
         doc="A job that mostly reads, or mostly writes: what is worth tuning.",
-        view=VIEW,
         among="uses_posix",
         where="abs(read_bytes - write_bytes) > {difference} * (read_bytes + write_bytes) "
         "or abs(reads - writes) > {difference} * (reads + writes)",
@@ -342,13 +293,11 @@ JOB_RULES: Final = (
         thresholds={
             "difference": Threshold(0.1, "reads minus writes, of both: of bytes or requests")
         },
-        reports=REPORTS,
     ),
-    Rule(
+    _rule(
         name="io.incomplete_logs",
         doc="Logs whose records Darshan cut off for want of memory, or with modules that could "
         "not be read.",
-        view=VIEW,
         where="gaps is not null",
         columns=(*_OF_JOB, "gaps", "missing_counters"),
         judge=incomplete,
@@ -361,12 +310,10 @@ JOB_RULES: Final = (
             judged="all jobs",
             unable="never",
         ),
-        reports=REPORTS,
     ),
-    Rule(
+    _rule(
         name="io.copied_logs",
         doc="Logs that are there more than once: each counts once, in all views and findings.",
-        view=VIEW,
         where="copies > 0",
         columns=(*_OF_JOB, "copies", "run"),
         judge=copied,
@@ -379,6 +326,5 @@ JOB_RULES: Final = (
             unable="the logs were harvested by an older version: `harvest run --force` reads "
             "them again",
         ),
-        reports=REPORTS,
     ),
-)  # fmt: skip
+)

@@ -2,123 +2,80 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from collections.abc import Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
 
 from harvest import Basis, Finding, Rule, Threshold
 from harvest.toolkit.amounts import bytes_in_words, count_in_words, share_in_words
 
-from .words import DRISHTI, NO_POSIX, REPORTS, about_jobs, of, taken
+from .words import DRISHTI, NO_POSIX, REPORTS, Judge, Sentence, about_jobs, of, taken
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from harvest.findings import Severity
-
 __all__ = ["REQUEST_RULES"]
 
-VIEW: Final = "io.requests"
-Sentence: TypeAlias = Callable[[dict[str, Any]], str]
+_rule = partial(Rule, view="io.requests", reports=REPORTS)
 
 
-def _per_op(
-    rows: pl.DataFrame,
-    measure: str,
-    sentence: Sentence,
-    *,
-    share: str = "time_share",
-    most: Severity = "high",
-) -> Iterator[Finding]:
+def _per_op(measure: str, sentence: Sentence, **options: Any) -> Judge:
     """A finding on reads and one on writes; the view has two rows per job."""
-    for (op,), some in rows.group_by("op", maintain_order=True):
-        yield from about_jobs(
-            some, measure, sentence, share=share, most=most, where={"op": str(op)}
-        )
+
+    def judge(rows: pl.DataFrame, total: int, **thresholds: float) -> Iterator[Finding]:
+        for (op,), some in rows.group_by("op", maintain_order=True):
+            yield about_jobs(some, measure, sentence, where={"op": str(op)}, **options)
+
+    return judge
 
 
 def _taken(row: dict[str, Any], share: str = "time_share") -> str:
     return taken(f"{row['op']}s take", row[share])
 
 
-def small_requests(
-    rows: pl.DataFrame, total: int, *, share: float, requests: float
-) -> Iterator[Finding]:
-    """Requests below 1 MiB, and the file with the most."""
-
-    def sentence(row: dict[str, Any]) -> str:
-        return (
-            f"{of(row['small'], row['requests'], row['op'])} are smaller than 1 MiB, the most "
-            f"({row['small_in_file']:,}) of {row['small_file']}{_taken(row)}"
-        )
-
-    return _per_op(rows, "small", sentence)
+def _small_requests(row: dict[str, Any]) -> str:
+    return (
+        f"{of(row['small'], row['requests'], row['op'])} are smaller than 1 MiB, the most "
+        f"({row['small_in_file']:,}) of {row['small_file']}{_taken(row)}"
+    )
 
 
-def small_requests_shared(
-    rows: pl.DataFrame, total: int, *, share: float, requests: float
-) -> Iterator[Finding]:
-    """Requests below 1 MiB to files that all ranks share."""
-
-    def sentence(row: dict[str, Any]) -> str:
-        return (
-            f"{of(row['shared_small'], row['shared'], row['op'])} of files that all ranks share "
-            f"are smaller than 1 MiB{_taken(row)}"
-        )
-
-    return _per_op(rows, "shared_small", sentence)
+def _small_requests_shared(row: dict[str, Any]) -> str:
+    return (
+        f"{of(row['shared_small'], row['shared'], row['op'])} of files that all ranks share "
+        f"are smaller than 1 MiB{_taken(row)}"
+    )
 
 
-def random_access(
-    rows: pl.DataFrame, total: int, *, share: float, requests: float
-) -> Iterator[Finding]:
-    """Requests that go back in the file."""
-
-    def sentence(row: dict[str, Any]) -> str:
-        return (
-            f"{of(row['random'], row['requests'], row['op'])} do not begin behind the one before, "
-            f"the most of {row['random_file']}{_taken(row)}"
-        )
-
-    return _per_op(rows, "random", sentence)
+def _random_access(row: dict[str, Any]) -> str:
+    return (
+        f"{of(row['random'], row['requests'], row['op'])} do not begin behind the one before, "
+        f"the most of {row['random_file']}{_taken(row)}"
+    )
 
 
-def redundant(rows: pl.DataFrame, total: int, *, share: float, size: float) -> Iterator[Finding]:
-    """Bytes beyond the highest offset of their file: read or written more than once."""
-
-    def sentence(row: dict[str, Any]) -> str:
-        done = "read" if row["op"] == "read" else "written"
-        part = share_in_words(row["redundant_bytes"] / row["bytes"])
-        return (
-            f"{bytes_in_words(row['redundant_bytes'])} of {bytes_in_words(row['bytes'])} {done} "
-            f"({part}) were {done} before, the most of {row['redundant_file']}{_taken(row)}"
-        )
-
-    return _per_op(rows, "redundant_bytes", sentence)
+def _redundant(row: dict[str, Any]) -> str:
+    done = "read" if row["op"] == "read" else "written"
+    part = share_in_words(row["redundant_bytes"] / row["bytes"])
+    return (
+        f"{bytes_in_words(row['redundant_bytes'])} of {bytes_in_words(row['bytes'])} {done} "
+        f"({part}) were {done} before, the most of {row['redundant_file']}{_taken(row)}"
+    )
 
 
-def independent_mpiio(rows: pl.DataFrame, total: int, *, requests: float) -> Iterator[Finding]:
-    """MPI-IO without a single collective request."""
-
-    def sentence(row: dict[str, Any]) -> str:
-        return (
-            f"{row['independent']:,} {row['op']}s through MPI-IO are independent, none is "
-            f"collective{_taken(row, 'mpiio_share')}"
-        )
-
-    return _per_op(rows, "independent", sentence, share="mpiio_share")
+def _independent_mpiio(row: dict[str, Any]) -> str:
+    return (
+        f"{row['independent']:,} {row['op']}s through MPI-IO are independent, none is "
+        f"collective{_taken(row, 'mpiio_share')}"
+    )
 
 
-def blocking_mpiio(rows: pl.DataFrame, total: int, *, requests: float) -> Iterator[Finding]:
-    """MPI-IO that waits for every request."""
-
-    def sentence(row: dict[str, Any]) -> str:
-        asked = row["independent"] + row["collective"]
-        return (
-            f"its {count_in_words(asked, row['op'])} through MPI-IO wait until they are done; "
-            f"none is non-blocking{_taken(row, 'mpiio_share')}"
-        )
-
-    return _per_op(rows, "mpiio_s", sentence, share="mpiio_share", most="medium")
+def _blocking_mpiio(row: dict[str, Any]) -> str:
+    asked = row["independent"] + row["collective"]
+    return (
+        f"its {count_in_words(asked, row['op'])} through MPI-IO wait until they are done; "
+        f"none is non-blocking{_taken(row, 'mpiio_share')}"
+    )
 
 
 _OF_JOB: Final = ("job", "program", "op")
@@ -136,15 +93,14 @@ _NO_MPIIO: Final = (
 )
 
 REQUEST_RULES: Final = (
-    Rule(
+    _rule(
         name="io.small_requests",
         doc="Many requests below 1 MiB: each costs a call and, on a parallel file system, a round "
         "trip, whatever its size.",
-        view=VIEW,
         among="uses_posix",
         where="small > {requests} and small > {share} * requests",
         columns=(*_OF_JOB, "small", "requests", "small_file", "small_in_file", *_COST),
-        judge=small_requests,
+        judge=_per_op("small", _small_requests),
         advice="Read and write larger pieces at once: buffer, or raise the chunk size of the "
         "format. With MPI-IO, use collective calls, which gather requests.",
         reference=f"{DRISHTI}: P05, P06, without requests of exactly 1 MiB",
@@ -156,17 +112,15 @@ REQUEST_RULES: Final = (
             unable=_NO_SIZES,
         ),
         thresholds=_SMALL,
-        reports=REPORTS,
     ),
-    Rule(
+    _rule(
         name="io.small_requests_shared",
         doc="Many requests below 1 MiB to files that all ranks share: they also compete for "
         "the file's locks.",
-        view=VIEW,
         among="uses_posix and largest_log > 1",
         where="shared_small > {requests} and shared_small > {share} * shared",
         columns=(*_OF_JOB, "shared_small", "shared", *_COST),
-        judge=small_requests_shared,
+        judge=_per_op("shared_small", _small_requests_shared),
         advice="Let MPI-IO gather the requests of the ranks by collective calls, or write a file "
         "per node.",
         reference=f"{DRISHTI}: P15, P16, without requests of exactly 1 MiB",
@@ -180,17 +134,15 @@ REQUEST_RULES: Final = (
             unable=_NO_SIZES,
         ),
         thresholds=_SMALL,
-        reports=REPORTS,
     ),
-    Rule(
+    _rule(
         name="io.random_access",
         doc="Many requests at an offset before the end of the one before: neither read-ahead "
         "nor write-behind of the file system helps them.",
-        view=VIEW,
         among="uses_posix",
         where="random > {requests} and random > {share} * requests",
         columns=(*_OF_JOB, "random", "requests", "random_file", *_COST),
-        judge=random_access,
+        judge=_per_op("random", _random_access),
         advice="Sort requests by offset, or lay the data out in the order of their use.",
         reference=f"{DRISHTI}: P11, P13, without the first request of each process to a file",
         basis=Basis(
@@ -204,17 +156,15 @@ REQUEST_RULES: Final = (
             "share": Threshold(0.2, "share of all requests, from 0 to 1"),
             "requests": Threshold(1000, "random requests of a job"),
         },
-        reports=REPORTS,
     ),
-    Rule(
+    _rule(
         name="io.redundant",
         doc="More bytes moved than the file is long, as far as was accessed: the same bytes were "
         "read by several processes or again and again.",
-        view=VIEW,
         among="uses_posix",
         where="redundant_bytes > {size} and redundant_bytes > {share} * bytes",
         columns=(*_OF_JOB, "redundant_bytes", "bytes", "redundant_file", *_COST),
-        judge=redundant,
+        judge=_per_op("redundant_bytes", _redundant),
         advice="Read once and pass the data on (broadcast, shared memory), or keep them in memory.",
         reference="Darshan's POSIX_MAX_BYTE_READ and _WRITTEN, which Drishti 0.8 (P09, P10) "
         "compares the other way round; the limits are ours",
@@ -229,16 +179,14 @@ REQUEST_RULES: Final = (
             "share": Threshold(0.1, "share of all bytes of the kind, from 0 to 1"),
             "size": Threshold(10e6, "bytes of a job"),
         },
-        reports=REPORTS,
     ),
-    Rule(
+    _rule(
         name="io.independent_mpiio",
         doc="MPI-IO is used, but every rank asks for itself, so that requests are not merged.",
-        view=VIEW,
         among="uses_mpiio and largest_log > 1",
         where="collective + split = 0 and independent > {requests}",
         columns=(*_OF_JOB, "independent", "collective", "split", *_MPIIO),
-        judge=independent_mpiio,
+        judge=_per_op("independent", _independent_mpiio, share="mpiio_share"),
         advice="Use collective calls (MPI_File_write_all and its like; in HDF5, "
         "H5FD_MPIO_COLLECTIVE).",
         reference=f"{DRISHTI}: M02, M03",
@@ -248,16 +196,14 @@ REQUEST_RULES: Final = (
             unable=_NO_MPIIO,
         ),
         thresholds={"requests": Threshold(1000, "independent requests of a job")},
-        reports=REPORTS,
     ),
-    Rule(
+    _rule(
         name="io.blocking_mpiio",
         doc="All requests to MPI-IO block, so that computing waits for them.",
-        view=VIEW,
         among="uses_mpiio",
         where="nonblocking + split = 0 and independent + collective > {requests}",
         columns=(*_OF_JOB, "independent", "collective", "nonblocking", "split", *_MPIIO),
-        judge=blocking_mpiio,
+        judge=_per_op("mpiio_s", _blocking_mpiio, share="mpiio_share", most="medium"),
         advice="Where there is something to compute meanwhile, use non-blocking calls "
         "(MPI_File_iwrite and its like; in HDF5, the asynchronous VOL connector).",
         reference=f"{DRISHTI}: M06, M07",
@@ -267,6 +213,5 @@ REQUEST_RULES: Final = (
             unable=_NO_MPIIO,
         ),
         thresholds={"requests": Threshold(0, "requests of a job to MPI-IO")},
-        reports=REPORTS,
     ),
 )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from harvest import Finding
 from harvest.toolkit.amounts import count_in_words, share_in_words
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from harvest.findings import Severity
 
 __all__ = [
-    *("ALL_PROCESSES", "DRISHTI", "HIGH", "MEDIUM", "NO_END", "NO_POSIX", "REPORTS"),
-    *("about_jobs", "certainty", "cost", "job_name", "less_sure", "named_first", "of"),
-    *("of_time", "severities", "taken"),
+    *("DRISHTI", "HIGH", "MEDIUM", "NO_END", "NO_POSIX", "REPORTS", "Judge", "Sentence"),
+    *("about_jobs", "certainty", "cost", "costliest", "job_name", "named_first", "of"),
+    *("of_time", "on_jobs", "severities", "taken"),
 ]
 
 REPORTS: Final = ("darshan.io",)
@@ -34,7 +34,9 @@ NO_POSIX: Final = (
 NO_END: Final = (
     "the end of a log is not known, since its program was killed before Darshan wrote it"
 )
-ALL_PROCESSES: Final = "the time that all processes of the job ran, s"
+
+Sentence: TypeAlias = Callable[[dict[str, Any]], str]
+Judge: TypeAlias = Callable[..., Iterator[Finding]]
 
 
 def cost(share: float | None, most: Severity = "high") -> Severity:
@@ -85,33 +87,56 @@ def certainty(rows: pl.DataFrame) -> tuple[str, ...]:
 def about_jobs(
     rows: pl.DataFrame,
     measure: str,
-    sentence: Callable[[dict[str, Any]], str],
+    sentence: Sentence,
     *,
     share: str = "time_share",
     most: Severity = "high",
     where: Mapping[str, str] | None = None,
-    also: Sequence[str] = (),
-) -> Iterator[Finding]:
-    """One finding on jobs, of which the costliest is named.
+    also: Iterable[str] = (),
+) -> Finding:
+    """One finding on jobs, a row each, of which the costliest is named.
 
-    rows: one per job.
-    measure: decides among those that cost alike.
-    sentence: says of a row what is found, after the name of the job.
-    share: the column with the share of the processes' time that it concerns.
-    most: the severity of what takes most of the time.
-    also: what makes the finding less than certain beside what is said of the rows.
+    measure: decides among those that cost alike.  The rest: as for ``costliest``.
     """
 
     def weight(row: dict[str, Any]) -> tuple[int, float]:
         return -_WORST_FIRST.index(cost(row[share], most)), row[measure] or 0
 
-    worst, *others = sorted(rows.iter_rows(named=True), key=weight, reverse=True)
-    text = named_first(
-        *(job_name(worst), sentence(worst), [cost(row[share], most) for row in others]),
-        less_sure(worst, others),
-    )
-    sure = tuple(dict.fromkeys((*certainty(rows), *also)))
-    yield Finding(cost(worst[share], most), text, where or {}, sure)
+    ordered = sorted(rows.iter_rows(named=True), key=weight, reverse=True)
+    sure = (*certainty(rows), *also)
+    return costliest(ordered, job_name, sentence, sure, share=share, most=most, where=where)
+
+
+def costliest(
+    ordered: Sequence[dict[str, Any]],
+    name: Sentence,
+    sentence: Sentence,
+    sure: Iterable[str],
+    *,
+    share: str,
+    most: Severity,
+    where: Mapping[str, str] | None = None,
+) -> Finding:
+    """A finding that names the first of some rows and says how many others there are.
+
+    sentence: says of a row what is found, after its name.
+    sure: what makes the finding less than certain.
+    share: the column with the share of the processes' time that it concerns.
+    most: the severity of what takes most of the time.
+    """
+    worst, *others = ordered
+    costs = [cost(row[share], most) for row in others]
+    text = named_first(name(worst), sentence(worst), costs, less_sure(worst, others))
+    return Finding(cost(worst[share], most), text, where or {}, tuple(dict.fromkeys(sure)))
+
+
+def on_jobs(measure: str, sentence: Sentence, **options: Any) -> Judge:
+    """The judgement of a rule: ``about_jobs`` of the rows that it chose."""
+
+    def judge(rows: pl.DataFrame, total: int, **thresholds: float) -> Iterator[Finding]:
+        yield about_jobs(rows, measure, sentence, **options)
+
+    return judge
 
 
 def severities(found: Sequence[Severity]) -> str:

@@ -1,16 +1,21 @@
-"""Views of I/O: files, processes, jobs, bytes over time.  Lazy frames over a dataset's rows.
+"""Views of I/O: files, processes, jobs, bytes over time.
 
-``harvest_darshan.columns`` has what their columns mean.
+Each is declared with its columns in ``file_views`` or ``job_views``, and computed in a module of
+its name: a lazy frame over a dataset's rows.
 """
 
 from __future__ import annotations
 
-from .files import files
-from .jobs import jobs
-from .posix_files import posix_files
-from .processes import processes
-from .ranks import ranks
-from .requests import requests
-from .timeline import timeline
+from typing import Final
 
-__all__ = ["files", "jobs", "posix_files", "processes", "ranks", "requests", "timeline"]
+from harvest import View
+
+from .file_views import FILES, PROCESSES, TIMELINE
+from .job_views import JOBS, POSIX_FILES, RANKS, REQUESTS
+
+__all__ = ["VIEWS"]
+
+VIEWS: Final[tuple[View, ...]] = (
+    *(FILES, PROCESSES, TIMELINE),
+    *(JOBS, REQUESTS, POSIX_FILES, RANKS),
+)

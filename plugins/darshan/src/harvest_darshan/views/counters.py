@@ -69,7 +69,7 @@ def metadata_seconds(dataset: DatasetReader, run: str | None) -> pl.DataFrame:
     ]
     return (
         pl.concat(rows)
-        .group_by("record_id", run=run_of(pl.col("origin")))
+        .group_by("record_id", run=run_of())
         .agg(meta_s=pl.col("spent").sum() / 1e9, known=pl.col("spent").is_not_null().all())
         .collect(engine="streaming")
         .select("record_id", "run", meta_s=pl.when("known").then("meta_s"))

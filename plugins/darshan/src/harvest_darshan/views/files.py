@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import polars as pl
 
 from harvest import UsageError
 from harvest_toolkit.deferred import deferred
+from harvest_toolkit.frames import fraction
 
 from .counters import BINS, counter_rows, metadata_seconds
-from .frames import SEGMENTS, run_of, segments, traced_once
+from .frames import (
+    ORIGIN,
+    REAL,
+    SEGMENTS,
+    TEXT,
+    TEXTS,
+    WHOLE,
+    run_of,
+    segments,
+    spent_ns,
+    traced_once,
+)
 from .grouping import named_run, once
 from .layers import LAYERS, of_daos, total_of
 
@@ -19,37 +32,27 @@ if TYPE_CHECKING:
 
 __all__ = ["files", "traced_files"]
 
-HISTOGRAM = pl.List(pl.Struct({"size": pl.String, "reads": pl.Int64, "writes": pl.Int64}))
-
 FILES: dict[str, pl.DataType] = {
-    "run": pl.String(),
-    "file": pl.String(),
+    **dict.fromkeys(("run", "file"), TEXT),
     "record_id": pl.UInt64(),
-    "basis": pl.List(pl.String()),
-    "readers": pl.Int64(),
-    "writers": pl.Int64(),
-    "read_bytes": pl.Int64(),
-    "write_bytes": pl.Int64(),
-    "reads": pl.Int64(),
-    "writes": pl.Int64(),
-    "operations": pl.Int64(),
-    "untraced_operations": pl.Int64(),
-    "read_s": pl.Float64(),
-    "write_s": pl.Float64(),
-    "meta_s": pl.Float64(),
-    "tasks": pl.Int64(),
-    "sizes": HISTOGRAM,
-    "sequential_share": pl.Float64(),
+    "basis": TEXTS,
+    **dict.fromkeys(("readers", "writers", "read_bytes", "write_bytes", "reads", "writes"), WHOLE),
+    **dict.fromkeys(("operations", "untraced_operations"), WHOLE),
+    **dict.fromkeys(("read_s", "write_s", "meta_s"), REAL),
+    "tasks": WHOLE,
+    "sizes": pl.List(pl.Struct({"size": pl.String, "reads": pl.Int64, "writes": pl.Int64})),
+    "sequential_share": REAL,
 }
 
-_LIMITS = (100, 2**10, 10 * 2**10, 100 * 2**10, 2**20, 4 * 2**20, 10 * 2**20, 100 * 2**20, 2**30)
-"""The greatest size in each of Darshan's bins but the last."""
+_LIMITS = (
+    *(-(2**63), 100, 2**10, 10 * 2**10, 100 * 2**10, 2**20),
+    *(4 * 2**20, 10 * 2**20, 100 * 2**20, 2**30, 2**63 - 1),
+)
+"""Darshan's bins reach from behind one of these sizes to the next."""
 
 
 def files(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
     """One row per file and run that a log names with I/O counters or a trace, most bytes first.
-
-    run: keeps one run (the directory of its logs, or the directory's name).
 
     For each log, a file's figures come from its trace DXT_POSIX, else from DXT_MPIIO, else from
     the counters of POSIX, else from those of MPI-IO: the first that the log has of it, for they
@@ -65,7 +68,7 @@ def _files(dataset: DatasetReader, run: str | None) -> pl.DataFrame:
     dataset = once(dataset, run)
     traced = _above_daos(dataset, run, traced_files(dataset, run))
     rows = pl.concat([traced, counter_rows(dataset, run, traced)])
-    used = rows.with_columns(run=run_of(pl.col("origin")))
+    used = rows.with_columns(run=run_of())
     one = ["run", "record_id"]
 
     def total(column: str, op: str) -> pl.Expr:
@@ -93,7 +96,7 @@ def _files(dataset: DatasetReader, run: str | None) -> pl.DataFrame:
         write_bytes=total("bytes", "write"),
         reads=total("count", "read"),
         writes=total("count", "write"),
-        operations=total_of(pl.col("count")),
+        operations=total_of("count"),
         read_s=total("nanoseconds", "read") / 1e9,
         write_s=total("nanoseconds", "write") / 1e9,
         sequential=pl.col("sequential").sum(),
@@ -102,9 +105,7 @@ def _files(dataset: DatasetReader, run: str | None) -> pl.DataFrame:
     )
     return (
         sums.with_columns(
-            sequential_share=pl.when(pl.col("ordered") > 0).then(
-                pl.col("sequential") / pl.col("ordered")
-            ),
+            sequential_share=fraction("sequential", "ordered"),
             sizes=pl.when("sized").then(_histogram()),
         )
         .join(_count_untraced(dataset, run, traced), on=one, how="left")
@@ -121,7 +122,7 @@ def _files(dataset: DatasetReader, run: str | None) -> pl.DataFrame:
 def _above_daos(dataset: DatasetReader, run: str | None, traced: pl.DataFrame) -> pl.DataFrame:
     """The trace without what MPI-IO passed on to DAOS, whose counters have it."""
     on_daos = of_daos(dataset, run).collect()["origin"].to_list()
-    upper = (pl.col("module") == "DXT_MPIIO") & pl.col("origin").cast(pl.String).is_in(on_daos)
+    upper = (pl.col("module") == "DXT_MPIIO") & ORIGIN.is_in(on_daos)
     return traced.filter(~upper)
 
 
@@ -144,15 +145,13 @@ def traced_files(dataset: DatasetReader, run: str | None) -> pl.DataFrame:
         ],
     )
     size = pl.col("length")
-    lower = (None, *_LIMITS)
     sizes = {
-        name: ((size <= most) if most is not None else pl.lit(value=True))
-        & ((size > least) if least is not None else pl.lit(value=True))
-        for name, least, most in zip(BINS, lower, (*_LIMITS, None), strict=True)
+        name: size.is_between(least, most, closed="right")
+        for name, (least, most) in zip(BINS, pairwise(_LIMITS), strict=True)
     }
     trace = segments(dataset, run).select(
         *("origin", "record_id", "rank", "module", "op", "path", "length"),
-        spent=((pl.col("end_s") - pl.col("start_s")) * 1e9).round(0).cast(pl.Int64),
+        spent=spent_ns(),
         sequential=(follows & (pl.col("offset") >= end.shift(1))).fill_null(value=False),
         placed=pl.col("offset").is_not_null(),
     )
@@ -180,11 +179,11 @@ def _count_untraced(dataset: DatasetReader, run: str | None, traced: pl.DataFram
     counted = counter_rows(dataset, run, traced.clear()).filter(pl.col("module") == "POSIX")
     return (
         counted.group_by(file)
-        .agg(counted=total_of(pl.col("count")))
+        .agg(counted=total_of("count"))
         .join(seen, on=file)
         .with_columns(untraced=(pl.col("counted") - pl.col("seen")).clip(lower_bound=0))
-        .group_by("record_id", run=run_of(pl.col("origin")))
-        .agg(untraced_operations=total_of(pl.col("untraced")))
+        .group_by("record_id", run=run_of())
+        .agg(untraced_operations=total_of("untraced"))
     )
 
 
@@ -197,7 +196,7 @@ def _tasks(dataset: DatasetReader, sums: pl.DataFrame) -> pl.DataFrame:
         used = dataset.view("dask.task_io")
     except UsageError:  # the plugin that reads Dask runs is not installed or is disabled
         return none
-    runs = dataset["dask.task_transition"].select(dask=run_of(pl.col("origin"))).unique().collect()
+    runs = dataset["dask.task_transition"].select(dask=run_of()).unique().collect()
     places = sums.select("run").unique()
     below = (
         places.join(runs, how="cross")
@@ -210,7 +209,7 @@ def _tasks(dataset: DatasetReader, sums: pl.DataFrame) -> pl.DataFrame:
     )
     tasks = (
         used.filter(pl.col("key").is_not_null())
-        .select("key", "record_id", dask="run", run=run_of(pl.col("log")))
+        .select("key", "record_id", dask="run", run=run_of("log"))
         .unique()
         .group_by("run", "record_id")
         .agg(tasks=pl.len().cast(pl.Int64))

@@ -1,4 +1,4 @@
-"""What the views of Darshan logs stand on: the run of a log, and the trace."""
+"""What the views of Darshan logs stand on: types of columns, the run of a log, and the trace."""
 
 from __future__ import annotations
 
@@ -11,23 +11,39 @@ from harvest_toolkit.frames import directory_of
 if TYPE_CHECKING:
     from harvest import DatasetReader
 
-__all__ = ["SEGMENTS", "TIME", "of_run", "run_of", "segments", "traced_once"]
+__all__ = [
+    *("ORIGIN", "REAL", "SEGMENTS", "TEXT", "TEXTS", "TIME", "WHOLE"),
+    *("of_run", "run_of", "segments", "spent_ns", "traced_once"),
+]
 
 SEGMENTS = "darshan.dxt_segment"
+
+TEXT, WHOLE, REAL = pl.String(), pl.Int64(), pl.Float64()
+TEXTS = pl.List(pl.String())
 TIME = pl.Datetime("us", "UTC")
 
-run_of = directory_of
-"""The run of a log: its directory, which the logs of one run share."""
+ORIGIN = pl.col("origin").cast(pl.String)
+"""The path of a log, comparable with those of other frames."""
+
+
+def run_of(log: str = "origin") -> pl.Expr:
+    """The run of a log: its directory, which the logs of one run share."""
+    return directory_of(pl.col(log))
 
 
 def of_run(frame: pl.LazyFrame, run: str | None) -> pl.LazyFrame:
     """The rows of one run, which is a directory that holds logs."""
-    return frame if run is None else frame.filter(run_of(pl.col("origin")) == run)
+    return frame if run is None else frame.filter(run_of() == run)
 
 
 def segments(dataset: DatasetReader, run: str | None) -> pl.LazyFrame:
     """All traced operations, or those of one run, in the order of the logs."""
     return of_run(dataset[SEGMENTS], run)
+
+
+def spent_ns() -> pl.Expr:
+    """Nanoseconds of a traced operation, whole, so that sums do not depend on the order of rows."""
+    return ((pl.col("end_s") - pl.col("start_s")) * 1e9).round(0).cast(pl.Int64)
 
 
 def traced_once(trace: pl.LazyFrame) -> pl.LazyFrame:
@@ -36,13 +52,7 @@ def traced_once(trace: pl.LazyFrame) -> pl.LazyFrame:
     What a process does to a file through MPI-IO reaches it through POSIX.  Where a log traces a
     file in DXT_POSIX, its DXT_MPIIO operations on that file are left out.
     """
-    posix = pl.col("module") == "DXT_POSIX"
     file = ["origin", "record_id"]
-    return pl.concat(
-        [
-            trace.filter(posix),
-            trace.filter(~posix).join(
-                trace.filter(posix).select(file).unique(), on=file, how="anti"
-            ),
-        ]
-    )
+    posix = trace.filter(pl.col("module") == "DXT_POSIX")
+    other = trace.filter(pl.col("module") != "DXT_POSIX")
+    return pl.concat([posix, other.join(posix.select(file).unique(), on=file, how="anti")])

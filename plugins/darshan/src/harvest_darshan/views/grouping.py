@@ -10,19 +10,22 @@ import polars as pl
 from harvest import UsageError
 from harvest_toolkit.choices import choices, named_directory
 
-from .frames import of_run, run_of
+from .frames import ORIGIN, TEXT, TIME, WHOLE, of_run, run_of
 from .layers import BASE, LAYERS
 
 if TYPE_CHECKING:
     from harvest import DatasetReader
 
 __all__ = [
-    *("COARSE_S", "KEY", "OfLogs", "certainty", "layer_states", "logs_by_job"),
+    *("KEY", "OF_JOB", "OfLogs", "certainty", "first_exe", "layer_states", "logs_by_job"),
     *("named_run", "number_sessions", "once", "program_of"),
 ]
 
 KEY = ("run", "job", "began", "log")
 """What names a job, or one log of it: ``log`` is null where all logs of a job count together."""
+
+OF_JOB = {"run": TEXT, "job": WHOLE, "began": TIME, "log": TEXT, "program": TEXT}
+"""The columns that rows on a job, or a log, begin with."""
 
 COARSE_S = 100.0
 """Seconds of a log below which the second to which old logs are exact is over 1 % of the run."""
@@ -37,7 +40,7 @@ def named_run(dataset: DatasetReader, run: str | None, job: int | None = None) -
     Raises UsageError for a run that no log is of or several are named, or a job that is not there.
     """
     if run is not None:
-        directories = dataset["darshan.job"].select(run=run_of(pl.col("origin"))).unique()
+        directories = dataset["darshan.job"].select(run=run_of()).unique()
         run = named_directory(directories.collect()["run"], run)
     if job is not None:
         known = logs_by_job(dataset, run)["job"].drop_nulls().unique().sort().to_list()
@@ -88,7 +91,7 @@ def logs_by_job(
             *("origin", "uid", "job_id", "pid", "exe", "nprocs", "hostname"),
             *("start_time", "end_time", "run_time_s", "log_version", "metadata"),
             *("modules", "partial_modules", "unread_modules", "sha256"),
-            run=run_of(pl.col("origin")),
+            run=run_of(),
             from_us=pl.col("start_time").dt.epoch("us"),
             to_us=pl.max_horizontal("start_time", "end_time").dt.epoch("us"),
         )
@@ -106,7 +109,7 @@ def logs_by_job(
         .with_columns(
             job=pl.col("job_id").sort_by("from_us", "origin").first().over(one),
             began=pl.col("start_time").min().over(one),
-            log=pl.col("origin").cast(pl.String) if per_log else pl.lit(None, pl.String),
+            log=ORIGIN if per_log else pl.lit(None, pl.String),
         )
         .drop("pid", "job_id", "from_us", "to_us", "session", "scheduled")
     )
@@ -116,9 +119,9 @@ def logs_by_job(
 def _without_copies(logs: pl.DataFrame) -> pl.DataFrame:
     """The first of logs with the same bytes, with how many ``copies`` of it there are."""
     known = pl.col("sha256").is_not_null()
-    same = pl.when(known).then("sha256").otherwise(pl.col("origin").cast(pl.String))
+    same = pl.when(known).then("sha256").otherwise(ORIGIN)
     return (
-        logs.sort(pl.col("origin").cast(pl.String))
+        logs.sort(ORIGIN)
         .with_columns(copies=pl.when(known).then((pl.len() - 1).over(same)))
         .filter(pl.int_range(pl.len()).over(same) == 0)
         .drop("sha256")
@@ -129,9 +132,7 @@ def once(dataset: DatasetReader, run: str | None) -> DatasetReader:
     """A dataset, or a run of it, without the records of logs that are copies of others."""
     logs = of_run(dataset["darshan.job"], run).select("origin", "sha256").collect()
     kept = _without_copies(logs)
-    if kept.height == logs.height:
-        return dataset
-    return OfLogs(dataset, tuple(kept["origin"].cast(pl.String)))
+    return dataset if kept.height == logs.height else OfLogs.among(dataset, kept)
 
 
 def layer_states(dataset: DatasetReader, logs: pl.DataFrame) -> pl.DataFrame:
@@ -141,9 +142,9 @@ def layer_states(dataset: DatasetReader, logs: pl.DataFrame) -> pl.DataFrame:
     it gave records); ``has_counters`` (a log has one of them) and ``summed`` (all are known
     that are needed to count each byte once).
     """
-    held = logs.select(*KEY, "modules", name=pl.col("origin").cast(pl.String))
+    held = logs.select(*KEY, "modules", name=ORIGIN)
     for name, layer in LAYERS.items():
-        given = dataset[layer.record_type].select(pl.col("origin").cast(pl.String)).unique()
+        given = dataset[layer.record_type].select(ORIGIN).unique()
         records = pl.col("name").is_in(given.collect()["origin"].to_list())
         listed = pl.col("modules").list.contains(layer.module)
         held = held.with_columns(
@@ -167,9 +168,7 @@ def certainty(dataset: DatasetReader, logs: pl.DataFrame, *modules: str) -> pl.D
     modules: those that the numbers come from; all but traces (DXT) unless given.
     """
     impossible = [
-        dataset[layer.record_type]
-        .filter(layer.below_zero())
-        .select(pl.col("origin").cast(pl.String))
+        dataset[layer.record_type].filter(layer.below_zero()).select(ORIGIN)
         for layer in LAYERS.values()
         if not modules or layer.module in modules
     ]
@@ -181,13 +180,18 @@ def certainty(dataset: DatasetReader, logs: pl.DataFrame, *modules: str) -> pl.D
     )
     coarse = (pl.col("log_version") < EXACT) & (pl.col("run_time_s") < COARSE_S)
     found = logs.group_by(KEY).agg(
-        lower_bound=((cut.list.len() > 0) | pl.col("origin").cast(pl.String).is_in(below)).any(),
+        lower_bound=((cut.list.len() > 0) | ORIGIN.is_in(below)).any(),
         coarse_clock=coarse.fill_null(value=False).any(),
         one_process=pl.col("nprocs").sum() == 1,
     )
     words = ("lower_bound", "coarse_clock", "one_process")
     said = pl.concat_list(pl.when(word).then(pl.lit(word)) for word in words).list.drop_nulls()
     return found.select(*KEY, certainty=said)
+
+
+def first_exe() -> pl.Expr:
+    """The command line of the first of some logs."""
+    return pl.col("exe").sort_by("start_time", "origin").first()
 
 
 def program_of(exe: pl.Expr) -> pl.Expr:
@@ -202,6 +206,11 @@ class OfLogs:
     dataset: DatasetReader
     origins: tuple[str, ...]
 
+    @classmethod
+    def among(cls, dataset: DatasetReader, logs: pl.DataFrame) -> OfLogs:
+        """Of the logs that a frame names in ``origin``."""
+        return cls(dataset, tuple(logs["origin"].cast(pl.String)))
+
     def __contains__(self, name: object) -> bool:
         return name in self.dataset
 
@@ -209,11 +218,15 @@ class OfLogs:
         frame = self.dataset[name]
         if not name.startswith("darshan."):
             return frame
-        return frame.filter(pl.col("origin").cast(pl.String).is_in(self.origins))
+        return frame.filter(ORIGIN.is_in(self.origins))
 
     def view(self, name: str, /, **settings: Any) -> pl.LazyFrame:
         """A view of the whole dataset."""
         return self.dataset.view(name, **settings)
+
+    def views(self) -> list[str]:
+        """Those of the whole dataset."""
+        return self.dataset.views()
 
     def harvested_with(self, source: str, setting: str) -> list[Any]:
         """As the dataset says."""

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from harvest_toolkit.deferred import deferred
+from harvest_toolkit.frames import known_sum
 
-from .frames import TIME
-from .grouping import KEY, certainty, layer_states, logs_by_job, named_run
-from .layers import FILE, LAYERS, UNSUMMED, counted_records, known_part, sum_of, total_of
+from .frames import REAL, TEXT, TEXTS, WHOLE
+from .grouping import KEY, OF_JOB, certainty, first_exe, layer_states, logs_by_job, named_run
+from .layers import FILE, LAYERS, UNSUMMED, counted_records, sum_of, total_of
 from .posix_files import ALIGNMENTS, by_file, process_seconds, share_of
 
 if TYPE_CHECKING:
@@ -20,55 +21,28 @@ if TYPE_CHECKING:
 
 __all__ = ["jobs", "layer_sums"]
 
-JOBS: dict[str, pl.DataType] = {
-    "run": pl.String(),
-    "job": pl.Int64(),
-    "began": TIME,
-    "log": pl.String(),
-    "program": pl.String(),
-    "exe": pl.String(),
-    "uid": pl.Int64(),
-    "logs": pl.Int64(),
-    "processes": pl.Int64(),
-    "largest_log": pl.Int64(),
-    "wall_s": pl.Float64(),
-    "process_s": pl.Float64(),
-    "io_s": pl.Float64(),
-    "time_share": pl.Float64(),
-    "meta_s": pl.Float64(),
-    "meta_share": pl.Float64(),
-    "bytes": pl.Int64(),
-    "requests": pl.Int64(),
-    "files": pl.Int64(),
-    "reads": pl.Int64(),
-    "writes": pl.Int64(),
-    "read_bytes": pl.Int64(),
-    "write_bytes": pl.Int64(),
-    **{name: pl.Int64() for name in ALIGNMENTS},
-    "posix_s": pl.Float64(),
-    "posix_share": pl.Float64(),
-    "slowest_meta_s": pl.Float64(),
-    "slowest_meta_file": pl.String(),
-    "has_counters": pl.Boolean(),
-    "uses_posix": pl.Boolean(),
-    "uses_mpiio": pl.Boolean(),
-    "uses_stdio": pl.Boolean(),
-    "mpiio_bytes": pl.Int64(),
-    "stdio_bytes": pl.Int64(),
-    "stdio_requests": pl.Int64(),
-    "stdio_s": pl.Float64(),
-    "stdio_share": pl.Float64(),
-    "partial_modules": pl.List(pl.String()),
-    "unread_modules": pl.List(pl.String()),
-    "gaps": pl.String(),
-    "missing_counters": pl.Boolean(),
-    "unsummed_modules": pl.List(pl.String()),
-    "copies": pl.Int64(),
-    "certainty": pl.List(pl.String()),
-}
-
 _COUNTS = ("reads", "writes", "read_bytes", "write_bytes")
-_TIMES = ("read_s", "write_s", "meta_s")
+_TIMES = ("read", "write", "meta")
+
+JOBS: dict[str, pl.DataType] = {
+    **OF_JOB,
+    "exe": TEXT,
+    **dict.fromkeys(("uid", "logs", "processes", "largest_log"), WHOLE),
+    **dict.fromkeys(("wall_s", "process_s"), REAL),
+    **dict.fromkeys(("io_s", "time_share", "meta_s", "meta_share"), REAL),
+    **dict.fromkeys(("bytes", "requests", "files", *_COUNTS, *ALIGNMENTS), WHOLE),
+    **dict.fromkeys(("posix_s", "posix_share", "slowest_meta_s"), REAL),
+    "slowest_meta_file": TEXT,
+    **dict.fromkeys(("has_counters", "uses_posix", "uses_mpiio", "uses_stdio"), pl.Boolean()),
+    **dict.fromkeys(("mpiio_bytes", "stdio_bytes", "stdio_requests"), WHOLE),
+    **dict.fromkeys(("stdio_s", "stdio_share"), REAL),
+    **dict.fromkeys(("partial_modules", "unread_modules"), TEXTS),
+    "gaps": TEXT,
+    "missing_counters": pl.Boolean(),
+    "unsummed_modules": TEXTS,
+    "copies": WHOLE,
+    "certainty": TEXTS,
+}
 
 
 def jobs(
@@ -83,10 +57,6 @@ def jobs(
     A job is the logs of one directory, user and job id.  Where no scheduler gave an id, Darshan
     takes the process id, which differs from log to log: then a job is the logs of one directory
     and user whose times overlap, directly or through others, as those of a Dask run do.
-
-    run: keeps one run (the directory of its logs, or the directory's name).
-    job: keeps one job.
-    per: job (default) or log: what a row stands for.
     """
     wanted, alone = named_run(dataset, run, job), per == "log"
 
@@ -149,12 +119,12 @@ def _counted(counted: Counted, logs: pl.DataFrame) -> pl.DataFrame:
             bytes=layer.moved("read") + layer.moved("write"),
             requests=layer.requests("read") + layer.requests("write"),
             meta_s=layer.spent("meta"),
-            counted_s=layer.spent("read", "write", "meta"),
+            counted_s=layer.spent(*_TIMES),
         )
         for layer, frame in counted.values()
     ]
-    sums = {name: total_of(pl.col(name)) for name in ("bytes", "requests")}
-    times = {name: total_of(pl.col(name)) / 1e9 for name in ("meta_s", "counted_s")}
+    sums = {name: total_of(name) for name in ("bytes", "requests")}
+    times = {name: total_of(name) / 1e9 for name in ("meta_s", "counted_s")}
     return pl.concat(rows).group_by(KEY).agg(**sums, **times).collect(engine="streaming")
 
 
@@ -165,7 +135,7 @@ def _beyond(dataset: DatasetReader, counted: Counted, logs: pl.DataFrame) -> pl.
     """
 
     def spent(frame: pl.LazyFrame, layer: str, by: tuple[str, ...]) -> pl.LazyFrame:
-        whole = LAYERS[layer].spent("read", "write", "meta")
+        whole = LAYERS[layer].spent(*_TIMES)
         return frame.group_by(by).agg(spent=total_of(whole), below=pl.lit(value=True))
 
     mpiio = spent(dataset["darshan.mpiio"], "mpiio", FILE).drop("below")
@@ -178,7 +148,7 @@ def _beyond(dataset: DatasetReader, counted: Counted, logs: pl.DataFrame) -> pl.
     on_dfs = (
         mpiio.join(posix, on=FILE, how="anti")
         .group_by("origin")
-        .agg(spent=total_of(pl.col("spent")))
+        .agg(spent=total_of("spent"))
         .join(dfs, on="origin")
         .select("origin", beyond=own)
     )
@@ -186,14 +156,13 @@ def _beyond(dataset: DatasetReader, counted: Counted, logs: pl.DataFrame) -> pl.
         pl.concat([on_posix, on_dfs])
         .join(logs.select("origin", *KEY).lazy(), on="origin")
         .group_by(KEY)
-        .agg(beyond_s=total_of(pl.col("beyond")) / 1e9)
+        .agg(beyond_s=total_of("beyond") / 1e9)
         .collect(engine="streaming")
     )
 
 
 def _totals(logs: pl.DataFrame) -> pl.DataFrame:
     """What the job records say."""
-    first = pl.col("exe").sort_by("start_time", "origin").first()
 
     def modules(column: str) -> pl.Expr:
         return pl.col(column).explode().drop_nulls().unique().sort()
@@ -201,11 +170,11 @@ def _totals(logs: pl.DataFrame) -> pl.DataFrame:
     ends = pl.col("end_time")
     wall = (ends.max() - pl.col("start_time").min()).dt.total_microseconds() / 1e6
     sums = logs.group_by(KEY).agg(
-        exe=first,
+        exe=first_exe(),
         uid=pl.col("uid").first(),
         logs=pl.len(),
         wall_s=pl.when(ends.is_not_null().all()).then(wall),
-        copies=total_of(pl.col("copies")),
+        copies=total_of("copies"),
         modules=modules("modules"),
         partial_modules=modules("partial_modules"),
         unread_modules=modules("unread_modules"),
@@ -233,22 +202,19 @@ def _in_words(modules: str, what: str) -> pl.Expr:
 
 
 def _posix(dataset: DatasetReader, logs: pl.DataFrame) -> pl.DataFrame:
-    files = by_file(dataset, logs)
-    slowest = (
-        pl.col("file")
-        .sort_by("slowest_meta_s", "file", descending=[True, False], nulls_last=True)
-        .first()
+    by_meta = pl.col("file").sort_by(
+        "slowest_meta_s", "file", descending=[True, False], nulls_last=True
     )
-    spent = total_of(sum_of(*_TIMES))
     return (
-        files.group_by(KEY)
+        by_file(dataset, logs)
+        .group_by(KEY)
         .agg(
-            *(total_of(pl.col(name)).alias(name) for name in _COUNTS),
-            *(known_part(pl.col(name)).alias(name) for name in ALIGNMENTS),
+            *(total_of(name).alias(name) for name in _COUNTS),
+            *(known_sum(name).alias(name) for name in ALIGNMENTS),
             pl.col("slowest_meta_s").max(),
-            posix_s=spent,
+            posix_s=total_of(sum_of("read_s", "write_s", "meta_s")),
             files=pl.len(),
-            slowest_meta_file=slowest,
+            slowest_meta_file=by_meta.first(),
         )
         .collect(engine="streaming")
     )
@@ -259,7 +225,6 @@ def layer_sums(dataset: DatasetReader, logs: pl.DataFrame, name: str) -> pl.Data
     requests, read_s, write_s, meta_s and seconds; null where a part is not known.
     """
     layer = LAYERS[name]
-    times = ("read", "write", "meta")
     return (
         dataset[layer.record_type]
         .join(logs.select("origin", *KEY).lazy(), on="origin", how="inner")
@@ -269,8 +234,8 @@ def layer_sums(dataset: DatasetReader, logs: pl.DataFrame, name: str) -> pl.Data
             read_bytes=total_of(layer.moved("read")),
             write_bytes=total_of(layer.moved("write")),
             requests=total_of(layer.requests("read") + layer.requests("write")),
-            **{f"{what}_s": total_of(layer.spent(what)) / 1e9 for what in times},
-            seconds=total_of(layer.spent(*times)) / 1e9,
+            **{f"{what}_s": total_of(layer.spent(what)) / 1e9 for what in _TIMES},
+            seconds=total_of(layer.spent(*_TIMES)) / 1e9,
         )
         .with_columns(bytes=pl.col("read_bytes") + pl.col("write_bytes"))
         .collect(engine="streaming")

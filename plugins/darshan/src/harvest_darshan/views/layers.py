@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import attrs
 import polars as pl
 
-from .frames import of_run
+from .frames import ORIGIN, of_run
 
 if TYPE_CHECKING:
     from harvest import DatasetReader
 
 __all__ = [
     *("BASE", "FILE", "LAYERS", "UNSUMMED", "Counted", "Layer"),
-    *("counted_records", "known_part", "nanoseconds", "of_daos", "sum_of", "total_of"),
+    *("counted_records", "nanoseconds", "of_daos", "sum_of", "total_of"),
 ]
 
 FILE: Final = ("origin", "record_id")
@@ -117,14 +117,10 @@ def sum_of(*columns: str | pl.Expr) -> pl.Expr:
     return pl.sum_horizontal(*columns, ignore_nulls=False)
 
 
-def total_of(values: pl.Expr) -> pl.Expr:
-    """The sum of some rows; null where one of them is: a part is not the whole."""
+def total_of(column: str | pl.Expr) -> pl.Expr:
+    """The sum of some rows, 0 of none; null where one of them is: a part is not the whole."""
+    values = pl.col(column) if isinstance(column, str) else column
     return pl.when(values.is_not_null().all()).then(values.sum())
-
-
-def known_part(values: pl.Expr) -> pl.Expr:
-    """The sum of what is known of some rows; null where nothing is."""
-    return pl.when(values.is_not_null().any()).then(values.sum())
 
 
 Counted: TypeAlias = dict[str, tuple[Layer, pl.LazyFrame]]
@@ -144,8 +140,9 @@ def counted_records(
     traced: rows with origin and record_id: files whose records of POSIX and MPI-IO are left out.
     """
     frames = {name: of_run(dataset[layer.record_type], run) for name, layer in LAYERS.items()}
+    jobs = of_run(dataset["darshan.job"], run)
     posix, mpiio = frames["posix"], frames["mpiio"]
-    short = _cut_short(dataset, run, posix, mpiio).lazy()
+    short = _cut_short(jobs, posix, mpiio).lazy()
     known = posix.select(FILE).unique().join(short, on=FILE, how="anti")
     on_daos = of_daos(dataset, run)
     objects = _more_in_daos(frames["dfs"], frames["daos"]).lazy()
@@ -154,7 +151,6 @@ def counted_records(
     if traced is not None:
         files = traced.lazy().select(FILE).unique()
         posix, mpiio = (frame.join(files, on=FILE, how="anti") for frame in (posix, mpiio))
-    jobs = of_run(dataset["darshan.job"], run)
     held = pl.col("modules").list.set_intersection([LAYERS[name].module for name in BASE])
     below = _origins(*(frames[name] for name in BASE), jobs.filter(held.list.len() > 0))
     h5d = frames["h5d"].join(below, on="origin", how="anti")
@@ -177,8 +173,7 @@ def of_daos(dataset: DatasetReader, run: str | None) -> pl.LazyFrame:
 
 
 def _origins(*frames: pl.LazyFrame) -> pl.LazyFrame:
-    names = [frame.select(pl.col("origin").cast(pl.String)) for frame in frames]
-    return pl.concat(names).unique()
+    return pl.concat([frame.select(ORIGIN) for frame in frames]).unique()
 
 
 def _bytes(frame: pl.LazyFrame, layer: Layer, by: tuple[str, ...], name: str) -> pl.LazyFrame:
@@ -186,15 +181,9 @@ def _bytes(frame: pl.LazyFrame, layer: Layer, by: tuple[str, ...], name: str) ->
     return frame.group_by(by).agg(moved.sum().alias(name))
 
 
-def _cut_short(
-    dataset: DatasetReader, run: str | None, posix: pl.LazyFrame, mpiio: pl.LazyFrame
-) -> pl.DataFrame:
+def _cut_short(jobs: pl.LazyFrame, posix: pl.LazyFrame, mpiio: pl.LazyFrame) -> pl.DataFrame:
     """Files of which POSIX, cut off by Darshan, has fewer bytes than MPI-IO above it."""
-    cut = (
-        of_run(dataset["darshan.job"], run)
-        .filter(pl.col("partial_modules").list.contains("POSIX"))
-        .select("origin")
-    )
+    cut = jobs.filter(pl.col("partial_modules").list.contains("POSIX")).select("origin")
     below, upper = (
         _bytes(frame.join(cut, on="origin", how="semi"), LAYERS[name], FILE, name)
         for name, frame in (("posix", posix), ("mpiio", mpiio))

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from harvest_toolkit.deferred import deferred
+from harvest_toolkit.frames import fraction, known_sum
 
 from .counters import BINS
-from .frames import TIME
-from .grouping import KEY, certainty, logs_by_job, named_run, program_of
-from .layers import known_part, nanoseconds, sum_of, total_of
+from .frames import REAL, TEXT, TEXTS, WHOLE
+from .grouping import KEY, OF_JOB, certainty, first_exe, logs_by_job, named_run, program_of
+from .layers import nanoseconds, sum_of, total_of
 
 if TYPE_CHECKING:
     from harvest import DatasetReader
@@ -31,43 +32,27 @@ UNNAMED = "(not named)"
 """A file whose name is not in the log."""
 
 POSIX_FILES: dict[str, pl.DataType] = {
-    "run": pl.String(),
-    "job": pl.Int64(),
-    "began": TIME,
-    "program": pl.String(),
-    "file": pl.String(),
+    **{name: kind for name, kind in OF_JOB.items() if name != "log"},
+    "file": TEXT,
     "record_id": pl.UInt64(),
-    "processes": pl.Int64(),
+    "processes": WHOLE,
     "shared": pl.Boolean(),
-    **{f"{op}s": pl.Int64() for op, *_ in OPS},
-    **{f"{op}_bytes": pl.Int64() for op, *_ in OPS},
-    **{f"small_{op}s": pl.Int64() for op, *_ in OPS},
-    **{f"{op}_extent": pl.Int64() for op, *_ in OPS},
-    **{f"{op}_s": pl.Float64() for op, *_ in OPS},
-    "meta_s": pl.Float64(),
-    "slowest_meta_s": pl.Float64(),
-    "slowest_meta_most_s": pl.Float64(),
-    "time_share": pl.Float64(),
-    "rank_spread": pl.Float64(),
-    "byte_imbalance": pl.Float64(),
-    "time_imbalance": pl.Float64(),
-    "late_s": pl.Float64(),
-    "late_share": pl.Float64(),
-    "fastest_rank": pl.Int64(),
-    "slowest_rank": pl.Int64(),
-    **{f"{op}_spread": pl.Float64() for op, *_ in OPS},
-    "certainty": pl.List(pl.String()),
+    **dict.fromkeys(("reads", "writes", "read_bytes", "write_bytes"), WHOLE),
+    **dict.fromkeys(("small_reads", "small_writes", "read_extent", "write_extent"), WHOLE),
+    **dict.fromkeys(("read_s", "write_s", "meta_s"), REAL),
+    **dict.fromkeys(("slowest_meta_s", "slowest_meta_most_s", "time_share"), REAL),
+    **dict.fromkeys(("rank_spread", "byte_imbalance", "time_imbalance"), REAL),
+    **dict.fromkeys(("late_s", "late_share"), REAL),
+    **dict.fromkeys(("fastest_rank", "slowest_rank"), WHOLE),
+    **dict.fromkeys(("read_spread", "write_spread"), REAL),
+    "certainty": TEXTS,
 }
 
 
 def posix_files(
     dataset: DatasetReader, *, run: str | None = None, job: int | None = None
 ) -> pl.LazyFrame:
-    """One row per job and file that POSIX counts, of each job that with most time first.
-
-    run: keeps one run (the directory of its logs, or the directory's name).
-    job: keeps one job.
-    """
+    """One row per job and file that POSIX counts, of each job that with most time first."""
     wanted = named_run(dataset, run, job)
     spent = sum_of("read_s", "write_s", "meta_s")
 
@@ -91,9 +76,8 @@ def posix_files(
 
 def process_seconds(logs: pl.DataFrame) -> pl.DataFrame:
     """Per job, the program of its first log, its processes, and the time they ran, together."""
-    first = pl.col("exe").sort_by("start_time", "origin").first()
     return logs.group_by(KEY).agg(
-        program=program_of(first),
+        program=program_of(first_exe()),
         nprocs=pl.col("nprocs").sum(),
         largest_log=pl.col("nprocs").max(),
         # of a log without an end it is not known, and so neither of its job
@@ -103,7 +87,7 @@ def process_seconds(logs: pl.DataFrame) -> pl.DataFrame:
 
 def share_of(spent: pl.Expr) -> pl.Expr:
     """Seconds as a share of the time that the job's processes ran; null where that is unknown."""
-    return pl.when(pl.col("process_s") > 0).then(spent / pl.col("process_s"))
+    return fraction(spent, "process_s")
 
 
 def by_file(dataset: DatasetReader, logs: pl.DataFrame) -> pl.LazyFrame:
@@ -133,9 +117,9 @@ def by_file(dataset: DatasetReader, logs: pl.DataFrame) -> pl.LazyFrame:
         )
         .group_by(*KEY, "record_id")
         .agg(
-            *(total_of(pl.col(name)).alias(name) for name in sums),
-            *((total_of(pl.col(name)) / 1e9).alias(name) for name in times),
-            *(known_part(pl.col(name)).alias(name) for name in ALIGNMENTS),
+            *(total_of(name).alias(name) for name in sums),
+            *((total_of(name) / 1e9).alias(name) for name in times),
+            *(known_sum(name).alias(name) for name in ALIGNMENTS),
             *(pl.col(f"{op}_extent").max() for op, *_ in OPS),
             *(_spread(pl.col(f"{op}_bytes").filter(alone)).alias(f"{op}_spread") for op, *_ in OPS),
             pl.col("byte_imbalance", "time_imbalance", "rank_spread").max(),
@@ -236,9 +220,7 @@ def _imbalances() -> dict[str, pl.Expr]:
         "rank_spread": pl.when(moving).then(pl.when(more > 0).then(apart / more).otherwise(0.0)),
         "time_imbalance": pl.when(taking).then(late / spent),
         "late_s": pl.when(taking).then(late),
-        "late_share": pl.when(taking & (pl.col("run_time_s") > 0)).then(
-            late / pl.col("run_time_s")
-        ),
+        "late_share": pl.when(taking).then(fraction(late, "run_time_s")),
         "fastest_rank": pl.col("POSIX_FASTEST_RANK"),
         "slowest_rank": pl.col("POSIX_SLOWEST_RANK"),
     }

@@ -10,7 +10,7 @@ from harvest_toolkit.deferred import deferred
 
 from .counters import counter_rows
 from .files import traced_files
-from .frames import SEGMENTS, of_run, run_of
+from .frames import ORIGIN, SEGMENTS, TEXT, TEXTS, WHOLE, of_run, run_of
 from .grouping import layer_states, logs_by_job, named_run, once
 from .layers import total_of
 
@@ -25,14 +25,12 @@ SUMS = tuple(
     f"{what}_{op}_bytes" for what in ("traced", "counted", "untraced", "stdio") for op in OPS
 )
 PROCESSES: dict[str, pl.DataType] = {
-    "run": pl.String(),
-    "log": pl.String(),
-    "host": pl.String(),
-    "pid": pl.Int64(),
-    "exe": pl.String(),
-    "nprocs": pl.Int64(),
-    **{name: pl.Int64() for name in SUMS},
-    "partial_modules": pl.List(pl.String()),
+    **dict.fromkeys(("run", "log", "host"), TEXT),
+    "pid": WHOLE,
+    "exe": TEXT,
+    "nprocs": WHOLE,
+    **dict.fromkeys(SUMS, WHOLE),
+    "partial_modules": TEXTS,
 }
 
 
@@ -40,8 +38,6 @@ def processes(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame
     """One row per log: bytes traced, bytes counted, and the difference.
 
     A log is that of one process, or of all processes of an MPI program (``nprocs``).
-
-    run: keeps one run (the directory of its logs, or the directory's name).
     """
     wanted = named_run(dataset, run)
     return deferred(lambda: _processes(dataset, wanted), PROCESSES)
@@ -56,8 +52,8 @@ def _processes(dataset: DatasetReader, run: str | None) -> pl.DataFrame:
     buffered = counted.filter(pl.col("module") == "STDIO")
     jobs = of_run(dataset["darshan.job"], run).select(
         *("exe", "pid", "nprocs", "partial_modules", "modules", "unread_modules"),
-        run=run_of(pl.col("origin")),
-        log=pl.col("origin").cast(pl.String),
+        run=run_of(),
+        log=ORIGIN,
         host="hostname",
     )
     found = jobs.collect()
@@ -87,7 +83,7 @@ def _processes(dataset: DatasetReader, run: str | None) -> pl.DataFrame:
 
 
 def _sums(files: pl.DataFrame, what: str) -> pl.DataFrame:
-    return files.group_by(log=pl.col("origin").cast(pl.String)).agg(
+    return files.group_by(log=ORIGIN).agg(
         total_of(pl.col("bytes").filter(pl.col("op") == op)).alias(f"{what}_{op}_bytes")
         for op in OPS
     )

@@ -8,8 +8,8 @@ import polars as pl
 
 from harvest_toolkit.deferred import deferred
 
-from .frames import TIME
-from .grouping import KEY, certainty, layer_states, logs_by_job, named_run
+from .frames import REAL, TEXT, TEXTS, WHOLE
+from .grouping import KEY, OF_JOB, certainty, layer_states, logs_by_job, named_run
 from .layers import nanoseconds, total_of
 from .posix_files import OPS, by_file, process_seconds, share_of
 
@@ -21,32 +21,23 @@ __all__ = ["requests"]
 MPIIO = ("independent", "collective", "split", "nonblocking")
 
 REQUESTS: dict[str, pl.DataType] = {
-    "run": pl.String(),
-    "job": pl.Int64(),
-    "began": TIME,
-    "log": pl.String(),
-    "program": pl.String(),
-    "op": pl.String(),
-    "requests": pl.Int64(),
-    "bytes": pl.Int64(),
-    "seconds": pl.Float64(),
-    "time_share": pl.Float64(),
-    "small": pl.Int64(),
-    "small_file": pl.String(),
-    "small_in_file": pl.Int64(),
-    "random": pl.Int64(),
-    "random_file": pl.String(),
-    "shared": pl.Int64(),
-    "shared_small": pl.Int64(),
-    "redundant_bytes": pl.Int64(),
-    "redundant_file": pl.String(),
-    **{name: pl.Int64() for name in MPIIO},
-    "mpiio_s": pl.Float64(),
-    "mpiio_share": pl.Float64(),
-    "largest_log": pl.Int64(),
-    "uses_posix": pl.Boolean(),
-    "uses_mpiio": pl.Boolean(),
-    "certainty": pl.List(pl.String()),
+    **OF_JOB,
+    "op": TEXT,
+    **dict.fromkeys(("requests", "bytes"), WHOLE),
+    **dict.fromkeys(("seconds", "time_share"), REAL),
+    "small": WHOLE,
+    "small_file": TEXT,
+    "small_in_file": WHOLE,
+    "random": WHOLE,
+    "random_file": TEXT,
+    **dict.fromkeys(("shared", "shared_small"), WHOLE),
+    "redundant_bytes": WHOLE,
+    "redundant_file": TEXT,
+    **dict.fromkeys(MPIIO, WHOLE),
+    **dict.fromkeys(("mpiio_s", "mpiio_share"), REAL),
+    "largest_log": WHOLE,
+    **dict.fromkeys(("uses_posix", "uses_mpiio"), pl.Boolean()),
+    "certainty": TEXTS,
 }
 
 _COUNTS = ("requests", "bytes", "small", "random", "shared", "shared_small", "redundant_bytes")
@@ -59,12 +50,7 @@ def requests(
     job: int | None = None,
     per: str = "job",
 ) -> pl.LazyFrame:
-    """Two rows per job, one for reads and one for writes.
-
-    run: keeps one run (the directory of its logs, or the directory's name).
-    job: keeps one job.
-    per: job (default) or log: what a pair of rows stands for.
-    """
+    """Two rows per job, or per log, one for reads and one for writes."""
     wanted, alone = named_run(dataset, run, job), per == "log"
 
     def compute() -> pl.DataFrame:
@@ -102,7 +88,7 @@ def _of_op(
     )
     most = (("small", "small"), ("random", "random"), ("redundant", "redundant_bytes"))
     sums = mine.group_by(KEY).agg(
-        *(total_of(pl.col(name)).alias(name) for name in (*_COUNTS, "seconds")),
+        *(total_of(name).alias(name) for name in (*_COUNTS, "seconds")),
         small_in_file=pl.col("small").max(),
         **{f"{what}_file": _file_with_most(column) for what, column in most},
     )
@@ -133,7 +119,7 @@ def _file_with_most(column: str) -> pl.Expr:
 
 def _mpiio(dataset: DatasetReader, logs: pl.DataFrame, op: str, verb: str) -> pl.DataFrame:
     words = dict(zip(MPIIO, ("INDEP", "COLL", "SPLIT", "NB"), strict=True))
-    counts = {name: total_of(pl.col(f"MPIIO_{word}_{verb}")) for name, word in words.items()}
+    counts = {name: total_of(f"MPIIO_{word}_{verb}") for name, word in words.items()}
     return (
         dataset["darshan.mpiio"]
         .join(logs.select("origin", *KEY).lazy(), on="origin")

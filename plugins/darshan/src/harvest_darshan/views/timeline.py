@@ -9,7 +9,7 @@ import polars as pl
 from harvest import UsageError
 from harvest_toolkit.deferred import deferred
 
-from .frames import TIME, run_of, segments, traced_once
+from .frames import REAL, TEXT, TIME, WHOLE, run_of, segments, traced_once
 from .grouping import named_run, number_sessions, once
 
 if TYPE_CHECKING:
@@ -18,15 +18,13 @@ if TYPE_CHECKING:
 __all__ = ["timeline"]
 
 TIMELINE: dict[str, pl.DataType] = {
-    "run": pl.String(),
-    "host": pl.String(),
-    "op": pl.String(),
+    **dict.fromkeys(("run", "host", "op"), TEXT),
     "time": TIME,
-    "bin_s": pl.Float64(),
-    "bytes": pl.Int64(),
-    "bytes_per_s": pl.Float64(),
-    "operations": pl.Int64(),
-    "uid": pl.Int64(),
+    "bin_s": REAL,
+    "bytes": WHOLE,
+    "bytes_per_s": REAL,
+    "operations": WHOLE,
+    "uid": WHOLE,
     "began": TIME,
 }
 
@@ -54,7 +52,6 @@ def timeline(
 ) -> pl.LazyFrame:
     """Bytes that each host read and wrote in each interval of time, as DXT traced them.
 
-    run: keeps one run (the directory of its logs, or the directory's name).
     bin: seconds of an interval.  The default is the shortest of 1, 2, 5, 10, ... milliseconds
         that divides a session into 200 intervals at most.
 
@@ -120,7 +117,7 @@ def _logs(dataset: DatasetReader, run: str | None) -> pl.DataFrame:
         .join(jobs, on="origin", how="left")
         .collect(engine="streaming")
         .with_columns(
-            run=run_of(pl.col("origin")),
+            run=run_of(),
             # a process that lives through others' I/O holds a session together
             from_us=pl.min_horizontal("start", "job_start"),
             to_us=pl.max_horizontal("end", "job_end"),

@@ -9,7 +9,7 @@ from typing import Final
 
 import attrs
 
-from .errors import DamagedError
+from .container import DamagedError
 from .job import Mount
 
 __all__ = ["Names", "mount_finder", "parse_names"]
@@ -73,18 +73,16 @@ def parse_names(data: bytes, version: str, order: str) -> Names:
     return names
 
 
-def mount_finder(mounts: Iterable[Mount | str]) -> Callable[[str], Mount | None]:
+def mount_finder(mounts: Iterable[Mount]) -> Callable[[str], Mount | None]:
     """A function that gives the mount a path lies on: the longest that leads to it."""
-    by_point = {m.mount_point: m for m in mounts if isinstance(m, Mount)}
-    points = sorted(by_point, key=len, reverse=True)
-    choices = "|".join(re.escape(point.rstrip("/")) + "(?=/|$)" for point in points)
-    if not points:
+    by_point = {mount.mount_point.rstrip("/"): mount for mount in mounts}
+    if not by_point:
         return lambda path: None
-    pattern = re.compile(choices)
-    stripped = {point.rstrip("/"): mount for point, mount in by_point.items()}
+    longest_first = sorted(by_point, key=len, reverse=True)
+    pattern = re.compile("|".join(f"{re.escape(point)}(?=/|$)" for point in longest_first))
 
     def find(path: str) -> Mount | None:
         found = pattern.match(path)
-        return stripped[found[0]] if found else None
+        return by_point[found[0]] if found else None
 
     return find

@@ -14,10 +14,12 @@ from typing import Final, Literal
 
 import attrs
 
-from .counters import words
-from .errors import DamagedError
+from ..counters import words
 
-__all__ = ["HEADER_BYTES", "Extent", "Header", "Module", "has_magic", "parse_header"]
+__all__ = [
+    *("HEADER_BYTES", "DamagedError", "Extent", "Header", "Module"),
+    *("has_magic", "parse_header", "text_of"),
+]
 
 MAGIC: Final = 6567223
 HEADER_BYTES: Final = 1328
@@ -34,6 +36,10 @@ _NEWEST: Final = words(
 _INSERTED: Final = (("PNETCDF_VAR", "3.41"), ("H5D", "3.20"))
 
 ByteOrder = Literal["<", ">"]
+
+
+class DamagedError(Exception):
+    """A log, or one region of it, cannot be read; the text says why."""
 
 
 @attrs.frozen
@@ -78,6 +84,11 @@ class Header:
     job: Extent
     names: Extent | None
     modules: tuple[Module, ...]
+
+
+def text_of(data: bytes) -> str:
+    """The text in a field of fixed size, which a zero ends; bytes that are not UTF-8 as \\xNN."""
+    return data.split(b"\0", 1)[0].decode("utf-8", "backslashreplace")
 
 
 def has_magic(head: bytes) -> bool:

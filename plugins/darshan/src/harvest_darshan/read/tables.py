@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, Final, TypeAlias
@@ -15,7 +16,7 @@ from harvest import Record, RecordType, record_type
 
 from .job import Job
 
-__all__ = ["BATCH_ROWS", "Log", "Numbering", "Rows", "batch", "column_types", "strings", "times"]
+__all__ = ["BATCH_ROWS", "TIMESTAMP", "Log", "Rows", "batch", "column_types", "strings", "times"]
 
 Rows: TypeAlias = "Record | tuple[type[Record], Any]"
 """What a source yields: a record, or a record class with Arrow data of it."""
@@ -27,32 +28,19 @@ _FAR: Final = 4e9
 
 
 @attrs.define
-class Numbering:
-    """Gives the rows of each record type their numbers, from 1, in the order of the log."""
-
-    given: dict[type[Record], int] = attrs.field(factory=dict)
-
-    def take(self, cls: type[Record], rows: int) -> pa.Array:
-        """The positions of the next rows of a type."""
-        first = self.given.get(cls, 0) + 1
-        self.given[cls] = first + rows - 1
-        return pa.array(np.arange(first, first + rows))
-
-
-@attrs.define
 class Log:
     """What rows of any module need to know of their log.
 
     origin: the log's path; paths: name by record id.
     hosts: host by rank, as far as the log's modules say.
+    given: how many rows of each record type were given, for their positions.
     """
 
     origin: str
-    order: str
     job: Job
     paths: Mapping[int, str]
-    hosts: dict[int, str] = attrs.field(factory=dict)
-    numbers: Numbering = attrs.field(factory=Numbering)
+    hosts: dict[int, str]
+    given: Counter[type[Record]] = attrs.field(factory=Counter)
 
     def base(self, ids: NDArray[np.uint64], ranks: NDArray[np.int64]) -> dict[str, pa.Array]:
         """The columns that all modules' rows begin with."""
@@ -78,41 +66,35 @@ class Log:
 
 
 def batch(
-    cls: type[Record], columns: Mapping[str, pa.Array], log: Log
+    cls: type[Record], columns: Mapping[str, Any], log: Log
 ) -> tuple[type[Record], pa.RecordBatch]:
     """A batch of a record type; columns that are not given are null."""
     rows = len(next(iter(columns.values())))
-    arrays = []
-    for name, kind in column_types(cls).items():
-        array = columns.get(name)
-        if array is None:
-            array = pa.nulls(rows, kind)
-        arrays.append(array)
-    # the two columns that end every table
+    first = log.given[cls] + 1
+    log.given[cls] += rows
     zeros = pa.array(np.zeros(rows, np.int32))
-    arrays.append(pa.DictionaryArray.from_arrays(zeros, pa.array([log.origin])))
-    arrays.append(log.numbers.take(cls, rows))
-    return cls, pa.RecordBatch.from_arrays(arrays, schema=record_type(cls).arrow_schema)
-
-
-def column_types(cls: type[Record]) -> dict[str, Any]:
-    """Arrow type by column of a record type, but for origin and position."""
-    return _column_types(record_type(cls))
+    columns = {
+        **columns,
+        # the two columns that end every table
+        "origin": pa.DictionaryArray.from_arrays(zeros, pa.array([log.origin])),
+        "position": pa.array(np.arange(first, first + rows)),
+    }
+    kind = record_type(cls)
+    found = [(columns.get(name), arrow) for name, arrow in column_types(kind).items()]
+    arrays = [pa.nulls(rows, arrow) if array is None else array for array, arrow in found]
+    return cls, pa.RecordBatch.from_arrays(arrays, schema=kind.arrow_schema)
 
 
 @cache
-def _column_types(kind: RecordType) -> dict[str, Any]:
+def column_types(kind: RecordType) -> dict[str, Any]:
+    """Arrow type by column of a record type."""
     schema: Any = kind.arrow_schema
-    return {f.name: f.type for f in schema if f.name not in ("origin", "position")}
+    return {field.name: field.type for field in schema}
 
 
-def times(
-    start_ns: int, seconds: NDArray[np.float64], *, known: NDArray[Any] | None = None
-) -> pa.Array:
-    """Times from seconds after the job's start; null where ``known`` is False or out of range."""
+def times(start_ns: int, seconds: NDArray[np.float64]) -> pa.Array:
+    """Times from seconds after the job's start; null where these are out of range."""
     valid = np.abs(seconds) < _FAR  # False for NaN
-    if known is not None:
-        valid &= known
     relative = np.where(valid, seconds, 0.0)
     # microseconds since the job's whole microsecond, which a float holds exactly enough
     micros = np.rint(relative * 1e6 + (start_ns % 1000) / 1000).astype(np.int64)

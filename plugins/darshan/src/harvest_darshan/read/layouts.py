@@ -14,8 +14,8 @@ import attrs
 
 from harvest import Record
 
-from . import records
-from .counters import COUNTERS, TIMERS
+from .. import records
+from ..counters import COUNTERS, TIMERS
 
 __all__ = ["FIXED", "Layout"]
 
@@ -60,10 +60,13 @@ def _ends(prefix: str) -> set[str]:
     return {f"{prefix}_F_CLOSE_START_TIMESTAMP", f"{prefix}_F_OPEN_END_TIMESTAMP"}
 
 
+def _versions(*layouts: Layout) -> dict[int, Layout]:
+    return dict(enumerate(layouts, start=1))
+
+
 _POSIX_4: Final = {
     f"POSIX_{n}" for n in ("FILENOS", "DUPS", "RENAME_SOURCES", "RENAME_TARGETS", "RENAMED_FROM")
 }
-_POSIX_3 = _layout("POSIX", records.Posix, without=_POSIX_4)
 _POSIX_2 = _layout("POSIX", records.Posix, without=_POSIX_4 | _ends("POSIX"))
 # Version 1 had four counters of buffered I/O; they have no column and go to ``extra``.
 _FOPEN: Final = ("+POSIX_FOPENS", "+POSIX_FREADS", "+POSIX_FWRITES", "+POSIX_FSEEKS")
@@ -72,7 +75,7 @@ _POSIX_1 = Layout(records.Posix, (*_POSIX_2.words[:_at], *_FOPEN, *_POSIX_2.word
 
 _MPIIO_1 = _layout("MPI-IO", records.Mpiio, without=_ends("MPIIO"))
 _H5F_3: Final = {"H5F_FLUSHES", "H5F_USE_MPIIO", "H5F_F_META_TIME"}
-_OPENS: Final = ("PNETCDF_INDEP_OPENS", "PNETCDF_COLL_OPENS")
+_PNETCDF: Final = ("record_id", "rank", "PNETCDF_INDEP_OPENS", "PNETCDF_COLL_OPENS")
 _PNETCDF_ENDS: Final = tuple(
     f"PNETCDF_FILE_F_{event}_{end}_TIMESTAMP"
     for end in ("START", "END")
@@ -81,46 +84,38 @@ _PNETCDF_ENDS: Final = tuple(
 _UUIDS: Final = ("pool_uuid", PADDING, "cont_uuid", PADDING)
 
 FIXED: Final[dict[str, dict[int, Layout]]] = {
-    "POSIX": {
-        1: _POSIX_1,
-        2: _POSIX_2,
-        3: _POSIX_3,
-        4: _layout("POSIX", records.Posix),
-    },
-    "STDIO": {
-        1: _layout("STDIO", records.Stdio, without={"STDIO_FDOPENS"}),
-        2: _layout("STDIO", records.Stdio),
-    },
-    "MPI-IO": {
-        1: _MPIIO_1,
-        2: _MPIIO_1,
-        3: _layout("MPI-IO", records.Mpiio),
-    },
-    "H5F": {
-        1: _layout("H5F", records.H5f, without=_H5F_3 | _ends("H5F")),
-        2: _layout("H5F", records.H5f, without=_H5F_3),
-        3: _layout("H5F", records.H5f),
-    },
-    "H5D": {
-        1: _layout("H5D", records.H5d),
-        2: _layout("H5D", records.H5d, before=("H5D_FILE_REC_ID",)),
-    },
-    "PNETCDF_FILE": {
-        1: Layout(
-            records.PnetcdfFile,
-            ("record_id", "rank", *_OPENS, _PNETCDF_ENDS[0], _PNETCDF_ENDS[3]),
-        ),
-        2: Layout(records.PnetcdfFile, ("record_id", "rank", *_OPENS, *_PNETCDF_ENDS)),
-        3: _layout("PNETCDF_FILE", records.PnetcdfFile),
-    },
-    "PNETCDF_VAR": {
-        1: _layout("PNETCDF_VAR", records.PnetcdfVar, before=("PNETCDF_VAR_FILE_REC_ID",)),
-    },
-    "BG/Q": {
-        1: _layout("BG/Q", records.Bgq, before=(PADDING,)),
-        2: _layout("BG/Q", records.Bgq),
-    },
-    "DFS": {1: _layout("DFS", records.Dfs, after=_UUIDS)},
-    "DAOS": {1: _layout("DAOS", records.Daos, after=(*_UUIDS, "oid_hi", "oid_lo"))},
+    "POSIX": _versions(
+        _POSIX_1,
+        _POSIX_2,
+        _layout("POSIX", records.Posix, without=_POSIX_4),
+        _layout("POSIX", records.Posix),
+    ),
+    "STDIO": _versions(
+        _layout("STDIO", records.Stdio, without={"STDIO_FDOPENS"}),
+        _layout("STDIO", records.Stdio),
+    ),
+    "MPI-IO": _versions(_MPIIO_1, _MPIIO_1, _layout("MPI-IO", records.Mpiio)),
+    "H5F": _versions(
+        _layout("H5F", records.H5f, without=_H5F_3 | _ends("H5F")),
+        _layout("H5F", records.H5f, without=_H5F_3),
+        _layout("H5F", records.H5f),
+    ),
+    "H5D": _versions(
+        _layout("H5D", records.H5d),
+        _layout("H5D", records.H5d, before=("H5D_FILE_REC_ID",)),
+    ),
+    "PNETCDF_FILE": _versions(
+        Layout(records.PnetcdfFile, (*_PNETCDF, _PNETCDF_ENDS[0], _PNETCDF_ENDS[3])),
+        Layout(records.PnetcdfFile, (*_PNETCDF, *_PNETCDF_ENDS)),
+        _layout("PNETCDF_FILE", records.PnetcdfFile),
+    ),
+    "PNETCDF_VAR": _versions(
+        _layout("PNETCDF_VAR", records.PnetcdfVar, before=("PNETCDF_VAR_FILE_REC_ID",))
+    ),
+    "BG/Q": _versions(
+        _layout("BG/Q", records.Bgq, before=(PADDING,)), _layout("BG/Q", records.Bgq)
+    ),
+    "DFS": _versions(_layout("DFS", records.Dfs, after=_UUIDS)),
+    "DAOS": _versions(_layout("DAOS", records.Daos, after=(*_UUIDS, "oid_hi", "oid_lo"))),
 }
 """Layouts by module and version, of the modules whose records have a fixed size."""

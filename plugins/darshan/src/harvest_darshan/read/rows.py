@@ -6,18 +6,17 @@ of DXT a segment), or a module that cannot be read.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 
-import numpy as np
 import pyarrow as pa
 
 from harvest import ReadContext
 
-from . import records
+from .. import records
 from .dxt import DxtRecords
 from .job import Mount
-from .log import OpenLog
+from .log import CheckedLog
 from .names import mount_finder
 from .tables import BATCH_ROWS, Log, Rows, batch
 
@@ -26,13 +25,12 @@ __all__ = ["rows_of"]
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def rows_of(opened: OpenLog, ctx: ReadContext) -> Iterator[Rows]:
+def rows_of(opened: CheckedLog, ctx: ReadContext) -> Iterator[Rows]:
     """All rows of a log; its units, rejects and notes go to ``ctx``."""
     job, names = opened.job, opened.names
-    log = Log(ctx.origin, opened.header.order, job, names.by_id)
-    for decoder in opened.decoders.values():
-        log.hosts |= decoder.hosts
-    lost = [mount for mount in job.mounts if isinstance(mount, str)]
+    hosts = {rank: host for d in opened.decoders.values() for rank, host in d.hosts.items()}
+    log = Log(ctx.origin, job, names.by_id, hosts)
+    mounts = [mount for mount in job.mounts if isinstance(mount, Mount)]
     ctx.read(1 + len(job.mounts) + len(names.ids) + names.repeated + len(opened.failures))
     ctx.read(sum(d.rows + d.folded for d in opened.decoders.values()))
     ctx.folded(names.repeated, "repeated name")
@@ -42,17 +40,15 @@ def rows_of(opened: OpenLog, ctx: ReadContext) -> Iterator[Rows]:
         if isinstance(line, str):
             ctx.reject(line, "no mount: not a type, a tab and a path", position=number,
                        record_type="darshan.mount")  # fmt: skip
-    for failure in opened.failures:
-        ctx.reject(
-            failure.raw, f"{failure.part}: {failure.reason}", record_type=_type(failure.part)
-        )
+    for part, reason, raw in opened.failures:
+        ctx.reject(raw, f"{part}: {reason}", record_type=_type(part))
     partial = [module.name for module in opened.header.modules if module.partial]
     if partial:
         ctx.note(f"incomplete modules, as Darshan ran out of memory for them: {', '.join(partial)}")
-    yield _job(opened, log)
-    if len(job.mounts) > len(lost):
-        yield _mounts([m for m in job.mounts if isinstance(m, Mount)], log)
-    yield from _files(opened, log)
+    yield _job(opened, partial, log)
+    if mounts:
+        yield batch(records.Mount, _places(mounts), log)
+    yield from _files(opened, mount_finder(mounts), log)
     for decoder in opened.decoders.values():
         yield from decoder.batches(log)
 
@@ -63,7 +59,7 @@ def _type(part: str) -> str | None:
     return f"darshan.{word}" if not word.startswith("module ") else None
 
 
-def _job(opened: OpenLog, log: Log) -> Rows:
+def _job(opened: CheckedLog, partial: list[str], log: Log) -> Rows:
     header, job = opened.header, opened.job
     hosts = set(log.hosts.values())
     dxt = opened.decoders.get("DXT_POSIX")
@@ -79,7 +75,7 @@ def _job(opened: OpenLog, log: Log) -> Rows:
         hostname=hosts.pop() if len(hosts) == 1 else None,
         pid=job.pid,
         modules=[module.name for module in header.modules],
-        partial_modules=[module.name for module in header.modules if module.partial],
+        partial_modules=partial,
         unread_modules=[f.part for f in opened.failures if f.part != "names"],
         module_versions={module.name: module.version for module in header.modules},
         dxt_layout=dxt.layout if isinstance(dxt, DxtRecords) else None,
@@ -96,24 +92,20 @@ def _time(nanoseconds: int) -> datetime:
     return _EPOCH + timedelta(microseconds=nanoseconds // 1000)
 
 
-def _mounts(mounts: list[Mount], log: Log) -> Rows:
-    columns = {
-        "mount_point": pa.array([m.mount_point for m in mounts], pa.string()),
-        "fs_type": pa.array([m.fs_type for m in mounts], pa.string()),
+def _places(mounts: Sequence[Mount | None]) -> dict[str, pa.Array]:
+    return {
+        "mount_point": pa.array([m and m.mount_point for m in mounts], pa.string()),
+        "fs_type": pa.array([m and m.fs_type for m in mounts], pa.string()),
     }
-    return batch(records.Mount, columns, log)
 
 
-def _files(opened: OpenLog, log: Log) -> Iterator[Rows]:
+def _files(opened: CheckedLog, mount_of: Callable[[str], Mount | None], log: Log) -> Iterator[Rows]:
     names = opened.names
-    find = mount_finder(opened.job.mounts)
     for start in range(0, len(names.ids), BATCH_ROWS):
         paths = names.paths[start : start + BATCH_ROWS]
-        mounts = [find(path) for path in paths]
         columns = {
-            "record_id": pa.array(np.array(names.ids[start : start + BATCH_ROWS], np.uint64)),
+            "record_id": pa.array(names.ids[start : start + BATCH_ROWS], pa.uint64()),
             "path": pa.array(paths, pa.string()),
-            "mount_point": pa.array([m and m.mount_point for m in mounts], pa.string()),
-            "fs_type": pa.array([m and m.fs_type for m in mounts], pa.string()),
+            **_places([mount_of(path) for path in paths]),
         }
         yield batch(records.File, columns, log)

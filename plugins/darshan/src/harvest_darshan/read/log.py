@@ -1,50 +1,30 @@
-"""One log, opened: everything checked, ready to be given as rows."""
+"""One log: everything checked, ready to be given as rows."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
+from io import BufferedReader
 from pathlib import Path
-from types import TracebackType
-from typing import Any, BinaryIO, Final, Protocol
+from typing import Final, NamedTuple
 
 import attrs
 
-from harvest import Record
-
 from .autoperf import ApmpiRecords, ApxcRecords
-from .container import HEADER_BYTES, Header, Module, parse_header
+from .container import HEADER_BYTES, DamagedError, Header, Module, parse_header
+from .decoder import Decoder
 from .dxt import DxtRecords
-from .errors import DamagedError
 from .fixed import FixedRecords
 from .job import JOB_BYTES, Job, parse_job
 from .layouts import FIXED
 from .names import Names, parse_names
 from .regions import Limits, Region, RegionReader
-from .striping import LustreRecords
-from .tables import Log
-from .variable import HeatmapRecords, MdhimRecords
+from .variable import HeatmapRecords, LustreRecords, MdhimRecords
 
-__all__ = ["Decoder", "Failure", "OpenLog", "open_log"]
+__all__ = ["CheckedLog", "Failure", "check_log"]
 
 NAMES_BYTES: Final = 512 << 20
 """The map of names is held in memory; it may not be larger than this."""
-
-
-class Decoder(Protocol):
-    """A module's records, checked, whose number is known before any is given.
-
-    rows: rows that ``batches`` will give.
-    folded: records of the log that leave no row of their own.
-    hosts: host by rank, where the records say.
-    """
-
-    rows: int
-    folded: int
-    hosts: dict[int, str]
-
-    def batches(self, log: Log) -> Iterator[tuple[type[Record], Any]]:
-        """The records as batches of rows."""
 
 
 _DECODERS: Final[Mapping[str, Callable[[Module, Region, str], Decoder]]] = {
@@ -59,8 +39,7 @@ _DECODERS: Final[Mapping[str, Callable[[Module, Region, str], Decoder]]] = {
 }
 
 
-@attrs.frozen
-class Failure:
+class Failure(NamedTuple):
     """A part of a log that cannot be read.
 
     part: the module, or ``names``; raw: the beginning of its bytes.
@@ -72,7 +51,7 @@ class Failure:
 
 
 @attrs.frozen
-class OpenLog:
+class CheckedLog:
     """A log whose header and job record are sound.
 
     decoders: by module name, those that could be read; failures: what could not.
@@ -83,47 +62,30 @@ class OpenLog:
     job: Job
     names: Names
     decoders: dict[str, Decoder]
-    failures: tuple[Failure, ...]
-    file: BinaryIO
+    failures: list[Failure]
     sha256: str
 
-    def __enter__(self) -> OpenLog:
-        return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.file.close()
-
-
-def open_log(path: Path, limits: Limits) -> OpenLog:
-    """Open a log and check all of it; its rows can then be given without another surprise.
+def check_log(file: BufferedReader, path: Path, limits: Limits) -> CheckedLog:
+    """Check all of an open log; its rows can then be given without another surprise.
 
     Raises DamagedError when the header or the job record cannot be read; damage elsewhere is
-    among the ``failures``.  Raises OSError when the file cannot be opened.
+    among the ``failures``.
     """
-    file = path.open("rb")
+    size = path.stat().st_size
+    header = parse_header(file.read(HEADER_BYTES), size)
+    reader = RegionReader(file, size, header.compression, limits)
     try:
-        size = path.stat().st_size
-        header = parse_header(file.read(HEADER_BYTES), size)
-        reader = RegionReader(file, size, header.compression, limits)
-        try:
-            data = reader.region(header.job, at_most=16 * JOB_BYTES).stream().take(JOB_BYTES)
-        except DamagedError as error:
-            raise DamagedError(f"the job record cannot be read: {error}") from error
-        job = parse_job(bytes(data), header.version, header.order, path.name)
-        failures: list[Failure] = []
-        names = _names(header, reader, failures)
-        decoders = _decoders(header, reader, failures)
-        file.seek(0)
-        sha256 = hashlib.file_digest(file, "sha256").hexdigest()
-    except BaseException:
-        file.close()
-        raise
-    return OpenLog(header, job, names, decoders, tuple(failures), file, sha256)
+        data = reader.region(header.job, at_most=16 * JOB_BYTES).stream().take(JOB_BYTES)
+    except DamagedError as error:
+        raise DamagedError(f"the job record cannot be read: {error}") from error
+    job = parse_job(bytes(data), header.version, header.order, path.name)
+    failures: list[Failure] = []
+    names = _names(header, reader, failures)
+    decoders = _decoders(header, reader, failures)
+    file.seek(0)
+    sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+    return CheckedLog(header, job, names, decoders, failures, sha256)
 
 
 def _names(header: Header, reader: RegionReader, failures: list[Failure]) -> Names:

@@ -16,12 +16,11 @@ from numpy.typing import NDArray
 
 from harvest import Record
 
-from . import records
-from .container import Module
-from .counters import words
-from .errors import DamagedError
+from .. import records
+from ..counters import words
+from .container import DamagedError, text_of
+from .decoder import Decoder
 from .fixed import matrix
-from .regions import Region, Stream
 from .tables import Log, batch
 
 __all__ = ["ApmpiRecords", "ApxcRecords"]
@@ -86,41 +85,29 @@ APXC_COUNTERS: Final = [
 ]
 
 
-class _AutoPerf:
+class _AutoPerf(Decoder):
     """A header and records of ``words`` 8-byte words."""
 
     words: int
     head_format: str
 
-    def __init__(self, module: Module, region: Region, order: str):
-        if module.version != 1:
-            raise DamagedError(f"version {module.version} of its records is not known")
-        self.region = region
-        self.order = order
-        head = struct.Struct(order + self.head_format)
-        self.rows, rest = divmod(region.size - head.size, 8 * self.words)
-        if self.rows < 0 or rest:
+    def _check(self) -> int:
+        self._head = struct.Struct(self.order + self.head_format)
+        rows, rest = divmod(self.region.size - self._head.size, 8 * self.words)
+        if rows < 0 or rest:
             raise DamagedError(
-                f"its {region.size} bytes are not a header of {head.size} bytes and records of "
-                f"{8 * self.words}"
+                f"its {self.region.size} bytes are not a header of {self._head.size} bytes and "
+                f"records of {8 * self.words}"
             )
         # the header is part of every row; without rows it leaves none
         self.folded = 1
-        self._head = head
-        self.hosts = self._hosts()
-
-    def _hosts(self) -> dict[int, str]:
-        return {}
+        return rows
 
     def _matrices(self) -> Iterator[tuple[NDArray[np.uint64], memoryview]]:
-        stream = self._records()
+        stream = self.region.stream()
+        stream.skip(self._head.size)
         while len(data := stream.take(8 * self.words * 512)):
             yield matrix(data, self.words, self.order), data
-
-    def _records(self) -> Stream:
-        stream = self.region.stream()
-        stream.take(self._head.size)
-        return stream
 
     def _header(self) -> tuple[Any, ...]:
         return self._head.unpack(self.region.stream().take(self._head.size))
@@ -133,22 +120,19 @@ class ApmpiRecords(_AutoPerf):
     words = 2 + len(APMPI_COUNTERS) + len(APMPI_TIMERS) + 16
     _first_timer: Final = 2 + len(APMPI_COUNTERS)
 
-    def _hosts(self) -> dict[int, str]:
-        hosts: dict[int, str] = {}
+    def _check(self) -> int:
+        rows = super()._check()
         for values, data in self._matrices():
-            hosts |= dict(zip(values[1].view(np.int64).tolist(), self._names(data), strict=True))
-        return hosts
+            self.hosts |= zip(values[1].view(np.int64).tolist(), self._names(data), strict=True)
+        return rows
 
     def _names(self, data: memoryview) -> list[str]:
+        """The host of each record, which it ends with."""
         size = 8 * self.words
         ends = range(size, len(data) + 1, size)
-        return [
-            bytes(data[end - 128 : end]).split(b"\0")[0].decode("utf-8", "backslashreplace")
-            for end in ends
-        ]
+        return [text_of(bytes(data[end - 128 : end])) for end in ends]
 
     def batches(self, log: Log) -> Iterator[tuple[type[Record], Any]]:
-        """The records as batches of rows."""
         _, _, _, sync, time_variance, sync_variance = self._header()
         for values, data in self._matrices():
             rows = values.shape[1]
@@ -172,7 +156,6 @@ class ApxcRecords(_AutoPerf):
     words = 2 + 4 + len(APXC_COUNTERS)
 
     def batches(self, log: Log) -> Iterator[tuple[type[Record], Any]]:
-        """The records as batches of rows."""
         _, _, _, *numbers, appid = self._header()
         names = ("nblades", "nchassis", "ngroups", "memory_mode", "cluster_mode")
         for values, _ in self._matrices():

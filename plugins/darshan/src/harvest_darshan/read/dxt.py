@@ -9,7 +9,7 @@ version.  Only the lengths distinguish the two: the records must fill their regi
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 import attrs
@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from harvest import Record
 
-from . import records
-from .container import Module
-from .errors import DamagedError
+from .. import records
+from .container import DamagedError, Module, text_of
+from .decoder import Decoder
 from .regions import Region, Stream
 from .tables import BATCH_ROWS, Log, batch, strings, times
 
@@ -30,7 +30,6 @@ __all__ = ["DxtRecords"]
 HEAD: Final = 104
 STOCK: Final = 32
 VARIANT: Final = 96
-VERSIONS: Final = {"DXT_POSIX": (1,), "DXT_MPIIO": (1, 2)}
 _PREFIX: Final = b"pthread_id="
 _LONGEST: Final = 18  # digits of a thread id that surely fits 64 bits
 
@@ -75,20 +74,15 @@ class _Shape:
     first: bytes = b""
 
 
-class DxtRecords:
+class DxtRecords(Decoder):
     """The segments of DXT_POSIX or DXT_MPIIO.
 
     rows: segments; folded: records without any, which leave no row.
     layout: ``stock`` or ``pthread_id``; None without segments.
-
-    Raises DamagedError when the records fill the region in neither layout.
     """
 
     def __init__(self, module: Module, region: Region, order: str):
-        if module.version not in VERSIONS[module.name]:
-            raise DamagedError(f"version {module.version} of its records is not known")
-        self.module = module
-        self.region = region
+        self.known = (1, 2) if module.name == "DXT_MPIIO" else (1,)
         self._head = struct.Struct(f"{order}Qqq64sqq")
         numbers = [
             ("offset", f"{order}i8"),
@@ -100,13 +94,10 @@ class DxtRecords:
             STOCK: np.dtype(numbers),
             VARIANT: np.dtype([*numbers, ("text", "u1", 64)]),
         }
-        self.size, shape = self._detect()
-        self.rows = shape.segments
-        self.folded = shape.bare
-        self.hosts = shape.hosts
+        super().__init__(module, region, order)
         self.layout = None if not self.rows else "stock" if self.size == STOCK else "pthread_id"
 
-    def _detect(self) -> tuple[int, _Shape]:
+    def _check(self) -> int:
         fitting = {}
         problems = []
         for size in (STOCK, VARIANT):
@@ -116,9 +107,12 @@ class DxtRecords:
                 problems.append(f"with segments of {size} bytes, {error}")
         if not fitting:
             raise DamagedError("its records do not fill it: " + "; ".join(problems))
-        if len(fitting) == 2 and fitting[VARIANT].first[STOCK:].startswith(_PREFIX):
-            return VARIANT, fitting[VARIANT]
-        return next(iter(fitting.items()))
+        self.size = next(iter(fitting))
+        if VARIANT in fitting and fitting[VARIANT].first[STOCK:].startswith(_PREFIX):
+            self.size = VARIANT
+        shape = fitting[self.size]
+        self.folded, self.hosts = shape.bare, shape.hosts
+        return shape.segments
 
     def _walk(self, size: int) -> _Shape:
         """All records, by the lengths that segments of ``size`` bytes give."""
@@ -151,12 +145,10 @@ class DxtRecords:
                     f"the record at byte {self.region.size - left} claims {writes} writes and "
                     f"{reads} reads, while {left - HEAD} bytes are left"
                 )
-            name = host.split(b"\0")[0].decode("utf-8", "backslashreplace")
-            yield _Head(record_id, rank, shared, name, writes, reads)
+            yield _Head(record_id, rank, shared, text_of(host), writes, reads)
             left = rest
 
     def batches(self, log: Log) -> Iterator[tuple[type[Record], Any]]:
-        """The segments as batches of rows."""
         runs: list[_Run] = []
         pieces: list[memoryview] = []
         waiting = 0
@@ -185,33 +177,28 @@ class DxtRecords:
         segments = np.frombuffer(data, self._dtypes[self.size])
         counts = np.array([run.count for run in runs])
         rows = len(segments)
-        ranks = np.repeat(np.array([run.head.rank for run in runs]), counts)
+
+        def repeated(values: Iterable[int], kind: type[np.integer[Any]] = np.int64) -> pa.Array:
+            return np.repeat(np.fromiter(values, kind), counts)
+
+        ranks = repeated(run.head.rank for run in runs)
         # number of a segment in its run, plus where the run begins
         numbers = np.arange(rows) - np.repeat(np.cumsum(counts) - counts, counts)
-        numbers += np.repeat(np.array([run.first for run in runs]), counts)
+        numbers += repeated(run.first for run in runs)
         start, end = _native(segments["start"]), _native(segments["end"])
         # version 1 of DXT_MPIIO recorded no offsets, only room for them
         no_offset = self.module.name == "DXT_MPIIO" and self.module.version == 1
-        paths = [log.paths.get(run.head.record_id) for run in runs]
         columns = {
-            "module": pa.array([self.module.name], pa.string()).take(
-                pa.array(np.zeros(rows, np.int32))
-            ),
-            "record_id": pa.array(
-                np.repeat(np.array([run.head.record_id for run in runs], np.uint64), counts)
-            ),
-            "path": strings(paths, counts),
+            "module": strings([self.module.name], np.array([rows])),
+            "record_id": pa.array(repeated((run.head.record_id for run in runs), np.uint64)),
+            "path": strings([log.paths.get(run.head.record_id) for run in runs], counts),
             "rank": pa.array(ranks),
-            "shared_record": pa.array(
-                np.repeat(np.array([run.head.shared for run in runs]), counts)
-            ),
+            "shared_record": pa.array(repeated(run.head.shared for run in runs)),
             "hostname": strings([run.head.host or None for run in runs], counts),
             "pid": log.pids(ranks),
             "op": strings([run.op for run in runs], counts),
             "segment": pa.array(numbers),
-            "offset": (
-                pa.nulls(rows, pa.int64()) if no_offset else pa.array(_native(segments["offset"]))
-            ),
+            "offset": None if no_offset else pa.array(_native(segments["offset"])),
             "length": pa.array(_native(segments["length"])),
             "start_time": times(log.job.start_ns, start),
             "end_time": times(log.job.start_ns, end),
@@ -249,7 +236,6 @@ def _threads(text: NDArray[np.uint8]) -> dict[str, pa.Array]:
     if len(odd):
         extra: list[list[tuple[str, str]] | None] = [None] * len(text)
         for row in odd.tolist():
-            raw = text[row].tobytes().split(b"\0")[0]
-            extra[row] = [("dxt_extra", raw.decode("utf-8", "backslashreplace"))]
+            extra[row] = [("dxt_extra", text_of(text[row].tobytes()))]
         columns["extra"] = pa.array(extra, pa.map_(pa.string(), pa.string()))
     return columns

@@ -10,10 +10,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from harvest import Record
+from harvest import Record, record_type
 
-from .container import Module
-from .errors import DamagedError
+from .container import DamagedError, Module
+from .decoder import Decoder
 from .layouts import FIXED, Layout
 from .regions import Region
 from .tables import BATCH_ROWS, Log, batch, column_types, times
@@ -25,15 +25,12 @@ _PIECE = 8 << 20
 
 def matrix(data: memoryview, words: int, order: str) -> NDArray[np.uint64]:
     """Records of so many 8-byte words as a matrix of native numbers: one row per word."""
-    rows = np.frombuffer(data, np.dtype(np.uint64).newbyteorder("<" if order == "<" else ">"))
+    rows = np.frombuffer(data, f"{order}u8")
     return np.ascontiguousarray(rows.reshape(-1, words).T.astype(np.uint64))
 
 
-class FixedRecords:
-    """The records of one such module.
-
-    Raises DamagedError when they do not fill the region exactly.
-    """
+class FixedRecords(Decoder):
+    """The records of one such module."""
 
     def __init__(self, module: Module, region: Region, order: str):
         versions = FIXED[module.name]
@@ -42,19 +39,20 @@ class FixedRecords:
                 f"version {module.version} of its records is not known; "
                 f"known are {', '.join(map(str, versions))}"
             )
+        self.known = tuple(versions)
         self.layout: Layout = versions[module.version]
-        self.region = region
-        self.rows, rest = divmod(region.size, self.layout.size)
+        super().__init__(module, region, order)
+
+    def _check(self) -> int:
+        rows, rest = divmod(self.region.size, self.layout.size)
         if rest:
             raise DamagedError(
-                f"its {region.size} bytes are not a whole number of records of "
-                f"{self.layout.size} bytes, as version {module.version} has them"
+                f"its {self.region.size} bytes are not a whole number of records of "
+                f"{self.layout.size} bytes, as version {self.module.version} has them"
             )
-        self.folded = 0
-        self.hosts: dict[int, str] = {}
+        return rows
 
     def batches(self, log: Log) -> Iterator[tuple[type[Record], Any]]:
-        """The records as batches of rows."""
         layout = self.layout
         stream = self.region.stream()
         size = layout.size * max(1, min(BATCH_ROWS, _PIECE // layout.size))
@@ -63,11 +61,11 @@ class FixedRecords:
 
     def _columns(self, data: memoryview, log: Log) -> dict[str, pa.Array]:
         words = self.layout.words
-        values = matrix(data, len(words), log.order)
+        values = matrix(data, len(words), self.order)
         rows = values.shape[1]
         buffer = pa.py_buffer(values)
         columns = log.base(values[0], values[1].view(np.int64))
-        types = column_types(self.layout.record)
+        types = column_types(record_type(self.layout.record))
         extra = []
         for row, name in enumerate(words):
             if name is None or name in columns:
@@ -87,17 +85,13 @@ class FixedRecords:
         return columns
 
     def _times(self, values: NDArray[np.float64], start_ns: int) -> dict[str, pa.Array]:
-        first, last = self._ends()
+        words = [name or "" for name in self.layout.words]
+        first = [i for i, name in enumerate(words) if name.endswith("_START_TIMESTAMP")]
+        last = [i for i, name in enumerate(words) if name.endswith("_END_TIMESTAMP")]
         # 0 stands for "never" in Darshan
         starts = np.where(values[first] > 0, values[first], np.inf).min(axis=0)
         ends = np.where(values[last] > 0, values[last], -np.inf).max(axis=0)
         return {"first_time": times(start_ns, starts), "last_time": times(start_ns, ends)}
-
-    def _ends(self) -> tuple[list[int], list[int]]:
-        words = [name or "" for name in self.layout.words]
-        first = [i for i, name in enumerate(words) if name.endswith("_START_TIMESTAMP")]
-        last = [i for i, name in enumerate(words) if name.endswith("_END_TIMESTAMP")]
-        return first, last
 
 
 def _uuids(data: memoryview, words: int, row: int) -> pa.Array:
@@ -108,12 +102,11 @@ def _uuids(data: memoryview, words: int, row: int) -> pa.Array:
 def _nonzero_maps(columns: list[tuple[str, NDArray[np.int64]]]) -> pa.Array:
     """``extra`` from counters without a column, where one of them is not zero."""
     names = [name for name, _ in columns]
-    kind = pa.map_(pa.string(), pa.string())
     rows = zip(*(values.tolist() for _, values in columns), strict=True)
     return pa.array(
         [
             [(n, str(v)) for n, v in zip(names, row, strict=True)] if any(row) else None
             for row in rows
         ],
-        kind,
+        pa.map_(pa.string(), pa.string()),
     )

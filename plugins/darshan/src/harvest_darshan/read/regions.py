@@ -10,13 +10,12 @@ from __future__ import annotations
 import bz2
 import time
 import zlib
-from collections.abc import Iterator
+from collections.abc import Generator, Iterable, Iterator
 from typing import BinaryIO, Final
 
 import attrs
 
-from .container import Extent
-from .errors import DamagedError
+from .container import DamagedError, Extent
 
 __all__ = ["Limits", "Region", "RegionReader", "Stream"]
 
@@ -94,13 +93,12 @@ class RegionReader:
         if self.compression == "none":
             yield from self._raw(extent)
             return
-        decoder: _Zlib | _Bzip2 = _Zlib() if self.compression == "zlib" else _Bzip2()
+        inflate = _zlib if self.compression == "zlib" else _bzip2
         try:
-            for data in self._raw(extent):
-                yield from decoder.feed(data)
+            complete = yield from inflate(self._raw(extent))
         except (zlib.error, OSError, EOFError) as error:
             raise DamagedError(f"{self.compression} data are damaged: {error}") from error
-        if not decoder.complete:
+        if not complete:
             raise DamagedError(f"{self.compression} data end in the middle")
 
     def _raw(self, extent: Extent) -> Iterator[bytes]:
@@ -114,48 +112,33 @@ class RegionReader:
             yield data
 
 
-class _Zlib:
-    """A sequence of zlib streams: each process of an MPI job wrote one."""
-
-    def __init__(self) -> None:
-        self.stream = zlib.decompressobj()
-        self.complete = False
-
-    def feed(self, data: bytes) -> Iterator[bytes]:
+def _zlib(pieces: Iterable[bytes]) -> Generator[bytes, None, bool]:
+    """Inflate a sequence of zlib streams, as each process of an MPI job wrote one; is it whole?"""
+    stream = zlib.decompressobj()
+    for data in pieces:
         while data:
-            if self.stream.eof:
-                self.stream = zlib.decompressobj()
-            if piece := self.stream.decompress(data, PIECE):
+            if stream.eof:
+                stream = zlib.decompressobj()
+            if piece := stream.decompress(data, PIECE):
                 yield piece
-            data = self.stream.unused_data if self.stream.eof else self.stream.unconsumed_tail
+            data = stream.unused_data if stream.eof else stream.unconsumed_tail
         # output may wait in the decoder although all input is taken
-        while not self.stream.eof and (piece := self.stream.decompress(b"", PIECE)):
+        while not stream.eof and (piece := stream.decompress(b"", PIECE)):
             yield piece
-        self.complete = self.stream.eof
+    return stream.eof
 
 
-class _Bzip2:
-    """A sequence of bzip2 streams."""
-
-    def __init__(self) -> None:
-        self.stream = bz2.BZ2Decompressor()
-        self.complete = False
-
-    def feed(self, data: bytes) -> Iterator[bytes]:
-        while True:
-            if self.stream.eof:
-                if not data:
-                    break
-                self.stream = bz2.BZ2Decompressor()
-            if piece := self.stream.decompress(data, PIECE):
+def _bzip2(pieces: Iterable[bytes]) -> Generator[bytes, None, bool]:
+    """Inflate a sequence of bzip2 streams; is it whole?"""
+    stream = bz2.BZ2Decompressor()
+    for data in pieces:
+        while data or not (stream.eof or stream.needs_input):
+            if stream.eof:
+                stream = bz2.BZ2Decompressor()
+            if piece := stream.decompress(data, PIECE):
                 yield piece
-            if self.stream.eof:
-                data = self.stream.unused_data
-            elif self.stream.needs_input:
-                break
-            else:
-                data = b""
-        self.complete = self.stream.eof
+            data = stream.unused_data if stream.eof else b""
+    return stream.eof
 
 
 class Region:

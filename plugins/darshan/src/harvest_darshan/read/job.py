@@ -13,7 +13,7 @@ from typing import Final
 
 import attrs
 
-from .errors import DamagedError
+from .container import DamagedError, text_of
 
 __all__ = ["JOB_BYTES", "Job", "Mount", "parse_job"]
 
@@ -81,8 +81,8 @@ def parse_job(data: bytes, version: str, order: str, file_name: str) -> Job:
     ):
         if not least <= value <= most:
             raise DamagedError(f"the job record is garbage: its {name} is {value}")
-    metadata, unparsed = _metadata(_text(data[layout.size : layout.size + _METADATA]))
-    exe, *lines = _text(data[layout.size + _METADATA :]).split("\n")
+    metadata, unparsed = _metadata(text_of(data[layout.size : layout.size + _METADATA]))
+    exe, *lines = text_of(data[layout.size + _METADATA :]).split("\n")
     ended = end != 0
     seconds = (end - start) + (end_ns - start_ns) / 1e9
     found = _FILE_NAME.search(PurePath(file_name).name)
@@ -100,10 +100,6 @@ def parse_job(data: bytes, version: str, order: str, file_name: str) -> Job:
         mounts=tuple(_mount(line) for line in lines if line),
         unparsed=unparsed,
     )
-
-
-def _text(data: bytes) -> str:
-    return bytes(data).split(b"\0", 1)[0].decode("utf-8", "backslashreplace")
 
 
 def _metadata(text: str) -> tuple[dict[str, str], tuple[str, ...]]:

@@ -1,32 +1,34 @@
-"""Columns of ``io.files``, ``io.processes`` and ``io.timeline``."""
+"""The views of files, processes and time, and what their columns mean, the most important first."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from harvest import Column
+from harvest import Column, Setting, View
+from harvest.toolkit.settings import positive
+from harvest_toolkit.columns import number, path, seconds, share, size
 
-from .common import LOG, OP, PARTIAL_MODULES, RECORD_ID, RUN, number, path, seconds, share, size
+from .shared import LOG, ONE_RUN, OP, PARTIAL_MODULES, RECORD_ID, RUN
 
 __all__ = ["FILES", "PROCESSES", "TIMELINE"]
 
 _BYTES: Final = "asked for in traced operations, moved by counters (see basis)"
-_PROCESSES: Final = (
+_USERS: Final = (
     "processes (log and rank) that {did} it; null where a record that all ranks share counts {op}s"
 )
 
-FILES: Final = (
-    path("file", doc="Name of the file, mostly a path; null where the logs do not name it."),
+_FILES: Final = (
+    path("file", "Name of the file, mostly a path; null where the logs do not name it."),
     RUN,
-    size("read_bytes", doc=f"Bytes read: {_BYTES}."),
-    size("write_bytes", doc=f"Bytes written: {_BYTES}."),
+    size("read_bytes", f"Bytes read: {_BYTES}."),
+    size("write_bytes", f"Bytes written: {_BYTES}."),
     Column("reads", doc="Number of read operations."),
     Column("writes", doc="Number of write operations."),
-    seconds("read_s", doc="Time in reads, summed over processes and threads."),
-    seconds("write_s", doc="Time in writes, summed over processes and threads."),
+    seconds("read_s", "Time in reads, summed over processes and threads."),
+    seconds("write_s", "Time in writes, summed over processes and threads."),
     seconds(
         "meta_s",
-        doc="Time in metadata operations (open, stat, seek, ...), which counters alone have, "
+        "Time in metadata operations (open, stat, seek, ...), which counters alone have, "
         "summed over processes; null where no counters have the file.",
     ),
     Column(
@@ -36,13 +38,13 @@ FILES: Final = (
     ),
     share(
         "sequential_share",
-        doc="Share of the operations that begin at or behind the end of the one before of the "
+        "Share of the operations that begin at or behind the end of the one before of the "
         "same process and kind; the first of each is not sequential. By counters it is "
         "POSIX_SEQ_READS and POSIX_SEQ_WRITES. Operations whose order is not known (STDIO, "
         "MPI-IO's counters, a trace without offsets) are left out; null where all are.",
     ),
-    Column("readers", doc=f"Number of {_PROCESSES.format(did='read', op='read')}."),
-    Column("writers", doc=f"Number of {_PROCESSES.format(did='wrote', op='write')}."),
+    Column("readers", doc=f"Number of {_USERS.format(did='read', op='read')}."),
+    Column("writers", doc=f"Number of {_USERS.format(did='wrote', op='write')}."),
     Column("operations", doc="Reads and writes together."),
     Column(
         "untraced_operations",
@@ -65,6 +67,16 @@ FILES: Final = (
     RECORD_ID,
 )
 
+FILES: Final = View(
+    name="io.files",
+    doc="One row per file and run, most bytes first: readers, writers, bytes, operations, "
+    "tasks, sizes, and how sequential its use was.",
+    build="harvest_darshan.views.files:files",
+    requires=("darshan.dxt_segment", "darshan.posix", "darshan.stdio", "darshan.mpiio"),
+    settings=ONE_RUN,
+    columns=_FILES,
+)
+
 _COUNTED: Final = (
     "by the counters of POSIX, of MPI-IO for files that POSIX does not count, of STDIO, and of the "
     "other modules that basis of io.files names; null where the log has no such module, or one "
@@ -73,60 +85,81 @@ _COUNTED: Final = (
 _NO_TRACE: Final = "0 in a log without a trace, null where a trace could not be read"
 _ONCE: Final = "what is traced in both DXT_MPIIO and DXT_POSIX counts once, as the latter"
 
-PROCESSES: Final = (
-    number("pid", doc="Process id of rank 0, from the log's file name; null where it has none."),
+_PROCESSES: Final = (
+    number("pid", "Process id of rank 0, from the log's file name; null where it has none."),
     Column("host", doc="Host of the processes; null where the log names none, or several."),
     RUN,
-    size("counted_read_bytes", doc=f"Bytes read {_COUNTED}."),
-    size("counted_write_bytes", doc=f"Bytes written {_COUNTED}."),
+    size("counted_read_bytes", f"Bytes read {_COUNTED}."),
+    size("counted_write_bytes", f"Bytes written {_COUNTED}."),
     size(
         "untraced_read_bytes",
-        doc="counted_read_bytes - traced_read_bytes; below 0 where traced reads asked for more "
+        "counted_read_bytes - traced_read_bytes; below 0 where traced reads asked for more "
         "than they got; null where one of them is.",
     ),
     size(
         "untraced_write_bytes",
-        doc="counted_write_bytes - traced_write_bytes; null where one of them is.",
+        "counted_write_bytes - traced_write_bytes; null where one of them is.",
     ),
     Column("nprocs"),
     Column("exe", doc="Command line, cut by Darshan to what fits; null where the log has none."),
     LOG,
     size(
-        "traced_read_bytes",
-        doc=f"Bytes asked for in the reads that DXT traced; {_ONCE}; {_NO_TRACE}.",
+        "traced_read_bytes", f"Bytes asked for in the reads that DXT traced; {_ONCE}; {_NO_TRACE}."
     ),
-    size("traced_write_bytes", doc=f"Bytes of the writes that DXT traced; {_ONCE}; {_NO_TRACE}."),
+    size("traced_write_bytes", f"Bytes of the writes that DXT traced; {_ONCE}; {_NO_TRACE}."),
     size(
         "stdio_read_bytes",
-        doc="The part of counted_read_bytes that is buffered I/O (STDIO), which DXT never traces; "
+        "The part of counted_read_bytes that is buffered I/O (STDIO), which DXT never traces; "
         "null where that module could not be read.",
     ),
     size(
         "stdio_write_bytes",
-        doc="The part of counted_write_bytes that is buffered I/O (STDIO); null where that module "
+        "The part of counted_write_bytes that is buffered I/O (STDIO); null where that module "
         "could not be read.",
     ),
     PARTIAL_MODULES,
 )
 
-TIMELINE: Final = (
+PROCESSES: Final = View(
+    name="io.processes",
+    doc="One row per log: the bytes that DXT traced, those that Darshan's counters have, "
+    "and the difference.",
+    build="harvest_darshan.views.processes:processes",
+    requires=(
+        *("darshan.job", "darshan.dxt_segment", "darshan.posix"),
+        *("darshan.stdio", "darshan.mpiio"),
+    ),
+    settings=ONE_RUN,
+    columns=_PROCESSES,
+)
+
+_TIMELINE: Final = (
     Column("time", doc="Start of the interval; null for operations without a time."),
     Column("host", doc="Host of the processes, as DXT names it; null where it does not."),
     OP,
     size(
         "bytes",
-        doc="Bytes of traced operations in the interval: those of an operation are spread evenly "
+        "Bytes of traced operations in the interval: those of an operation are spread evenly "
         "over its time. What a log traces in both DXT_MPIIO and DXT_POSIX counts once, as the "
         "latter.",
     ),
     Column("bytes_per_s", unit="bytes/s", format="bytes", doc="bytes / bin_s."),
     Column("operations", doc="Traced operations that began in the interval."),
-    seconds("bin_s", doc="Length of the interval; the same throughout a session."),
+    seconds("bin_s", "Length of the interval; the same throughout a session."),
     RUN,
     Column(
         "began",
         doc="Start of the session: logs of one directory and user whose times overlap, directly "
         "or through others.",
     ),
-    number("uid", doc="Numeric id of the session's user."),
+    number("uid", "Numeric id of the session's user."),
+)
+
+TIMELINE: Final = View(
+    name="io.timeline",
+    doc="Bytes per second that each host read and wrote over time, as DXT traced them.",
+    build="harvest_darshan.views.timeline:timeline",
+    requires=("darshan.dxt_segment",),
+    settings={**ONE_RUN, "bin": Setting("seconds of an interval", float, check=positive)},
+    columns=_TIMELINE,
 )

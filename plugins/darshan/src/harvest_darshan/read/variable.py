@@ -1,0 +1,188 @@
+"""Modules whose records vary in size: heat maps, MDHIM, and Lustre's layouts of files."""
+
+from __future__ import annotations
+
+import abc
+import struct
+from collections.abc import Iterable, Iterator
+from typing import Any, ClassVar, Final
+
+import numpy as np
+import pyarrow as pa
+
+from harvest import Record, record_type
+
+from .. import records
+from ..counters import COUNTERS, TIMERS
+from .container import DamagedError, text_of
+from .decoder import Decoder
+from .regions import Stream
+from .tables import TIMESTAMP, Log, batch, column_types
+
+__all__ = ["HeatmapRecords", "LustreRecords", "MdhimRecords"]
+
+_ROWS: Final = 4096
+_ITEMS: Final = 1 << 20
+_MOST_BINS: Final = 1 << 20
+_COMPONENT: Final = 72
+
+_Row = dict[str, Any]
+"""Values by column: ``record_id``, ``rank`` and what is a module's own."""
+
+
+def _chunks(rows: Iterable[_Row]) -> Iterator[list[_Row]]:
+    """Rows by the thousand, or fewer where they hold long lists."""
+    chunk: list[_Row] = []
+    weight = 0
+    for row in rows:
+        chunk.append(row)
+        weight += sum(len(value) for value in row.values() if isinstance(value, list))
+        if len(chunk) >= _ROWS or weight >= _ITEMS:
+            yield chunk
+            chunk, weight = [], 0
+    if chunk:
+        yield chunk
+
+
+class _Variable(Decoder):
+    """Records that say themselves how long they are."""
+
+    record: ClassVar[type[Record]]
+    left_over: ClassVar[str] = "its records do not fill it: {} bytes are left over"
+
+    def _check(self) -> int:
+        return sum(1 for _ in self._rows())
+
+    def batches(self, log: Log) -> Iterator[tuple[type[Record], Any]]:
+        types = column_types(record_type(self.record))
+        for chunk in _chunks(self._rows()):
+            ids = np.array([row["record_id"] for row in chunk], np.uint64)
+            ranks = np.array([row["rank"] for row in chunk], np.int64)
+            columns = log.base(ids, ranks)
+            if "first_time" in types:  # heat maps begin with the job
+                start = pa.array([log.job.start_ns // 1000] * len(chunk))
+                columns["first_time"] = start.cast(TIMESTAMP)
+            for name in {key: None for row in chunk for key in row}:
+                if name not in columns:
+                    columns[name] = pa.array([row.get(name) for row in chunk], types[name])
+            yield batch(self.record, columns, log)
+
+    def _rows(self) -> Iterator[_Row]:
+        stream = self.region.stream()
+        left = self.region.size
+        while left:
+            rows, size = self._read(stream, left)
+            left -= size
+            yield from rows
+
+    @abc.abstractmethod
+    def _read(self, stream: Stream, left: int) -> tuple[list[_Row], int]:
+        """The rows of one record and its size in bytes; at most ``left`` may be taken."""
+
+    def _numbers(self, stream: Stream, layout: str, left: int) -> tuple[Any, ...]:
+        form = struct.Struct(self.order + layout)
+        if form.size > left:
+            raise DamagedError(self.left_over.format(left))
+        return form.unpack(stream.take(form.size))
+
+
+class HeatmapRecords(_Variable):
+    """Bytes read and written per interval of time."""
+
+    record = records.Heatmap
+
+    def _read(self, stream: Stream, left: int) -> tuple[list[_Row], int]:
+        # two pointers of the process's memory follow, of no use in a file
+        record_id, rank, width, bins, _, _ = self._numbers(stream, "QqdqQQ", left)
+        if not 0 <= bins <= _MOST_BINS or 16 * bins > left - 48:
+            raise DamagedError(f"a heat map claims {bins} intervals, while {left} bytes are left")
+        writes = self._numbers(stream, f"{bins}q", left)
+        reads = self._numbers(stream, f"{bins}q", left)
+        row = {
+            "record_id": record_id,
+            "rank": rank,
+            "HEATMAP_F_BIN_WIDTH_SECONDS": width,
+            "HEATMAP_NBINS": bins,
+            "HEATMAP_WRITE_BINS": list(writes),
+            "HEATMAP_READ_BINS": list(reads),
+        }
+        return [row], 48 + 16 * bins
+
+
+class MdhimRecords(_Variable):
+    """Use of an MDHIM key-value store."""
+
+    record = records.Mdhim
+
+    def _read(self, stream: Stream, left: int) -> tuple[list[_Row], int]:
+        names = ("record_id", "rank", *COUNTERS["MDHIM"], *TIMERS["MDHIM"])
+        row = dict(zip(names, self._numbers(stream, "Qq5q4d", left), strict=True))
+        # room for one server is always there
+        servers = max(row["MDHIM_SERVERS"], 1)
+        if 8 * servers > left - 88:
+            raise DamagedError(f"a record claims {servers} servers, while {left} bytes are left")
+        row["MDHIM_SERVER_HISTOGRAM"] = list(self._numbers(stream, f"{servers}q", left))
+        return [row], 88 + 8 * servers
+
+
+class LustreRecords(_Variable):
+    """Layouts of files over storage targets, a row per component; in version 1 there is one."""
+
+    known = (1, 2)
+    record = records.Lustre
+    left_over = "{} bytes are left over at the end"
+
+    def _read(self, stream: Stream, left: int) -> tuple[list[_Row], int]:
+        return (self._old if self.module.version == 1 else self._new)(stream, left)
+
+    def _old(self, stream: Stream, left: int) -> tuple[list[_Row], int]:
+        names = (
+            *("record_id", "rank", "LUSTRE_OSTS", "LUSTRE_MDTS", "LUSTRE_STRIPE_OFFSET"),
+            *("LUSTRE_COMP_STRIPE_SIZE", "LUSTRE_COMP_STRIPE_COUNT"),
+        )
+        row = dict(zip(names, self._numbers(stream, "Qq5q", left), strict=True))
+        count = row["LUSTRE_COMP_STRIPE_COUNT"]
+        row |= {
+            "component": 0,
+            "LUSTRE_NUM_COMPONENTS": 1,
+            "LUSTRE_COMP_OST_IDS": self._targets(stream, count, left - 56),
+        }
+        return [row], 56 + 8 * count
+
+    def _new(self, stream: Stream, left: int) -> tuple[list[_Row], int]:
+        record_id, rank, components, stripes = self._numbers(stream, "Qqqq", left)
+        # stripes without a component are not in the log
+        total = 32 + _COMPONENT * components + 8 * stripes if components > 0 else 32
+        if stripes < 0 or total > left:
+            raise DamagedError(
+                f"a record claims {components} components and {stripes} stripes, "
+                f"while {left} bytes are left"
+            )
+        parts = [self._numbers(stream, "7q16s", left) for _ in range(components)]
+        targets = self._targets(stream, stripes, left) if components > 0 else []
+        rows: list[_Row] = []
+        for number, (*values, pool) in enumerate(parts):
+            row: _Row = dict(zip(COUNTERS["LUSTRE"], values, strict=True))
+            # the runtime reserves room, and marks components it did not use by a size of -1
+            if row["LUSTRE_COMP_STRIPE_SIZE"] == -1:
+                break
+            count = row["LUSTRE_COMP_STRIPE_COUNT"]
+            if not 0 <= count <= len(targets):
+                raise DamagedError(
+                    f"component {number} of a record claims {count} stripes of {len(targets)}"
+                )
+            row |= {
+                "component": number,
+                "LUSTRE_COMP_POOL_NAME": text_of(pool) or None,
+                "LUSTRE_COMP_OST_IDS": targets[:count],
+            }
+            targets = targets[count:]
+            rows.append(row)
+        of_all = {"record_id": record_id, "rank": rank, "LUSTRE_NUM_COMPONENTS": len(rows)}
+        # a layout without a component still is a record of the log
+        return [{**of_all, **row} for row in rows or [{}]], total
+
+    def _targets(self, stream: Stream, count: int, left: int) -> list[int]:
+        if count < 0 or 8 * count > left:
+            raise DamagedError(f"a record claims {count} stripes, while {left} bytes are left")
+        return list(self._numbers(stream, f"{count}q", left))

@@ -1,0 +1,56 @@
+"""Columns and settings that several views have."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from harvest import Column, Setting
+from harvest.toolkit.settings import one_of
+from harvest_toolkit.columns import number, path
+
+__all__ = [
+    *("BEGAN", "CERTAINTY", "JOB", "LARGEST_LOG", "LOG", "LOG_OF_JOB", "ONE_JOB", "ONE_RUN", "OP"),
+    *("PARTIAL_MODULES", "PER", "PROGRAM", "RECORD_ID", "RUN", "USES_MPIIO", "USES_POSIX"),
+]
+
+ONE_RUN: Final = {
+    "run": Setting("keep one run: the directory of its logs, or the directory's name", str)
+}
+ONE_JOB: Final = {**ONE_RUN, "job": Setting("keep one job, by its number in io.jobs", int)}
+PER: Final = {"per": Setting("what a row stands for", str, "job", one_of(("job", "log")))}
+
+RUN: Final = path("run", "Directory of the logs, which those of one run share.")
+JOB: Final = number(
+    "job",
+    "Job id of the job's first log: the scheduler's, or where no scheduler gave one, a process id.",
+)
+BEGAN: Final = Column("began", doc="Start of the job's first log.")
+PROGRAM: Final = Column(
+    "program",
+    doc="Name of the program in the command line of the job's first log, without its "
+    "directory; null where that log has no command line.",
+)
+LOG: Final = path("log", "The Darshan log.")
+LOG_OF_JOB: Final = path(
+    "log", "The Darshan log; null where a row stands for a whole job (per=job)."
+)
+OP: Final = Column("op", doc="read or write.")
+RECORD_ID: Final = number("record_id", "Darshan's hash of the file's name.")
+PARTIAL_MODULES: Final = Column(
+    "partial_modules",
+    doc="Modules whose records are incomplete, since Darshan ran out of memory for them: their "
+    "numbers are lower bounds.",
+)
+LARGEST_LOG: Final = Column(
+    "largest_log", doc="Processes of the log with the most; above 1 for an MPI program."
+)
+USES_POSIX: Final = Column("uses_posix", doc="Whether a log of the job has the module POSIX.")
+USES_MPIIO: Final = Column("uses_mpiio", doc="Whether a log of the job has the module MPI-IO.")
+CERTAINTY: Final = Column(
+    "certainty",
+    doc="What makes the numbers less than certain: lower_bound (a module that they come from was "
+    "cut off or could not be read, or a time is below 0, as threads that overlap leave it), "
+    "coarse_clock (a log that lasts less than 100 s and whose version counts whole seconds, so "
+    "that shares of its time are off by over 1 %), one_process (nothing is said of processes among "
+    "each other). Empty where none of these is so.",
+)
