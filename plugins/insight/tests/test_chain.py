@@ -10,7 +10,8 @@ import polars as pl
 import pytest
 
 import harvest
-from harvest_insight.chain import chain, lineage
+from harvest_insight.chain.lineage import lineage
+from harvest_insight.chain.view import chain
 
 START = datetime(2026, 3, 1, 10)
 RUN = "/data/R1"

@@ -57,11 +57,8 @@ def _cells(kinds: Sequence[Kind]) -> dict[tuple[str, str | int], tuple[int, int,
             continue
         for column in (kind.known.layer, *kind.steps):
             rows, held, known = cells.get((kind.known.level, column), (0, 0, 0))
-            cells[kind.known.level, column] = (
-                rows + kind.rows,
-                held + bool(kind.rows),
-                known + 1,
-            )
+            counted = (rows + kind.rows, held + bool(kind.rows), known + 1)
+            cells[kind.known.level, column] = counted
     return cells
 
 
@@ -107,9 +104,10 @@ def _places(kinds: Sequence[Kind]) -> Table:
                 "missing": _names_by_source(gone) or None,
             }
         )
-    return Table(
+    return _table(
         "places",
-        _frame(rows, ("layer", "level", "steps", "harvested", "sources", "missing"), ("records",)),
+        "Layers and levels",
+        rows,
         (
             Column("layer"),
             Column("level"),
@@ -119,7 +117,6 @@ def _places(kinds: Sequence[Kind]) -> Table:
             Column("sources", "from", doc="sources that brought them"),
             Column("missing", doc="record types without records, by the source that brings them"),
         ),
-        title="Layers and levels",
         group="layer",
     )
 
@@ -150,9 +147,10 @@ def _steps(kinds: Sequence[Kind]) -> Table:
                 "last_time": max(times, default=None),
             }
         )
-    return Table(
+    return _table(
         "steps",
-        _frame(rows, ("name", "sources"), ("step", "types", "known", "records"), _TIMES),
+        "Steps of the run's life",
+        rows,
         (
             Column("step"),
             Column("name", ""),
@@ -163,7 +161,6 @@ def _steps(kinds: Sequence[Kind]) -> Table:
             Column("first_time", "first time"),
             Column("last_time", "last time"),
         ),
-        title="Steps of the run's life",
         note="Client, scheduler and workers cover steps 3 and 4: their records count in both.",
     )
 
@@ -182,12 +179,10 @@ def _held_types(held: Sequence[Kind]) -> Table:
         }
         for kind in held
     ]
-    return Table(
+    return _table(
         "harvested",
-        _frame(
-            rows, ("record_type", "layer", "level", "sources"), ("records", "origins"),
-            _TIMES,
-        ),
+        "What was harvested",
+        rows,
         (
             Column("record_type", "record type"),
             Column("layer"),
@@ -198,9 +193,8 @@ def _held_types(held: Sequence[Kind]) -> Table:
             Column("first_time", "first time"),
             Column("last_time", "last time", doc="times are UTC; – where the type has none"),
         ),
-        title="What was harvested",
         group="layer",
-    )  # fmt: skip
+    )
 
 
 def _missing(missing: Sequence[Kind], read: set[str]) -> Table:
@@ -223,9 +217,10 @@ def _missing(missing: Sequence[Kind], read: set[str]) -> Table:
         )
     # what a source not yet used would bring comes first: there is something to be done
     rows.sort(key=lambda row: not str(row["todo"]).startswith("--"))
-    return Table(
+    return _table(
         "missing",
-        _frame(rows, ("record_type", "layer", "level", "source", "todo", "what"), ()),
+        "What is missing, and what would bring it",
+        rows,
         (
             Column("record_type", "record type"),
             Column("layer"),
@@ -239,7 +234,6 @@ def _missing(missing: Sequence[Kind], read: set[str]) -> Table:
             ),
             Column("what", "what it is"),
         ),
-        title="What is missing, and what would bring it",
         group="source",
     )
 
@@ -257,13 +251,10 @@ def _sources(accounts: pl.DataFrame) -> Table:
         }
         for (source,), mine in sorted(accounts.partition_by("source", as_dict=True).items())
     ]
-    return Table(
+    return _table(
         "sources",
-        _frame(
-            rows,
-            ("source", "place", "plugin"),
-            ("partitions", "records", "rejected", "failed"),
-        ),
+        "Where it was harvested from",
+        rows,
         (
             Column("source"),
             Column("partitions"),
@@ -278,7 +269,6 @@ def _sources(accounts: pl.DataFrame) -> Table:
             ),
             Column("plugin"),
         ),
-        title="Where it was harvested from",
     )
 
 
@@ -304,18 +294,21 @@ def _notes(kinds: Sequence[Kind], broken: Sequence[str]) -> Notes:
 
 
 _TIMES = ("first_time", "last_time")
+_NUMBERS = (
+    *("failed", "known", "origins", "partitions"),
+    *("records", "rejected", "step", "types"),
+)
 
 
-def _frame(
-    rows: Sequence[Mapping[str, Any]],
-    texts: Sequence[str],
-    numbers: Sequence[str],
-    times: Sequence[str] = (),
-) -> pl.DataFrame:
-    schema: dict[str, Any] = dict.fromkeys(texts, pl.String)
-    schema |= dict.fromkeys(numbers, pl.Int64)
-    schema |= dict.fromkeys(times, pl.Datetime("us", "UTC"))
-    return pl.DataFrame(list(rows), schema=schema)
+def _table(
+    name: str, title: str, rows: Sequence[Mapping[str, Any]], columns: Sequence[Column], **more: str
+) -> Table:
+    """A table of rows, whose columns hold numbers or times by their names, else texts."""
+    kinds: dict[str, Any] = dict.fromkeys((column.name for column in columns), pl.String)
+    kinds |= dict.fromkeys(kinds.keys() & set(_NUMBERS), pl.Int64)
+    kinds |= dict.fromkeys(kinds.keys() & set(_TIMES), pl.Datetime("us", "UTC"))
+    frame = pl.DataFrame(list(rows), schema=kinds)
+    return Table(name, frame, tuple(columns), title=title, **more)
 
 
 def _common(origins: pl.Series) -> str:

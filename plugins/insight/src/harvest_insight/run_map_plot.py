@@ -16,6 +16,7 @@ Cells = Mapping[tuple[str, str | int], tuple[int, int, int]]
 SOFT: Final = COLOURS["soft"][0]
 INK: Final = COLOURS["ink"][0]
 GAP: Final = 0.06
+BOX: Final = "round,pad=0,rounding_size=0.08"
 
 
 def map_plot(cells: Cells, steps: Mapping[int, str]) -> Plot:
@@ -53,24 +54,16 @@ def _grid(axes: Any, cells: Cells, columns: Mapping[Any, str], title: str) -> No
                 axes.plot([x], [y], marker=".", markersize=2, color=SOFT)
                 continue
             rows, held, known = cells[level, column]
-            box = FancyBboxPatch(
-                (x - 0.5 + GAP, y - 0.5 + GAP), 1 - 2 * GAP, 1 - 2 * GAP,
-                boxstyle="round,pad=0,rounding_size=0.08",
-                facecolor="C2" if rows else "none",
-                alpha=0.32 if rows else 1.0,
-                edgecolor="none",
-            )  # fmt: skip
-            axes.add_patch(box)
-            axes.add_patch(
-                FancyBboxPatch(
-                    (x - 0.5 + GAP, y - 0.5 + GAP), 1 - 2 * GAP, 1 - 2 * GAP,
-                    boxstyle="round,pad=0,rounding_size=0.08",
-                    facecolor="none",
-                    edgecolor="C2" if rows else SOFT,
-                    linestyle="-" if rows else (0, (3, 3)),
-                    linewidth=1.0,
-                )
-            )  # fmt: skip
+            corner, side = (x - 0.5 + GAP, y - 0.5 + GAP), 1 - 2 * GAP
+            filling: dict[str, Any] = (
+                {"facecolor": "C2", "alpha": 0.32} if rows else {"facecolor": "none"}
+            )
+            edge = {"edgecolor": "C2"} if rows else {"edgecolor": SOFT, "linestyle": (0, (3, 3))}
+            for look in (
+                {**filling, "edgecolor": "none"},
+                {**edge, "facecolor": "none", "linewidth": 1.0},
+            ):
+                axes.add_patch(FancyBboxPatch(corner, side, side, boxstyle=BOX, **look))
             if rows:
                 axes.text(x, y - 0.12, short(rows), ha="center", va="center", color=INK,
                           fontsize=9, fontweight="bold")  # fmt: skip

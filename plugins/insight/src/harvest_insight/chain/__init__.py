@@ -5,10 +5,3 @@ No source knows another.  What ties their records together are ids that several 
 is a *link*, a row of the view ``run.chain``, that names how it was made and how sure it is;
 ``run.lineage`` follows the links from each file to its job.
 """
-
-from __future__ import annotations
-
-from .lineage import lineage
-from .view import chain
-
-__all__ = ["chain", "lineage"]

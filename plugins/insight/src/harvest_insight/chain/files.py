@@ -14,20 +14,13 @@ if TYPE_CHECKING:
 
 __all__ = ["entries_of_files", "files_of_logs"]
 
-_TIME: Final = pl.Datetime("us", "UTC")
-_NAME: Final = {"record_id": pl.UInt64(), "path": pl.String(), "origin": pl.String()}
-_ENTRY: Final = {
-    "path": pl.String(),
-    "inode": pl.UInt64(),
-    "generation": pl.Int64(),
-    "create_time": _TIME,
-    "scan_time": _TIME,
-}
+_ENTRY: Final = ("path", "inode", "generation", "create_time", "scan_time")
 
 
 def files_of_logs(dataset: DatasetReader) -> Iterator[pl.LazyFrame]:
     """Links ``log to file``: the names that a log gives its records."""
-    files = rows(dataset, "darshan.file", _NAME).rename({"origin": "log"})
+    files = rows(dataset, "darshan.file", "record_id", "path", "origin")
+    files = files.rename({"origin": "log"})
     yield links(files, "log to file", how="name record of the log", sure=CERTAIN)
 
 
@@ -39,14 +32,14 @@ def entries_of_files(dataset: DatasetReader) -> Iterator[pl.LazyFrame]:
     """
     if "gpfs.file" not in dataset or "darshan.file" not in dataset:
         return
-    ended = rows(dataset, "darshan.job", {"end_time": _TIME, "origin": pl.String()})
+    ended = rows(dataset, "darshan.job", "end_time", "origin")
     used = (
-        rows(dataset, "darshan.file", _NAME)
+        rows(dataset, "darshan.file", "path", "origin")
         .join(ended, on="origin", how="left")
         .group_by("path")
         .agg(pl.col("end_time").max())
     )
-    entries = rows(dataset, "gpfs.file", _ENTRY).join(used, on="path")
+    entries = rows(dataset, "gpfs.file", *_ENTRY).join(used, on="path")
     made_since = pl.col("create_time") > pl.col("end_time")
     yield links(
         entries,

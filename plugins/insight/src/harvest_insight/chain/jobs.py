@@ -10,7 +10,7 @@ import polars as pl
 from harvest_toolkit.frames import directory_of
 from harvest_toolkit.hosts import expand, same_host, short
 
-from .links import CERTAIN, LIKELY, POSSIBLE, by_candidates, links, rows
+from .links import CERTAIN, LIKELY, by_candidates, links, rows
 
 if TYPE_CHECKING:
     from harvest import DatasetReader
@@ -26,21 +26,6 @@ JOB_OUTPUT: Final = r"(?:^|/)(?:(\d+)\.[^/]*\.(?:OU|ER)|[^/]*\.[oe](\d+)|slurm-(
 """Names of the files that take a job's output: PBS's ``1873179.host.OU`` and ``name.o1873179``,
 Slurm's ``slurm-1873179.out``."""
 
-_TIME: Final = pl.Datetime("us", "UTC")
-_JOB: Final = {
-    "cluster": pl.String(),
-    "job_id_raw": pl.Int64(),
-    "start_time": _TIME,
-    "end_time": _TIME,
-    "node_list": pl.String(),
-}
-_LOG: Final = {
-    "job_id": pl.Int64(),
-    "pid": pl.Int64(),
-    "start_time": _TIME,
-    "end_time": _TIME,
-    "origin": pl.String(),
-}
 _SLACK: Final = pl.duration(minutes=5)
 """By how much the clocks of a job and of what ran in it may differ."""
 
@@ -53,7 +38,7 @@ def jobs_of_runs(dataset: DatasetReader, runs: Runs) -> Iterator[pl.LazyFrame]:
     of a run has an id, it is the job's that had its hosts at its time.
     """
     known = _job_ids(dataset, runs)
-    jobs = rows(dataset, "slurm.job", _JOB).rename({"job_id_raw": "job_id"})
+    jobs = _jobs(dataset)
     by_id = _fitting(known.lazy(), jobs).join(runs.frame.lazy(), on="run", how="left")
     by_id = by_id.filter(
         pl.col("start_time").is_null()
@@ -80,15 +65,12 @@ def jobs_of_logs(dataset: DatasetReader, placed: pl.DataFrame) -> Iterator[pl.La
 
     placed: logs (column log) within Dask runs, whose job the run's link names.
     """
-    # without a batch system, Darshan writes the process's id in the job id's place
     logs = (
-        rows(dataset, "darshan.job", _LOG)
-        .filter(pl.col("job_id") != pl.col("pid").fill_null(-1))
-        .rename({"origin": "log", "start_time": "first_time", "end_time": "last_time"})
+        _logs(dataset)
+        .rename({"start_time": "first_time", "end_time": "last_time"})
         .join(placed.lazy(), on="log", how="anti")
     )
-    jobs = rows(dataset, "slurm.job", _JOB).rename({"job_id_raw": "job_id"})
-    fits = _fitting(logs, jobs).filter(_at_once("first_time", "last_time"))
+    fits = _fitting(logs, _jobs(dataset)).filter(_at_once("first_time", "last_time"))
     named = logs.join(fits.select("log", "cluster", "start_time"), on="log", how="left")
     yield links(
         named.with_columns(candidates=pl.len().over("log").cast(pl.Int64)),
@@ -100,22 +82,29 @@ def jobs_of_logs(dataset: DatasetReader, placed: pl.DataFrame) -> Iterator[pl.La
     )
 
 
+def _jobs(dataset: DatasetReader) -> pl.LazyFrame:
+    columns = ("cluster", "job_id_raw", "start_time", "end_time", "node_list")
+    return rows(dataset, "slurm.job", *columns).rename({"job_id_raw": "job_id"})
+
+
+def _logs(dataset: DatasetReader) -> pl.LazyFrame:
+    """Darshan's logs with a job's id: without a batch system, it has the process's in its place."""
+    logs = rows(dataset, "darshan.job", "job_id", "pid", "start_time", "end_time", "origin")
+    return logs.filter(pl.col("job_id") != pl.col("pid").fill_null(-1)).rename({"origin": "log"})
+
+
 def _job_ids(dataset: DatasetReader, runs: Runs) -> pl.DataFrame:
     """Ids of jobs that records of runs hold: run, job_id, how; each once, the surest way first."""
-    variables = rows(
-        dataset,
-        "run.environment",
-        {"name": pl.String(), "value": pl.String(), "origin": pl.String()},
-    ).filter(pl.col("name").is_in(JOB_VARIABLES))
+    variables = rows(dataset, "run.environment", "name", "value", "origin")
     found = [
-        variables.select(
+        variables.filter(pl.col("name").is_in(JOB_VARIABLES)).select(
             run=directory_of(pl.col("origin")),
             job_id=pl.col("value").str.extract(r"^(\d{1,18})").cast(pl.Int64),
             how=pl.concat_str("name", pl.lit(" in a process's environment")),
         )
     ]
     for record_type in ("run.software", "run.directive", "run.config", "dask.log_event"):
-        origins = rows(dataset, record_type, {"origin": pl.String()}).unique()
+        origins = rows(dataset, record_type, "origin").unique()
         number = pl.col("origin").str.extract_groups(JOB_OUTPUT)
         found.append(
             origins.select(
@@ -126,13 +115,10 @@ def _job_ids(dataset: DatasetReader, runs: Runs) -> pl.DataFrame:
                 how=pl.lit("number in the name of the job's output file"),
             )
         )
-    logs = rows(dataset, "darshan.job", _LOG).filter(
-        pl.col("job_id") != pl.col("pid").fill_null(-1)
-    )
     found.append(
-        logs.join(runs.logs.lazy(), left_on="origin", right_on="log").select(
-            "run", "job_id", how=pl.lit("job id in a Darshan log of the run")
-        )
+        _logs(dataset)
+        .join(runs.logs.lazy(), on="log")
+        .select("run", "job_id", how=pl.lit("job id in a Darshan log of the run"))
     )
     return (
         pl.concat(found)
@@ -196,6 +182,6 @@ def _by_host_and_time(runs: pl.DataFrame, hosts: pl.DataFrame, jobs: pl.LazyFram
         fits.lazy(),
         "job to run",
         how="the run's hosts and time",
-        sure=pl.when(pl.col("candidates") > 1).then(pl.lit(POSSIBLE)).otherwise(pl.lit(LIKELY)),
+        sure=by_candidates(LIKELY),
         candidates=pl.col("candidates"),
     )

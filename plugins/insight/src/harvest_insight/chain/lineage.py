@@ -8,7 +8,7 @@ import polars as pl
 
 from .files import entries_of_files, files_of_logs
 from .jobs import jobs_of_logs, jobs_of_runs
-from .links import LINK, SURE
+from .links import SURE, links_together
 from .runs import processes_and_logs, runs_of
 
 if TYPE_CHECKING:
@@ -23,26 +23,23 @@ def lineage(dataset: DatasetReader) -> pl.LazyFrame:
     Where several jobs or processes fit a log, theirs are null: the links of ``run.chain`` name the
     candidates.
     """
-    runs = runs_of(dataset, frozenset(dataset.views()))
-    near = pl.concat(
-        [
-            pl.LazyFrame(schema=LINK),
-            *jobs_of_runs(dataset, runs),
-            *processes_and_logs(dataset, runs),
-            *jobs_of_logs(dataset, runs.logs),
-        ]
-    ).filter(pl.col("candidates") == 1)
-    links = near.collect()
-    files = pl.concat([pl.LazyFrame(schema=LINK), *files_of_logs(dataset)])
+    runs = runs_of(dataset)
+    near = links_together(
+        *jobs_of_runs(dataset, runs),
+        *processes_and_logs(dataset, runs),
+        *jobs_of_logs(dataset, runs.logs),
+    )
+    links = near.filter(pl.col("candidates") == 1).collect()
     entries = (
-        pl.concat([pl.LazyFrame(schema=LINK), *entries_of_files(dataset)])
+        links_together(*entries_of_files(dataset))
         .sort("scan_time", nulls_last=False)
         .group_by("path")
         .last()
         .select("path", "inode", "generation", entry="sure")
     )
     return (
-        files.select("log", "record_id", "path")
+        links_together(*files_of_logs(dataset))
+        .select("log", "record_id", "path")
         .join(_owners(links).lazy(), on="log", how="left")
         .join(entries, on="path", how="left")
         .select(
@@ -73,10 +70,7 @@ def _owners(links: pl.DataFrame) -> pl.DataFrame:
 
 def _least(*columns: str) -> pl.Expr:
     """The least sure of some links; null where there is none."""
-    places = [
-        pl.col(name).replace_strict(list(SURE), range(len(SURE)), return_dtype=pl.Int64)
-        for name in columns
-    ]
-    return pl.max_horizontal(places).replace_strict(
-        range(len(SURE)), list(SURE), return_dtype=pl.String
+    return pl.coalesce(
+        pl.when(pl.any_horizontal(pl.col(name) == word for name in columns)).then(pl.lit(word))
+        for word in reversed(SURE)
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import polars as pl
 
@@ -11,16 +11,8 @@ if TYPE_CHECKING:
     from harvest import DatasetReader
 
 __all__ = [
-    "CERTAIN",
-    "LIKELY",
-    "LINK",
-    "POSSIBLE",
-    "SURE",
-    "by_candidates",
-    "links",
-    "nearest_above",
-    "rows",
-    "typed",
+    *("CERTAIN", "LIKELY", "POSSIBLE", "SURE"),
+    *("by_candidates", "links", "links_together", "nearest_above", "rows", "schema", "typed"),
 ]
 
 CERTAIN: Final = "certain"
@@ -32,24 +24,26 @@ POSSIBLE: Final = "possible"
 SURE: Final = (CERTAIN, LIKELY, POSSIBLE)
 """The surest first."""
 
-_TIME: Final = pl.Datetime("us", "UTC")
-
-_KEYS: Final[dict[str, pl.DataType]] = {
-    "cluster": pl.String(),
-    "job_id": pl.Int64(),
-    "run": pl.String(),
-    "process": pl.String(),
-    "host": pl.String(),
-    "pid": pl.Int64(),
-    "log": pl.String(),
-    "record_id": pl.UInt64(),
-    "path": pl.String(),
-    "inode": pl.UInt64(),
-    "generation": pl.Int64(),
-    "scan_time": _TIME,
-    "scan_number": pl.Int64(),
-    "scan_id": pl.Int64(),
+_KEYS: Final = (
+    *("cluster", "job_id", "run", "process", "host", "pid", "log", "record_id", "path"),
+    *("inode", "generation", "scan_time", "scan_number", "scan_id"),
+)
+_NUMBERS: Final = (
+    *("candidates", "distiller_id", "generation", "job_id", "job_id_raw", "pid"),
+    *("scan_id", "scan_number", "slurm_id"),
+)
+_TYPES: Final[dict[str, pl.DataType]] = {
+    "found": pl.Boolean(),
+    **dict.fromkeys(("inode", "record_id"), pl.UInt64()),
+    **dict.fromkeys(_NUMBERS, pl.Int64()),
 }
+
+
+def schema(*columns: str) -> dict[str, pl.DataType]:
+    """Types of columns, which have the same in all records: texts but for numbers and times."""
+    time, text = pl.Datetime("us", "UTC"), pl.String()
+    return {name: time if name.endswith("_time") else _TYPES.get(name, text) for name in columns}
+
 
 _PROCESS: Final = ("run", "process", "host", "pid")
 _ENDS: Final[dict[str, tuple[str, ...]]] = {
@@ -66,14 +60,7 @@ _ENDS: Final[dict[str, tuple[str, ...]]] = {
 }
 """The keys of the two records that each kind of link ties."""
 
-LINK: Final[dict[str, pl.DataType]] = {
-    "link": pl.String(),
-    "how": pl.String(),
-    "sure": pl.String(),
-    "candidates": pl.Int64(),
-    "found": pl.Boolean(),
-    **_KEYS,
-}
+_LINK: Final = schema("link", "how", "sure", "candidates", "found", *_KEYS)
 """Columns of a link: how it was made, and the keys of the two records it ties."""
 
 
@@ -100,7 +87,12 @@ def links(
         "found": value(found),
         **{key: pl.col(key) if key in held & ends else pl.lit(None) for key in _KEYS},
     }
-    return frame.select(named[name].cast(kind).alias(name) for name, kind in LINK.items())
+    return frame.select(named[name].cast(kind).alias(name) for name, kind in _LINK.items())
+
+
+def links_together(*some: pl.LazyFrame) -> pl.LazyFrame:
+    """Links of several kinds, or none, as one frame."""
+    return pl.concat([pl.LazyFrame(schema=_LINK), *some])
 
 
 def by_candidates(surest: str) -> pl.Expr:
@@ -108,16 +100,16 @@ def by_candidates(surest: str) -> pl.Expr:
     return pl.when(pl.col("candidates") > 1).then(pl.lit(POSSIBLE)).otherwise(pl.lit(surest))
 
 
-def rows(dataset: DatasetReader, record_type: str, columns: dict[str, Any]) -> pl.LazyFrame:
+def rows(dataset: DatasetReader, record_type: str, *columns: str) -> pl.LazyFrame:
     """Columns of a record type; no rows where the dataset has none of them."""
     if record_type not in dataset:
-        return pl.LazyFrame(schema=columns)
-    return typed(dataset[record_type], columns)
+        return pl.LazyFrame(schema=schema(*columns))
+    return typed(dataset[record_type], *columns)
 
 
-def typed(frame: pl.LazyFrame, columns: dict[str, Any]) -> pl.LazyFrame:
-    """Some columns of a frame, with these types."""
-    return frame.select(pl.col(name).cast(kind) for name, kind in columns.items())
+def typed(frame: pl.LazyFrame, *columns: str) -> pl.LazyFrame:
+    """Some columns of a frame, with their types."""
+    return frame.select(pl.col(name).cast(kind) for name, kind in schema(*columns).items())
 
 
 def nearest_above(directories: pl.Series, known: Iterable[str]) -> pl.DataFrame:

@@ -14,21 +14,8 @@ if TYPE_CHECKING:
 
 __all__ = ["scans_and_jobs"]
 
-_TIME: Final = pl.Datetime("us", "UTC")
-_FILE: Final = {
-    "scan_number": pl.Int64(),
-    "distiller_id": pl.Int64(),
-    "kind": pl.String(),
-    "path": pl.String(),
-    "modify_time": _TIME,
-}
-_DISTILLER: Final = {"scan_id": pl.Int64(), "slurm_id": pl.Int64()}
-_JOB: Final = {
-    "cluster": pl.String(),
-    "job_id_raw": pl.Int64(),
-    "start_time": _TIME,
-    "end_time": _TIME,
-}
+_FILE: Final = ("scan_number", "distiller_id", "kind", "path", "modify_time")
+_JOB: Final = ("cluster", "job_id_raw", "start_time", "end_time")
 _LATE: Final = pl.duration(minutes=1)
 """By how much the clock of a file system may be behind Slurm's."""
 
@@ -40,11 +27,11 @@ def scans_and_jobs(dataset: DatasetReader) -> Iterator[pl.LazyFrame]:
     of it; Distiller holds the Slurm job's id.  A file is a job's where it is of the job's scan
     and was last written while the job ran.
     """
-    files = rows(dataset, "ncem.data_file", _FILE).filter(
+    files = rows(dataset, "ncem.data_file", *_FILE).filter(
         pl.col("kind") == "h5", pl.col("distiller_id") > 0
     )
-    started = rows(dataset, "distiller.job", _DISTILLER)
-    jobs = _jobs_of(started, rows(dataset, "slurm.job", _JOB))
+    started = rows(dataset, "distiller.job", "scan_id", "slurm_id")
+    jobs = _jobs_of(started, rows(dataset, "slurm.job", *_JOB))
     yield _scans(files, started)
     yield links(
         jobs,

@@ -11,40 +11,19 @@ import polars as pl
 from harvest_toolkit.frames import directory_of
 from harvest_toolkit.hosts import same_host, short
 
-from .links import CERTAIN, LIKELY, POSSIBLE, links, nearest_above, rows, typed
+from .links import CERTAIN, LIKELY, POSSIBLE, links, nearest_above, rows, schema, typed
 
 if TYPE_CHECKING:
     from harvest import DatasetReader
 
 __all__ = ["Runs", "processes_and_logs", "runs_of"]
 
-_TIME: Final = pl.Datetime("us", "UTC")
-_TIES: Final = {
-    "run": pl.String(),
-    "worker": pl.String(),
-    "address_host": pl.String(),
-    "host": pl.String(),
-    "pid": pl.Int64(),
-    "log": pl.String(),
-    "tied_by": pl.String(),
-    "candidates": pl.Int64(),
-}
-_PROCESS: Final = {
-    "address": pl.String(),
-    "role": pl.String(),
-    "host": pl.String(),
-    "pid": pl.Int64(),
-    "start_time": _TIME,
-    "last_time": _TIME,
-    "origin": pl.String(),
-}
-_LOG: Final = {
-    "hostname": pl.String(),
-    "pid": pl.Int64(),
-    "start_time": _TIME,
-    "end_time": _TIME,
-    "origin": pl.String(),
-}
+_SUMMARY: Final = ("run", "first_time", "last_time")
+_TIES: Final = (
+    *("run", "worker", "address_host", "host", "pid"),
+    *("log", "tied_by", "candidates"),
+)
+_PROCESS: Final = ("address", "role", "host", "pid", "start_time", "last_time", "origin")
 
 
 @attrs.frozen(eq=False)
@@ -63,23 +42,19 @@ class Runs:
     processes: pl.DataFrame
 
 
-def runs_of(dataset: DatasetReader, views: frozenset[str]) -> Runs:
-    """What the dataset holds of Dask runs; empty where it holds none.
-
-    views: names of the views that there are.
-    """
-    summary = {"run": pl.String(), "first_time": _TIME, "last_time": _TIME}
-    if "dask.run_summary" in views:
-        found = typed(dataset.view("dask.run_summary"), summary).collect()
-        ties = typed(dataset.view("dask.workers_processes"), _TIES).collect()
+def runs_of(dataset: DatasetReader) -> Runs:
+    """What the dataset holds of Dask runs; empty where it holds none."""
+    if "dask.run_summary" in dataset.views():
+        found = typed(dataset.view("dask.run_summary"), *_SUMMARY).collect()
+        ties = typed(dataset.view("dask.workers_processes"), *_TIES).collect()
     else:
-        found, ties = pl.DataFrame(schema=summary), pl.DataFrame(schema=_TIES)
+        found, ties = (pl.DataFrame(schema=schema(*names)) for names in (_SUMMARY, _TIES))
     processes = (
-        rows(dataset, "dask.process", _PROCESS)
+        rows(dataset, "dask.process", *_PROCESS)
         .with_columns(run=directory_of(pl.col("origin")))
         .collect()
     )
-    nodes = rows(dataset, "run.node", {"host": pl.String(), "origin": pl.String()})
+    nodes = rows(dataset, "run.node", "host", "origin")
     hosts = pl.concat(
         [
             nodes.select(run=directory_of(pl.col("origin")), host="host").collect(),
@@ -91,10 +66,8 @@ def runs_of(dataset: DatasetReader, views: frozenset[str]) -> Runs:
 
 
 def _logs_within(dataset: DatasetReader, runs: pl.Series) -> pl.DataFrame:
-    logs = rows(dataset, "darshan.job", {"origin": pl.String()}).select(
-        log="origin", directory=directory_of(pl.col("origin"))
-    )
-    found = logs.collect()
+    logs = rows(dataset, "darshan.job", "origin")
+    found = logs.select(log="origin", directory=directory_of(pl.col("origin"))).collect()
     placed = nearest_above(found["directory"], runs)
     return found.join(placed, on="directory").select("log", "run").drop_nulls()
 
@@ -118,20 +91,12 @@ def processes_and_logs(dataset: DatasetReader, runs: Runs) -> Iterator[pl.LazyFr
         .otherwise(pl.lit(POSSIBLE))
     )
     tied = others.rename({"worker": "process"}).lazy()
-    yield links(
-        tied.unique(["run", "process", "host", "pid"], maintain_order=True),
-        "run to process",
-        how=pl.concat_str(pl.lit("tied by "), "tied_by"),
-        sure=sure,
-        candidates=pl.col("candidates"),
-    )
-    yield links(
-        tied.drop_nulls("log"),
-        "process to log",
-        how=pl.concat_str(pl.lit("tied by "), "tied_by"),
-        sure=sure,
-        candidates=pl.col("candidates"),
-    )
+    how = pl.concat_str(pl.lit("tied by "), "tied_by")
+    for frame, link in (
+        (tied.unique(["run", "process", "host", "pid"], maintain_order=True), "run to process"),
+        (tied.drop_nulls("log"), "process to log"),
+    ):
+        yield links(frame, link, how=how, sure=sure, candidates=pl.col("candidates"))
     by_id = _logs_of_processes(dataset, runs)
     yield links(by_id.lazy(), "process to log", how="host, process id and time", sure=CERTAIN)
     known = pl.concat([tied.select("log").collect(), by_id.select("log")]).drop_nulls()
@@ -146,7 +111,7 @@ def processes_and_logs(dataset: DatasetReader, runs: Runs) -> Iterator[pl.LazyFr
 def _logs_of_processes(dataset: DatasetReader, runs: Runs) -> pl.DataFrame:
     """Logs of captured processes: those of the same host and process id, at the same time."""
     logs = (
-        rows(dataset, "darshan.job", _LOG)
+        rows(dataset, "darshan.job", "hostname", "pid", "start_time", "end_time", "origin")
         .rename({"origin": "log", "start_time": "began", "end_time": "ended"})
         .with_columns(short=short(pl.col("hostname")))
     )

@@ -2,34 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
-
-import polars as pl
 
 from .files import entries_of_files, files_of_logs
 from .jobs import jobs_of_logs, jobs_of_runs
-from .links import LINK
+from .links import links_together
 from .microscope import scans_and_jobs
 from .runs import processes_and_logs, runs_of
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from harvest import DatasetReader
 
-__all__ = ["chain", "links_of"]
+__all__ = ["chain"]
 
 
 def chain(dataset: DatasetReader) -> pl.LazyFrame:
-    """One row per link; ``harvest_insight.columns`` has what the columns mean."""
-    return pl.concat([pl.LazyFrame(schema=LINK), *links_of(dataset)])
-
-
-def links_of(dataset: DatasetReader) -> Iterator[pl.LazyFrame]:
-    """The links, kind by kind."""
-    runs = runs_of(dataset, frozenset(dataset.views()))
-    yield from jobs_of_runs(dataset, runs)
-    yield from processes_and_logs(dataset, runs)
-    yield from jobs_of_logs(dataset, runs.logs)
-    yield from files_of_logs(dataset)
-    yield from entries_of_files(dataset)
-    yield from scans_and_jobs(dataset)
+    """One row per link; ``harvest_insight.views`` has what the columns mean."""
+    runs = runs_of(dataset)
+    return links_together(
+        *jobs_of_runs(dataset, runs),
+        *processes_and_logs(dataset, runs),
+        *jobs_of_logs(dataset, runs.logs),
+        *files_of_logs(dataset),
+        *entries_of_files(dataset),
+        *scans_and_jobs(dataset),
+    )

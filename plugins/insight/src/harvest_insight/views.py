@@ -1,0 +1,93 @@
+"""The views ``run.chain`` and ``run.lineage``; of their columns, the most important first."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from harvest import Column, View
+from harvest_toolkit.columns import named, number, path
+
+__all__ = ["VIEWS"]
+
+
+def _keys(missing: str) -> dict[str, Column]:
+    """The keys of the records that links tie together, by name; ``missing``: when they are null."""
+    columns = (
+        Column(
+            "cluster", doc=f"Cluster of the Slurm job; {missing}, or the job was not harvested."
+        ),
+        number("job_id", f"Id of the batch job, as slurm.job has it in job_id_raw; {missing}."),
+        path("run", f"Directory of the Dask run; {missing}."),
+        named("process", f"Address of a worker or of another Dask process; {missing}."),
+        Column("host", doc=f"Host of the process; {missing}."),
+        number("pid", f"Process id on that host; {missing}."),
+        path("log", f"Darshan's log, as origin of its records; {missing}."),
+        number("record_id", f"Darshan's hash of the file's name; {missing}."),
+        path("path", f"Path of the file; {missing}."),
+        number("inode", f"Inode of the file's entry in a scan; {missing}."),
+        number("generation", f"Generation of that inode; {missing}, or the scan has none."),
+        Column("scan_time", doc=f"Time of the scan that lists the entry; {missing}."),
+        number("scan_number", f"The microscope's number of a scan; {missing}."),
+        number("scan_id", f"Distiller's id of a scan; {missing}."),
+    )
+    return {column.name: column for column in columns}
+
+
+_OF_LINK: Final = _keys("null of links that do not tie it")
+
+_CHAIN: Final = (
+    Column(
+        "link",
+        doc="Kind of the link: job to run, run to process, process to log, run to log, job to log, "
+        "log to file, file to entry, scan to Distiller, Distiller to job, or job to file.",
+    ),
+    Column(
+        "sure",
+        doc="certain: both records hold the same id, or one lies within the other; likely: they "
+        "fit by place and time, and nothing else does; possible: others fit, too.",
+    ),
+    *(_OF_LINK[name] for name in ("job_id", "run", "process", "log", "path")),
+    Column("how", doc="What the link was made from."),
+    Column("candidates", doc="How many records fit this end of the link, this one included."),
+    Column("found", doc="Whether the dataset holds the record whose id is named, as a job's."),
+    *(_OF_LINK[name] for name in ("cluster", "host", "pid", "inode", "generation", "scan_time")),
+    *(_OF_LINK[name] for name in ("scan_number", "scan_id", "record_id")),
+)
+
+CHAIN: Final = View(
+    name="run.chain",
+    doc="Links across sources, from batch job to Dask run, process, Darshan log, file and "
+    "GPFS entry, and from scan to Distiller, Slurm job and file: how each was made, and "
+    "how sure it is.",
+    build="harvest_insight.chain.view:chain",
+    columns=_CHAIN,
+)
+
+_OF_FILE: Final = _keys("null where no link leads there, or several do")
+_OF_ENTRY: Final = "in the latest scan that lists it; null where none does"
+
+_LINEAGE: Final = (
+    path("path", "Name of the file in the log, mostly a path."),
+    *(_OF_FILE[name] for name in ("job_id", "run", "process", "host", "pid")),
+    path("log", "Darshan's log that names the file."),
+    Column(
+        "sure",
+        doc="That of the least sure link followed beyond the log's names: certain, likely or "
+        "possible; null where none was followed.",
+    ),
+    _OF_FILE["cluster"],
+    number("inode", f"Inode of the file's entry {_OF_ENTRY}."),
+    number("generation", f"Generation of that inode {_OF_ENTRY}, or does not have it."),
+    number("record_id", "Darshan's hash of the file's name."),
+)
+
+LINEAGE: Final = View(
+    name="run.lineage",
+    doc="One row per file of a Darshan log: the process, run and job that used it, and "
+    "the file's entry in the latest scan.",
+    build="harvest_insight.chain.lineage:lineage",
+    requires=("darshan.file",),
+    columns=_LINEAGE,
+)
+
+VIEWS: Final = (CHAIN, LINEAGE)
