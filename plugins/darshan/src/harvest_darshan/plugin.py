@@ -9,7 +9,7 @@ from harvest.toolkit.settings import at_least, one_of
 
 from .rules import RULES
 from .views import VIEWS
-from .views.shared import ONE_JOB
+from .views.declared.shared import ONE_JOB
 
 harvest_api = 1
 

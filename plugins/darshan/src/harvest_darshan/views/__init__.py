@@ -1,7 +1,7 @@
 """Views of I/O: files, processes, jobs, bytes over time.
 
-Each is declared with its columns in ``file_views`` or ``job_views``, and computed in a module of
-its name: a lazy frame over a dataset's rows.
+``declared`` has what each gives; the function that makes it, a lazy frame over a dataset's rows,
+is in a file of its own, as the view says.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from typing import Final
 
 from harvest import View
 
-from .file_views import FILES, PROCESSES, TIMELINE
-from .job_views import JOBS, POSIX_FILES, RANKS, REQUESTS
+from .declared.files import FILES, PROCESSES, TIMELINE
+from .declared.jobs import JOBS, POSIX_FILES, RANKS, REQUESTS
 
 __all__ = ["VIEWS"]
 
