@@ -30,11 +30,12 @@ USUAL_STATUS = 4096
 """Bytes that a status hardly ever has."""
 
 STATUS_KEYS = {
-    "time": str,
-    "last_scan_number": int,
-    "progress": (int, float),
-    "UUID": str,
+    "time": (str, "a text"),
+    "last_scan_number": (int, "a whole number"),
+    "progress": ((int, float), "a number"),
+    "UUID": (str, "a text"),
 }
+"""The keys of a status, each with the types that it may have, and these in words."""
 
 
 def read_statuses(
@@ -46,9 +47,7 @@ def read_statuses(
     for name in names:
         ctx.read(1)
         raw, reason = _content(folder / name)
-        status: dict[str, Any] = {}
-        if not reason:
-            status, reason = _status(raw)
+        status, reason = ({}, reason) if reason else _status(raw)
         origin = printable(str(folder / name))
         if reason:
             ctx.reject(raw, reason, position=1, origin=origin, record_type="ncem.receiver_status")
@@ -62,17 +61,11 @@ def read_statuses(
     yield (
         ReceiverStatus,
         good.select(
-            (pl.col("recorded_time") + pl.duration(microseconds="shift")).alias("time"),
-            "scan_number",
-            "receiver",
-            "uuid",
-            "progress",
-            "last_scan_number",
-            "recorded_time",
-            seconds(pl.col("shift")).alias("clock_offset_s"),
-            "extra",
-            "origin",
-            pl.lit(1, pl.Int64).alias("position"),
+            *("scan_number", "receiver", "uuid", "progress", "last_scan_number"),
+            *("recorded_time", "extra", "origin"),
+            time=pl.col("recorded_time") + pl.duration(microseconds="shift"),
+            clock_offset_s=seconds(pl.col("shift")),
+            position=pl.lit(1, pl.Int64),
         ),
     )
 
@@ -119,15 +112,10 @@ def _with_times(
 
 _STATUS_SCHEMA = pl.Schema(
     {
-        "text": pl.String(),
-        "scan_number": pl.Int64(),
-        "receiver": pl.Int64(),
-        "uuid": pl.String(),
+        **dict.fromkeys(("scan_number", "receiver", "last_scan_number", "shift"), pl.Int64()),
+        **dict.fromkeys(("text", "uuid", "origin"), pl.String()),
         "progress": pl.Float64(),
-        "last_scan_number": pl.Int64(),
-        "shift": pl.Int64(),
         "extra": TEXT_MAP,
-        "origin": pl.String(),
     }
 )
 
@@ -163,23 +151,15 @@ def _status(raw: bytes) -> tuple[dict[str, Any], str | None]:
         return {}, f"damaged JSON: {error}"
     if not isinstance(status, dict):
         return {}, "the JSON is not an object"
-    for key, kind in STATUS_KEYS.items():
+    for key, (kind, words) in STATUS_KEYS.items():
         if key not in status:
             return {}, f"key {key!r} is missing"
         value = status[key]
         if not isinstance(value, kind) or isinstance(value, bool):  # type: ignore[arg-type]
-            return {}, f"{key} is {_text(value)}, not {_WORDS[key]}"
+            return {}, f"{key} is {_text(value)}, not {words}"
     if not -(2**63) <= status["last_scan_number"] < 2**63:
         return {}, "last_scan_number is out of range"
     return status, None
-
-
-_WORDS = {
-    "time": "a text",
-    "last_scan_number": "a whole number",
-    "progress": "a number",
-    "UUID": "a text",
-}
 
 
 def _text(value: Any) -> str:
@@ -196,7 +176,7 @@ def read_files(
         file = os.fspath(folder / name)
         origin = printable(file)
         try:
-            found = os.stat(file)  # noqa: PTH116 - many files, one call each
+            stat = os.stat(file)  # noqa: PTH116 - many files, one call each
         except OSError as error:
             reason = (
                 "the file vanished before it was looked at"
@@ -205,18 +185,15 @@ def read_files(
             )
             ctx.reject(name, reason, position=1, origin=origin, record_type="ncem.data_file")
             continue
-        rows.append(_file_row(found, _name(name), origin, config))
+        rows.append(_file_row(stat, _name(name), origin, config))
         ctx.advance(LOOK_BYTES)
     if rows:
-        time = pl.Datetime("us", "UTC")
-        yield (
-            DataFile,
-            pl.DataFrame(rows, schema=_FILE_SCHEMA, orient="row").with_columns(
-                pl.col("modify_time", "recorded_time").cast(time),
-                pl.col("path").alias("origin"),
-                pl.lit(1, pl.Int64).alias("position"),
-            ),
+        found = pl.DataFrame(rows, schema=_FILE_SCHEMA, orient="row").with_columns(
+            pl.col("modify_time", "recorded_time").cast(pl.Datetime("us", "UTC")),
+            origin="path",
+            position=pl.lit(1, pl.Int64),
         )
+        yield DataFile, found
 
 
 def _file_row(
@@ -225,35 +202,18 @@ def _file_row(
     """A row of ``_FILE_SCHEMA``."""
     shift = config.site_offset("nersc" if name.kind == "h5" else "ncem")
     micros = found.st_mtime_ns // 1_000
-    return (
-        name.scan_number,
-        name.distiller_id,
-        name.kind,
-        path,
-        found.st_size,
-        micros + shift,
-        micros,
-        shift / 1e6,
-        name.module,
-        name.uuid,
-        name.suffix,
-        name.stamp,
-    )
+    times = (micros + shift, micros, shift / 1e6)
+    of_name = (name.module, name.uuid, name.suffix, name.stamp)
+    return name.scan_number, name.distiller_id, name.kind, path, found.st_size, *times, *of_name
 
 
 _FILE_SCHEMA = pl.Schema(
     {
-        "scan_number": pl.Int64(),
-        "distiller_id": pl.Int64(),
-        "kind": pl.String(),
-        "path": pl.String(),
-        "size_bytes": pl.Int64(),
-        "modify_time": pl.Int64(),
-        "recorded_time": pl.Int64(),
+        **dict.fromkeys(("scan_number", "distiller_id"), pl.Int64()),
+        **dict.fromkeys(("kind", "path"), pl.String()),
+        **dict.fromkeys(("size_bytes", "modify_time", "recorded_time"), pl.Int64()),
         "clock_offset_s": pl.Float64(),
         "module": pl.Int64(),
-        "uuid": pl.String(),
-        "suffix": pl.String(),
-        "stamp": pl.String(),
+        **dict.fromkeys(("uuid", "suffix", "stamp"), pl.String()),
     }
 )

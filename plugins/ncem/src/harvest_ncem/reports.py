@@ -14,7 +14,8 @@ from harvest import DatasetReader
 from harvest_report import Column, Notes, Plot, Report, Table, legend, legend_below
 
 from .study import Study, load_study
-from .views.outliers import durations, fences, outliers, positions
+from .views.outliers import durations, fences, outliers
+from .views.scans import positions
 
 __all__ = ["comparison", "describe", "outliers"]
 

@@ -8,6 +8,7 @@ its receivers' times and its files (``views.offload``).
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from harvest import Basis, Finding, Rule, Threshold
@@ -21,7 +22,7 @@ __all__ = ["NOTHING", "RULES"]
 NOTHING: Final = "neither status nor file"
 """What a scan lacks of which there is nothing (``views.failed``)."""
 
-_REPORTS: Final = ("ncem.comparison",)
+_rule = partial(Rule, reports=("ncem.comparison",))
 _ALL_SCANS: Final = {"show": "all"}
 
 
@@ -160,7 +161,7 @@ _NO_STATUS: Final = (
 _SEVERAL: Final = "a receiver that was alone in all its scans: harvest the statuses of all four"
 
 RULES: Final = (
-    Rule(
+    _rule(
         name="ncem.wrong_zone",
         doc="A receiver that stamps local time as UTC, or the reverse, is hours from the others; "
         "with its time a scan of seconds would take hours.",
@@ -180,9 +181,8 @@ RULES: Final = (
             judged="receivers that reported a scan together with others; scan 0 is left out",
             unable=_SEVERAL,
         ),
-        reports=_REPORTS,
     ),
-    Rule(
+    _rule(
         name="ncem.clocks_apart",
         doc="A receiver whose clock differs from the others' shifts every time that starts or "
         "ends with it, so a comparison of methods may compare clocks.",
@@ -203,9 +203,8 @@ RULES: Final = (
             unable=_SEVERAL,
         ),
         thresholds={"seconds": Threshold(2, "seconds from the median of all receivers")},
-        reports=_REPORTS,
     ),
-    Rule(
+    _rule(
         name="ncem.scans_apart",
         doc="Scans whose receivers' times disagree: a late receiver or a stepping clock.",
         view="ncem.clock_check",
@@ -224,9 +223,8 @@ RULES: Final = (
             "receivers",
         ),
         thresholds={"seconds": Threshold(2, "seconds between the first and the last receiver")},
-        reports=_REPORTS,
     ),
-    Rule(
+    _rule(
         name="ncem.receivers_missing",
         doc="A scan without the status of some receiver may have begun earlier than it seems.",
         view="ncem.clock_check",
@@ -243,9 +241,8 @@ RULES: Final = (
             unable="nothing: each of these scans has a status",
         ),
         thresholds={"receivers": Threshold(4, "receivers that the detector has")},
-        reports=_REPORTS,
     ),
-    Rule(
+    _rule(
         name="ncem.scans_lost",
         doc="Scans that the study has, without the files that their method leaves.",
         view="ncem.failed_scans",
@@ -269,9 +266,8 @@ RULES: Final = (
         thresholds={
             "share": Threshold(0.01, "share of a method's scans from which it is a high finding")
         },
-        reports=_REPORTS,
     ),
-    Rule(
+    _rule(
         name="ncem.scans_stopped",
         doc="Scans of which a receiver did not get to the end.",
         view="ncem.failed_scans",
@@ -291,9 +287,8 @@ RULES: Final = (
             "(4dstem_rec_status_*.json)",
         ),
         thresholds={"percent": Threshold(100, "percent at which a scan is complete")},
-        reports=_REPORTS,
     ),
-    Rule(
+    _rule(
         name="ncem.empty_files",
         doc="Data or HDF5 files without a byte: the scan is not in them.",
         view="ncem.failed_scans",
@@ -311,9 +306,8 @@ RULES: Final = (
             judged="scans with a data or HDF5 file; scan 0 is left out",
             unable="CSV tables of file times say no sizes: harvest the directories of the files",
         ),
-        reports=_REPORTS,
     ),
-    Rule(
+    _rule(
         name="ncem.files_too_old",
         doc="Files from before their scan began: a wrong clock, or a scan number used again.",
         view="ncem.failed_scans",
@@ -332,9 +326,8 @@ RULES: Final = (
             judged="scans with a data or HDF5 file; scan 0 is left out",
             unable=_NO_STATUS,
         ),
-        reports=_REPORTS,
     ),
-    Rule(
+    _rule(
         name="ncem.scans_left_out",
         doc="Scans for file transfer that the mean offload does not count, with the reason.",
         view="ncem.offload",
@@ -360,9 +353,8 @@ RULES: Final = (
             unable="a scan in no range of the study: give the file of ranges (--set study=FILE); "
             "or no data files were harvested",
         ),
-        reports=_REPORTS,
     ),
-    Rule(
+    _rule(
         name="ncem.clock_too_coarse",
         doc="Durations measured by a clock whose steps are as large as their spread: what counts "
         "as an outlier is then decided by rounding.",
@@ -379,6 +371,5 @@ RULES: Final = (
             judged="sizes and methods with two durations that count, or more",
             unable="nothing: each duration that counts has a clock",
         ),
-        reports=_REPORTS,
     ),
 )

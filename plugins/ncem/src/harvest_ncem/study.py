@@ -31,7 +31,7 @@ import re
 import tomllib
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Any, Literal, TypeAlias, TypeVar, cast
 
 import attrs
 
@@ -180,20 +180,13 @@ class _Table:
         return f"{self.name}.{key}" if self.name else key
 
     def take(self, key: str, convert: Callable[[Any], T], default: T) -> T:
-        if key not in self.values:
-            return default
-        value = self.values.pop(key)
-        try:
-            return convert(value)
-        except (ValueError, TypeError) as error:
-            raise _WrongKeyError(f"{self.full(key)}: {error}") from error
+        return self.need(key, convert) if key in self.values else default
 
     def need(self, key: str, convert: Callable[[Any], T]) -> T:
         if key not in self.values:
             raise _WrongKeyError(f"{self.full(key)} is missing")
-        value = self.values.pop(key)
         try:
-            return convert(value)
+            return convert(self.values.pop(key))
         except (ValueError, TypeError) as error:
             raise _WrongKeyError(f"{self.full(key)}: {error}") from error
 
@@ -234,7 +227,7 @@ def _study(top: _Table, path: str) -> Study:
     transfer.done("max_elapsed, missing_elapsed, name_contains, qos_contains, req_nodes, exit_code")
     clocks.done("threshold")
     sizes = top.table("sizes")
-    found = {}
+    found: dict[str, Size] = {}
     for key in list(sizes.values):
         size = _size(sizes.table(key), key, study)
         if size.name in found:
@@ -329,16 +322,13 @@ def _positive_number(value: object) -> float:
     return float(value)
 
 
-def _method(value: object) -> Method:
-    for method in METHODS:
-        if value == method:
-            return method
-    raise ValueError(f"{value!r} is not one of {', '.join(METHODS)}")
+def _method(value: Any) -> Method:
+    if value not in METHODS:
+        raise ValueError(f"{value!r} is not one of {', '.join(METHODS)}")
+    return cast("Method", value)
 
 
-def _missing(value: object) -> Literal["exclude", "include"]:
-    if value == "exclude":
-        return "exclude"
-    if value == "include":
-        return "include"
-    raise ValueError(f"{value!r} is neither exclude nor include")
+def _missing(value: Any) -> Literal["exclude", "include"]:
+    if value not in ("exclude", "include"):
+        raise ValueError(f"{value!r} is neither exclude nor include")
+    return cast("Literal['exclude', 'include']", value)

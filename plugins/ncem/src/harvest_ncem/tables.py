@@ -125,13 +125,9 @@ class _TableReader:
         numbers = self.table.receivers
         names = list(numbers)
         index = {name: place for place, name in enumerate(names)}
+        kept = ["line", "#scan_number", "extra"]
         cells = (
-            lines.unpivot(
-                names,
-                index=["line", "#scan_number", "extra"],
-                variable_name="cell",
-                value_name="text",
-            )
+            lines.unpivot(names, index=kept, variable_name="cell", value_name="text")
             .with_columns(index=pl.col("cell").replace_strict(index, return_dtype=pl.Int64))
             .sort("line", "index", maintain_order=True)
         )
@@ -144,14 +140,13 @@ class _TableReader:
         yield (
             ReceiverStatus,
             good.select(
-                (pl.col("time") + pl.duration(microseconds="shift")).alias("time"),
-                pl.col("#scan_number").alias("scan_number"),
-                pl.col("cell").replace_strict(numbers, return_dtype=pl.Int64).alias("receiver"),
-                pl.col("time").alias("recorded_time"),
-                seconds(pl.col("shift")).alias("clock_offset_s"),
-                "line",
-                "extra",
-                ((pl.col("line") - 2) * len(names) + pl.col("index") + 1).alias("position"),
+                *("line", "extra"),
+                time=pl.col("time") + pl.duration(microseconds="shift"),
+                scan_number="#scan_number",
+                receiver=pl.col("cell").replace_strict(numbers, return_dtype=pl.Int64),
+                recorded_time="time",
+                clock_offset_s=seconds(pl.col("shift")),
+                position=(pl.col("line") - 2) * len(names) + pl.col("index") + 1,
             ),
         )
 
@@ -168,16 +163,14 @@ class _TableReader:
         yield (
             DataFile,
             good.select(
-                pl.col("#scan_number").alias("scan_number"),
-                (pl.col("#distiller_id") if has_id else pl.lit(None, pl.Int64)).alias(
-                    "distiller_id"
-                ),
-                pl.lit(kind).alias("kind"),
-                (pl.col("time") + pl.duration(microseconds=shift)).alias("modify_time"),
-                pl.col("time").alias("recorded_time"),
-                pl.lit(shift / 1e6).alias("clock_offset_s"),
                 "extra",
-                pl.col("line").alias("position"),
+                scan_number="#scan_number",
+                distiller_id="#distiller_id" if has_id else pl.lit(None, pl.Int64),
+                kind=pl.lit(kind),
+                modify_time=pl.col("time") + pl.duration(microseconds=shift),
+                recorded_time="time",
+                clock_offset_s=pl.lit(shift / 1e6),
+                position="line",
             ),
         )
 

@@ -7,10 +7,12 @@ instant; of one that they showed twice, the first is taken.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, Literal
 
 import attrs
 import polars as pl
+
+from .reasons import first_reason
 
 __all__ = ["ParsedTimes", "ZoneCounts", "parse_times"]
 
@@ -37,22 +39,15 @@ class ZoneCounts:
 
     def notes(self, zone: str) -> list[str]:
         """Remarks for the user, most general first."""
-        found = []
-        if self.naive:
-            found.append(
-                f"{_count(self.naive, 'time')} without a zone read as {zone} "
-                "(setting ncem.timezone)"
-            )
-        if self.ambiguous:
-            found.append(
-                f"{_count(self.ambiguous, 'local time')} occurred twice in {zone} when the clocks "
-                "went back; the first occurrence was taken"
-            )
-        if self.doubled:
-            found.append(
-                f"{_count(self.doubled, 'time')} had the zone offset doubled; it was taken once"
-            )
-        return found
+        again = (
+            f"occurred twice in {zone} when the clocks went back; the first occurrence was taken"
+        )
+        said = (
+            (self.naive, "time", f"without a zone read as {zone} (setting ncem.timezone)"),
+            (self.ambiguous, "local time", again),
+            (self.doubled, "time", "had the zone offset doubled; it was taken once"),
+        )
+        return [f"{_count(number, noun)} {what}" for number, noun, what in said if number]
 
 
 @attrs.frozen
@@ -77,12 +72,8 @@ def parse_times(texts: pl.Series, zone: str) -> ParsedTimes:
     frame = (
         _with_parts(texts)
         .with_columns(
-            first=pl.col("local").dt.replace_time_zone(
-                zone, ambiguous="earliest", non_existent="null"
-            ),
-            last=pl.col("local").dt.replace_time_zone(
-                zone, ambiguous="latest", non_existent="null"
-            ),
+            first=_in_zone(zone, "earliest"),
+            last=_in_zone(zone, "latest"),
             is_naive=pl.col("offset").is_null() & pl.col("local").is_not_null(),
             is_doubled=pl.col("second").is_not_null() & (pl.col("offset") == pl.col("second")),
         )
@@ -96,6 +87,11 @@ def parse_times(texts: pl.Series, zone: str) -> ParsedTimes:
         (pl.col("is_naive") & (pl.col("first") != pl.col("last"))).sum().alias("ambiguous"),
     ).row(0)
     return ParsedTimes(frame["time"], frame["reason"], ZoneCounts(*counts))
+
+
+def _in_zone(zone: str, ambiguous: Literal["earliest", "latest"]) -> pl.Expr:
+    local = pl.col("local").dt
+    return local.replace_time_zone(zone, ambiguous=ambiguous, non_existent="null")
 
 
 def _with_parts(texts: pl.Series) -> pl.DataFrame:
@@ -123,18 +119,14 @@ def _with_parts(texts: pl.Series) -> pl.DataFrame:
 
 def _reason(zone: str) -> pl.Expr:
     """What is wrong with a text; null where all is well."""
-    local = pl.col("local")
-    return (
-        pl.when(local.is_null() & pl.col("date").is_not_null())
-        .then(pl.lit("no such date or time of day"))
-        .when(local.is_null())
-        .then(pl.lit("no ISO 8601 time"))
-        .when(pl.col("second").is_not_null() & ~pl.col("is_doubled"))
-        .then(pl.lit("two different zone offsets"))
-        .when(pl.col("shift").abs() > 18 * 60)
-        .then(pl.lit("no such zone offset"))
-        .when(pl.col("is_naive") & pl.col("first").is_null())
-        .then(pl.lit(f"a local time that does not exist in {zone}, where the clocks skipped it"))
+    no_local = pl.col("local").is_null()
+    skipped = f"a local time that does not exist in {zone}, where the clocks skipped it"
+    return first_reason(
+        (no_local & pl.col("date").is_not_null(), "no such date or time of day"),
+        (no_local, "no ISO 8601 time"),
+        (pl.col("second").is_not_null() & ~pl.col("is_doubled"), "two different zone offsets"),
+        (pl.col("shift").abs() > 18 * 60, "no such zone offset"),
+        (pl.col("is_naive") & pl.col("first").is_null(), skipped),
     )
 
 
@@ -150,9 +142,8 @@ def _instant() -> pl.Expr:
 
 def _minutes(offset: pl.Expr) -> pl.Expr:
     digits = offset.str.replace_all(":", "", literal=True)
-    amount = digits.str.slice(1, 2).cast(pl.Int64, strict=False) * 60 + digits.str.slice(3, 2).cast(
-        pl.Int64, strict=False
-    )
+    hours, minutes = (digits.str.slice(at, 2).cast(pl.Int64, strict=False) for at in (1, 3))
+    amount = hours * 60 + minutes
     return (
         pl.when(offset.is_null() | (offset == "Z"))
         .then(0)

@@ -1,1 +1,21 @@
-"""The views of the study: lazy frames over what the sources gave."""
+"""Views of the study.
+
+``declared`` has what each gives; the function that makes it is in a file of its own, as the view
+says.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from harvest import View
+
+from .declared.durations import FILE_TRANSFER, OUTLIERS, STREAMING
+from .declared.scans import CLOCK_CHECK, FAILED_SCANS, OFFLOAD
+
+__all__ = ["VIEWS"]
+
+VIEWS: Final[tuple[View, ...]] = (
+    *(OFFLOAD, FILE_TRANSFER, STREAMING),
+    *(CLOCK_CHECK, FAILED_SCANS, OUTLIERS),
+)

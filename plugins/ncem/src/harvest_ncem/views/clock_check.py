@@ -14,6 +14,7 @@ import polars as pl
 from harvest import DatasetReader
 from harvest.model.frames import seconds
 
+from ..reasons import first_reason
 from ..study import load_study
 from .scans import BOGUS, duration, statuses
 
@@ -26,13 +27,10 @@ def build(
     """One row per take of a scan, or with ``per="receiver"`` one per receiver.
 
     study: path of the study's TOML, or a Study; its threshold holds where none is given.
-    threshold: seconds, or text such as ``2s``; a larger spread is not synchronised.
     """
-    limit = (
-        load_study(study).clock_threshold_s
-        if threshold is None
-        else duration("threshold", threshold, "2s")
-    )
+    limit = load_study(study).clock_threshold_s
+    if threshold is not None:
+        limit = duration("threshold", threshold, "2s")
     take = ["scan_number", "take"]
     since, trusted = pl.col("since"), pl.col("trusted")
     reference = pl.coalesce(since.filter(trusted).median().over(take), since.median().over(take))
@@ -56,6 +54,11 @@ def build(
 def _per_scan(reports: pl.LazyFrame, limit: float) -> pl.LazyFrame:
     offset = pl.col("offset_s")
     trusted = pl.col("since").filter(pl.col("trusted"))
+    several = pl.col("receivers") > 1
+
+    def of_worst(column: str) -> pl.Expr:
+        return pl.col(column).sort_by(offset.abs(), descending=True, maintain_order=True).first()
+
     return (
         reports.sort("scan_number", "take", "receiver")
         .group_by("scan_number", "take", maintain_order=True)
@@ -70,27 +73,18 @@ def _per_scan(reports: pl.LazyFrame, limit: float) -> pl.LazyFrame:
             pl.when(trusted.len() > 1)
             .then(seconds(trusted.max() - trusted.min()))
             .alias("clock_spread_s"),
-            pl.col("receiver")
-            .sort_by(offset.abs(), descending=True, maintain_order=True)
-            .first()
-            .alias("worst_receiver"),
-            offset.sort_by(offset.abs(), descending=True, maintain_order=True)
-            .first()
-            .alias("worst_offset_s"),
+            of_worst("receiver").alias("worst_receiver"),
+            of_worst("offset_s").alias("worst_offset_s"),
             *(
                 offset.filter(pl.col("receiver") == number).first().alias(f"offset{number}_s")
                 for number in range(4)
             ),
         )
         .with_columns(
-            pl.when(pl.col("receivers") > 1)
-            .then(pl.col("spread_s") > limit)
-            .alias("unsynchronised"),
-            pl.when(pl.col("scan_number") == 0)
-            .then(pl.lit(BOGUS))
-            .when(pl.col("receivers") < 2)
-            .then(pl.lit("fewer than two receivers"))
-            .alias("excluded"),
+            unsynchronised=pl.when(several).then(pl.col("spread_s") > limit),
+            excluded=first_reason(
+                (pl.col("scan_number") == 0, BOGUS), (~several, "fewer than two receivers")
+            ),
         )
     )
 

@@ -11,7 +11,9 @@ from typing import Any
 import polars as pl
 
 from harvest import DatasetReader
+from harvest_toolkit.frames import count_if_known
 
+from ..reasons import first_reason
 from ..rules import NOTHING
 from ..study import Study, load_study
 from . import streaming
@@ -22,24 +24,9 @@ __all__ = ["build"]
 
 _KEY = ("scan_number", "take")
 COLUMNS = (
-    *_KEY,
-    "method",
-    "size",
-    "problem",
-    "missing",
-    "lost",
-    "n_method",
-    "progress",
-    "empty_files",
-    "early",
-    "receivers",
-    "receivers_left_out",
-    "data_files",
-    "h5_files",
-    "first_receiver_time",
-    "last_written",
-    "write_time",
-    "uuid",
+    *(*_KEY, "method", "size", "problem", "missing", "lost", "n_method"),
+    *("progress", "empty_files", "early", "receivers", "receivers_left_out"),
+    *("data_files", "h5_files", "first_receiver_time", "last_written", "write_time", "uuid"),
 )
 
 
@@ -60,13 +47,10 @@ def _files(dataset: DatasetReader, study: Study) -> pl.LazyFrame:
     """The takes with their files, and the scan numbers of which there is nothing."""
     takes = written(dataset)
     streamed = streaming.build(dataset).filter(pl.col("write_time").is_not_null())
-    size = pl.col("size_bytes")
     h5 = streamed.group_by(_KEY).agg(
         pl.len().cast(pl.Int64).alias("h5_files"),
         pl.col("write_time").min(),
-        pl.when(size.is_not_null().any())
-        .then((size == 0).sum().cast(pl.Int64))
-        .alias("empty h5 files"),
+        count_if_known(pl.col("size_bytes") == 0).alias("empty h5 files"),
     )
     there = takes.join(h5, on=_KEY, how="full", coalesce=True)
     numbers = _numbers(study).join(
@@ -118,28 +102,21 @@ def _methods(found: pl.LazyFrame, study: Study) -> pl.LazyFrame:
     real = pl.col("scan_number") != 0
     return (
         found.with_columns(
-            pl.coalesce("size streaming", "size file_transfer").alias("size"),
-            pl.when(streamed & transferred)
-            .then(pl.lit("both"))
-            .when(streamed)
-            .then(pl.lit("streaming"))
-            .when(transferred)
-            .then(pl.lit("file_transfer"))
-            .alias("method"),
-            pl.when(real & (streamed | transferred)).then(lacks_h5 | lacks_data).alias("lost"),
+            size=pl.coalesce("size streaming", "size file_transfer"),
+            method=first_reason(
+                (streamed & transferred, "both"),
+                (streamed, "streaming"),
+                (transferred, "file_transfer"),
+            ),
+            lost=pl.when(real & (streamed | transferred)).then(lacks_h5 | lacks_data),
         )
         .with_columns(
-            pl.when("lost")
-            .then(
-                pl.when(pl.col("take").is_null())
-                .then(pl.lit(NOTHING))
-                .when(lacks_h5 & lacks_data)
-                .then(pl.lit("no HDF5 file, no data file"))
-                .when(lacks_h5)
-                .then(pl.lit("no HDF5 file"))
-                .otherwise(pl.lit("no data file"))
+            missing=first_reason(
+                (pl.col("lost") & pl.col("take").is_null(), NOTHING),
+                (pl.col("lost") & lacks_h5 & lacks_data, "no HDF5 file, no data file"),
+                (pl.col("lost") & lacks_h5, "no HDF5 file"),
+                (pl.col("lost"), "no data file"),
             )
-            .alias("missing"),
         )
         .with_columns(pl.col("lost").count().over("method").cast(pl.Int64).alias("n_method"))
     )

@@ -16,6 +16,7 @@ import polars as pl
 
 from harvest import DatasetReader
 
+from ..reasons import first_reason
 from ..study import JobFilter, Study, load_study
 from .offload import means
 from .scans import duration, rows_of, volume
@@ -23,18 +24,8 @@ from .scans import duration, rows_of, volume
 __all__ = ["build"]
 
 JOB_COLUMNS = (
-    "name",
-    "user",
-    "qos",
-    "state",
-    "exit_code",
-    "exit_signal",
-    "req_nodes",
-    "submit_time",
-    "start_time",
-    "end_time",
-    "elapsed_s",
-    "timelimit_s",
+    *("name", "user", "qos", "state", "exit_code", "exit_signal", "req_nodes"),
+    *("submit_time", "start_time", "end_time", "elapsed_s", "timelimit_s"),
 )
 
 
@@ -46,18 +37,15 @@ def build(
 ) -> pl.LazyFrame:
     """One row per pair of a Slurm job and a row of Distiller, and per row without a partner.
 
-    study: path of the study's TOML, or a Study.
-    max_elapsed: seconds, or text such as ``29m``; overrides the study's.
-    save_correction: whether the study's save time is subtracted.
+    study: path of the study's TOML, or a Study; max_elapsed: seconds, or text such as ``29m``.
     Jobs that Distiller does not know are listed where they pass the study's job filters.
     """
     made = load_study(study)
-    corrections = {name: made.size(name).save_correction_s for name in made.sizes}
     limit = made.max_elapsed_s
     if max_elapsed is not None:
         limit = duration("max_elapsed", max_elapsed, "29m")
-    if not save_correction:
-        corrections = {}
+    given = made.sizes if save_correction else {}
+    corrections = {name: size.save_correction_s for name, size in given.items()}
     jobs, rows = _jobs(dataset, made.jobs), _distiller(dataset)
     joined = jobs.join(rows, left_on="job_id", right_on="slurm_id", how="full", coalesce=False)
     return (
@@ -67,15 +55,8 @@ def build(
         .with_columns(_duration(), _exclusion(made, limit))
         .select(
             pl.coalesce("job_id", "slurm_id").alias("job_id"),
-            *JOB_COLUMNS,
-            "scan_id",
-            "size",
-            "data_gb",
-            "distiller_elapsed_s",
-            "offload_s",
-            "save_correction_s",
-            "duration_s",
-            "excluded",
+            *(*JOB_COLUMNS, "scan_id", "size", "data_gb", "distiller_elapsed_s"),
+            *("offload_s", "save_correction_s", "duration_s", "excluded"),
         )
         .sort("job_id", "scan_id", "submit_time", nulls_last=True)
     )
@@ -166,46 +147,33 @@ def _by_size(values: dict[str, float]) -> pl.Expr:
 
 
 def _exclusion(study: Study, limit: float | None) -> pl.Expr:
-    known = pl.col("known").fill_null(value=False)
+    size, elapsed, started = pl.col("size"), pl.col("elapsed_s"), pl.col("start_time").is_not_null()
     sizes = {r.size for r in study.ranges} | set(study.sizes)
     awaited = {r.size for r in study.ranges if r.method == "file_transfer"}
-    no_offload = (
-        pl.when(pl.col("size").is_in(list(awaited)))
-        .then(pl.lit("no offload was measured for this size"))
-        .otherwise(pl.lit("the study gives no offload for this size"))
-    )
     distiller = pl.col("distiller_elapsed_s")
-    limited = pl.coalesce(distiller, "elapsed_s")
-    return (
-        pl.when(~known)
-        .then(pl.lit("not known to Distiller"))
-        .when(pl.col("slurm_id").is_null())
-        .then(pl.lit("no Slurm id in Distiller"))
-        .when(pl.col("job_id").is_null())
-        .then(pl.lit("no such job in the accounting"))
-        .when(pl.col("refused").is_not_null())
-        .then(pl.format("the study's filter on {}", pl.col("refused")))
-        .when(pl.col("earlier"))
-        .then(pl.lit("a later row of this job counts"))
-        .when(pl.col("repeated"))
-        .then(pl.lit("repeated in Distiller's rows"))
-        .when(pl.col("elapsed_s").is_null())
-        .then(pl.lit("elapsed time not known"))
-        .when(pl.col("start_time").is_null() & (pl.col("elapsed_s") > 0))
-        .then(pl.lit("start not known"))
-        .when(pl.col("start_time").is_null())
-        .then(pl.lit("never started"))
-        .when(pl.col("size").is_null())
-        .then(pl.lit("size not known"))
-        .when(pl.lit(bool(sizes)) & ~pl.col("size").is_in(list(sizes)))
-        .then(pl.lit("size not in the study"))
-        .when(
-            pl.lit(limit is not None and study.missing_elapsed == "exclude") & distiller.is_null()
+    missing = pl.lit(study.missing_elapsed == "exclude") & distiller.is_null()
+    limits = (
+        ()
+        if limit is None
+        else (
+            (missing, "Distiller knows no elapsed time"),
+            (pl.coalesce(distiller, elapsed) > limit, f"elapsed longer than {limit:g} s"),
         )
-        .then(pl.lit("Distiller knows no elapsed time"))
-        .when(limited > (limit if limit is not None else float("inf")))
-        .then(pl.lit(f"elapsed longer than {limit:g} s" if limit is not None else ""))
-        .when(pl.col("offload_s").is_null())
-        .then(no_offload)
-        .alias("excluded")
     )
+    no_offload = pl.col("offload_s").is_null()
+    return first_reason(
+        (pl.col("known").is_null(), "not known to Distiller"),
+        (pl.col("slurm_id").is_null(), "no Slurm id in Distiller"),
+        (pl.col("job_id").is_null(), "no such job in the accounting"),
+        (pl.col("refused").is_not_null(), pl.format("the study's filter on {}", "refused")),
+        (pl.col("earlier"), "a later row of this job counts"),
+        (pl.col("repeated"), "repeated in Distiller's rows"),
+        (elapsed.is_null(), "elapsed time not known"),
+        (~started & (elapsed > 0), "start not known"),
+        (~started, "never started"),
+        (size.is_null(), "size not known"),
+        (pl.lit(bool(sizes)) & ~size.is_in(list(sizes)), "size not in the study"),
+        *limits,
+        (no_offload & size.is_in(list(awaited)), "no offload was measured for this size"),
+        (no_offload, "the study gives no offload for this size"),
+    ).alias("excluded")

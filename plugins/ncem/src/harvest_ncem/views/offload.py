@@ -10,9 +10,11 @@ from typing import Any
 import polars as pl
 
 from harvest import DatasetReader
+from harvest_toolkit.frames import count_if_known
 
+from ..reasons import first_reason
 from ..study import Range, Study, load_study
-from .scans import BOGUS, begins_unknown, begun, in_ranges, seconds_between, takes, within
+from .scans import BOGUS, in_ranges, no_begin, of_last_take, seconds_between, takes, within
 
 __all__ = ["build", "means", "written"]
 
@@ -107,24 +109,13 @@ def written(dataset: DatasetReader) -> pl.LazyFrame:
         .filter(pl.col("kind") == "data")
         .select("scan_number", "modify_time", "size_bytes")
     )
-    # a file belongs to the last take that had begun when it was written; clocks that go wrong
-    # may make it older than all: then to the first
     placed = (
-        files.sort("modify_time")
-        .join_asof(
-            begun(scans).select("scan_number", "take", "first_receiver_time"),
-            left_on="modify_time",
-            right_on="first_receiver_time",
-            by="scan_number",
-            strategy="backward",
-            check_sortedness=False,
-        )
-        .with_columns(pl.col("take").fill_null(1))
+        of_last_take(files, "modify_time", scans)
         .group_by("scan_number", "take")
         .agg(
             pl.col("modify_time").max().alias("last_written"),
             pl.len().cast(pl.Int64).alias("data_files"),
-            _empty(),
+            count_if_known(pl.col("size_bytes") == 0).alias("empty_files"),
         )
     )
     some = files.select(pl.len().alias("#files"))
@@ -141,27 +132,11 @@ def written(dataset: DatasetReader) -> pl.LazyFrame:
     )
 
 
-def _empty() -> pl.Expr:
-    """How many files hold nothing; null where the size of none is known."""
-    size = pl.col("size_bytes")
-    return (
-        pl.when(size.is_not_null().any())
-        .then((size == 0).sum().cast(pl.Int64))
-        .alias("empty_files")
-    )
-
-
 def _exclusion(*, has_ranges: bool) -> pl.Expr:
-    return (
-        pl.when(pl.col("scan_number") == 0)
-        .then(pl.lit(BOGUS))
-        .when(pl.lit(has_ranges) & pl.col("size").is_null())
-        .then(pl.lit("in no scan range for file_transfer"))
-        .when(pl.col("first_receiver_time").is_null())
-        .then(pl.coalesce(begins_unknown(), pl.lit("no receiver time")))
-        .when(pl.col("last_written").is_null())
-        .then(pl.lit("no data file"))
-        .when(pl.col("offload_s") < 0)
-        .then(pl.lit("last written before the first receiver time"))
-        .alias("excluded")
-    )
+    return first_reason(
+        (pl.col("scan_number") == 0, BOGUS),
+        (pl.lit(has_ranges) & pl.col("size").is_null(), "in no scan range for file_transfer"),
+        (pl.col("first_receiver_time").is_null(), no_begin()),
+        (pl.col("last_written").is_null(), "no data file"),
+        (pl.col("offload_s") < 0, "last written before the first receiver time"),
+    ).alias("excluded")

@@ -18,19 +18,17 @@ import polars as pl
 
 from harvest import DatasetReader
 
+from ..reasons import first_reason
 from ..study import Study, load_study
+from .scans import positions
 
-__all__ = ["build", "durations", "fences", "outliers", "positions"]
+__all__ = ["build", "durations", "fences", "outliers"]
 
 GROUP = ("size", "method")
 SCHEMA = {
-    "size": pl.String,
-    "method": pl.String,
-    "data_gb": pl.Float64,
-    "duration_s": pl.Float64,
-    "measured_us": pl.Int64,
-    "start_step_us": pl.Int64,
-    "end_step_us": pl.Int64,
+    **dict.fromkeys(("size", "method"), pl.String),
+    **dict.fromkeys(("data_gb", "duration_s"), pl.Float64),
+    **dict.fromkeys(("measured_us", "start_step_us", "end_step_us"), pl.Int64),
     "excluded": pl.String,
 }
 STEPS = (1_000_000, 100_000, 10_000, 1_000, 100, 10)
@@ -85,13 +83,11 @@ def durations(
     return (
         pl.concat([frame.select(*SCHEMA) for frame in frames])
         .with_columns(
-            pl.when(pl.col("excluded").is_not_null())
-            .then(pl.col("excluded"))
-            .when(pl.col("size").is_null())
-            .then(pl.lit("in no scan range: the size is not known"))
-            .when(pl.col("duration_s").is_null())
-            .then(pl.lit("no duration"))
-            .alias("excluded")
+            excluded=first_reason(
+                (pl.col("excluded").is_not_null(), pl.col("excluded")),
+                (pl.col("size").is_null(), "in no scan range: the size is not known"),
+                (pl.col("duration_s").is_null(), "no duration"),
+            )
         )
         .collect()
     )
@@ -170,9 +166,9 @@ def _warning() -> pl.Expr:
     """What to beware of; null where the rule suits the data."""
     spread, several = pl.col("spread_s"), pl.col("n") > 1
     share = (pl.col("n_outliers") * 100 / pl.col("n")).round(1)
-    return (
-        pl.when(several & (spread == 0) & (pl.col("n_outliers") > 0))
-        .then(
+    return first_reason(
+        (
+            several & (spread == 0) & (pl.col("n_outliers") > 0),
             pl.format(
                 "both quartiles are {} s, so the two fences coincide and each value that differs "
                 "counts as an outlier: {} of {} values ({} %) are left out, and the standard "
@@ -181,23 +177,16 @@ def _warning() -> pl.Expr:
                 *("n_outliers", "n"),
                 share,
                 "clock_step_s",
-            )
-        )
-        .when(several & (spread < pl.col("clock_step_s")))
-        .then(
+            ),
+        ),
+        (
+            several & (spread < pl.col("clock_step_s")),
             pl.format(
                 "the quartiles lie {} s apart, which is less than a step of the clock ({} s): "
                 "what counts as an outlier, {} of {} values ({} %), depends on how the clock "
                 "rounds",
                 *("spread_s", "clock_step_s", "n_outliers", "n"),
                 share,
-            )
-        )
-        .otherwise(pl.lit(None, pl.String))
+            ),
+        ),
     )
-
-
-def positions() -> pl.Expr:
-    """Number of positions of a size: 128x128 comes before 1024x1024."""
-    sides = pl.col("size").str.split("x").list.eval(pl.element().cast(pl.Float64, strict=False))
-    return sides.list.eval(pl.element().product()).list.first()

@@ -15,21 +15,13 @@ from harvest import DatasetReader, UsageError
 from harvest.model.frames import seconds
 
 from .. import durations
-from ..study import Method, Study
+from ..reasons import first_reason
+from ..study import Method, Range, Study
 from .zones import with_zones
 
 __all__ = [
-    "BOGUS",
-    "begins_unknown",
-    "begun",
-    "duration",
-    "in_ranges",
-    "rows_of",
-    "seconds_between",
-    "statuses",
-    "takes",
-    "volume",
-    "within",
+    *("BOGUS", "begins_unknown", "duration", "in_ranges", "no_begin", "of_last_take"),
+    *("positions", "rows_of", "seconds_between", "statuses", "takes", "volume", "within"),
 ]
 
 BOGUS = "scan number 0 is bogus"
@@ -70,58 +62,35 @@ def statuses(dataset: DatasetReader) -> pl.LazyFrame:
     - Where no UUID is shared by two receivers of a scan number, UUIDs do not show which rows
       belong together; then the n-th UUID of each receiver, by time, makes the n-th take.
     """
-    scan = "scan_number"
-    key = (
-        pl.when("apart")
-        .then(pl.format("#{}", "rank"))
-        .otherwise(pl.col("uuid").fill_null(""))
-        .alias("key")
-    )
+    scan, uuid = "scan_number", pl.col("uuid").fill_null("")
+    take = pl.struct("begin", "key").rank("dense").over(scan).cast(pl.Int64)
     return with_zones(
         _without_copies(dataset)
         .with_columns(
-            pl.len().over(scan, "uuid").alias("sharing"),
-            pl.col("receiver").n_unique().over(scan).alias("receivers"),
-            pl.struct("time", pl.col("uuid").fill_null(""))
-            .rank("ordinal")
-            .over(scan, "receiver")
-            .cast(pl.Int64)
-            .alias("rank"),
+            sharing=pl.len().over(scan, "uuid"),
+            receivers=pl.col("receiver").n_unique().over(scan),
+            rank=pl.struct("time", uuid).rank("ordinal").over(scan, "receiver").cast(pl.Int64),
         )
-        .with_columns(
-            ((pl.col("sharing").max().over(scan) == 1) & (pl.col("receivers") > 1)).alias("apart")
-        )
-        .with_columns(key)
-        .with_columns(pl.col("time").min().over(scan, "key").alias("begin"))
-        .select(
-            scan,
-            pl.struct("begin", "key").rank("dense").over(scan).cast(pl.Int64).alias("take"),
-            "uuid",
-            "receiver",
-            "time",
-            "progress",
-        )
+        .with_columns(apart=(pl.col("sharing").max().over(scan) == 1) & (pl.col("receivers") > 1))
+        .with_columns(key=pl.when("apart").then(pl.format("#{}", "rank")).otherwise(uuid))
+        .with_columns(begin=pl.col("time").min().over(scan, "key"))
+        .with_columns(take=take)
+        .select(scan, "take", "uuid", "receiver", "time", "progress")
     )
 
 
 def _without_copies(dataset: DatasetReader) -> pl.LazyFrame:
     """One row per scan number, receiver and UUID."""
-    scan, receiver = "scan_number", "receiver"
+    same = ["scan_number", "receiver", "second"]
     rows = dataset["ncem.receiver_status"].select(
-        scan,
-        receiver,
-        "uuid",
-        "time",
-        "progress",
-        pl.coalesce("recorded_time", "time").dt.truncate("1s").alias("second"),
+        *("scan_number", "receiver", "uuid", "time", "progress"),
+        second=pl.coalesce("recorded_time", "time").dt.truncate("1s"),
     )
     known = rows.filter(pl.col("uuid").is_not_null())
-    plain = rows.filter(pl.col("uuid").is_null()).join(
-        known.select(scan, receiver, "second").unique(), on=[scan, receiver, "second"], how="anti"
-    )
+    plain = rows.filter(pl.col("uuid").is_null())
     return (
-        pl.concat([known, plain])
-        .group_by(scan, receiver, "uuid")
+        pl.concat([known, plain.join(known.select(same).unique(), on=same, how="anti")])
+        .group_by("scan_number", "receiver", "uuid")
         .agg(pl.col("time").min(), pl.col("progress").max())
     )
 
@@ -146,54 +115,80 @@ def takes(dataset: DatasetReader) -> pl.LazyFrame:
     )
 
 
-def begun(scans: pl.LazyFrame) -> pl.LazyFrame:
-    """The takes whose begin is known, in its order: what files are given to by their times."""
-    known = scans.filter(pl.col("first_receiver_time").is_not_null())
-    return known.sort("first_receiver_time")
+def of_last_take(files: pl.LazyFrame, time: str, scans: pl.LazyFrame) -> pl.LazyFrame:
+    """Files with the last take of their scan that had begun when they were written, at ``time``.
+
+    Adds take (the first where the file is older than every take: a clock is wrong, or the scan
+    number was used again), and of the take take_uuid and first_receiver_time.
+    """
+    begun = (
+        scans.filter(pl.col("first_receiver_time").is_not_null())
+        .sort("first_receiver_time")
+        .select("scan_number", "take", "first_receiver_time", take_uuid="uuid")
+    )
+    return (
+        files.sort(time)
+        .join_asof(
+            begun,
+            left_on=time,
+            right_on="first_receiver_time",
+            by="scan_number",
+            strategy="backward",
+            check_sortedness=False,
+        )
+        .with_columns(pl.col("take").fill_null(1))
+    )
 
 
 def begins_unknown() -> pl.Expr:
     """Why no receiver time of a take can be trusted; null where one can, or there is none."""
     none_trusted = (pl.col("receivers_left_out") > 0) & pl.col("first_receiver_time").is_null()
-    return pl.when(none_trusted).then(
-        pl.lit("the receivers' zones differ, and none is known to be right")
+    return first_reason(
+        (none_trusted, "the receivers' zones differ, and none is known to be right")
     )
+
+
+def no_begin() -> pl.Expr:
+    """Why a take has no first receiver time."""
+    return pl.coalesce(begins_unknown(), pl.lit("no receiver time"))
 
 
 def in_ranges(frame: pl.LazyFrame, study: Study, method: Method) -> pl.LazyFrame:
     """The frame with size, first_scan and last_scan of the range each scan number is in."""
-    scan = pl.col("scan_number")
     ranges = [r for r in study.ranges if r.method == method]
-    size, first, last = (
-        pl.lit(None, pl.String),
-        pl.lit(None, pl.Int64),
-        pl.lit(None, pl.Int64),
-    )
-    for r in ranges:
-        inside = scan.is_between(r.first, r.last)
-        size = pl.when(inside).then(pl.lit(r.size)).otherwise(size)
-        first = pl.when(inside).then(pl.lit(r.first, pl.Int64)).otherwise(first)
-        last = pl.when(inside).then(pl.lit(r.last, pl.Int64)).otherwise(last)
+
+    def of_range(what: str, kind: type[pl.DataType]) -> pl.Expr:
+        values = (pl.when(_holds(r)).then(pl.lit(getattr(r, what), kind)) for r in ranges)
+        return pl.coalesce(pl.lit(None, kind), *values)
+
     return frame.with_columns(
-        size.alias("size"), first.alias("first_scan"), last.alias("last_scan")
+        size=of_range("size", pl.String),
+        first_scan=of_range("first", pl.Int64),
+        last_scan=of_range("last", pl.Int64),
     )
 
 
 def within(study: Study, method: Method) -> pl.Expr:
     """Whether a scan number is in one of the study's ranges of a method."""
-    scan = pl.col("scan_number")
-    ranges = [scan.is_between(r.first, r.last) for r in study.ranges if r.method == method]
+    ranges = [_holds(r) for r in study.ranges if r.method == method]
     return pl.any_horizontal(pl.lit(False), *ranges)
+
+
+def _holds(scans: Range) -> pl.Expr:
+    return pl.col("scan_number").is_between(scans.first, scans.last)
 
 
 def volume(study: Study) -> pl.Expr:
     """Data volume of a scan in 10^9 bytes, by its size."""
-    size = pl.col("size")
-    sides = size.str.split("x").list.eval(pl.element().cast(pl.Float64, strict=False))
-    pixel_bytes = study.volume_gb("1x1")
-    computed = sides.list.eval(pl.element().product()).list.first() * pixel_bytes
-    given = {made.name: made.data_gb for made in study.sizes.values()}
-    if not given:
-        return computed.alias("data_gb")
-    known = size.replace_strict(given, default=None, return_dtype=pl.Float64)
-    return pl.coalesce(known, computed).alias("data_gb")
+    computed = positions() * study.volume_gb("1x1")
+    given = {name: size.data_gb for name, size in study.sizes.items()}
+    if given:
+        known = pl.col("size").replace_strict(given, default=None, return_dtype=pl.Float64)
+        computed = pl.coalesce(known, computed)
+    return computed.alias("data_gb")
+
+
+def positions() -> pl.Expr:
+    """Number of positions of a size, 128x128."""
+    sides = pl.col("size").str.split("x").list.eval(pl.element().cast(pl.Float64, strict=False))
+    return sides.list.eval(pl.element().product()).list.first()

@@ -8,12 +8,13 @@ import polars as pl
 
 from harvest import DatasetReader
 
+from ..reasons import first_reason
 from ..study import load_study
 from .scans import (
     BOGUS,
-    begins_unknown,
-    begun,
     in_ranges,
+    no_begin,
+    of_last_take,
     seconds_between,
     statuses,
     takes,
@@ -23,24 +24,10 @@ from .scans import (
 __all__ = ["build"]
 
 COLUMNS = (
-    "scan_number",
-    "take",
-    "uuid",
-    "distiller_id",
-    "size",
-    "data_gb",
-    "first_scan",
-    "last_scan",
-    "receivers",
-    "receivers_left_out",
-    "first_receiver",
-    "first_receiver_time",
-    "write_time",
-    "duration_s",
-    "suffix",
-    "size_bytes",
-    "path",
-    "excluded",
+    *("scan_number", "take", "uuid", "distiller_id"),
+    *("size", "data_gb", "first_scan", "last_scan"),
+    *("receivers", "receivers_left_out", "first_receiver", "first_receiver_time"),
+    *("write_time", "duration_s", "suffix", "size_bytes", "path", "excluded"),
 )
 
 _FILE = ("file", "distiller_id", "path", "suffix", "size_bytes", "write_time")
@@ -82,13 +69,9 @@ def _files(dataset: DatasetReader) -> pl.LazyFrame:
         dataset["ncem.data_file"]
         .filter(pl.col("kind") == "h5")
         .select(
-            "scan_number",
-            "distiller_id",
-            "path",
-            pl.col("uuid").alias("file_uuid"),
-            "suffix",
-            "size_bytes",
-            pl.col("modify_time").alias("write_time"),
+            *("scan_number", "distiller_id", "path", "suffix", "size_bytes"),
+            file_uuid="uuid",
+            write_time="modify_time",
         )
         .with_row_index("file")
     )
@@ -112,28 +95,10 @@ def _by_uuid(files: pl.LazyFrame, dataset: DatasetReader) -> pl.LazyFrame:
 
 def _by_time(files: pl.LazyFrame, named: pl.LazyFrame, scans: pl.LazyFrame) -> pl.LazyFrame:
     """The other files, with the last take that had begun when they were written."""
-    return (
-        files.join(named.select("file"), on="file", how="anti")
-        .sort("write_time")
-        .join_asof(
-            begun(scans).select(
-                "scan_number", "take", "first_receiver_time", pl.col("uuid").alias("take_uuid")
-            ),
-            left_on="write_time",
-            right_on="first_receiver_time",
-            by="scan_number",
-            strategy="backward",
-            check_sortedness=False,
-        )
-        .select(
-            "scan_number",
-            *_FILE,
-            # older than every take: a clock is wrong, or the scan number was used again
-            pl.col("take").fill_null(1),
-            (pl.col("file_uuid").is_not_null() & pl.col("take_uuid").is_not_null()).alias(
-                "foreign"
-            ),
-        )
+    others = files.join(named.select("file"), on="file", how="anti")
+    return of_last_take(others, "write_time", scans).select(
+        *("scan_number", *_FILE, "take"),
+        foreign=pl.col("file_uuid").is_not_null() & pl.col("take_uuid").is_not_null(),
     )
 
 
@@ -142,37 +107,23 @@ def _plain(uuid: str) -> pl.Expr:
 
 
 def _exclusion(*, ranged: bool) -> pl.Expr:
-    return (
-        pl.when(pl.col("scan_number") == 0)
-        .then(pl.lit(BOGUS))
-        .when(pl.lit(ranged) & pl.col("size").is_null())
-        .then(pl.lit("in no scan range for streaming"))
-        .when(pl.col("write_time").is_null())
-        .then(pl.lit("no HDF5 file"))
-        .when(pl.col("first_receiver_time").is_null())
-        .then(pl.coalesce(begins_unknown(), pl.lit("no receiver time")))
-        .when(pl.col("distiller_id") == 0)
-        .then(pl.lit("no Distiller id"))
-        .when(pl.col("foreign").fill_null(value=False))
-        .then(pl.lit("its UUID is that of another take"))
-        .when(pl.col("suffix").is_not_null())
-        .then(pl.format("derived file: {}", pl.col("suffix")))
-        .when(pl.col("duration_s") < 0)
-        .then(pl.lit("written before the first receiver time"))
+    return first_reason(
+        (pl.col("scan_number") == 0, BOGUS),
+        (pl.lit(ranged) & pl.col("size").is_null(), "in no scan range for streaming"),
+        (pl.col("write_time").is_null(), "no HDF5 file"),
+        (pl.col("first_receiver_time").is_null(), no_begin()),
+        (pl.col("distiller_id") == 0, "no Distiller id"),
+        (pl.col("foreign"), "its UUID is that of another take"),
+        (pl.col("suffix").is_not_null(), pl.format("derived file: {}", "suffix")),
+        (pl.col("duration_s") < 0, "written before the first receiver time"),
         # when the scan was written is not known where nothing of it was
-        .when(pl.col("size_bytes") == 0)
-        .then(pl.lit("the HDF5 file has 0 bytes"))
-        .alias("excluded")
-    )
+        (pl.col("size_bytes") == 0, "the HDF5 file has 0 bytes"),
+    ).alias("excluded")
 
 
 def _exclusion_of_later_files() -> pl.Expr:
     """Of several usable files of a take, the first written counts."""
     usable = pl.col("excluded").is_null()
     nth = usable.cast(pl.Int64).cum_sum().over("scan_number", "take")
-    return (
-        pl.when(usable & (nth > 1))
-        .then(pl.lit("another file of this scan was written earlier"))
-        .otherwise(pl.col("excluded"))
-        .alias("excluded")
-    )
+    later = (usable & (nth > 1), "another file of this scan was written earlier")
+    return pl.coalesce(first_reason(later), "excluded").alias("excluded")

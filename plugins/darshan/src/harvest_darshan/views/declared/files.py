@@ -8,7 +8,7 @@ from harvest import Column, Setting, View
 from harvest.toolkit.settings import positive
 from harvest_toolkit.columns import number, path, seconds, share, size
 
-from .shared import LOG, ONE_RUN, OP, PARTIAL_MODULES, RECORD_ID, RUN
+from . import shared
 
 __all__ = ["FILES", "PROCESSES", "TIMELINE"]
 
@@ -19,7 +19,7 @@ _USERS: Final = (
 
 _FILES: Final = (
     path("file", "Name of the file, mostly a path; null where the logs do not name it."),
-    RUN,
+    shared.RUN,
     size("read_bytes", f"Bytes read: {_BYTES}."),
     size("write_bytes", f"Bytes written: {_BYTES}."),
     Column("reads", doc="Number of read operations."),
@@ -64,7 +64,7 @@ _FILES: Final = (
         doc="Number of reads and of writes in each of Darshan's ten bins of sizes (1K_10K: from "
         "1,025 to 10,240 bytes); STDIO's are in none. Null where STDIO alone has the file.",
     ),
-    RECORD_ID,
+    shared.RECORD_ID,
 )
 
 FILES: Final = View(
@@ -73,7 +73,7 @@ FILES: Final = View(
     "tasks, sizes, and how sequential its use was.",
     build="harvest_darshan.views.files:files",
     requires=("darshan.dxt_segment", "darshan.posix", "darshan.stdio", "darshan.mpiio"),
-    settings=ONE_RUN,
+    settings=shared.ONE_RUN,
     columns=_FILES,
 )
 
@@ -88,7 +88,7 @@ _ONCE: Final = "what is traced in both DXT_MPIIO and DXT_POSIX counts once, as t
 _PROCESSES: Final = (
     number("pid", "Process id of rank 0, from the log's file name; null where it has none."),
     Column("host", doc="Host of the processes; null where the log names none, or several."),
-    RUN,
+    shared.RUN,
     size("counted_read_bytes", f"Bytes read {_COUNTED}."),
     size("counted_write_bytes", f"Bytes written {_COUNTED}."),
     size(
@@ -102,7 +102,7 @@ _PROCESSES: Final = (
     ),
     Column("nprocs"),
     Column("exe", doc="Command line, cut by Darshan to what fits; null where the log has none."),
-    LOG,
+    shared.LOG,
     size(
         "traced_read_bytes", f"Bytes asked for in the reads that DXT traced; {_ONCE}; {_NO_TRACE}."
     ),
@@ -117,7 +117,7 @@ _PROCESSES: Final = (
         "The part of counted_write_bytes that is buffered I/O (STDIO); null where that module "
         "could not be read.",
     ),
-    PARTIAL_MODULES,
+    shared.PARTIAL_MODULES,
 )
 
 PROCESSES: Final = View(
@@ -129,14 +129,14 @@ PROCESSES: Final = View(
         *("darshan.job", "darshan.dxt_segment", "darshan.posix"),
         *("darshan.stdio", "darshan.mpiio"),
     ),
-    settings=ONE_RUN,
+    settings=shared.ONE_RUN,
     columns=_PROCESSES,
 )
 
 _TIMELINE: Final = (
     Column("time", doc="Start of the interval; null for operations without a time."),
     Column("host", doc="Host of the processes, as DXT names it; null where it does not."),
-    OP,
+    shared.OP,
     size(
         "bytes",
         "Bytes of traced operations in the interval: those of an operation are spread evenly "
@@ -146,7 +146,7 @@ _TIMELINE: Final = (
     Column("bytes_per_s", unit="bytes/s", format="bytes", doc="bytes / bin_s."),
     Column("operations", doc="Traced operations that began in the interval."),
     seconds("bin_s", "Length of the interval; the same throughout a session."),
-    RUN,
+    shared.RUN,
     Column(
         "began",
         doc="Start of the session: logs of one directory and user whose times overlap, directly "
@@ -160,6 +160,6 @@ TIMELINE: Final = View(
     doc="Bytes per second that each host read and wrote over time, as DXT traced them.",
     build="harvest_darshan.views.timeline:timeline",
     requires=("darshan.dxt_segment",),
-    settings={**ONE_RUN, "bin": Setting("seconds of an interval", float, check=positive)},
+    settings={**shared.ONE_RUN, "bin": Setting("seconds of an interval", float, check=positive)},
     columns=_TIMELINE,
 )

@@ -7,23 +7,7 @@ from typing import Final
 from harvest import Column, View
 from harvest_toolkit.columns import number, path, seconds, share, size
 
-from .shared import (
-    BEGAN,
-    CERTAINTY,
-    JOB,
-    LARGEST_LOG,
-    LOG,
-    LOG_OF_JOB,
-    ONE_JOB,
-    OP,
-    PARTIAL_MODULES,
-    PER,
-    PROGRAM,
-    RECORD_ID,
-    RUN,
-    USES_MPIIO,
-    USES_POSIX,
-)
+from . import shared
 
 __all__ = ["JOBS", "POSIX_FILES", "RANKS", "REQUESTS"]
 
@@ -36,9 +20,9 @@ _STDIO: Final = "null without STDIO's records, or where those of a log could not
 _WATCHED: Final = "to files whose alignment {0} Darshan knows; null where it knows that of none"
 
 _JOBS: Final = (
-    PROGRAM,
-    JOB,
-    RUN,
+    shared.PROGRAM,
+    shared.JOB,
+    shared.RUN,
     Column("processes", doc="Processes of the job's logs together; a log without MPI is of one."),
     seconds("wall_s", "From the first start of a log to the last end; null where one has no end."),
     seconds(
@@ -66,7 +50,7 @@ _JOBS: Final = (
     Column(
         "gaps", doc="Modules whose numbers are incomplete or not read, in words; null without any."
     ),
-    BEGAN,
+    shared.BEGAN,
     Column("logs", doc="Logs of the job."),
     size("read_bytes", f"Bytes read through POSIX; {_POSIX}."),
     size("write_bytes", f"Bytes written through POSIX; {_POSIX}."),
@@ -81,7 +65,7 @@ _JOBS: Final = (
         "process_s",
         "Time that the processes of the job ran, summed; null where the end of a log is not known.",
     ),
-    LARGEST_LOG,
+    shared.LARGEST_LOG,
     Column(
         "misaligned_memory",
         doc="Reads and writes of POSIX whose buffer in memory is not aligned, of watched_memory; "
@@ -107,8 +91,8 @@ _JOBS: Final = (
     ),
     path("slowest_meta_file", "The file of slowest_meta_s; null where that is."),
     Column("has_counters", doc="Whether a log of the job has a module that counts bytes."),
-    USES_POSIX,
-    USES_MPIIO,
+    shared.USES_POSIX,
+    shared.USES_MPIIO,
     Column("uses_stdio", doc="Whether a log of the job has the module STDIO."),
     size(
         "mpiio_bytes",
@@ -119,14 +103,14 @@ _JOBS: Final = (
     Column("stdio_requests", doc=f"Reads and writes of STDIO; {_STDIO}."),
     seconds("stdio_s", f"Time in reads, writes and metadata operations of STDIO; {_STDIO}."),
     share("stdio_share", f"stdio_s / process_s; {_UNKNOWN}, or stdio_s is not."),
-    LOG_OF_JOB,
+    shared.LOG_OF_JOB,
     Column(
         "exe",
         doc="Command line of the job's first log, cut by Darshan to what fits; null where it has "
         "none.",
     ),
     number("uid"),
-    PARTIAL_MODULES,
+    shared.PARTIAL_MODULES,
     Column("unread_modules", doc="Modules that could not be read; the rejects of the run say why."),
     Column(
         "missing_counters",
@@ -142,7 +126,7 @@ _JOBS: Final = (
         doc="Logs with the same bytes as one of the job's, which are left out; null where they "
         "were harvested by a version that did not compare them.",
     ),
-    CERTAINTY,
+    shared.CERTAINTY,
 )
 
 JOBS: Final = View(
@@ -151,7 +135,7 @@ JOBS: Final = View(
     "alignment, and what its logs lack.",
     build="harvest_darshan.views.jobs:jobs",
     requires=("darshan.job",),
-    settings={**ONE_JOB, **PER},
+    settings={**shared.ONE_JOB, **shared.PER},
     columns=_JOBS,
 )
 
@@ -162,10 +146,10 @@ _SMALL: Final = (
 )
 
 _REQUESTS: Final = (
-    OP,
-    PROGRAM,
-    JOB,
-    RUN,
+    shared.OP,
+    shared.PROGRAM,
+    shared.JOB,
+    shared.RUN,
     Column(
         "requests",
         doc="Operations that POSIX counts, those that MPI-IO makes included. It and all that POSIX "
@@ -191,7 +175,7 @@ _REQUESTS: Final = (
         "least so much was read, or written, again.",
     ),
     Column("shared", doc="Requests in records that all ranks of a log, of several, share."),
-    BEGAN,
+    shared.BEGAN,
     path("small_file", "The file with the most small requests; null where there are none."),
     Column("small_in_file", doc="Small requests to that file; 0 where there are none."),
     path("random_file", "The file with the most random requests; null where there are none."),
@@ -210,11 +194,11 @@ _REQUESTS: Final = (
         "mpiio_s of the time that the job's processes ran, together; null without records of "
         "MPI-IO, or where the end of a log is not known.",
     ),
-    LARGEST_LOG,
-    USES_POSIX,
-    USES_MPIIO,
-    LOG_OF_JOB,
-    CERTAINTY,
+    shared.LARGEST_LOG,
+    shared.USES_POSIX,
+    shared.USES_MPIIO,
+    shared.LOG_OF_JOB,
+    shared.CERTAINTY,
 )
 
 REQUESTS: Final = View(
@@ -223,7 +207,7 @@ REQUESTS: Final = View(
     "how MPI-IO was asked.",
     build="harvest_darshan.views.requests:requests",
     requires=("darshan.job", "darshan.posix", "darshan.mpiio"),
-    settings={**ONE_JOB, **PER},
+    settings={**shared.ONE_JOB, **shared.PER},
     columns=_REQUESTS,
 )
 
@@ -234,9 +218,9 @@ _SPREAD: Final = (
 
 _POSIX_FILES: Final = (
     path("file", 'Name of the file; "(not named)" where the logs do not name it.'),
-    PROGRAM,
-    JOB,
-    RUN,
+    shared.PROGRAM,
+    shared.JOB,
+    shared.RUN,
     size("read_bytes", "Bytes read, summed over processes."),
     size("write_bytes", "Bytes written, summed over processes."),
     seconds("read_s", "Time in reads, summed over processes and threads."),
@@ -299,9 +283,9 @@ _POSIX_FILES: Final = (
     ),
     size("read_extent", "Highest offset read, plus 1; also 1 where nothing was read."),
     size("write_extent", "Highest offset written, plus 1; also 1 where nothing was written."),
-    BEGAN,
-    RECORD_ID,
-    CERTAINTY,
+    shared.BEGAN,
+    shared.RECORD_ID,
+    shared.CERTAINTY,
 )
 
 POSIX_FILES: Final = View(
@@ -310,7 +294,7 @@ POSIX_FILES: Final = View(
     "requests, and how unequal its processes are.",
     build="harvest_darshan.views.posix_files:posix_files",
     requires=("darshan.posix",),
-    settings=ONE_JOB,
+    settings=shared.ONE_JOB,
     columns=_POSIX_FILES,
 )
 
@@ -323,7 +307,7 @@ _RANKS: Final = (
         doc="Name of the program in the log's command line, without its directory; null where the "
         "log has none.",
     ),
-    RUN,
+    shared.RUN,
     Column(
         "operations",
         doc="Operations that DXT traced; what is traced in both DXT_MPIIO and DXT_POSIX counts "
@@ -344,13 +328,13 @@ _RANKS: Final = (
         "threads",
         doc="Threads that did traced I/O; null in stock Darshan, which does not record them.",
     ),
-    JOB,
-    BEGAN,
-    LOG,
+    shared.JOB,
+    shared.BEGAN,
+    shared.LOG,
     Column("nprocs", doc="MPI processes of the log; 1 for a process without MPI."),
     Column("first_time", doc="Start of the first traced operation."),
     Column("last_time", doc="End of the last traced operation."),
-    CERTAINTY,
+    shared.CERTAINTY,
 )
 
 RANKS: Final = View(
@@ -359,6 +343,6 @@ RANKS: Final = View(
     "median of its program.",
     build="harvest_darshan.views.ranks:ranks",
     requires=("darshan.dxt_segment",),
-    settings=ONE_JOB,
+    settings=shared.ONE_JOB,
     columns=_RANKS,
 )

@@ -1,0 +1,131 @@
+"""The views of durations, by file transfer and by streaming, with what their columns mean."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from harvest import Column, View
+from harvest_toolkit.columns import number, path, seconds, size
+
+from . import shared
+
+__all__ = ["FILE_TRANSFER", "OUTLIERS", "STREAMING"]
+
+_FILE_TRANSFER: Final = (
+    number(
+        "job_id",
+        "Number of the Slurm job, by the accounting or else by Distiller; null where Distiller "
+        "knows none.",
+    ),
+    Column("size", doc="Size of the scan by Distiller, as 128x128; null where it is not known."),
+    seconds(
+        "duration_s",
+        "Time that file transfer took: elapsed_s + offload_s - save_correction_s; null where the "
+        "size, the elapsed time or the offload is not known.",
+    ),
+    seconds(
+        "elapsed_s",
+        "Time that the Slurm job ran, without suspensions; null where the accounting lacks it.",
+    ),
+    seconds(
+        "offload_s",
+        "The study's offload for the size, else the mean of its scans that count in "
+        "ncem.offload; null where neither is known.",
+    ),
+    shared.EXCLUDED,
+    seconds(
+        "save_correction_s",
+        "What is subtracted for saving, by the study: 2 x (real - blank); 0 without or with "
+        "save_correction=off; null where the size is not known.",
+    ),
+    Column("name"),
+    Column("user"),
+    Column("state"),
+    Column("start_time"),
+    shared.DATA,
+    number("scan_id"),
+    seconds(
+        "distiller_elapsed_s",
+        "How long the job ran, as Distiller keeps it; null where it does not.",
+    ),
+    Column("qos"),
+    number("exit_code"),
+    number("exit_signal"),
+    Column("req_nodes"),
+    Column("submit_time"),
+    Column("end_time"),
+    seconds("timelimit_s"),
+)
+
+FILE_TRANSFER: Final = View(
+    name="ncem.file_transfer",
+    doc="Slurm jobs joined to Distiller's rows by Slurm id, with the time that file "
+    "transfer took: elapsed plus mean offload, less the correction for saving.",
+    build="harvest_ncem.views.file_transfer:build",
+    requires=("distiller.job", "slurm.job"),
+    settings=shared.OF_DURATIONS,
+    columns=_FILE_TRANSFER,
+)
+
+_STREAMING: Final = (
+    shared.SCAN,
+    shared.size_by("streaming"),
+    seconds(
+        "duration_s",
+        "write_time minus first_receiver_time; null where either is not known, below 0 where "
+        "clocks disagree.",
+    ),
+    shared.EXCLUDED,
+    shared.FIRST_TIME,
+    Column(
+        "write_time",
+        doc="Last modification of the HDF5 file, in UTC, with the offset of NERSC's clock added; "
+        "null for a take without one.",
+    ),
+    shared.DATA,
+    shared.TAKE,
+    number("distiller_id"),
+    shared.RECEIVERS,
+    shared.LEFT_OUT,
+    shared.FIRST_RECEIVER,
+    *shared.ends_by("streaming"),
+    size("size_bytes"),
+    Column("suffix"),
+    path("path"),
+    shared.UUID,
+)
+
+STREAMING: Final = View(
+    name="ncem.streaming",
+    doc="Per processed file, from the first receiver time of its scan to its write time at NERSC.",
+    build="harvest_ncem.views.streaming:build",
+    requires=("ncem.receiver_status", "ncem.data_file"),
+    settings={"study": shared.STUDY},
+    columns=_STREAMING,
+)
+
+_OUTLIERS: Final = (
+    Column("size", doc="Size of the scans, as 128x128."),
+    Column("method", doc="file_transfer or streaming."),
+    Column("n", doc="Durations that count, outliers too."),
+    Column("n_outliers", doc="Durations beyond a fence; one on a fence is inside."),
+    seconds("low_fence_s", "first_quartile_s minus 1.5 times the distance of the quartiles."),
+    seconds("first_quartile_s", "Quartile of the durations, interpolated linearly."),
+    seconds("third_quartile_s", "Quartile of the durations, interpolated linearly."),
+    seconds("high_fence_s", "third_quartile_s plus 1.5 times the distance of the quartiles."),
+    seconds(
+        "clock_step_s",
+        "Step in which the clock counts, as the times show it; of two clocks the coarser.",
+    ),
+    Column("warning", doc="Why the rule does not suit these durations; null where it does."),
+)
+
+OUTLIERS: Final = View(
+    name="ncem.outliers",
+    doc="Per size and method, the quartiles and fences of the durations, how many lie "
+    "beyond, and a warning where the clock is too coarse for them.",
+    build="harvest_ncem.views.outliers:build",
+    requires=shared.ALL_TYPES,
+    settings=shared.OF_DURATIONS,
+    columns=_OUTLIERS,
+)

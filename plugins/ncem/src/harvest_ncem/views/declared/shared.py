@@ -1,0 +1,91 @@
+"""Columns and settings that several views have."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from harvest import Column, Setting
+from harvest.toolkit.settings import one_of
+from harvest_toolkit.columns import number
+
+STUDY: Final = Setting("TOML file with the study's scan ranges, sizes and limits")
+OF_DURATIONS: Final = {
+    "study": STUDY,
+    "max_elapsed": Setting("longest elapsed allowed, such as 29m; overrides the study's"),
+    "save_correction": Setting("whether to subtract the study's save time", bool, True),
+}
+ALL_TYPES: Final = ("slurm.job", "distiller.job", "ncem.receiver_status", "ncem.data_file")
+
+
+def per(*words: str) -> dict[str, Setting]:
+    """The setting ``per``; the first of the words is its default."""
+    return {"per": Setting("what a row stands for", str, words[0], one_of(words))}
+
+
+SCAN: Final = number("scan_number")
+TAKE: Final = number(
+    "take", "Which acquisition of this scan number it is, by time from 1: receivers with one UUID."
+)
+UUID: Final = Column(
+    "uuid",
+    format="id",
+    doc="Id of the acquisition, as the receivers give it; null from CSV tables.",
+)
+RECEIVERS: Final = Column("receivers", doc="Receivers that reported the take; null where none did.")
+LEFT_OUT: Final = Column(
+    "receivers_left_out",
+    doc="Receivers whose time is not counted, as it lies whole or half hours from the others' or "
+    "nothing shows which are right; null where none reported the take.",
+)
+PROGRESS: Final = Column(
+    "progress",
+    unit="%",
+    format=",.1f",
+    doc="How far the receiver got that got least far; null where no status says it, as in CSV "
+    "tables.",
+)
+FIRST_RECEIVER: Final = number(
+    "first_receiver",
+    "Number of the receiver whose time is the earliest that counts; of several the lowest; null "
+    "without any.",
+)
+FIRST_TIME: Final = Column(
+    "first_receiver_time",
+    doc="Earliest time of the receivers, in UTC, with their clocks' offsets added and those of a "
+    "wrong zone left out; null without any.",
+)
+LAST_TIME: Final = Column(
+    "last_receiver_time",
+    doc="Latest time of the receivers, in UTC, with their clocks' offsets added and those of a "
+    "wrong zone left out; null without any.",
+)
+DATA: Final = Column(
+    "data_gb",
+    unit="GB",
+    format=",.2f",
+    doc="Data volume of a scan of that size, in 10^9 bytes: the study's, else positions x detector "
+    "pixels x bytes per pixel; null where the size is not known.",
+)
+DATA_FILES: Final = Column(
+    "data_files",
+    doc="Data files, or last writes of a CSV table, of the take; null where no data file of any "
+    "scan was harvested.",
+)
+EXCLUDED: Final = Column("excluded", doc="Why the row does not count; null where it does.")
+
+
+def size_by(method: str) -> Column:
+    """The size by ranges of a method."""
+    return Column(
+        "size",
+        doc=f"Size of the scan, as 128x128, by the study's ranges with method {method}; null "
+        "outside of them.",
+    )
+
+
+def ends_by(method: str) -> tuple[Column, Column]:
+    """The range of a method that a scan is in."""
+    return (
+        number("first_scan", f"First scan number of its range with {method}; null in none."),
+        number("last_scan", f"Last scan number of its range with {method}; null in none."),
+    )
