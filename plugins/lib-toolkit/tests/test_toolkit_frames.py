@@ -50,3 +50,14 @@ def test_a_fraction_is_null_where_the_whole_is_zero_or_something_is_unknown() ->
         None,
         None,
     ]
+
+
+def test_the_first_condition_that_is_true_gives_the_text() -> None:
+    rows = pl.DataFrame({"size": [None, 0, 5, 50]})
+    size = pl.col("size")
+    said = frames.first_text(
+        (size.is_null(), "not known"),
+        (size == 0, "empty"),
+        (size < 10, pl.format("only {}", size)),
+    )
+    assert rows.select(said).to_series().to_list() == ["not known", "empty", "only 5", None]

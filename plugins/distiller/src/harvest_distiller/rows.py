@@ -10,6 +10,8 @@ from typing import Final
 
 import polars as pl
 
+from harvest_toolkit.frames import first_text
+
 __all__ = ["COLUMNS", "parse"]
 
 COLUMNS: Final = ("scan_id", "slurm_id", "elapsed")
@@ -72,15 +74,16 @@ def _elapsed(text: pl.Expr) -> tuple[pl.Expr, pl.Expr]:
 def _reason() -> pl.Expr:
     """What is wrong with a row; null where all is well."""
     scan, slurm, elapsed = (pl.col(name) for name in COLUMNS)
-    return (
-        pl.when(scan.is_null())
-        .then(pl.lit("no scan id"))
-        .when(pl.col("#scan").is_null())
-        .then(pl.format("scan id '{}' is not a number", scan))
-        .when(slurm.is_not_null() & pl.col("#slurm").is_null())
-        .then(pl.format("Slurm id '{}' is not a number", slurm))
-        .when(elapsed.is_not_null() & pl.col("negative"))
-        .then(pl.format("elapsed '{}' is negative", elapsed))
-        .when(elapsed.is_not_null() & pl.col("elapsed_s").is_null())
-        .then(pl.format("elapsed '{}' is not a duration such as 00:04:19", elapsed))
+    return first_text(
+        (scan.is_null(), "no scan id"),
+        (pl.col("#scan").is_null(), pl.format("scan id '{}' is not a number", scan)),
+        (
+            slurm.is_not_null() & pl.col("#slurm").is_null(),
+            pl.format("Slurm id '{}' is not a number", slurm),
+        ),
+        (pl.col("negative"), pl.format("elapsed '{}' is negative", elapsed)),
+        (
+            elapsed.is_not_null() & pl.col("elapsed_s").is_null(),
+            pl.format("elapsed '{}' is not a duration such as 00:04:19", elapsed),
+        ),
     )

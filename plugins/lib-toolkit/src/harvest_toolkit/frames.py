@@ -10,7 +10,7 @@ from harvest.toolkit.frames import TEXT_MAP
 
 __all__ = [
     *("complete_sum", "count_if_known", "directory_of", "extra_of"),
-    *("fraction", "known_sum", "sum_or_none"),
+    *("first_text", "fraction", "known_sum", "sum_or_none"),
 ]
 
 
@@ -41,6 +41,17 @@ def count_if_known(flag: str | pl.Expr) -> pl.Expr:
 def fraction(part: str | pl.Expr, whole: str | pl.Expr) -> pl.Expr:
     """What share of the whole a part is; null where the whole is 0 or one of them is not known."""
     return pl.when(_column(whole) > 0).then(_column(part) / _column(whole))
+
+
+def first_text(*cases: tuple[pl.Expr, str | pl.Expr]) -> pl.Expr:
+    """The text beside the first condition that is true, as a reason; null where none is.
+
+    An expression for a text must have one wherever its condition is true.
+    """
+    return pl.coalesce(
+        pl.when(condition).then(pl.lit(text) if isinstance(text, str) else text)
+        for condition, text in cases
+    )
 
 
 def _column(named: str | pl.Expr) -> pl.Expr:

@@ -12,7 +12,7 @@ from typing import Final, Literal
 import attrs
 import polars as pl
 
-from .reasons import first_reason
+from harvest_toolkit.frames import first_text
 
 __all__ = ["ParsedTimes", "ZoneCounts", "parse_times"]
 
@@ -121,7 +121,7 @@ def _reason(zone: str) -> pl.Expr:
     """What is wrong with a text; null where all is well."""
     no_local = pl.col("local").is_null()
     skipped = f"a local time that does not exist in {zone}, where the clocks skipped it"
-    return first_reason(
+    return first_text(
         (no_local & pl.col("date").is_not_null(), "no such date or time of day"),
         (no_local, "no ISO 8601 time"),
         (pl.col("second").is_not_null() & ~pl.col("is_doubled"), "two different zone offsets"),

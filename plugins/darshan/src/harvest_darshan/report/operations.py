@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 import polars as pl
 
 from harvest_report import Column, Table
+from harvest_toolkit.frames import first_text
 
 from ..views.files import files as files_of
 from ..views.layers import sum_of, total_of
@@ -38,16 +39,12 @@ def use_table(dataset: DatasetReader) -> Table:
     """Files that are only read, only written, both, or neither."""
     read, written = pl.col("reads") > 0, pl.col("writes") > 0
     kinds = ("read only", "written only", "read and written", "neither")
-    kind = (
-        pl.when(pl.any_horizontal(read.is_null(), written.is_null()))
-        .then(pl.lit(UNKNOWN))
-        .when(read & written)
-        .then(pl.lit(kinds[2]))
-        .when(read)
-        .then(pl.lit(kinds[0]))
-        .when(written)
-        .then(pl.lit(kinds[1]))
-        .otherwise(pl.lit(kinds[3]))
+    kind = first_text(
+        (read.is_null() | written.is_null(), UNKNOWN),
+        (read & written, kinds[2]),
+        (read, kinds[0]),
+        (written, kinds[1]),
+        (pl.lit(value=True), kinds[3]),
     )
     spent = sum_of("read_s", "write_s") + pl.col("meta_s").fill_null(0)
     sums = (

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import attrs
 import polars as pl
 
-from harvest_toolkit.frames import directory_of
+from harvest_toolkit.frames import directory_of, first_text
 from harvest_toolkit.hosts import same_host, short
 
 from .links import CERTAIN, LIKELY, POSSIBLE, links, nearest_above, rows, schema, typed
@@ -83,20 +83,18 @@ def processes_and_logs(dataset: DatasetReader, runs: Runs) -> Iterator[pl.LazyFr
     yield links(captured, "run to process", how="the process's own record", sure=CERTAIN)
     own = runs.processes.select("run", worker="address")
     others = runs.ties.join(own, on=["run", "worker"], how="anti").drop_nulls("pid")
-    sure = (
-        pl.when(pl.col("tied_by") == "process id")
-        .then(pl.lit(CERTAIN))
-        .when(pl.col("tied_by") == "thread")
-        .then(pl.lit(LIKELY))
-        .otherwise(pl.lit(POSSIBLE))
-    )
+    by = pl.col("tied_by")
+    known = first_text((by == "process id", CERTAIN), (by == "thread", LIKELY))
+    sure = known.fill_null(POSSIBLE)
     tied = others.rename({"worker": "process"}).lazy()
     how = pl.concat_str(pl.lit("tied by "), "tied_by")
     for frame, link in (
         (tied.unique(["run", "process", "host", "pid"], maintain_order=True), "run to process"),
         (tied.drop_nulls("log"), "process to log"),
     ):
-        yield links(frame, link, how=how, sure=sure, candidates=pl.col("candidates"))
+        yield links(
+            frame, link, how=how, sure=sure, candidates=pl.col("candidates")
+        )
     by_id = _logs_of_processes(dataset, runs)
     yield links(by_id.lazy(), "process to log", how="host, process id and time", sure=CERTAIN)
     known = pl.concat([tied.select("log").collect(), by_id.select("log")]).drop_nulls()

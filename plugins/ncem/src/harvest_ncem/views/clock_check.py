@@ -13,8 +13,8 @@ import polars as pl
 
 from harvest import DatasetReader
 from harvest.model.frames import seconds
+from harvest_toolkit.frames import first_text
 
-from ..reasons import first_reason
 from ..study import load_study
 from .scans import BOGUS, duration, statuses
 
@@ -82,7 +82,7 @@ def _per_scan(reports: pl.LazyFrame, limit: float) -> pl.LazyFrame:
         )
         .with_columns(
             unsynchronised=pl.when(several).then(pl.col("spread_s") > limit),
-            excluded=first_reason(
+            excluded=first_text(
                 (pl.col("scan_number") == 0, BOGUS), (~several, "fewer than two receivers")
             ),
         )

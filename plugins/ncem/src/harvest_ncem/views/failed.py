@@ -11,9 +11,8 @@ from typing import Any
 import polars as pl
 
 from harvest import DatasetReader
-from harvest_toolkit.frames import count_if_known
+from harvest_toolkit.frames import count_if_known, first_text
 
-from ..reasons import first_reason
 from ..rules import NOTHING
 from ..study import Study, load_study
 from . import streaming
@@ -103,7 +102,7 @@ def _methods(found: pl.LazyFrame, study: Study) -> pl.LazyFrame:
     return (
         found.with_columns(
             size=pl.coalesce("size streaming", "size file_transfer"),
-            method=first_reason(
+            method=first_text(
                 (streamed & transferred, "both"),
                 (streamed, "streaming"),
                 (transferred, "file_transfer"),
@@ -111,7 +110,7 @@ def _methods(found: pl.LazyFrame, study: Study) -> pl.LazyFrame:
             lost=pl.when(real & (streamed | transferred)).then(lacks_h5 | lacks_data),
         )
         .with_columns(
-            missing=first_reason(
+            missing=first_text(
                 (pl.col("lost") & pl.col("take").is_null(), NOTHING),
                 (pl.col("lost") & lacks_h5 & lacks_data, "no HDF5 file, no data file"),
                 (pl.col("lost") & lacks_h5, "no HDF5 file"),

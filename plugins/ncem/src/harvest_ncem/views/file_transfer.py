@@ -15,8 +15,8 @@ from typing import Any
 import polars as pl
 
 from harvest import DatasetReader
+from harvest_toolkit.frames import first_text
 
-from ..reasons import first_reason
 from ..study import JobFilter, Study, load_study
 from .offload import means
 from .scans import duration, rows_of, volume
@@ -161,7 +161,7 @@ def _exclusion(study: Study, limit: float | None) -> pl.Expr:
         )
     )
     no_offload = pl.col("offload_s").is_null()
-    return first_reason(
+    return first_text(
         (pl.col("known").is_null(), "not known to Distiller"),
         (pl.col("slurm_id").is_null(), "no Slurm id in Distiller"),
         (pl.col("job_id").is_null(), "no such job in the accounting"),

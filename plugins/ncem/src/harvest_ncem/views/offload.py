@@ -10,9 +10,8 @@ from typing import Any
 import polars as pl
 
 from harvest import DatasetReader
-from harvest_toolkit.frames import count_if_known
+from harvest_toolkit.frames import count_if_known, first_text
 
-from ..reasons import first_reason
 from ..study import Range, Study, load_study
 from .scans import BOGUS, in_ranges, no_begin, of_last_take, seconds_between, takes, within
 
@@ -133,7 +132,7 @@ def written(dataset: DatasetReader) -> pl.LazyFrame:
 
 
 def _exclusion(*, has_ranges: bool) -> pl.Expr:
-    return first_reason(
+    return first_text(
         (pl.col("scan_number") == 0, BOGUS),
         (pl.lit(has_ranges) & pl.col("size").is_null(), "in no scan range for file_transfer"),
         (pl.col("first_receiver_time").is_null(), no_begin()),

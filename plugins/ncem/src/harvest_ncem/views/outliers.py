@@ -17,8 +17,8 @@ from typing import Any
 import polars as pl
 
 from harvest import DatasetReader
+from harvest_toolkit.frames import first_text
 
-from ..reasons import first_reason
 from ..study import Study, load_study
 from .scans import positions
 
@@ -83,7 +83,7 @@ def durations(
     return (
         pl.concat([frame.select(*SCHEMA) for frame in frames])
         .with_columns(
-            excluded=first_reason(
+            excluded=first_text(
                 (pl.col("excluded").is_not_null(), pl.col("excluded")),
                 (pl.col("size").is_null(), "in no scan range: the size is not known"),
                 (pl.col("duration_s").is_null(), "no duration"),
@@ -166,7 +166,7 @@ def _warning() -> pl.Expr:
     """What to beware of; null where the rule suits the data."""
     spread, several = pl.col("spread_s"), pl.col("n") > 1
     share = (pl.col("n_outliers") * 100 / pl.col("n")).round(1)
-    return first_reason(
+    return first_text(
         (
             several & (spread == 0) & (pl.col("n_outliers") > 0),
             pl.format(

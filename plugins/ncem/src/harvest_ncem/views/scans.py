@@ -13,9 +13,9 @@ import polars as pl
 
 from harvest import DatasetReader, UsageError
 from harvest.model.frames import seconds
+from harvest_toolkit.frames import first_text
 
 from .. import durations
-from ..reasons import first_reason
 from ..study import Method, Range, Study
 from .zones import with_zones
 
@@ -143,9 +143,7 @@ def of_last_take(files: pl.LazyFrame, time: str, scans: pl.LazyFrame) -> pl.Lazy
 def begins_unknown() -> pl.Expr:
     """Why no receiver time of a take can be trusted; null where one can, or there is none."""
     none_trusted = (pl.col("receivers_left_out") > 0) & pl.col("first_receiver_time").is_null()
-    return first_reason(
-        (none_trusted, "the receivers' zones differ, and none is known to be right")
-    )
+    return first_text((none_trusted, "the receivers' zones differ, and none is known to be right"))
 
 
 def no_begin() -> pl.Expr:

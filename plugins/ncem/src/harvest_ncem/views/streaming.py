@@ -7,8 +7,8 @@ from typing import Any
 import polars as pl
 
 from harvest import DatasetReader
+from harvest_toolkit.frames import first_text
 
-from ..reasons import first_reason
 from ..study import load_study
 from .scans import (
     BOGUS,
@@ -107,7 +107,7 @@ def _plain(uuid: str) -> pl.Expr:
 
 
 def _exclusion(*, ranged: bool) -> pl.Expr:
-    return first_reason(
+    return first_text(
         (pl.col("scan_number") == 0, BOGUS),
         (pl.lit(ranged) & pl.col("size").is_null(), "in no scan range for streaming"),
         (pl.col("write_time").is_null(), "no HDF5 file"),
@@ -126,4 +126,4 @@ def _exclusion_of_later_files() -> pl.Expr:
     usable = pl.col("excluded").is_null()
     nth = usable.cast(pl.Int64).cum_sum().over("scan_number", "take")
     later = (usable & (nth > 1), "another file of this scan was written earlier")
-    return pl.coalesce(first_reason(later), "excluded").alias("excluded")
+    return pl.coalesce(first_text(later), "excluded").alias("excluded")
