@@ -84,8 +84,8 @@ def processes_and_logs(dataset: DatasetReader, runs: Runs) -> Iterator[pl.LazyFr
     own = runs.processes.select("run", worker="address")
     others = runs.ties.join(own, on=["run", "worker"], how="anti").drop_nulls("pid")
     by = pl.col("tied_by")
-    known = first_text((by == "process id", CERTAIN), (by == "thread", LIKELY))
-    sure = known.fill_null(POSSIBLE)
+    surer = first_text((by == "process id", CERTAIN), (by == "thread", LIKELY))
+    sure = surer.fill_null(POSSIBLE)
     tied = others.rename({"worker": "process"}).lazy()
     how = pl.concat_str(pl.lit("tied by "), "tied_by")
     for frame, link in (
