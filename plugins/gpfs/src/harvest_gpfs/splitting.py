@@ -23,17 +23,16 @@ import zstandard
 
 from harvest import HarvestError, SourceError, UsageError
 from harvest.toolkit.files import replacing, write_atomically
-from harvest_toolkit.lines import BLOCK_BYTES, blocks
+from harvest_toolkit.lines import blocks
 from harvest_toolkit.streams import compression, open_stream
 
-from .parse.counting import Before, Counter, after, is_remark, trailer_rows
+from .parse.counting import count, is_remark, trailer_rows
 
 __all__ = ["COMPRESSIONS", "Split", "split"]
 
 COMPRESSIONS: Final = {"none": "", "gzip": ".gz", "zstd": ".zst"}
 """How parts may be compressed, and how their names then end."""
 
-_HEADER_BYTES: Final = 1 << 20
 _PACKED: Final = (".gz", ".zst")
 
 
@@ -121,37 +120,39 @@ class Split:
         """Make the directory, and make sure that parts in it are this list's."""
         try:
             self.directory.mkdir(parents=True, exist_ok=True)
-            state = self.directory / f".{self.path.name}.split.json"
-            state_now = self._state()
+            file, state = self.directory / f".{self.path.name}.split.json", self._state()
             try:
-                found = json.loads(state.read_bytes())
-            except FileNotFoundError:
+                found = json.loads(file.read_bytes())
+            except (FileNotFoundError, ValueError):
                 found = None
-            except ValueError:
-                found = {}
-            if found != state_now and self._others():
+            if found == state:
+                return
+            stem = self.path_of(1).name.split(".part-")[0] + ".part-"
+            if any(entry.name.startswith(stem) for entry in self.directory.iterdir()):
                 raise HarvestError(
                     "parts of another list, or of an earlier state of this one, are there",
                     where=str(self.directory),
                     remedy="remove them, or choose another directory",
                 )
-            if found != state_now:
-                write_atomically(state, json.dumps(state_now).encode())
+            write_atomically(file, json.dumps(state).encode())
         except OSError as error:
             raise _unwritable(error, self.directory) from error
 
     def make(self, numbers: Sequence[int]) -> Iterator[int]:
-        """Write parts, one after the other; gives each number when its part is there."""
+        """Write parts in their order; gives each number when its part is there."""
         if not numbers:
             return
         size, header, trailed = self._measure()
-        bounds = [size * number // self.parts for number in range(self.parts + 1)]
-        pieces = (self._unpacked if self.packed else self._plain)(bounds, numbers)
-        for number, before, chunks in pieces:
-            head = b"" if number == 1 else header
-            closed = trailed and number < self.parts
-            self._write(self.path_of(number), head, _renumber(chunks, before, closed=closed))
-            yield number
+        with open_stream(self.path) as stream:
+            lines = _Lines(blocks(stream))
+            for number in range(1, max(numbers) + 1):
+                bound, closed = size * number // self.parts, trailed and number < self.parts
+                chunks = lines.part(bound, closed=closed)
+                if number in numbers:
+                    self._write(self.path_of(number), b"" if number == 1 else header, chunks)
+                    yield number
+                for _ in chunks:  # of a part that is there already
+                    pass
 
     def _state(self) -> dict[str, Any]:
         status = self.path.stat()
@@ -163,22 +164,12 @@ class Split:
             "compress": self.compress,
         }
 
-    def _others(self) -> bool:
-        stem = self.path_of(1).name.split(".part-")[0] + ".part-"
-        return any(entry.name.startswith(stem) for entry in self.directory.iterdir())
-
     def _measure(self) -> tuple[int, bytes, bool]:
         """Unpacked bytes of the list, its header, and whether such lists end with a trailer."""
         with open_stream(self.path) as stream:
-            head = bytearray()
-            while len(head) < _HEADER_BYTES and (data := stream.read(BLOCK_BYTES)):
-                head += data
-            size = len(head)
-            if self.packed:
-                while data := stream.read(BLOCK_BYTES):
-                    size += len(data)
-            else:
-                size = self.path.stat().st_size
+            chunks = blocks(stream)
+            head = next(chunks, b"")
+            size = sum(map(len, chunks), len(head)) if self.packed else self.path.stat().st_size
             if stream.trouble:
                 raise SourceError(
                     f"{stream.trouble}, after {size} bytes of text",
@@ -192,40 +183,6 @@ class Split:
             if line.startswith(b"#") and line.endswith(b"\n"):
                 header += line
         return size, bytes(header), header.startswith(b"# cdm-policy-listing")
-
-    def _plain(
-        self, bounds: Sequence[int], numbers: Sequence[int]
-    ) -> Iterator[tuple[int, Before, Iterator[bytes]]]:
-        counter = Counter(self.path)
-        for number in numbers:
-            start, stop = (self._line_at(bounds[n]) for n in (number - 1, number))
-            with open_stream(self.path, start, stop) as stream:
-                yield number, counter.before(start), blocks(stream)
-
-    def _line_at(self, place: int) -> int:
-        """Where the first line begins at or after a place."""
-        if place == 0:
-            return 0
-        with self.path.open("rb", buffering=0) as file:
-            file.seek(place - 1)
-            while data := file.read(1 << 20):
-                end = data.find(b"\n")
-                if end >= 0:
-                    return file.tell() - len(data) + end + 1
-            return file.tell()
-
-    def _unpacked(
-        self, bounds: Sequence[int], numbers: Sequence[int]
-    ) -> Iterator[tuple[int, Before, Iterator[bytes]]]:
-        with open_stream(self.path) as stream:
-            cutter = _Cutter(blocks(stream))
-            for number in range(1, self.parts + 1):
-                before = cutter.before
-                chunks = cutter.until(bounds[number])
-                if number in numbers:
-                    yield number, before, chunks
-                for _ in chunks:  # of a part that is there already
-                    pass
 
     def _write(self, path: Path, header: bytes, chunks: Iterator[bytes]) -> None:
         try:
@@ -241,54 +198,50 @@ class Split:
             raise _unwritable(error, path) from error
 
 
-class _Cutter:
-    """Goes through a list's chunks of whole lines and cuts them at places."""
+class _Lines:
+    """Goes through a list's chunks of whole lines, part by part."""
 
     def __init__(self, chunks: Iterator[bytes]):
         self._chunks = chunks
         self._rest = b""
         self._place = 0
-        self.before = Before()
+        self._listed = 0  # lines that list a file since the last trailer
 
-    def until(self, bound: int) -> Iterator[bytes]:
+    def part(self, bound: int, *, closed: bool) -> Iterator[bytes]:
+        """The lines of a part, with trailers that speak of the part's own rows.
+
+        A trailer counts the rows since the last one; those that lie in earlier parts are taken
+        off, so that a number that was wrong stays wrong by as much.
+        bound: the first line that begins there or later is not of the part.
+        closed: whether the part gets a trailer of its own at its end.
+        """
+        earlier, here, ended = self._listed, 0, False
+        for chunk in self._until(bound):
+            marked = b"# end rows=" in chunk
+            for piece in io.BytesIO(chunk) if marked else [chunk]:
+                due = trailer_rows(piece.rstrip(b"\n")) if marked else None
+                if due is not None:
+                    yield b"# end rows=%d\n" % (due - earlier if due >= earlier else due)
+                    earlier, here, ended = 0, 0, True
+                    continue
+                lines, remarks = count(piece)
+                here += lines - remarks
+                ended = ended and here == 0
+                yield piece
+        self._listed = earlier + here
+        if closed and not ended:
+            yield b"# end rows=%d\n" % here
+
+    def _until(self, bound: int) -> Iterator[bytes]:
         """Chunks up to the first line that begins at ``bound`` or later."""
-        while self._place < bound:
-            chunk = self._rest or next(self._chunks, b"")
-            if not chunk:
-                return
+        while self._place < bound and (chunk := self._rest or next(self._chunks, b"")):
             self._rest = b""
             if self._place + len(chunk) > bound:
                 # a line that begins before the bound is this part's
                 end = chunk.find(b"\n", bound - 1 - self._place) + 1 or len(chunk)
                 chunk, self._rest = chunk[:end], chunk[end:]
             self._place += len(chunk)
-            self.before = after(self.before, chunk)
             yield chunk
-
-
-def _renumber(chunks: Iterator[bytes], before: Before, *, closed: bool) -> Iterator[bytes]:
-    """The chunks of a part, with trailers that speak of the part's own rows.
-
-    A trailer counts the rows since the last one; those that lie in earlier parts are taken off, so
-    that a number that was wrong stays wrong by as much.
-    closed: whether the part gets a trailer of its own at its end.
-    """
-    earlier = before.listed - before.at_trailer
-    here = Before()
-    ended = False
-    for chunk in chunks:
-        marked = b"# end rows=" in chunk
-        for piece in io.BytesIO(chunk) if marked else [chunk]:
-            due = trailer_rows(piece.rstrip(b"\n")) if marked else None
-            if due is not None:
-                yield b"# end rows=%d\n" % (due - earlier if due >= earlier else due)
-                earlier, here, ended = 0, Before(), True
-                continue
-            here = after(here, piece)
-            ended = ended and here.listed == 0
-            yield piece
-    if closed and not ended:
-        yield b"# end rows=%d\n" % here.listed
 
 
 def _compressor(file: IO[bytes], how: str) -> AbstractContextManager[IO[bytes]]:

@@ -17,7 +17,7 @@ import numpy as np
 from harvest_toolkit.lines import blocks
 from harvest_toolkit.streams import open_stream
 
-__all__ = ["Before", "Counter", "after", "is_remark", "trailer_rows"]
+__all__ = ["Before", "Counter", "after", "count", "is_remark", "trailer_rows"]
 
 _CHUNK: Final = 1 << 19
 """Bytes that are counted at once: few enough to stay in the processor's cache."""
@@ -80,15 +80,15 @@ class Counter:
 
 def after(before: Before, chunk: bytes) -> Before:
     """What lies before the end of a chunk of lines that follows; one without an end is left out."""
-    lines, remarks = _count(chunk)
+    lines, remarks = count(chunk)
     at_trailer = before.at_trailer
     if remarks and (place := _last_trailer(chunk)) is not None:
-        earlier = _count(chunk[:place])
+        earlier = count(chunk[:place])
         at_trailer = before.listed + earlier[0] - earlier[1]
     return Before(before.lines + lines, before.remarks + remarks, at_trailer)
 
 
-def _count(chunk: bytes) -> tuple[int, int]:
+def count(chunk: bytes) -> tuple[int, int]:
     """How many lines end in a chunk, which begins with one, and how many of them list no file."""
     data = np.frombuffer(chunk, np.uint8)
     ends = np.flatnonzero(data == _NEWLINE)
