@@ -17,7 +17,7 @@ import pyarrow as pa
 from harvest import Collected, collect
 from harvest_gpfs.config import GpfsConfig
 from harvest_gpfs.parse.blocks import SLACK, Block
-from harvest_gpfs.parse.columnar import Columnar
+from harvest_gpfs.parse.columnar import parse_block
 from harvest_gpfs.parse.find import find_layout
 from harvest_gpfs.parse.layout import Layout
 from harvest_gpfs.parse.reference import Damaged, parse
@@ -226,12 +226,12 @@ def by_columns(layout: Layout, lines: list[bytes]) -> Read:
     data = np.zeros(len(text) + SLACK, np.uint8)
     data[: len(text)] = np.frombuffer(text, np.uint8)
     maker = TableMaker(layout)
-    parsed = Columnar(layout).parse(Block(data, len(text)))
+    parsed = parse_block(layout, Block(data, len(text)))
     rows, rejects = [], []
-    for one in parsed.odd:
+    for number, start, stop in parsed.odd:
         try:
-            rows.append((one.line + 1, parse(layout, bytes(data[one.start : one.stop]))))
+            rows.append((number + 1, parse(layout, bytes(data[start:stop]))))
         except Damaged as error:
-            rejects.append((one.line + 1, str(error)))
+            rejects.append((number + 1, str(error)))
     table = merged([maker.table(parsed, 1), *([maker.rows(rows)] if rows else [])])
     return table, rejects, len(parsed.odd)

@@ -7,6 +7,7 @@ the list says what decides, as in the tables of the reports.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from harvest import Basis, Finding, Rule, Threshold
@@ -21,8 +22,7 @@ _SUMMARY: Final = ("gpfs.summary",)
 _BOTH: Final = ("gpfs.summary", "gpfs.change")
 
 
-def _bytes(size: float) -> str:
-    return bytes_in_words(size, binary=True)
+_bytes = partial(bytes_in_words, binary=True)
 
 
 def _owner(row: dict[str, Any]) -> str:
@@ -35,9 +35,8 @@ def _sum(rows: pl.DataFrame, column: str) -> int:
 
 def _most(rows: pl.DataFrame, column: str) -> dict[str, Any]:
     """The row of the largest value; of several the first."""
-    return rows.sort(column, descending=True, nulls_last=True, maintain_order=True).row(
-        0, named=True
-    )
+    ordered = rows.sort(column, descending=True, nulls_last=True, maintain_order=True)
+    return ordered.row(0, named=True)
 
 
 def _part(rows: pl.DataFrame, known: str) -> tuple[str, ...]:
@@ -150,38 +149,27 @@ def crowded(rows: pl.DataFrame, total: int, *, entries: float) -> Iterator[Findi
     )
 
 
-def _growth(row: dict[str, Any]) -> str:
-    """``by 3.10 GiB (12 %) to 30.0 GiB``."""
-    percent = row["growth_percent"]
-    share = "new" if percent is None else share_in_words(percent / 100)
-    return f"by {_bytes(row['growth_bytes'])} ({share}) to {_bytes(row['new_bytes'])}"
-
-
-def _grew(
-    rows: pl.DataFrame, total: int, name: str, words: tuple[str, str], **limits: float
+def grew(
+    rows: pl.DataFrame, total: int, *, name: str, words: tuple[str, str], **limits: float
 ) -> Iterator[Finding]:
-    """What grew much, which is not what grew by most bytes: a little of much may be more."""
+    """One finding on the groups that grew much, with the one of these that grew most.
+
+    That is not the one that grew by most bytes of all: a little of much may be more.
+    name: the column of the groups; words: what one is called, and several are.
+    """
     worst = _most(rows, "growth_bytes")
     which = "what the list does not name" if worst[name] is None else worst[name]
     most = f"of these {which} the most" if rows.height > 1 else which
+    percent = worst["growth_percent"]
+    share = "new" if percent is None else share_in_words(percent / 100)
     yield Finding(
         "high" if worst["growth_bytes"] >= limits["growth"] else "medium",
         f"{rows.height:,} of {count_in_words(total, *words)} grew from {worst['old_scan'][:10]} to "
         f"{worst['new_scan'][:10]} by {limits['percent']:g} % of what there was, or more (at least "
-        f"{bytes_in_words(limits['least'])}), or by {bytes_in_words(limits['growth'])}; {most}, "
-        f"{_growth(worst)}.",
+        f"{bytes_in_words(limits['least'])}), or by {bytes_in_words(limits['growth'])}; {most}, by "
+        f"{_bytes(worst['growth_bytes'])} ({share}) to {_bytes(worst['new_bytes'])}.",
         certainty=("part",) if _sum(rows, "unmeasured") else (),
     )
-
-
-def owners_grew(rows: pl.DataFrame, total: int, **limits: float) -> Iterator[Finding]:
-    """One finding on the owners that grew much, with the one of these that grew most."""
-    return _grew(rows, total, "user", ("user", "users"), **limits)
-
-
-def directories_grew(rows: pl.DataFrame, total: int, **limits: float) -> Iterator[Finding]:
-    """One finding on the directories that grew much, with the one of these that grew most."""
-    return _grew(rows, total, "top", ("directory", "directories"), **limits)
 
 
 _GREW: Final = (
@@ -318,7 +306,7 @@ RULES: Final = (
             unable=f"no passwd file (setting passwd), or {_OWNERS}",
         ),
         thresholds={
-            "share": Threshold(0.01, "share of all bytes from which it is a medium finding"),
+            "share": Threshold(0.01, "share of all bytes from which it is a medium finding")
         },
         reports=_BOTH,
     ),
@@ -407,7 +395,7 @@ RULES: Final = (
         settings={"by": "user"},
         where=f'case when "user" is not null then {_GREW} end',
         columns=("user", *_GROWTH_COLUMNS),
-        judge=owners_grew,
+        judge=partial(grew, name="user", words=("user", "users")),
         advice="Ask whether it goes on like that, and until when the space lasts.",
         reference="limits of this project; the scans are those of from, to and over",
         basis=_growth_basis("users", f"{_SIZES}, or {_OWNERS}, of one of the scans or both"),
@@ -421,7 +409,7 @@ RULES: Final = (
         settings={"by": "top"},
         where=_GREW,
         columns=("top", *_GROWTH_COLUMNS),
-        judge=directories_grew,
+        judge=partial(grew, name="top", words=("directory", "directories")),
         advice="See what is new in it: harvest view gpfs.change with by=user,top.",
         reference="limits of this project; the scans are those of from, to and over",
         basis=_growth_basis("top-level directories", f"{_SIZES}, of one of the scans or both"),

@@ -12,6 +12,7 @@ rejects it::
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import attrs
@@ -24,8 +25,12 @@ if TYPE_CHECKING:
 __all__ = [
     "PAD",
     "Spans",
+    "bytes_before",
     "clock_seconds",
     "date_days",
+    "days_since_1970",
+    "digit_pairs",
+    "digits_in",
     "epoch_microseconds",
     "leading_digits",
     "long_clock_seconds",
@@ -176,7 +181,18 @@ def _sum(digits: Words) -> Ints:
             + ((pairs >> np.uint64(16)) & ones) * np.uint64(0x0000271000000001)
         )
         >> np.uint64(32)
-    ).astype(np.int64)
+    ).view(np.int64)
+
+
+def _number(words: Words) -> tuple[Ints, Ints]:
+    """The number that the digits at the beginning of eight bytes make, and how many they are."""
+    words = words ^ _ZEROS
+    count = bytes_before(((words + _OVER) | words) & _HIGH)
+    # the last digit becomes the highest byte, and those before the first are zeros
+    words <<= ((8 - count) * 8).astype(np.uint64)
+    value = _sum(words)
+    value[count == 0] = 0
+    return value, count
 
 
 def leading_digits(data: Bytes, place: Ints) -> tuple[Ints, Ints]:
@@ -184,40 +200,47 @@ def leading_digits(data: Bytes, place: Ints) -> tuple[Ints, Ints]:
 
     0 digits, or more than 18, have no value.
     """
-    count = np.zeros(len(place), np.int64)
-    running = np.arange(len(place))
-    for _ in range(3):
-        word = word_at(data, place[running] + count[running]) ^ _ZEROS
-        digits = _leading(((word + _OVER) | word) & _HIGH)
-        count[running] += digits
-        running = running[digits == 8]
-        if not len(running):
+    return digits_in(lambda done, some: word_at(data, place[some] + done))
+
+
+def digits_in(words: Callable[[int, Any], Words]) -> tuple[Ints, Ints]:
+    """Numbers that texts begin with, and how many digits they have, as of ``leading_digits``.
+
+    words: gives eight bytes of some texts, behind so many of each.
+    """
+    value, count = _number(words(0, slice(None)))
+    for done in (8, 16):
+        longer = np.flatnonzero(count == done)
+        if not len(longer):
             break
-    return unsigned(data, place, place + np.minimum(count, 18))[0], count
+        more, digits = _number(words(done, longer))
+        few = digits <= 18 - done
+        value[longer[few]] = value[longer[few]] * _TENS[digits[few]] + more[few]
+        count[longer] += digits
+    return value, count
 
 
-def _leading(marks: Words) -> Ints:
-    """How many bytes stand before the first one whose high bit is set; 8 without any."""
-    lowest = (marks & (~marks + np.uint64(1))) >> np.uint64(7)
-    # a power of 256 shifts its own number to the highest byte
-    number = (lowest * np.uint64(0x0001020304050607)) >> np.uint64(56)
-    return np.where(marks == 0, 8, number.astype(np.int64))
+def bytes_before(marks: Words) -> Ints:
+    """How many of eight bytes stand before the first whose high bit is set; 8 without any."""
+    lowest = marks & (~marks + np.uint64(1))
+    count: Ints = (np.bitwise_count(lowest - np.uint64(1)) >> 3).astype(np.int64)
+    return count
 
 
-def _pairs(data: Bytes, place: Ints, form: bytes) -> tuple[list[Ints], Flags]:
+def digit_pairs(words: Words, form: bytes) -> tuple[list[Ints], Flags]:
     """Numbers of two digits among eight bytes of a form, where each digit is ``0``.
 
     form: eight bytes; a zero byte may be anything.  Gives each number, and where the form holds.
     """
     digits = sum(0xFF << 8 * at for at, byte in enumerate(form) if byte == ord("0"))
     asked = sum(0xFF << 8 * at for at, byte in enumerate(form) if byte)
-    word = (word_at(data, place) ^ np.uint64(int.from_bytes(form, "little"))) & np.uint64(asked)
+    word = (words ^ np.uint64(int.from_bytes(form, "little"))) & np.uint64(asked)
     good = (((word + _OVER) | word) & _HIGH == 0) & (word & np.uint64(asked & ~digits) == 0)
     tens = word * np.uint64(10) + (word >> np.uint64(8))
     places = []
     at = 0
     while (at := form.find(b"00", at)) >= 0:
-        places.append(((tens >> np.uint64(8 * at)) & _LOW).astype(np.int64))
+        places.append(((tens >> np.uint64(8 * at)) & _LOW).view(np.int64))
         at += 2
     return places, good
 
@@ -227,18 +250,24 @@ def date_days(data: Bytes, place: Ints) -> tuple[Ints, Flags]:
 
     Years are 1900 to 2099.
     """
-    (century, year, month), good = _pairs(data, place, b"0000-00-")
-    (day,), fine = _pairs(data, place + 8, b"00\0\0\0\0\0\0")
-    months = (century * 100 + year) * 12 + month - _FIRST_MONTH
-    good &= fine & (month >= 1) & (month <= 12) & (months >= 0) & (months < len(_MONTH_DAYS))
-    months = np.clip(months, 0, len(_MONTH_DAYS) - 1)
+    (century, year, month), good = digit_pairs(word_at(data, place), b"0000-00-")
+    (day,), fine = digit_pairs(word_at(data, place + 8), b"00\0\0\0\0\0\0")
+    days, there = days_since_1970(century * 100 + year, month, day)
+    return days, good & fine & there
+
+
+def days_since_1970(year: Ints, month: Ints, day: Ints) -> tuple[Ints, Flags]:
+    """Days since 1970 of dates, and where there is such a date; years are 1900 to 2099."""
+    months = year * 12 + month - _FIRST_MONTH
+    good = (month >= 1) & (month <= 12) & (months >= 0) & (months < len(_MONTH_DAYS))
+    np.clip(months, 0, len(_MONTH_DAYS) - 1, out=months)
     good &= (day >= 1) & (day <= _MONTH_DAYS[months])
     return _MONTH_STARTS[months] + day, good
 
 
 def clock_seconds(data: Bytes, place: Ints) -> tuple[Ints, Flags]:
     """Seconds of ``HH:MM:SS`` at places, up to 23:59:59, and where there is such a time."""
-    (hours, minutes, seconds), good = _pairs(data, place, b"00:00:00")
+    (hours, minutes, seconds), good = digit_pairs(word_at(data, place), b"00:00:00")
     good &= (hours < 24) & (minutes < 60) & (seconds < 60)
     return hours * 3600 + minutes * 60 + seconds, good
 
@@ -247,7 +276,7 @@ def long_clock_seconds(texts: Spans) -> tuple[Ints, Flags]:
     """Seconds of ``HH:MM:SS`` with 1 to 9 digits of hours, and where there is such a duration."""
     tail = texts.end - 6
     hours, good = unsigned(texts.data, texts.start, tail)
-    (minutes, seconds), fine = _pairs(texts.data, texts.end - 8, b"\0\0:00:00")
+    (minutes, seconds), fine = digit_pairs(word_at(texts.data, texts.end - 8), b"\0\0:00:00")
     good &= fine & (tail - texts.start <= 9) & (minutes < 60) & (seconds < 60)
     return np.where(good, hours * 3600 + minutes * 60 + seconds, 0), good
 

@@ -51,12 +51,8 @@ class Result:
     def facts(self) -> dict[str, str]:
         """What it was made of, for people: backend, scan, root, now."""
         facts = {"backend": self.choice.backend, "because": self.choice.reason}
-        facts["scan"] = self.scan
-        if self.root is not None:
-            facts["root"] = self.root
-        if self.now is not None:
-            facts["now"] = self.now
-        return facts
+        more = {"scan": self.scan, "root": self.root, "now": self.now}
+        return facts | {name: value for name, value in more.items() if value is not None}
 
 
 def aggregate(

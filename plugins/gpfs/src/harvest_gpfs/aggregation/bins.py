@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Iterable
 from datetime import datetime, timedelta
 from functools import reduce
 from itertools import pairwise
+from typing import Any, ClassVar, Self
 
 import attrs
 import polars as pl
@@ -61,7 +61,7 @@ def parse_age(text: str | int) -> int:
     raise UsageError(f"{text!r} is not an age", remedy="write 30d, 8w or 2y")
 
 
-def size_text(number: int) -> str:
+def _size_text(number: int) -> str:
     """Bytes in the largest unit that divides them: ``64 KiB``, ``1,000 B``."""
     power = 0
     while power < len(_UNITS) and number and number % 1024 == 0:
@@ -71,87 +71,71 @@ def size_text(number: int) -> str:
 
 
 def _age_text(days: int) -> str:
-    if days % 365 == 0:
-        years = days // 365
-        return f"{years} year{'s' if years > 1 else ''}"
-    return f"{days} day{'s' if days > 1 else ''}"
-
-
-def _rising(values: Iterable[int], text: str, what: str) -> tuple[int, ...]:
-    edges = tuple(values)
-    if not edges or len(edges) > 100 or edges[0] < 1 or list(edges) != sorted(set(edges)):
-        raise UsageError(
-            f"{text!r} are not classes of {what}",
-            remedy="give up to 100 upper ends above zero that rise, separated by commas",
-        )
-    return edges
-
-
-def _between(edges: list[str]) -> list[str]:
-    """The names of classes that these edges divide."""
-    inner = [f"{low} to {high}" for low, high in pairwise(edges)]
-    return [f"up to {edges[0]}", *inner, f"above {edges[-1]}"]
+    number, unit = (days, "day") if days % 365 else (days // 365, "year")
+    return f"{number} {unit}{'s' if number > 1 else ''}"
 
 
 @attrs.frozen
-class SizeBins:
-    """Classes of size: 0 (empty), up to each edge, above the last.
+class Bins:
+    """Classes: one before all others, up to each edge, above the last.
 
-    edges: upper ends in bytes; an edge belongs to the class below it.
+    edges: upper ends; an edge belongs to the class below it.
+    usual: the edges unless others are given; read, write: an edge from text, and as people read it.
+    first: the name of the first class, and where that begins.
     """
 
     edges: tuple[int, ...]
 
+    usual: ClassVar[str]
+    what: ClassVar[str]
+    read: ClassVar[Any]
+    write: ClassVar[Any]
+    first: ClassVar[tuple[str, int | None]]
+
     @classmethod
-    def parse(cls, text: str = SIZES) -> SizeBins:
-        """From ``4K,1M,1G``; raises UsageError for another text."""
-        return cls(_rising((parse_size(part) for part in text.split(",")), text, "size"))
+    def parse(cls, text: str | None = None) -> Self:
+        """From edges with commas; raises UsageError for another text."""
+        text = cls.usual if text is None else text
+        edges = tuple(cls.read(part) for part in text.split(","))
+        if len(edges) > 100 or edges[0] < 1 or list(edges) != sorted(set(edges)):
+            raise UsageError(
+                f"{text!r} are not classes of {cls.what}",
+                remedy="give up to 100 upper ends above zero that rise, separated by commas",
+            )
+        return cls(edges)
 
     @property
     def labels(self) -> list[str]:
         """The name of each class, by its number."""
-        return ["empty", *_between([size_text(edge) for edge in self.edges])]
-
-    @property
-    def bounds(self) -> list[tuple[int, int | None]]:
-        """Above how many bytes a class begins and where it ends, by its number."""
-        return [(0, 0), *zip((0, *self.edges), (*self.edges, None), strict=False)]
-
-    def number(self, size: pl.Expr) -> pl.Expr:
-        """The number of a size's class (Int8); null where the size is."""
-        above = [(size > edge).cast(pl.Int8) for edge in (0, *self.edges)]
-        return reduce(operator.add, above)
-
-
-@attrs.frozen
-class AgeBins:
-    """Classes of age before a moment: in the future of it, up to each edge, above the last.
-
-    edges: upper ends in days of 24 hours; an edge belongs to the class below it.
-    """
-
-    edges: tuple[int, ...]
-
-    @classmethod
-    def parse(cls, text: str = AGES) -> AgeBins:
-        """From ``30d,1y``; raises UsageError for another text."""
-        return cls(_rising((parse_age(part) for part in text.split(",")), text, "age"))
-
-    @property
-    def labels(self) -> list[str]:
-        """The name of each class, by its number."""
-        return ["in the future", *_between([_age_text(edge) for edge in self.edges])]
+        texts = [self.write(edge) for edge in self.edges]
+        inner = [f"{low} to {high}" for low, high in pairwise(texts)]
+        return [self.first[0], f"up to {texts[0]}", *inner, f"above {texts[-1]}"]
 
     @property
     def bounds(self) -> list[tuple[int | None, int | None]]:
-        """Above how many days a class begins and where it ends, by its number."""
-        return [(None, 0), *zip((0, *self.edges), (*self.edges, None), strict=False)]
+        """Above which value a class begins and where it ends, by its number."""
+        return [(self.first[1], 0), *zip((0, *self.edges), (*self.edges, None), strict=False)]
+
+
+class SizeBins(Bins):
+    """Classes of size in bytes, the first of what is empty."""
+
+    usual, what, read, write = SIZES, "size", staticmethod(parse_size), staticmethod(_size_text)
+    first = ("empty", 0)
+
+    def number(self, size: pl.Expr) -> pl.Expr:
+        """The number of a size's class (Int8); null where the size is."""
+        return reduce(operator.add, ((size > edge).cast(pl.Int8) for edge in (0, *self.edges)))
+
+
+class AgeBins(Bins):
+    """Classes of age in days of 24 hours before a moment, the first of what is in its future."""
+
+    usual, what, read, write = AGES, "age", staticmethod(parse_age), staticmethod(_age_text)
+    first = ("in the future", None)
 
     def number(self, time: pl.Expr, now: datetime) -> pl.Expr:
         """The number of a time's class (Int8), seen from ``now``; null where the time is."""
-        moments = [now, *(now - timedelta(days=days) for days in self.edges)]
-        not_after = [
-            (time <= moments[0]).cast(pl.Int8),
-            *((time < moment).cast(pl.Int8) for moment in moments[1:]),
-        ]
-        return reduce(operator.add, not_after)
+        moments = (now - timedelta(days=days) for days in self.edges)
+        not_after = (time <= now, *(time < moment for moment in moments))
+        return reduce(operator.add, (test.cast(pl.Int8) for test in not_after))

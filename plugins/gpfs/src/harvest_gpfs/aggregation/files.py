@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -139,28 +140,20 @@ def _checked(path: str) -> ParquetFile:
         path,
         metadata.num_rows,
         tuple(metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)),
-        _text_bytes(metadata, schema),
+        _text_bytes(metadata),
         tuple(hive.items()),
     )
 
 
-def _text_bytes(metadata: Any, schema: pa.Schema) -> dict[str, int]:
-    texts = {
-        field.name
-        for field in schema
-        if pa.types.is_string(field.type)
-        or pa.types.is_large_string(field.type)
-        or pa.types.is_binary(field.type)
-        or pa.types.is_dictionary(field.type)
-    }
-    found = dict.fromkeys(texts, 0)
+def _text_bytes(metadata: Any) -> dict[str, int]:
+    """Unpacked bytes of the columns that hold text."""
+    found: dict[str, int] = defaultdict(int)
     for i in range(metadata.num_row_groups):
         group = metadata.row_group(i)
-        for j in range(group.num_columns):
-            column = group.column(j)
-            if column.path_in_schema in found:
+        for column in map(group.column, range(group.num_columns)):
+            if column.physical_type == "BYTE_ARRAY":
                 found[column.path_in_schema] += column.total_uncompressed_size
-    return found
+    return dict(found)
 
 
 def scan(files: Sequence[ParquetFile | Piece]) -> pl.LazyFrame:

@@ -39,8 +39,10 @@ _BYTES_PER_INODE = 64
 _BYTES_PER_ROW = 1_000
 
 
-def candidate() -> pl.Expr:
-    """Whether a row may be one of several paths of an object."""
+def candidate(*, everything: bool = False) -> pl.Expr:
+    """Whether a row may be one of several paths of an object; every row may, where that is said."""
+    if everything:
+        return pl.col("inode").is_not_null()
     several = pl.col("nlink").is_null() | (pl.col("nlink") > 1)
     return several & pl.col("kind").ne_missing(pl.lit("directory"))
 
@@ -63,7 +65,7 @@ class _Candidates(Step):
     everything: bool = False
 
     def partial(self, rows: pl.LazyFrame) -> pl.LazyFrame:
-        test = pl.col("inode").is_not_null() if self.everything else candidate()
+        test = candidate(everything=self.everything)
         return rows.select(test.cast(pl.Int64).sum().alias("rows"))
 
     def combine(self, partials: Sequence[pl.LazyFrame]) -> pl.LazyFrame:
@@ -81,7 +83,7 @@ class _Repeated(Counts):
     everything: bool = False
 
     def partial(self, rows: pl.LazyFrame) -> pl.LazyFrame:
-        rows = rows if self.everything else rows.filter(candidate())
+        rows = rows.filter(candidate(everything=self.everything))
         if self.shares > 1:
             rows = rows.filter(pl.col("inode") % self.shares == self.share)
         return super().partial(rows)
@@ -97,12 +99,11 @@ class _RowsOf(Step):
     inodes: pl.Series
     columns: tuple[str, ...]
     everything: bool = False
-    on_device: ClassVar[bool] = (
-        False  # few rows, found fastest by statistics and late materialisation
-    )
+    # few rows, found fastest by statistics and late materialisation
+    on_device: ClassVar[bool] = False
 
     def partial(self, rows: pl.LazyFrame) -> pl.LazyFrame:
-        rows = rows if self.everything else rows.filter(candidate())
+        rows = rows.filter(candidate(everything=self.everything))
         return rows.filter(pl.col("inode").is_in(self.inodes.implode())).select(self.columns)
 
     def combine(self, partials: Sequence[pl.LazyFrame]) -> pl.LazyFrame:

@@ -11,14 +11,11 @@ import polars as pl
 from harvest import UsageError
 from harvest.model.json import encode_frame
 from harvest.toolkit.files import replacing
+from harvest_report.csv import CSV_TIME, csv_columns
 
 from .api import Result
 
 __all__ = ["write_result"]
-
-_TIME: Final = "%Y-%m-%dT%H:%M:%S%.6fZ"
-_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
-"""First characters by which a spreadsheet takes a cell for a formula."""
 
 
 def write_result(result: Result | pl.DataFrame, path: str | Path) -> Path:
@@ -47,15 +44,7 @@ def write_result(result: Result | pl.DataFrame, path: str | Path) -> Path:
 
 
 def _csv(frame: pl.DataFrame, path: Path) -> None:
-    defused = [
-        pl.when(pl.any_horizontal(pl.col(name).str.starts_with(start) for start in _FORMULA))
-        .then(pl.lit("'") + pl.col(name))
-        .otherwise(pl.col(name))
-        .alias(name)
-        for name, kind in frame.schema.items()
-        if kind == pl.String
-    ]
-    frame.with_columns(defused).write_csv(path, datetime_format=_TIME)
+    csv_columns(frame).write_csv(path, datetime_format=CSV_TIME)
 
 
 def _parquet(frame: pl.DataFrame, path: Path) -> None:

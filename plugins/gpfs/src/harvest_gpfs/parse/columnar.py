@@ -17,11 +17,11 @@ import pyarrow.compute as pc
 from .attributes import Type
 from .blocks import Block
 from .layout import LONGEST_LINE, Layout, Step
-from .paths import readable, replaced, spans, unescaped
+from .paths import flags, readable, replaced, spans, unescaped
 from .reference import Damaged, text_value
 from .vectors import DIGITS, Bytes, Flags, Ints
 
-__all__ = ["Columnar", "Odd", "Parsed"]
+__all__ = ["Parsed", "parse_block"]
 
 _KINDS: Final = (None, "file", "directory", "symlink", "other")
 _NUMBERS: Final = (Type.UNSIGNED, Type.WHOLE, Type.SIGNED, Type.KIBIBYTES, Type.SKIPPED)
@@ -34,15 +34,6 @@ _SPECIAL: Final = "[^ -\\[\\]-~]|%"
 
 
 @attrs.frozen
-class Odd:
-    """A line that left no row: its number in the block, from 0, and where it lies."""
-
-    line: int
-    start: int
-    stop: int
-
-
-@attrs.frozen
 class Parsed:
     """What was made of the lines of a block.
 
@@ -50,42 +41,29 @@ class Parsed:
     columns: values by column of ``gpfs.file``, as Arrow arrays; numbers and times as 64-bit
     integers, decimal numbers as doubles that are not-a-number where missing.
     extra: texts of ``extra`` by their names.
-    odd: lines that left no row, in order.
+    odd: lines that left no row, in order: number, begin and end of each.
     count: lines in all.
     """
 
     lines: Ints
     columns: dict[str, Any]
     extra: dict[str, pa.Array]
-    odd: list[Odd]
+    odd: list[tuple[int, int, int]]
     count: int
 
 
-class Columnar:
-    """Parses blocks of lines with numpy and Arrow."""
-
-    def __init__(self, layout: Layout):
-        self._layout = layout
-
-    def parse(self, block: Block) -> Parsed:
-        """Rows of a block."""
-        ends = np.flatnonzero(block.data[: block.stop] == ord("\n"))
-        begins = np.zeros_like(ends)
-        begins[1:] = ends[:-1] + 1
-        whole = np.flatnonzero(ends - begins <= LONGEST_LINE)
-        lines = _Lines(self._layout, block.data, begins[whole], ends[whole])
-        rows, columns, extra = lines.parsed()
-        odd = np.ones(len(ends), bool)
-        odd[whole[rows]] = False
-        strange = np.flatnonzero(odd)
-        places = np.stack([strange, begins[strange], ends[strange]], 1).tolist()
-        return Parsed(
-            lines=whole[rows],
-            columns=columns,
-            extra=extra,
-            odd=[Odd(*numbers) for numbers in places],
-            count=len(ends),
-        )
+def parse_block(layout: Layout, block: Block) -> Parsed:
+    """Rows of a block."""
+    ends = np.flatnonzero(block.data[: block.stop] == ord("\n"))
+    begins = np.zeros_like(ends)
+    begins[1:] = ends[:-1] + 1
+    whole = np.flatnonzero(ends - begins <= LONGEST_LINE)
+    rows, columns, extra = _Lines(layout, block.data, begins[whole], ends[whole]).parsed()
+    odd = np.ones(len(ends), bool)
+    odd[whole[rows]] = False
+    strange = np.flatnonzero(odd).tolist()
+    places = zip(strange, begins[odd].tolist(), ends[odd].tolist(), strict=True)
+    return Parsed(whole[rows], columns, extra, list(places), len(ends))
 
 
 class _Lines:
@@ -262,9 +240,7 @@ class _Lines:
 
     def _alike(self, start: Ints, end: Ints, first: Ints, last: Ints) -> Flags:
         """Where two spans have the same bytes."""
-        alike = pc.equal(spans(self.data, start, end), spans(self.data, first, last))
-        found: Flags = alike.to_numpy(zero_copy_only=False)
-        return found
+        return flags(pc.equal(spans(self.data, start, end), spans(self.data, first, last)))
 
     def _columns(
         self, path: tuple[Ints, Ints], *, rooted: bool
@@ -302,7 +278,7 @@ class _Lines:
         )
         fine &= ~damaged
         first = pc.starts_with(names, b"/") if rooted else pc.greater(pc.binary_length(names), 0)
-        fine &= first.to_numpy(zero_copy_only=False)
+        fine &= flags(first)
         kind = np.where(by_flags > 0, by_flags, by_mode)
         columns["kind"] = pa.array(_KINDS, pa.string()).take(pa.array(kind))
         if not fine.all():
@@ -324,26 +300,23 @@ class _Lines:
         coded = raw.dictionary_encode()
         places = coded.indices.to_numpy()
         values = coded.dictionary
-        odd = pc.match_substring_regex(values, _SPECIAL).to_numpy(zero_copy_only=False)
+        odd = flags(pc.match_substring_regex(values, _SPECIAL))
         if step.type in (Type.FLAGS, Type.MODE):
             odd[:] = True
         kinds = np.zeros(len(values), np.int8)
         some = np.flatnonzero(odd)
         if len(some):
-            made: list[bytes] = []
+            made = [b""] * len(some)
             wrong = []
             escaped = self.layout.escaped and step.type is not Type.COUNTED_TEXT
-            for at, value in zip(
-                some.tolist(), values.take(pa.array(some)).to_pylist(), strict=True
-            ):
+            for number, value in enumerate(values.take(pa.array(some)).to_pylist()):
                 try:
                     text, kind = text_value(value, step, percent=escaped)
                 except Damaged:
-                    wrong.append(at)
-                    made.append(b"")
+                    wrong.append(some[number])
                     continue
-                made.append(text.encode())
-                kinds[at] = _KINDS.index(kind)
+                made[number] = text.encode()
+                kinds[some[number]] = _KINDS.index(kind)
             values = replaced(values, some, pa.array(made, pa.binary()))
             if wrong:
                 fine &= ~np.isin(places, np.array(wrong))

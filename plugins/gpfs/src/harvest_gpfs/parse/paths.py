@@ -9,13 +9,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from .reference import shown
-from .vectors import Flags, Ints
+from .vectors import HEX, Flags, Ints
 
-__all__ = ["readable", "replaced", "spans", "unescaped"]
-
-_HEX = np.full(256, 255, np.uint8)
-_HEX[np.frombuffer(b"0123456789abcdef", np.uint8)] = np.arange(16)
-_HEX[np.frombuffer(b"ABCDEF", np.uint8)] = np.arange(10, 16)
+__all__ = ["flags", "readable", "replaced", "spans", "unescaped"]
 
 
 def spans(data: Any, start: Ints, stop: Ints) -> pa.Array:
@@ -27,6 +23,12 @@ def spans(data: Any, start: Ints, stop: Ints) -> pa.Array:
         pa.binary(), len(marks) - 1, [None, pa.py_buffer(marks), pa.py_buffer(data)]
     )
     return both.take(pa.array(np.arange(0, 2 * len(start), 2)))
+
+
+def flags(values: pa.Array) -> Flags:
+    """An array of true and false for numpy."""
+    found: Flags = values.to_numpy(zero_copy_only=False)
+    return found
 
 
 def unescaped(data: Any, start: Ints, stop: Ints, *, percent: bool) -> tuple[pa.Array, Flags]:
@@ -54,7 +56,7 @@ def _percent(data: Any, start: Ints, stop: Ints) -> tuple[pa.Array, Flags]:
     slash = (data[:-2] == _SLASH[0]) & (data[1:-1] == _SLASH[1]) & (data[2:] == _SLASH[2])
     places = np.flatnonzero((data[:-2] == _SLASH[0]) ^ slash)
     data[:-2] += slash * np.uint8(ord("/") - _SLASH[0])
-    high, low = _HEX[data[places + 1]], _HEX[data[places + 2]]
+    high, low = HEX[data[places + 1]], HEX[data[places + 2]]
     value = (high << 4) | low
     wrong = (high > 15) | (low > 15) | (value == 0)
     damaged |= _with(places[wrong], offsets)
@@ -94,53 +96,31 @@ def _with(places: Ints, offsets: Ints) -> Flags:
 
 
 def _backslash(names: pa.Array) -> tuple[pa.Array, Flags]:
-    damaged = pc.match_substring(names, b"\0").to_numpy(zero_copy_only=False)
-    escaped = pc.match_substring(names, b"\\").to_numpy(zero_copy_only=False)
+    damaged, escaped = (flags(pc.match_substring(names, text)) for text in (b"\0", b"\\"))
     some = np.flatnonzero(escaped & ~damaged)
     if not len(some):
         return names, damaged
     # pairs of backslashes are set aside, so that what follows them is not taken for an escape
     part = pc.replace_substring(names.take(pa.array(some)), b"\\\\", b"\0")
     part = pc.replace_substring(part, b"\\n", b"\n")
-    damaged[some] = pc.match_substring(part, b"\\").to_numpy(zero_copy_only=False)
+    damaged[some] = flags(pc.match_substring(part, b"\\"))
     return replaced(names, some, pc.replace_substring(part, b"\0", b"\\")), damaged
 
 
 def readable(names: pa.Array) -> tuple[pa.Array, pa.Array]:
     """Names as text, and their bytes where the text differs."""
-    offsets, data = _contents(names)
-    some = np.flatnonzero(_with(np.flatnonzero(data > 127), offsets))
-    wrong = some[_not_utf8(names.take(pa.array(some)))] if len(some) else some
-    if not len(wrong):
+    try:
         return names.cast(pa.string()), pa.nulls(len(names), pa.binary())
-    part = names.take(pa.array(wrong))
-    shown_names = pa.array([shown(name)[0].encode() for name in part.to_pylist()], pa.binary())
-    where = np.full(len(names), len(names), np.int64)
-    where[wrong] = np.arange(len(wrong))
-    raw = part.take(pa.array(where, mask=where == len(names)))
-    return replaced(names, wrong, shown_names).cast(pa.string()), raw
-
-
-# the second byte of a character, where not all of 0x80 to 0xBF may follow the first
-_SECOND = ((0xE0, 0xA0, 0xBF), (0xED, 0x80, 0x9F), (0xF0, 0x90, 0xBF), (0xF4, 0x80, 0x8F))
-
-
-def _not_utf8(names: pa.Array) -> Ints:
-    """Places of the names that are not UTF-8.
-
-    A byte must be one that continues a character just where one before it asks for that.
-    """
-    marked = pc.binary_join_element_wise(names, b"", b"\0\0\0")  # none asks beyond its end
-    offsets, data = _contents(marked)
-    asked = np.zeros(len(data) + 3, bool)
-    for size, least in ((1, 0xC2), (2, 0xE0), (3, 0xF0)):
-        asked[size : size + len(data)] |= data >= least
-    wrong = asked[: len(data)] != ((data & 0xC0) == 0x80)
-    wrong |= (data == 0xC0) | (data == 0xC1) | (data > 0xF4)
-    second = np.append(data[1:], 0)
-    for lead, low, high in _SECOND:
-        wrong |= (data == lead) & ((second < low) | (second > high))
-    return np.unique(np.searchsorted(offsets, np.flatnonzero(wrong), "right") - 1)
+    except pa.ArrowInvalid:  # some are not UTF-8
+        offsets, data = _contents(names)
+    some = np.flatnonzero(_with(np.flatnonzero(data > 127), offsets))
+    made = [shown(name) for name in names.take(pa.array(some)).to_pylist()]
+    texts = pa.array([text.encode() for text, _ in made], pa.binary())
+    where = np.full(len(names), len(made), np.int64)
+    where[some] = np.arange(len(made))
+    raw = pa.array([raw for _, raw in made], pa.binary())
+    exact = raw.take(pa.array(where, mask=where == len(made)))
+    return replaced(names, some, texts).cast(pa.string()), exact
 
 
 def replaced(names: pa.Array, some: Ints, others: pa.Array) -> pa.Array:

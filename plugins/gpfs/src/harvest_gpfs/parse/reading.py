@@ -12,7 +12,7 @@ from harvest import ReadContext
 from harvest_toolkit.streams import Stream
 
 from .blocks import BLOCK_BYTES, Rest, blocks
-from .columnar import Columnar, Parsed
+from .columnar import Parsed, parse_block
 from .counting import Before, is_remark, trailer_rows
 from .layout import LONGEST_LINE, Layout
 from .reference import Damaged, Row, parse
@@ -45,7 +45,6 @@ class Reading:
 
     def __init__(self, layout: Layout, ctx: ReadContext, before: Before, *, to_end: bool):
         self._layout = layout
-        self._parser = Columnar(layout)
         self._ctx = ctx
         self._maker = TableMaker(layout)
         self._lines = before.lines
@@ -66,7 +65,7 @@ class Reading:
             if isinstance(item, Rest):
                 self._rest(item, stream.trouble)
             else:
-                yield self._table(self._parser.parse(item), item.data)
+                yield self._table(parse_block(self._layout, item), item.data)
             self._ctx.advance(stream.consumed)
             stream.consumed = 0
         self._ctx.read(0)
@@ -80,11 +79,10 @@ class Reading:
         first = self._lines + 1
         tables = [self._maker.table(parsed, first)]
         rows: list[tuple[int, Row]] = []
-        for odd in parsed.odd:
-            number = first + odd.line
-            row = self._odd(data[odd.start : odd.stop].tobytes(), number)
+        for line, start, stop in parsed.odd:
+            row = self._odd(data[start:stop].tobytes(), first + line)
             if row is not None:
-                rows.append((number, row))
+                rows.append((first + line, row))
             if len(rows) == _ROWS_TOGETHER:
                 tables.append(self._maker.rows(rows))
                 rows = []

@@ -41,16 +41,11 @@ class TableMaker:
 
     def rows(self, rows: Sequence[tuple[int, Row]]) -> pa.Table:
         """The rows of single lines, each with its number."""
-        arrays = []
-        for field in self._schema:
-            if field.name == "position":
-                values: list[Any] = [line for line, _ in rows]
-            elif field.name == "extra":
-                values = [list((row["extra"] or {}).items()) for _, row in rows]
-            else:
-                values = [row[field.name] for _, row in rows]
-            arrays.append(pa.array(values, field.type))
-        return pa.table(arrays, schema=self._schema)
+        listed = [
+            {**row, "position": line, "extra": list((row["extra"] or {}).items())}
+            for line, row in rows
+        ]
+        return pa.Table.from_pylist(listed, schema=self._schema)
 
     def finished(self, table: pa.Table) -> pa.Table:
         """The table with the columns that are alike in all rows of the list."""

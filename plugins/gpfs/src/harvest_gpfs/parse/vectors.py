@@ -14,7 +14,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-__all__ = ["DIGITS", "Ahead", "Bytes", "Flags", "Ints"]
+from harvest_toolkit.spans import bytes_before, days_since_1970, digit_pairs, digits_in
+
+__all__ = ["DIGITS", "HEX", "Ahead", "Bytes", "Flags", "Ints"]
 
 Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
@@ -22,24 +24,14 @@ Flags = npt.NDArray[np.bool_]
 DIGITS: Final = 24
 """Bytes in which a number and its end are looked for."""
 
-_ONES: Final = 0x0101010101010101
-_HIGH: Final = np.uint64(0x80 * _ONES)
-_ZEROS: Final = np.uint64(ord("0") * _ONES)
-_OVER: Final = np.uint64(0x76 * _ONES)  # added to a digit above 9 it sets the high bit
-_LOW: Final = np.uint64(0xFF)
-_LEAST: Final = np.uint64(_ONES)
+_ONES: Final = np.uint64(0x0101010101010101)
+_HIGH: Final = np.uint64(0x80) * _ONES
 _POWERS: Final = 10.0 ** np.arange(23)
-_TENS: Final = 10 ** np.arange(19, dtype=np.int64)
 
-_HEX: Final = np.full(256, 255, np.uint8)
-_HEX[np.frombuffer(b"0123456789abcdef", np.uint8)] = np.arange(16)
-_HEX[np.frombuffer(b"ABCDEF", np.uint8)] = np.arange(10, 16)
-
-# the days of the years that are read here: when each month begins, and how long it is
-_FIRST_MONTH: Final = 1900 * 12 + 1
-_MONTHS: Final = np.arange("1900-01", "2100-02", dtype="datetime64[M]").astype("datetime64[D]")
-_MONTH_STARTS: Final = _MONTHS.astype(np.int64)[:-1] - 1
-_MONTH_DAYS: Final = np.diff(_MONTHS.astype(np.int64))
+HEX: Final = np.full(256, 255, np.uint8)
+"""The value of a hexadecimal digit, 255 of another byte."""
+HEX[np.frombuffer(b"0123456789abcdef", np.uint8)] = np.arange(16)
+HEX[np.frombuffer(b"ABCDEF", np.uint8)] = np.arange(10, 16)
 
 
 @attrs.frozen
@@ -75,8 +67,8 @@ class Bytes:
     def _until(self, place: Ints, mark: int) -> Ints:
         """How many of eight bytes stand before a mark or the line's end."""
         word = self.ahead(place, 8).word(0)
-        pattern, end = np.uint64(mark * _ONES), np.uint64(10 * _ONES)
-        return _leading(_zero_bytes(word ^ pattern) | _zero_bytes(word ^ end))
+        pattern, end = np.uint64(mark) * _ONES, np.uint64(10) * _ONES
+        return bytes_before(_zero_bytes(word ^ pattern) | _zero_bytes(word ^ end))
 
     def text(self, place: Ints, literal: bytes) -> tuple[Ints, Flags]:
         """The first place from here on where a literal stands, and where one does."""
@@ -175,17 +167,7 @@ class Ahead:
 
     def digits(self, at: int) -> tuple[Ints, Ints]:
         """Numbers of up to 18 digits, and how many digits; 0 or more than 18 without a number."""
-        value, count = _number(self.word(at))
-        if (longer := np.flatnonzero(count == 8)).size:
-            more, digits = _number(self.word(at + 8)[longer])
-            value[longer] = value[longer] * _TENS[digits] + more
-            count[longer] += digits
-            if (longest := np.flatnonzero(count == 16)).size:
-                more, digits = _number(self.word(at + 16)[longest])
-                few = digits <= 2
-                value[longest[few]] = value[longest[few]] * _TENS[digits[few]] + more[few]
-                count[longest] += digits
-        return value, count
+        return digits_in(lambda done, some: self.word(at + done)[some])
 
     def hexadecimal(self, at: int) -> tuple[Any, Ints]:
         """Numbers of up to 16 hexadecimal digits, and how many digits, at most 17."""
@@ -193,7 +175,7 @@ class Ahead:
         count = np.zeros(len(self.rows), np.int64)
         running = np.ones(len(self.rows), bool)
         for place in range(at, at + 17):
-            digit = _HEX[self.byte(place)]
+            digit = HEX[self.byte(place)]
             running &= digit < 16
             if not running.any():
                 break
@@ -203,73 +185,29 @@ class Ahead:
 
     def time(self, at: int, *, escaped: bool) -> tuple[Ints, Ints, Flags]:
         """Microseconds of ``2026-01-31 12:00:00[.123456]``, how many bytes, where there is one."""
-        (century, year, month), good = self._pairs(at, b"0000-00-", (0, 2, 5))
+        (century, year, month), good = digit_pairs(self.word(at), b"0000-00-")
         if escaped:
-            (day, hour), fine = self._pairs(at + 8, b"00%2000%", (0, 5))
-            (minute, second), also = self._pairs(at + 18, b"00%3A00\0", (0, 5), skip=(7,))
-            fine &= also & self.stands(b"3A", at + 16)
+            (day, hour), fine = digit_pairs(self.word(at + 8), b"00%\0\x0000%")
+            (minute, second), also = digit_pairs(self.word(at + 18), b"00%3A00\0")
+            fine &= also & self.stands(b"20", at + 11) & self.stands(b"3A", at + 16)
             size = 25
         else:
-            (day,), fine = self._pairs(at + 8, b"00 \0\0\0\0\0", (0,), skip=(3, 4, 5, 6, 7))
-            (hour, minute, second), also = self._pairs(at + 11, b"00:00:00", (0, 3, 6))
+            (day,), fine = digit_pairs(self.word(at + 8), b"00 \0\0\0\0\0")
+            (hour, minute, second), also = digit_pairs(self.word(at + 11), b"00:00:00")
             fine &= also
             size = 19
-        good &= fine
-        months = (century * 100 + year) * 12 + month - _FIRST_MONTH
-        good &= (month >= 1) & (month <= 12) & (months >= 0) & (months < len(_MONTH_DAYS))
-        good &= (hour < 24) & (minute < 60) & (second < 60)
-        np.clip(months, 0, len(_MONTH_DAYS) - 1, out=months)
-        good &= (day >= 1) & (day <= _MONTH_DAYS[months])
-        value = (_MONTH_STARTS[months] + day) * 86_400 + hour * 3600 + minute * 60 + second
+        days, also = days_since_1970(century * 100 + year, month, day)
+        good &= fine & also & (hour < 24) & (minute < 60) & (second < 60)
+        value = days * 86_400 + hour * 3600 + minute * 60 + second
         value *= 1_000_000
         dotted = self.byte(at + size) == ord(".")
         if dotted.any():
-            form = b"\0.000000"
-            (high, middle, low), fine = self._pairs(at + size - 1, form, (2, 4, 6), skip=(0,))
+            (high, middle, low), fine = digit_pairs(self.word(at + size - 1), b"\0.000000")
             good &= fine | ~dotted
             value += np.where(dotted, high * 10_000 + middle * 100 + low, 0)
         return value, size + dotted * 7, good
 
-    def _pairs(
-        self, at: int, form: bytes, pairs: tuple[int, ...], skip: tuple[int, ...] = ()
-    ) -> tuple[list[Ints], Flags]:
-        """Numbers of two digits at some of eight bytes that have a form, and where they have it.
-
-        form: digits are ``0``; skip: bytes of it that may be anything.
-        """
-        digits = {first + step for first in pairs for step in (0, 1)}
-        asked = sum(0xFF << 8 * each for each in range(8) if each not in skip)
-        others = sum(0xFF << 8 * each for each in range(8) if each not in {*skip, *digits})
-        word = (self.word(at) ^ np.uint64(int.from_bytes(form, "little"))) & np.uint64(asked)
-        good = (((word + _OVER) | word) & _HIGH == 0) & (word & np.uint64(others) == 0)
-        tens = word * np.uint64(10) + (word >> np.uint64(8))
-        return [((tens >> np.uint64(8 * each)) & _LOW).view(np.int64) for each in pairs], good
-
-
-def _number(word: Any) -> tuple[Ints, Ints]:
-    """The number that the digits at the beginning of eight bytes make, and how many they are."""
-    word = word ^ _ZEROS
-    digits = _leading(((word + _OVER) | word) & _HIGH)
-    # the last digit becomes the highest byte, and those before the first are zeros
-    word <<= ((8 - digits) * 8).astype(np.uint64)
-    word = word * np.uint64(10) + (word >> np.uint64(8))
-    ones = np.uint64(0x000000FF000000FF)
-    word = (
-        (word & ones) * np.uint64(0x000F424000000064)
-        + ((word >> np.uint64(16)) & ones) * np.uint64(0x0000271000000001)
-    ) >> np.uint64(32)
-    value = word.view(np.int64)
-    value[digits == 0] = 0
-    return value, digits
-
 
 def _zero_bytes(word: Any) -> Any:
     """The high bit of each zero byte; those above the first one may be wrong."""
-    return (word - _LEAST) & ~word & _HIGH
-
-
-def _leading(marks: Any) -> Ints:
-    """How many bytes stand before the first one whose high bit is set; 8 without any."""
-    lowest = marks & (~marks + np.uint64(1))
-    count: Ints = (np.bitwise_count(lowest - np.uint64(1)) >> 3).astype(np.int64)
-    return count
+    return (word - _ONES) & ~word & _HIGH

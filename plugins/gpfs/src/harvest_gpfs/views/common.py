@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from harvest import DatasetReader
 
 __all__ = [
-    *("INT", "KNOWN", "SUMS", "TEXT", "aggregated_schema", "asked", "collected", "deferred"),
+    *("INT", "KNOWN", "SUMS", "TEXT", "aggregated_schema", "asked", "collected"),
     *("exclusive", "flagged", "frame_of", "largest_first", "listing", "named", "no_scan"),
     *("of_scan", "part_sum", "rows_of", "types_of"),
 ]

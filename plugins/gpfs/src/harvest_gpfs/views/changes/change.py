@@ -12,12 +12,13 @@ import attrs
 import polars as pl
 
 from harvest import UsageError
+from harvest_toolkit.deferred import deferred
 
 from ...aggregation.bins import parse_age
 from ...aggregation.groupings import Setting
 from ...aggregation.listing import list_scans
 from ...aggregation.scans import Scan
-from ..common import TEXT, deferred, named, rows_of, types_of
+from ..common import TEXT, named, rows_of, types_of
 from . import GROUPS
 from .churn import changes_of, ends
 from .pairs import SUMS, summed

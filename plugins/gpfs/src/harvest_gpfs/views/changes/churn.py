@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from harvest import UsageError
+from harvest_toolkit.deferred import deferred
 
 from ...aggregation.groupings import Setting
 from ...aggregation.listing import Listing, common_root, list_scans
 from ...aggregation.on_polars import PolarsRows
 from ...aggregation.scans import ALL, LATEST, Scan, labels, pick
-from ..common import TEXT, deferred, named, no_scan, rows_of, types_of
+from ..common import TEXT, named, no_scan, rows_of, types_of
 from .pairs import SUMS, flows, summed
 
 if TYPE_CHECKING:

@@ -26,12 +26,12 @@ __all__ = ["SUMS", "flows", "summed"]
 _KEY: Final = ("inode", "generation")
 _TIMES: Final = {"modified": "modify_time", "accessed": "access_time"}
 _CHANGES: Final = (
-    "created", "deleted", "modified", "accessed", "renamed", "moved_in", "moved_out",
-)  # fmt: skip
-_COUNTED: Final = (
-    "old_inodes", "old_bytes", "new_inodes", "new_bytes", "grown_bytes", "unmeasured",
-)  # fmt: skip
-SUMS: Final = tuple(name for change in _CHANGES for name in (change, f"{change}_bytes")) + _COUNTED
+    *("created", "deleted", "modified", "accessed", "renamed", "moved_in", "moved_out"),
+)
+SUMS: Final = (
+    *(name for change in _CHANGES for name in (change, f"{change}_bytes")),
+    *("old_inodes", "old_bytes", "new_inodes", "new_bytes", "grown_bytes", "unmeasured"),
+)
 """What is counted and summed for each group.
 
 Bytes are of objects whose size is known in each scan that has them, so that growth adds up; the
@@ -39,10 +39,10 @@ others are ``unmeasured``.
 """
 
 _SEEN: Final = ("modified", "accessed", "renamed")
-_FLOWS: Final = (
-    "objects", "measured", "old_bytes", "new_bytes",
-    *(f"{name}{part}" for name in _SEEN for part in ("", "_bytes", " measured", " unknown")),
-)  # fmt: skip
+_SEEN_SUMS: Final = tuple(
+    f"{name}{part}" for name in _SEEN for part in ("", "_bytes", " measured", " unknown")
+)
+_FLOWS: Final = ("objects", "measured", "old_bytes", "new_bytes", *_SEEN_SUMS)
 _MEASURED: Final = {
     **{f"{name}_bytes": name for name in _CHANGES},
     "old_bytes": "old_inodes",
@@ -52,9 +52,9 @@ _MEASURED: Final = {
 """Sums of bytes, and the count of the objects that they are of."""
 
 _AIDS: Final = (
-    "stayed", *(f"{name} measured" for name in _MEASURED.values()),
+    *("stayed", *(f"{name} measured" for name in _MEASURED.values())),
     *(f"{name} unknown" for name in _SEEN),
-)  # fmt: skip
+)
 
 LEAST_ROWS = 1_000_000
 """Rows of both scans that are compared at once, at least."""
@@ -98,16 +98,9 @@ def summed(found: pl.DataFrame, by: Sequence[str], setting: Setting) -> pl.DataF
     found = _labelled(found, by, setting)
     keys = list(by) or [_TOGETHER]
     if not by:
-        found = found.with_columns(
-            pl.lit(0).alias(name) for name in (_TOGETHER, _TOGETHER + "_new")
-        )
-    sides = [_old_side(found, keys), _new_side(found, keys)]
+        found = found.with_columns(pl.lit(0).alias(n) for n in (_TOGETHER, f"{_TOGETHER}_new"))
     columns = (*SUMS, *_AIDS)
-    every = [
-        side.with_columns(pl.lit(0, pl.Int128).alias(n) for n in columns if n not in side.columns)
-        for side in sides
-    ]
-    both = pl.concat([side.select(*keys, *columns) for side in every])
+    both = pl.concat([_old_side(found, keys), _new_side(found, keys)], how="diagonal")
     total = both.group_by(keys).agg(pl.col(name).sum() for name in columns)
     for name in SUMS:
         if any(abs(value) >= 2**63 for value in total[name].to_list()):
@@ -155,26 +148,19 @@ def _moved(keys: Sequence[str]) -> pl.Expr:
     return pl.col("was") & pl.col("is") & pl.any_horizontal(elsewhere)
 
 
-def _sums(tests: dict[str, pl.Expr], size: pl.Expr) -> list[pl.Expr]:
-    """Objects, their bytes, and how many of them are measured, of what passes each test."""
-    objects, measured = pl.col("objects"), pl.col("measured")
-    return [
-        total
-        for name, test in tests.items()
-        for total in (
-            objects.filter(test).sum().alias(name),
-            size.filter(test).sum().alias(f"{name}_bytes"),
-            measured.filter(test).sum().alias(f"{name} measured"),
-        )
-    ]
+_EVERY: Final = pl.lit(value=True)
 
 
-def _whole(side: str) -> list[pl.Expr]:
-    """What a scan has: ``old`` or ``new``."""
+def _sums(size: str, test: pl.Expr, value: pl.Expr) -> list[pl.Expr]:
+    """Bytes of the objects that pass a test, how many these are, and how many are measured.
+
+    size: the name of the sum; value: what is summed.
+    """
+    count = _MEASURED[size]
     return [
-        pl.col("objects").sum().alias(f"{side}_inodes"),
-        pl.col(f"{side}_bytes").sum(),
-        pl.col("measured").sum().alias(f"{side}_inodes measured"),
+        value.filter(test).sum().alias(size),
+        pl.col("objects").filter(test).sum().alias(count),
+        pl.col("measured").filter(test).sum().alias(f"{count} measured"),
     ]
 
 
@@ -184,34 +170,35 @@ def _unmeasured(test: pl.Expr) -> pl.Expr:
 
 def _old_side(found: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
     """What groups lost, and had."""
-    tests = {"deleted": ~pl.col("is"), "moved_out": _moved(keys)}
+    gone, size = ~pl.col("is"), pl.col("old_bytes")
     return (
         found.filter("was")
         .group_by(keys)
-        .agg(*_sums(tests, pl.col("old_bytes")), *_whole("old"), _unmeasured(~pl.col("is")))
+        .agg(
+            *_sums("deleted_bytes", gone, size),
+            *_sums("moved_out_bytes", _moved(keys), size),
+            *_sums("old_bytes", _EVERY, size),
+            _unmeasured(gone),
+        )
     )
 
 
 def _new_side(found: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
     """What groups got, and have."""
-    objects, size, was_size = pl.col("objects"), pl.col("new_bytes"), pl.col("old_bytes")
-    stayed = pl.col("was")
+    stayed, size, was_size = pl.col("was"), pl.col("new_bytes"), pl.col("old_bytes")
     return (
         found.filter("is")
         .group_by(pl.col(f"{name}_new").alias(name) for name in keys)
         .agg(
-            *_sums({"created": ~stayed}, size),
-            *(pl.col(f"{n}{part}").sum() for n in _SEEN
-              for part in ("", "_bytes", " measured", " unknown")),
+            *_sums("created_bytes", ~stayed, size),
+            *(pl.col(name).sum() for name in _SEEN_SUMS),
             # what moves weighs what it did before; what it grew by stands apart
-            *_sums({"moved_in": _moved(keys)}, was_size),
-            *_whole("new"),
-            (size - was_size).filter(stayed).sum().alias("grown_bytes"),
-            objects.filter(stayed).sum().alias("stayed"),
-            pl.col("measured").filter(stayed).sum().alias("stayed measured"),
-            _unmeasured(pl.lit(value=True)),
+            *_sums("moved_in_bytes", _moved(keys), was_size),
+            *_sums("new_bytes", _EVERY, size),
+            *_sums("grown_bytes", stayed, size - was_size),
+            _unmeasured(_EVERY),
         )
-    )  # fmt: skip
+    )
 
 
 def _known(rows: PolarsRows) -> frozenset[str]:
@@ -233,9 +220,7 @@ def _known(rows: PolarsRows) -> frozenset[str]:
 
 def _directories(rows: PolarsRows, share: int, shares: int) -> pl.DataFrame:
     """The directories among some inodes."""
-    found = rows.frame.filter(kind="directory")
-    if shares > 1:
-        found = found.filter(pl.col("inode") % shares == share)
+    found = _of_share(rows.frame.filter(kind="directory"), share, shares)
     return found.select(_KEY).collect(engine="streaming")
 
 
@@ -244,15 +229,21 @@ def _share(
 ) -> pl.DataFrame:
     """The rows of some inodes, directories left out."""
     frame = rows.frame.filter(pl.col("kind").ne_missing(pl.lit("directory")))
-    if shares > 1:
-        frame = frame.filter(pl.col("inode") % shares == share)
-    return frame.select(
-        *_KEY,
-        "path",
-        pl.col("size_bytes").alias("size"),
-        *(pl.col(column).alias(name) for name, column in _TIMES.items()),
-        *(GROUPINGS[name].key(setting).alias(name) for name in keys),
-    ).collect(engine="streaming")
+    return (
+        _of_share(frame, share, shares)
+        .select(
+            *_KEY,
+            "path",
+            pl.col("size_bytes").alias("size"),
+            *(pl.col(column).alias(name) for name, column in _TIMES.items()),
+            *(GROUPINGS[name].key(setting).alias(name) for name in keys),
+        )
+        .collect(engine="streaming")
+    )
+
+
+def _of_share(frame: pl.LazyFrame, share: int, shares: int) -> pl.LazyFrame:
+    return frame.filter(pl.col("inode") % shares == share) if shares > 1 else frame
 
 
 def _flow_keys(keys: Sequence[str]) -> list[str]:
@@ -287,7 +278,7 @@ def _flows(
         pl.when(measured).then(pl.col(n)).fill_null(0).cast(pl.Int128) for n in ("size", "size_new")
     )
     seen = {
-        "modified": stayed & (_differs("modified", known) | _unequal("size")),
+        "modified": stayed & (_differs("modified", known) | (pl.col("size") != pl.col("size_new"))),
         "accessed": stayed & _differs("accessed", known),
         "renamed": stayed & pl.col("renamed").is_not_null(),
     }
@@ -324,11 +315,6 @@ def _renamed(old: pl.DataFrame, new: pl.DataFrame, identity: Sequence[str]) -> p
     came = new.join(old, on=on, how="anti", nulls_equal=True).select(identity).unique()
     both = gone.join(came, on=identity, how="semi", nulls_equal=True)
     return both.with_columns(pl.lit(value=True).alias("renamed"))
-
-
-def _unequal(name: str) -> pl.Expr:
-    """Whether two values differ; null where a list lacks one."""
-    return pl.col(name) != pl.col(f"{name}_new")
 
 
 def _differs(name: str, known: frozenset[str]) -> pl.Expr:

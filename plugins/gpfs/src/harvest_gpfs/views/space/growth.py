@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import polars as pl
 
+from harvest_toolkit.deferred import deferred
+
 from ...aggregation.listing import Listing, common_root, list_scans
-from ..common import TEXT, aggregated_schema, deferred, exclusive, named, rows_of, types_of
+from ..common import TEXT, aggregated_schema, exclusive, named, rows_of, types_of
 
 if TYPE_CHECKING:
     from harvest import DatasetReader

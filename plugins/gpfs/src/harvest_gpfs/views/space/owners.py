@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import polars as pl
 
@@ -51,7 +51,7 @@ def owners(
     ``known`` sums are of what is known to be cold or not, and so on: what shares are of.
     to: the scan, as ``gpfs.change`` names the later one.
     """
-    limits = {"cold_days": parse_age(cold), "small_below": parse_size(below)}
+    limits: dict[str, Any] = {"cold_days": parse_age(cold), "small_below": parse_size(below)}
     found, setting = asked(dataset, scan if to is None else to, now=now, passwd=passwd, **limits)
     reference = found.given_now or found.scan.time
     flags = ("small",) if reference is None else ("small", "cold", "future")
@@ -67,7 +67,7 @@ def owners(
 def _per_owner(table: pl.DataFrame) -> pl.DataFrame:
     """Sums by owner, from sums by owner, kind and flags."""
     data = pl.col("kind") != "directory"
-    parts = {}
+    parts: dict[str, pl.Expr] = {}
     for flag in ("cold", "small", "future"):
         # what is known to have a flag or not: what its shares are of
         known_names = f"{flag}_known_inodes", f"{flag}_known_bytes"
@@ -80,7 +80,7 @@ def _per_owner(table: pl.DataFrame) -> pl.DataFrame:
         inodes = pl.col("inodes") if flag == "future" else pl.col("inodes") - pl.col("unknown_size")
         parts |= {
             name: pl.when(part_sum(inodes, known) > 0).then(part_sum(value, known))
-            for name, value in zip(known_names, (inodes, "size_bytes"), strict=True)
+            for name, value in zip(known_names, (inodes, pl.col("size_bytes")), strict=True)
         }
     return table.group_by("uid", maintain_order=True).agg(
         *(sum_or_none(name).alias(name) for name in (*SUMS, "files")),
