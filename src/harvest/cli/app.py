@@ -15,9 +15,9 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 import harvest
-from harvest.commands.output import remark
 from harvest.errors import PluginError, UsageError
 from harvest.plugins.known import commands_below
+from harvest.toolkit.remarks import remark
 
 from .commands import COMMANDS
 
@@ -33,11 +33,14 @@ class HarvestGroup(TyperGroup):
     def __init__(self, **options: Any):
         super().__init__(**options)
         self.commands = {name: _stand_in(name, line) for name, (_, line) in COMMANDS.items()}
+        self._find = _plugins_with
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Names in the order in which help shows them: a plugin's behind the one it names."""
         names = super().list_commands(ctx)
-        declared = _plugins().commands.values()
+        plugins = _plugins()
+        self._find = lambda name: plugins  # each of them is asked for next
+        declared = plugins.commands.values()
         rest = [spec for spec in declared if " " not in spec.name and spec.name not in names]
         while rest:
             spec = next((each for each in rest if each.after in names), rest[0])
@@ -51,7 +54,7 @@ class HarvestGroup(TyperGroup):
         own = super().get_command(ctx, cmd_name)
         if own is not None:
             return own
-        found = _plugins_with(cmd_name)
+        found = self._find(cmd_name)
         if not found.claims.of("commands", cmd_name):
             if missing := found.missing("command", cmd_name):
                 remedy = found.how_to_have(missing) + found.unless_disabled()

@@ -9,9 +9,9 @@ from collections.abc import Callable
 from typing import NoReturn, TypeAlias
 
 from harvest import interrupt
-from harvest.commands.output import remark
 from harvest.errors import ExitCode, HarvestError, error_within, out_of_files, system_reason
 from harvest.plugin_code import contained
+from harvest.toolkit.remarks import remark
 
 __all__ = ["main"]
 

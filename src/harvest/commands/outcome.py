@@ -14,10 +14,10 @@ from harvest.pipeline.session import execute
 from harvest.plugins.registry import manager
 from harvest.toolkit.amounts import count_in_words
 from harvest.toolkit.layout import fold
+from harvest.toolkit.remarks import remark
 from harvest.toolkit.texts import printable_line
 
 from .options import RunOptions
-from .output import remark
 from .tables import print_json, print_plain, print_table, width_of_terminal
 
 __all__ = ["run_recipe"]

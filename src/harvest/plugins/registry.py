@@ -84,7 +84,11 @@ class PluginManager(Lookup):
         points: Iterable[EntryPoint] | None = None,
         disabled: str | None = None,
         preferred: str | None = None,
+        *,
+        modules: Mapping[EntryPoint, EntryPoint] | None = None,
     ):
+        """modules: what is imported in place of a plugin's own entry point."""
+        self._modules = modules or {}
         self._pluggy = pluggy.PluginManager(GROUP)
         self._pluggy.add_hookspecs(Hooks)
         super().__init__(Claims(_names(PREFER_VARIABLE, preferred)))
@@ -106,7 +110,8 @@ class PluginManager(Lookup):
         if self.claims.all("plugins").get(named.name) != named:  # it is another distribution's
             plugin = attrs.evolve(named, name=f"{named.distribution}:{named.name}")
         try:
-            self._add(plugin, import_point(point, plugin.distribution))
+            loaded = import_point(self._modules.get(point, point), plugin.distribution)
+            self._add(plugin, loaded)
         except PluginError as problem:
             self.broken[plugin.name] = _as_broken(plugin, problem, problem.__cause__)
 
@@ -498,13 +503,18 @@ _entry_points = cache(entry_points)
 def manager_of_commands(name: str | None = None) -> PluginManager:
     """The plugins whose entry points name a command, or any; all, where all are loaded already.
 
+    Of each the module is imported that its entry points name for commands.
     name: the first word of the command.
     """
     if manager.cache_info().currsize:
         return manager()
-    points = _entry_points()
-    named = {p.value: p for p in points.select(group=COMMANDS) if name in (None, p.name)}
-    plugins = [p for p in points.select(group=GROUP) if p.value in named]
-    # commands may be declared in a module of their own, which is imported sooner than the plugin
-    alone = named.keys() - {p.value for p in plugins}
-    return PluginManager([*plugins, *(named[module] for module in sorted(alone))])
+    plugins = _entry_points().select(group=GROUP)
+    modules: dict[EntryPoint, EntryPoint] = {}
+    for point in _entry_points().select(group=COMMANDS):
+        if name in (None, point.name):
+            own = [plugin for plugin in plugins if plugin.dist is point.dist]
+            for plugin in [each for each in own if each.value == point.value] or own[:1]:
+                known = modules.setdefault(plugin, point)
+                if known.value != point.value:  # the plugin has all that its modules have
+                    modules[plugin] = plugin
+    return PluginManager(modules, modules=modules)

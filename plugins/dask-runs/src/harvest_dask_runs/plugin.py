@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harvest import Command, ReportSpec, Rule, Setting, View, hookimpl
+from harvest import ReportSpec, Rule, Setting, View, hookimpl
 from harvest.toolkit.settings import at_least
 
 from .record_names import EXECUTED, SEGMENT
@@ -49,15 +49,3 @@ def harvest_reports() -> list[ReportSpec]:
 def harvest_rules() -> tuple[Rule, ...]:
     """Where a run's time went, and what puts its record or results in doubt."""
     return RULES
-
-
-@hookimpl
-def harvest_commands() -> list[Command]:
-    """Command groups of this plugin."""
-    return [
-        Command(
-            name="dask-runs",
-            doc="Dask runs: write one as a page that zooms, or as a trace for Perfetto.",
-            app="harvest_dask_runs.commands:app",
-        )
-    ]

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from harvest import Command, ReportSpec, Rule, Setting, SourceSpec, View, hookimpl
+from harvest import ReportSpec, Rule, Setting, SourceSpec, View, hookimpl
 from harvest.toolkit.settings import at_least, some_of, time_zone
 
+from .named_commands import harvest_commands
 from .rules import RULES
 
 __all__ = [
@@ -186,15 +187,3 @@ def harvest_reports() -> list[ReportSpec]:
 def harvest_rules() -> Iterable[Rule]:
     """Rules on waste, failures, waits and arrays."""
     return RULES
-
-
-@hookimpl
-def harvest_commands() -> list[Command]:
-    """The commands ``harvest slurm ...``."""
-    return [
-        Command(
-            name="slurm",
-            doc="Slurm's accounting: one job in full.",
-            app="harvest_slurm.commands:app",
-        )
-    ]

@@ -1,0 +1,19 @@
+"""The commands of this plugin, by name alone, so that ``harvest --help`` imports no more."""
+
+from __future__ import annotations
+
+from harvest import Command, hookimpl
+
+__all__ = ["harvest_commands"]
+
+
+@hookimpl
+def harvest_commands() -> list[Command]:
+    """The commands ``harvest dask-runs ...``."""
+    return [
+        Command(
+            name="dask-runs",
+            doc="Dask runs: write one as a page that zooms, or as a trace for Perfetto.",
+            app="harvest_dask_runs.commands:app",
+        )
+    ]

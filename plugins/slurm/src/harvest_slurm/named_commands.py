@@ -1,0 +1,19 @@
+"""The commands of this plugin, by name alone, so that ``harvest --help`` imports no more."""
+
+from __future__ import annotations
+
+from harvest import Command, hookimpl
+
+__all__ = ["harvest_commands"]
+
+
+@hookimpl
+def harvest_commands() -> list[Command]:
+    """The commands ``harvest slurm ...``."""
+    return [
+        Command(
+            name="slurm",
+            doc="Slurm's accounting: one job in full.",
+            app="harvest_slurm.commands:app",
+        )
+    ]
