@@ -11,6 +11,7 @@ import pytest
 from commands import harvest_here
 
 from harvest import UsageError
+from harvest.plugins.registered import loaded
 from harvest.plugins.registry import PluginManager, manager
 
 MODULE = '''
@@ -90,11 +91,11 @@ def points(folder: Path) -> list[EntryPoint]:
 def folder(tmp_path, monkeypatch) -> Path:
     """A directory of the module path to install into; the command line finds what is there."""
     monkeypatch.syspath_prepend(tmp_path)
-    manager.cache_clear()
+    loaded.clear()
     yield tmp_path
     for path in tmp_path.glob("*.py"):
         sys.modules.pop(path.stem, None)  # another test's are others of the same names
-    manager.cache_clear()
+    loaded.clear()
 
 
 @pytest.fixture
@@ -159,7 +160,7 @@ def test_one_name_in_the_command_line(strangers, folder):
     assert both.returncode == 2
     assert "source 'lines' of both beta-plugin 1.0 and alpha-plugin 1.0" in both.stderr
 
-    manager.cache_clear()
+    loaded.clear()
     variables = {"HARVEST_PREFER": "alpha-plugin,absent-plugin"}
     preferred = harvest_here(*run, "-s", "lines:in.txt", "--json", cwd=folder, **variables)
     assert preferred.returncode == 0, preferred.stderr

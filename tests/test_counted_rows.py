@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import harvest
 from harvest.api.sink import PartFile
 from harvest.errors import PluginError
-from harvest.plugins.registry import manager
+from harvest.plugins.registered import loaded
 from harvest.storage.manifest import Manifest
 from harvest.storage.reported import require_rows
 from harvest_jsonl.directory import JsonlDirectory
@@ -93,9 +93,9 @@ def as_it_is(written: Written) -> Written:
 @pytest.fixture(autouse=True)
 def _own_plugins() -> Iterator[None]:
     """Each test declares record types and a sink of the same names."""
-    manager.cache_clear()
+    loaded.clear()
     yield
-    manager.cache_clear()
+    loaded.clear()
 
 
 @pytest.fixture

@@ -15,6 +15,7 @@ from commands import harvest_here
 
 from harvest import SourceError
 from harvest.errors import system_reason
+from harvest.plugins.registered import loaded
 from harvest.plugins.registry import manager
 from harvest.reading.collect import collect
 
@@ -66,9 +67,9 @@ def plugin(tmp_path):
     """The failing plugin, and beside it a letter in which it fails at the third word."""
     (tmp_path / "letters.py").write_text(FAILING)
     (tmp_path / "a.letter").write_text("one\none\ntwo\n")
-    manager.cache_clear()
+    loaded.clear()
     yield tmp_path / "letters.py"
-    manager.cache_clear()
+    loaded.clear()
 
 
 # a plugin that fails

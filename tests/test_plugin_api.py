@@ -24,8 +24,8 @@ def core(monkeypatch):
     """Makes this harvest offer other plugin APIs than it does."""
 
     def offer(oldest: int, newest: int) -> None:
-        monkeypatch.setattr("harvest.plugins.registry.OLDEST_API_VERSION", oldest)
-        monkeypatch.setattr("harvest.plugins.registry.API_VERSION", newest)
+        monkeypatch.setattr("harvest.plugins.registered.OLDEST_API_VERSION", oldest)
+        monkeypatch.setattr("harvest.plugins.registered.API_VERSION", newest)
 
     return offer
 

@@ -21,7 +21,7 @@ from crash import MARK, left_of
 
 import harvest
 from harvest.plugin_code import PluginExit, contained
-from harvest.plugins.registry import manager
+from harvest.plugins.registered import loaded
 
 PLUGIN = '''"""A plugin in a file that does what the environment names, and where."""
 import os
@@ -175,9 +175,9 @@ def plugin(tmp_path: Path) -> Iterator[Path]:
     (tmp_path / "in").mkdir()
     for number in range(3):
         (tmp_path / "in" / f"{number}.letter").write_text("one two three\n")
-    manager.cache_clear()
+    loaded.clear()
     yield tmp_path / "letters.py"
-    manager.cache_clear()
+    loaded.clear()
 
 
 def call(plugin: Path, what: str, at: str, *words: object) -> CompletedProcess[str]:

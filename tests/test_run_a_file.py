@@ -19,6 +19,7 @@ from harvest.pipeline.endpoints import endpoint_of
 from harvest.pipeline.plan import make_plan
 from harvest.pipeline.prepare import PreparedRun, prepare_sinks, prepare_sources
 from harvest.pipeline.recipe import Endpoint, Recipe
+from harvest.plugins import registered
 from harvest.plugins.registry import manager
 from harvest.reading.collect import collect
 from harvest.storage.manifest import Manifest
@@ -74,9 +75,9 @@ class MySink(ParquetSink):
 @pytest.fixture(autouse=True)
 def _own_plugins():
     """Files stay plugins of the process: each test begins and ends without any."""
-    manager.cache_clear()
+    registered.loaded.clear()
     yield
-    manager.cache_clear()
+    registered.loaded.clear()
 
 
 @pytest.fixture
@@ -249,7 +250,7 @@ def test_a_dataset_says_which_file_wrote_it_and_does_not_execute_it(folder):
     good("run", "-s", "greeting.py:hello.txt", "-k", "parquet:out", cwd=folder)
     for file in (folder / "out" / "greeting.line").iterdir():
         file.unlink()
-    manager.cache_clear()
+    registered.loaded.clear()
 
     asked = harvest_here("query", "out", "select * from greeting.line", cwd=folder)
     assert asked.returncode == 2
@@ -417,7 +418,7 @@ def test_batch_jobs_load_the_very_same_file(folder):
     written = json.dumps(work.bundles[0].to_json())
     cls = type(uses[0].source)
     del sys.modules[cls.__module__]
-    manager.cache_clear()
+    registered.loaded.clear()
 
     (task,) = Bundle.from_json(json.loads(written))._tasks
 

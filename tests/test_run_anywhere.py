@@ -20,7 +20,7 @@ import pytest
 from harvest_paced import MUCH
 
 import harvest
-from harvest.plugins.registry import manager
+from harvest.plugins.registered import loaded
 
 pytestmark = pytest.mark.slow
 with_both_engines = pytest.mark.parametrize("engine", ["local", "dask"])
@@ -82,9 +82,9 @@ def case(
     made = Case(tmp_path, paced, engine)
     monkeypatch.syspath_prepend(paced)  # for the tests that harvest in this process
     monkeypatch.setenv("PYTHONPATH", made.env["PYTHONPATH"])
-    manager.cache_clear()  # other tests of this process may have asked for the plugins
+    loaded.clear()  # other tests of this process may have asked for the plugins
     yield made
-    manager.cache_clear()
+    loaded.clear()
 
 
 def python(case: Case, *arguments: str | Path, given: str = "") -> None:

@@ -11,7 +11,7 @@ from subprocess import CompletedProcess
 import pytest
 from commands import harvest_here
 
-from harvest.plugins import manager
+from harvest.plugins.registered import loaded
 
 PLUGIN = '''
 import harvest
@@ -66,7 +66,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     (folder / "in" / "thesis.tex").write_text("words")
     os.mkfifo(folder / "pipe")
     yield folder
-    manager.cache_clear()  # it knows the notes
+    loaded.clear()  # it knows the notes
 
 
 def call(place: Path, *words: str) -> CompletedProcess[str]:

@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Any, Final
 import attrs
 import pluggy
 
-from .rule import Rule
 from .setting import Setting, by_name
-from .view import View
 
 if TYPE_CHECKING:
     from harvest.model import Record
 
+    from .rule import Rule
     from .sink import Sink
     from .source import Source
+    from .view import View
 
 __all__ = [
     "API_VERSION",

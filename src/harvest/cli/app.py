@@ -22,6 +22,7 @@ from harvest.toolkit.remarks import remark
 from .commands import COMMANDS
 
 if TYPE_CHECKING:
+    from harvest.plugins.registered import Registered
     from harvest.plugins.registry import PluginManager
 
 __all__ = ["app", "call", "load_command"]
@@ -143,14 +144,14 @@ def _plain(command: Any) -> Any:
     return command
 
 
-def _plugins(name: str | None = None) -> PluginManager:
+def _plugins(name: str | None = None) -> Registered:
     """The plugins whose entry points name a command, or any."""
-    from harvest.plugins.registry import manager_of_commands  # late: completion may need none
+    from harvest.plugins.registered import manager_of_commands  # late: completion may need none
 
     return manager_of_commands(name)
 
 
-def _plugins_with(name: str) -> PluginManager:
+def _plugins_with(name: str) -> Registered:
     """Those that declare a command; where none says so, all are asked."""
     found = _plugins(name)
     return found if found.claims.of("commands", name) else _all_plugins()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Iterable, Iterator
-from importlib.metadata import EntryPoint
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -14,39 +13,21 @@ from harvest.api.from_file import content_version, file_of
 from harvest.api.rule import Rule
 from harvest.api.sink import Sink
 from harvest.api.source import Source
-from harvest.api.spec import ExporterSpec, Hooks, ReportSpec, SinkSpec, SourceSpec, hookimpl
+from harvest.api.spec import ExporterSpec, ReportSpec, SinkSpec, SourceSpec, hookimpl
 from harvest.api.view import View
 from harvest.errors import PluginError
 from harvest.model import RecordTypeError, record_type
-from harvest.plugin_code import contained
 
-from .claims import DISABLE_VARIABLE, Plugin
+from .claims import Plugin
+from .registered import HOOKS
 
 __all__ = [
-    "COMMITTED",
-    "DECLARATIONS",
-    "HOOKS",
-    "RECORD_TYPES",
     "Objects",
-    "import_point",
     "of_module",
     "plugin_of_class",
     "require_record_types",
     "unfinished",
 ]
-
-HOOKS = tuple(name for name in vars(Hooks) if name.startswith("harvest_"))
-"""Names of the hooks that a plugin may implement."""
-
-COMMITTED = "harvest_committed"
-"""The hook that is called when something has happened."""
-
-RECORD_TYPES = "harvest_record_types"
-"""The hook that gives record classes, which is called when record types are asked for."""
-
-DECLARATIONS = tuple(name for name in HOOKS if name not in (COMMITTED, RECORD_TYPES))
-"""Names of the hooks by which a plugin says what it has."""
-
 
 _DECLARED = (View, ReportSpec, Rule, ExporterSpec)
 """What may stand in a file by itself, beside classes."""
@@ -98,33 +79,6 @@ class Objects:
 
     def _classes(self, base: type) -> Iterator[Any]:
         return (each for each in self.objects if isinstance(each, type) and issubclass(each, base))
-
-
-def import_point(point: EntryPoint, distribution: str) -> Any:
-    """What to register for an entry point; raises PluginError."""
-    try:
-        with contained():
-            loaded = point.load()
-    # whatever a stranger's module raises at import must not take the program down
-    except Exception as error:
-        raise PluginError(
-            f"importing {point.value} failed: {type(error).__name__}: {error}",
-            remedy=f"reinstall or update {distribution}, or set {DISABLE_VARIABLE}={point.name}",
-        ) from error
-    plugin = _as_plugin(loaded)
-    if plugin is None:
-        raise PluginError(
-            f"{point.value} is neither a module with hooks nor a Source or Sink class",
-            remedy=f"ask the author of {distribution} to correct its entry point",
-        )
-    return plugin
-
-
-def _as_plugin(loaded: Any) -> Any | None:
-    """A module with hooks, or a plugin of a bare class; None for anything else."""
-    if isinstance(loaded, type):
-        return Objects([loaded]) if issubclass(loaded, (Source, Sink)) else None
-    return loaded if any(name.startswith("harvest_") for name in dir(loaded)) else None
 
 
 def of_module(module: ModuleType) -> Any:

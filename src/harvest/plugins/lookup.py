@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import Any
 
-from harvest.api.from_file import load_file
 from harvest.errors import PluginError, UsageError, raised_in, suggestion
 
 from .claims import (
@@ -19,7 +16,6 @@ from .claims import (
     Contested,
     Plugin,
 )
-from .given import unfinished
 from .known import bringing, canonical
 
 __all__ = ["Lookup"]
@@ -125,28 +121,6 @@ class Lookup:
         names = ",".join(self.disabled)
         return f", unless {DISABLE_VARIABLE}={names} leaves it out" if names else ""
 
-    def in_file(self, kind: str, owner: str, plugin: Plugin, name: str | None) -> Any:
-        """What the plugin of a Python file declares under a name, or the one thing of this kind.
-
-        owner: the file's path, as it was given.
-        Raises UsageError where it declares nothing of the name, or several and none is given.
-        """
-        specs = [s for s in self.claims.all(f"{kind}s").values() if self.owner(s) == plugin]
-        if not specs:
-            raise UsageError(
-                f"it declares no {kind}{unfinished(load_file(Path(owner)), kind)}",
-                where=owner,
-                remedy=f"define one in it: see harvest plugins new --kind {kind}",
-            )
-        chosen = [spec for spec in specs if name in (None, spec.name, _class_name(spec))]
-        if len(chosen) == 1:
-            return chosen[0]
-        several = f"it declares {len(specs)} {kind}s"
-        found = several if name is None else f"it has no {kind} {name!r}"
-        place = ":LOCATION" if kind in ("source", "sink") else ""
-        options = [f"{os.path.relpath(owner)}:{_class_name(spec)}{place}" for spec in specs]
-        raise UsageError(found, where=owner, remedy=f"write {' or '.join(options)}")
-
     def find_of(self, kind: str, owner: str, name: str | None) -> Any:
         """What a distribution declares under a name; raises UsageError where it does not."""
         for claim in self.claims.of(f"{kind}s", name or ""):
@@ -171,9 +145,3 @@ class Lookup:
 
     def __iter__(self) -> Iterator[Plugin]:
         return iter(self.plugins.values())
-
-
-def _class_name(spec: Any) -> str:
-    """The name of a source's or a sink's class; else the name that is declared."""
-    factory = getattr(spec, "factory", spec.name)
-    return factory.rpartition(":")[2] if isinstance(factory, str) else str(factory.__name__)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from harvest import ReportSpec, Rule, Setting, View, hookimpl
 from harvest.toolkit.settings import at_least
 
+from .named_commands import harvest_commands as harvest_commands
 from .record_names import EXECUTED, SEGMENT
 from .rules import RULES
 from .views import VIEWS

@@ -1,0 +1,303 @@
+"""Plugins as their entry points name them, and the commands that they declare.
+
+Plugins are entry points of the group ``harvest``.  One that cannot be imported, or that needs
+another plugin API, is remembered with cause and remedy and harms nothing else; asking for it by
+name raises the error that kept it out.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+from collections.abc import Iterable, Mapping
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from itertools import chain
+from typing import Any
+
+import attrs
+import pluggy
+
+from harvest.api.spec import (
+    API_VERSION,
+    COMMANDS,
+    GROUP,
+    OLDEST_API_VERSION,
+    Command,
+    Hooks,
+)
+from harvest.errors import PluginError
+from harvest.plugin_code import contained
+
+from .claims import (
+    DISABLE_VARIABLE,
+    PREFER_VARIABLE,
+    UNKNOWN,
+    BrokenPlugin,
+    Claim,
+    Claims,
+    Plugin,
+)
+from .lookup import Lookup
+
+__all__ = [
+    "COMMITTED",
+    "HOOKS",
+    "RECORD_TYPES",
+    "Registered",
+    "as_broken",
+    "loaded",
+    "manager_of_commands",
+    "resolve",
+]
+
+HOOKS = tuple(name for name in vars(Hooks) if name.startswith("harvest_"))
+"""Names of the hooks that a plugin may implement."""
+
+COMMITTED = "harvest_committed"
+"""The hook that is called when something has happened."""
+
+RECORD_TYPES = "harvest_record_types"
+"""The hook that gives record classes, which is called when record types are asked for."""
+
+DECLARATIONS = tuple(name for name in HOOKS if name not in (COMMITTED, RECORD_TYPES))
+"""Names of the hooks by which a plugin says what it has."""
+
+loaded: list[Any] = []
+"""The one manager of all plugins, once something in this process has asked for it."""
+
+
+class Registered(Lookup):
+    """Plugins that are registered, with what they declare, by name: as much as commands need."""
+
+    def __init__(
+        self,
+        points: Iterable[EntryPoint] | None = None,
+        disabled: str | None = None,
+        preferred: str | None = None,
+        *,
+        modules: Mapping[EntryPoint, EntryPoint] | None = None,
+    ):
+        """modules: what is imported in place of a plugin's own entry point."""
+        self._modules = modules or {}
+        self._pluggy = pluggy.PluginManager(GROUP)
+        self._pluggy.add_hookspecs(Hooks)
+        super().__init__(Claims(_names(PREFER_VARIABLE, preferred)))
+        self.disabled = _names(DISABLE_VARIABLE, disabled)
+        found = entry_points(group=GROUP) if points is None else points
+        named = [(_as_named(point), point) for point in sorted(found, key=lambda p: p.name)]
+        used = [(p, point) for p, point in named if not self._is_disabled(p)]
+        for plugin, _ in used:
+            self.claims.add("plugins", Claim(plugin, plugin))
+        for plugin, point in used:
+            self._register(plugin, point)
+
+    def _is_disabled(self, plugin: Plugin) -> bool:
+        own = (plugin.name, plugin.distribution, f"{plugin.distribution}:{plugin.name}")
+        return any(name in self.disabled for name in own)
+
+    def _register(self, named: Plugin, point: EntryPoint) -> None:
+        plugin = named
+        if self.claims.all("plugins").get(named.name) != named:  # it is another distribution's
+            plugin = attrs.evolve(named, name=f"{named.distribution}:{named.name}")
+        try:
+            self._add(plugin, self._imported(self._modules.get(point, point), plugin))
+        except PluginError as problem:
+            self.broken[plugin.name] = as_broken(plugin, problem, problem.__cause__)
+
+    def _imported(self, point: EntryPoint, plugin: Plugin) -> Any:
+        """What to register for an entry point; raises PluginError."""
+        try:
+            with contained():
+                loaded = point.load()
+        # whatever a stranger's module raises at import must not take the program down
+        except Exception as error:
+            raise PluginError(
+                f"importing {point.value} failed: {type(error).__name__}: {error}",
+                remedy=f"reinstall or update {plugin.distribution}, or set "
+                f"{DISABLE_VARIABLE}={point.name}",
+            ) from error
+        hooks = self._hooks_of(loaded)
+        if hooks is None:
+            raise PluginError(
+                f"{point.value} is neither a module with hooks nor a Source or Sink class",
+                remedy=f"ask the author of {plugin.distribution} to correct its entry point",
+            )
+        return hooks
+
+    def _hooks_of(self, loaded: Any) -> Any | None:
+        """What has the hooks of what an entry point names; None where nothing has."""
+        return loaded if any(name.startswith("harvest_") for name in dir(loaded)) else None
+
+    def _api_versions(self, hooks: Any) -> tuple[Any, ...]:
+        """The versions of the plugin API that a plugin is written for."""
+        return (getattr(hooks, "harvest_api", 1),)
+
+    def _add(self, plugin: Plugin, hooks: Any) -> None:
+        """Register a plugin with all that it declares; raises PluginError."""
+        for api in self._api_versions(hooks):
+            _check_version(api, plugin.distribution)
+        self._check_marks(hooks, plugin.distribution)
+        self._call_hooks(plugin, hooks)
+        self.plugins[plugin.name] = plugin
+
+    def _check_marks(self, plugin: Any, distribution: str) -> None:
+        """Raise PluginError for a hook without its mark, which pluggy would pass over."""
+        for hook in HOOKS:
+            function = getattr(plugin, hook, None)
+            if callable(function) and self._pluggy.parse_hookimpl_opts(plugin, hook) is None:
+                raise PluginError(
+                    f"{hook} is not marked as a hook",
+                    remedy=f"ask the author of {distribution} to write @harvest.hookimpl above it",
+                )
+
+    def _call_hooks(self, plugin: Plugin, hooks: Any) -> None:
+        name = plugin.name
+        try:
+            with contained():
+                self._pluggy.register(hooks, name=name)
+                self._pluggy.check_pending()
+                self._take_declarations(plugin, hooks)
+        except Exception as error:  # a hook is a stranger's code
+            if self._pluggy.has_plugin(name):
+                self._pluggy.unregister(name=name)
+            if isinstance(error, PluginError):
+                raise
+            raise PluginError(
+                f"registering it failed: {type(error).__name__}: {error}",
+                remedy=f"update {plugin.distribution}, or set {DISABLE_VARIABLE}={name}",
+            ) from error
+
+    def _take_declarations(self, plugin: Plugin, hooks: Any) -> None:
+        taken: dict[tuple[str, str], Claim] = {}
+        for hook in DECLARATIONS:
+            kind = hook.removeprefix("harvest_")
+            for spec in chain(*self._only(hook, hooks)()):
+                claim = Claim(plugin, spec)
+                earlier = [*self.claims.of(kind, spec.name)]
+                earlier += [taken[kind, spec.name]] if (kind, spec.name) in taken else []
+                for other in earlier:
+                    _check_distinct(kind, claim, other)
+                taken[kind, spec.name] = claim
+        for (kind, _), claim in taken.items():
+            self.claims.add(kind, claim)
+            self._owner[id(claim.spec)] = plugin
+
+    def _only(self, hook: str, hooks: Any) -> pluggy.HookCaller:
+        """Calls a hook of one plugin: what one raises harms no other."""
+        others = [other for other in self._pluggy.get_plugins() if other is not hooks]
+        return self._pluggy.subset_hook_caller(hook, others)
+
+    @property
+    def commands(self) -> Mapping[str, Command]:
+        """Declared commands and groups of commands by name."""
+        return self.claims.all("commands")
+
+    def load_app(self, name: str) -> Any:
+        """What is behind a declared command; raises PluginError when it cannot be imported."""
+        spec = self.find("command", name)
+        return self.load_part(spec, spec.app, "the commands")
+
+    def load_part(self, spec: Any, target: Any, what: str) -> Any:
+        """What a declaration names by ``module:attribute``, or gives itself.
+
+        Raises PluginError, which names the part by ``what``, when it cannot be imported.
+        """
+        try:
+            return resolve(target)
+        except Exception as error:
+            plugin = self.owner(spec)
+            raise PluginError(
+                f"{what} of plugin {plugin.name!r} cannot be imported: "
+                f"{type(error).__name__}: {error}",
+                remedy=f"reinstall or update {plugin.distribution}, with the extras it needs",
+            ) from error
+
+
+def resolve(target: Any) -> Any:
+    """The object behind ``module:attribute``, or the target itself when it is none."""
+    if not isinstance(target, str):
+        return target
+    module, _, attribute = target.partition(":")
+    with contained():
+        return getattr(importlib.import_module(module), attribute)
+
+
+def _check_version(api: Any, distribution: str) -> None:
+    if type(api) is not int:
+        raise PluginError(
+            f"it states {api!r} as its plugin API, which is not a whole number",
+            remedy=f"ask the author of {distribution} to correct it",
+        )
+    if OLDEST_API_VERSION <= api <= API_VERSION:
+        return
+    several = f"{OLDEST_API_VERSION} to " if OLDEST_API_VERSION < API_VERSION else ""
+    raise PluginError(
+        f"it is written for plugin API {api}; this harvest offers {several}{API_VERSION}",
+        remedy="update hpc-harvest"
+        if api > API_VERSION
+        else f"install a version of {distribution} for plugin API {API_VERSION}",
+    )
+
+
+def _check_distinct(kind: str, claim: Claim, other: Claim) -> None:
+    """Raise PluginError where a name cannot be left to the user's choice between two plugins."""
+    both = (claim.plugin, other.plugin)
+    if claim.plugin.distribution == other.plugin.distribution or not all(p.installed for p in both):
+        remedy = None
+        if not claim.plugin.installed:
+            remedy = f"give it another name, or set {DISABLE_VARIABLE}={other.plugin.name}"
+        raise PluginError(
+            f"{kind[:-1]} {claim.spec.name!r} is already declared by plugin "
+            f"{other.plugin.name!r} ({other.plugin.distribution})",
+            where=None if claim.plugin.installed else claim.plugin.module,
+            remedy=remedy,
+        )
+
+
+def _as_named(point: EntryPoint) -> Plugin:
+    """The plugin of an entry point, as yet unseen."""
+    if point.dist is None:
+        return Plugin(point.name, UNKNOWN, UNKNOWN, point.value)
+    metadata = point.dist.metadata  # which is read and parsed each time it is asked for
+    return Plugin(point.name, metadata["Name"], metadata["Version"], point.value)
+
+
+def as_broken(plugin: Plugin, error: PluginError, cause: BaseException | None) -> BrokenPlugin:
+    """What is remembered of a plugin that cannot be used."""
+    remedy = error.remedy or f"update {plugin.distribution}"
+    origin = (plugin.name, plugin.distribution, plugin.version)
+    return BrokenPlugin(*origin, error.message, remedy, cause)
+
+
+def _names(variable: str, given: str | None) -> tuple[str, ...]:
+    """The names that an environment variable holds, or another text instead."""
+    text = os.environ.get(variable, "") if given is None else given
+    return tuple(name.strip() for name in text.split(",") if name.strip())
+
+
+_entry_points = cache(entry_points)
+"""What is installed, listed once in a process: help asks for each command of a plugin."""
+
+
+def manager_of_commands(name: str | None = None) -> Registered:
+    """The plugins whose entry points name a command, or any; all, where all are loaded already.
+
+    Of each the module is imported that its entry points name for commands.
+    name: the first word of the command.
+    """
+    return loaded[0] if loaded else _naming(name)
+
+
+@cache
+def _naming(name: str | None) -> Registered:
+    plugins = _entry_points().select(group=GROUP)
+    modules: dict[EntryPoint, EntryPoint] = {}
+    for point in _entry_points().select(group=COMMANDS):
+        if name in (None, point.name):
+            own = [plugin for plugin in plugins if plugin.dist is point.dist]
+            for plugin in [each for each in own if each.value == point.value] or own[:1]:
+                known = modules.setdefault(plugin, point)
+                if known.value != point.value:  # the plugin has all that its modules have
+                    modules[plugin] = plugin
+    return Registered(modules, modules=modules)
