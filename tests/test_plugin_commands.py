@@ -80,21 +80,6 @@ def test_one_command_is_called_by_its_name_and_ends_with_its_code(strangers):
     assert "Usage: python -m harvest greet [OPTIONS]" in strangers.harvest("greet", "-h").stdout
 
 
-def test_a_module_of_commands_is_imported_in_place_of_the_whole_plugin(strangers):
-    """A plugin, whose rules take long to import, with its commands in a module beside it."""
-    strangers.install("hello", GREET, named="greet")
-    information = strangers.folder / "hello-1.0.dist-info" / "entry_points.txt"
-    information.write_text("[harvest]\nplugin = plugin\n[harvest.commands]\ngreet = hello\n")
-    (strangers.folder / "plugin.py").write_text("print('all of it')\nfrom hello import *\n")
-
-    assert strangers.harvest("greet", "you").stdout == "hello you\n"
-    listed = strangers.harvest("--help")
-    assert "Greet somebody." in listed.stdout
-    assert listed.stderr == ""
-    assert "Greet" not in strangers.harvest("--help", HARVEST_DISABLE_PLUGINS="plugin").stdout
-    assert strangers.harvest("plugins").stderr == "all of it\n"
-
-
 def test_help_lists_a_command_behind_the_one_it_follows(strangers):
     strangers.install("hello", GREET, GROUP, named="greet things")
 
@@ -169,6 +154,7 @@ def test_commands_may_be_declared_in_a_module_that_is_imported_without_the_plugi
 
     assert (called.stdout, called.stderr) == ("hello you\n", "")
     assert "\n  greet " in strangers.harvest("--help").stdout
+    assert "greet" not in strangers.harvest("--help", HARVEST_DISABLE_PLUGINS="hello").stdout
     assert "the whole plugin" in listed.stderr
 
 
