@@ -7,13 +7,21 @@ from typing import Final
 
 from harvest import ReportSpec, Rule, SourceSpec, View, hookimpl
 
+from .commands.plugin import harvest_commands
 from .rules import RULES
 from .views import VIEWS, settings
 
 __all__ = [
-    *("VIEWS", "harvest_api", "harvest_commands", "harvest_reports", "harvest_rules"),
-    *("harvest_sources", "harvest_views"),
+    "VIEWS",
+    "harvest_api",
+    "harvest_commands",
+    "harvest_reports",
+    "harvest_rules",
+    "harvest_sources",
+    "harvest_views",
 ]
+
+harvest_api = 1
 
 _ROWS: Final = settings.count("rows of the longer tables", 20)
 
