@@ -7,12 +7,14 @@ from typing import Any
 
 import polars as pl
 import pytest
+from dask_rows import dataset
 
 from harvest_dask_runs.rules import RULES
-from harvest_dask_runs.views.indicators import INDICATORS
+from harvest_dask_runs.views import indicators as view
 from harvest_testing import judge
 
 BY_NAME = {rule.name: rule for rule in RULES}
+SCHEMA = view.indicators(dataset()).collect_schema()
 START = datetime(2026, 11, 22, 12, tzinfo=UTC)
 
 
@@ -26,7 +28,7 @@ def indicators(*runs: dict[str, Any]) -> pl.DataFrame:
     """Rows of ``dask.indicators``; what is not given is null."""
     rows = [{"run": f"/runs/R{n}", **run} for n, run in enumerate(runs, 1)]
     return pl.DataFrame(
-        [{column: row.get(column) for column in INDICATORS} for row in rows], schema=INDICATORS
+        [{column: row.get(column) for column in SCHEMA} for row in rows], schema=SCHEMA
     )
 
 

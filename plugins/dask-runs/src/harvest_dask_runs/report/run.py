@@ -49,7 +49,7 @@ def dask_run(data: DatasetReader, run: str | None = None, top: int = 20) -> Repo
     pairs = pairs_of(frames["dask.transfer"]).collect()
     io = run_io(data, name)
     whole = whole_runs(frames).collect()
-    kinds = kinds_of(found, frames, io.tied if io.tied.height else None, whole)
+    kinds = kinds_of(found, frames, io.tied, whole)
     return Report(
         f"Dask run {name.rpartition('/')[2]}",
         intro=[*_intro(summary, workers, tasks, judged), *filter(None, [io_sentence(io)])],

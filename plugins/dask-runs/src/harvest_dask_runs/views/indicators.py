@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import polars as pl
 
 from harvest import DatasetReader
-from harvest_toolkit.deferred import deferred
 from harvest_toolkit.frames import complete_sum, count_if_known, fraction, known_sum
 
 from ..executions.executions import executions
@@ -17,103 +18,28 @@ from ..parts.memory import memory_use
 from ..parts.occupancy import at_once
 from ..parts.pairs import pairs_of
 from ..record_names import DASK_TYPES
-from ..runs import named_run
 from .kinds import io_by_task, kinds_of
 from .workers import recorded_runs, whole_runs, worker_frame
 
 __all__ = ["indicators"]
 
-_TIME = pl.Datetime("us", "UTC")
-
-INDICATORS: dict[str, pl.DataType] = {
-    "run": pl.String(),
-    "runs": pl.Int64(),
-    # time of threads
-    "workers": pl.Int64(),
-    "threads": pl.Int64(),
-    "observed_workers": pl.Int64(),
-    "observed_threads": pl.Int64(),
-    "observed_busy_s": pl.Float64(),
-    "cut": pl.Boolean(),
-    "first_start": _TIME,
-    "span_s": pl.Float64(),
-    "thread_s": pl.Float64(),
-    "busy_s": pl.Float64(),
-    "used_share": pl.Float64(),
-    "peak_threads": pl.Int64(),
-    "few_threads": pl.Int64(),
-    "serial_s": pl.Float64(),
-    "tail_s": pl.Float64(),
-    "last_prefix": pl.String(),
-    "gaps_s": pl.Float64(),
-    "longest_gap_s": pl.Float64(),
-    "longest_gap_start": _TIME,
-    # workers
-    "busiest_worker": pl.String(),
-    "busiest_s": pl.Float64(),
-    "mean_worker_s": pl.Float64(),
-    "imbalance_s": pl.Float64(),
-    "idle_workers": pl.Int64(),
-    "registered_workers": pl.Int64(),
-    "silent_workers": pl.Int64(),
-    "silent_worker": pl.String(),
-    "silent_executed": pl.Int64(),
-    "lost_workers": pl.Int64(),
-    "lost_worker": pl.String(),
-    # tasks
-    "executions": pl.Int64(),
-    "unended": pl.Int64(),
-    "median_s": pl.Float64(),
-    "commonest_prefix": pl.String(),
-    "commonest_executions": pl.Int64(),
-    "commonest_median_s": pl.Float64(),
-    "attempts": pl.Int64(),
-    "failed": pl.Int64(),
-    "failed_prefix": pl.String(),
-    "failed_prefix_failed": pl.Int64(),
-    "failed_error": pl.String(),
-    "repeated": pl.Int64(),
-    "repeated_s": pl.Float64(),
-    # transfers
-    "movements": pl.Int64(),
-    "moved_bytes": pl.Int64(),
-    "moving_s": pl.Float64(),
-    "largest_source": pl.String(),
-    "largest_target": pl.String(),
-    "largest_bytes": pl.Int64(),
-    "transfer_share": pl.Float64(),
-    # memory
-    "sampled_workers": pl.Int64(),
-    "memory_peak_share": pl.Float64(),
-    "memory_peak_worker": pl.String(),
-    "spilled_bytes": pl.Int64(),
-    "spilling_workers": pl.Int64(),
-    "pauses": pl.Int64(),
-    "memory_restarts": pl.Int64(),
-    "unmanaged_warnings": pl.Int64(),
-    # interpreter
-    "gc_warnings": pl.Int64(),
-    "gc_worst_percent": pl.Float64(),
-    "loop_warnings": pl.Int64(),
-    "loop_s": pl.Float64(),
-    "loop_worst_s": pl.Float64(),
-    # files
-    "counted_bytes": pl.Int64(),
-    "traced_bytes": pl.Int64(),
-    "task_bytes": pl.Int64(),
-    "untraced_bytes": pl.Int64(),
-    "untraced_task_bytes": pl.Int64(),
-    "beside_bytes": pl.Int64(),
-    "unknown_bytes": pl.Int64(),
-    "io_s": pl.Float64(),
-    "io_busy_s": pl.Float64(),
-    "io_prefix": pl.String(),
-    "io_prefix_bytes": pl.Int64(),
-    "io_prefix_s": pl.Float64(),
-    "io_prefix_beside_bytes": pl.Int64(),
-    "io_prefix_busy_s": pl.Float64(),
-    "io_prefix_share": pl.Float64(),
-}
+ORDER: Final = (
+    *("run", "runs", "workers", "threads", "observed_workers", "observed_threads"),
+    *("observed_busy_s", "cut", "first_start", "span_s", "thread_s", "busy_s", "used_share"),
+    *("peak_threads", "few_threads", "serial_s", "tail_s", "last_prefix", "gaps_s"),
+    *("longest_gap_s", "longest_gap_start", "busiest_worker", "busiest_s", "mean_worker_s"),
+    *("imbalance_s", "idle_workers", "registered_workers", "silent_workers", "silent_worker"),
+    *("silent_executed", "lost_workers", "lost_worker", "executions", "unended", "median_s"),
+    *("commonest_prefix", "commonest_executions", "commonest_median_s", "attempts", "failed"),
+    *("failed_prefix", "failed_prefix_failed", "failed_error", "repeated", "repeated_s"),
+    *("movements", "moved_bytes", "moving_s", "largest_source", "largest_target", "largest_bytes"),
+    *("transfer_share", "sampled_workers", "memory_peak_share", "memory_peak_worker"),
+    *("spilled_bytes", "spilling_workers", "pauses", "memory_restarts", "unmanaged_warnings"),
+    *("gc_warnings", "gc_worst_percent", "loop_warnings", "loop_s", "loop_worst_s"),
+    *("counted_bytes", "traced_bytes", "task_bytes", "untraced_bytes", "untraced_task_bytes"),
+    *("beside_bytes", "unknown_bytes", "io_s", "io_busy_s", "io_prefix", "io_prefix_bytes"),
+    *("io_prefix_s", "io_prefix_beside_bytes", "io_prefix_busy_s", "io_prefix_share"),
+)
 
 
 def indicators(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
@@ -122,14 +48,7 @@ def indicators(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFram
     Executions, their times and kinds are those of ``dask.prefixes``, workers those of
     ``dask.workers``, bytes of files those of ``io.processes`` and ``dask.task_io``.  What is not
     recorded is null.
-
-    run: keeps one run (its directory, or the directory's name).
     """
-    wanted = named_run(dataset, run)
-    return deferred(lambda: _indicators(dataset, wanted), INDICATORS)
-
-
-def _indicators(dataset: DatasetReader, run: str | None) -> pl.DataFrame:
     frames = load(dataset, (*DASK_TYPES, "dask.worker_sample"), run=run)
     found = executions(frames).collect()
     io = io_by_task(dataset, run)
@@ -175,7 +94,8 @@ def _indicators(dataset: DatasetReader, run: str | None) -> pl.DataFrame:
             - pl.sum_horizontal("untraced_task_bytes", "beside_bytes")
         )
         .sort("run")
-        .select(list(INDICATORS))
+        .select(ORDER)
+        .lazy()
     )
 
 
@@ -380,8 +300,13 @@ def _cut(frames: Frames) -> pl.DataFrame:
     return pl.concat(pieces).group_by("run").agg(pl.col("cut").any()).collect()
 
 
-def _files(counted: pl.DataFrame | None, io: pl.DataFrame | None) -> pl.DataFrame:
+def _files(counted: pl.DataFrame | None, io: pl.DataFrame) -> pl.DataFrame:
     """Bytes of files: of all processes as counted and traced, and in known tasks."""
+    mine, size = pl.col("key").is_not_null(), pl.col("bytes")
+    of_tasks = io.group_by("run").agg(
+        task_bytes=known_sum(size.filter(mine)),
+        untraced_task_bytes=known_sum(size.filter(mine & (pl.col("how") == "counted"))),
+    )
     schema = {"run": pl.String, "counted_bytes": pl.Int64, "traced_bytes": pl.Int64}
     of_processes = pl.DataFrame(schema=schema)
     if counted is not None:
@@ -391,14 +316,5 @@ def _files(counted: pl.DataFrame | None, io: pl.DataFrame | None) -> pl.DataFram
                 f"{what}_bytes"
             )
             for what in ("counted", "traced")
-        )
-    known = {"run": pl.String, "task_bytes": pl.Int64, "untraced_task_bytes": pl.Int64}
-    of_tasks = pl.DataFrame(schema=known)
-    if io is not None:
-        mine, counted_only = pl.col("key").is_not_null(), pl.col("how") == "counted"
-        size = pl.col("bytes")
-        of_tasks = io.group_by("run").agg(
-            task_bytes=known_sum(size.filter(mine)),
-            untraced_task_bytes=known_sum(size.filter(mine & counted_only)),
         )
     return of_processes.join(of_tasks, on="run", how="full", coalesce=True)

@@ -7,75 +7,45 @@ from typing import Final
 import polars as pl
 
 from harvest import DatasetReader
-from harvest_toolkit.deferred import deferred
 from harvest_toolkit.frames import fraction, known_sum, sum_or_none
 
 from ..executions.executions import executions
 from ..frames import Frames, load
 from ..parts.failures import failed_tasks, repeated_tasks
 from ..record_names import COUNTED, DASK_TYPES, SEGMENT
-from ..runs import named_run
-from .task_io import once, task_io
+from .task_io import TASK_IO, once, task_io
 from .workers import whole_runs
 
 __all__ = ["io_by_task", "kinds_of", "prefixes"]
 
-PREFIXES: dict[str, pl.DataType] = {
-    "run": pl.String(),
-    "prefix": pl.String(),
-    "tasks": pl.Int64(),
-    "executions": pl.Int64(),
-    "unended": pl.Int64(),
-    "total_s": pl.Float64(),
-    "share": pl.Float64(),
-    "mean_s": pl.Float64(),
-    "median_s": pl.Float64(),
-    "max_s": pl.Float64(),
-    "size_bytes": pl.Int64(),
-    "attempts": pl.Int64(),
-    "failed": pl.Int64(),
-    "error": pl.String(),
-    "repeated": pl.Int64(),
-    "repeated_s": pl.Float64(),
-    "io_read_bytes": pl.Int64(),
-    "io_write_bytes": pl.Int64(),
-    "io_s": pl.Float64(),
-    "io_share": pl.Float64(),
-    "io_beside_bytes": pl.Int64(),
-    "io_beside_s": pl.Float64(),
-    "io_busy_s": pl.Float64(),
-}
-
+ORDER: Final = (
+    *("run", "prefix", "tasks", "executions", "unended", "total_s", "share", "mean_s", "median_s"),
+    *("max_s", "size_bytes", "attempts", "failed", "error", "repeated", "repeated_s"),
+    *("io_read_bytes", "io_write_bytes", "io_s", "io_share"),
+    *("io_beside_bytes", "io_beside_s", "io_busy_s"),
+)
 IO_SUMS: Final = (
     *("io_read_bytes", "io_write_bytes", "io_s", "io_beside_bytes", "io_beside_s", "io_busy_s"),
 )
 
 
 def prefixes(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
-    """One row per kind of task and run, that with the most time first.
-
-    run: keeps one run (its directory, or the directory's name).
-    """
-    wanted = named_run(dataset, run)
-
-    def compute() -> pl.DataFrame:
-        frames = load(dataset, DASK_TYPES, run=wanted)
-        found = executions(frames).collect()
-        whole = whole_runs(frames).collect()
-        return kinds_of(found, frames, io_by_task(dataset, wanted), whole)
-
-    return deferred(compute, PREFIXES)
+    """One row per kind of task and run, that with the most time first."""
+    frames = load(dataset, DASK_TYPES, run=run)
+    found = executions(frames).collect()
+    whole = whole_runs(frames).collect()
+    return kinds_of(found, frames, io_by_task(dataset, run), whole).lazy()
 
 
-def io_by_task(dataset: DatasetReader, run: str | None) -> pl.DataFrame | None:
-    """Rows of ``dask.task_io``, each operation once; None where Darshan's logs are not there."""
+def io_by_task(dataset: DatasetReader, run: str | None) -> pl.DataFrame:
+    """Rows of ``dask.task_io``, each operation once; none where Darshan's logs are not there."""
     if not any(name in dataset for name in (SEGMENT, *COUNTED)):
-        return None
+        return pl.DataFrame(schema=TASK_IO)
     return once(task_io(dataset, run=run)).collect()
 
 
 def kinds_of(
-    found: pl.DataFrame, frames: Frames, io: pl.DataFrame | None, whole: pl.DataFrame
+    found: pl.DataFrame, frames: Frames, io: pl.DataFrame, whole: pl.DataFrame
 ) -> pl.DataFrame:
     """The view, from executions and rows of ``dask.task_io``.
 
@@ -116,7 +86,7 @@ def kinds_of(
         )
         .with_columns(io_share=fraction("io_s", "io_busy_s"))
         .sort("run", "total_s", "prefix", descending=[False, True, False], nulls_last=True)
-        .select(list(PREFIXES))
+        .select(ORDER)
     )
 
 
@@ -147,14 +117,12 @@ def _repeats(found: pl.DataFrame, of_key: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _io(io: pl.DataFrame | None, found: pl.DataFrame) -> pl.DataFrame:
+def _io(io: pl.DataFrame, found: pl.DataFrame) -> pl.DataFrame:
     """run, prefix and the columns io_* but io_share, of kinds in runs whose processes are known.
 
     Of executions in other processes no I/O is known: they are left out of io_busy_s, too.
     """
     one = ["run", "prefix"]
-    if io is None:
-        return pl.DataFrame(schema={name: PREFIXES[name] for name in (*one, *IO_SUMS)})
     how, op, size = pl.col("how"), pl.col("op"), pl.col("bytes")
     homes = io.filter(pl.col("worker").is_not_null()).select("run", "worker").unique()
     there = found.join(homes, on=["run", "worker"])

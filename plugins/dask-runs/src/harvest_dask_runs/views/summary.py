@@ -6,7 +6,7 @@ import polars as pl
 
 from harvest import DatasetReader
 from harvest.model.frames import seconds
-from harvest_toolkit.frames import known_sum, sum_or_none
+from harvest_toolkit.frames import count_if_known, known_sum, sum_or_none
 
 from ..executions.executions import executions
 from ..executions.prefixes import prefix_of
@@ -22,30 +22,25 @@ __all__ = ["run_summary", "summary_frame"]
 LEFT_STATES = ("memory", "released", "forgotten", "erred")
 """Scheduler states in which nothing is pending any more."""
 
-DIRECTIVE = pl.Struct({"key": pl.String(), "value": pl.String()})
-NODES = pl.Struct({"role": pl.String(), "hosts": pl.Int64()})
-
 
 def run_summary(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
-    """One row per run.
-
-    run: keeps one run (its directory, or the directory's name).
-    """
+    """One row per run."""
     return summary_frame(load(dataset, (*DASK_TYPES, *JOB_TYPES), run=run))
 
 
 def summary_frame(frames: Frames) -> pl.LazyFrame:
     """The view, from frames that carry the column ``run``."""
-    frame = _runs(frames)
+    transfers, log = frames["dask.transfer"], frames["dask.log_event"]
+    frame = pl.concat([frames[name].select("run") for name in DASK_TYPES]).unique()
     for piece in (
         _times(frames),
         _task_counts(frames),
         _scheduler(frames["dask.task_transition"]),
-        _worker_transitions(frames["dask.worker_transition"]),
-        _transfers(frames["dask.transfer"]),
-        _movements(frames["dask.transfer"]),
+        frames["dask.worker_transition"].group_by("run").agg(worker_transitions=_rows()),
+        _transfers(transfers),
+        pairs_of(transfers).group_by("run").agg(bytes_moved=known_sum("bytes")),
         _workers(frames),
-        _log(frames["dask.log_event"]),
+        _log(log),
         _processes(frames["dask.process"]),
         _clients(frames),
         _graphs(frames["dask.graph_task"]),
@@ -60,7 +55,11 @@ def summary_frame(frames: Frames) -> pl.LazyFrame:
             ),
             wall_s=seconds((pl.col("last_time") - pl.col("first_time")).dt.total_microseconds()),
         )
-        .with_columns(completeness_notes=completeness_notes())
+        .with_columns(
+            completeness_notes=pl.struct(pl.all()).map_batches(
+                _notes, return_dtype=_SENTENCES, is_elementwise=True
+            )
+        )
         .with_columns(complete=pl.col("completeness_notes").list.len() == 0)
         .select(COLUMNS)
         .sort("run")
@@ -78,6 +77,14 @@ COLUMNS = (
 )
 
 
+_SENTENCES = pl.List(pl.String)
+
+
+def _notes(runs: pl.Series) -> pl.Series:
+    rows = runs.struct.unnest().iter_rows(named=True)
+    return pl.Series([list(completeness_notes(row)) for row in rows], dtype=_SENTENCES)
+
+
 def _rows() -> pl.Expr:
     return pl.len().cast(pl.Int64)
 
@@ -93,10 +100,6 @@ def _distinct(column: str) -> pl.Expr:
     return pl.when(values.len() > 0).then(values.n_unique().cast(pl.Int64))
 
 
-def _runs(frames: Frames) -> pl.LazyFrame:
-    return pl.concat([frames[name].select("run") for name in DASK_TYPES]).unique()
-
-
 def _times(frames: Frames) -> pl.LazyFrame:
     transfers = frames["dask.transfer"]
     names = ("task_transition", "worker_transition", "worker", "client", "graph_task")
@@ -106,20 +109,14 @@ def _times(frames: Frames) -> pl.LazyFrame:
             *(transfers.select("run", time=pl.col(c)) for c in ("start_time", "end_time", "time")),
         ]
     )
-    log = frames["dask.log_event"].select("run", logged="time")
-    span = recorded.group_by("run").agg(first=pl.col("time").min(), last=pl.col("time").max())
-    logged = log.group_by("run").agg(
-        log_first=pl.col("logged").min(), log_last=pl.col("logged").max()
+    span, logged = (
+        times.group_by("run").agg(first=pl.col("time").min(), last=pl.col("time").max())
+        for times in (recorded, frames["dask.log_event"])
     )
-    return (
-        _runs(frames)
-        .join(span, on="run", how="left")
-        .join(logged, on="run", how="left")
-        .select(
-            "run",
-            first_time=pl.coalesce("first", "log_first"),
-            last_time=pl.coalesce("last", "log_last"),
-        )
+    return span.join(logged, on="run", how="full", coalesce=True, suffix="_logged").select(
+        "run",
+        first_time=pl.coalesce("first", "first_logged"),
+        last_time=pl.coalesce("last", "last_logged"),
     )
 
 
@@ -186,10 +183,6 @@ def _scheduler(transitions: pl.LazyFrame) -> pl.LazyFrame:
     return counts.join(pending, on="run", how="left")
 
 
-def _worker_transitions(transitions: pl.LazyFrame) -> pl.LazyFrame:
-    return transitions.group_by("run").agg(worker_transitions=_rows())
-
-
 def _transfers(transfers: pl.LazyFrame) -> pl.LazyFrame:
     incoming = pl.col("direction") == "incoming"
     to_client = ~incoming & pl.col("requestor").is_null()
@@ -205,10 +198,6 @@ def _transfers(transfers: pl.LazyFrame) -> pl.LazyFrame:
             bytes_to_clients=sum_or_none(size.filter(to_client)),
         )
     )
-
-
-def _movements(transfers: pl.LazyFrame) -> pl.LazyFrame:
-    return pairs_of(transfers).group_by("run").agg(bytes_moved=known_sum("bytes"))
 
 
 def _workers(frames: Frames) -> pl.LazyFrame:
@@ -228,7 +217,7 @@ def _workers(frames: Frames) -> pl.LazyFrame:
         .join(recorded_runs(frames), on="run", how="left")
         .group_by("run")
         .agg(
-            workers=pl.when(known).then(registered.sum().cast(pl.Int64)),
+            workers=count_if_known(registered),
             workers_reported=_some(reported),
             silent_busy_workers=(silent & (pl.col("executed") > 0)).sum().cast(pl.Int64),
             silent_workers=pl.when(known).then(pl.col("worker").filter(silent).sort().implode()),
@@ -279,20 +268,13 @@ def _graphs(graphs: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def _errors(frames: Frames) -> pl.LazyFrame:
-    errors = [
-        frames[name].filter(pl.col("finish_state") == state).select("run", "key")
-        for name, state in (("dask.task_transition", "erred"), ("dask.worker_transition", "error"))
-    ]
-    erred = pl.concat(errors).unique().group_by("run").agg(erred=_rows())
-    recorded = pl.concat(
-        [
-            frames["dask.task_transition"].select("run").unique(),
-            frames["dask.worker_transition"].select("run").unique(),
-        ]
-    ).unique()
-    return recorded.join(erred, on="run", how="left").select(
-        "run", erred_tasks=pl.col("erred").fill_null(0)
+    states = {"dask.task_transition": "erred", "dask.worker_transition": "error"}
+    erred = pl.concat(
+        frames[name].select("run", key=pl.when(pl.col("finish_state") == state).then("key"))
+        for name, state in states.items()
     )
+    keys = pl.col("key").drop_nulls()
+    return erred.group_by("run").agg(erred_tasks=keys.n_unique().cast(pl.Int64))
 
 
 def _job(frames: Frames) -> pl.LazyFrame:

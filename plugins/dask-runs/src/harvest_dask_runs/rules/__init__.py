@@ -1,0 +1,15 @@
+"""Rules on a Dask run: where its time went, and what puts its record or its results in doubt."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from harvest import Rule
+
+from .threads import THREADS
+from .work import WORK
+from .workers import WORKERS
+
+__all__ = ["RULES"]
+
+RULES: Final[tuple[Rule, ...]] = (*THREADS, *WORKERS, *WORK)
