@@ -21,16 +21,20 @@ from harvest.toolkit.texts import excerpt
 
 from ..arrays import flags, list_array, text_map
 from ..key_columns import KEY_SIZE
+from ..types import Transfer
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Batch", "as_text", "texts_of", "time_of"]
+__all__ = ["FLOAT", "TEXT", "TIME", "Batch", "as_text", "texts_of", "time_of"]
 
-_TIME: Final = "a time in seconds since 1970"
-_INTEGER: Final = "a whole number of 64 bits"
-_NUMBER: Final = "a number"
-_TEXT: Final = "a text"
+TEXT: Final = pa.string()
+FLOAT: Final = pa.float64()
+TIME: Final = pa.timestamp("us", "UTC")
+_PAIRS: Final = record_type(Transfer).arrow_schema.field("keys").type
+_STATES: Final = ("start_state", "finish_state", "direction", "status")
+"""Columns that are in lower case."""
+
 _LAST_S: Final = 253_402_300_800
 """Seconds at the end of the year 9999."""
 
@@ -77,33 +81,36 @@ class Batch:
         self._used.add(name)
         return self.columns.get(name) or [None] * self.size
 
-    def texts(self, name: str, *, required: bool = False) -> pa.Array:
-        """A column of texts; a number is taken as it prints."""
-        found, bad = texts_of(self.values(name))
-        return self._checked(name, found, bad, _TEXT, required)
+    def column(self, name: str, kind: pa.DataType, *, required: bool = False) -> pa.Array:
+        """A column as texts, numbers or times; what it holds beside these is a fault."""
+        if kind == _PAIRS:
+            return self._key_sizes(name)
+        convert, expected = _CONVERTERS[kind]
+        found, bad = convert(self.values(name))
+        for row in bad:
+            self._refuse(name, row, expected)
+        if required and found.null_count:
+            for row in np.flatnonzero(flags(found.is_null())).tolist():
+                self.faults.setdefault(row, f"column {name!r} is empty")
+        return found
 
-    def integers(self, name: str) -> pa.Array:
-        """A column of whole numbers of 64 bits."""
-        found, bad = _integers(self.values(name))
-        return self._checked(name, found, bad, _INTEGER)
+    def complete(
+        self, cls: type[Record], made: Mapping[str, pa.Array], renamed: Mapping[str, str]
+    ) -> dict[str, pa.Array]:
+        """The columns of a record type: those that are made, and all others as their types want.
 
-    def floats(self, name: str) -> pa.Array:
-        """A column of numbers; NaN is null."""
-        found, bad = _floats(self.values(name))
-        return self._checked(name, found, bad, _NUMBER)
+        renamed: by column, what the rows call it, where they call it otherwise.
+        """
+        columns = dict(made)
+        for field in record_type(cls).arrow_schema:
+            name, kind = field.name, field.type
+            if name in made or name == "position" or kind not in (*_CONVERTERS, _PAIRS):
+                continue
+            found = self.column(renamed.get(name, name), kind, required=not field.nullable)
+            columns[name] = pc.utf8_lower(found) if name in _STATES else found
+        return columns
 
-    def times(self, name: str, *, required: bool = False) -> pa.Array:
-        """A column of epoch seconds as timestamps."""
-        seconds, bad = _floats(self.values(name))
-        micros, outside = _microseconds(seconds)
-        moments = pa.array(micros, pa.timestamp("us", "UTC"), mask=flags(seconds.is_null()))
-        return self._checked(name, moments, sorted({*bad, *outside}), _TIME, required)
-
-    def states(self, name: str) -> pa.Array:
-        """A column of states, lower case; an empty one is a fault."""
-        return pc.utf8_lower(self.texts(name, required=True))
-
-    def key_sizes(self, name: str) -> pa.Array:
+    def _key_sizes(self, name: str) -> pa.Array:
         """A column of lists of pairs of key and size."""
         values = self.values(name)
         null = np.array([value is None for value in values], bool)
@@ -157,21 +164,6 @@ class Batch:
             good[row] = False
             self._reject(row, ctx, record_type(cls).name)
         return table.filter(pa.array(good))
-
-    def _checked(
-        self,
-        name: str,
-        found: pa.Array,
-        bad: Sequence[int],
-        expected: str,
-        required: bool = False,
-    ) -> pa.Array:
-        for row in bad:
-            self._refuse(name, row, expected)
-        if required and found.null_count:
-            for row in np.flatnonzero(flags(found.is_null())).tolist():
-                self.faults.setdefault(row, f"column {name!r} is empty")
-        return found
 
     def _refuse(self, name: str, row: int, expected: str) -> None:
         value = excerpt(repr(self.columns[name][row]))
@@ -227,6 +219,13 @@ def _floats(values: Sequence[Any]) -> tuple[pa.Array, list[int]]:
     return pc.if_else(nan, pa.scalar(None, pa.float64()), found), bad
 
 
+def _times(values: Sequence[Any]) -> tuple[pa.Array, list[int]]:
+    """Epoch seconds as timestamps."""
+    seconds, bad = _floats(values)
+    micros, outside = _microseconds(seconds)
+    return pa.array(micros, TIME, mask=flags(seconds.is_null())), sorted({*bad, *outside})
+
+
 def _microseconds(seconds: pa.Array) -> tuple[NDArray[np.int64], list[int]]:
     """Epoch seconds as whole microseconds, and the rows that are outside the years 1970 to 9999.
 
@@ -241,11 +240,19 @@ def _microseconds(seconds: pa.Array) -> tuple[NDArray[np.int64], list[int]]:
     return whole.astype(np.int64) * 1_000_000 + micros, np.flatnonzero(~inside).tolist()
 
 
+_CONVERTERS: Final[dict[pa.DataType, tuple[Any, str]]] = {
+    TEXT: (texts_of, "a text"),
+    pa.int64(): (_integers, "a whole number of 64 bits"),
+    FLOAT: (_floats, "a number"),
+    TIME: (_times, "a time in seconds since 1970"),
+}
+"""What makes a column of a type, and what a value should have been that is none of it."""
+
+
 def time_of(value: Any) -> int | None:
     """One time in epoch seconds as microseconds; None where it is none."""
-    seconds, bad = _floats([value])
-    micros, outside = _microseconds(seconds)
-    return None if bad or outside or seconds.null_count else int(micros[0])
+    found, bad = _times([value])
+    return None if bad else found.cast(pa.int64())[0].as_py()
 
 
 def _text(value: Any) -> Any:

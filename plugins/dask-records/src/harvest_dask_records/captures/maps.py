@@ -15,13 +15,12 @@ from harvest import Record
 
 from ..arrays import list_array, text_map
 from ..types import Environment, Event, GraphTask, LogEvent, RunConfig, RunSoftware
-from .batches import as_text, texts_of, time_of
+from .batches import TEXT, TIME, as_text, texts_of, time_of
 from .process import ProcessFacts
 
 __all__ = ["MAPS", "File", "MapFault", "event"]
 
-_TIME: Final = pa.timestamp("us", "UTC")
-_MAP: Final = pa.map_(pa.string(), pa.string())
+_MAP: Final = pa.map_(TEXT, TEXT)
 _NEEDS: Final = pl.List(pl.String)
 
 
@@ -74,10 +73,6 @@ def _named(values: Mapping[str, Any], column: str, file: File) -> dict[str, pa.A
     }
 
 
-def _clock(fields: Fields, file: File) -> Iterator[Made]:
-    yield event("clock", fields, file)
-
-
 def event(topic: str, fields: Fields, file: File, message: str | None = None) -> Made:
     """An event with all that is left of the fields as text."""
     micros = time_of(fields.get("time"))
@@ -85,7 +80,7 @@ def event(topic: str, fields: Fields, file: File, message: str | None = None) ->
         del fields["time"]
     rest = {name: as_text([fields.pop(name)]) for name in list(fields)}
     return Event, {
-        "time": pa.array([micros], _TIME),
+        "time": pa.array([micros], TIME),
         "topic": pa.array([topic]),
         "message": pa.array([message], pa.string()),
         "role": pa.array([file.facts.role], pa.string()),
@@ -188,9 +183,7 @@ def _needs(fields: Fields, count: int) -> pl.Series:
     given = fields.pop("dependencies", ())
     if not isinstance(given, tuple) or not {*map(type, given)} <= {tuple}:
         raise MapFault("'dependencies' is not a list of lists of keys")
-    found, bad = texts_of(list(itertools.chain.from_iterable(given)))
-    if bad or found.null_count:
-        raise MapFault("'dependencies' holds what is not a text")
+    found = _all_texts(tuple(itertools.chain.from_iterable(given)), "dependencies")
     if len(given) != count:
         raise MapFault(f"'dependencies' holds {len(given)} lists for {count} keys")
     lengths = np.fromiter(map(len, given), np.int64, count)
@@ -201,10 +194,14 @@ def _texts(fields: Fields, name: str) -> pl.Series:
     given = fields.pop(name, ())
     if not isinstance(given, tuple):
         raise MapFault(f"{name!r} is not a list")
-    found, bad = texts_of(given)
+    return pl.Series(_all_texts(given, name), dtype=pl.String)
+
+
+def _all_texts(values: tuple[Any, ...], name: str) -> pa.Array:
+    found, bad = texts_of(values)
     if bad or found.null_count:
         raise MapFault(f"{name!r} holds what is not a text")
-    return pl.Series(found, dtype=pl.String)
+    return found
 
 
 def _repeated(fields: Fields, name: str, rows: int) -> pa.Array:
@@ -223,14 +220,13 @@ def _time(fields: Fields, name: str = "time") -> pa.Array:
     found = time_of(given)
     if given is not None and found is None:
         raise MapFault(f"{name!r} is {given!r}, not a time in seconds since 1970")
-    return pa.array([found], _TIME)
+    return pa.array([found], TIME)
 
 
 MAPS: Final[Mapping[str, Maker]] = {
     "software": _software,
     "environment": _environment,
     "config": _config,
-    "clock": _clock,
     "blind": _blind,
     "graph": _graph,
 }

@@ -12,20 +12,12 @@ import pyarrow.compute as pc
 from harvest import ReadContext
 
 from ..types import Process
-from .batches import Batch, as_text
+from .batches import TEXT, TIME, Batch, as_text
 
 __all__ = ["VERSION", "ProcessFacts"]
 
 VERSION: Final = 1
 """The version of the format that this reader knows."""
-
-_TEXTS: Final = (
-    *("role", "process", "address", "name", "host", "python", "reason", "scheduler"),
-    *("local_directory", "capture", "script", "script_sha256"),
-)
-_INTEGERS: Final = ("pid", "nthreads", "memory_limit_bytes", "script_size_bytes")
-_FLOATS: Final = ("clock_offset_s", "clock_round_trip_s")
-_TIMES: Final = ("start_time", "end_time")
 
 _COLUMNS: Final[Mapping[str, Mapping[str, str]]] = {
     "start": {
@@ -123,23 +115,15 @@ class ProcessFacts:
         batch.add(1, {name: [value] for name, value in self._values.items()}, 1, 1)
         if self.version == VERSION:
             batch.values("version")  # of another one, extra says which
-        columns = {
-            **{name: batch.texts(name) for name in _TEXTS},
-            **{name: batch.integers(name) for name in _INTEGERS},
-            **{name: batch.floats(name) for name in _FLOATS},
-            **{name: batch.times(name) for name in _TIMES},
-            "resources": _one(batch, "resources", dict, pa.map_(pa.string(), pa.string()), _texts),
-            "script_arguments": _one(
-                batch, "script_arguments", tuple, pa.list_(pa.string()), _listed
-            ),
+        counts = {"frames": pa.array([self.frames]), "cut_bytes": pa.array([self.cut_bytes])}
+        columns = batch.complete(Process, counts, {}) | {
+            "resources": _one(batch, "resources", dict, pa.map_(TEXT, TEXT), _texts),
+            "script_arguments": _one(batch, "script_arguments", tuple, pa.list_(TEXT), _listed),
             "notebook": _one(batch, "notebook", bool, pa.bool_(), bool),
-            "frames": pa.array([self.frames]),
-            "cut_bytes": pa.array([self.cut_bytes]),
         }
         for moment in (columns["start_time"], columns["end_time"]):
             self.saw(moment)
-        time = pa.timestamp("us", "UTC")
-        columns["last_time"] = pa.array([None if self.last is None else self.last.as_py()], time)
+        columns["last_time"] = pa.array([None if self.last is None else self.last.as_py()], TIME)
         return batch.table(Process, columns, ctx)
 
     def _text(self, column: str) -> str | None:

@@ -19,7 +19,7 @@ from harvest import Partition, ReadContext, Record, record_type
 
 from ..arrays import text_map
 from ..types import LogEvent, Process, RunNode
-from .batches import Batch, as_text
+from .batches import TIME, Batch, as_text
 from .container import Cut, Damage, frames
 from .maps import MAPS, File, Made, MapFault, event
 from .process import VERSION, ProcessFacts
@@ -146,7 +146,7 @@ class _Reader:
             kind="lost",
             worker=facts.address if facts.role == "worker" else None,
         )
-        row["time"] = pa.array([None if facts.last is None else facts.last.as_py()], _TIME)
+        row["time"] = pa.array([None if facts.last is None else facts.last.as_py()], TIME)
         yield from self._made((LogEvent, row))
 
     def _map(self, kind: str, index: int, fields: dict[str, Any]) -> Iterator[Any]:
@@ -226,9 +226,6 @@ class _Reader:
     def _empty(self) -> None:
         self.ctx.read(1)
         self.ctx.folded(1, EMPTY)
-
-
-_TIME: Final = pa.timestamp("us", "UTC")
 
 
 def _one_row(**values: str | None) -> dict[str, pa.Array]:

@@ -19,6 +19,7 @@ def memory_use(frames: Frames) -> pl.LazyFrame:
     of the worker that came closest to its limit, and its memory then as a share of that.
     """
     one = ["run", "worker"]
+    worker = pl.col("worker").filter(pl.col("share").is_not_null())
     limits = pl.concat(
         [
             frames["dask.process"].select("run", "memory_limit_bytes", worker="address"),
@@ -41,11 +42,11 @@ def memory_use(frames: Frames) -> pl.LazyFrame:
         .sort("share", "worker", descending=[True, False], nulls_last=True)
         .group_by("run", maintain_order=True)
         .agg(
-            sampled_workers=pl.col("worker").filter(pl.col("share").is_not_null()).n_unique(),
+            sampled_workers=worker.n_unique().cast(pl.Int64),
             spilled_bytes=known_sum("spilled"),
             spilling_workers=count_if_known(pl.col("spilled") > 0),
             memory_peak_share=pl.col("share").first(),
-            memory_peak_worker=pl.col("worker").filter(pl.col("share").is_not_null()).first(),
+            memory_peak_worker=worker.first(),
         )
         .with_columns(pl.when(pl.col("sampled_workers") > 0).then("sampled_workers"))
     )
