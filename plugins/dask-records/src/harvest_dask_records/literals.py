@@ -159,12 +159,10 @@ def set_items(text: str) -> list[str]:
         word = word.removeprefix("frozenset(")[:-1].strip()
     if len(word) < 2 or word[0] not in _CLOSING or word[-1] != _CLOSING[word[0]]:
         raise LiteralFault(f"{_excerpt(text)} is not a set of keys")
-    items = []
-    for pair in _split(word[1:-1]):
-        if len(pair) != 1:
-            raise LiteralFault(f"{_excerpt(text)} is not a set of keys")
-        items.append(pair[0])
-    return items
+    items = _split(word[1:-1])
+    if any(len(item) != 1 for item in items):
+        raise LiteralFault(f"{_excerpt(text)} is not a set of keys")
+    return [item for (item,) in items]
 
 
 def dict_items(text: str) -> list[tuple[str, str]]:
@@ -175,12 +173,10 @@ def dict_items(text: str) -> list[tuple[str, str]]:
     word = text.strip()
     if len(word) < 2 or word[0] != "{" or word[-1] != "}":
         raise LiteralFault(f"{_excerpt(text)} is not a dict")
-    items = []
-    for pair in _split(word[1:-1]):
-        if len(pair) != 2:
-            raise LiteralFault(f"{_excerpt(text)} is not a dict")
-        items.append((pair[0], pair[1]))
-    return items
+    items = _split(word[1:-1])
+    if any(len(item) != 2 for item in items):
+        raise LiteralFault(f"{_excerpt(text)} is not a dict")
+    return [(key, value) for key, value in items]
 
 
 def _split(text: str) -> list[list[str]]:

@@ -24,22 +24,16 @@ if TYPE_CHECKING:
 
 __all__ = ["app", "capture"]
 
-USUAL_NAMES: dict[str, tuple[str, ...]] = {
-    "scheduler": ("scheduler_transition.csv",),
-    "workers": ("workers.csv", "worker.csv"),
-    "transitions": ("worker_transition.csv",),
-    "transfers": ("worker_transfer.csv",),
-    "graph": ("graph.csv",),
+ROLES: dict[str, tuple[str, tuple[str, ...]]] = {
+    "scheduler": ("-s", ("scheduler_transition.csv",)),
+    "workers": ("-w", ("workers.csv", "worker.csv")),
+    "transitions": ("-t", ("worker_transition.csv",)),
+    "transfers": ("-x", ("worker_transfer.csv",)),
+    "graph": ("-g", ()),
 }
-"""Names that the coupler's consumer gives the files, by role; the first that exists is taken."""
+"""Of each file the option that names it, and the names that the coupler's consumer gives it.
 
-OPTION: dict[str, str] = {
-    "scheduler": "-s",
-    "workers": "-w",
-    "transitions": "-t",
-    "transfers": "-x",
-    "graph": "-g",
-}
+The first that exists is taken; a graph is read only where it is named."""
 ESSENTIAL = ("scheduler", "transitions")
 REJECTS_SHOWN = 5
 EXIT_REJECTS = 3
@@ -54,8 +48,9 @@ def mofka_dask() -> None:
 
 def _csv(role: str, doc: str) -> Any:
     """The option that names the CSV of a role."""
-    usual = ", else ".join(USUAL_NAMES[role]) if role != "graph" else False
-    return typer.Option(OPTION[role], f"--{role}", metavar="CSV", show_default=usual, help=doc)
+    option, names = ROLES[role]
+    usual = ", else ".join(names) or False
+    return typer.Option(option, f"--{role}", metavar="CSV", show_default=usual, help=doc)
 
 
 @app.command()
@@ -93,14 +88,8 @@ def capture(
     have, 2 when a file is missing, 3 when some rows could not be read (the
     output holds all others).
     """
-    given = {
-        "scheduler": scheduler,
-        "workers": workers,
-        "transitions": transitions,
-        "transfers": transfers,
-        "graph": graph,
-    }
-    if _compile(given, output):
+    given = zip(ROLES, (scheduler, workers, transitions, transfers, graph), strict=True)
+    if _compile(dict(given), output):
         raise typer.Exit(EXIT_REJECTS)
 
 
@@ -133,28 +122,30 @@ def _compile(given: dict[str, Path | None], output: Path) -> int:
 def _file(role: str, path: Path | None) -> Path | None:
     """The file to read for a role: the one named, which must exist, or that of the usual name."""
     if path is None:
-        return None if role == "graph" else _usual(role)
+        return _usual(role)
     if not path.is_file():
         raise UsageError(
             "is a directory" if path.is_dir() else "no such file",
             where=str(path),
-            remedy=f"check the path given with {OPTION[role]}",
+            remedy=f"check the path given with {ROLES[role][0]}",
         )
     return path
 
 
 def _usual(role: str) -> Path | None:
-    for name in USUAL_NAMES[role]:
+    option, usual = ROLES[role]
+    for name in usual:
         if Path(name).is_file():
             return Path(name)
-    names = " or ".join(USUAL_NAMES[role])
+    names = " or ".join(usual)
     if role in ESSENTIAL:
         raise UsageError(
             f"no {names} in the current directory",
             where=str(Path.cwd()),
-            remedy=f"name the file with {OPTION[role]}, or go to the run's directory",
+            remedy=f"name the file with {option}, or go to the run's directory",
         )
-    typer.echo(f"no {names} here: going on without {role}", err=True)
+    if usual:
+        typer.echo(f"no {names} here: going on without {role}", err=True)
     return None
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Final
 
 import attrs
 
@@ -14,7 +15,16 @@ from harvest_toolkit.csv_header import header_line
 from .read.layout import CSV_KINDS, csv_kind_of_header, parse_header
 from .source import MofkaDaskSource
 
-__all__ = ["RunFiles", "harvest_directory", "harvest_files"]
+__all__ = ["KINDS", "RunFiles", "harvest_directory", "harvest_files"]
+
+KINDS: Final = {
+    "scheduler": "scheduler_transition",
+    "workers": "worker",
+    "transitions": "worker_transition",
+    "transfers": "worker_transfer",
+    "graph": "graph",
+}
+"""Roles of the CSVs of one run, and the kind that the source reads each as."""
 
 
 @attrs.frozen
@@ -29,14 +39,8 @@ class RunFiles:
 
     def by_kind(self) -> dict[str, Path]:
         """The files that are there, by the kind that the source reads them as."""
-        kinds = {
-            "scheduler_transition": self.scheduler,
-            "worker": self.workers,
-            "worker_transition": self.transitions,
-            "worker_transfer": self.transfers,
-            "graph": self.graph,
-        }
-        return {kind: Path(path).absolute() for kind, path in kinds.items() if path is not None}
+        found = {kind: getattr(self, role) for role, kind in KINDS.items()}
+        return {kind: Path(path).absolute() for kind, path in found.items() if path is not None}
 
 
 def harvest_directory(path: Path) -> Harvested:

@@ -95,7 +95,7 @@ class TaskEvent(abc.ABC):
 
     def to_row(self) -> dict[str, Any]:
         """The event as a dict with the fields that an event of ``dask.tasks`` has."""
-        row = {name: _plain(getattr(self, name)) for name in _names(type(self))}
+        row = attrs.asdict(self, value_serializer=lambda _, __, value: _plain(value))
         return {**row, "source": self.source.value, "what": self.what}
 
 
@@ -195,18 +195,9 @@ class GraphEvent(TaskEvent):
 AnyEvent: TypeAlias = SchedulerEvent | WorkerEvent | TransferEvent | GraphEvent
 
 _CLASSES: dict[str, type[AnyEvent]] = {
-    "scheduler": SchedulerEvent,
-    "worker": WorkerEvent,
-    "transfer": TransferEvent,
-    "graph": GraphEvent,
+    cls.source: cls for cls in (SchedulerEvent, WorkerEvent, TransferEvent, GraphEvent)
 }
-_NAMES: dict[type[TaskEvent], tuple[str, ...]] = {}
-
-
-def _names(cls: type[TaskEvent]) -> tuple[str, ...]:
-    if cls not in _NAMES:
-        _NAMES[cls] = tuple(attribute.name for attribute in attrs.fields(cls))
-    return _NAMES[cls]
+_FIELDS = {cls: [field.name for field in attrs.fields(cls)] for cls in _CLASSES.values()}
 
 
 def event_of(row: Mapping[str, Any]) -> AnyEvent:
@@ -215,7 +206,7 @@ def event_of(row: Mapping[str, Any]) -> AnyEvent:
     Raises ValueError where its ``source`` is none of EventSource.
     """
     cls = _CLASSES[EventSource(row["source"])]
-    values = {name: row[name] for name in _names(cls)}
+    values = {name: row[name] for name in _FIELDS[cls]}
     for name in ("start_state", "finish_state"):
         if name in values:
             values[name] = TaskState(values[name])

@@ -59,9 +59,6 @@ __all__ = [
 ]
 
 
-EXECUTION = ("executed_on", "began", "ended", "duration_s", "size_bytes")
-
-
 @attrs.define(kw_only=True)
 class Task:
     """One task of one run, with all events that were recorded of it, in order of time.
@@ -89,18 +86,10 @@ class Task:
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> Task:
         """The task that a row of the view ``dask.tasks`` describes."""
-        needed = row["dependencies"]
-        return cls(
-            key=row["key"],
-            run=row["run"],
-            group=row["group"],
-            prefix=row["prefix"],
-            client=row["client"],
-            requested=row["requested"],
-            dependencies=None if needed is None else tuple(needed),
-            **{name: row[name] for name in EXECUTION},
-            events=tuple(event_of(event) for event in row["events"]),
-        )
+        values = {field.name: row[field.name] for field in attrs.fields(cls)}
+        if values["dependencies"] is not None:
+            values["dependencies"] = tuple(values["dependencies"])
+        return cls(**values | {"events": tuple(map(event_of, row["events"]))})
 
     @property
     def first_time(self) -> datetime | None:

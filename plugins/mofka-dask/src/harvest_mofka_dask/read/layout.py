@@ -125,20 +125,19 @@ _CSV_NAMES: Final = re.compile(
     r"(?:[_.-][\w.-]*)?\.csv",
     re.ASCII,
 )
-_LOGS: Final = (
-    (re.compile(r"scheduler(?:[_.-][\w.-]*)?\.(?:e|err|log)", re.ASCII), "scheduler_log"),
-    (re.compile(r"worker(?:[_.-][\w.-]*)?\.(?:e|err|log)", re.ASCII), "worker_log"),
-    (re.compile(r"consumer(?:[_.-][\w.-]*)?\.(?:o|out)", re.ASCII), "consumer_log"),
-)
-_NODES: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]*Nodes?", re.ASCII)
-_OUTPUT: Final = re.compile(r".*\.OU|.*\.o\d+|slurm-\d+[\w.-]*\.out", re.ASCII)
-_SCRIPT: Final = re.compile(r".*\.(?:sh|bash|pbs|slurm|sbatch|job|qsub)", re.ASCII)
+_NAMES: Final[dict[str, str]] = {
+    "scheduler_log": r"(?a:scheduler(?:[_.-][\w.-]*)?\.(?:e|err|log))",
+    "worker_log": r"(?a:worker(?:[_.-][\w.-]*)?\.(?:e|err|log))",
+    "consumer_log": r"(?a:consumer(?:[_.-][\w.-]*)?\.(?:o|out))",
+    "nodes": r"[A-Za-z][A-Za-z0-9_]*Nodes?",
+    "job_output": r"(?a:.*\.OU|.*\.o\d+|slurm-\d+[\w.-]*\.out)",
+    "job_script": r".*\.(?:sh|bash|pbs|slurm|sbatch|job|qsub)",
+    "json_config": r"(?i:(?:.*[_.-])?(?:config|bedrock)(?:[_.-].*)?\.json)",
+    "darshan_config": r"(?ai:config\.txt|darshan[\w.-]*\.(?:txt|conf|cfg))",
+    "yaml_config": r"(?i:.*\.ya?ml)",
+}
+"""Names of the other files by their kind, of which the first that fits is taken."""
 _DIRECTIVE: Final = re.compile(rb"^#(?:PBS|SBATCH)[ \t]", re.MULTILINE)
-_JSON: Final = re.compile(r"(?:.*[_.-])?(?:config|bedrock)(?:[_.-].*)?\.json", re.IGNORECASE)
-_DARSHAN: Final = re.compile(
-    r"config\.txt|darshan[\w.-]*\.(?:txt|conf|cfg)", re.ASCII | re.IGNORECASE
-)
-_YAML: Final = re.compile(r".*\.ya?ml", re.IGNORECASE)
 
 EVIDENCE: Final = frozenset({*CSV_KINDS, "scheduler_log", "worker_log", "consumer_log", "nodes"})
 """Kinds of files that make a directory a run; scripts and settings lie anywhere."""
@@ -179,11 +178,6 @@ def csv_kind_of_header(names: list[str]) -> str | None:
     return None
 
 
-def _csv_kind_of_name(name: str) -> str | None:
-    match = _CSV_NAMES.fullmatch(name)
-    return match[1] if match else None
-
-
 def kind_of(path: Path) -> RunFile | None:
     """What a file is read as; None when it is not ours.
 
@@ -192,7 +186,8 @@ def kind_of(path: Path) -> RunFile | None:
     """
     name = path.name
     if name.endswith(".csv"):
-        by_name = _csv_kind_of_name(name)
+        match = _CSV_NAMES.fullmatch(name)
+        by_name = match[1] if match else None
         try:
             found = _by_header(path)
         except OSError as error:
@@ -200,27 +195,21 @@ def kind_of(path: Path) -> RunFile | None:
                 raise
             return RunFile(path, by_name or UNREADABLE)
         return found or (RunFile(path, by_name) if by_name else None)
-    for pattern, kind in _LOGS:
-        if pattern.fullmatch(name):
-            return RunFile(path, kind)
-    if _NODES.fullmatch(name):
-        return RunFile(path, "nodes")
-    if _OUTPUT.fullmatch(name):
-        return RunFile(path, "job_output")
-    if _SCRIPT.fullmatch(name):
-        try:
-            with path.open("rb") as file:
-                head = file.read(HEAD_BYTES)
-        except OSError as error:
-            if out_of_files(error):
-                raise
-            return RunFile(path, "job_script")
-        return RunFile(path, "job_script") if _DIRECTIVE.search(head) else None
-    if _JSON.fullmatch(name):
-        return RunFile(path, "json_config")
-    if _DARSHAN.fullmatch(name):
-        return RunFile(path, "darshan_config")
-    return RunFile(path, "yaml_config") if _YAML.fullmatch(name) else None
+    kind = next((kind for kind, named in _NAMES.items() if re.fullmatch(named, name)), None)
+    if kind is None or (kind == "job_script" and not _may_hold_directives(path)):
+        return None
+    return RunFile(path, kind)
+
+
+def _may_hold_directives(path: Path) -> bool:
+    """Whether a script begins with some, as far as it can be opened."""
+    try:
+        with path.open("rb") as file:
+            return _DIRECTIVE.search(file.read(HEAD_BYTES)) is not None
+    except OSError as error:
+        if out_of_files(error):
+            raise
+        return True
 
 
 def kind_by_itself(path: Path) -> RunFile | None:
