@@ -10,7 +10,7 @@ from harvest_toolkit.frames import directory_of
 
 from .record_names import DASK_TYPES
 
-__all__ = ["choose_run", "choose_runs", "named_run", "run_of", "runs_of"]
+__all__ = ["choose_run", "named_run", "run_of", "runs_of"]
 
 run_of = directory_of
 """The run of an input: its directory, which the inputs of one run share."""
@@ -29,23 +29,12 @@ def runs_of(dataset: DatasetReader) -> list[str]:
     return found["run"].unique().sort().to_list()
 
 
-def choose_runs(dataset: DatasetReader, run: str | None) -> list[str]:
-    """All runs, or the one whose directory (or its last part) is named.
-
-    Raises UsageError when none or several bear the name.
-    """
-    runs = runs_of(dataset)
-    if run is None:
-        return runs
-    return [named_directory(runs, run)]
-
-
 def named_run(dataset: DatasetReader, run: str | None) -> str | None:
     """The directory of the run that a setting names; None where it names none.
 
     Raises UsageError when none or several bear the name.
     """
-    return None if run is None else choose_runs(dataset, run)[0]
+    return None if run is None else named_directory(runs_of(dataset), run)
 
 
 def choose_run(dataset: DatasetReader, run: str | None, how: str) -> str:
@@ -54,7 +43,9 @@ def choose_run(dataset: DatasetReader, run: str | None, how: str) -> str:
     how: the setting or option by which a user names it (``--set run=``).
     Raises UsageError when there is none, or a choice is to be made.
     """
-    runs = choose_runs(dataset, run)
+    runs = runs_of(dataset)
+    if run is not None:
+        return named_directory(runs, run)
     if not runs:
         raise UsageError(
             "the dataset holds no Dask run",

@@ -117,10 +117,11 @@ def _counted(dataset: DatasetReader) -> pl.LazyFrame:
         below = found["darshan.posix"].select(FILE).unique()
         found["darshan.mpiio"] = found["darshan.mpiio"].join(below, on=FILE, how="anti")
     empty = {
-        **{name: UNTRACED[name] for name in (*FILE, "module", "op", "path", "rank")},
-        "traceable": pl.Boolean(),
+        **{name: UNTRACED[name] for name in (*FILE, "op", "path", "rank")},
         **dict.fromkeys(("counted_count", "counted_bytes", "counted_ns"), pl.Int64()),
         **dict.fromkeys(("first", "last"), pl.Float64()),
+        "module": pl.String(),
+        "traceable": pl.Boolean(),
     }
     return pl.concat([pl.LazyFrame(schema=empty), *found.values()])
 
@@ -156,19 +157,7 @@ def _module(dataset: DatasetReader, module: Module) -> pl.LazyFrame:
             first=pl.when(certain).then(pl.col("first").min()),
             last=pl.when(certain).then(pl.col("last").max()),
         )
-        .select(
-            *FILE,
-            module=pl.lit(module.name),
-            op="op",
-            path="path",
-            rank="rank",
-            traceable=pl.lit(module.name != "STDIO"),
-            counted_count="counted_count",
-            counted_bytes="counted_bytes",
-            counted_ns="counted_ns",
-            first="first",
-            last="last",
-        )
+        .with_columns(module=pl.lit(module.name), traceable=pl.lit(module.name != "STDIO"))
     )
 
 

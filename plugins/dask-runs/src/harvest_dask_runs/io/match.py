@@ -11,6 +11,7 @@ The trace is read in batches and never held as a whole; windows and threads are.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 import attrs
 import polars as pl
@@ -24,6 +25,7 @@ from .ties import processes_of, runs_of_logs, ties, trace
 
 __all__ = ["Correlation", "correlate"]
 
+THREAD = ["origin", "rank", "thread"]
 NAMED = ("dask.task_transition", "dask.worker_transition", "dask.worker", "dask.execution")
 
 
@@ -37,7 +39,7 @@ class Correlation:
     tasks: run, key, worker, of all tasks executed on a tied worker; a task's row is its number.
     workers: run and worker, of all workers that any record names.
     captured: run, worker, host and pid of those that recorded their process.
-    runs: the run directories of the dataset (column run).
+    runs: the run directories of the dataset.
     operations: the trace of the chosen runs, lazily.
     """
 
@@ -46,7 +48,7 @@ class Correlation:
     tasks: pl.DataFrame
     workers: pl.DataFrame
     captured: pl.DataFrame
-    runs: pl.DataFrame
+    runs: list[str]
     operations: pl.LazyFrame
     _lanes: Lanes
     _owners: pl.Series
@@ -57,9 +59,8 @@ class Correlation:
         ``task`` is null for operations in no window.  Columns beside: count, bytes, seconds,
         by_elimination, first_time, last_time.
         """
-        lanes = self.tied.lazy().select("origin", "rank", "thread", "slot", "lane", "spare")
         return (
-            self.with_tasks(self.operations.join(lanes, on=["origin", "rank", "thread"]))
+            self.with_tasks(self._on_lanes("inner"))
             .group_by(by)
             .agg(
                 count=pl.len().cast(pl.Int64),
@@ -77,7 +78,7 @@ class Correlation:
     def files(self) -> pl.DataFrame:
         """The names of files on task threads: origin, record_id, path."""
         return (
-            self.operations.join(self.tied.lazy(), on=["origin", "rank", "thread"], how="semi")
+            self.operations.join(self.tied.lazy(), on=THREAD, how="semi")
             .group_by("origin", "record_id")
             .agg(pl.col("path").max())
             .collect(engine="streaming")
@@ -85,14 +86,11 @@ class Correlation:
 
     def coverage(self) -> pl.DataFrame:
         """Per origin and rank: what part of its operations is on task threads and in windows."""
-        lanes = self.tied.lazy().select("origin", "rank", "thread", "slot", "lane", "spare")
         on_task = pl.col("slot").is_not_null()
         in_window = pl.col("task").is_not_null()
         size = pl.col("length")
         return (
-            self.with_tasks(
-                self.operations.join(lanes, on=["origin", "rank", "thread"], how="left")
-            )
+            self.with_tasks(self._on_lanes("left"))
             .group_by("origin", "rank")
             .agg(
                 segments=pl.len().cast(pl.Int64),
@@ -105,6 +103,10 @@ class Correlation:
             )
             .collect(engine="streaming")
         )
+
+    def _on_lanes(self, how: Literal["inner", "left"]) -> pl.LazyFrame:
+        lanes = self.tied.lazy().select(*THREAD, "slot", "lane", "spare")
+        return self.operations.join(lanes, on=THREAD, how=how)
 
     def with_tasks(self, operations: pl.LazyFrame) -> pl.LazyFrame:
         """With task (null: in no window) and spared (whether it was found by elimination)."""
@@ -119,14 +121,12 @@ class Correlation:
         frame = wanted.struct.unnest()
         known = frame["start_time"].is_not_null()
         moment = frame["start_time"].to_physical().fill_null(0).to_numpy()
-        lane, spare = (
-            pl.select(pl.when(known).then(frame[name].fill_null(-1)).otherwise(-1))
-            .to_series()
-            .to_numpy()
+        window, other = (
+            pl.Series(
+                self._lanes.find(frame[name].set(~known, None).fill_null(-1).to_numpy(), moment)
+            )
             for name in ("lane", "spare")
         )
-        window = pl.Series(self._lanes.find(lane, moment))
-        other = pl.Series(self._lanes.find(spare, moment))
         chosen = pl.select(
             w=pl.when(window >= 0).then(window).when(other >= 0).then(other),
             spared=(window < 0) & (other >= 0),
@@ -147,7 +147,7 @@ def correlate(dataset: DatasetReader, run: str | None = None) -> Correlation:
     """
     frames = load(dataset, NAMED, run=run)
     workers = (
-        pl.concat([frame.select("run", "worker") for frame in frames.values()])
+        pl.concat(frame.select("run", "worker") for frame in frames.values())
         .filter(pl.col("worker").is_not_null())
         .unique()
         .collect()
@@ -187,10 +187,10 @@ def correlate(dataset: DatasetReader, run: str | None = None) -> Correlation:
     )
 
 
-def _runs(dataset: DatasetReader) -> pl.DataFrame:
+def _runs(dataset: DatasetReader) -> list[str]:
     """The run directories of the dataset."""
-    frames = load(dataset, NAMED)
-    return pl.concat([frame.select("run") for frame in frames.values()]).unique().collect()
+    runs = pl.concat(frame.select("run") for frame in load(dataset, NAMED).values())
+    return runs.unique().collect()["run"].to_list()
 
 
 def _known(dataset: DatasetReader, run: str | None) -> pl.DataFrame:

@@ -9,7 +9,7 @@ import polars as pl
 from harvest import DatasetReader, UsageError
 
 from ..record_names import JOB
-from ..runs import choose_runs
+from ..runs import runs_of
 from .ties import runs_of_logs
 
 __all__ = ["processes"]
@@ -28,12 +28,10 @@ def processes(data: DatasetReader) -> pl.DataFrame | None:
         found = data.view(PROCESSES).collect()
     except UsageError:  # the plugin that reads Darshan's logs is not installed or is disabled
         return None
-    runs = choose_runs(data, None)
+    runs = runs_of(data)
     if len(runs) == 1:
         found = found.with_columns(run=pl.lit(runs[0]))
     else:
-        logs = runs_of_logs(
-            found.select(origin="log"), pl.DataFrame({"run": runs}, schema={"run": pl.String})
-        )
+        logs = runs_of_logs(found.select(origin="log"), runs)
         found = found.drop("run").join(logs, left_on="log", right_on="origin", how="left")
     return found if found.height else None

@@ -49,16 +49,17 @@ def trace(dataset: object) -> pl.LazyFrame:
     return frame.select(list(TRACE))
 
 
-def runs_of_logs(logs: pl.DataFrame, runs: pl.DataFrame) -> pl.DataFrame:
+def runs_of_logs(logs: pl.DataFrame, runs: list[str]) -> pl.DataFrame:
     """Logs (column origin) with the run they belong to.
 
-    It is the nearest directory above the log that is a run (column run), so that logs may lie in
-    a directory of their own within it; else the log's own directory.
+    It is the nearest directory above the log that is a run, so that logs may lie in a directory
+    of their own within it; else the log's own directory.
     """
+    named = pl.DataFrame({"run": runs}, schema={"run": pl.String})
     placed = logs.select("origin").unique().with_columns(directory=run_of(pl.col("origin")))
     directories = placed.select("directory").unique()
     inside = (
-        directories.join(runs.select("run").unique(), how="cross")
+        directories.join(named, how="cross")
         .filter(
             (pl.col("directory") == pl.col("run"))
             | pl.col("directory").str.starts_with(pl.concat_str("run", pl.lit("/")))

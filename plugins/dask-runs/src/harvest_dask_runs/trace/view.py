@@ -25,7 +25,7 @@ from ..frames import Frames, load
 from ..io.match import correlate
 from ..io.ties import runs_of_logs
 from ..record_names import EXECUTED, JOB, SEGMENT
-from ..runs import choose_run, choose_runs, named_run
+from ..runs import choose_run, named_run, runs_of
 from .io import IoPlacer, log_pieces
 from .tasks import place_tasks, task_events
 from .tracks import EVENT, FIRST_TID, Tracks, iso_of, micros_of
@@ -38,10 +38,7 @@ SHOWN = (*EXECUTED, "dask.transfer")
 
 
 def trace(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
-    """The events of runs in Chrome's Trace Event Format, one row each.
-
-    run: keeps one run (its directory, or the directory's name).
-    """
+    """The events of runs in Chrome's Trace Event Format, one row each."""
     wanted = named_run(dataset, run)
 
     def batches(
@@ -52,7 +49,7 @@ def trace(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
     ) -> Iterator[pl.DataFrame]:
         left = rows
         next_pid, next_tid = 1, FIRST_TID
-        for name in choose_runs(dataset, wanted):
+        for name in runs_of(dataset) if wanted is None else [wanted]:
             made = RunTrace(dataset, name, next_pid, next_tid)
             for batch in made.events():
                 frame = batch if predicate is None else batch.filter(predicate)
@@ -89,7 +86,7 @@ class RunTrace:
 
     def __attrs_post_init__(self) -> None:
         self.tracks = Tracks(self.run, self.first_pid, self.first_tid)
-        self._alone = len(choose_runs(self.dataset, None)) == 1
+        self._alone = len(runs_of(self.dataset)) == 1
         frames: Frames = load(self.dataset, SHOWN, run=self.run)
         found = executions(frames).collect()
         moved = frames["dask.transfer"].collect()
@@ -139,7 +136,7 @@ def segments_of(dataset: DatasetReader, run: str) -> pl.LazyFrame | None:
     if SEGMENT not in dataset:
         return None
     segments = dataset[SEGMENT].with_columns(pl.col("origin").cast(pl.String))
-    if len(choose_runs(dataset, None)) == 1:
+    if len(runs_of(dataset)) == 1:
         return segments
     mine = _logs(dataset).filter(pl.col("run") == run).select("origin")
     return segments.join(mine.lazy(), on="origin", how="semi")
@@ -147,7 +144,7 @@ def segments_of(dataset: DatasetReader, run: str) -> pl.LazyFrame | None:
 
 def stray_logs(dataset: DatasetReader) -> int:
     """How many traced logs lie in no run's directory, where there are several runs."""
-    runs = choose_runs(dataset, None)
+    runs = runs_of(dataset)
     if SEGMENT not in dataset or len(runs) == 1:
         return 0
     return _logs(dataset).filter(~pl.col("run").is_in(runs)).height
@@ -155,9 +152,7 @@ def stray_logs(dataset: DatasetReader) -> int:
 
 def _logs(dataset: DatasetReader) -> pl.DataFrame:
     origins = dataset[SEGMENT].select(pl.col("origin").cast(pl.String)).unique().collect()
-    return runs_of_logs(
-        origins, pl.DataFrame({"run": choose_runs(dataset, None)}, schema={"run": pl.String})
-    )
+    return runs_of_logs(origins, runs_of(dataset))
 
 
 def write_trace(

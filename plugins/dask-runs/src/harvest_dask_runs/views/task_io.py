@@ -55,8 +55,6 @@ def task_io(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
     row whose ``how`` is traced, so that their counts and bytes add up to those of the trace.  See
     ``io.match`` for how the task is found.  What the processes of workers did beyond that, by
     Darshan's counters, is in the rows that are counted; see ``io.counted``.
-
-    run: keeps one run (its directory, or the directory's name).
     """
     wanted = named_run(dataset, run)
 

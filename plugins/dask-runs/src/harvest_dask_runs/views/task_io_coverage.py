@@ -33,10 +33,7 @@ COVERAGE: dict[str, pl.DataType] = {
 
 
 def task_io_coverage(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
-    """How much of the traced I/O is tied to tasks: one row per process (log and rank).
-
-    run: keeps one run (its directory, or the directory's name).
-    """
+    """How much of the traced I/O is tied to tasks: one row per process (log and rank)."""
     wanted = named_run(dataset, run)
     return deferred(lambda: _coverage(correlate(dataset, wanted)), COVERAGE)
 

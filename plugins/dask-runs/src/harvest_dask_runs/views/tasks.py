@@ -25,9 +25,6 @@ def tasks(
 ) -> pl.LazyFrame:
     """One row per task and run, by first event.
 
-    run: keeps one run (its directory, or the directory's name).
-    key: keeps one task.
-
     Raises UsageError where the dataset holds no such run or task.
     """
     wanted = named_run(dataset, run)
@@ -50,10 +47,11 @@ def task_frame(frames: Frames, io: pl.LazyFrame | None = None) -> pl.LazyFrame:
     one = ["run", "key"]
     if io is None:
         io = pl.LazyFrame(schema=TOTALS)
+    named = frames["dask.worker_transition"].filter(pl.col("worker").is_not_null())
     return (
         _from_events(task_events(frames))
         .join(_executions(executions(frames)), on=one, how="left")
-        .join(whole_runs(frames).with_columns(whole=pl.lit(value=True)), on="run", how="left")
+        .join(whole_runs(frames).with_columns(whole=True), on="run", how="left")
         .join(_with_keys(frames["dask.transfer"]), on="run", how="left")
         .with_columns(
             pl.coalesce("executions", pl.when("whole").then(0)).alias("executions"),
@@ -61,8 +59,8 @@ def task_frame(frames: Frames, io: pl.LazyFrame | None = None) -> pl.LazyFrame:
             prefix=pl.coalesce("prefix", prefix_of(pl.col("key"))),
         )
         .join(_from_graphs(frames["dask.graph_task"]), on=one, how="left")
-        .join(_scheduler_states(frames["dask.task_transition"]), on=one, how="left")
-        .join(_worker_states(frames["dask.worker_transition"]), on=one, how="left")
+        .join(_states(frames["dask.task_transition"], "scheduler_states"), on=one, how="left")
+        .join(_states(named, "worker_states", "worker"), on=one, how="left")
         .join(io, on=one, how="left")
         .sort("run", "first_time", "key", nulls_last=True)
         .select(
@@ -78,8 +76,7 @@ def task_frame(frames: Frames, io: pl.LazyFrame | None = None) -> pl.LazyFrame:
 
 def _with_keys(transfers: pl.LazyFrame) -> pl.LazyFrame:
     """The runs of which transfers are recorded with the tasks whose data they moved."""
-    named = transfers.filter(pl.col("keys").is_not_null())
-    return named.select("run", moved=pl.lit(value=True)).unique()
+    return transfers.drop_nulls("keys").select("run", moved=True).unique()
 
 
 def _from_events(events: pl.LazyFrame) -> pl.LazyFrame:
@@ -150,15 +147,6 @@ def _from_graphs(graphs: pl.LazyFrame) -> pl.LazyFrame:
     )
 
 
-def _scheduler_states(transitions: pl.LazyFrame) -> pl.LazyFrame:
-    return _states(transitions, ["run", "key"], []).rename({"states": "scheduler_states"})
-
-
-def _worker_states(transitions: pl.LazyFrame) -> pl.LazyFrame:
-    named = transitions.filter(pl.col("worker").is_not_null())
-    return _states(named, ["run", "key", "worker"], ["worker"]).rename({"states": "worker_states"})
-
-
 def states_entered(transitions: pl.LazyFrame, per: list[str]) -> pl.LazyFrame:
     """Each state that was entered, with ``spent``: microseconds until it was left, null if never.
 
@@ -172,8 +160,9 @@ def states_entered(transitions: pl.LazyFrame, per: list[str]) -> pl.LazyFrame:
     )
 
 
-def _states(transitions: pl.LazyFrame, per: list[str], shown: list[str]) -> pl.LazyFrame:
-    """Per task a list of structs (shown columns, state, seconds), by first entry."""
+def _states(transitions: pl.LazyFrame, name: str, *by: str) -> pl.LazyFrame:
+    """Per task a list of structs (by whom, state, seconds), by first entry; name: of the lists."""
+    per = ["run", "key", *by]
     return (
         states_entered(transitions, per)
         .filter(pl.col("spent").is_not_null())
@@ -185,5 +174,5 @@ def _states(transitions: pl.LazyFrame, per: list[str], shown: list[str]) -> pl.L
         )
         .sort("entered", "place", "state", maintain_order=True)
         .group_by("run", "key")
-        .agg(states=pl.struct(*shown, "state", "seconds"))
+        .agg(pl.struct(*by, "state", "seconds").alias(name))
     )

@@ -19,10 +19,7 @@ ONE = ["run", "worker"]
 
 
 def workers(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
-    """One row per worker and run, for every worker that any record names.
-
-    run: keeps one run (its directory, or the directory's name).
-    """
+    """One row per worker and run, for every worker that any record names."""
     return worker_frame(load(dataset, DASK_TYPES, run=run))
 
 

@@ -30,8 +30,6 @@ def workers_processes(dataset: DatasetReader, *, run: str | None = None) -> pl.L
     """Which process each worker is: one row per worker and log.
 
     A worker that is tied to no process has one row with nulls.
-
-    run: keeps one run (its directory, or the directory's name).
     """
     wanted = named_run(dataset, run)
     return deferred(lambda: _workers_processes(correlate(dataset, wanted)), WORKERS_PROCESSES)
