@@ -7,6 +7,10 @@ import sys
 
 import pytest
 
+import harvest_gpfs.commands.plugin
+import harvest_gpfs.plugin
+from harvest.plugins import manager
+
 HEAVY = ("polars", "numpy", "pyarrow")
 READING = tuple(f"harvest_gpfs.{part}" for part in ("parse", "aggregation", "rules", "views"))
 
@@ -20,6 +24,13 @@ def test_the_plugin_declares_its_views_and_columns_without_what_computes_them():
 
     assert int(done.stdout.splitlines()[0]) > 100
     assert done.stdout.splitlines()[1] == "[]"
+
+
+def test_the_plugin_has_the_commands_that_help_finds_alone():
+    found = manager()
+
+    assert found.owner(found.commands["gpfs"]).module == "harvest_gpfs.plugin"
+    assert harvest_gpfs.plugin.harvest_api == harvest_gpfs.commands.plugin.harvest_api
 
 
 @pytest.mark.parametrize("words", ["--help", "gpfs --help", "gpfs convert --help"])

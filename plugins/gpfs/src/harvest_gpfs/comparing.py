@@ -15,7 +15,7 @@ from .aggregation.files import find, scan
 from .aggregation.groupings import Setting
 from .aggregation.listing import list_scans
 from .aggregation.on_polars import PolarsRows
-from .aggregation.scans import LATEST, Scan, pick
+from .aggregation.scans import LATEST, pick
 from .converting import convert
 from .source import GpfsSource
 from .views.changes.churn import compare, two_scans
@@ -59,24 +59,15 @@ def churn(
         later = _rows(Path(new), Path(folder) / "new", settings)
         before = pick(list_scans(earlier), old_scan or LATEST)
         after = pick(list_scans(later), new_scan or LATEST)
-        _check_two((earlier, before), (later, after))
+        # without a time it is not known: a list may have been written anew under its name
+        same_time = before.time is not None and before.time == after.time
+        if same_time and _origins(earlier.of(before)) == _origins(later.of(after)):
+            raise UsageError(
+                "the same scan is in both places and would be compared with itself",
+                where=after.label,
+                remedy="name another one by old_scan or new_scan",
+            )
         return compare((earlier, before), (later, after), root, setting)
-
-
-def _check_two(old: tuple[PolarsRows, Scan], new: tuple[PolarsRows, Scan]) -> None:
-    """Raise UsageError for one scan that lies in two places: of one time, from the same lists.
-
-    Without a time that is not known: a list may have been written anew under its name.
-    """
-    (old_rows, before), (new_rows, after) = old, new
-    if before.time is None or before.time != after.time:
-        return
-    if _origins(old_rows.of(before)) == _origins(new_rows.of(after)):
-        raise UsageError(
-            "the same scan is in both places and would be compared with itself",
-            where=after.label,
-            remedy="name another one by old_scan or new_scan",
-        )
 
 
 def _origins(rows: PolarsRows) -> set[str]:
@@ -86,12 +77,8 @@ def _origins(rows: PolarsRows) -> set[str]:
 
 
 def _rows(path: Path, target: Path, settings: Mapping[str, Any] | None) -> PolarsRows:
-    return PolarsRows(scan(find(_as_parquet(path, target, settings))))
-
-
-def _as_parquet(path: Path, target: Path, settings: Mapping[str, Any] | None) -> Path:
-    """A list as Parquet; anything else as it is."""
+    """The rows of a dataset or of Parquet files; those of a list, which is converted first."""
     if path.is_file() and path.suffix != ".parquet" and GpfsSource.detect(path) is not None:
         convert(path, target, settings=settings)
-        return target
-    return path
+        path = target
+    return PolarsRows(scan(find(path)))

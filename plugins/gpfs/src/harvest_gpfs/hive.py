@@ -20,8 +20,9 @@ from harvest import HarvestError
 
 from .aggregation.files import ParquetFile, find, scan
 from .aggregation.groupings import GROUPINGS, Setting
-from .aggregation.listing import common_root
+from .aggregation.listing import Listing
 from .aggregation.on_polars import PolarsRows
+from .aggregation.scans import ALL, Scan
 
 try:
     import duckdb
@@ -84,8 +85,13 @@ def write_hive(
     try:
         shutil.rmtree(work, ignore_errors=True)
         (work / "out").mkdir(parents=True)
-        rows = _sort(_keyed(files, _setting(files, root, top_depth)), work, shelf_rows)
-        _number_files(work / "out")
+        listing = Listing(PolarsRows(scan(files)), Scan(ALL, None, None, 0), root)
+        setting = listing.prepared(["top"], Setting(top_depth=top_depth))
+        rows = _sort(_keyed(files, setting), work, shelf_rows)
+        for file in list((work / "out").rglob("*.parquet")):
+            # the order of names is that of rows: part-00010 comes after part-00009
+            number = int(file.stem.removeprefix("part-"))
+            file.rename(file.with_name(f"part-{number:05}.parquet"))
         if out.is_dir():
             out.rmdir()
         (work / "out").rename(out)
@@ -98,14 +104,6 @@ def write_hive(
     finally:
         shutil.rmtree(work, ignore_errors=True)
     return rows
-
-
-def _setting(files: Sequence[ParquetFile], root: str | None, top_depth: int) -> Setting:
-    """What top-level directories are counted from."""
-    if root is None:
-        found = common_root(PolarsRows(scan(files)))
-        return Setting(root=found, covered=True, top_depth=top_depth)
-    return Setting(root=root.rstrip("/") + "/" if root else "", top_depth=top_depth)
 
 
 def _keyed(files: Sequence[ParquetFile], setting: Setting) -> pa.RecordBatchReader:
@@ -144,10 +142,3 @@ def _sort(rows: pa.RecordBatchReader, work: Path, shelf_rows: int) -> int:
         written = connection.execute(_COPY.format(target=target, rows=shelf_rows)).fetchone()
     assert written is not None
     return int(written[0])
-
-
-def _number_files(out: Path) -> None:
-    """Give files names whose order is that of their rows: ``part-00010`` after ``part-00009``."""
-    for file in list(out.rglob("*.parquet")):
-        number = int(file.stem.removeprefix("part-"))
-        file.rename(file.with_name(f"part-{number:05}.parquet"))

@@ -20,7 +20,7 @@ from .parse.layout import LONGEST_LINE
 if TYPE_CHECKING:
     from .parse.escaping import Escaping
 
-__all__ = ["lists_of", "partitions"]
+__all__ = ["partitions"]
 
 _PART: Final = re.compile(r"(?P<name>.+)\.part-(?P<number>\d+)-of-(?P<count>\d+)")
 _PACKED: Final = (".gz", ".zst")
@@ -35,20 +35,16 @@ def partitions(
     find_escaping: of a list that is read in several ranges, which must all be read alike.
     Raises SourceError when there is nothing to read, or not all parts of a list.
     """
-    files = lists_of(location) if location.is_dir() else [location]
-    if not files:
-        raise SourceError(
-            "the directory holds no list", where=str(location), remedy="check the location"
-        )
+    files = [location]
     if location.is_dir():
+        files = [file for file in list_files(location) if not file.name.startswith(".")]
+        if not files:
+            raise SourceError(
+                "the directory holds no list", where=str(location), remedy="check the location"
+            )
         _check_parts(location, files)
     for file in files:
         yield from _ranges(file, range_bytes, find_escaping)
-
-
-def lists_of(directory: Path) -> list[Path]:
-    """The files directly below a directory, but hidden ones."""
-    return [file for file in list_files(directory) if not file.name.startswith(".")]
 
 
 def _check_parts(directory: Path, files: Sequence[Path]) -> None:
@@ -98,12 +94,11 @@ def _ranges(
         escaping = list(attrs.astuple(find_escaping(path)))
     except OSError:
         return [file_partition(path, id=path.name)]  # reading it reports why
-    origin = str(path)
     return [
         Partition(
             id=f"{path.name}@{start:014d}",
-            origin=origin,
-            inputs=(origin,),
+            origin=str(path),
+            inputs=(str(path),),
             start=start,
             stop=stop,
             size_bytes=stop - start,

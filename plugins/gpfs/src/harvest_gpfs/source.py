@@ -48,7 +48,7 @@ class GpfsSource(Source):
         """By the first lines of a list."""
         if not path.is_file():
             return None
-        found = likeness(_head(path, _LOOK_BYTES))
+        found = likeness(_head(path, _LOOK_BYTES)[0])
         return Detection(*found) if found else None
 
     def plan(self) -> Iterable[Partition]:
@@ -81,20 +81,21 @@ class GpfsSource(Source):
         if (remark := partition.options.get("remark")) is not None:
             ctx.note(remark)
         path = partition.path
-        head = _head(path)
+        head, trouble = _head(path)
         if not head:
-            trouble = _trouble(path)
             if trouble is None:
                 ctx.note("the file is empty")
                 ctx.read(0)
                 return
             raise SourceError(trouble, where=str(path), remedy="restore it from its origin")
+        written = partition.options.get("escaping")
         layout = find_layout(
             head,
             self.config,
             where=partition.origin,
             name=path.name,
-            escaping=self._escaping(partition, head),
+            # of a list in ranges, as it was found at the plan
+            escaping=Escaping(*written) if written else self._find_escaping(path, head),
         )
         if layout is None:  # remarks alone
             layout = list_layout((), b"", {}, prefixed=False, gap=b" ", escaped=False)
@@ -104,14 +105,9 @@ class GpfsSource(Source):
             for table in reading.tables(stream):
                 yield GpfsFile, table
 
-    def _escaping(self, partition: Partition, head: bytes) -> Escaping:
-        """How a list is written; of one in ranges, as it was found at the plan."""
-        found = partition.options.get("escaping")
-        return Escaping(*found) if found is not None else self._find_escaping(partition.path, head)
-
     def _find_escaping(self, path: Path, head: bytes | None = None) -> Escaping:
         """Whether a list is percent-encoded."""
-        return find_escaping(head or _head(path), self.config, lambda: _spread(path))
+        return find_escaping(head or _head(path)[0], self.config, lambda: _spread(path))
 
 
 _LOOK_BYTES: Final = 64 * 1024
@@ -121,21 +117,10 @@ _SPREAD: Final = 16
 """Places of a list that are looked at where its first lines leave a question open."""
 
 
-def _head(path: Path, size: int | None = None) -> bytes:
-    """The first bytes of a list, unpacked; all of them where it is shorter."""
-    buffer = bytearray(size or HEAD_BYTES)
-    view, used = memoryview(buffer), 0
+def _head(path: Path, size: int = HEAD_BYTES) -> tuple[bytes, str | None]:
+    """The first bytes of a list, unpacked, and why there are no more, if it was cut short."""
     with open_stream(path) as stream:
-        while used < len(buffer) and (count := stream.fill(view[used:])):
-            used += count
-    return bytes(view[:used])
-
-
-def _trouble(path: Path) -> str | None:
-    """Why a compressed list gives no byte at all, if it is not an empty one."""
-    with open_stream(path) as stream:
-        stream.fill(memoryview(bytearray(1)))
-        return stream.trouble
+        return stream.read(size), stream.trouble
 
 
 def _spread(path: Path) -> Iterator[bytes]:

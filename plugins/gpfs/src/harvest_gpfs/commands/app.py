@@ -28,26 +28,26 @@ SettingsOption = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="A setting of the source gpfs. Repeatable."),
 ]
+# elsewhere -o is the output
 SettingsAsBefore = Annotated[
     list[str] | None,
-    typer.Option(
-        "-o", metavar="KEY=VALUE", help="The same as --set.", hidden=True
-    ),  # elsewhere -o is the output
+    typer.Option("-o", metavar="KEY=VALUE", help="The same as --set.", hidden=True),
 ]
 RootOption = Annotated[
     str | None,
     typer.Option(
-        "--root",
         metavar="DIR",
         help="Where top-level directories begin. [default: what all paths have in common]",
     ),
 ]
 TopDepthOption = Annotated[
-    int,
-    typer.Option(
-        "--top-depth", min=1, metavar="N", help="Directories below the root that make one up."
-    ),
+    int, typer.Option(min=1, metavar="N", help="Directories below the root that make one up.")
 ]
+
+
+def _output(metavar: str, doc: str, *more: str) -> Any:
+    """The option ``--output``, under its earlier names, too."""
+    return typer.Option(*more, "--output", "--to", "-t", metavar=metavar, help=doc)
 
 
 @app.command("split")
@@ -83,23 +83,17 @@ def split_command(
         harvest_gpfs.split(path, directory, parts, compress=compress, only=only, on_part=_echo_path)
         return 0
     plan = Split.of(path, directory, parts, compress)
-    call = (
-        "gpfs", "split", f"--parts={parts}", f"--compress={compress}", "--", str(plan.path),
-        str(plan.directory),
-    )  # fmt: skip
-    whole = python("harvest", *call)
-    last = Job(name="split-last", commands=[whole], options=jobs.options, after_any="split")
+    rest = [f"--parts={parts}", f"--compress={compress}", "--", str(plan.path), str(plan.directory)]
     # a compressed list can only be gone through from its beginning: one job alone does so
-    each = [
-        python("harvest", "gpfs", "split", f"--part={number}", *call[2:])
-        for number in range(1, parts + 1)
-    ]
+    each = [] if plan.packed else [[f"--part={number}"] for number in range(1, parts + 1)]
+    whole, *tasks = [python("harvest", "gpfs", "split", *only, *rest) for only in ([], *each)]
     array = Job(
         name="split",
-        commands=[whole] if plan.packed else each,
+        commands=tasks or [whole],
         options=jobs.options,
         array_limit=jobs.array_limit,
     )
+    last = Job(name="split-last", commands=[whole], options=jobs.options, after_any="split")
     if not jobs.dry_run:
         plan.begin()
     return jobs.send("split", directory, array, last)
@@ -111,12 +105,7 @@ def convert_command(
     lists: Annotated[
         list[Path], typer.Argument(metavar="LIST", help="Lists, or directories of them.")
     ],
-    target: Annotated[
-        Path,
-        typer.Option(
-            "--output", "--to", "-t", metavar="DIR", help="Write the Parquet files to DIR."
-        ),
-    ],
+    target: Annotated[Path, _output("DIR", "Write the Parquet files to DIR.")],
     layout: Annotated[
         str,
         typer.Option(
@@ -167,13 +156,11 @@ def convert_command(
             workers=jobs.array_limit, dry_run=jobs.dry_run, **options,
         )  # fmt: skip
         return _print_scripts(result) if jobs.dry_run else _report(result, target)
-    call = ["gpfs", "convert", f"--output={target.absolute()}", f"--layout={layout}"]
-    call += [f"--top-depth={top_depth}", *([] if root is None else [f"--root={root}"])]
-    call += [f"--set={text}" for text in settings]
-    call += [] if max_rejects is None else [f"--max-rejects={max_rejects}"]
-    call += ["--workers", str(jobs.cpus or 1), "--", *(str(item.absolute()) for item in lists)]
-    job = Job(name="convert", commands=[python("harvest", *call)], options=jobs.options)
-    return jobs.send("convert", target.absolute().parent, job)
+    given = {"layout": layout, "top_depth": top_depth, "root": root}
+    rest = [f"--set={text}" for text in settings]
+    rest += [] if max_rejects is None else [f"--max-rejects={max_rejects}"]
+    rest += ["--workers", str(jobs.cpus or 1), "--", *(str(item.absolute()) for item in lists)]
+    return _send_alone("convert", target, given, rest, jobs)
 
 
 @app.command("aggregate")
@@ -183,12 +170,7 @@ def aggregate_command(
         list[str],
         typer.Argument(metavar="INPUT", help="Datasets, Parquet files or directories of them."),
     ],
-    output: Annotated[
-        Path,
-        typer.Option(
-            "-o", "--output", "--to", "-t", metavar="FILE", help="Write .csv, .parquet or .jsonl."
-        ),
-    ],
+    output: Annotated[Path, _output("FILE", "Write .csv, .parquet or .jsonl.", "-o")],
     by: Annotated[str, typer.Option(metavar="NAMES", help="Groupings, with commas.")] = "uid",
     metrics: Annotated[
         str | None, typer.Option(metavar="NAMES", help="What is counted and summed, with commas.")
@@ -255,12 +237,7 @@ def churn_command(
         Path, typer.Argument(metavar="OLD", help="Earlier scan: dataset, Parquet, or list.")
     ],
     new: Annotated[Path, typer.Argument(metavar="NEW", help="Later scan.")],
-    output: Annotated[
-        Path,
-        typer.Option(
-            "--output", "--to", "-t", metavar="FILE", help="Write .csv, .parquet or .jsonl."
-        ),
-    ],
+    output: Annotated[Path, _output("FILE", "Write .csv, .parquet or .jsonl.")],
     old_scan: Annotated[
         str | None, typer.Option(metavar="SCAN", help="Which scan of OLD. [default: its latest]")
     ] = None,

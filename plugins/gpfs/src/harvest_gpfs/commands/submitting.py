@@ -22,8 +22,8 @@ FOLDER: Final = ".harvest-batch"
 """Where the batches of a directory are kept, below it; readers of Parquet pass it over."""
 
 
-def _option(name: str, doc: str, **more: Any) -> Any:
-    return typer.Option(name, help=doc, rich_help_panel="Batch jobs", **more)
+def _option(doc: str, *names: str, **more: Any) -> Any:
+    return typer.Option(*names, help=doc, rich_help_panel="Batch jobs", **more)
 
 
 @attrs.frozen(kw_only=True)
@@ -33,50 +33,35 @@ class Submission:
     Raises UsageError for one that does not fit when ``options`` is asked for.
     """
 
-    submit: Annotated[bool, _option("--submit", "As Slurm batch jobs, not here.")] = False
-    dry_run: Annotated[bool, _option("--dry-run", "With --submit: print the scripts only.")] = False
+    submit: Annotated[bool, _option("As Slurm batch jobs, not here.", "--submit")] = False
+    dry_run: Annotated[bool, _option("With --submit: print the scripts only.", "--dry-run")] = False
     wait: Annotated[
-        bool, _option("--wait/--detach", "With --submit: wait for the jobs, or return at once.")
+        bool, _option("With --submit: wait for the jobs, or return at once.", "--wait/--detach")
     ] = True
-    partition: Annotated[str | None, _option("--partition", "Slurm partition.", metavar="NAME")] = (
-        None
-    )
-    account: Annotated[str | None, _option("--account", "Slurm account.", metavar="NAME")] = None
+    partition: Annotated[str | None, _option("Slurm partition.", metavar="NAME")] = None
+    account: Annotated[str | None, _option("Slurm account.", metavar="NAME")] = None
     time: Annotated[
-        str | None,
-        _option("--time", "Time limit: minutes, HH:MM:SS or D-HH:MM:SS.", metavar="TIME"),
+        str | None, _option("Time limit: minutes, HH:MM:SS or D-HH:MM:SS.", metavar="TIME")
     ] = None
-    memory: Annotated[
-        str | None, _option("--memory", "Memory of a job, as 4G.", metavar="SIZE")
-    ] = None
-    cpus: Annotated[int | None, _option("--cpus", "CPUs of a job.", metavar="N", min=1)] = None
+    memory: Annotated[str | None, _option("Memory of a job, as 4G.", metavar="SIZE")] = None
+    cpus: Annotated[int | None, _option("CPUs of a job.", metavar="N", min=1)] = None
     env_setup: Annotated[
         list[str] | None,
         _option(
-            "--env-setup",
             "Shell line run first in each job, as 'module load python'. Repeatable.",
             metavar="LINE",
         ),
     ] = None
     sbatch: Annotated[
         list[str] | None,
-        _option(
-            "--sbatch",
-            "Further sbatch option, as --sbatch=--qos=debug. Repeatable.",
-            metavar="OPTION",
-        ),
+        _option("Further sbatch option, as --sbatch=--qos=debug. Repeatable.", metavar="OPTION"),
     ] = None
     array_limit: Annotated[
-        int | None, _option("--array-limit", "Array tasks that run at once.", metavar="N", min=1)
+        int | None, _option("Array tasks that run at once.", metavar="N", min=1)
     ] = None
     per_task: Annotated[
         int | None,
-        _option(
-            "--per-task",
-            "Lists, or ranges of a large one, that one array task reads.",
-            metavar="N",
-            min=1,
-        ),
+        _option("Lists, or ranges of a large one, that one array task reads.", metavar="N", min=1),
     ] = None
 
     @property

@@ -3,57 +3,50 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import polars as pl
 
 from harvest_report import Plot, legend
 
-from .tables import Unit, bytes_text, unit_for
+from .tables import Unit, bytes_text, unit_of
 
 __all__ = ["age_plot", "bars", "growth_bars", "growth_plot", "size_plot"]
 
 SHOWN = 15
 _LONGEST_NAME = 34
-_ONE = Unit("", 1)
 
 
 def bars(name: str, title: str, table: pl.DataFrame, column: str) -> Plot:
     """Bytes of the largest groups, logical beside allocated where both are known."""
     head = table.head(SHOWN)
-    names = [_shortened(text) for text in head[column].cast(pl.String).to_list()]
-    sizes_known = [c for c in ("size_bytes", "allocated_bytes") if head[c].count()]
-    unit = unit_for(max((max(head[c].drop_nulls().to_list()) for c in sizes_known), default=0))
-    label = {"size_bytes": "logical", "allocated_bytes": "allocated"}
+    names = [_shortened(text) for text in head[column].cast(pl.String)]
+    labels = {"size_bytes": "logical", "allocated_bytes": "allocated"}
+    sizes_known = [c for c in labels if head[c].count()]
+    unit = unit_of(head, *sizes_known)
 
-    def draw(figure: Any) -> None:
-        axes = figure.subplots()
+    def draw(axes: Any) -> None:
         height = 0.8 / max(len(sizes_known), 1)
         for number, c in enumerate(sizes_known):
-            values = _scaled(head[c].to_list(), unit)
+            values = _scaled(head[c], unit)
             shift = (number - (len(sizes_known) - 1) / 2) * height
             places = [place + shift for place in range(len(values))]
-            axes.barh(places, values, height=height * 0.92, color=f"C{number}", label=label[c])
-        axes.set_yticks(range(len(names)), names)
-        axes.invert_yaxis()
+            axes.barh(places, values, height=height * 0.92, color=f"C{number}", label=labels[c])
         axes.set_xlim(left=0)
         axes.margins(y=0.02)
         axes.set_xlabel(unit.name)
         axes.xaxis.set_major_formatter("{x:,.6g}")
-        axes.grid(visible=False, axis="y")
-        axes.tick_params(axis="y", length=0)
         if len(sizes_known) > 1:
-            legend(figure)
+            legend(axes.figure)
 
-    first = head.row(0, named=True)
-    first_size = first[sizes_known[0]] if sizes_known else None
+    first_size = head[sizes_known[0]][0] if sizes_known else None
     size = "no size known" if first_size is None else bytes_text(first_size)
     alt = (
         f"Bars: bytes of the {head.height} largest{_out_of(head, table)}; the first is "
-        f"{_shortened(str(first[column]))} with {size}."
+        f"{_shortened(str(head[column][0]))} with {size}."
     )
-    return Plot(name, draw, title, alt, size=(9.6, 1.1 + 0.3 * max(len(names), 2)))
+    return _horizontal(name, title, names, draw, alt)
 
 
 def growth_bars(name: str, title: str, table: pl.DataFrame, column: str) -> Plot:
@@ -61,22 +54,16 @@ def growth_bars(name: str, title: str, table: pl.DataFrame, column: str) -> Plot
     changed = table.filter(pl.col("growth_bytes") != 0)
     largest = changed.sort(pl.col("growth_bytes").abs(), descending=True, maintain_order=True)
     head = largest.head(SHOWN).sort("growth_bytes", descending=True, maintain_order=True)
-    names = [_shortened(text) for text in head[column].to_list()]
+    names = [_shortened(text) for text in head[column]]
     values = head["growth_bytes"].to_list()
-    unit = unit_for(max(map(abs, values), default=0))
+    unit = unit_of(head, "growth_bytes")
 
-    def draw(figure: Any) -> None:
-        axes = figure.subplots()
-        scaled = [value / unit.size for value in values]
+    def draw(axes: Any) -> None:
         colours = ["C1" if value < 0 else "C0" for value in values]
-        axes.barh(range(len(scaled)), scaled, height=0.7, color=colours)
+        axes.barh(range(len(values)), _scaled(values, unit), height=0.7, color=colours)
         axes.axvline(0, color="C5", linewidth=0.8)
-        axes.set_yticks(range(len(names)), names)
-        axes.invert_yaxis()
         axes.set_xlabel(f"growth ({unit.name})")
         axes.xaxis.set_major_formatter("{x:+,.6g}")
-        axes.grid(visible=False, axis="y")
-        axes.tick_params(axis="y", length=0)
 
     alt = "Nothing grew or shrank."
     if names:
@@ -88,43 +75,50 @@ def growth_bars(name: str, title: str, table: pl.DataFrame, column: str) -> Plot
     unknown = table["growth_bytes"].null_count()
     if unknown:
         alt += f" Of {unknown:,} it is not known."
-    return Plot(name, draw, title, alt, size=(9.6, 1.1 + 0.3 * max(len(names), 2)))
+    return _horizontal(name, title, names, draw, alt)
+
+
+def _horizontal(
+    name: str, title: str, names: Sequence[str], draw: Callable[[Any], None], alt: str
+) -> Plot:
+    """Horizontal bars, which ``draw`` draws into the axes: a name beside each, the first on top."""
+
+    def whole(figure: Any) -> None:
+        axes = figure.subplots()
+        draw(axes)
+        axes.set_yticks(range(len(names)), names)
+        axes.invert_yaxis()
+        axes.grid(visible=False, axis="y")
+        axes.tick_params(axis="y", length=0)
+
+    return Plot(name, whole, title, alt, size=(9.6, 1.1 + 0.3 * max(len(names), 2)))
 
 
 def age_plot(ages: pl.DataFrame) -> Plot:
     """Bytes by time since the last access and since the last modification."""
-    series = {
-        time: ages.filter(pl.col("time") == time)["size_bytes"].to_list()
-        for time in ("access", "modify")
-    }
-    labels = ages.filter(pl.col("time") == "access")["age"].fill_null("not known").to_list()
-    longest = ages.filter(pl.col("time") == "modify")["age"].fill_null("not known").to_list()
-    labels = labels if len(labels) >= len(longest) else longest
-    names = {"access": "since the last access", "modify": "since the last modification"}
-    unit = unit_for(max(_known(value for values in series.values() for value in values), default=0))
+    accessed, modified = (ages.filter(time=time) for time in ("access", "modify"))
+    longer = accessed if accessed.height >= modified.height else modified
+    labels = longer["age"].fill_null("not known").to_list()
+    series = {"since the last access": accessed, "since the last modification": modified}
+    unit = unit_of(ages, "size_bytes")
 
     def draw(figure: Any) -> None:
         axes = figure.subplots()
-        for number, (time, values) in enumerate(series.items()):
-            places = [place + (number - 0.5) * 0.4 for place in range(len(values))]
-            axes.bar(
-                places,
-                _scaled(values, unit),
-                width=0.37,
-                color=f"C{number}",
-                label=names[time],
-            )
+        for number, (name, table) in enumerate(series.items()):
+            places = [place + (number - 0.5) * 0.4 for place in range(table.height)]
+            values = _scaled(table["size_bytes"], unit)
+            axes.bar(places, values, width=0.37, color=f"C{number}", label=name)
         _classes(axes, labels, unit)
         legend(figure)
 
-    accessed = ages.filter(pl.col("time") == "access", pl.col("age").is_not_null())
-    total = int(accessed["size_bytes"].sum())
-    old = int(accessed.filter(pl.col("above_days") >= 365)["size_bytes"].sum())
+    timed = accessed.filter(pl.col("age").is_not_null())
+    untimed = accessed.filter(pl.col("age").is_null())
+    total = int(timed["size_bytes"].sum())
+    old = int(timed.filter(pl.col("above_days") >= 365)["size_bytes"].sum())
     said = f"of {bytes_text(total)}, {bytes_text(old)} were not accessed for a year"
     # an empty class has 0 bytes, whatever is known of the others
-    if not accessed.filter(pl.col("inodes") > 0)["size_bytes"].count():
+    if not timed.filter(pl.col("inodes") > 0)["size_bytes"].count():
         said = "when they were accessed, or their size, is not known"
-    untimed = ages.filter(pl.col("time") == "access", pl.col("age").is_null())
     rest = int(untimed["size_bytes"].sum())
     more = f"; of further {bytes_text(rest)} it is not known" if rest else ""
     alt = f"Bars: bytes by age in {len(labels)} classes; {said}{more}."
@@ -134,23 +128,24 @@ def age_plot(ages: pl.DataFrame) -> Plot:
 def size_plot(sizes: pl.DataFrame) -> Plot:
     """Objects and bytes by size, one above the other."""
     labels = sizes["size"].fill_null("not known").to_list()
-    counts = sizes["inodes"].to_list()
-    volumes = sizes["size_bytes"].to_list()
-    unit = unit_for(max(_known(volumes), default=0))
+    unit = unit_of(sizes, "size_bytes")
 
     def draw(figure: Any) -> None:
         above, below = figure.subplots(2, 1, sharex=True)
-        above.bar(range(len(counts)), _scaled(counts, _ONE), width=0.75, color="C0")
+        places = range(sizes.height)
+        above.bar(places, _scaled(sizes["inodes"], Unit("", 1)), width=0.75, color="C0")
         above.set_ylabel("objects")
         above.yaxis.set_major_formatter("{x:,.0f}")
         above.yaxis.get_major_locator().set_params(integer=True)
         above.grid(visible=False, axis="x")
-        below.bar(range(len(volumes)), _scaled(volumes, unit), width=0.75, color="C1")
+        below.bar(places, _scaled(sizes["size_bytes"], unit), width=0.75, color="C1")
         below.set_ylim(bottom=0)
         _classes(below, labels, unit)
 
-    most = labels[counts.index(max(_known(counts)))] if _known(counts) else "none"
-    heaviest = labels[volumes.index(max(_known(volumes)))] if _known(volumes) else "none known"
+    most, heaviest = (
+        labels[sizes[name].arg_max() or 0] if sizes[name].count() else none
+        for name, none in (("inodes", "none"), ("size_bytes", "none known"))
+    )
     alt = (
         f"Two rows of bars over {len(labels)} classes of size: most objects are in the class "
         f"{most}, most bytes in {heaviest}."
@@ -163,7 +158,7 @@ def growth_plot(growth: pl.DataFrame) -> Plot:
     timed = growth.filter(pl.col("scan_time").is_not_null()).sort("scan_time")
     times = timed["scan_time"].dt.replace_time_zone(None).to_numpy()
     volumes = timed["size_bytes"].to_list()
-    unit = unit_for(max(_known(volumes), default=0))
+    unit = unit_of(timed, "size_bytes")
 
     def draw(figure: Any) -> None:
         above, below = figure.subplots(2, 1, sharex=True)
@@ -191,11 +186,7 @@ def _out_of(head: pl.DataFrame, table: pl.DataFrame) -> str:
     return f" of {table.height:,}" if head.height < table.height else ""
 
 
-def _known(values: Iterable[int | None]) -> list[int]:
-    return [value for value in values if value is not None]
-
-
-def _scaled(values: Sequence[int | None], unit: Unit) -> list[float]:
+def _scaled(values: Iterable[int | None], unit: Unit) -> list[float]:
     """Values in a unit; what is not known has no bar."""
     return [math.nan if value is None else value / unit.size for value in values]
 

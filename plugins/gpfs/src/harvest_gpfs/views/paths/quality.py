@@ -38,6 +38,8 @@ _MAY_LACK = {
 
 _ORDER: Final = ("fact", "gap", "oddity")
 _COMPARED: Final = ("size_bytes", "modify_time", "uid", "nlink", "kind")
+_NOT_DIRECTORY: Final = pl.col("kind").ne_missing(pl.lit("directory"))
+_TIMES: Final = ("access_time", "modify_time", "create_time")
 
 
 def scan_quality(dataset: DatasetReader, scan: str, now: str | None = None) -> pl.LazyFrame:
@@ -47,19 +49,21 @@ def scan_quality(dataset: DatasetReader, scan: str, now: str | None = None) -> p
     count: null where the list lacks what the check looks at.
     """
     schema = {"finding": TEXT, "check": TEXT, "count": INT, "meaning": TEXT}
-
     found = listing(dataset, scan, now=now)
 
     def compute() -> pl.DataFrame:
-        rows = [*_facts(found), *_gaps(found), *_oddities(found), *_links(found)]
-        # facts, then gaps, then oddities
+        tests = _tests(found.given_now or found.scan.time)
+        counts = _counts(found, {name: test for name, (_, test, _) in tests.items()})
+        origins = collected(frame_of(found).select(pl.col("origin").n_unique())).item()
+        rows = [
+            ("fact", "lists", origins, "files or parts that it is of"),
+            *((tests[name][0], name, count, tests[name][2]) for name, count in counts.items()),
+            *_links(found),
+        ]
         rows.sort(key=lambda check: _ORDER.index(check[0]))
         return pl.DataFrame(rows, schema=schema, orient="row")
 
     return of_scan(found, schema, compute)
-
-
-Check = tuple[str, str, int | None, str]
 
 
 def _counts(found: Listing, tests: dict[str, pl.Expr]) -> dict[str, int | None]:
@@ -71,58 +75,45 @@ def _counts(found: Listing, tests: dict[str, pl.Expr]) -> dict[str, int | None]:
     return collected(query).row(0, named=True)
 
 
-def _facts(found: Listing) -> list[Check]:
-    kind = pl.col("kind")
-    counts = _counts(
-        found,
-        {
-            "paths": pl.col("inode").is_not_null(),
-            **{f"kind {name}": kind == name for name in ("file", "directory", "symlink", "other")},
-        },
-    )
-    origins = collected(frame_of(found).select(pl.col("origin").n_unique()))
-    facts: list[Check] = [("fact", "lists", int(origins.item()), "files or parts that it is of")]
-    return facts + [("fact", name, count, "") for name, count in counts.items()]
-
-
-def _gaps(found: Listing) -> list[Check]:
-    counts = _counts(found, {name: pl.col(name).is_null() for name in _MAY_LACK})
-    return [
-        ("gap", f"without {name}", counts[name], meaning) for name, meaning in _MAY_LACK.items()
-    ]
-
-
-def _oddities(found: Listing) -> list[Check]:
+def _tests(reference: datetime | None) -> dict[str, tuple[str, pl.Expr, str]]:
+    """What is asked of each row: kind of finding, test and meaning, by the name of the check."""
     size, allocated = pl.col("size_bytes"), pl.col("allocated_bytes")
-    not_directory = pl.col("kind").ne_missing(pl.lit("directory"))
-    times = ("access_time", "modify_time", "create_time")
+    kinds = ("file", "directory", "symlink", "other")
     tests = {
-        "names that are not UTF-8": (pl.col("path_raw").is_not_null(), "shown as \\xNN"),
-        "sizes below zero": (pl.min_horizontal(size, allocated) < 0, "cannot be"),
+        "paths": ("fact", pl.col("inode").is_not_null(), ""),
+        **{f"kind {kind}": ("fact", pl.col("kind") == kind, "") for kind in kinds},
+        **{
+            f"without {name}": ("gap", pl.col(name).is_null(), meaning)
+            for name, meaning in _MAY_LACK.items()
+        },
+        "names that are not UTF-8": (
+            "oddity", pl.col("path_raw").is_not_null(), "shown as \\xNN",
+        ),
+        "sizes below zero": ("oddity", pl.min_horizontal(size, allocated) < 0, "cannot be"),
         "data without blocks": (
-            not_directory & (size > 4096) & (allocated == 0),
+            "oddity", _NOT_DIRECTORY & (size > 4096) & (allocated == 0),
             "migrated to tape, sparse, or compressed",
         ),
-        "sparse": (not_directory & (allocated > 0) & (allocated < size), "holes or compression"),
+        "sparse": (
+            "oddity", _NOT_DIRECTORY & (allocated > 0) & (allocated < size),
+            "holes or compression",
+        ),
         **{
-            f"{name} of 1970-01-01 or before": (pl.col(name) < _EPOCH_ENDS, "not set, or lost")
-            for name in times
-        },
-    }
-    reference = found.given_now or found.scan.time
-    if reference is not None:
-        for name in times:
-            tests[f"{name} after the scan"] = (
-                pl.col(name) > reference,
-                "a clock was wrong, or a program set it",
+            f"{name} of 1970-01-01 or before": (
+                "oddity", pl.col(name) < _EPOCH_ENDS, "not set, or lost",
             )
-    counts = _counts(found, {name: test for name, (test, _) in tests.items()})
-    return [("oddity", name, counts[name], meaning) for name, (_, meaning) in tests.items()]
+            for name in _TIMES
+        },
+    }  # fmt: skip
+    if reference is not None:
+        late = "a clock was wrong, or a program set it"
+        tests |= {f"{n} after the scan": ("oddity", pl.col(n) > reference, late) for n in _TIMES}
+    return tests
 
 
-def _links(found: Listing) -> list[Check]:
+def _links(found: Listing) -> list[tuple[str, str, int | None, str]]:
     """What all rows of an object say together, whatever link count they claim."""
-    several = (pl.col("nlink") > 1) & pl.col("kind").ne_missing(pl.lit("directory"))
+    several = (pl.col("nlink") > 1) & _NOT_DIRECTORY
     repeated = repeated_inodes(found.rows, found.budget, everything=True)
     linked = twice = disagree = further = 0
     # an object with nlink above 1 that is listed once has links elsewhere
