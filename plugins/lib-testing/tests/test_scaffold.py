@@ -171,6 +171,20 @@ def test_every_combination_of_kinds_is_a_plugin_of_these_kinds(projects, monkeyp
         assert check_plugin(plugins, plugin.name) == []
 
 
+def test_a_new_plugin_is_listed_without_libraries_of_tables(projects):
+    root = sorted_by_number(projects)[-1]  # with all kinds
+    module = f"{root.name.replace('-', '_')}.plugin"
+
+    loaded = subprocess.run(
+        [sys.executable, "-c", f"import sys, {module}; print(*sys.modules)"],
+        env=os.environ | {"PYTHONPATH": str(root / "src")},
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+
+    assert module in loaded.stdout.split()
+    assert not {"polars", "pyarrow", "numpy"} & {*loaded.stdout.split()}
+
+
 def sorted_by_number(projects: Path) -> list[Path]:
     return sorted(projects.glob("harvest-*"), key=lambda path: int(path.name.rpartition("-")[2]))
 
@@ -351,7 +365,7 @@ def test_a_kind_that_is_there_is_not_added(tmp_path):
     scaffold("mine", ["source"], tmp_path)
     with pytest.raises(UsageError, match=r"source\.py: it is there already"):
         add_kinds("mine", ["view", "source"], tmp_path)
-    assert not (tmp_path / "harvest-mine/src/harvest_mine/view.py").exists()
+    assert not (tmp_path / "harvest-mine/src/harvest_mine/views").exists()
 
 
 def test_kinds_are_added_to_a_project_that_exists(tmp_path):

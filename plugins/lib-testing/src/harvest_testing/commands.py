@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from harvest import UsageError
 from harvest.toolkit.completion import words
 
 __all__ = ["check", "new"]
@@ -63,6 +64,16 @@ def new(
 
     It comes with sample data, harvest's conformance kit, and a pipeline that publishes a tag.
     """
-    from .scaffold import begin_plugin  # late: help needs none of it
+    from .scaffold import add_kinds, scaffold  # late: help needs none of it
 
-    return begin_plugin(name, kind or ["source"], directory, columnar=columnar, url=url, add=add)
+    kinds = [word.strip() for text in kind or ["source"] for word in text.split(",")]
+    if add:
+        if url:
+            raise UsageError("--url is for a new project", remedy="write it into pyproject.toml")
+        written = add_kinds(name, kinds, directory, columnar=columnar)
+    else:
+        written = scaffold(name, kinds, directory, columnar=columnar, url=url)
+    for path in written:
+        print(path)
+    print(f"\nnext: pip install -e '{directory / f'harvest-{name}'}[dev]' && harvest plugins")
+    return 0

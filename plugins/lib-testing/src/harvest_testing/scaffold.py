@@ -18,9 +18,7 @@ from string import Template
 from harvest import UsageError
 from harvest.plugins import PluginManager, manager
 
-__all__ = ["KINDS", "add_kinds", "begin_plugin", "scaffold"]
-
-KINDS = ("source", "sink", "view", "report")
+__all__ = ["KINDS", "add_kinds", "scaffold"]
 
 NAME_LENGTH = 32
 """Characters of the longest name, with which the generated lines are not too long."""
@@ -33,29 +31,28 @@ _PROJECT = {
     ".gitlab-ci.yml": "gitlab-ci.yml.txt",
 }
 _OF_A_KIND = {
-    "src/$package/$kind.py": "$kind.py.txt",
-    "tests/test_$kind.py": "test_$kind.py.txt",
+    "source": {
+        "src/$package/source.py": "source.py.txt",
+        "tests/test_source.py": "test_source.py.txt",
+        "tests/data/first.$word": "first.txt",
+        "tests/data/second.$word": "second.txt",
+    },
+    "sink": {"src/$package/sink.py": "sink.py.txt", "tests/test_sink.py": "test_sink.py.txt"},
+    "view": {
+        "src/$package/views/__init__.py": "views.py.txt",
+        "src/$package/views/per_origin.py": "view.py.txt",
+        "tests/test_view.py": "test_view.py.txt",
+        "tests/conftest.py": "conftest.py.txt",
+    },
+    "report": {
+        "src/$package/report.py": "report.py.txt",
+        "tests/test_report.py": "test_report.py.txt",
+        "tests/conftest.py": "conftest.py.txt",
+    },
 }
-_SAMPLES = {"tests/data/first.$word": "first.txt", "tests/data/second.$word": "second.txt"}
-_EVENTS = {"tests/conftest.py": "conftest.py.txt"}
-_MORE = {"source": _SAMPLES, "view": _EVENTS, "report": _EVENTS}
+"""Of each kind of plugin: the files of the project, and their templates."""
 
-
-def begin_plugin(
-    name: str, kinds: list[str], directory: Path, *, columnar: bool, url: str, add: bool
-) -> int:
-    """Write the project of a new plugin, or add kinds to one."""
-    chosen = [kind.strip() for text in kinds for kind in text.split(",")]
-    if add:
-        if url:
-            raise UsageError("--url is for a new project", remedy="write it into pyproject.toml")
-        written = add_kinds(name, chosen, directory, columnar=columnar)
-    else:
-        written = scaffold(name, chosen, directory, columnar=columnar, url=url)
-    for path in written:
-        print(path)
-    print(f"\nnext: pip install -e '{directory / f'harvest-{name}'}[dev]' && harvest plugins")
-    return 0
+KINDS = tuple(_OF_A_KIND)
 
 
 def scaffold(
@@ -80,12 +77,11 @@ def scaffold(
         )
     _require_free(name, words["word"], manager())
     package = root / "src" / words["package"]
-    hooks = [_render(f"hook_{kind}.py.txt", words) for kind in chosen]
     texts = {root / target: _render(template, words) for target, template in _PROJECT.items()}
     texts |= _dependencies(root, texts[root / "pyproject.toml"], chosen, words)
     texts[package / "__init__.py"] = f'"""The plugin {name} for harvest: {words["kinds"]}."""\n'
     texts[package / "py.typed"] = ""
-    texts[package / "plugin.py"] = "\n\n".join([_render("plugin.py.txt", words), *hooks])
+    texts[package / "plugin.py"] = _with_hooks(_render("plugin.py.txt", words), chosen, words)
     return _write(texts | _parts(root, chosen, words, columnar))
 
 
@@ -113,8 +109,7 @@ def add_kinds(
     present += [plugin for kind in chosen if f"def harvest_{kind}s(" in text]
     if present:
         raise UsageError("it is there already", where=str(present[0]), remedy="choose another kind")
-    hooks = [_render(f"hook_{kind}.py.txt", words) for kind in chosen]
-    texts[plugin] = "\n\n".join([text.rstrip("\n") + "\n", *hooks])
+    texts[plugin] = _with_hooks(text, chosen, words)
     project = root / "pyproject.toml"
     listed = project.read_text("utf-8") if project.is_file() else ""
     return _write(texts | _dependencies(root, listed, chosen, words))
@@ -203,17 +198,25 @@ def _require_free(name: str, word: str, found: PluginManager) -> None:
             )
 
 
+def _with_hooks(module: str, kinds: list[str], words: Mapping[str, str]) -> str:
+    """A plugin's module with a hook more for each of these kinds, and what the hooks import."""
+    if "view" in kinds:
+        views = f"\n\nfrom {words['package']}.views import VIEWS"
+        module = re.sub(r"(?m)^import harvest$", rf"\g<0>{views}", module, count=1)
+    hooks = [_render(f"hook_{kind}.py.txt", words) for kind in kinds]
+    return "\n\n".join([module.rstrip("\n") + "\n", *hooks])
+
+
 def _parts(root: Path, kinds: list[str], words: dict[str, str], columnar: bool) -> dict[Path, str]:
     """The files that the kinds have: path -> text."""
     texts = {}
     for kind in kinds:
-        more = {**words, "kind": kind}
+        more = dict(words)
         if kind == "source":
             way = _render(f"source_{'columns' if columnar else 'rows'}.py.txt", words)
             more["imports"], _, more["read"] = way.rstrip("\n").partition("\n# ---- read\n")
-        for target, template in (_OF_A_KIND | _MORE.get(kind, {})).items():
-            path = root / Template(target).substitute(more)
-            texts[path] = _render(Template(template).substitute(more), more)
+        for target, template in _OF_A_KIND[kind].items():
+            texts[root / Template(target).substitute(words)] = _render(template, more)
     return texts
 
 
