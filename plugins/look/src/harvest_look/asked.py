@@ -1,4 +1,4 @@
-"""Views and reports by name: those there are, and the dataset that one is asked of."""
+"""Views, reports and rules by name: those there are, and the dataset that one is asked of."""
 
 from __future__ import annotations
 
@@ -6,14 +6,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
+import attrs
+
 import harvest
-from harvest import DatasetError, UsageError
+from harvest import DatasetError, Rule, UsageError
 from harvest.commands.declared import names_for
 from harvest.commands.tables import print_json, print_table
-from harvest.plugins import PluginManager
+from harvest.plugins import manager
 from harvest.toolkit.texts import shell_word
 
-__all__ = ["named", "print_declared"]
+__all__ = ["named", "print_declared", "print_rules"]
 
 SHOWN: Final = 6
 """Views or reports of a dataset that are named at most."""
@@ -40,11 +42,46 @@ def print_declared(kind: str, specs: Sequence[Any], *, json: bool) -> None:
         )
 
 
-def named(kind: str, name: str, dataset: Path | None, plugins: PluginManager) -> tuple[Any, Path]:
+def print_rules(rules: Sequence[Rule], *, json: bool) -> None:
+    """Rules with what they look for and their thresholds."""
+    if json:
+        print_json(
+            [
+                {
+                    "name": rule.name,
+                    "doc": rule.doc,
+                    "view": rule.view,
+                    "among": rule.among,
+                    "where": rule.where,
+                    "thresholds": {
+                        name: {"value": threshold.value, "doc": threshold.doc}
+                        for name, threshold in rule.thresholds.items()
+                    },
+                    "advice": rule.advice,
+                    "reference": rule.reference,
+                    "basis": None if rule.basis is None else attrs.asdict(rule.basis),
+                    "reports": list(rule.reports),
+                }
+                for rule in rules
+            ]
+        )
+        return
+    print_table(
+        ("rule", "what it looks for", "thresholds"),
+        [
+            (rule.name, rule.doc, ", ".join(f"{n} {t.value:g}" for n, t in rule.thresholds.items()))
+            for rule in rules
+        ],
+        prose=("what it looks for", "thresholds"),
+    )
+
+
+def named(kind: str, name: str, dataset: Path | None) -> tuple[Any, Path]:
     """The view or report of a name and the dataset it is asked of, as the command line gives them.
 
     Raises UsageError where one of them is absent, or a dataset stands where the name belongs.
     """
+    plugins = manager()
     declared = getattr(plugins, f"{kind}s")
     if name in declared or not (there := _opened(name)):
         spec = getattr(plugins, kind)(name)

@@ -2,45 +2,37 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 from harvest import UsageError
-from harvest import open as open_dataset
 from harvest.commands.tables import print_json, print_table
 from harvest.errors import suggestion
 
-__all__ = ["show_runs"]
+__all__ = ["print_run", "print_runs"]
 
 
-def show_runs(
-    dataset: Path, run: str | None, keep_runs: int | None, wait: float, *, json: bool
-) -> int:
-    """Print the runs that wrote a dataset, or one of them; first keep fewer or more states."""
-    opened = open_dataset(dataset)
-    if keep_runs is not None:
-        opened.keep_runs(keep_runs, wait_s=wait)
-        opened = open_dataset(dataset)
-    records = opened.runs()
-    if run is not None:
-        chosen = [record for record in records if record["run"] == run]
-        if not chosen:
-            raise UsageError(
-                f"no run {run!r} was committed here",
-                where=str(dataset),
-                remedy=suggestion(run, [record["run"] for record in records]),
-            )
-        print_json(chosen[0]) if json else _print_run(chosen[0])
-        return 0
+def print_run(records: list[dict[str, Any]], run: str, *, where: str, json: bool) -> None:
+    """One of the runs that wrote a dataset; raises UsageError for another one."""
+    record = next((record for record in records if record["run"] == run), None)
+    if record is None:
+        raise UsageError(
+            f"no run {run!r} was committed here",
+            where=where,
+            remedy=suggestion(run, [record["run"] for record in records]),
+        )
+    print_json(record) if json else _print_run(record)
+
+
+def print_runs(records: list[dict[str, Any]], kept_bytes: Callable[[], int], *, json: bool) -> None:
+    """The runs that wrote a dataset; kept_bytes: gives the size of the states that are kept."""
     if json:
         print_json(records)
-        return 0
+        return
     _print_runs(records)
     if kept := sum(1 for record in records if record["state"] == "kept"):
-        size = opened.kept_bytes()
         states = "1 earlier state is" if kept == 1 else f"{kept} earlier states are"
-        print(f"\n{states} kept, in {size:,} bytes beside the present one")
-    return 0
+        print(f"\n{states} kept, in {kept_bytes():,} bytes beside the present one")
 
 
 def _total(record: dict[str, Any], key: str) -> int:

@@ -12,6 +12,7 @@ from harvest.commands.options import Exact, Json, Settings, SettingsAsBefore, Wi
 from harvest.toolkit.completion import words
 
 from . import completion
+from .options import JsonRows
 
 __all__ = ["detect", "look", "preview", "schema"]
 
@@ -68,7 +69,7 @@ def preview(
     before: SettingsAsBefore = None,
     exact: Exact = False,
     wide: Wide = False,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object per row.")] = False,
+    json: JsonRows = False,
 ) -> int:
     """Show the first rows of a source; nothing is written."""
     from harvest_look.preview import print_first_rows  # late: help needs none of it

@@ -1,0 +1,300 @@
+"""The commands that ask a dataset: its views, reports, findings, and SQL."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from harvest import UsageError
+from harvest.commands import remark
+from harvest.commands.options import DatasetPath, Exact, Json, Wide
+from harvest.commands.settings import key_values
+from harvest.plugins import manager
+
+from . import completion
+from .options import JsonRows, setting_option
+
+if TYPE_CHECKING:
+    from harvest import Dataset, View
+
+__all__ = ["findings", "query", "report", "view"]
+
+AskedDataset = Annotated[Path | None, typer.Argument(metavar="DATASET", help="What a sink wrote.")]
+
+
+def view(
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="NAME",
+            help="A view; all are listed without.",
+            autocompletion=completion.views,
+        ),
+    ] = None,
+    dataset: AskedDataset = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="FILE",
+            help="Write .parquet, .jsonl, .csv or .txt (readable text).",
+        ),
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        setting_option("A setting of the view. Repeatable.", completion.own_settings),
+    ] = None,
+    where: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SQL",
+            help="Only rows for which this holds: \"state = 'lost' and nbytes > 1e9\".",
+        ),
+    ] = None,
+    sort: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMNS", help="Order of rows, such as 'wasted desc, user'."),
+    ] = None,
+    columns: Annotated[
+        str | None, typer.Option(metavar="COLUMNS", help="Only these columns, in this order.")
+    ] = None,
+    rows: Annotated[
+        int | None,
+        typer.Option(
+            "-n",
+            "--rows",
+            "--limit",
+            min=1,
+            metavar="N",
+            help="Rows shown or written. [default: 20 of a table, else all]",
+        ),
+    ] = None,
+    exact: Exact = False,
+    wide: Wide = False,
+    json: JsonRows = False,
+) -> int:
+    """List the views, or show or export one of a dataset.
+
+    A table shows the columns that matter most, as many as fit, and names the others.
+    """
+    if name is None:
+        return _list("view", json=json)
+    from harvest_look import tools  # late: a list needs no polars
+
+    spec, dataset = tools.named("view", name, dataset)
+    _require_one(output, json=json)
+    choice = tools.Choice(where=where, sort=sort, columns=columns, rows=rows)
+    given = key_values(settings)
+
+    def ask(opened: Dataset) -> tuple[Any, int, list[str]]:
+        """The rows that are printed, how many there are, and what to say where none are."""
+        asked = opened.view(name, **given)
+        chosen = choice.of(asked)
+        if output is not None:
+            first, total = None, tools.export(choice.cut(chosen), output, text=_text(spec))
+        elif json:
+            first = choice.cut(chosen).collect()
+            total = first.height
+        else:
+            first, total = choice.first(chosen)
+        return first, total, [] if total else choice.remarks(asked)
+
+    with tools.working(f"building {name}"):
+        first, total, remarks = tools.answer(dataset, ask)
+    for each in remarks:
+        remark(f"no row of {name} fits {where}: {each}")
+    if output is not None:
+        print(f"{tools.how_many(total, 'row')} of {name} written to {output}")
+    elif json:
+        tools.print_rows_as_json(name, first)
+    else:
+        rest = "--wide shows all, --columns NAME,NAME these, -o FILE.csv writes all"
+        style = tools.Style(exact=exact, wide=wide, rest=rest)
+        tools.print_records(name, first, choice.meanings(spec, first), style, total=total)
+    return 0
+
+
+def report(
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="NAME",
+            help="A report; all are listed without.",
+            autocompletion=completion.reports,
+        ),
+    ] = None,
+    dataset: AskedDataset = None,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="FILE|DIR",
+            help="Write .html, .csv (the main table), .tex, .json, .txt, .png or .svg; "
+            "or all of it to a directory.",
+        ),
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        setting_option("A setting of the report. Repeatable.", completion.own_settings),
+    ] = None,
+    only: Annotated[
+        str | None,
+        typer.Option("--only", metavar="SECTION", help="One table or plot alone, by its name."),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
+) -> int:
+    """List the reports, or show one over a dataset, or write it to a file or directory."""
+    if name is None:
+        return _list("report", json=json)
+    from harvest_look import tools  # late: a list needs no polars
+
+    _, dataset = tools.named("report", name, dataset)
+    with tools.working(f"building {name}"):
+        given = key_values(settings)
+        made = tools.answer(dataset, lambda opened: opened.report(name, **given))
+        if only is not None:
+            made = made.only(only)
+        written = [] if output is None else made.write(output)
+    for path in written:
+        print(f"{name} written to {path}")
+    if json:
+        tools.print_json(made.to_dict())
+    elif output is None:
+        console = tools.Console(highlight=False)
+        if console.is_terminal and isinstance(made, tools.Report):
+            tools.show_report(made, console)
+        else:
+            sys.stdout.write(made.text(console.width))
+    return 0
+
+
+def findings(
+    dataset: Annotated[
+        Path | None,
+        typer.Argument(metavar="DATASET", help="What a sink wrote; without, all rules are listed."),
+    ] = None,
+    rules: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--rule",
+            metavar="NAME",
+            help="Ask this rule alone. Repeatable.",
+            autocompletion=completion.rules,
+        ),
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        setting_option(
+            "A threshold, RULE.NAME=NUMBER, or a setting of the views, such as run=R1. Repeatable.",
+            completion.finding_settings,
+        ),
+    ] = None,
+    json: Json = False,
+) -> int:
+    """Say what a dataset shows: conclusions of rules, the worst first, each with its evidence.
+
+    Without a dataset, list the rules and their thresholds.
+    """
+    if dataset is None:
+        from harvest_look.asked import print_rules  # late: help needs none of it
+
+        print_rules([manager().rule(name) for name in rules or manager().rules], json=json)
+        return 0
+    from harvest_look import tools  # late: a list needs no polars
+
+    given = key_values(settings)
+    of_views = {key: value for key, value in given.items() if "." not in key}
+    thresholds = _by_name({key: value for key, value in given.items() if "." in key})
+    with tools.working("looking for findings"):
+        verdict = tools.answer(
+            dataset, lambda opened: opened.findings(rules, thresholds=thresholds, **of_views)
+        )
+    if json:
+        tools.print_json(verdict.to_dict())
+    else:
+        tools.show_verdict(verdict, tools.Console(highlight=False), str(dataset))
+    return 0
+
+
+def query(
+    dataset: DatasetPath,
+    sql: Annotated[str, typer.Argument(metavar="SQL", help="SQL, or - to read it.")],
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="FILE", help="Write .csv, .parquet or .jsonl."),
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        setting_option(
+            "A setting of a view that the query names. Repeatable.",
+            completion.query_settings,
+            metavar="VIEW.KEY=VALUE",
+        ),
+    ] = None,
+    exact: Exact = False,
+    wide: Wide = False,
+    json: JsonRows = False,
+) -> int:
+    """Run SQL over a dataset.
+
+    Record types and views are tables; 'show tables' lists them. Several queries, divided by
+    semicolons, are run in order. Example:
+    harvest query out 'select prefix, count(*) from dask.tasks group by all'
+    """
+    from harvest_look import tools  # late: help needs none of it
+
+    _require_one(output, json=json)
+    text = sys.stdin.read() if sql == "-" else sql
+    of_views = _by_name(key_values(settings))
+    with tools.working("querying"):
+        frames = tools.answer(dataset, lambda opened: opened.sql_all(text, settings=of_views))
+    if output is not None:
+        if len(frames) > 1:
+            raise UsageError(
+                f"{len(frames)} queries, and one file", remedy="ask each in a command of its own"
+            )
+        rows = tools.export(frames[0].lazy(), output)
+        print(f"{tools.how_many(rows, 'row')} written to {output}")
+        return 0
+    style = tools.Style(exact=exact, wide=wide, rest="--wide shows all, -o FILE.csv writes all")
+    for number, frame in enumerate(frames, start=1):
+        title = f"result {number}" if len(frames) > 1 else "result"
+        if json:
+            tools.print_rows_as_json(title, frame)
+        else:
+            tools.print_records(title, frame, style=style)
+    return 0
+
+
+def _list(kind: str, *, json: bool) -> int:
+    from harvest_look.asked import print_declared  # late: help needs none of it
+
+    print_declared(kind, list(getattr(manager(), f"{kind}s").values()), json=json)
+    return 0
+
+
+def _require_one(output: Path | None, *, json: bool) -> None:
+    if output is not None and json:
+        raise UsageError("--json prints and --output writes", remedy="give one of them")
+
+
+def _by_name(settings: Mapping[str, str]) -> dict[str, dict[str, Any]]:
+    """``NAME.KEY`` and its value by name, then by key."""
+    found: dict[str, dict[str, Any]] = {}
+    for whole, value in settings.items():
+        name, _, key = whole.rpartition(".")
+        found.setdefault(name, {})[key] = value
+    return found
+
+
+def _text(spec: View) -> Callable[[Any], Iterable[str]] | None:
+    """What makes a text of each row of a view; None where the view declares none."""
+    if spec.text is None:
+        return None
+    return lambda frame: manager().load_part(spec, spec.text, f"the text of {spec.name!r}")(frame)

@@ -1,0 +1,143 @@
+"""The commands that show a dataset as a whole, and pass it on; and what plugins offer."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+import harvest
+from harvest import UsageError
+from harvest.commands.options import DatasetPath, Json, Wait
+from harvest.commands.settings import key_values
+from harvest.plugins import manager
+
+from . import completion
+from .options import setting_option
+
+__all__ = ["export", "runs", "show", "show_plugin"]
+
+
+def show(dataset: DatasetPath, json: Json = False) -> int:
+    """Say what a dataset holds, and which views and reports it can serve."""
+    from harvest_look.show import show_dataset  # late: help needs none of it
+
+    return show_dataset(dataset, json=json)
+
+
+def export(
+    dataset: DatasetPath,
+    target: Annotated[
+        str, typer.Argument(metavar="TARGET", help="Where to: a directory that does not exist yet.")
+    ],
+    form: Annotated[
+        str,
+        typer.Option(
+            "--as",
+            metavar="NAME",
+            help="The exporter, of those that `harvest plugins list --kind exporter` lists; "
+            "ro-crate: a research object (RO-Crate 1.1).",
+            autocompletion=completion.exporters,
+        ),
+    ] = "ro-crate",
+    settings: Annotated[
+        list[str] | None,
+        setting_option("A setting of the exporter. Repeatable.", completion.export_settings),
+    ] = None,
+    license_: Annotated[
+        str | None,
+        typer.Option(
+            "--license", metavar="ID", help="An SPDX identifier, such as CC-BY-4.0, or a URL."
+        ),
+    ] = None,
+    title: Annotated[str | None, typer.Option(metavar="TEXT", help="What it is called.")] = None,
+    description: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="What it is about.")
+    ] = None,
+    authors: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--author", metavar="NAME[, ORCID]", help="Who made it. Repeatable; the first ran it."
+        ),
+    ] = None,
+    publisher: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="The organisation that offers it.")
+    ] = None,
+) -> int:
+    """Write a dataset in a form that others can find, understand and cite.
+
+    Example: harvest export out crate --as ro-crate --license CC-BY-4.0 --author 'Ada Lovelace'
+    """
+    from harvest.commands.asking import answer  # late: help needs none of it
+    from harvest.commands.tables import how_many
+
+    known = manager().exporter(form).settings
+    given: dict[str, Any] = dict(key_values(settings))
+    for option, name, value in (
+        ("--license", "license", license_),
+        ("--title", "title", title),
+        ("--description", "description", description),
+        ("--author", "authors", authors),
+        ("--publisher", "publisher", publisher),
+    ):
+        if not value:
+            continue
+        if name in given:
+            raise UsageError(f"{option} and --set {name}=... are given", remedy="give one of them")
+        if name not in known:
+            raise UsageError(f"{option} is not for --as {form}", remedy="leave it out")
+        given[name] = value
+    files = answer(dataset, lambda opened: opened.export(form, target, **given))
+    print(f"{how_many(len(files), 'file')} written to {target}")
+    return 0
+
+
+def runs(
+    dataset: DatasetPath,
+    run: Annotated[
+        str | None, typer.Argument(metavar="RUN", help="Show all that is known of this run.")
+    ] = None,
+    keep_runs: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            metavar="N",
+            help="Keep N states before the present one from now on; remove older ones at once.",
+        ),
+    ] = None,
+    wait: Wait = 0.0,
+    json: Json = False,
+) -> int:
+    """List the runs that wrote a dataset, and which of their states are kept."""
+    from harvest_look.runs import print_run, print_runs  # late: help needs none of it
+
+    if keep_runs is not None:
+        harvest.open(dataset).keep_runs(keep_runs, wait_s=wait)
+    opened = harvest.open(dataset)
+    records = opened.runs()
+    if run is not None:
+        print_run(records, run, where=str(dataset), json=json)
+    else:
+        print_runs(records, opened.kept_bytes, json=json)
+    return 0
+
+
+def show_plugin(
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME",
+            help="A source, sink, engine, view, report, rule or exporter; or a FILE.py with some.",
+            autocompletion=completion.with_settings,
+        ),
+    ],
+    json: Json = False,
+) -> int:
+    """Show the settings of a source, sink, engine, view or report, or the thresholds of a rule.
+
+    Each with the values that it may have, its default and its meaning; of a source also the record
+    types that it yields.
+    """
+    from harvest_look.plugins import print_plugin  # late: help needs none of it
+
+    return print_plugin(name, json=json)
