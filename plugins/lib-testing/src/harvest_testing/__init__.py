@@ -16,66 +16,46 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from harvest import Collected, collect, collect_partition
-    from harvest.findings import judge
+    from harvest import Collected as Collected
+    from harvest import collect as collect
+    from harvest import collect_partition as collect_partition
+    from harvest.findings import judge as judge
 
-    from .engine import EngineConformance
-    from .golden import check_golden, check_schemas, update_golden
-    from .promise import BrokenPromise
-    from .reports import ReportConformance
-    from .sink import SinkConformance
-    from .sink.driver import SinkDriver
-    from .source import SourceConformance
-    from .unknown import faults_of_unknown, without_column
-    from .views import ViewConformance, check_view, faults_of_columns
+    from .engine import EngineConformance as EngineConformance
+    from .golden import check_golden as check_golden
+    from .golden import check_schemas as check_schemas
+    from .golden import update_golden as update_golden
+    from .promise import BrokenPromise as BrokenPromise
+    from .reports import ReportConformance as ReportConformance
+    from .sink import SinkConformance as SinkConformance
+    from .sink.driver import SinkDriver as SinkDriver
+    from .source import SourceConformance as SourceConformance
+    from .unknown import faults_of_unknown as faults_of_unknown
+    from .unknown import without_column as without_column
+    from .views import ViewConformance as ViewConformance
+    from .views import check_view as check_view
+    from .views import faults_of_columns as faults_of_columns
 
 _HOMES = {
-    "BrokenPromise": ".promise",
-    "Collected": "harvest.reading.collect",
-    "EngineConformance": ".engine",
-    "ReportConformance": ".reports",
-    "SinkConformance": ".sink",
-    "SinkDriver": ".sink.driver",
-    "SourceConformance": ".source",
-    "ViewConformance": ".views",
-    "check_golden": ".golden",
-    "check_schemas": ".golden",
-    "check_view": ".views",
-    "collect": "harvest.reading.collect",
-    "collect_partition": "harvest.reading.collect",
-    "faults_of_columns": ".views",
-    "faults_of_unknown": ".unknown",
-    "judge": "harvest.findings",
-    "update_golden": ".golden",
-    "without_column": ".unknown",
+    "harvest": ("Collected", "collect", "collect_partition"),
+    "harvest.findings": ("judge",),
+    ".engine": ("EngineConformance",),
+    ".golden": ("check_golden", "check_schemas", "update_golden"),
+    ".promise": ("BrokenPromise",),
+    ".reports": ("ReportConformance",),
+    ".sink": ("SinkConformance",),
+    ".sink.driver": ("SinkDriver",),
+    ".source": ("SourceConformance",),
+    ".unknown": ("faults_of_unknown", "without_column"),
+    ".views": ("ViewConformance", "check_view", "faults_of_columns"),
 }
 
-__all__ = [
-    "BrokenPromise",
-    "Collected",
-    "EngineConformance",
-    "ReportConformance",
-    "SinkConformance",
-    "SinkDriver",
-    "SourceConformance",
-    "ViewConformance",
-    "check_golden",
-    "check_schemas",
-    "check_view",
-    "collect",
-    "collect_partition",
-    "faults_of_columns",
-    "faults_of_unknown",
-    "judge",
-    "update_golden",
-    "without_column",
-]
+__all__ = sorted(name for names in _HOMES.values() for name in names)
 
 
 def __getattr__(name: str) -> Any:
-    home = _HOMES.get(name)
+    home = next((home for home, names in _HOMES.items() if name in names), None)
     if home is None:
         raise AttributeError(f"module 'harvest_testing' has no attribute {name!r}")
-    value = getattr(importlib.import_module(home, __name__), name)
-    globals()[name] = value
+    globals()[name] = value = getattr(importlib.import_module(home, __name__), name)
     return value

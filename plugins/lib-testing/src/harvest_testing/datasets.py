@@ -12,8 +12,8 @@ import polars as pl
 from harvest import Dataset, HarvestError, ReportSpec, View
 
 from .lab.globals import elsewhere
-from .promise import BrokenPromise, Conformance, does_not_apply, promise, require
-from .source.reading import difference
+from .promise import Conformance, does_not_apply, promise, raises_nothing, require
+from .source.reading import require_same
 
 __all__ = ["AlteredDataset", "DatasetKit"]
 
@@ -94,11 +94,8 @@ class DatasetKit(Conformance):
         for zone in ("America/St_Johns", "Pacific/Auckland") * 6:
             with elsewhere(tmp_path, zone):
                 found = self.lines(dataset)
-            require(
-                found == expected,
-                f"with TZ={zone}:\n{difference(expected, found) or 'in another order'}",
-                "sort by columns that identify a row, and use no zone but UTC or a setting's",
-            )
+            remedy = "sort by columns that identify a row, and use no zone but UTC or a setting's"
+            require_same(found, expected, remedy, about=f"with TZ={zone}")
 
     @promise("settings are declared, typed, have an effect, and refuse what they do not take")
     def test_settings_have_an_effect(self, tmp_path: Path) -> None:
@@ -150,17 +147,12 @@ class DatasetKit(Conformance):
             self._require_words(partial(self.lines, less), f"a dataset without {absent}")
 
     def _require_words(self, ask: Callable[[], object], about: str) -> None:
-        try:
-            ask()
-        except HarvestError as error:
-            require(error.message, f"{about}: an error without words", "say what is missing")
-        except BrokenPromise:
-            raise
-        # a plugin may raise anything
-        except Exception as error:
-            raise BrokenPromise(
-                f"{about}: {type(error).__name__}: {error}",
-                "empty frames have no first row and no maximum; raise ValueError for a setting's "
-                "value that is not taken",
-                f"{self.kind}s answer, or refuse with words",
-            ) from error
+        with raises_nothing(
+            f"{about}: ",
+            "empty frames have no first row and no maximum; raise ValueError for a setting's "
+            "value that is not taken",
+        ):
+            try:
+                ask()
+            except HarvestError as error:
+                require(error.message, f"{about}: an error without words", "say what is missing")

@@ -6,12 +6,21 @@ an AssertionError, one that does not apply is unittest's SkipTest, and pytest kn
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import unittest
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NoReturn, TypeVar
 
-__all__ = ["BrokenPromise", "Conformance", "broken", "does_not_apply", "promise", "require"]
+__all__ = [
+    "BrokenPromise",
+    "Conformance",
+    "broken",
+    "does_not_apply",
+    "promise",
+    "raises_nothing",
+    "require",
+]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -84,6 +93,24 @@ def require(holds: object, seen: str, remedy: str) -> None:
     __tracebackhide__ = True
     if not holds:
         raise BrokenPromise(seen, remedy)
+
+
+@contextlib.contextmanager
+def raises_nothing(
+    doing: str, remedy: str, *, but: tuple[type[Exception], ...] = ()
+) -> Iterator[None]:
+    """End a test where something is raised in this block: a plugin may raise anything.
+
+    doing: begins the words for it, as ``plan() raised ``; but: errors that are passed on.
+    """
+    __tracebackhide__ = True
+    passed: tuple[type[Exception], ...] = (BrokenPromise, unittest.SkipTest, *but)
+    try:
+        yield
+    except passed:
+        raise
+    except Exception as error:
+        raise BrokenPromise(f"{doing}{type(error).__name__}: {error}", remedy) from error
 
 
 def does_not_apply(reason: str) -> NoReturn:

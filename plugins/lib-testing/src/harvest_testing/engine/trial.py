@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import os
-import pickle
-import signal
-import subprocess
-import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -18,6 +14,7 @@ from harvest import interrupt
 from harvest.engines import Progress
 from harvest.errors import ExitCode, HarvestError
 from harvest.plugins import PluginManager, plugins_of
+from harvest_testing.lab.process import in_process
 
 __all__ = ["FILE", "Trial", "contents", "tried"]
 
@@ -72,31 +69,12 @@ def tried(
     engine: None for the engine ``local``, which the others are compared with.
     scratch: an existing directory, in which ``run.pid`` gets the process's number.
     """
-    task, answer, said = (scratch / name for name in ("run.task", "run.answer", "run.errors"))
-    answer.unlink(missing_ok=True)
     arguments = (engine, str(inputs), str(out), dict(settings), workers, str(scratch), more)
-    task.write_bytes(pickle.dumps((_run, arguments)))
-    paths = os.pathsep.join(path or str(Path.cwd()) for path in sys.path)
-    with said.open("wb") as errors:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "harvest_testing.lab.process", str(task), str(answer)],
-            stdout=errors,
-            stderr=errors,
-            stdin=subprocess.DEVNULL,
-            start_new_session=True,
-            env={**os.environ, "PYTHONPATH": paths},
-        )
-    try:
-        status = process.wait(limit_s)
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+    process = in_process(_run, *arguments, scratch=scratch, limit_s=limit_s)
+    if process.status is None:
         return Trial(ended=False)
-    printed = said.read_text(errors="replace")
-    if not answer.exists():
-        return Trial(status=status, errors=printed)
-    found: Trial = pickle.loads(answer.read_bytes())  # noqa: S301 - the kit's own
-    return attrs.evolve(found, errors=printed)
+    trial = process.result or Trial(status=process.status)
+    return attrs.evolve(trial, errors=process.errors)
 
 
 class _Watching:

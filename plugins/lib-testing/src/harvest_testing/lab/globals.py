@@ -18,14 +18,16 @@ import resource
 import signal
 import socket
 import sys
+import tempfile
 import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
-__all__ = ["changes", "elsewhere", "open_files", "snapshot"]
+__all__ = ["at_home_in", "changes", "elsewhere", "open_files", "snapshot"]
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD, signal.SIGALRM, signal.SIGPIPE)
 
@@ -85,6 +87,19 @@ def open_files(below: Path) -> list[str]:
             if target.startswith(prefix):
                 held.append(os.fsdecode(target))
     return sorted(held)
+
+
+@contextlib.contextmanager
+def at_home_in(directory: Path) -> Iterator[None]:
+    """Home, the place of temporary files and the working directory are an empty one, made here."""
+    directory.mkdir()
+    places = dict.fromkeys(("HOME", "TMPDIR", "XDG_CACHE_HOME"), str(directory))
+    with (
+        mock.patch.dict(os.environ, places),
+        mock.patch.object(tempfile, "tempdir", str(directory)),
+        elsewhere(directory, os.environ.get("TZ", "UTC")),
+    ):
+        yield
 
 
 @contextlib.contextmanager

@@ -18,14 +18,19 @@ from typing import Any
 
 import attrs
 
-__all__ = ["Ended", "forked", "in_process", "killed", "peak_memory"]
+from harvest_testing.promise import require
+
+__all__ = ["Ended", "done_in_process", "forked", "in_process", "killed", "peak_memory"]
 
 
 @attrs.frozen
 class Ended:
-    """How a process ended: its status (negative: by that signal), its errors, its result."""
+    """How a process ended.
 
-    status: int
+    status: negative: by that signal; None: it had to be ended.  errors: what it printed.
+    """
+
+    status: int | None
     errors: str
     result: Any = None
 
@@ -37,26 +42,45 @@ def in_process(
     cwd: Path | None = None,
     environment: Mapping[str, str] | None = None,
     under: Sequence[str] = (),
+    limit_s: float | None = None,
 ) -> Ended:
     """Call a module's function in a new interpreter, with nothing of this one but ``sys.path``.
 
     scratch: an existing directory for what goes to and fro.
     under: a command that starts the interpreter, as a tracer does.
+    limit_s: seconds that it may take; then it is ended, with all that it has started.
     Raises whatever pickle raises for arguments that cannot travel.
     """
-    task, answer = scratch / "task.pickle", scratch / "answer.pickle"
+    task, answer, said = (scratch / f"{name}.pickle" for name in ("task", "answer", "said"))
     task.write_bytes(pickle.dumps((function, arguments)))
     answer.unlink(missing_ok=True)
     paths = os.pathsep.join(path or str(Path.cwd()) for path in sys.path)
-    done = subprocess.run(
-        [*under, sys.executable, "-m", "harvest_testing.lab.process", str(task), str(answer)],
-        cwd=cwd, capture_output=True, check=False,
-        env={**os.environ, "PYTHONPATH": paths, **(environment or {})},
-    )  # fmt: skip
-    errors = done.stderr.decode("utf-8", "backslashreplace")
-    if done.returncode != 0:
-        return Ended(done.returncode, errors)
-    return Ended(0, errors, pickle.loads(answer.read_bytes()))  # noqa: S301 - the kit's own
+    # its output goes to a file: what it has started may hold a pipe open after its end
+    with said.open("wb") as output:
+        process = subprocess.Popen(
+            [*under, sys.executable, "-m", "harvest_testing.lab.process", str(task), str(answer)],
+            cwd=cwd, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True,
+            env={**os.environ, "PYTHONPATH": paths, **(environment or {})},
+        )  # fmt: skip
+    status: int | None = None
+    try:
+        status = process.wait(limit_s)
+    except subprocess.TimeoutExpired:
+        pass
+    finally:
+        if status is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+    printed = said.read_text("utf-8", "backslashreplace")
+    found = pickle.loads(answer.read_bytes()) if answer.exists() else None  # noqa: S301 - ours
+    return Ended(status, printed, found)
+
+
+def done_in_process(function: Callable[..., Any], *arguments: Any, **how: Any) -> Any:
+    """What a function gives in a new interpreter, as by ``in_process``; it must end well."""
+    ended = in_process(function, *arguments, **how)
+    require(ended.status == 0, ended.errors.strip()[-2000:], "see what the process says")
+    return ended.result
 
 
 def forked(function: Callable[[int], None]) -> tuple[int, str]:

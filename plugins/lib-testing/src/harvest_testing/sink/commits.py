@@ -5,8 +5,8 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from harvest_testing.lab.process import in_process
-from harvest_testing.promise import BrokenPromise, promise, require
+from harvest_testing.lab.process import done_in_process
+from harvest_testing.promise import promise, raises_nothing, require
 from harvest_testing.source.reading import difference
 
 from .kills import Kill, kill_runs, read_back, run_into
@@ -134,22 +134,17 @@ class CommitPromises(SinkKit):
         run_into(self.sink, self.location(directory), self.settings, inputs)
 
     def _run_after(self, after: str, directory: Path, inputs: Path) -> None:
-        try:
+        with raises_nothing(
+            f"{after}, the run fails: ",
+            "let publish() and finish() work whatever a killed commit left behind",
+        ):
             self._run(directory, inputs)
-        # a sink under test may raise anything
-        except Exception as error:
-            raise BrokenPromise(
-                f"{after}, the run fails: {type(error).__name__}: {error}",
-                "let publish() and finish() work whatever a killed commit left behind",
-            ) from error
 
     def _kills(self, inputs: Path, outs: list[Path], scratch: Path) -> list[Kill]:
         """How runs into these directories ended: the first undisturbed, the others killed."""
         whole, *others = (str(self.location(out)) for out in outs)
         task = (self.sink, dict(self.settings), inputs, whole, others)
-        ended = in_process(kill_runs, *task, scratch=scratch)
-        require(ended.status == 0, ended.errors[-2000:], "see what the process says")
-        kills: list[Kill] = ended.result
+        kills: list[Kill] = done_in_process(kill_runs, *task, scratch=scratch)
         return kills
 
     def _contents(self, directory: Path) -> dict[str, bytes | None]:
@@ -160,13 +155,8 @@ class CommitPromises(SinkKit):
     def _require_same(
         self, out: Path, rows: list[object], after: str, *, verified: bool = False
     ) -> None:
-        try:
+        with raises_nothing(f"{after}, it cannot be read: ", READABLE):
             found, problems = read_back(self.sink, self.location(out))
-        # a sink under test may raise anything
-        except Exception as error:
-            raise BrokenPromise(
-                f"{after}, it cannot be read: {type(error).__name__}: {error}", READABLE
-            ) from error
         shown = difference(map(repr, rows), map(repr, found))
         require(found == rows, f"{after}:\n{shown or 'rows in another order'}", READABLE)
         require(

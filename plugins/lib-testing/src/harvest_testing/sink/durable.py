@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from unittest import mock
 
 from harvest import Publication
-from harvest_testing.lab.process import in_process
+from harvest_testing.lab.process import done_in_process
 from harvest_testing.promise import does_not_apply, promise, require
 
 from .driver import SinkDriver
@@ -73,9 +73,7 @@ class DurablePromises(SinkKit):
             does_not_apply("only strace sees what libraries flush, and it is absent or forbidden")
         for driver in self.drivers(tmp_path):
             marks.mkdir()
-            task = (_publish_two, driver, marks)
-            ended = in_process(*task, scratch=tmp_path, under=command)
-            require(ended.status == 0, ended.errors.strip()[-2000:], "see what the process says")
+            done_in_process(_publish_two, driver, marks, scratch=tmp_path, under=command)
             for mark in sorted(marks.iterdir()):
                 with log.open() as lines_of_log:
                     found = unflushed(lines_of_log, mark)

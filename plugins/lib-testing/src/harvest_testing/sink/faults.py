@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import random
 import shutil
@@ -12,7 +13,7 @@ from typing import TypeVar
 import pyarrow as pa
 
 from harvest import Publication
-from harvest_testing.promise import BrokenPromise, broken, promise
+from harvest_testing.promise import BrokenPromise, promise, raises_nothing
 
 from .driver import SinkDriver
 from .kit import REPORTED, SinkKit, no_space_beyond
@@ -118,16 +119,13 @@ class FaultPromises(SinkKit):
 
 def _unless_reported(task: Callable[[], T], when: str) -> T | None:
     """What the task gives; None where it reports that it failed."""
-    try:
+    remedy = "raise OSError or harvest.HarvestError, which the core reports to the user"
+    with (
+        contextlib.suppress(*REPORTED),
+        raises_nothing(f"{when}, it raises ", remedy, but=REPORTED),
+    ):
         return task()
-    except REPORTED:
-        return None
-    # a sink under test may raise anything
-    except Exception as error:  # noqa: BLE001
-        broken(
-            f"{when}, it raises {type(error).__name__}: {error}",
-            "raise OSError or harvest.HarvestError, which the core reports to the user",
-        )
+    return None
 
 
 def _incompressible(rows: int) -> pa.Table:

@@ -6,17 +6,15 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
-from unittest import SkipTest
 
 from harvest import DirectorySink
-from harvest_testing.promise import BrokenPromise, promise, require
+from harvest_testing.promise import promise, raises_nothing, require
 
 from .kit import SinkKit
 from .steps import Switch
 from .values import LINE, OTHER, lines
 
 if TYPE_CHECKING:
-    import polars as pl
     import pyarrow as pa
 
     from .driver import SinkDriver
@@ -103,17 +101,12 @@ class NativePromises(SinkKit):
         )
 
     def _natively(self, driver: SinkDriver) -> Rows:
-        try:
-            frame: pl.DataFrame = self.read_natively(driver.sink.location, LINE)
+        with raises_nothing(
+            "read_natively() raises ",
+            "let committed files be readable by the format's own tools, at any time",
+        ):
+            frame = self.read_natively(driver.sink.location, LINE)
             return Counter(frame.select(COLUMNS).rows())
-        except SkipTest:
-            raise
-        # what an author's function raises may be anything
-        except Exception as error:
-            raise BrokenPromise(
-                f"read_natively() raises {type(error).__name__}: {error}",
-                "let committed files be readable by the format's own tools, at any time",
-            ) from error
 
 
 def _rows_of(*tables: pa.Table) -> Rows:

@@ -20,8 +20,8 @@ from harvest.model.arrow import BATCH_ROWS, batches, conform, table_of
 from harvest_testing.declarations import class_problems
 from harvest_testing.lab.globals import changes, elsewhere, snapshot
 from harvest_testing.lab.names import odd_names
-from harvest_testing.lab.process import in_process, peak_memory
-from harvest_testing.promise import BrokenPromise, does_not_apply, promise, require
+from harvest_testing.lab.process import done_in_process, peak_memory
+from harvest_testing.promise import does_not_apply, promise, raises_nothing, require
 
 from .driver import SinkDriver
 from .kit import REPORTED, SinkKit, files_below
@@ -174,14 +174,11 @@ class RowPromises(SinkKit):
     @promise("a sink travels to the processes that write", quick=True)
     def test_it_can_be_pickled(self, tmp_path: Path) -> None:
         driver = self.driver(tmp_path)
-        try:
+        with raises_nothing(
+            "pickle says ",
+            "open files and connections in writer() and publish(), not in __init__()",
+        ):
             copy = pickle.loads(pickle.dumps(driver.sink))  # noqa: S301 - made here
-        # pickling asks the plugin's objects, which may raise anything
-        except Exception as error:
-            raise BrokenPromise(
-                f"pickle says {type(error).__name__}: {error}",
-                "open files and connections in writer() and publish(), not in __init__()",
-            ) from error
         require(
             (copy.root, copy.state) == (driver.sink.root, driver.sink.state),
             "the copy writes to another place",
@@ -306,9 +303,8 @@ class RowPromises(SinkKit):
         sink = self.open(tmp_path)
         staging = sink.state / "staging" / "part"
         staging.mkdir(parents=True)
-        ended = in_process(_write_much, sink, staging, scratch=tmp_path)
-        require(ended.status == 0, ended.errors.strip()[-2000:], "see what the process says")
-        small, large, written = (number / MEGABYTE for number in ended.result)
+        measured = done_in_process(_write_much, sink, staging, scratch=tmp_path)
+        small, large, written = (number / MEGABYTE for number in measured)
         require(
             large - small <= self.max_memory_mb,
             f"{written:.0f} MB of rows take {large - small:.0f} MB more memory",

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import os
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
-from unittest import mock
 
 import harvest
 from harvest import PartFile
 from harvest.plugins import plugins_of
-from harvest_testing.lab.globals import elsewhere
+from harvest_testing.lab.globals import at_home_in
 from harvest_testing.promise import BrokenPromise, promise, require
 
 from .driver import SinkDriver
@@ -29,7 +26,7 @@ class UpkeepPromises(SinkKit):
     @promise("commits leave nothing behind: not beside the location, nor in it", quick=True)
     def test_commits_leave_nothing_behind(self, tmp_path: Path) -> None:
         own: list[Path] = []
-        with _places_of_its_own(tmp_path / "places"):
+        with at_home_in(tmp_path / "home"):
             for driver in self.drivers(tmp_path / "datasets"):
                 own += _own_places(driver)
                 first = self._names_after(driver, 3)
@@ -173,18 +170,3 @@ def _replace(path: Path, data: bytes | None) -> None:
     path.unlink(missing_ok=True)
     if data is not None:
         path.write_bytes(data)
-
-
-@contextlib.contextmanager
-def _places_of_its_own(directory: Path) -> Iterator[None]:
-    """Working directory, home and the place of temporary files, all empty."""
-    places = {name: directory / name for name in ("cwd", "HOME", "TMPDIR")}
-    for place in places.values():
-        place.mkdir(parents=True)
-    given = {name: os.fspath(place) for name, place in places.items() if name != "cwd"}
-    with (
-        elsewhere(places["cwd"], "UTC"),
-        mock.patch.dict(os.environ, given),
-        mock.patch.object(tempfile, "tempdir", None),
-    ):
-        yield

@@ -24,10 +24,16 @@ from harvest import (
 from harvest.toolkit.texts import printable
 from harvest_testing.lab.damage import UNEVEN
 from harvest_testing.lab.names import odd_names
-from harvest_testing.promise import BrokenPromise, does_not_apply, promise, require
+from harvest_testing.promise import (
+    BrokenPromise,
+    does_not_apply,
+    promise,
+    raises_nothing,
+    require,
+)
 
 from .kit import SourceKit, copy_of, files_of
-from .reading import REPLACED, Piece, all_lines, difference, planned, read_all
+from .reading import REPLACED, Piece, all_lines, planned, read_all, require_same
 
 __all__ = ["HostilePromises"]
 
@@ -194,14 +200,11 @@ class HostilePromises(SourceKit):
             self._require_answer(path)
 
     def _require_answer(self, path: Path) -> Detection | None:
-        try:
+        with raises_nothing(
+            f"detect({path.name!r}) raised ",
+            "look at the first bytes only, and give None for what is not recognised",
+        ):
             answer = self.open(path).detect(path)
-        # a source under test may raise anything
-        except Exception as error:
-            raise BrokenPromise(
-                f"detect({path.name!r}) raised {type(error).__name__}: {error}",
-                "look at the first bytes only, and give None for what is not recognised",
-            ) from error
         require(
             answer is None
             or (isinstance(answer, Detection) and 0 <= answer.confidence <= 1 and answer.reason),
@@ -224,11 +227,12 @@ class HostilePromises(SourceKit):
                 found = [
                     line.replace(repr(printable(copy.name))[1:-1], location.name) for line in found
                 ]
-                require(
-                    sorted(found) == expected,
-                    f"at {os.fsencode(copy)!r}:\n{difference(expected, found)}",
+                require_same(
+                    sorted(found),
+                    expected,
                     "take paths as they are (os.fspath, pathlib) and never as text in a pattern, "
                     "a command or an encoding of your own",
+                    about=f"at {os.fsencode(copy)!r}",
                 )
 
     @promise("a reject that is to stop the run stops it", quick=True)

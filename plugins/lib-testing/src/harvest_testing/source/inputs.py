@@ -13,7 +13,15 @@ from harvest import Partition, SourceError
 from harvest_testing.promise import does_not_apply, promise, require
 
 from .kit import SourceKit, copy_of, files_of
-from .reading import Piece, all_lines, difference, planned, read_all, read_piece
+from .reading import (
+    Piece,
+    all_lines,
+    difference,
+    planned,
+    read_all,
+    read_piece,
+    require_same,
+)
 
 __all__ = ["InputPromises"]
 
@@ -125,12 +133,8 @@ class InputPromises(SourceKit):
             return
         found = {(p.partition.origin, p.partition.id): all_lines([p]) for p in pieces}
         for key, lines in others.items():
-            then = found.get(key, [])
-            require(
-                then == lines,
-                f"{said}, and {key} comes out otherwise:\n{difference(lines, then)}",
-                PLANNED,
-            )
+            about = f"{said}, and {key} comes out otherwise"
+            require_same(found.get(key, []), lines, PLANNED, about=about)
         mine = [piece for piece in pieces if str(path) in piece.partition.inputs]
         require(mine or not read, f"{said}, and plan() does not name it", PLANNED)
         for piece in mine:
@@ -157,11 +161,8 @@ class InputPromises(SourceKit):
             ("another file, read after the sample of its name", second),
             ("another file, written over the sample", self._lines_at(here)),
         ):
-            require(
-                found == expected,
-                f"{about}:\n{difference(expected, found)}",
-                "keep nothing by path or name between readings",
-            )
+            remedy = "keep nothing by path or name between readings"
+            require_same(found, expected, remedy, about=about)
 
     def _lines_at(self, place: Path) -> list[str]:
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -11,10 +12,11 @@ from harvest import ConfigError, Partition, Source, SourceError
 from harvest_testing.lab.damage import CORRUPTIONS, Corruption
 from harvest_testing.promise import BrokenPromise, Conformance, broken, does_not_apply, require
 
-from .fields import with_field
 from .reading import Piece, planned, read_all, require_sound
 
-__all__ = ["SourceKit"]
+__all__ = ["SourceKit", "copy_of", "files_of"]
+
+_DELIMITERS = (b"\t", b"|", b";", b",")
 
 
 class SourceKit(Conformance):
@@ -76,7 +78,7 @@ class SourceKit(Conformance):
 
         By default, objects of JSON and columns under a header line get one.
         """
-        return with_field(data, name, value, header_lines=self.header_lines)
+        return _with_field(data, name, value, header_lines=self.header_lines)
 
     def choices(self) -> dict[str, list[str]]:
         """One test for every kind of damage."""
@@ -143,3 +145,53 @@ def copy_of(location: Path, target: Path) -> Path:
         return Path(shutil.copytree(location, target))
     target.parent.mkdir(parents=True, exist_ok=True)
     return Path(shutil.copy2(location, target))
+
+
+def _with_field(data: bytes, name: str, value: str, *, header_lines: int | None) -> bytes | None:
+    """A file's content with a field in each unit: JSON, or a table under one line of names.
+
+    None where it is neither.
+    """
+    if header_lines == 1:
+        return _with_column(data, name.encode(), value.encode())
+    try:
+        return json.dumps(_with_member(json.loads(data), name, value)).encode()
+    except ValueError:
+        pass
+    lines = data.splitlines(keepends=True)
+    changed = [_with_member_in_line(line, name, value) for line in lines]
+    return b"".join(changed) if changed != lines else None
+
+
+def _with_member_in_line(line: bytes, name: str, value: str) -> bytes:
+    try:
+        found = json.loads(line)
+    except ValueError:
+        return line
+    if not isinstance(found, dict):
+        return line
+    return json.dumps({**found, name: value}).encode() + b"\n"
+
+
+def _with_member(found: Any, name: str, value: str) -> Any:
+    """An object, or each of a list, with a member more."""
+    if isinstance(found, list):
+        return [_with_member(item, name, value) for item in found]
+    if not isinstance(found, dict):
+        raise ValueError("no object")
+    return {**found, name: value}
+
+
+def _with_column(data: bytes, name: bytes, value: bytes) -> bytes | None:
+    lines = data.splitlines()
+    if not lines:
+        return None
+    delimiter = max(_DELIMITERS, key=lines[0].count)
+    fields = lines[0].count(delimiter)
+    if not fields:
+        return None
+    more = [lines[0] + delimiter + name]
+    for line in lines[1:]:
+        whole = line.count(delimiter) == fields
+        more.append(line + delimiter + value if whole else line)
+    return b"\n".join([*more, b""])

@@ -16,7 +16,7 @@ from harvest.toolkit.texts import printable
 from harvest_testing.promise import does_not_apply, promise, require
 
 from .kit import SourceKit, files_of
-from .reading import REPLACED, Piece, difference, rows_as_lines
+from .reading import REPLACED, Piece, difference, require_same, rows_as_lines
 
 __all__ = ["LinePromises"]
 
@@ -263,7 +263,7 @@ class LinePromises(SourceKit):
     ) -> None:
         if not contents:
             expected, found = ([line.partition(":")[0] for line in s] for s in (expected, found))
-        require(expected == found, f"{about}:\n{difference(expected, found)}", NUMBERS)
+        require_same(found, expected, NUMBERS, about=about)
 
 
 def _lines(data: bytes) -> list[bytes]:

@@ -13,11 +13,11 @@ import harvest
 from harvest import Partition, ReadContext, Source, SourceError
 from harvest.model import record_type
 from harvest_testing.lab.globals import changes, elsewhere, snapshot
-from harvest_testing.lab.process import in_process, peak_memory
-from harvest_testing.promise import BrokenPromise, promise, require
+from harvest_testing.lab.process import done_in_process, in_process, peak_memory
+from harvest_testing.promise import promise, raises_nothing, require
 
 from .kit import SourceKit, files_of
-from .reading import all_lines, difference, planned, read_all
+from .reading import all_lines, planned, read_all, require_same
 from .runs import contents, harvest_into, kill_runs
 
 __all__ = ["ProcessPromises"]
@@ -45,11 +45,8 @@ class ProcessPromises(SourceKit):
         before = snapshot(later=True)
         second = all_lines(self.read(location))
         _require_unchanged(before)
-        require(
-            first == second,
-            f"a second reading in one process gives something else:\n{difference(first, second)}",
-            "keep nothing in module or class variables",
-        )
+        about = "a second reading in one process gives something else"
+        require_same(second, first, "keep nothing in module or class variables", about=about)
 
     @promise("time zone and working directory of the machine do not matter", quick=True)
     def test_time_zone_and_directory_do_not_matter(self, tmp_path: Path) -> None:
@@ -60,10 +57,11 @@ class ProcessPromises(SourceKit):
         for zone in ("America/St_Johns", "Pacific/Auckland"):
             with elsewhere(place, zone):
                 found = all_lines(self.read(location))
-            require(
-                found == expected,
-                f"with TZ={zone}:\n{difference(expected, found)}",
+            require_same(
+                found,
+                expected,
                 "take the zone of naive times from a setting, and make paths absolute in plan()",
+                about=f"with TZ={zone}",
             )
 
     @promise("source, settings and partitions travel to other processes", quick=True)
@@ -71,7 +69,11 @@ class ProcessPromises(SourceKit):
         location = self.make(tmp_path)
         source = self.open(location)
         partitions = self.partitions(source)
-        copies = _round_trip((source, partitions))
+        with raises_nothing(
+            "pickle says ",
+            "keep no open file, connection, lambda or local class in source, settings, partitions",
+        ):
+            copies = pickle.loads(pickle.dumps((source, partitions)))  # noqa: S301 - made here
         require(
             copies[1] == partitions and copies[0].config == source.config,
             "partitions or settings are not equal to their copies",
@@ -79,7 +81,7 @@ class ProcessPromises(SourceKit):
         )
         expected = all_lines(read_all(source, partitions))
         found = all_lines(read_all(*copies))
-        require(found == expected, difference(expected, found), "keep all that read() needs")
+        require_same(found, expected, "keep all that read() needs")
 
     @promise("another process, zone, locale and hash seed give the same rows")
     def test_another_process_gives_the_same(self, tmp_path: Path) -> None:
@@ -98,11 +100,8 @@ class ProcessPromises(SourceKit):
             "let the class be importable by its module's name",
         )
         found, schemas = ended.result
-        require(
-            found == expected,
-            difference(expected, found),
-            "rely on nothing that differs between machines: zone, locale, order of sets",
-        )
+        remedy = "rely on nothing that differs between machines: zone, locale, order of sets"
+        require_same(found, expected, remedy)
         require(
             schemas == _schemas(source),
             "the record types' schemas differ between processes",
@@ -117,21 +116,20 @@ class ProcessPromises(SourceKit):
         expected = contents(whole, self.source)
         outs = {step: tmp_path / f"killed at {step}" for step in ("write", "publish")}
         task = (outs, self.source, location, dict(self.settings))
-        ended = in_process(kill_runs, *task, scratch=tmp_path)
-        require(ended.status == 0, _last(ended.errors), "see what the process says")
+        failures = done_in_process(kill_runs, *task, scratch=tmp_path)
         for step, out in outs.items():
-            said = _last(ended.result.get(step, ""))
+            said = _last(failures.get(step, ""))
             require(
-                step not in ended.result,
+                step not in failures,
                 f"a second run was to die at the first {step}:\n{said}",
                 "keep no state beside the input or between runs",
             )
             harvest_into(out, self.source, location, self.settings)
-            found = contents(out, self.source)
-            require(
-                found == expected,
-                f"killed at the first {step}:\n{difference(expected, found)}",
+            require_same(
+                contents(out, self.source),
+                expected,
                 "keep all state in ctx.scratch, and none beside the input or between runs",
+                about=f"killed at the first {step}",
             )
 
     @promise("memory does not grow with the input")
@@ -141,9 +139,9 @@ class ProcessPromises(SourceKit):
         self._warn_unless_enough(_size_of(large_input) - _size_of(small_input))
         sources = [self.open(small_input), self.open(large_input)]
         limit = self.max_memory_mb * MEGABYTE
-        small, large = _peaks(sources, tmp_path)
+        small, large = done_in_process(_measure, sources, scratch=tmp_path)
         if large - small > limit:  # again, since an allocator now and then takes a block ahead
-            small, large = _peaks(sources, tmp_path)
+            small, large = done_in_process(_measure, sources, scratch=tmp_path)
         require(
             large - small <= limit,
             f"{last / first:.1f} times the input takes {(large - small) / MEGABYTE:.0f} MB more "
@@ -199,17 +197,6 @@ def _require_unchanged(before: Mapping[str, Any]) -> None:
     require(not changed, f"reading changes {', '.join(changed)}", "leave it, or put it back")
 
 
-def _round_trip(value: Any) -> Any:
-    try:
-        return pickle.loads(pickle.dumps(value))  # noqa: S301 - made here
-    # pickling asks the plugin's objects, which may raise anything
-    except Exception as error:
-        raise BrokenPromise(
-            f"pickle says {type(error).__name__}: {error}",
-            "keep no open file, connection, lambda or local class in source, settings, partitions",
-        ) from error
-
-
 def _last(errors: str) -> str:
     return "\n".join(errors.strip().splitlines()[-5:])
 
@@ -224,14 +211,6 @@ def _read_there(read: list[tuple[Source, list[Partition]]]) -> tuple[list[str], 
 
 def _schemas(source: Source) -> list[str]:
     return [record_type(cls).arrow_schema.to_string() for cls in source.record_types]
-
-
-def _peaks(sources: list[Source], scratch: Path) -> list[int]:
-    """What ``_measure`` finds in a process of its own."""
-    ended = in_process(_measure, sources, scratch=scratch)
-    require(ended.status == 0, _last(ended.errors), "see what the process says")
-    peaks: list[int] = ended.result
-    return peaks
 
 
 def _measure(sources: list[Source]) -> list[int]:

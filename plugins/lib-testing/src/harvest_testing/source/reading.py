@@ -9,7 +9,7 @@ from __future__ import annotations
 import errno
 import os
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -26,7 +26,7 @@ from harvest import (
 )
 from harvest.plugin_code import contained
 from harvest.toolkit.texts import printable
-from harvest_testing.promise import BrokenPromise, require
+from harvest_testing.promise import BrokenPromise, broken, require
 
 __all__ = [
     "REPLACED",
@@ -36,6 +36,7 @@ __all__ = [
     "planned",
     "read_all",
     "read_piece",
+    "require_same",
     "require_sound",
     "rows_as_lines",
 ]
@@ -206,6 +207,15 @@ def _without_place(value: Any, root: Path | str | None) -> Any:
     if isinstance(value, (list, tuple)):
         return [_without_place(item, root) for item in value]
     return value
+
+
+def require_same(
+    found: Sequence[str], expected: Sequence[str], remedy: str, *, about: str = ""
+) -> None:
+    """Lines are the same in the same order; about: what gave others, in words."""
+    if found != expected:
+        shown = difference(expected, found) or "in another order"
+        broken(f"{about}:\n{shown}" if about else shown, remedy)
 
 
 def difference(first: Iterable[str], second: Iterable[str]) -> str:

@@ -21,9 +21,12 @@ from harvest_testing.lab.globals import open_files
 from harvest_testing.promise import does_not_apply, promise, require
 
 from .kit import SourceKit, copy_of, files_of
-from .reading import all_lines, difference, planned, read_all
+from .reading import all_lines, planned, read_all, require_same
 
 __all__ = ["ReadingPromises"]
+
+
+CARRY = "carry what a block cuts off over to the next one"
 
 
 class ReadingPromises(SourceKit):
@@ -136,11 +139,11 @@ class ReadingPromises(SourceKit):
         forwards = [all_lines([p]) for p in read_all(source, partitions)]
         backwards = [all_lines(read_all(self.open(location), [p])) for p in reversed(partitions)]
         for partition, one, other in zip(partitions, forwards, reversed(backwards), strict=True):
-            require(
-                one == other,
-                f"partition {partition.id!r} read alone gives something else:\n"
-                + difference(one, other),
+            require_same(
+                other,
+                one,
                 "keep nothing between partitions: each may be read in another process",
+                about=f"partition {partition.id!r} read alone gives something else",
             )
 
     @promise("the size of batches does not change the rows", quick=True)
@@ -149,12 +152,12 @@ class ReadingPromises(SourceKit):
         expected = all_lines(self.read(location))
         for rows in (1, 3):
             found = all_lines(self.checked(read_all(self.open(location), batch_rows=rows)))
-            _require_equal(found, expected, f"tables of {rows}")
+            require_same(found, expected, CARRY, about=f"with tables of {rows}")
         for target, values in self.blocks.items():
             for value in values:
                 with _other_value(target, value):
                     found = all_lines(self.read(location))
-                _require_equal(found, expected, f"{target} = {value}")
+                require_same(found, expected, CARRY, about=f"with {target} = {value}")
 
     @promise("how inputs are cut into partitions does not change the rows", quick=True)
     def test_partition_count_does_not_matter(self, tmp_path: Path) -> None:
@@ -169,10 +172,11 @@ class ReadingPromises(SourceKit):
             found[value] = (len(pieces), lines)
         (first, (_, expected)), *others = found.items()
         for value, (_, lines) in others:
-            require(
-                lines == expected,
-                f"{setting} = {first} and {value}:\n{difference(expected, lines)}",
+            require_same(
+                lines,
+                expected,
                 "let each partition begin and end at units, and number positions as the file does",
+                about=f"{setting} = {first} and {value}",
             )
         require(
             len({count for count, _ in found.values()}) > 1,
@@ -215,19 +219,8 @@ class ReadingPromises(SourceKit):
         copy = copy_of(location, tmp_path / "another place" / location.name)
         expected = all_lines(self.read(location), location.parent)
         found = all_lines(self.read(copy), copy.parent)
-        require(
-            found == expected,
-            difference(expected, found),
-            "take rows from the content alone; the place belongs into `origin`",
-        )
-
-
-def _require_equal(found: list[str], expected: list[str], size: str) -> None:
-    require(
-        found == expected,
-        f"with {size}:\n{difference(expected, found)}",
-        "carry what a block cuts off over to the next one",
-    )
+        remedy = "take rows from the content alone; the place belongs into `origin`"
+        require_same(found, expected, remedy)
 
 
 def _require_planned(source: Source, file: str, inputs: set[str]) -> None:

@@ -6,18 +6,16 @@ import ast
 import contextlib
 import gc
 import io
-import os
 import sys
 import tempfile
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 from harvest import Partition, ReadContext, Source
 from harvest.toolkit.texts import printable
-from harvest_testing.lab.globals import elsewhere, open_files
+from harvest_testing.lab.globals import at_home_in, open_files
 from harvest_testing.promise import promise, require
 
 from .kit import SourceKit
@@ -54,10 +52,9 @@ class SurroundingPromises(SourceKit):
     def test_nothing_is_left_behind(self, tmp_path: Path) -> None:
         location = self.make(tmp_path)
         home = tmp_path / "home"
-        home.mkdir()
         said = io.StringIO()
         gc.collect()
-        with _at_home_in(home), contextlib.redirect_stdout(said), _warnings() as warned:
+        with at_home_in(home), contextlib.redirect_stdout(said), _warnings() as warned:
             self.read(location)
             gc.collect()
         left = [str(path.relative_to(home)) for path in sorted(home.rglob("*"))]
@@ -146,18 +143,6 @@ def _catching_all(code: str) -> Iterator[int]:
             names = {kind.id for kind in kinds if isinstance(kind, ast.Name)}
             if node.type is None or names & {"BaseException", "KeyboardInterrupt"}:
                 yield node.lineno
-
-
-@contextlib.contextmanager
-def _at_home_in(home: Path) -> Iterator[None]:
-    """Home, the directory of temporary files and the working one are an empty directory."""
-    places = {"HOME": str(home), "TMPDIR": str(home), "XDG_CACHE_HOME": str(home)}
-    with (
-        mock.patch.dict(os.environ, places),
-        mock.patch.object(tempfile, "tempdir", str(home)),
-        elsewhere(home, os.environ.get("TZ", "UTC")),
-    ):
-        yield
 
 
 @contextlib.contextmanager
