@@ -7,7 +7,7 @@ environment set-up alone is shell text, the user's own.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 import attrs
@@ -25,54 +25,52 @@ _OWN: Final = re.compile(
 )
 
 
-def _matches(pattern: str, remedy: str) -> Any:
-    """A validator for text, or each of several texts, of one form."""
-    form = re.compile(pattern)
+def _option(
+    doc: str,
+    fits: Callable[[Any], object],
+    remedy: str,
+    *,
+    default: Any = None,
+    converter: Any = None,
+) -> Any:
+    """A field; fits: whether a value, or each of several, may be given; remedy: what to give."""
 
     def check(instance: Any, attribute: attrs.Attribute[Any], value: Any) -> None:
-        for text in value if isinstance(value, tuple) else (value,):
-            if text is not None and not (isinstance(text, str) and form.fullmatch(text)):
-                raise ConfigError(
-                    f"{text!r} does not fit", where=f"batch option {attribute.name!r}",
-                    remedy=remedy,
-                )  # fmt: skip
+        for each in value if converter is not None else (value,):
+            if each is not None and not fits(each):
+                where = f"batch option {attribute.name!r}"
+                raise ConfigError(f"{each!r} does not fit", where=where, remedy=remedy)
 
-    return check
+    return attrs.field(default=default, converter=converter, validator=check, metadata={"doc": doc})
 
 
-def _positive(instance: Any, attribute: attrs.Attribute[Any], value: Any) -> None:
-    if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 1):
+def _form(pattern: str) -> Callable[[Any], object]:
+    """Whether a value is a text of a form."""
+    form = re.compile(pattern)
+    return lambda value: isinstance(value, str) and form.fullmatch(value)
+
+
+def _is_free(value: Any) -> object:
+    """Whether a value is an option of sbatch; raises ConfigError for one that is not the user's."""
+    if isinstance(value, str) and _OWN.fullmatch(value):
         raise ConfigError(
-            f"{value!r} does not fit",
-            where=f"batch option {attribute.name!r}",
-            remedy="give a whole number of at least 1",
+            f"{value.partition('=')[0]} is set by harvest itself",
+            where="batch option 'extra'",
+            remedy="leave it out",
         )
+    return _form(_EXTRA)(value)
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and "\0" not in value and "\r" not in value
 
 
 def _words(value: Iterable[str]) -> tuple[str, ...]:
     return (value,) if isinstance(value, str) else tuple(value)
-
-
-def _is_free(instance: Any, attribute: attrs.Attribute[Any], value: tuple[str, ...]) -> None:
-    _matches(_EXTRA, "write sbatch options as --name=value, without blanks or quotes")(
-        instance, attribute, value
-    )
-    for text in value:
-        if _OWN.fullmatch(text):
-            raise ConfigError(
-                f"{text.partition('=')[0]} is set by harvest itself",
-                where=f"batch option {attribute.name!r}",
-                remedy="leave it out",
-            )
-
-
-def _is_text(instance: Any, attribute: attrs.Attribute[Any], value: Any) -> None:
-    if not isinstance(value, str) or "\0" in value or "\r" in value:
-        raise ConfigError(
-            f"{value!r} does not fit",
-            where=f"batch option {attribute.name!r}",
-            remedy="give lines of shell text",
-        )
 
 
 @attrs.frozen(kw_only=True)
@@ -82,42 +80,38 @@ class Options:
     Raises ConfigError (a UsageError) for a value that does not fit.
     """
 
-    partition: str | None = attrs.field(
-        default=None,
-        validator=_matches(_NAME, "give the partition's name, or several with commas"),
-        metadata={"doc": "Partition (queue) of the jobs."},
+    partition: str | None = _option(
+        "Partition (queue) of the jobs.",
+        _form(_NAME),
+        "give the partition's name, or several with commas",
     )
-    account: str | None = attrs.field(
-        default=None,
-        validator=_matches(_NAME, "give the account's name"),
-        metadata={"doc": "Account that the jobs are charged to."},
+    account: str | None = _option(
+        "Account that the jobs are charged to.", _form(_NAME), "give the account's name"
     )
-    time: str | None = attrs.field(
-        default=None,
-        validator=_matches(_TIME, "write minutes, HH:MM:SS or D-HH:MM:SS"),
-        metadata={"doc": "Time limit of each job: minutes, HH:MM:SS or D-HH:MM:SS."},
+    time: str | None = _option(
+        "Time limit of each job: minutes, HH:MM:SS or D-HH:MM:SS.",
+        _form(_TIME),
+        "write minutes, HH:MM:SS or D-HH:MM:SS",
     )
-    memory: str | None = attrs.field(
-        default=None,
-        validator=_matches(_MEMORY, "write a number with K, M, G or T, such as 4G"),
-        metadata={"doc": "Memory of each job, such as 4G; a bare number counts MB."},
+    memory: str | None = _option(
+        "Memory of each job, such as 4G; a bare number counts MB.",
+        _form(_MEMORY),
+        "write a number with K, M, G or T, such as 4G",
     )
-    cpus: int | None = attrs.field(
-        default=None, validator=_positive, metadata={"doc": "CPUs of each job."}
-    )
-    env_setup: str = attrs.field(
+    cpus: int | None = _option("CPUs of each job.", _is_count, "give a whole number of at least 1")
+    env_setup: str = _option(
+        "Shell lines run first in each job, such as `module load python`. "
+        "Begin with `set -e` to stop at the first that fails.",
+        _is_text,
+        "give lines of shell text",
         default="",
-        validator=_is_text,
-        metadata={
-            "doc": "Shell lines run first in each job, such as `module load python`. "
-            "Begin with `set -e` to stop at the first that fails."
-        },
     )
-    extra: tuple[str, ...] = attrs.field(
+    extra: tuple[str, ...] = _option(
+        "Further sbatch options, such as --qos=debug.",
+        _is_free,
+        "write sbatch options as --name=value, without blanks or quotes",
         default=(),
         converter=_words,
-        validator=_is_free,
-        metadata={"doc": "Further sbatch options, such as --qos=debug."},
     )
 
     def directives(self) -> list[str]:

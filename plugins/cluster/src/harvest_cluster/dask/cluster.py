@@ -22,6 +22,7 @@ import attrs
 
 from harvest.engines import available_cores
 from harvest.errors import ConfigError, HarvestError, UsageError
+from harvest.toolkit.settings import setting
 from harvest_batch import Options
 
 from .local_worker import local_workers
@@ -40,13 +41,8 @@ _LIBRARIES: Final = "install hpc-harvest[dask]"
 class DaskConfig(Options):
     """Settings of the engine ``dask``."""
 
-    address: str | None = attrs.field(
-        default=None,
-        metadata={"doc": "Address of a scheduler that runs, such as tls://node1:8786."},
-    )
-    scheduler_file: str | None = attrs.field(
-        default=None, metadata={"doc": "File in which a scheduler that runs wrote its address."}
-    )
+    address: str | None = setting("Address of a scheduler that runs, such as tls://node1:8786.")
+    scheduler_file: str | None = setting("File in which a scheduler that runs wrote its address.")
     cluster: str = attrs.field(
         default="local",
         metadata={
@@ -62,26 +58,17 @@ class DaskConfig(Options):
             "allowed": "at least 1",
         },
     )
-    host: str | None = attrs.field(
-        default=None,
-        metadata={"doc": "Host name or address at which the jobs' workers reach this process."},
+    host: str | None = setting(
+        "Host name or address at which the jobs' workers reach this process."
     )
-    directory: str = attrs.field(
-        default="~/.cache/harvest/dask",
-        metadata={"doc": "Directory that all nodes see, for the jobs' certificates and logs."},
+    directory: str = setting(
+        "Directory that all nodes see, for the jobs' certificates and logs.",
+        "~/.cache/harvest/dask",
     )
-    tls: bool = attrs.field(
-        default=True, metadata={"doc": "Encrypt the connections of a cluster that harvest starts."}
-    )
-    tls_ca: str | None = attrs.field(
-        default=None, metadata={"doc": "File of the certificate authority, PEM."}
-    )
-    tls_cert: str | None = attrs.field(
-        default=None, metadata={"doc": "File of this user's certificate, PEM."}
-    )
-    tls_key: str | None = attrs.field(
-        default=None, metadata={"doc": "File of the certificate's key, PEM."}
-    )
+    tls: bool = setting("Encrypt the connections of a cluster that harvest starts.", True)
+    tls_ca: str | None = setting("File of the certificate authority, PEM.")
+    tls_cert: str | None = setting("File of this user's certificate, PEM.")
+    tls_key: str | None = setting("File of the certificate's key, PEM.")
     retries: int = attrs.field(
         default=3,
         metadata={

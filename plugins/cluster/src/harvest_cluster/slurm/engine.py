@@ -19,6 +19,7 @@ import attrs
 
 from harvest import Bundle, Engine, Result, Work, interrupt
 from harvest.errors import ConfigError, ExitCode, HarvestError
+from harvest.toolkit.settings import setting
 from harvest.toolkit.texts import printable
 from harvest_batch import ARRAY_TASKS, PATIENCE_S, Batch, Job, Options, SlurmError, python
 from harvest_cluster.units import in_units
@@ -42,31 +43,20 @@ RECIPE: Final = "recipe.toml"
 class SlurmConfig(Options):
     """Settings of the engine ``slurm``."""
 
-    tasks_per_job: int | None = attrs.field(
-        default=None,
-        metadata={
-            "doc": "Partitions that one array task reads; by default so many that they are 64 MiB "
-            "of input, each counted with 64 KiB more than it has, and that there are at most "
-            "1,000 array tasks."
-        },
+    tasks_per_job: int | None = setting(
+        "Partitions that one array task reads; by default so many that they are 64 MiB of input, "
+        "each counted with 64 KiB more than it has, and that there are at most 1,000 array tasks."
     )
-    directory: str | None = attrs.field(
-        default=None,
-        metadata={
-            "doc": "Directory that all nodes see, for scripts, states and logs; by default in the "
-            "first dataset's _harvest/."
-        },
+    directory: str | None = setting(
+        "Directory that all nodes see, for scripts, states and logs; by default in the first "
+        "dataset's _harvest/."
     )
-    wait: bool = attrs.field(
-        default=True,
-        metadata={
-            "doc": "Wait for the jobs and commit. If false, a last job commits and the command "
-            "returns once all is submitted."
-        },
+    wait: bool = setting(
+        "Wait for the jobs and commit. If false, a last job commits and the command returns once "
+        "all is submitted.",
+        True,
     )
-    retries: int = attrs.field(
-        default=3, metadata={"doc": "How often an array task that was lost is submitted again."}
-    )
+    retries: int = setting("How often an array task that was lost is submitted again.", 3)
 
     def __attrs_post_init__(self) -> None:
         for name, least in (("tasks_per_job", 1), ("retries", 0)):
