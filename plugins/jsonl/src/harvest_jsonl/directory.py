@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
+import attrs
 import polars as pl
 
 from harvest import DirectorySink, PartFile, PartWriter, RecordType
@@ -42,14 +44,14 @@ class JsonlDirectory(DirectorySink):
         return scan_rows(record_type, stretches)
 
 
+@attrs.define(eq=False)
 class _PartWriter(PartWriter):
     """Writes each record type's lines as they come."""
 
-    def __init__(self, staging: Path, place: Callable[[str], str]):
-        self._staging = staging
-        self._place = place
-        self._outputs: dict[str, Output] = {}
-        self._rows: dict[str, int] = {}
+    _staging: Path
+    _place: Callable[[str], str]
+    _outputs: dict[str, Output] = attrs.field(factory=dict)
+    _rows: Counter[str] = attrs.field(factory=Counter)
 
     def write(self, record_type: RecordType, table: pa.Table) -> None:
         name = record_type.name
@@ -57,7 +59,6 @@ class _PartWriter(PartWriter):
             path = self._staging / self._place(name)
             path.parent.mkdir(parents=True, exist_ok=True)
             self._outputs[name] = Output(path, "plain")
-            self._rows[name] = 0
         self._outputs[name].write(encode_lines(record_type, table))
         self._rows[name] += table.num_rows
 

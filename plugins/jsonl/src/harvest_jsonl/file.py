@@ -81,7 +81,7 @@ class JsonlFile(Sink):
     def writer(self, staging: Path, part: str) -> PartWriter:
         """A writer of one partition's piece."""
         level = getattr(self.config, "level", None)
-        return PieceWriter(staging, self.path.name, codec_of(self.path.name), level)
+        return PieceWriter(staging / self.path.name, codec_of(self.path.name), level)
 
     def publish(self, publication: Publication) -> Mapping[str, Sequence[PartFile]]:
         """Write the next file in full, durably; the present one stays as it is.

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["PieceWriter"]
 
 
+@attrs.define(eq=False)
 class PieceWriter(PartWriter):
     """Writes the events of one partition, all record types in one order of position.
 
@@ -29,13 +30,11 @@ class PieceWriter(PartWriter):
     are not in order of position, are all lines spooled and merged at the end.
     """
 
-    def __init__(self, staging: Path, name: str, codec: str, level: int | None):
-        self._staging = staging
-        self._piece = staging / name
-        self._codec = codec
-        self._level = level
-        self._outputs: dict[str, Output] = {}
-        self._spools: dict[str, Spool] = {}
+    _piece: Path
+    _codec: str
+    _level: int | None
+    _outputs: dict[str, Output] = attrs.field(factory=dict)
+    _spools: dict[str, Spool] = attrs.field(factory=dict)
 
     def write(self, record_type: RecordType, table: pa.Table) -> None:
         """Write rows of one record type."""
@@ -48,7 +47,7 @@ class PieceWriter(PartWriter):
 
     def _open(self, name: str) -> None:
         number = len(self._spools)
-        path = self._staging / f".spool-{number}" if number else self._piece
+        path = self._piece.with_name(f".spool-{number}") if number else self._piece
         codec, level = ("plain", None) if number else (self._codec, self._level)
         self._outputs[name] = Output(path, codec, level)
         self._spools[name] = Spool(name, path, codec)
@@ -66,7 +65,7 @@ class PieceWriter(PartWriter):
         return [(self._piece.name, kind, sum(spool.rows for spool in spools))]
 
     def _merge(self, spools: Sequence[Spool]) -> None:
-        first = self._piece.replace(self._staging / ".spool-0")
+        first = self._piece.replace(self._piece.with_name(".spool-0"))
         spools = [attrs.evolve(spools[0], path=first), *spools[1:]]
         output = self._outputs[""] = Output(self._piece, self._codec, self._level)
         for lines in merge(spools):

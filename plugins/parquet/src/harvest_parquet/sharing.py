@@ -115,16 +115,16 @@ class _Member:
     stem: str | None
 
 
+@attrs.define(eq=False)
 class _Packing:
     """Gathers tables by record type and writes them as files."""
 
-    def __init__(self, folder: Path, place: Callable[[str, str], str], options: Mapping[str, Any]):
-        self._folder = folder
-        self._place = place
-        self._options = dict(options)
-        self._held: dict[str, _Held] = {}
-        self._bytes: Counter[str] = Counter()
-        self._written: dict[tuple[str, str], PartFile] = {}
+    _folder: Path
+    _place: Callable[[str, str], str]
+    _options: Mapping[str, Any]
+    _held: dict[str, _Held] = attrs.field(factory=dict)
+    _bytes: Counter[str] = attrs.field(factory=Counter)
+    _written: dict[tuple[str, str], PartFile] = attrs.field(factory=dict)
 
     def add(self, member: _Member, piece: SmallRows, record_type: str) -> None:
         """Take rows of a partition."""
@@ -177,14 +177,14 @@ class _Packing:
             first += rows
 
 
+@attrs.define(eq=False)
 class _Held:
     """Rows that wait for their shared file, and whose they are, in order."""
 
-    def __init__(self, schema: pa.Schema):
-        self.schema = schema
-        self.members: list[tuple[_Member, int]] = []
-        self._joined: list[pa.Table] = []
-        self._pieces: list[SmallRows] = []
+    schema: pa.Schema
+    members: list[tuple[_Member, int]] = attrs.field(factory=list)
+    _joined: list[pa.Table] = attrs.field(factory=list)
+    _pieces: list[SmallRows] = attrs.field(factory=list)
 
     @property
     def rows(self) -> pa.Table:

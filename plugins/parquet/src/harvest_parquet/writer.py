@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import attrs
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -30,6 +31,7 @@ MANY_CHUNKS = 16
 """More chunks than this are copied into one: writing each costs more than the copy."""
 
 
+@attrs.define(eq=False)
 class ParquetPartWriter(PartWriter):
     """Gathers tables into row groups.
 
@@ -37,19 +39,11 @@ class ParquetPartWriter(PartWriter):
     options: keyword arguments of ``pyarrow.parquet.ParquetWriter``.
     """
 
-    def __init__(
-        self,
-        staging: Path,
-        place: Callable[[str], str],
-        *,
-        group_rows: int,
-        options: dict[str, Any],
-    ):
-        self._staging = staging
-        self._place = place
-        self._group_rows = group_rows
-        self._options = options
-        self._files: dict[str, ParquetFile] = {}
+    _staging: Path
+    _place: Callable[[str], str]
+    _group_rows: int
+    _options: dict[str, Any]
+    _files: dict[str, ParquetFile] = attrs.field(factory=dict, init=False)
 
     def write(self, record_type: RecordType, table: pa.Table) -> None:
         """Write rows, now or when their row group is full."""
@@ -76,29 +70,24 @@ class ParquetPartWriter(PartWriter):
             file.abort()
 
 
+@attrs.define(eq=False)
 class ParquetFile:
     """One Parquet file, and the rows that wait for its next row group."""
 
-    def __init__(self, path: Path, schema: pa.Schema, options: dict[str, Any]):
-        self.path = path
-        self.schema = schema
-        self.options = options
-        self.rows = 0
-        self.held_rows = 0
-        self.held_bytes = 0
-        self._held: list[pa.Table] = []
-        self._writer: pq.ParquetWriter | None = None
+    path: Path
+    schema: pa.Schema
+    options: Mapping[str, Any]
+    rows: int = 0
+    held_rows: int = 0
+    held_bytes: int = 0
+    _held: list[pa.Table] = attrs.field(factory=list)
+    _writer: pq.ParquetWriter | None = None
 
     def add(self, table: pa.Table) -> None:
         """Have rows wait for their row group."""
         self._held.append(table)
         self.held_rows += table.num_rows
         self.held_bytes += size_of(table)
-
-    @property
-    def begun(self) -> bool:
-        """Whether rows were written already."""
-        return self._writer is not None
 
     def flush(self) -> None:
         """Write the rows that wait as one row group."""
@@ -109,7 +98,7 @@ class ParquetFile:
             # for a handful of rows, finding out what pays costs more than it saves
             few = table.num_rows <= FEW_ROWS
             chosen = {"use_dictionary": False, "write_page_index": False}
-            options = self.options | (chosen if few else choose(table).options())
+            options = {**self.options, **(chosen if few else choose(table).options())}
             self._writer = pq.ParquetWriter(self.path, self.schema, **options)
         if table.num_rows:
             self._writer.write_table(table, row_group_size=table.num_rows)

@@ -281,13 +281,9 @@ class Inputs:
             if not self._enters(path):
                 continue
             visited.add((status.st_dev, status.st_ino))
-            try:
-                names = os.listdir(path)  # noqa: PTH208 - millions of names, as text
-            except OSError as error:
-                yield path, (error.errno or 0,)
-                continue
-            yield path, _DIRECTORY
-            todo += [os.path.join(path, name) for name in names]  # noqa: PTH118
+            stamp, entries = _listed(path)
+            yield path, stamp
+            todo += entries
 
     def _one(self, path: str) -> Iterator[tuple[str, Stamp]]:
         """A file, or a directory with what is directly in it."""
@@ -295,14 +291,9 @@ class Inputs:
         if status is None or not stat.S_ISDIR(status.st_mode):
             yield path, stamp
             return
-        try:
-            names = os.listdir(path)  # noqa: PTH208
-        except OSError as error:
-            yield path, (error.errno or 0,)
-            return
-        yield path, _DIRECTORY
-        for name in names:
-            entry = os.path.join(path, name)  # noqa: PTH118
+        stamp, entries = _listed(path)
+        yield path, stamp
+        for entry in entries:
             if entry not in self.ours:
                 yield entry, _stamp(entry)[0]
 
@@ -315,6 +306,15 @@ def _stamp(path: str) -> tuple[Stamp, os.stat_result | None]:
     except OSError as error:
         return (error.errno or 0,), None
     return (found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino), found
+
+
+def _listed(directory: str) -> tuple[Stamp, list[str]]:
+    """How a directory is, and the paths in it, as far as it can be listed."""
+    try:
+        names = os.listdir(directory)  # noqa: PTH208 - millions of names, as text
+    except OSError as error:
+        return (error.errno or 0,), []
+    return _DIRECTORY, [os.path.join(directory, name) for name in names]  # noqa: PTH118
 
 
 def _first_seen(stamp: Stamp, now: float, *, new: bool) -> float:

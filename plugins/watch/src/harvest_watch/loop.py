@@ -130,10 +130,10 @@ class _Watch:
         self.listening = Listening(
             inputs,
             self.bell,
+            self.note,
             every_s=options.every_s,
             look_every_s=options.look_every_s,
-            poll=options.poll,
-            note=self.note,
+            instead="as asked" if options.poll else None,
         )
         self.rounds = 0
         self.rejects = False
@@ -169,8 +169,10 @@ class _Watch:
                 if pending or self.failed is not None:
                     self._round(patience_s=0.0)
                 break
-            self._round(patience_s=self._patience_now())
-            if self.options.rounds is not None and self.rounds >= self.options.rounds:
+            wanted = self.options.rounds
+            leaves_nothing = wanted is not None and self.rounds + 1 >= wanted
+            self._round(patience_s=0.0 if leaves_nothing else self.patience_s)
+            if wanted is not None and self.rounds >= wanted:
                 break
         self.reporter.stopped(self.rounds)
         if self.failed is not None:
@@ -225,11 +227,6 @@ class _Watch:
         if self.again:
             ready = -float("inf")
         return None if ready is None else max(ready, self.last_round + self.options.every_s)
-
-    def _patience_now(self) -> float:
-        """The last of a number of rounds leaves nothing."""
-        last = self.options.rounds is not None and self.rounds + 1 >= self.options.rounds
-        return 0.0 if last else self.patience_s
 
     def _round(self, *, patience_s: float) -> None:
         self.last_round = time.monotonic()

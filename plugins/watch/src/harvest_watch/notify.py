@@ -16,10 +16,12 @@ from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
+import attrs
+
 from harvest import interrupt
 from harvest.toolkit.texts import printable_line
 
-from .inputs import Inputs
+from .inputs import Inputs, within
 
 __all__ = ["Bell", "Listening", "Notifications", "network_file_system", "notifying"]
 
@@ -152,30 +154,21 @@ def notifying() -> bool:
     return find_spec("watchfiles") is not None
 
 
+@attrs.define(eq=False)
 class Listening:
     """Notifications of the roots of a watch, as long as all of them can have some.
 
-    interval_s: how long to wait for the next look when nothing rings.
+    instead: why there are to be none; None where there may be some.
     """
 
-    def __init__(
-        self,
-        inputs: Inputs,
-        bell: Bell,
-        *,
-        every_s: float,
-        look_every_s: float,
-        poll: bool,
-        note: Callable[[str], None],
-    ):
-        self._inputs = inputs
-        self._bell = bell
-        self._every_s = every_s
-        self._look_every_s = look_every_s
-        self._note = note
-        self._instead = "as asked" if poll else None
-        self._to: Notifications | None = None
-        self._found: list[tuple[int, int] | None] | None = None
+    _inputs: Inputs
+    _bell: Bell
+    _note: Callable[[str], None]
+    _every_s: float = attrs.field(kw_only=True)
+    _look_every_s: float = attrs.field(kw_only=True)
+    _instead: str | None = attrs.field(kw_only=True)
+    _to: Notifications | None = attrs.field(default=None, init=False)
+    _found: list[tuple[int, int] | None] | None = attrs.field(default=None, init=False)
 
     @property
     def interval_s(self) -> float:
@@ -264,10 +257,10 @@ def network_file_system(path: str, mounts: str = MOUNTS) -> str | None:
     holding, kind_of_holding = "", ""
     for line in lines:
         point, kind = _mount(line)
-        if _within(place, point):
+        if within(place, point):
             if len(point) >= len(holding):  # of two at one place the later one hides the other
                 holding, kind_of_holding = point, kind
-        elif _within(point, place) and _is_network(kind):
+        elif within(point, place) and _is_network(kind):
             return kind
     return kind_of_holding if _is_network(kind_of_holding) else None
 
@@ -277,10 +270,6 @@ def _mount(line: str) -> tuple[str, str]:
     before, _, after = line.partition(" - ")
     point = _ESCAPE.sub(lambda found: chr(int(found[1], 8)), before.split(" ")[4])
     return point, after.split(" ")[0]
-
-
-def _within(path: str, directory: str) -> bool:
-    return path == directory or path.startswith(directory.rstrip("/") + "/")
 
 
 def _is_network(kind: str) -> bool:

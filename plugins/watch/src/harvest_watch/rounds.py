@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import attrs
 
-from harvest import Partition, Recipe, RunResult, Session
+from harvest import Partition, RunResult, Session
 from harvest.toolkit.texts import printable, printable_line
 
 from .inputs import Inputs
@@ -45,7 +45,9 @@ def make_round(
     whole: list all there is; else what is pending, if that can be said by files.
     patience_s: how long a file may keep a partition waiting that it belongs to.
     """
-    pending = None if whole else _pending(session.recipe, inputs)
+    # None where all are to be listed, as to find which are gone and are to be dropped
+    gone = session.recipe.deleted == "drop" and inputs.are_gone()
+    pending = None if whole or gone else inputs.to_read()
     listing = session.list(pending, go_on=True)
     partitions = listing.partitions
     named = (path for partition in partitions for path in partition.inputs)
@@ -79,11 +81,6 @@ def error_text(error: Exception) -> str:
         text = error.strerror or str(error)
         return printable_line(f"{error.filename}: {text}" if error.filename else text)
     return str(error)
-
-
-def _pending(recipe: Recipe, inputs: Inputs) -> set[str] | None:
-    """The files that this round is about; None where all are to be listed."""
-    return None if recipe.deleted == "drop" and inputs.are_gone() else inputs.to_read()
 
 
 def _directories(paths: Iterable[str]) -> set[str]:

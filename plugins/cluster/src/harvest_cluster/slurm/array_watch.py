@@ -6,8 +6,9 @@ import contextlib
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
 from typing import Final
+
+import attrs
 
 from harvest import Result, interrupt
 from harvest.engines import Awaited
@@ -34,22 +35,21 @@ LOOK_EVERY_S: Final = 2.0
 """How often staging is looked at, at least."""
 
 
+@attrs.define(eq=False)
 class ArrayWatch:
     """Watches the tasks of an array until all that is awaited is staged.
 
-    directory: of the batch; retries: how often a task may be lost.
+    retries: how often a task may be lost.
     """
 
-    def __init__(self, directory: Path, awaited: Awaited, retries: int):
-        self.folder = directory / "tasks"
-        self.awaited = awaited
-        self.retries = retries
-        self.lost = Counter[int]()
-        self.unseen: set[int] = set()
+    batch: Batch
+    awaited: Awaited
+    retries: int
+    lost: Counter[int] = attrs.field(factory=Counter)
+    unseen: set[int] = attrs.field(factory=set)
 
-    def results(self, batch: Batch) -> Iterator[Result]:
+    def results(self) -> Iterator[Result]:
         """Results as they are staged by the batch's tasks, until all are there."""
-        self.batch = batch
         pause, asked = FIRST_PAUSE_S, time.monotonic()
         answered = asked
         while self.awaited.numbers:
@@ -73,7 +73,7 @@ class ArrayWatch:
         """Raise what stopped a task, submit lost ones again; whether any was."""
         gone = [c for c in found if c.number in self.awaited.numbers and not c.active]
         for command in gone:
-            error = read_error(self.folder, command.number)
+            error = read_error(self.batch.directory / "tasks", command.number)
             if error is not None:
                 raise error
         self.unseen &= {command.number for command in gone}

@@ -119,7 +119,7 @@ class SlurmEngine(Engine):
             batch = Batch(directory)
             batch.submit(self._job(directory, count))
         try:
-            yield from ArrayWatch(directory, awaited, self.config.retries).results(batch)
+            yield from ArrayWatch(batch, awaited, self.config.retries).results()
         except BaseException:
             # they only stage: a task that cannot be cancelled now does no harm
             with contextlib.suppress(HarvestError):

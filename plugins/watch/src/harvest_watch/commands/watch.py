@@ -68,15 +68,16 @@ def watch(
     Exit codes: 0 done; 1 the last round failed; 2 wrong usage; 3 rejects were committed;
     4 the last round had more rejects than --max-rejects; 130 a round was interrupted.
     """
-    from harvest_watch.keep import keep_watching  # late: help needs none of it
+    from harvest_watch import loop  # late: help needs none of it
+    from harvest_watch.lines import Lines
 
-    return keep_watching(
-        options,
-        every=every,
-        settle=settle,
+    watching = loop.WatchOptions(
+        every_s=every,
+        settle_s=settle,
         poll=poll,
-        look_every=look_every,
+        look_every_s=look_every,
         rounds=runs,
-        idle=until_idle,
-        json=json,
+        until_idle_s=until_idle,
+        wait_s=options.wait_s,
     )
+    return loop.watch(options.recipe(), watching, Lines(json=json))

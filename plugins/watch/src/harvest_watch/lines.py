@@ -1,4 +1,4 @@
-"""``harvest watch``: rounds as files arrive, with a line for each that committed."""
+"""What ``harvest watch`` prints."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import sys
 from datetime import datetime
 
 from harvest import RunResult
-from harvest.commands import RunOptions, print_json_line, remark
+from harvest.commands import print_json_line, remark
 from harvest.toolkit.amounts import count_in_words
 
-from .loop import Reporter, WatchOptions, watch
+from .loop import Reporter
 
-__all__ = ["keep_watching"]
+__all__ = ["Lines"]
 
 
-class _Lines(Reporter):
+class Lines(Reporter):
     """A line for each round that committed something; remarks on standard error."""
 
     def __init__(self, *, json: bool) -> None:
@@ -40,30 +40,6 @@ class _Lines(Reporter):
     def stopped(self, rounds: int) -> None:
         total = _sum(self.parts, self.rows, self.rejects)
         self.note(f"stopped after {count_in_words(rounds, 'round')}: {total}")
-
-
-def keep_watching(
-    options: RunOptions,
-    *,
-    every: float,
-    settle: float,
-    poll: bool,
-    look_every: float,
-    rounds: int | None,
-    idle: float | None,
-    json: bool,
-) -> int:
-    """Watch until it is to stop; the exit code of the last round."""
-    watching = WatchOptions(
-        every_s=every,
-        settle_s=settle,
-        poll=poll,
-        look_every_s=look_every,
-        rounds=rounds,
-        until_idle_s=idle,
-        wait_s=options.wait_s,
-    )
-    return int(watch(options.recipe(), watching, _Lines(json=json)))
 
 
 def _sum(parts: int, rows: int, rejects: int) -> str:
