@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import subprocess
 import sys
 import warnings
 from collections.abc import Iterator
@@ -42,6 +43,27 @@ def test_a_name_at_its_old_place_works_and_warns_where_it_is_imported(old_place:
         "import it from harvest_example.pairs"
     ]
     assert caught[0].filename == __file__
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("harvest.report", "harvest_report"),
+        ("harvest.testing", "harvest_testing"),
+        ("harvest.toolkit.pairs", "harvest_toolkit.pairs"),
+        ("harvest.toolkit.cells", "harvest_report.values"),
+        ("harvest.model.csv", "harvest_report.csv"),
+    ],
+)
+def test_a_module_that_has_left_a_package_is_found_in_it(old: str, new: str) -> None:
+    # in a process of its own: here it may be imported already
+    package, _, name = old.rpartition(".")
+    for statement in (f"import {old} as m", f"from {package} import {name} as m"):
+        names = importlib.import_module(new).__all__
+        same = " and ".join(f"m.{each} is n.{each}" for each in names)
+        program = f"{statement}; import {new} as n; print({same})"
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+        assert done.stdout == "True\n", done.stderr
 
 
 def test_all_names_of_an_old_place_are_those_of_the_new(old_place: Path) -> None:

@@ -11,7 +11,8 @@ from harvest_paced import PacedSource
 import harvest
 from harvest.api.source import Partition
 from harvest.engines.local import LocalEngine
-from harvest.pipeline.plan import Plan, Planned, SourceUse
+from harvest.pipeline.deciding import Planned, SourceUse
+from harvest.pipeline.plan import Plan
 from harvest.pipeline.prepare import PreparedRun
 from harvest.pipeline.recipe import Recipe
 from harvest.plugins.registry import manager

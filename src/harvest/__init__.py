@@ -9,6 +9,8 @@ from __future__ import annotations
 import importlib
 import os
 
+from .moved import moved, moved_modules
+
 UNSUPPORTED = "" if os.name == "posix" else "harvest needs Linux or macOS; on Windows, use WSL"
 """Why harvest does not run on this system; empty where it does."""
 
@@ -75,6 +77,8 @@ _HOME_OF = {
 _MOVED = dict.fromkeys(("LineConfig", "LineSource"), "harvest_toolkit.line_source")
 """Names that are elsewhere now; here they work for one minor version more."""
 
+moved_modules(__name__, {"report": "harvest_report", "testing": "harvest_testing"})
+
 __all__ = sorted(name for names in _HOMES.values() for name in names)
 
 
@@ -86,8 +90,6 @@ def __getattr__(name: str) -> object:
     if UNSUPPORTED:
         raise ImportError(UNSUPPORTED)
     if name in _MOVED:
-        from .moved import moved
-
         return moved(__name__, _MOVED[name], stacklevel=3)(name)
     home = _HOME_OF.get(name)
     if home is None:

@@ -1,20 +1,35 @@
 """Old places of public names, which work for one minor version more and say where to look.
 
-A module left at an old place is no more than this::
+A module of which some names have moved says so::
 
-    from harvest.moved import moved
+    __getattr__ = moved(__name__, "harvest_toolkit.frames")
 
-    __getattr__ = moved(__name__, "harvest_toolkit.pairs")
+and a package, for whole modules, of which no file is left::
+
+    moved_modules(__name__, {"pairs": "harvest_toolkit.pairs"})
 """
 
 from __future__ import annotations
 
 import importlib
+import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import ModuleType
 from typing import Any
 
-__all__ = ["moved"]
+
+def moved_modules(package: str, places: Mapping[str, str]) -> None:
+    """Let modules that have left a package be found in it; the package itself calls this.
+
+    places: where each is now, by its name in the package.
+    """
+    for name, new in places.items():
+        old = f"{package}.{name}"
+        module = ModuleType(old, f"Now ``{new}``.")
+        vars(module)["__getattr__"] = moved(old, new)
+        setattr(sys.modules[package], name, module)
+        sys.modules[old] = module
 
 
 def moved(old: str, new: str, *, stacklevel: int = 2) -> Callable[[str], Any]:

@@ -14,8 +14,6 @@ from pathlib import Path
 
 import attrs
 
-__all__ = ["Note", "ReadContext", "Reject"]
-
 RAW_LIMIT = 64 * 1024
 """Bytes of a rejected unit that are kept; the reason says how long it was."""
 

@@ -23,8 +23,6 @@ from harvest.toolkit.files import checksum, fsync_directory
 
 from .sink import PartFile, Publication, Sink
 
-__all__ = ["DirectorySink"]
-
 _TYPE: Final = re.compile(r"[a-z_][a-z0-9_]*(?:\.[a-z0-9_]+)+")
 """A record type's name, and so a directory's."""
 

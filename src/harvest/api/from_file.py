@@ -22,8 +22,6 @@ import attrs
 from harvest.errors import HarvestError, PluginError, UsageError, raised_in
 from harvest.plugin_code import contained
 
-__all__ = ["LoadedFile", "content_version", "file_of", "load_file", "loaded_file", "reduced"]
-
 _ATTRIBUTE: Final = "__harvest_file__"
 
 

@@ -13,8 +13,6 @@ from typing import Any, Final, Literal, TypeAlias
 
 import attrs
 
-__all__ = ["CERTAINTIES", "SEVERITIES", "Basis", "Finding", "Rule", "Severity", "Threshold"]
-
 Severity: TypeAlias = Literal["high", "medium", "low"]
 
 SEVERITIES: Final[tuple[Severity, ...]] = ("high", "medium", "low")

@@ -7,8 +7,6 @@ from typing import Any
 
 import attrs
 
-__all__ = ["Setting", "by_name"]
-
 
 @attrs.frozen
 class Setting:

@@ -23,8 +23,6 @@ from harvest.errors import ConfigError, suggestion
 
 from .setting import Setting
 
-__all__ = ["Described", "default_of", "describe", "structure", "typed"]
-
 _TRUE = frozenset(("1", "true", "yes", "on"))
 _FALSE = frozenset(("0", "false", "no", "off"))
 

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
 
-__all__ = ["KEPT", "PartFile", "PartFiles", "PartWriter", "Publication", "Sink", "SmallRows"]
-
 
 KEPT: Final = "kept"
 """Directory, below a sink's state, of files that only earlier states have, named by checksum."""

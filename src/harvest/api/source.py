@@ -22,16 +22,6 @@ from harvest.toolkit.files import input_path, walk_names
 from .context import ReadContext
 from .from_file import reduced
 
-__all__ = [
-    "Detection",
-    "NoConfig",
-    "Partition",
-    "Rows",
-    "Source",
-    "file_partition",
-    "file_partitions",
-]
-
 Rows: TypeAlias = "Record | tuple[type[Record], Any]"
 """What ``read`` yields: an instance of a record class, or a record class with Arrow data of it."""
 

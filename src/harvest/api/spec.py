@@ -24,22 +24,6 @@ if TYPE_CHECKING:
     from .source import Source
     from .view import View
 
-__all__ = [
-    "API_VERSION",
-    "COMMANDS",
-    "GROUP",
-    "OLDEST_API_VERSION",
-    "Command",
-    "CommandGroup",
-    "EngineSpec",
-    "ExporterSpec",
-    "ReportSpec",
-    "SinkSpec",
-    "SourceSpec",
-    "hookimpl",
-    "hookspec",
-]
-
 GROUP: Final = "harvest"
 """The entry-point group, and pluggy's project name."""
 

@@ -13,8 +13,6 @@ from .setting import Setting, by_name
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["DatasetReader", "View"]
-
 
 class DatasetReader(Protocol):
     """What a view may ask of a dataset."""

@@ -11,8 +11,6 @@ from harvest.model.events import EVENTS_SCHEMA, project_lazy
 if TYPE_CHECKING:
     from harvest.dataset.dataset import Dataset
 
-__all__ = ["events"]
-
 
 def events(dataset: Dataset) -> pl.LazyFrame:
     """All rows of the dataset as events, type by type, each in the dataset's order."""

@@ -10,8 +10,6 @@ import polars as pl
 if TYPE_CHECKING:
     from harvest.dataset import Dataset
 
-__all__ = ["findings"]
-
 _SCHEMA: Final[dict[str, pl.DataType | type[pl.DataType]]] = {
     "severity": pl.String,
     "rule": pl.String,

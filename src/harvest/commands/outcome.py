@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from harvest.pipeline.choose import name_sources
-from harvest.pipeline.plan import Plan, order_of
+from harvest.pipeline.deciding import order_of
+from harvest.pipeline.plan import Plan
 from harvest.pipeline.progress import display
 from harvest.pipeline.recipe import Recipe
 from harvest.pipeline.record import without_secrets

@@ -8,8 +8,6 @@ from typing import Any
 
 import orjson
 
-__all__ = ["as_text", "harmless", "print_json_line"]
-
 _OBEYED = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 

@@ -13,8 +13,6 @@ from harvest.errors import UsageError
 from harvest.model import RecordType
 from harvest.model.frames import polars_schema
 
-__all__ = ["Nowhere"]
-
 
 class Nowhere(DirectorySink):
     """Keeps nothing, so that every record type is an empty frame of its columns."""

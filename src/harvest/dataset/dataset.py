@@ -46,8 +46,6 @@ from .verify import Problem, judge
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Dataset", "open"]
-
 
 def open(  # noqa: A001 - harvest.open(...) reads well
     location: str | os.PathLike[str], *, plugins: PluginManager | None = None

@@ -16,8 +16,6 @@ from harvest.toolkit import html
 if TYPE_CHECKING:
     from .dataset import Dataset
 
-__all__ = ["Description", "describe"]
-
 _WIDTH = 100
 
 

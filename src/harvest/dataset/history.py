@@ -13,8 +13,6 @@ from harvest.pipeline.record import read_record
 from harvest.storage.accounts import accounts_of
 from harvest.storage.manifest import Manifest
 
-__all__ = ["IN_FORCE", "KEPT", "read_runs", "settings_used"]
-
 IN_FORCE = "in force"
 KEPT = "kept"
 

@@ -14,8 +14,6 @@ from harvest.storage.accounts import accounts_of, rows_by_type
 if TYPE_CHECKING:
     from .dataset import Dataset
 
-__all__ = ["Holding", "holdings"]
-
 
 @attrs.frozen(kw_only=True)
 class Holding:

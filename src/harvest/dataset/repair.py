@@ -26,8 +26,6 @@ from harvest.storage.target import Target, holding, manifest_of, put_in_order, w
 from .dataset import Dataset, open, state_at, states_of  # noqa: A004
 from .verify import Problem, concerned, inspect
 
-__all__ = ["Repair", "Replay", "problem_of_manifest", "repair", "replay"]
-
 
 @attrs.frozen(kw_only=True)
 class Repair:

@@ -16,8 +16,6 @@ from harvest.plugins.registry import PluginManager
 if TYPE_CHECKING:
     from .dataset import Dataset
 
-__all__ = ["ReportContext", "build_report"]
-
 
 @attrs.frozen(kw_only=True, eq=False)
 class ReportContext:

@@ -15,8 +15,6 @@ from harvest.storage.history import changed
 if TYPE_CHECKING:
     from .dataset import Dataset
 
-__all__ = ["queries", "query"]
-
 
 SHOW_TABLES: Final = re.compile(r"\s*show\s+tables\s*;?\s*", re.IGNORECASE)
 """DuckDB would show the tables that were opened, and only those that a query names are."""

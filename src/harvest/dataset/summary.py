@@ -11,8 +11,6 @@ from harvest.toolkit.amounts import bytes_in_words, count_in_words
 if TYPE_CHECKING:
     from .dataset import Dataset
 
-__all__ = ["summary", "to_html"]
-
 
 def summary(dataset: Dataset) -> dict[str, Any]:
     """Its size and runs, its record types with rows and times, its views and reports."""

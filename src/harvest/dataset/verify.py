@@ -9,19 +9,17 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import attrs
 import polars as pl
 
-from harvest.api.sink import PartFile
+from harvest.api.sink import KEPT, PartFile
 from harvest.errors import DatasetError, UnknownTypeError
 from harvest.pipeline.record import read_record
 from harvest.storage.files import link_on_the_way
-from harvest.storage.history import KEPT, changed, damaged_copies, lacking, read_state, restorable
+from harvest.storage.history import changed, damaged_copies, lacking, read_state, restorable
 from harvest.storage.lock import Holder, holder
 from harvest.storage.manifest import GIVEN_UP, Manifest
 from harvest.toolkit.files import checksum, checksum_range
 
 if TYPE_CHECKING:
     from .dataset import Dataset
-
-__all__ = ["Problem", "Verdict", "concerned", "inspect", "judge"]
 
 LOOKS: Final = 50
 """How often it is looked again, at most, at what a writer may have left for a moment."""

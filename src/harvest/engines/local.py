@@ -11,8 +11,6 @@ from harvest.reading.meter import Progress
 
 from . import pool
 
-__all__ = ["LocalEngine", "read_bundles"]
-
 BYTES_WORTH_A_WORKER: Final = 16 << 20
 """Input for which starting one more process pays, when the user names no number."""
 

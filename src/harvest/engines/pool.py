@@ -12,8 +12,6 @@ from harvest import interrupt
 
 from .worker_process import WorkerProcess
 
-__all__ = ["apply", "available_cores"]
-
 T = TypeVar("T")
 R = TypeVar("R")
 P = TypeVar("P")

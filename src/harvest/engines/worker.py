@@ -25,8 +25,6 @@ from typing import Any
 from harvest import fault
 from harvest.errors import HarvestError
 
-__all__ = ["main"]
-
 
 def main(descriptor: int) -> None:
     """Work until an empty message comes.

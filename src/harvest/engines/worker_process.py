@@ -16,8 +16,6 @@ from typing import Any, Final
 
 from harvest.errors import HarvestError, UsageError, WorkerLost
 
-__all__ = ["WorkerProcess", "ending", "interpreter"]
-
 _PROGRAM: Final = (
     "import sys; from importlib import import_module; module, *sys.path[:], number = sys.argv[1:]; "
     "import_module(module).main(int(number))"

@@ -22,8 +22,6 @@ from harvest.toolkit.steps import step
 
 from .model import Evidence, Found, Verdict
 
-__all__ = ["evaluate", "judge", "thresholds_of"]
-
 EVIDENCE_ROWS = 10
 """Rows of evidence that are kept with a finding."""
 

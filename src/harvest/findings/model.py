@@ -15,8 +15,6 @@ from harvest.toolkit.amounts import count_in_words
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Evidence", "Found", "Verdict"]
-
 
 @attrs.frozen(eq=False)
 class Evidence:

@@ -1,7 +1,6 @@
-"""The data model: record types, and what is derived from them.
+"""The data model: record types, and what is derived from them."""
 
-This package imports nothing else of the project.
-"""
+from harvest.moved import moved_modules
 
 from .errors import BatchError, RecordTypeError
 from .record import (
@@ -30,3 +29,5 @@ __all__ = [
     "record",
     "record_type",
 ]
+
+moved_modules(__name__, {"csv": "harvest_report.csv"})

@@ -8,8 +8,6 @@ import attrs
 
 from .vocabulary import Role
 
-__all__ = ["TAIL", "Column"]
-
 TAIL: Final = ("extra", "origin", "position")
 """The columns that end every table, in this order."""
 

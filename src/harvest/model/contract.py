@@ -20,8 +20,6 @@ import pyarrow.compute as pc
 
 from .types import SIMPLE, Shape
 
-__all__ = ["Column", "Misfit", "array_of", "fit"]
-
 Column: TypeAlias = "pa.Array | pa.ChunkedArray"
 
 CONVERT: Final = "convert it in the source, or declare the column with its type"

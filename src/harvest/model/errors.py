@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["BatchError", "RecordTypeError"]
-
 
 class RecordTypeError(TypeError):
     """A record class is declared in a way that no schema can be derived from."""

@@ -30,19 +30,6 @@ from .vocabulary import LAYERS, LEVELS, ROLES, Layer, Level, Role
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = [
-    "TAIL",
-    "Column",
-    "Int32",
-    "Record",
-    "RecordType",
-    "UInt32",
-    "UInt64",
-    "field",
-    "record",
-    "record_type",
-]
-
 T = TypeVar("T")
 
 UInt64: TypeAlias = Annotated[int, "uint64"]

@@ -23,27 +23,6 @@ from .errors import RecordTypeError
 if TYPE_CHECKING:
     from .record import RecordType
 
-__all__ = [
-    "ORIGIN",
-    "SIMPLE",
-    "TIMESTAMP",
-    "Shape",
-    "Types",
-    "arrow_type",
-    "as_recorded",
-    "common_type",
-    "declared_columns",
-    "declared_types",
-    "from_plain",
-    "holds",
-    "schema_of",
-    "shape_of",
-    "shapes_of",
-    "to_plain",
-    "with_types",
-    "without_none",
-]
-
 Types: TypeAlias = Mapping[str, pa.DataType]
 """Arrow types of columns by name, in order, without the columns that end every table."""
 

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from typing import Final, Literal, TypeAlias, get_args
 
-__all__ = ["LAYERS", "LEVELS", "ROLES", "Layer", "Level", "Role"]
-
 Role: TypeAlias = Literal["time", "end_time", "subject", "host", "pid", "thread", "user", "job"]
 Layer: TypeAlias = Literal["job", "workflow", "system"]
 Level: TypeAlias = Literal[

@@ -10,8 +10,6 @@ import attrs
 
 from harvest.storage.part import Part
 
-__all__ = ["Account", "SourceAccount", "account_of"]
-
 
 @attrs.define(kw_only=True)
 class SourceAccount:

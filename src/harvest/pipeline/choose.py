@@ -26,8 +26,6 @@ from .recipe import Endpoint, Recipe
 from .spooling import with_pipes
 from .survey import Known, Survey, absolute, survey
 
-__all__ = ["SURE", "name_sources", "unread_below"]
-
 SURE: Final = 0.7
 """From here on a source is sure of what it recognises: a file name alone gives less."""
 OPTIONS_SHOWN: Final = 3

@@ -15,8 +15,6 @@ from harvest.toolkit.texts import printable_line
 
 from .result import RunResult
 
-__all__ = ["announcing"]
-
 DATASET: Final = "harvest.dataset:Dataset"
 """What listeners are given; imported only where a plugin listens, as what plugins declare is."""
 

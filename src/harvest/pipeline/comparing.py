@@ -16,7 +16,6 @@ from harvest.storage.parts import Parts
 from harvest.storage.staging import Staged
 from harvest.toolkit.files import checksum
 
-__all__ = ["Earlier", "Held", "State", "Unlisted"]
 State: TypeAlias = "Literal[True] | str | None"
 """Of what a dataset has: True where it is unchanged, or the fingerprint that decides."""
 

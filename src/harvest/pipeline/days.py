@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from datetime import date, datetime
 
-__all__ = ["day_of", "day_of_directory", "is_since_last"]
-
 _DAYS_AGO = re.compile(r"([0-9]{1,5})d")
 _LAST = re.compile(r"last(?:-([0-9]{1,5})d)?")
 _DAY = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})|([0-9]{4})([0-9]{2})([0-9]{2})")

@@ -21,8 +21,6 @@ from harvest.toolkit.texts import printable
 
 from .comparing import Earlier, Held, State
 
-__all__ = ["Deciding", "Planned", "SourceUse", "order_of"]
-
 
 @attrs.frozen(kw_only=True)
 class SourceUse:

@@ -33,8 +33,6 @@ from harvest.storage.part import Part
 
 from .plan import Plan
 
-__all__ = ["Drift", "declared_kinds", "declared_schema", "recorded_types"]
-
 
 def declared_kinds(sources: Iterable[Source]) -> list[RecordType]:
     """The record types that sources declare."""

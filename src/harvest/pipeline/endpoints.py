@@ -26,8 +26,6 @@ from harvest.plugins.registry import PluginManager
 
 from .recipe import Endpoint, Recipe
 
-__all__ = ["bind", "endpoint_of", "endpoints_of", "own_settings"]
-
 
 def endpoints_of(given: Any, kind: str, plugins: PluginManager) -> tuple[Endpoint, ...]:
     """The endpoints of one text or object, or of several; kind: source or sink."""

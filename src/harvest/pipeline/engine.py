@@ -23,8 +23,6 @@ from harvest.storage.manifest import Manifest
 
 from .recipe import Recipe
 
-__all__ = ["Engine", "Work"]
-
 
 @attrs.frozen(kw_only=True)
 class Work:

@@ -11,10 +11,8 @@ from harvest.storage.manifest import GIVEN_UP
 from harvest.storage.target import manifest_of
 
 from .days import is_since_last
-from .plan import SourceUse
+from .deciding import SourceUse
 from .record import described, read_record
-
-__all__ = ["last_day"]
 
 
 def last_day(uses: Sequence[SourceUse], sinks: Sequence[Sink]) -> date | None:

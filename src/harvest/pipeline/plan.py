@@ -23,16 +23,7 @@ from harvest.storage.staging import staged_parts
 from harvest.toolkit.texts import printable
 
 from .comparing import Earlier, Held, Unlisted
-from .deciding import Deciding, Planned, SourceUse, order_of
-
-__all__ = [
-    "Listed",
-    "Plan",
-    "Planned",
-    "SourceUse",
-    "make_plan",
-    "order_of",
-]
+from .deciding import Deciding, Planned, SourceUse
 
 _BATCH: Final = 65_536
 """Partitions that are compared with the datasets at once."""

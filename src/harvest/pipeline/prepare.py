@@ -25,14 +25,13 @@ from harvest.storage.part import Part
 from harvest.storage.target import new_run_id
 from harvest.toolkit.texts import printable, printable_line
 
+from .deciding import Planned, SourceUse
 from .drift import Drift, declared_kinds
 from .endpoints import bind, own_settings
 from .engine import Engine, Work
-from .plan import Listed, Plan, Planned, SourceUse, make_plan
+from .plan import Listed, Plan, make_plan
 from .recipe import Endpoint, Recipe
 from .result import RunResult
-
-__all__ = ["Observer", "PreparedRun", "prepare_sinks", "prepare_sources"]
 
 
 def prepare_sources(recipe: Recipe, plugins: PluginManager) -> list[SourceUse]:

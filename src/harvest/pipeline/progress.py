@@ -29,8 +29,6 @@ from harvest.toolkit.texts import printable_line
 from .plan import Plan
 from .prepare import Observer
 
-__all__ = ["display"]
-
 PLAIN_EVERY_S = 30.0
 PLAIN_WAITS_S = 2.0
 """When a log says that nothing comes through a pipe."""

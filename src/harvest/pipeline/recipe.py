@@ -33,8 +33,6 @@ from harvest.toolkit.texts import printable_line
 
 from .days import day_of, is_since_last
 
-__all__ = ["DELETED", "Endpoint", "Recipe", "load_recipe", "parse_setting", "run_options"]
-
 DELETED: Final = ("keep", "drop")
 
 _KEYS: Final = ("plugin", "name", "location")

@@ -31,18 +31,8 @@ from harvest.storage.part import Part, plain
 from harvest.toolkit.texts import printable
 
 from .account import account_of
-from .plan import SourceUse
+from .deciding import SourceUse
 from .recipe import Endpoint, Recipe, run_options
-
-__all__ = [
-    "HIDDEN",
-    "describe_rollback",
-    "describe_run",
-    "described",
-    "read_record",
-    "recipe_of",
-    "without_secrets",
-]
 
 HIDDEN = "***"
 """Stands for a setting that is secret."""

@@ -20,15 +20,13 @@ from harvest.storage.part import Part, part_key
 from harvest.storage.target import Target
 from harvest.toolkit.texts import printable
 
-from .plan import SourceUse
+from .deciding import SourceUse
 from .prepare import PreparedRun, prepare_sinks
 from .recipe import Endpoint, Recipe
 from .record import read_record, recipe_of
 from .result import RunResult
 from .runner import carry_out
 from .session import Session
-
-__all__ = ["Again", "read_again"]
 
 _THROUGH_PIPE: Final = "it came through a pipe, which is read once; harvest it again, from there"
 

@@ -17,9 +17,8 @@ from harvest.toolkit.amounts import count_in_words
 from harvest.toolkit.texts import printable_line
 
 from .account import Account, account_of
-from .plan import Plan, Planned, order_of
-
-__all__ = ["RunResult", "Unchanged"]
+from .deciding import Planned, order_of
+from .plan import Plan
 
 _NOTES_SHOWN = 20
 

@@ -32,8 +32,6 @@ from harvest.storage.target import new_run_id, writing
 
 from .record import describe_rollback
 
-__all__ = ["keep_runs", "roll_back"]
-
 _BATCH: Final = 2_048
 """Parts that are compared at once."""
 

@@ -17,8 +17,6 @@ from .recipe import Recipe, load_recipe
 from .result import RunResult
 from .session import execute
 
-__all__ = ["run"]
-
 
 def run(
     sources: str | Source | Iterable[str | Source] = (),

@@ -20,13 +20,12 @@ from harvest.storage.rejects import read_rejects
 from harvest.storage.staging import Staged, clear_places
 from harvest.storage.target import Target, new_run_id, storage_errors
 
-from .plan import Plan, Planned
+from .deciding import Planned
+from .plan import Plan
 from .prepare import PreparedRun
 from .record import describe_run
 from .result import RunResult, Unchanged
 from .spooling import replaced_through
-
-__all__ = ["carry_out"]
 
 
 @contained()

@@ -29,16 +29,6 @@ from harvest.toolkit.texts import printable_line
 from .days import day_of, day_of_directory
 from .recipe import Recipe
 
-__all__ = [
-    "Named",
-    "Selection",
-    "Since",
-    "partitions_in",
-    "partitions_of",
-    "read_names",
-    "selection_of",
-]
-
 _SHOWN = 3
 
 

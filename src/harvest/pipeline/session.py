@@ -22,17 +22,16 @@ from harvest.toolkit.texts import printable
 
 from .choose import name_sources, unread_below
 from .committed import announcing
+from .deciding import SourceUse
 from .engine import Engine
 from .last import last_day
-from .plan import Listed, SourceUse
+from .plan import Listed
 from .prepare import Observer, PreparedRun, prepare_sinks, prepare_sources
 from .recipe import Recipe
 from .result import RunResult, Unchanged
 from .runner import carry_out
 from .selection import Named, Selection, partitions_in, partitions_of, selection_of
 from .spooling import SPOOL, spooled, with_pipes
-
-__all__ = ["Listing", "Session", "execute"]
 
 
 @attrs.frozen(kw_only=True)

@@ -29,13 +29,6 @@ from harvest.toolkit.texts import printable, printable_line
 from .plan import Plan
 from .recipe import Recipe
 
-__all__ = [
-    "SPOOL",
-    "replaced_through",
-    "spooled",
-    "with_pipes",
-]
-
 SPOOL: Final = "spool"
 """The directory for what came through pipes, in the staging area of a run's first dataset."""
 

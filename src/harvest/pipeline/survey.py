@@ -18,8 +18,6 @@ from harvest.toolkit.steps import step
 
 from .recipe import Endpoint
 
-__all__ = ["Known", "Survey", "Unknown", "absolute", "survey"]
-
 NAME_ALONE: Final = 0.5
 """How sure a source is of a file that has a fitting name and nothing else."""
 NAMED_AT_MOST: Final = 20

@@ -13,8 +13,6 @@ from harvest.toolkit.steps import step
 
 from .registry import resolve
 
-__all__ = ["build", "call", "check_settings", "names_for"]
-
 
 def names_for(
     declared: Mapping[str, View] | Mapping[str, ReportSpec],

@@ -16,17 +16,6 @@ from harvest.errors import UsageError
 
 from .known import canonical, is_ours
 
-__all__ = [
-    "DISABLE_VARIABLE",
-    "PREFER_VARIABLE",
-    "UNKNOWN",
-    "BrokenPlugin",
-    "Claim",
-    "Claims",
-    "Contested",
-    "Plugin",
-]
-
 DISABLE_VARIABLE: Final = "HARVEST_DISABLE_PLUGINS"
 """Environment variable with names of plugins to leave out, separated by commas."""
 

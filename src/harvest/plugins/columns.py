@@ -13,8 +13,6 @@ from harvest.model.column import Column as RecordColumn
 
 from .registry import PluginManager
 
-__all__ = ["columns_of", "columns_of_record"]
-
 
 def columns_of(view: View, plugins: PluginManager) -> Mapping[str, Column]:
     """The columns that a view declares, by name, the most important first.

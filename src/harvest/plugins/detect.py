@@ -13,8 +13,6 @@ from harvest.plugin_code import contained
 
 from .registry import PluginManager
 
-__all__ = ["Candidate", "best", "files_read"]
-
 
 @attrs.frozen
 class Candidate:

@@ -21,14 +21,6 @@ from harvest.model import RecordTypeError, record_type
 from .claims import Plugin
 from .registered import HOOKS
 
-__all__ = [
-    "Objects",
-    "of_module",
-    "plugin_of_class",
-    "require_record_types",
-    "unfinished",
-]
-
 _DECLARED = (View, ReportSpec, Rule, ExporterSpec)
 """What may stand in a file by itself, beside classes."""
 

@@ -13,8 +13,6 @@ from typing import Final
 
 import attrs
 
-__all__ = ["CORE", "KNOWN", "Known", "bringing", "canonical", "commands_below", "is_ours"]
-
 CORE: Final = "hpc-harvest"
 
 

@@ -18,8 +18,6 @@ from .claims import (
 )
 from .known import bringing, canonical
 
-__all__ = ["Lookup"]
-
 
 class Lookup:
     """Plugins that are registered, and the names that they declare.

@@ -40,17 +40,6 @@ from .claims import (
 )
 from .lookup import Lookup
 
-__all__ = [
-    "COMMITTED",
-    "HOOKS",
-    "RECORD_TYPES",
-    "Registered",
-    "as_broken",
-    "loaded",
-    "manager_of_commands",
-    "resolve",
-]
-
 HOOKS = tuple(name for name in vars(Hooks) if name.startswith("harvest_"))
 """Names of the hooks that a plugin may implement."""
 

@@ -27,20 +27,9 @@ from harvest.errors import PluginError, UsageError
 from harvest.model import RecordType, record_type
 from harvest.plugin_code import contained
 
-from .claims import DISABLE_VARIABLE, UNKNOWN, BrokenPlugin, Plugin
+from .claims import UNKNOWN, Plugin
 from .given import Objects, of_module, plugin_of_class, require_record_types, unfinished
-from .registered import COMMITTED, RECORD_TYPES, Registered, as_broken, loaded, resolve
-
-__all__ = [
-    "DISABLE_VARIABLE",
-    "BrokenPlugin",
-    "Plugin",
-    "PluginManager",
-    "add_plugin",
-    "manager",
-    "plugins_of",
-    "resolve",
-]
+from .registered import COMMITTED, RECORD_TYPES, Registered, as_broken, loaded
 
 
 class PluginManager(Registered):

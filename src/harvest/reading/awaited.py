@@ -14,8 +14,6 @@ from .bundle import Bundle, Result
 from .meter import Progress
 from .task import identify
 
-__all__ = ["Awaited", "Missing"]
-
 
 @attrs.frozen
 class Missing:

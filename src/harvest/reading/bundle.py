@@ -18,8 +18,6 @@ from .task import Task
 from .terms import Terms
 from .written import from_document, to_document
 
-__all__ = ["Bundle", "Bundles", "Result", "staged_of"]
-
 
 @attrs.frozen
 class Result:

@@ -26,8 +26,6 @@ from .rows import sink_errors, source_errors
 from .spooled import prepare
 from .task import Task, identify
 
-__all__ = ["bundles", "cost_bytes", "harvest_partitions", "prepare_tasks"]
-
 SMALL_INPUT_BYTES: Final = 1 << 20
 """Input bytes of a partition that is read together with others, at most."""
 

@@ -17,8 +17,6 @@ from harvest.toolkit.texts import printable
 
 from .rows import tables
 
-__all__ = ["Collected", "collect", "collect_partition"]
-
 
 @attrs.define
 class Collected:

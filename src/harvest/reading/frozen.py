@@ -11,8 +11,6 @@ from harvest.model import RecordType
 from harvest.model.contract import fit
 from harvest.model.types import Types, declared_types, from_plain, holds, shapes_of, with_types
 
-__all__ = ["FrozenColumns"]
-
 
 class FrozenColumns:
     """Brings rows to the columns that a dataset keeps.

@@ -8,8 +8,6 @@ from typing import Final
 
 import attrs
 
-__all__ = ["Meter", "Progress"]
-
 _REPORT_EVERY_S: Final = 0.2
 
 

@@ -21,8 +21,6 @@ import attrs
 from harvest.errors import UsageError
 from harvest.toolkit.texts import printable_line
 
-__all__ = ["STDIN", "Pipe", "names_pipe", "pipe_of"]
-
 STDIN: Final = "stdin"
 """The origin of what is read from standard input."""
 

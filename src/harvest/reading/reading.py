@@ -40,8 +40,6 @@ from .meter import Meter
 from .rows import read_tables
 from .task import Task
 
-__all__ = ["Reading"]
-
 
 class Reading:
     """The state of one task while it runs."""

@@ -26,8 +26,6 @@ from harvest.toolkit.texts import printable, printable_line
 
 from .spooled import named, read
 
-__all__ = ["read_tables", "sink_errors", "source_errors", "tables"]
-
 INSTANCE_ROWS = 8_192
 """Record instances gathered into one table."""
 

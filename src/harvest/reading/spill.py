@@ -10,8 +10,6 @@ import pyarrow as pa
 from harvest.model.frames import without_maps
 from harvest.model.json import plain_text
 
-__all__ = ["with_entries"]
-
 
 def with_entries(
     maps: pa.ChunkedArray, columns: Mapping[str, tuple[pa.DataType, pa.ChunkedArray]]

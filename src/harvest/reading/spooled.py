@@ -20,8 +20,6 @@ from harvest.toolkit.texts import printable
 
 from .pipes import Pipe
 
-__all__ = ["named", "partitions_through", "prepare", "read"]
-
 
 def partitions_through(source: Source, pipe: Pipe) -> Iterator[Partition]:
     """What a source has to read of a pipe: never the same as in an earlier run.

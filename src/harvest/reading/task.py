@@ -10,8 +10,6 @@ from harvest.api.source import Partition, Source
 from harvest.storage.fingerprint import facts, fingerprint
 from harvest.storage.part import Part, part_stem
 
-__all__ = ["Task", "identify"]
-
 
 @attrs.frozen(kw_only=True)
 class Task:

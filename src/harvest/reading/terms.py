@@ -28,8 +28,6 @@ from harvest.toolkit.files import write_atomically
 
 from .task import Task
 
-__all__ = ["Absolute", "Terms", "probed", "versions_for"]
-
 _REMEDY: Final = "give the workers the same environment and the same file system as the run"
 
 

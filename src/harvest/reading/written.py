@@ -25,8 +25,6 @@ from harvest.storage.part import Part, plain
 from .task import Task
 from .terms import Terms, versions_for
 
-__all__ = ["from_document", "from_json", "to_document", "to_json"]
-
 _FORMAT: Final = 1
 
 

@@ -11,8 +11,6 @@ from .columns import ACCOUNT, NAMES, STATE
 if TYPE_CHECKING:
     from .parts import Parts
 
-__all__ = ["accounts_of", "rows_by_type"]
-
 _COLUMNS = {
     NAMES: ["source", "folder", "name"],
     STATE: ["plugin", "failed"],

@@ -22,22 +22,6 @@ from harvest.api.sink import PartFile
 from .files import is_digest, is_inside, is_name
 from .part import Part, stem_of
 
-__all__ = [
-    "ACCOUNT",
-    "FILES",
-    "KEYS",
-    "NAMES",
-    "SCHEMAS",
-    "STATE",
-    "astray_in",
-    "compact",
-    "file_of",
-    "key_bytes",
-    "part_of",
-    "reject_of",
-    "to_columns",
-]
-
 _KEY: Final = re.compile(r"[0-9a-f]{16}")
 
 KEYS: Final = "keys"

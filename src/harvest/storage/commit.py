@@ -29,8 +29,6 @@ from .reported import require_rows
 from .small import small_parts
 from .staging import STAGING, Staged, finished, parts_in
 
-__all__ = ["REJECTS", "RUNS", "Commit", "drop_staged", "recover"]
-
 REJECTS = "rejects"
 RUNS = "runs"
 

@@ -18,8 +18,6 @@ from .parts import Parts
 from .segment import Segment
 from .stored_files import StoredFiles
 
-__all__ = ["apart", "files_apart", "keys_apart", "rejects_apart"]
-
 
 def apart(here: Parts, there: Parts) -> pa.BooleanArray:
     """Which rows of ``here.table`` count, and do not count in the same segment there.

@@ -13,15 +13,6 @@ from typing import Final
 
 from harvest.toolkit.files import fsync, fsync_directory
 
-__all__ = [
-    "is_digest",
-    "is_inside",
-    "is_name",
-    "link_on_the_way",
-    "make_directories",
-    "write_durably",
-]
-
 
 def make_directories(path: Path) -> None:
     """Make a directory and those above it, each durable in its parent."""

@@ -15,8 +15,6 @@ from collections.abc import Iterable
 
 from harvest.errors import out_of_files
 
-__all__ = ["facts", "fingerprint"]
-
 SAMPLE_BYTES = 4_096
 """Bytes hashed at the head and at the tail of a file."""
 

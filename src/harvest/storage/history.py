@@ -27,24 +27,6 @@ from .files import link_on_the_way
 from .manifest import HISTORY, NAME, Manifest, segments_of
 from .segment import COPIES, SEGMENTS, copy_segment, is_whole, restore_segment
 
-__all__ = [
-    "KEPT",
-    "Content",
-    "changed",
-    "content_of",
-    "damaged_copies",
-    "forget",
-    "keep",
-    "kept_bytes",
-    "lacking",
-    "located",
-    "mend_copies",
-    "put_back",
-    "read_state",
-    "remember",
-    "restorable",
-]
-
 Content: TypeAlias = tuple[str, str]
 """What shows whether two manifests name the same bytes: place (none for a piece) and checksum."""
 

@@ -32,8 +32,6 @@ import orjson
 from harvest import fault, interrupt
 from harvest.errors import DatasetError
 
-__all__ = ["STALE_S", "Holder", "Lock", "holder", "locked"]
-
 BEAT_S = 10.0
 STALE_S = 60.0
 _NO_LOCKS = frozenset((errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTSUP, errno.EINVAL))

@@ -27,17 +27,6 @@ from .parts import Parts
 from .segment import SEGMENTS, Entry, Segment, damage
 from .stored_files import StoredFiles
 
-__all__ = [
-    "FORMAT",
-    "GIVEN_UP",
-    "HISTORY",
-    "KEEP_RUNS",
-    "NAME",
-    "Manifest",
-    "Schema",
-    "segments_of",
-]
-
 FORMAT: Final = 3
 """Version of the manifest's own format."""
 

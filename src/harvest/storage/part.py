@@ -18,22 +18,6 @@ from harvest.api.source import Partition
 
 from .files import is_digest, is_inside, is_name, write_durably
 
-__all__ = [
-    "Part",
-    "astray",
-    "converter",
-    "key_of",
-    "part_key",
-    "part_stem",
-    "plain",
-    "read_part",
-    "read_parts",
-    "stem_of",
-    "write_part",
-    "write_parts",
-]
-
-
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
 
 

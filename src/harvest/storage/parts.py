@@ -30,8 +30,6 @@ from .columns import (
 from .part import Part
 from .segment import REMOVED, Segment
 
-__all__ = ["Parts", "rows_where"]
-
 GROWTH: Final = 3
 """A new segment is merged with the one before unless that has more than so many times its parts."""
 

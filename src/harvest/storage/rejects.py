@@ -13,8 +13,6 @@ import pyarrow.parquet as pq
 from harvest.api.context import Reject
 from harvest.toolkit.texts import printable
 
-__all__ = ["RejectWriter", "read_rejects", "reject_schema"]
-
 _FLUSH_ROWS = 4_096
 
 

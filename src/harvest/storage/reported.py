@@ -8,8 +8,6 @@ from collections.abc import Iterable, Mapping
 from harvest.api.sink import PartFile, Sink
 from harvest.errors import PluginError
 
-__all__ = ["require_rows"]
-
 
 def require_rows(
     sink: Sink, given: Mapping[str, int], files: Iterable[PartFile], *, does: str, where: str

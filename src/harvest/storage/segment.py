@@ -26,18 +26,6 @@ from harvest.toolkit.files import checksum, fsync_directory, write_atomically
 from .columns import KEYS, SCHEMAS, astray_in, compact, to_columns
 from .part import Part
 
-__all__ = [
-    "COPIES",
-    "REMOVED",
-    "SEGMENTS",
-    "Entry",
-    "Segment",
-    "copy_segment",
-    "damage",
-    "is_whole",
-    "restore_segment",
-]
-
 SEGMENTS: Final = "segments"
 """Directory of the segments that manifests list."""
 

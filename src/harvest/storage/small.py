@@ -37,16 +37,6 @@ from .staging import (
     put_in_place,
 )
 
-__all__ = [
-    "ROWS",
-    "SMALL_BYTES",
-    "Small",
-    "read_small",
-    "small_parts",
-    "stage_small",
-    "write_small_parts",
-]
-
 ROWS: Final = "rows.arrow"
 """The file, below a staging directory, that holds rows of small partitions."""
 

@@ -25,25 +25,6 @@ from harvest import fault
 
 from .part import Part, key_of, read_part, read_parts
 
-__all__ = [
-    "ATTEMPTS",
-    "BUNDLED",
-    "DONE",
-    "REJECTS",
-    "STAGING",
-    "Staged",
-    "bundle_name",
-    "clear_places",
-    "finished",
-    "is_bundle",
-    "make_attempt",
-    "parts_in",
-    "put_in_place",
-    "remove_tree",
-    "staged_before",
-    "staged_parts",
-]
-
 STAGING = "staging"
 ATTEMPTS = "attempts"
 REJECTS = "_rejects.parquet"

@@ -15,8 +15,6 @@ from harvest.api.sink import PartFile, PartFiles
 from .columns import FILES, KEYS, file_of, reject_of
 from .parts import Parts, rows_where
 
-__all__ = ["StoredFiles"]
-
 
 class StoredFiles(PartFiles):
     """The files of parts, by key and in the dataset's order; made when they are asked for."""

@@ -22,16 +22,6 @@ from .lock import Lock, locked
 from .manifest import Manifest
 from .staging import STAGING
 
-__all__ = [
-    "Target",
-    "holding",
-    "manifest_of",
-    "new_run_id",
-    "put_in_order",
-    "storage_errors",
-    "writing",
-]
-
 
 @attrs.frozen
 class Target:

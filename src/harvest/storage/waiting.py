@@ -12,8 +12,6 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final, TypeVar
 
-__all__ = ["map_waiting"]
-
 THREADS: Final = 16
 FIRST: Final = 256
 """Calls that show whether they wait."""

@@ -8,8 +8,6 @@ import textwrap
 
 from .texts import printable_line
 
-__all__ = ["remark"]
-
 
 def remark(text: str) -> None:
     """Print a text of one or more lines; a terminal gets them broken between words.
