@@ -179,7 +179,7 @@ def described(pattern: Part, partition: Partition, links: dict[str, str], out: P
     return attrs.evolve(
         pattern,
         key=key,
-        stem=part_stem(key, partition, state, pattern.plugin, pattern.config),
+        stem=part_stem(key, partition.id, state, pattern.plugin, pattern.config),
         partition=partition.id,
         origin=partition.origin,
         fingerprint=state,

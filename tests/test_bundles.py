@@ -311,7 +311,8 @@ def test_a_file_may_be_called_a_bundle(name: str, tmp_path: Path) -> None:
     (partition,) = source.plan()
     key = part_key("paced", partition)
     prints = fingerprint(partition.inputs)
-    part = attrs.evolve(BLANK, key=key, stem=part_stem(key, partition, prints), fingerprint=prints)
+    stem = part_stem(key, partition.id, prints)
+    part = attrs.evolve(BLANK, key=key, stem=stem, fingerprint=prints)
 
     harvest_partitions([Task(source=source, partition=partition, targets=((sink, part),))])
 

@@ -101,7 +101,7 @@ def check_same(parts: Parts, expected: dict[str, Part]) -> None:
     ordered = dict(sorted(expected.items(), key=lambda item: item[1].order))
     files = {key: part.files for key, part in ordered.items()}
     # parts of the same place have no order among them
-    places = [part.order for part in parts.each()]
+    places = [part.order for part in parts.values()]
     assert places == [part.order for part in ordered.values()]
     assert dict(parts.items()) == ordered == {key: parts[key] for key in parts}
     assert len(parts) == len(ordered)

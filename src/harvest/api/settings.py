@@ -141,17 +141,14 @@ def describe(declared: type | Mapping[str, Setting]) -> list[Described]:
             _described(name, s.type, s.default, s.doc, s.choices, s.allowed)
             for name, s in declared.items()
         ]
-    rows = []
-    for field in attrs.fields(declared):
-        if field.metadata.get("hidden"):
-            continue
-        default = field.default
-        if isinstance(default, attrs.Factory):  # type: ignore[arg-type]
-            default = default.factory()
-        more = field.metadata
-        choices, allowed = more.get("choices"), more.get("allowed")
-        rows.append(_described(field.name, field.type, default, _doc(field), choices, allowed))
-    return rows
+    fields = [field for field in attrs.fields(declared) if not field.metadata.get("hidden")]
+    return [
+        _described(f.name, f.type, default_of(f), _doc(f), *map(f.metadata.get, _SHOWN))
+        for f in fields
+    ]
+
+
+_SHOWN = ("choices", "allowed")
 
 
 def _described(

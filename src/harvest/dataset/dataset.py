@@ -180,7 +180,7 @@ class Dataset:
                 frame = self.sink.scan(there, kind)
                 before, now = now, self._other_state()
                 # a commit in between may have put other rows where these were
-                if _token(before) == _token(now):
+                if (before and before.token) == (now and now.token):
                     return frame
 
     def is_current(self) -> bool:
@@ -415,7 +415,3 @@ class Dataset:
             if made is not None:
                 committed(self.sink, None)
             return made
-
-
-def _token(manifest: Manifest | None) -> str | None:
-    return None if manifest is None else manifest.token

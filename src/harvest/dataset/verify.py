@@ -148,18 +148,15 @@ def _check_bytes(base: Path, name: str, file: PartFile) -> str | None:
     if not path.is_file():
         return f"{path}: missing"
     if file.offset is not None:
-        return _check_range(path, file.offset, file)
+        if checksum_range(path, file.offset, file.size_bytes) == file.sha256:
+            return None
+        end = file.offset + file.size_bytes
+        return f"{path}: bytes {file.offset} to {end} have changed (checksum)"
     size = path.stat().st_size
     if size != file.size_bytes:
         return f"{path}: has {size} bytes, the manifest says {file.size_bytes}"
     if checksum(path) != file.sha256:
         return f"{path}: its content has changed (checksum)"
-    return None
-
-
-def _check_range(path: Path, offset: int, file: PartFile) -> str | None:
-    if checksum_range(path, offset, file.size_bytes) != file.sha256:
-        return f"{path}: bytes {offset} to {offset + file.size_bytes} have changed (checksum)"
     return None
 
 

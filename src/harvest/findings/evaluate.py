@@ -88,7 +88,8 @@ def evaluate(
     partly: list[tuple[str, str]] = []
     for group in groups.values():
         try:
-            answers = _ask(dataset, group)
+            first = group[0]
+            answers = _answers(dataset.view(first.rule.view, **first.settings), group)
         except UsageError as error:
             unjudged += [(question.rule.name, str(error)) for question in group]
             continue
@@ -155,11 +156,6 @@ class _Answer:
     about: int
     judged: int
     gap: str
-
-
-def _ask(dataset: DatasetReader, group: list[_Question]) -> list[_Answer]:
-    """What the rows of a view are to rules that look at it with the same settings."""
-    return _answers(dataset.view(group[0].rule.view, **group[0].settings), group)
 
 
 def _answers(frame: pl.LazyFrame, group: list[_Question]) -> list[_Answer]:

@@ -161,9 +161,7 @@ def _refusal(
 
 
 def _constant(value: str, rows: int) -> pa.ChunkedArray:
-    indices = pa.array([0], pa.int32()).take(pa.array([0] * 0, pa.int32()))
-    if rows:
-        indices = pc.fill_null(pa.nulls(rows, pa.int32()), 0)
+    indices = pc.fill_null(pa.nulls(rows, pa.int32()), 0)
     return pa.chunked_array([pa.DictionaryArray.from_arrays(indices, pa.array([value]))])
 
 

@@ -7,29 +7,27 @@ which have columns of their own, and ``extra`` where it is null.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import polars as pl
 import pyarrow as pa
 
 from harvest.moved import moved
 
 from .errors import RecordTypeError
+from .frames import polars_type
 from .json import object_text
 from .record import RecordType
-from .vocabulary import Role
+from .types import TIMESTAMP
+from .vocabulary import ROLES, Role
 
 __all__ = ["event_columns"]
 
 __getattr__ = moved(__name__, "harvest_jsonl.event_lines")
 
-_TIME = pa.timestamp("us", tz="UTC")
-
 EVENTS_SCHEMA = pa.schema(
     [
         pa.field("record_type", pa.string(), nullable=False),
-        pa.field("time", _TIME),
-        pa.field("end_time", _TIME),
+        pa.field("time", TIMESTAMP),
+        pa.field("end_time", TIMESTAMP),
         pa.field("subject", pa.string()),
         pa.field("host", pa.string()),
         pa.field("pid", pa.int64()),
@@ -45,17 +43,6 @@ EVENTS_SCHEMA = pa.schema(
 )
 """The columns of the ``events`` view; ``data`` is the text of a JSON object."""
 
-_ROLES: tuple[Role, ...] = (
-    "time",
-    "end_time",
-    "subject",
-    "host",
-    "pid",
-    "thread",
-    "user",
-    "job",
-)
-
 
 def project_lazy(record_type: RecordType, frame: pl.LazyFrame) -> pl.LazyFrame:
     """Rows of a record type, in plain columns as sinks scan them, as rows of ``EVENTS_SCHEMA``.
@@ -70,47 +57,24 @@ def event_columns(record_type: RecordType) -> list[pl.Expr]:
 
     Raises RecordTypeError when a column cannot play its role.
     """
-    shared = _shared_columns(record_type)
     return [
         pl.lit(record_type.name).alias("record_type"),
-        *(shared[role].alias(role) for role in _ROLES),
+        *(_in_role(record_type, role).alias(role) for role in ROLES),
         pl.lit(record_type.layer).alias("layer"),
         pl.lit(record_type.level).alias("level"),
         pl.col("origin"),
         pl.col("position"),
-        _data(record_type).alias("data"),
+        object_text(record_type, omit=("origin", "position"), sparse="extra").alias("data"),
     ]
 
 
-def _data(record_type: RecordType) -> pl.Expr:
-    return object_text(record_type, omit=("origin", "position"), sparse="extra")
-
-
-def _shared_columns(record_type: RecordType) -> Mapping[str, pl.Expr]:
-    schema = record_type.arrow_schema
-    roles = record_type.roles
-    columns: dict[str, pl.Expr] = {}
-    for role in _ROLES:
-        wanted = EVENTS_SCHEMA.field(role).type
-        if role not in roles:
-            columns[role] = _nulls(wanted)
-            continue
-        name = roles[role]
-        columns[role] = _in_role(record_type, name, role, schema.field(name).type, wanted)
-    return columns
-
-
-def _nulls(wanted: pa.DataType) -> pl.Expr:
-    if pa.types.is_timestamp(wanted):
-        return pl.lit(None, dtype=pl.Datetime("us", "UTC"))
-    return pl.lit(None, dtype=pl.Int64() if pa.types.is_integer(wanted) else pl.String())
-
-
-def _in_role(
-    record_type: RecordType, name: str, role: str, kind: pa.DataType, wanted: pa.DataType
-) -> pl.Expr:
-    """The column ``name`` as the shared column of its role."""
-    value = pl.col(name)
+def _in_role(record_type: RecordType, role: Role) -> pl.Expr:
+    """The shared column of a role: the column that plays it, or nulls."""
+    wanted = EVENTS_SCHEMA.field(role).type
+    name = record_type.roles.get(role)
+    if name is None:
+        return pl.lit(None, dtype=polars_type(wanted))
+    value, kind = pl.col(name), record_type.arrow_schema.field(name).type
     if pa.types.is_timestamp(wanted) and kind == wanted:
         return value
     if pa.types.is_integer(wanted) and pa.types.is_integer(kind):

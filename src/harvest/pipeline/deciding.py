@@ -68,7 +68,7 @@ class Planned:
         stem = ""
         if self.fingerprint is not None:
             state = (self.fingerprint, self.use.version, self.config)
-            stem = part_stem(self.key, partition, *state)
+            stem = part_stem(self.key, partition.id, *state)
         return Part(
             key=self.key,
             stem=stem,
@@ -163,7 +163,7 @@ class Deciding:
         )
         staged_for: dict[int, Staged] = {}
         if staged and now is not None:
-            stem = part_stem(key, partition, now, use.version, config)
+            stem = part_stem(key, partition.id, now, use.version, config)
             found = {n: self.staged[n].usable(stem) for n in staged if n not in held_by}
             staged_for = {n: each for n, each in found.items() if each is not None}
         others = (n for n in range(len(states)) if n not in held_by and n not in staged_for)

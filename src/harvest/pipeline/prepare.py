@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
 from operator import attrgetter
 from typing import Any
 
@@ -171,10 +170,6 @@ class Observer:
         """A partition is read and staged."""
 
 
-def _unheard(sink: Sink, result: RunResult) -> None:
-    """Nobody hears of a commit."""
-
-
 @attrs.frozen(kw_only=True)
 class PreparedRun:
     """What a run has to do, with its sources and sinks ready to work.
@@ -198,7 +193,7 @@ class PreparedRun:
     drop: frozenset[str] = frozenset()
     action: str = "run"
     check_old: bool = False
-    committed: Callable[[Sink, RunResult], object] = _unheard
+    committed: Callable[[Sink, RunResult], object] = lambda sink, result: None
     observer: Observer = attrs.field(factory=Observer)
 
     @property
@@ -247,7 +242,9 @@ class PreparedRun:
         together = list(bundles(todo, attrgetter("read_for")))
         engine = self.plugins.owner(self.plugins.find("engine", self.recipe.engine))
         return Work(
-            bundles=Bundles(together, partial(self._bundle, plan)),
+            bundles=Bundles(
+                together, lambda some: Bundle(tuple(self.task(plan, planned) for planned in some))
+            ),
             partitions=len(todo),
             cost_bytes=sum(cost_bytes(planned.partition) for planned in todo),
             on_progress=self.observer.progressed,
@@ -266,23 +263,16 @@ class PreparedRun:
             left[name] = _settings_of(name, recipe, type(source), [self.plugins.engine(name)])
         return left
 
-    def _bundle(self, plan: Plan, together: Sequence[Planned]) -> Bundle:
-        return Bundle(tuple(self.task(plan, planned) for planned in together))
-
     def task(self, plan: Plan, planned: Planned) -> Task:
         """What there is to do for a partition of a plan."""
+        part, frozen = planned.part, plan.frozen
         return Task(
             source=planned.use.source,
             partition=planned.partition,
             targets=tuple(
-                (self.sinks[number], _part(planned, plan.frozen[number]))
-                for number in planned.read_for
+                (self.sinks[n], attrs.evolve(part, frozen=dict(frozen[n])) if frozen[n] else part)
+                for n in planned.read_for
             ),
             on_error=self.recipe.on_error,
             max_rejects=self.recipe.max_rejects,
         )
-
-
-def _part(planned: Planned, frozen: Mapping[str, Any]) -> Part:
-    """The description of a partition whose rows are brought to frozen columns, if there are any."""
-    return attrs.evolve(planned.part, frozen=dict(frozen)) if frozen else planned.part

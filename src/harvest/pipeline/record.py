@@ -58,6 +58,7 @@ def describe_run(
     parts: those that it put in force; replaced, dropped: how many others left the dataset.
     """
     parts, uses = list(parts), list(uses)
+    sources = [use.source for use in uses]
     account = account_of(parts, ())
     return _encode(
         {
@@ -68,11 +69,11 @@ def describe_run(
                 {**described(use), **({"plugin": printable(use.plugin)} if use.plugin else {})}
                 for use in uses
             ],
-            "redacted": sorted({use.source.name for use in uses if _has_secret(use)}),
+            "redacted": sorted({s.name for s in sources if s.redact(s.location) != s.location}),
             "source_plugins": {use.source.name: use.version for use in uses},
             "sink": {"name": sink.name, "location": printable(_absolute(sink.location))},
             "plugins": sorted({part.plugin for part in parts}),
-            "settings": _without_secrets(recipe.settings, (use.source for use in uses)),
+            "settings": _without_secrets(recipe.settings, sources),
             **{
                 field.name: getattr(recipe, field.name)
                 for field in run_options().values()
@@ -245,10 +246,6 @@ def _without_secrets(
         name: {key: hide(name, key, value) for key, value in values.items()}
         for name, values in settings.items()
     }
-
-
-def _has_secret(use: SourceUse) -> bool:
-    return use.source.redact(use.source.location) != use.source.location
 
 
 def _absolute(location: str) -> str:

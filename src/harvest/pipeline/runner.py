@@ -14,7 +14,7 @@ from harvest.errors import PluginError, SourceError, TooManyRejects
 from harvest.plugin_code import contained
 from harvest.reading.bundle import staged_of
 from harvest.reading.bundling import harvest_partitions, prepare_tasks
-from harvest.storage.commit import Commit, drop_staged
+from harvest.storage.commit import Commit, tidy
 from harvest.storage.part import Part
 from harvest.storage.rejects import read_rejects
 from harvest.storage.staging import Staged, clear_places
@@ -39,11 +39,12 @@ def carry_out(prepared: PreparedRun, targets: Sequence[Target]) -> RunResult:
     execution = _Execution(prepared, targets, plan, run)
     places = " or ".join(str(sink.location) for sink in prepared.sinks)
     with storage_errors(places, execution.standing):
-        return execution.carry_out()
-
-
-def _locations(sinks: Sequence[Sink]) -> tuple[str, ...]:
-    return tuple(str(sink.location) for sink in sinks)
+        try:
+            return execution.carry_out()
+        except BaseException:
+            for target in targets:
+                target.drop_unfinished()
+            raise
 
 
 def _of_run(run: str, staged: Staged) -> Staged:
@@ -68,19 +69,13 @@ class _Execution:
         self.observer = prepared.observer
         self.started = datetime.now(UTC)
         self.committed: list[Sink] = []
-        # per sink, by key
-        self.staged: list[dict[str, Staged]] = [{} for _ in targets]
+        # per sink, by key; at first what an earlier run staged before it was cut short
+        self.staged: list[dict[str, Staged]] = [
+            {p.key: p.staged_for[number] for p in plan.partitions if number in p.staged_for}
+            for number in range(len(targets))
+        ]
 
     def carry_out(self) -> RunResult:
-        try:
-            return self._carry_out()
-        except BaseException:
-            for target in self.targets:
-                target.drop_unfinished()
-            raise
-
-    def _carry_out(self) -> RunResult:
-        self._take_staged()
         self._read()
         parts = self._one_per_partition()
         self._refuse(parts)
@@ -105,7 +100,7 @@ class _Execution:
             skipped=Unchanged(self.plan, left, self.manifests),
             dropped=self._dropped_parts(),
             choices=tuple(choices),
-            datasets=_locations(self.sinks),
+            datasets=tuple(str(sink.location) for sink in self.sinks),
         )
 
     def _commit(self, number: int, parts: Mapping[str, Part]) -> None:
@@ -114,7 +109,7 @@ class _Execution:
         staged = {key: _of_run(self.run, each) for key, each in self.staged[number].items()}
         gone = self.plan.gone(number)
         if not (staged or gone):
-            drop_staged(sink.state, manifest)
+            tidy(sink.state, manifest)  # staged work that no run will commit
             return
         if self.recipe.keep_runs is not None:
             manifest = attrs.evolve(manifest, keep_runs=self.recipe.keep_runs)
@@ -124,7 +119,18 @@ class _Execution:
             staged=staged,
             replaced=gone,
             run=self.run,
-            record=self._record(sink, parts, number),
+            record=describe_run(
+                run=self.run,
+                action=self.prepared.action,
+                started=self.started,
+                recipe=self.recipe,
+                sink=sink,
+                uses=self.prepared.uses,
+                parts=parts.values(),
+                replaced=len(self.plan.replaced[number]),
+                dropped=len(self.plan.dropped[number]),
+                force=self.prepared.force,
+            ),
             schemas=self.prepared.drift.schemas(
                 self.plan,
                 number,
@@ -155,12 +161,6 @@ class _Execution:
             return "everything was committed; the next run removes what is left of the old state"
         done = ", ".join(str(sink.location) for sink in self.committed)
         return f"it was committed to {done} alone; run again to complete the others"
-
-    def _take_staged(self) -> None:
-        """Use what an earlier run staged before it was cut short."""
-        for planned in self.plan.partitions:
-            for number, staged in planned.staged_for.items():
-                self.staged[number][planned.key] = staged
 
     def _read(self) -> None:
         todo = self.plan.to_read
@@ -250,17 +250,3 @@ class _Execution:
                 for row in read_rejects([path]):
                     return str(row["reason"])
         return "cannot be read"
-
-    def _record(self, sink: Sink, parts: Mapping[str, Part], number: int) -> bytes:
-        return describe_run(
-            run=self.run,
-            action=self.prepared.action,
-            started=self.started,
-            recipe=self.recipe,
-            sink=sink,
-            uses=self.prepared.uses,
-            parts=parts.values(),
-            replaced=len(self.plan.replaced[number]),
-            dropped=len(self.plan.dropped[number]),
-            force=self.prepared.force,
-        )

@@ -130,7 +130,9 @@ def survey(root: Path, plugins: PluginManager) -> Survey:
         strong = [
             (place, taken)
             for place, taken in found
-            if any(_strong(claim.paths.get(path)) for path in taken)
+            if any(
+                claim.paths[path].confidence >= NAME_ALONE for path in claim.paths.keys() & taken
+            )
         ]
         taken = set().union(*(taken for _, taken in strong))
         if taken & set(claim.paths):
@@ -148,10 +150,6 @@ def survey(root: Path, plugins: PluginManager) -> Survey:
 def absolute(path: Path) -> Path:
     """As sources name it: a step to the parent directory is taken, and no link followed for it."""
     return Path(os.path.abspath(path.expanduser()))  # noqa: PTH100 - no link is followed
-
-
-def _strong(candidate: Candidate | None) -> bool:
-    return candidate is not None and candidate.confidence >= NAME_ALONE
 
 
 def _known(name: str, claim: _Claim, found: list[tuple[Path, set[Path]]], tree: _Tree) -> Known:

@@ -35,7 +35,6 @@ class Objects:
 
     @hookimpl
     def harvest_sources(self) -> Iterable[SourceSpec]:
-        """The source classes."""
         return [
             SourceSpec(name=cls.name, doc=_first_line(cls), factory=cls)
             for cls in self._classes(Source)
@@ -43,7 +42,6 @@ class Objects:
 
     @hookimpl
     def harvest_sinks(self) -> Iterable[SinkSpec]:
-        """The sink classes."""
         return [
             SinkSpec(name=cls.name, doc=_first_line(cls), factory=cls)
             for cls in self._classes(Sink)
@@ -51,22 +49,18 @@ class Objects:
 
     @hookimpl
     def harvest_views(self) -> Iterable[View]:
-        """The views."""
         return [each for each in self.objects if isinstance(each, View)]
 
     @hookimpl
     def harvest_reports(self) -> Iterable[ReportSpec]:
-        """The reports."""
         return [each for each in self.objects if isinstance(each, ReportSpec)]
 
     @hookimpl
     def harvest_rules(self) -> Iterable[Rule]:
-        """The rules."""
         return [each for each in self.objects if isinstance(each, Rule)]
 
     @hookimpl
     def harvest_exporters(self) -> Iterable[ExporterSpec]:
-        """The exporters."""
         return [each for each in self.objects if isinstance(each, ExporterSpec)]
 
     def _classes(self, base: type) -> Iterator[Any]:

@@ -12,7 +12,7 @@ import attrs
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from harvest.api.context import Note, ReadContext, Reject
+from harvest.api.context import Note, ReadContext
 from harvest.api.source import Partition, Rows, Source
 from harvest.errors import HarvestError
 from harvest.model.types import ORIGIN
@@ -65,7 +65,9 @@ def named(partition: Partition, table: pa.Table) -> pa.Table:
 
 def _read(source: Source, partition: Partition, ctx: ReadContext, names: _Names) -> Iterator[Rows]:
     take = ctx.on_reject or ctx.rejects.append
-    ctx.on_reject = lambda reject: take(names.in_reject(reject))
+    ctx.on_reject = lambda reject: take(
+        attrs.evolve(reject, origin=names.of(reject.origin), reason=names.of(reject.reason))
+    )
     try:
         with names.in_errors():
             yield from source.read(partition, ctx)
@@ -103,9 +105,6 @@ class _Names:
             if isinstance(error.filename, (str, os.PathLike)):
                 error.filename = self.of(os.fspath(error.filename))
             raise
-
-    def in_reject(self, reject: Reject) -> Reject:
-        return attrs.evolve(reject, origin=self.of(reject.origin), reason=self.of(reject.reason))
 
     def in_rows(self, table: pa.Table) -> pa.Table:
         for at, field in enumerate(table.schema):

@@ -69,7 +69,7 @@ def identify(task: Task) -> Task:
                 attrs.evolve(
                     part,
                     fingerprint=now,
-                    stem=part_stem(part.key, partition, now, part.plugin, part.config),
+                    stem=part_stem(part.key, partition.id, now, part.plugin, part.config),
                     changed=changed,
                 ),
             )

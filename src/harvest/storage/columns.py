@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 from harvest.api.sink import PartFile
 
 from .files import is_digest, is_inside, is_name
-from .part import Part, stem_of
+from .part import Part, part_stem
 
 _KEY: Final = re.compile(r"[0-9a-f]{16}")
 
@@ -112,7 +112,7 @@ def to_columns(parts: Sequence[Part]) -> dict[str, pa.Table]:
 
 
 def _stem(part: Part) -> str:
-    return stem_of(part.key, part.partition, part.fingerprint, part.plugin, part.config)
+    return part_stem(part.key, part.partition, part.fingerprint, part.plugin, part.config)
 
 
 def part_of(row: Mapping[str, Any]) -> Part:
@@ -122,7 +122,7 @@ def part_of(row: Mapping[str, Any]) -> Part:
     partition = name if row["partition"] is None else row["partition"]
     stem = row["stem"]
     if stem is None:
-        stem = stem_of(key, partition, fingerprint, row["plugin"], row["config"])
+        stem = part_stem(key, partition, fingerprint, row["plugin"], row["config"])
     as_they_are: dict[str, Any] = {each: row[each] for each in _AS_THEY_ARE}
     counted = {each: {item["of"]: item["count"] for item in row[each]} for each in _COUNTED}
     return Part(

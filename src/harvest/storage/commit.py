@@ -11,14 +11,14 @@ from __future__ import annotations
 import hashlib
 import heapq
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from operator import attrgetter
 from pathlib import Path
 
 import attrs
 
 from harvest import fault
 from harvest.api.sink import PartFile, Publication, Sink
-from harvest.storage.staging import remove_tree
 from harvest.toolkit.files import checksum, fsync_directory, write_atomically
 from harvest.toolkit.texts import printable
 
@@ -27,7 +27,7 @@ from .manifest import Manifest, Schema
 from .part import Part
 from .reported import require_rows
 from .small import small_parts
-from .staging import STAGING, Staged, finished, parts_in
+from .staging import STAGING, Staged, finished, parts_in, remove_tree
 
 REJECTS = "rejects"
 RUNS = "runs"
@@ -84,9 +84,10 @@ class Commit:
         final = self.sink.publish(self.publication)
         fault.point("commit.published")
         rejects = self._publish_rejects()
+        order = attrgetter("order")
         placed = (
             attrs.evolve(part, files=self._files(part, final), rejects=rejects.get(part.key))
-            for part in sorted((item.part for item in self.staged.values()), key=_order)
+            for part in sorted((item.part for item in self.staged.values()), key=order)
         )
         # a sink may have moved rows of other parts
         moved = (
@@ -95,9 +96,12 @@ class Commit:
             if tuple(final[key]) != part.files
         )
         # one after the other: of a first run there are very many
-        parts = heapq.merge(placed, moved, key=_order)
+        parts = heapq.merge(placed, moved, key=order)
         self.new = attrs.evolve(self.new, parts=self.old.parts.followed_by(parts, self.gone))
-        self._keep_old()
+        if self.new.kept and not keep(self.sink, self.old, self.new, check=self.check_old):
+            # not all of it is there: a state that nobody could go back to takes no other's place
+            kept = self.old.kept[-self.new.keep_runs :]
+            self.new = attrs.evolve(self.new, kept=kept)
         self.new = attrs.evolve(self.new, records=self._checksums())
         self.new = self.new.stored(self.sink.state)
         fault.point("commit.kept")
@@ -128,23 +132,15 @@ class Commit:
         fault.point("commit.remembered")
         self.sink.finish(attrs.evolve(self.publication, parts=self.new.files))
         fault.point("commit.finished")
-        _tidy(self.sink.state, self.new, keep_staging=())
-
-    def _keep_old(self) -> None:
-        if self.new.kept and not keep(self.sink, self.old, self.new, check=self.check_old):
-            # not all of it is there: a state that nobody could go back to takes no other's place
-            kept = self.old.kept[-self.new.keep_runs :]
-            self.new = attrs.evolve(self.new, kept=kept)
+        tidy(self.sink.state, self.new)
 
     def _checksums(self) -> dict[str, str]:
         """Of the records of all runs; an older harvest kept none."""
         known = dict(self.old.records)
-        paths = {run: self.sink.state / RUNS / f"{run}.json" for run in self.old.runs}
-        known |= {
-            run: checksum(path)
-            for run, path in paths.items()
-            if run not in known and path.is_file()
-        }
+        for run in self.old.runs:
+            path = self.sink.state / RUNS / f"{run}.json"
+            if run not in known and path.is_file():
+                known[run] = checksum(path)
         return known | {self.new.run: hashlib.sha256(self.record).hexdigest()}
 
     def _publish_rejects(self) -> dict[str, PartFile]:
@@ -162,10 +158,6 @@ class Commit:
         if published:
             fsync_directory(target)
         return published
-
-
-def _order(part: Part) -> tuple[str, str, str]:
-    return part.order
 
 
 def _rejects_name(stem: str, file: PartFile) -> str:
@@ -200,12 +192,7 @@ def recover(sink: Sink, manifest: Manifest) -> None:
     fault.point("recover.moved_back")
     sink.finish(Publication(parts=files, staged={}, old=files, token=manifest.token))
     fault.point("recover.finished")
-    _tidy(state, manifest, keep_staging=_finished_names(state))
-
-
-def drop_staged(state: Path, manifest: Manifest) -> None:
-    """Remove staged work that no run will commit: none was needed."""
-    _tidy(state, manifest, keep_staging=())
+    tidy(state, manifest, keep_staging=_finished_names(state))
 
 
 def drop_unfinished(state: Path) -> None:
@@ -225,9 +212,9 @@ def _finished_names(state: Path) -> set[str]:
     return {directory.name for directory in finished(state)}
 
 
-def _tidy(state: Path, manifest: Manifest, *, keep_staging: Iterable[str]) -> None:
+def tidy(state: Path, manifest: Manifest, *, keep_staging: Collection[str] = ()) -> None:
     """Remove staging, rejects, records and old states that nothing refers to."""
-    _clear_staging(state, set(keep_staging))
+    _clear_staging(state, keep_staging)
     fault.point("tidy.staging")
     named = (state / REJECTS).is_dir() and manifest.files.rejects()
     _keep_only(state / REJECTS, {Path(file.path).name for file in named or ()})
@@ -238,7 +225,7 @@ def _tidy(state: Path, manifest: Manifest, *, keep_staging: Iterable[str]) -> No
         left.unlink()
 
 
-def _clear_staging(state: Path, keep: set[str]) -> None:
+def _clear_staging(state: Path, keep: Collection[str]) -> None:
     staging = state / STAGING
     if not staging.is_dir():
         return

@@ -24,7 +24,7 @@ from harvest.toolkit.files import write_atomically
 from .files import is_name
 from .part import Part, converter
 from .parts import Parts
-from .segment import SEGMENTS, Entry, Segment, damage
+from .segment import RESTORE, SEGMENTS, Entry, Segment, damage, outside
 from .stored_files import StoredFiles
 
 FORMAT: Final = 3
@@ -86,7 +86,7 @@ class Manifest:
     parts: Parts = attrs.field(factory=Parts, converter=_in_columns)
 
     def __iter__(self) -> Iterator[Part]:
-        return self.parts.each()
+        return iter(self.parts.values())
 
     @property
     def files(self) -> StoredFiles:
@@ -127,7 +127,7 @@ class Manifest:
             raise DatasetError(
                 "the manifest is missing, though runs were committed here",
                 where=str(path),
-                remedy="restore it with `harvest verify DATASET --repair`",
+                remedy=RESTORE,
             )
         return found
 
@@ -170,13 +170,9 @@ class Manifest:
         values |= {key: tuple(values[key]) for key in ("runs", "kept")}
         names = (values["run"], values["token"], *values["runs"], *values["kept"])
         names += tuple(entry.file for entry in entries)
-        outside = next((name for name in names if name and not is_name(name)), None)
-        if outside is not None:
-            raise DatasetError(
-                f"the manifest names {outside!r}, which may lie outside the dataset",
-                where=str(path),
-                remedy="restore it with `harvest verify DATASET --repair`",
-            )
+        astray = next((name for name in names if name and not is_name(name)), None)
+        if astray is not None:
+            raise outside(path, astray)
         opened = [Segment.open(directory, entry) for entry in entries]
         return cls(**values, schemas=schemas, parts=Parts(opened))
 

@@ -98,15 +98,12 @@ def part_key(source: str, partition: Partition) -> str:
     return _digest(source, partition.origin, partition.id)[:16]
 
 
-def part_stem(key: str, partition: Partition, *state: str) -> str:
-    """The stem of file names for a partition in one state of input, plugin and settings."""
-    return stem_of(key, partition.id, *state)
+def part_stem(key: str, partition: str, *state: str) -> str:
+    """The stem of file names for a partition in one state of input, plugin and settings.
 
-
-def stem_of(key: str, id: str, *state: str) -> str:  # noqa: A002
-    """As ``part_stem``, of a partition's id."""
-    tail = id.rsplit("/", 1)[-1]
-    slug = _NOT_IN_NAMES.sub("_", tail)[:40]
+    partition: its id.
+    """
+    slug = _NOT_IN_NAMES.sub("_", partition.rpartition("/")[2])[:40]
     return f"{slug.strip('_') or 'part'}-{key}-{_digest(*state)[:12]}"
 
 
@@ -123,30 +120,27 @@ def _digest(*words: str) -> str:
 
 def read_part(path: Path) -> Part | None:
     """A staged part's description; None where it is absent, was cut short or leads elsewhere."""
+    part: Part | None = _read(path, Part)
+    whole = part is not None and astray(part) is None and part.stem == path.parent.name
+    return part if whole else None
+
+
+def read_parts(path: Path) -> tuple[Part, ...]:
+    """As ``read_part``, of parts that are staged together; none in place of None."""
+    parts: tuple[Part, ...] = _read(path, tuple[Part, ...]) or ()
+    return parts if all(astray(part) is None for part in parts) else ()
+
+
+def _read(path: Path, kind: Any) -> Any:
     try:
-        part = converter().structure(orjson.loads(path.read_bytes()), Part)
-        return part if astray(part) is None and part.stem == path.parent.name else None
+        return converter().structure(orjson.loads(path.read_bytes()), kind)
     except (FileNotFoundError, orjson.JSONDecodeError, cattrs.BaseValidationError):
         return None
 
 
-def read_parts(path: Path) -> tuple[Part, ...] | None:
-    """As ``read_part``, of parts that are staged together."""
-    try:
-        parts = converter().structure(orjson.loads(path.read_bytes()), tuple[Part, ...])
-        return parts if all(astray(part) is None for part in parts) else None
-    except (FileNotFoundError, orjson.JSONDecodeError, cattrs.BaseValidationError):
-        return None
-
-
-def write_part(path: Path, part: Part) -> None:
-    """Keep a part's description in a directory that is yet to be put in its place."""
-    write_durably(path, orjson.dumps(converter().unstructure(part)))
-
-
-def write_parts(path: Path, parts: Sequence[Part]) -> None:
-    """As ``write_part``, of parts that are staged together."""
-    write_durably(path, orjson.dumps(converter().unstructure(tuple(parts))))
+def write_part(path: Path, part: Part | Sequence[Part]) -> None:
+    """Describe a part, or those staged together, in a directory that is yet to be put in place."""
+    write_durably(path, orjson.dumps(plain(part)))
 
 
 @cache

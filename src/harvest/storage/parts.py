@@ -65,17 +65,13 @@ class Parts(Mapping[str, Part]):
         (part,) = self.at([self.row(key)])
         return part
 
-    def each(self) -> Iterator[Part]:
-        """All parts, in the dataset's order."""
-        return self.at(self.in_order(self.rows))
-
     def items(self) -> Any:
         """Keys and parts, in the dataset's order."""
-        return ((part.key, part) for part in self.each())
+        return ((part.key, part) for part in self.values())
 
     def values(self) -> Any:
         """All parts, in the dataset's order."""
-        return self.each()
+        return self.at(self.in_order(self.rows))
 
     def row(self, key: str) -> int:
         """The row of a key; raises KeyError where it is not there."""

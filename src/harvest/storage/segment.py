@@ -150,21 +150,13 @@ class Segment:
                     rows -= batch.num_rows
                     if batch.schema != _ALL[name] or rows < 0:
                         raise damage(self._path, f"columns of {name!r}")
-                    self._check_names(name, batch)
+                    if (astray := astray_in(name, batch)) is not None:
+                        raise outside(self._path, astray)
                     yield batch
         except (pa.ArrowException, ValueError, TypeError) as error:
             raise damage(self._path, type(error).__name__) from error
         if rows:
             raise damage(self._path, f"columns of {name!r}")
-
-    def _check_names(self, section: str, batch: pa.RecordBatch) -> None:
-        astray = astray_in(section, batch)
-        if astray is not None:
-            raise DatasetError(
-                f"the manifest names {astray!r}, which may lie outside the dataset",
-                where=str(self._path),
-                remedy="restore it with `harvest verify DATASET --repair`",
-            )
 
     def write(self, directory: Path) -> Segment:
         """Write it to a file, durably; the segment as it is listed then."""
@@ -197,13 +189,18 @@ def _stream(table: pa.Table) -> pa.Buffer:
     return memory.getvalue()
 
 
+RESTORE: Final = "restore it with `harvest verify DATASET --repair`"
+
+
 def damage(path: Path, what: str) -> DatasetError:
     """The error of a manifest, or a segment of it, that cannot be relied on."""
-    return DatasetError(
-        f"the manifest is damaged ({what})",
-        where=str(path),
-        remedy="restore it with `harvest verify DATASET --repair`",
-    )
+    return DatasetError(f"the manifest is damaged ({what})", where=str(path), remedy=RESTORE)
+
+
+def outside(path: Path, name: str) -> DatasetError:
+    """The error of one that names what could lead out of the dataset."""
+    said = f"the manifest names {name!r}, which may lie outside the dataset"
+    return DatasetError(said, where=str(path), remedy=RESTORE)
 
 
 def copy_segment(source: Path, target: Path) -> None:

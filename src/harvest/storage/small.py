@@ -26,7 +26,7 @@ from harvest.api.sink import PartFile, SmallRows
 from harvest.model.arrow import concat_tables, size_of
 from harvest.toolkit.files import flush
 
-from .part import Part, write_parts
+from .part import Part, write_part
 from .staging import (
     ATTEMPTS,
     BUNDLED,
@@ -73,7 +73,7 @@ def stage_small(state: Path, small: Sequence[Small]) -> tuple[Staged, ...]:
                 each.rejects.rename(attempt / part.rejects.path)
                 each.rejects.parent.rmdir()
         fault.point("partition.staged")
-        write_parts(attempt / BUNDLED, parts)
+        write_part(attempt / BUNDLED, parts)
         fault.point("partition.done")
         return put_in_place(parts, attempt, place)
     except BaseException:

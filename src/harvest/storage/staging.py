@@ -94,7 +94,7 @@ def staged_before(state: Path, stems: Sequence[str]) -> dict[str, Staged]:
 def parts_in(directory: Path) -> tuple[Part, ...]:
     """The parts that a finished directory holds; none where their description is damaged."""
     if is_bundle(directory):
-        return read_parts(directory / BUNDLED) or ()
+        return read_parts(directory / BUNDLED)
     part = read_part(directory / DONE)
     return () if part is None else (part,)
 

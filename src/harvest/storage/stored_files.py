@@ -149,6 +149,6 @@ class StoredFiles(PartFiles):
         ]
 
     def _one_by_one(self, name: str) -> Iterator[PartFile]:
-        for part in self._parts.each():
+        for part in self._parts.values():
             if part.rows.get(name):
                 yield from (file for file in part.files if file.record_type in (name, "events"))
