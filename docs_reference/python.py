@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import importlib
 import inspect
 import re
@@ -152,8 +153,12 @@ def _description(name: str, value: Any) -> list[str]:
 
 
 def _methods(cls: type) -> Iterator[tuple[str, str]]:
-    """Public documented methods and properties that the class itself defines, but no tests."""
-    for name, member in vars(cls).items():
+    """Public documented methods and properties that the class itself defines, but no tests.
+
+    With those of its base where that is abstract and not public itself.
+    """
+    bases = [b for b in cls.__bases__ if inspect.isabstract(cls) and abc.ABC in b.__bases__]
+    for name, member in [item for each in (*bases, cls) for item in vars(each).items()]:
         function = getattr(member, "__func__", getattr(member, "fget", member))
         plain = not name.startswith(("_", "test_")) and inspect.isfunction(function)
         if plain and inspect.getdoc(function):

@@ -20,7 +20,9 @@ from harvest.api.spec import Hooks
 from harvest.errors import ExitCode
 from harvest.fault import VARIABLE
 from harvest.model import record_type
-from harvest.plugins.registry import DISABLE_VARIABLE, manager, resolve
+from harvest.plugins.claims import DISABLE_VARIABLE
+from harvest.plugins.registered import resolve
+from harvest.plugins.registry import manager
 from harvest_look.record_type import markdown
 from harvest_testing.declarations import check_plugin
 

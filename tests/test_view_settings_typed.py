@@ -14,7 +14,8 @@ import pytest
 import harvest
 from harvest import ConfigError, Setting, View, hookimpl
 from harvest.api.settings import describe
-from harvest.plugins.registry import PluginManager, manager, resolve
+from harvest.plugins.registered import resolve
+from harvest.plugins.registry import PluginManager, manager
 from harvest.toolkit.settings import at_least, one_of, some_of
 from harvest_look.commands import completion
 from harvest_look.plugins import print_plugin

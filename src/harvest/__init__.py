@@ -66,7 +66,7 @@ _HOMES = {
 _UNLISTED = {
     ".model": ("BatchError", "RecordTypeError"),
     ".model.arrow": ("conform",),
-    ".api.source": ("NoConfig",),
+    ".api.located": ("NoConfig",),
     ".api.spec": ("API_VERSION", "OLDEST_API_VERSION", "CommandGroup"),
     ".plugins.registry": ("plugins_of",),
 }

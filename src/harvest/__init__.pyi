@@ -4,6 +4,7 @@ from .api.column import Column as Column
 from .api.context import ReadContext as ReadContext
 from .api.context import Reject as Reject
 from .api.directory_sink import DirectorySink as DirectorySink
+from .api.located import NoConfig as NoConfig
 from .api.rule import Basis as Basis
 from .api.rule import Finding as Finding
 from .api.rule import Rule as Rule
@@ -15,7 +16,6 @@ from .api.sink import Publication as Publication
 from .api.sink import Sink as Sink
 from .api.sink import SmallRows as SmallRows
 from .api.source import Detection as Detection
-from .api.source import NoConfig as NoConfig
 from .api.source import Partition as Partition
 from .api.source import Source as Source
 from .api.source import file_partition as file_partition

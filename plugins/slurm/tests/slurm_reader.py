@@ -10,7 +10,7 @@ import pyarrow as pa
 
 import harvest
 from harvest import collect
-from harvest.plugins.registry import resolve
+from harvest.plugins.registered import resolve
 from harvest_slurm.config import SlurmConfig
 from harvest_slurm.plugin import harvest_views
 from harvest_slurm.records import Job, Step

@@ -9,17 +9,15 @@ manifest no longer names.  Publishing must leave everything that the old manifes
 from __future__ import annotations
 
 import abc
-import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
+from typing import TYPE_CHECKING, ClassVar, Final
 
 import attrs
 
 from harvest.model import RecordType
 
-from .from_file import reduced
-from .source import NoConfig
+from .located import Located
 
 if TYPE_CHECKING:
     import polars as pl
@@ -165,7 +163,7 @@ class Publication:
     small: Mapping[str, Callable[[], Mapping[str, SmallRows]]] = attrs.field(factory=dict)
 
 
-class Sink(abc.ABC):
+class Sink(Located):
     """Writes rows to one location.
 
     name: what users type before the location.
@@ -175,29 +173,7 @@ class Sink(abc.ABC):
         partition is written by a ``writer`` of its own.
     """
 
-    name: ClassVar[str]
-    Config: ClassVar[type] = NoConfig
-    api_version: ClassVar[int] = 1
     shares_files: ClassVar[bool] = False
-
-    def __init__(self, location: str, config: Any = None):
-        self.location = location
-        self.config = config if config is not None else self.Config()
-
-    def __reduce_ex__(self, protocol: Any) -> Any:
-        return reduced(type(self), super().__reduce_ex__(protocol))
-
-    @classmethod
-    def configured(cls, location: str | os.PathLike[str], /, **settings: Any) -> Self:
-        """A sink for a location, its settings checked and converted as a run does.
-
-        >>> BoxSink.configured("out.box", level=3).config.level  # doctest: +SKIP
-
-        Raises ConfigError that names a setting which is unknown or does not fit.
-        """
-        from .settings import structure  # late: many import this module, and few set anything
-
-        return cls(os.fspath(location), structure(cls.Config, settings, plugin=cls.name))
 
     @property
     @abc.abstractmethod
@@ -218,7 +194,7 @@ class Sink(abc.ABC):
         """Where a committed file is: at its path, unless a commit has yet to put it there."""
         return self.root / file.path
 
-    def check(self) -> None:  # noqa: B027 - nothing to check is a fine answer
+    def check(self) -> None:
         """Raise UsageError when the location cannot be a dataset of this sink."""
 
     @abc.abstractmethod

@@ -11,7 +11,7 @@ import abc
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, ClassVar, Self, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import attrs
 
@@ -20,15 +20,10 @@ from harvest.model import Record
 from harvest.toolkit.files import input_path, walk_names
 
 from .context import ReadContext
-from .from_file import reduced
+from .located import Located
 
 Rows: TypeAlias = "Record | tuple[type[Record], Any]"
 """What ``read`` yields: an instance of a record class, or a record class with Arrow data of it."""
-
-
-@attrs.frozen(kw_only=True)
-class NoConfig:
-    """The settings of a plugin that has none."""
 
 
 @attrs.frozen
@@ -76,7 +71,7 @@ class Partition:
         return Path(self.origin)
 
 
-class Source(abc.ABC):
+class Source(Located):
     """Turns one location into rows of its record types.
 
     name: what users type before the location.
@@ -85,29 +80,7 @@ class Source(abc.ABC):
     api_version: the plugin API it is written for.
     """
 
-    name: ClassVar[str]
     record_types: ClassVar[tuple[type[Record], ...]]
-    Config: ClassVar[type] = NoConfig
-    api_version: ClassVar[int] = 1
-
-    def __init__(self, location: str, config: Any = None):
-        self.location = location
-        self.config = config if config is not None else self.Config()
-
-    def __reduce_ex__(self, protocol: Any) -> Any:
-        return reduced(type(self), super().__reduce_ex__(protocol))
-
-    @classmethod
-    def configured(cls, location: str | os.PathLike[str], /, **settings: Any) -> Self:
-        """A source for a location, its settings checked and converted as a run does.
-
-        >>> GreetingSource.configured("hello.txt", zone="UTC").config.zone  # doctest: +SKIP
-
-        Raises ConfigError that names a setting which is unknown or does not fit.
-        """
-        from .settings import structure  # late: many import this module, and few set anything
-
-        return cls(os.fspath(location), structure(cls.Config, settings, plugin=cls.name))
 
     @classmethod
     def detect(cls, path: Path) -> Detection | None:

@@ -15,7 +15,8 @@ import polars as pl
 from harvest.api.rule import SEVERITIES, Rule
 from harvest.api.view import DatasetReader
 from harvest.errors import PluginError, UsageError, suggestion
-from harvest.plugins.registry import PluginManager, resolve
+from harvest.plugins.registered import resolve
+from harvest.plugins.registry import PluginManager
 from harvest.toolkit.amounts import count_in_words
 from harvest.toolkit.frames import condition, in_sql
 from harvest.toolkit.steps import step

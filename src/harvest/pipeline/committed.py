@@ -9,7 +9,8 @@ from typing import Final
 
 from harvest.api.sink import Sink
 from harvest.errors import HarvestError
-from harvest.plugins.registry import PluginManager, resolve
+from harvest.plugins.registered import resolve
+from harvest.plugins.registry import PluginManager
 from harvest.storage.target import manifest_of
 from harvest.toolkit.texts import printable_line
 

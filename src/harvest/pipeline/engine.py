@@ -10,9 +10,10 @@ from typing import Any, ClassVar
 
 import attrs
 
+from harvest.api.located import NoConfig
 from harvest.api.settings import structure
 from harvest.api.sink import Sink
-from harvest.api.source import NoConfig, Source
+from harvest.api.source import Source
 from harvest.errors import UsageError
 from harvest.reading.awaited import Awaited
 from harvest.reading.bundle import Bundle, Bundles, Result

@@ -11,7 +11,7 @@ from harvest.api.view import View
 from harvest.errors import UsageError, suggestion
 from harvest.toolkit.steps import step
 
-from .registry import resolve
+from .registered import resolve
 
 
 def names_for(

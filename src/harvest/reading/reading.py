@@ -200,7 +200,6 @@ class _Stage:
         return self.context(on_bytes)
 
     def discard(self) -> None:
-        """Throw everything away."""
         for each in self.sinks:
             each.discard()
 

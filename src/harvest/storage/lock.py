@@ -252,7 +252,6 @@ class Lock:
             )
 
     def release(self) -> None:
-        """Let others have it."""
         self._done.set()
         self._beat.join()
         self._release()
@@ -274,7 +273,6 @@ class Holder:
 
     @classmethod
     def me(cls) -> Holder:
-        """This process."""
         return cls(
             host=socket.gethostname(),
             boot=_text("/proc/sys/kernel/random/boot_id"),

@@ -66,11 +66,9 @@ class Parts(Mapping[str, Part]):
         return part
 
     def items(self) -> Any:
-        """Keys and parts, in the dataset's order."""
         return ((part.key, part) for part in self.values())
 
     def values(self) -> Any:
-        """All parts, in the dataset's order."""
         return self.at(self.in_order(self.rows))
 
     def row(self, key: str) -> int:
@@ -103,7 +101,6 @@ class Parts(Mapping[str, Part]):
 
     @property
     def rows(self) -> list[int]:
-        """The rows that count."""
         return list(rows_where(self.counting).to_pylist())
 
     def table(self, section: str) -> pa.Table:

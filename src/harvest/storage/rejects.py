@@ -43,7 +43,6 @@ class RejectWriter:
         self._stream: IO[bytes] | None = None
 
     def add(self, reject: Reject) -> None:
-        """Keep one reject."""
         self.count += 1
         self._waiting.append(reject)
         self._waiting_bytes += len(reject.raw)
@@ -79,7 +78,6 @@ class RejectWriter:
         return self._file is not None
 
     def abort(self) -> None:
-        """Let go of the file."""
         # the file is thrown away: that its end cannot be written changes nothing
         if self._file is not None:
             with contextlib.suppress(OSError):

@@ -36,15 +36,12 @@ class StoredFiles(PartFiles):
         return key in self._parts
 
     def items(self) -> Any:
-        """Keys and files, in the dataset's order."""
         return self._at(self._parts.in_order(self._parts.rows))
 
     def values(self) -> Any:
-        """Files, in the dataset's order."""
         return (files for _, files in self.items())
 
     def pick(self, keys: Iterable[str]) -> Mapping[str, Sequence[PartFile]]:
-        """The files of some keys, in the dataset's order."""
         return dict(self._at(self._parts.rows_picked(keys)))
 
     def _at(self, rows: Sequence[int]) -> Iterator[tuple[str, tuple[PartFile, ...]]]:
@@ -70,11 +67,9 @@ class StoredFiles(PartFiles):
         return {file.path for file in self.distinct()}
 
     def paths(self) -> set[str]:
-        """Paths of all files."""
         return self._paths
 
     def shared_rows(self) -> dict[tuple[str, int], int]:
-        """Of each shared file, by path and rows in all, how many rows are those of parts here."""
         found: dict[tuple[str, int], int] = {}
         for text, rows in self._parts.sums(FILES, "files", "file", "rows").items():
             file = file_of(text)
@@ -84,7 +79,6 @@ class StoredFiles(PartFiles):
         return found
 
     def users_of(self, paths: Collection[str]) -> list[str]:
-        """Keys of those with rows in these files, in the dataset's order."""
         return self.users_where(lambda file: file.path in paths)
 
     def users_where(self, wanted: Callable[[PartFile], bool]) -> list[str]:
