@@ -9,13 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harvest.api.sink import KEPT, PartFile, Sink
-from harvest.errors import (
-    DatasetChanged,
-    DatasetError,
-    UnknownTypeError,
-    UsageError,
-    suggestion,
-)
+from harvest.errors import DatasetChanged, DatasetError, UnknownTypeError, UsageError, suggestion
 from harvest.findings import Verdict, evaluate
 from harvest.model import RecordType
 from harvest.model.types import as_recorded

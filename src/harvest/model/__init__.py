@@ -3,16 +3,7 @@
 from harvest.moved import moved_modules
 
 from .errors import BatchError, RecordTypeError
-from .record import (
-    Int32,
-    Record,
-    RecordType,
-    UInt32,
-    UInt64,
-    field,
-    record,
-    record_type,
-)
+from .record import Int32, Record, RecordType, UInt32, UInt64, field, record, record_type
 from .vocabulary import LAYERS, LEVELS
 
 __all__ = [

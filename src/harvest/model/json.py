@@ -17,12 +17,7 @@ from polars import selectors
 
 from harvest.moved import moved
 
-from .frames import (
-    arrow_type_of,
-    frame_of,
-    seconds,
-    without_maps,
-)
+from .frames import arrow_type_of, frame_of, seconds, without_maps
 from .record import RecordType
 
 __all__ = [

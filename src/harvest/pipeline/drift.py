@@ -20,13 +20,7 @@ import pyarrow as pa
 from harvest.api.source import Source
 from harvest.errors import DatasetError
 from harvest.model import RecordType, RecordTypeError, record_type
-from harvest.model.types import (
-    common_type,
-    declared_columns,
-    declared_types,
-    from_plain,
-    to_plain,
-)
+from harvest.model.types import common_type, declared_columns, declared_types, from_plain, to_plain
 from harvest.plugins.registry import PluginManager
 from harvest.storage.manifest import Manifest, Schema
 from harvest.storage.part import Part

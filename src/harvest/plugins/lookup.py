@@ -8,14 +8,7 @@ from typing import Any
 
 from harvest.errors import PluginError, UsageError, raised_in, suggestion
 
-from .claims import (
-    DISABLE_VARIABLE,
-    PREFER_VARIABLE,
-    BrokenPlugin,
-    Claims,
-    Contested,
-    Plugin,
-)
+from .claims import DISABLE_VARIABLE, PREFER_VARIABLE, BrokenPlugin, Claims, Contested, Plugin
 from .known import bringing, canonical
 
 

@@ -18,26 +18,11 @@ from typing import Any
 import attrs
 import pluggy
 
-from harvest.api.spec import (
-    API_VERSION,
-    COMMANDS,
-    GROUP,
-    OLDEST_API_VERSION,
-    Command,
-    Hooks,
-)
+from harvest.api.spec import API_VERSION, COMMANDS, GROUP, OLDEST_API_VERSION, Command, Hooks
 from harvest.errors import PluginError
 from harvest.plugin_code import contained
 
-from .claims import (
-    DISABLE_VARIABLE,
-    PREFER_VARIABLE,
-    UNKNOWN,
-    BrokenPlugin,
-    Claim,
-    Claims,
-    Plugin,
-)
+from .claims import DISABLE_VARIABLE, PREFER_VARIABLE, UNKNOWN, BrokenPlugin, Claim, Claims, Plugin
 from .lookup import Lookup
 
 HOOKS = tuple(name for name in vars(Hooks) if name.startswith("harvest_"))

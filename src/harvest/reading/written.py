@@ -6,7 +6,7 @@ stay tuples, bytes bytes, times times.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import date, datetime, time, timedelta
 from operator import attrgetter
 from pathlib import Path
@@ -132,25 +132,14 @@ def _fields(item: Any) -> dict[str, Any]:
 
 def to_json(value: Any) -> Any:
     """The value as what JSON can hold; raises PluginError for one that is not plain."""
-    kind = type(value)
+    kind: type = Path if isinstance(value, Path) else type(value)
     if value is None or kind in (bool, int, float, str):
         return value
     if kind is list:
         return [to_json(item) for item in value]
-    if kind is dict:
-        return {"dict": [[to_json(key), to_json(item)] for key, item in value.items()]}
-    if kind is tuple:
-        return {"tuple": [to_json(item) for item in value]}
-    if kind in (set, frozenset):
-        return {kind.__name__: [to_json(item) for item in sorted(value, key=repr)]}
-    if kind is bytes:
-        return {"bytes": value.hex()}
-    if kind in (datetime, date, time):
-        return {kind.__name__: value.isoformat()}
-    if kind is timedelta:
-        return {"timedelta": [value.days, value.seconds, value.microseconds]}
-    if isinstance(value, Path):
-        return {"path": str(value)}
+    if kind in _FORMS:
+        write, _ = _FORMS[kind]
+        return {kind.__name__.lower(): write(value)}
     raise PluginError(
         f"a value of type {kind.__qualname__} cannot be sent to a batch job",
         where=repr(value)[:200],
@@ -164,19 +153,29 @@ def from_json(value: Any) -> Any:
         return [from_json(item) for item in value]
     if not isinstance(value, dict):
         return value
-    ((kind, content),) = value.items()
-    return _MAKERS[kind](content)
+    ((word, content),) = value.items()
+    return _READERS[word](content)
 
 
-_MAKERS: dict[str, Any] = {
-    "dict": lambda items: {from_json(key): from_json(item) for key, item in items},
-    "tuple": lambda items: tuple(from_json(item) for item in items),
-    "set": lambda items: {from_json(item) for item in items},
-    "frozenset": lambda items: frozenset(from_json(item) for item in items),
-    "bytes": bytes.fromhex,
-    "datetime": datetime.fromisoformat,
-    "date": date.fromisoformat,
-    "time": time.fromisoformat,
-    "timedelta": lambda parts: timedelta(*parts),
-    "path": Path,
+def _sorted(values: Any) -> list[Any]:
+    return [to_json(item) for item in sorted(values, key=repr)]
+
+
+_FORMS: Final[dict[type, tuple[Callable[[Any], Any], Callable[[Any], Any]]]] = {
+    dict: (
+        lambda values: [[to_json(key), to_json(item)] for key, item in values.items()],
+        lambda items: {from_json(key): from_json(item) for key, item in items},
+    ),
+    tuple: (lambda values: to_json([*values]), lambda items: tuple(from_json(items))),
+    set: (_sorted, lambda items: set(from_json(items))),
+    frozenset: (_sorted, lambda items: frozenset(from_json(items))),
+    bytes: (bytes.hex, bytes.fromhex),
+    datetime: (datetime.isoformat, datetime.fromisoformat),
+    date: (date.isoformat, date.fromisoformat),
+    time: (time.isoformat, time.fromisoformat),
+    timedelta: (lambda t: [t.days, t.seconds, t.microseconds], lambda parts: timedelta(*parts)),
+    Path: (str, Path),
 }
+"""How values are written and read that JSON has not, each an object of one member: its type."""
+
+_READERS: Final = {kind.__name__.lower(): read for kind, (_, read) in _FORMS.items()}

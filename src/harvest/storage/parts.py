@@ -17,16 +17,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .columns import (
-    ACCOUNT,
-    FILES,
-    KEYS,
-    NAMES,
-    SCHEMAS,
-    compact,
-    key_bytes,
-    part_of,
-)
+from .columns import ACCOUNT, FILES, KEYS, NAMES, SCHEMAS, compact, key_bytes, part_of
 from .part import Part
 from .segment import REMOVED, Segment
 

@@ -27,15 +27,7 @@ from harvest.model.arrow import concat_tables, size_of
 from harvest.toolkit.files import flush
 
 from .part import Part, write_part
-from .staging import (
-    ATTEMPTS,
-    BUNDLED,
-    STAGING,
-    Staged,
-    bundle_name,
-    make_attempt,
-    put_in_place,
-)
+from .staging import ATTEMPTS, BUNDLED, STAGING, Staged, bundle_name, make_attempt, put_in_place
 
 ROWS: Final = "rows.arrow"
 """The file, below a staging directory, that holds rows of small partitions."""
