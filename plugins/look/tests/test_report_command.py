@@ -82,7 +82,7 @@ def plugins(monkeypatch):
         disabled="",
     )
     assert not found.broken
-    for user in ("harvest_look.asked", "harvest.dataset.dataset", "harvest.plugins"):
+    for user in ("harvest_look.asked", "harvest_look.commands.asking", "harvest.dataset.dataset"):
         monkeypatch.setattr(f"{user}.manager", lambda: found)
     return found
 
