@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import harvest.report
 import pytest
 
-import harvest.report
 import harvest_report
 
 
