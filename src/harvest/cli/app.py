@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from harvest.plugins.registered import Registered
     from harvest.plugins.registry import PluginManager
 
-__all__ = ["app", "call", "load_command"]
-
 
 class HarvestGroup(TyperGroup):
     """The top level: our commands, with those that plugins declare."""

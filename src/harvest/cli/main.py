@@ -13,8 +13,6 @@ from harvest.errors import ExitCode, HarvestError, error_within, out_of_files, s
 from harvest.plugin_code import contained
 from harvest.toolkit.remarks import remark
 
-__all__ = ["main"]
-
 _End: TypeAlias = "tuple[int, Callable[[], object] | str | None]"
 """An exit code, and what is to be said before: a line, or a function that says it."""
 

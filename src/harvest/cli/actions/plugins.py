@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from harvest.cli.commands import KINDS
 from harvest.commands.tables import print_json, print_table
 from harvest.errors import UsageError, suggestion
 from harvest.plugins.claims import DISABLE_VARIABLE, PREFER_VARIABLE
 from harvest.plugins.known import KNOWN, canonical
 from harvest.plugins.registry import PluginManager, manager
-
-__all__ = ["print_available", "print_declared", "print_plugins"]
-
-
-OFFERED = ("source", "sink", "engine", "view", "report", "rule", "exporter", "command")
 
 
 def print_plugins(*, json: bool) -> int:
@@ -98,7 +94,7 @@ def print_available(*, json: bool) -> int:
 
 def _offers(found: PluginManager) -> dict[str, dict[str, list[str]]]:
     offers: dict[str, dict[str, list[str]]] = {}
-    for kind in (f"{kind}s" for kind in OFFERED):
+    for kind in (f"{kind}s" for kind in KINDS):
         for name, spec in getattr(found, kind).items():
             offers.setdefault(found.owner(spec).name, {}).setdefault(kind, []).append(name)
     for listener in found.listeners():
@@ -108,8 +104,8 @@ def _offers(found: PluginManager) -> dict[str, dict[str, list[str]]]:
 
 def print_declared(kind: str, *, json: bool) -> int:
     """Print all that plugins offer of a kind: names, whose they are, and what they are for."""
-    if kind not in OFFERED:
-        raise UsageError(f"unknown kind {kind!r}", remedy=suggestion(kind, OFFERED))
+    if kind not in KINDS:
+        raise UsageError(f"unknown kind {kind!r}", remedy=suggestion(kind, KINDS))
     found = manager()
     rows = [(n, found.owner(spec).name, spec.doc) for n, spec in getattr(found, f"{kind}s").items()]
     if json:

@@ -6,7 +6,7 @@ import itertools
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
@@ -14,34 +14,20 @@ import orjson
 
 from harvest.commands.asking import answer
 from harvest.commands.output import harmless
-from harvest.commands.settings import plugin_settings, refuse_without
 from harvest.commands.tables import how_many, print_json, print_lines, print_table
 from harvest.dataset import Dataset
-from harvest.dataset import open as open_dataset
-from harvest.dataset.repair import replay
+from harvest.dataset.repair import Replay
 from harvest.toolkit.amounts import count_in_words
-
-__all__ = ["read_again", "show_rejects"]
 
 RAW_SHOWN = 60
 """Characters of what was rejected that a table shows."""
 CUT = "…"
 
 
-def show_rejects(
-    dataset: Path,
-    rows: int,
-    source: str | None,
-    reason: str | None,
-    options: Mapping[str, Any],
-    *,
-    json: bool,
+def print_rejects(
+    dataset: Path, rows: int, source: str | None, reason: str | None, *, json: bool
 ) -> int:
-    """Print the first rejects of a dataset, or all of them as JSON lines.
-
-    options: those that were given and mean nothing here.
-    """
-    refuse_without("--replay", options)
+    """Print the first rejects of a dataset, or all of them as JSON lines."""
 
     def chosen(opened: Dataset) -> Iterator[dict[str, Any]]:
         for row in opened.rejects():
@@ -96,20 +82,8 @@ def _write(rows: Iterable[dict[str, Any]], lines: IO[str]) -> None:
         lines.write(harmless(orjson.dumps(row)) + "\n")
 
 
-def read_again(
-    dataset: Path,
-    source: str | None,
-    reason: str | None,
-    settings: list[str] | None,
-    wait: float,
-    *,
-    json: bool,
-) -> int:
-    """Read the partitions that have rejects again; 3 when rejects remain."""
-    opened = open_dataset(dataset)
-    done = replay(
-        opened, source=source, reason=reason, settings=plugin_settings(settings), wait_s=wait
-    )
+def print_replay(done: Replay, *, json: bool) -> int:
+    """Print what came of reading partitions with rejects again; 3 when rejects remain."""
     again = done.again
     read = again.result.parts if again.result else ()
     if json:

@@ -2,29 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from harvest.commands.asking import answer
-from harvest.commands.settings import plugin_settings, refuse_without
 from harvest.commands.tables import print_json, print_lines
 from harvest.dataset import open as open_dataset
-from harvest.dataset.repair import Repair, problem_of_manifest, repair
+from harvest.dataset.repair import Repair, problem_of_manifest
 from harvest.dataset.verify import Problem, Verdict, judge
-from harvest.errors import ConfigError
-from harvest.pipeline.recipe import DELETED
 from harvest.toolkit.amounts import count_in_words
 
-__all__ = ["check", "mend"]
 
-
-def check(dataset: Path, options: Mapping[str, Any], *, json: bool) -> int:
-    """Print the problems of a dataset; 1 when there are some.
-
-    options: those that were given and mean nothing here.
-    """
-    refuse_without("--repair", options)
+def print_problems(dataset: Path, *, json: bool) -> int:
+    """Print the problems of a dataset; 1 when there are some."""
     problem = problem_of_manifest(dataset)
     found = Verdict(problems=[Problem(problem)]) if problem else answer(dataset, judge)
     problems = found.problems
@@ -53,25 +43,11 @@ def _remedy(problems: Sequence[Problem]) -> str:
     return f"--repair mends what can be mended{more}"
 
 
-def mend(
-    dataset: Path,
-    deleted: str,
-    give_up: bool,
-    settings: list[str] | None,
-    wait: float,
-    *,
-    json: bool,
-) -> int:
-    """Mend what is damaged, and print what came of it; 1 when a problem is left."""
-    if deleted not in DELETED:
-        raise ConfigError(f"deleted {deleted!r} is unknown", remedy="use keep or drop")
-    done = repair(
-        dataset,
-        settings=plugin_settings(settings),
-        deleted=deleted,
-        give_up=give_up,
-        wait_s=wait,
-    )
+def print_repair(dataset: Path, done: Repair, *, dropped: bool, json: bool) -> int:
+    """Print what came of a repair; 1 when a problem is left.
+
+    dropped: whether rows were dropped whose input is gone.
+    """
     left = [problem.text for problem in done.left]
     if json:
         print_json(
@@ -85,15 +61,10 @@ def mend(
                 "problems": left,
             }
         )
-    else:
-        _print_repair(dataset, done, deleted)
-    return 1 if left else 0
-
-
-def _print_repair(dataset: Path, done: Repair, deleted: str) -> None:
+        return 1 if left else 0
     if not done.found:
         _print_all_well(dataset)
-        return
+        return 0
     print("found")
     print_lines(f"  {problem}" for problem in done.found)
     if done.restored:
@@ -102,16 +73,17 @@ def _print_repair(dataset: Path, done: Repair, deleted: str) -> None:
         count = count_in_words(len(done.result.parts), "partition")
         print(f"{count} read again, as run {done.result.run}")
     for origin, reason in done.gone:
-        what = "its rows were dropped" if deleted == "drop" else "--deleted drop takes its rows out"
+        what = "its rows were dropped" if dropped else "--deleted drop takes its rows out"
         print_lines([f"{origin} cannot be read again: {reason}; {what}"])
     print_lines(done.given_up)
-    if done.left:
+    if left:
         lost = any(problem.lost for problem in done.left)
         more = "; --give-up does without what is lost" if lost else ""
-        print(f"{count_in_words(len(done.left), 'problem')} left{more}")
-        print_lines(f"  {problem.text}" for problem in done.left)
-    else:
-        _print_all_well(dataset)
+        print(f"{count_in_words(len(left), 'problem')} left{more}")
+        print_lines(f"  {text}" for text in left)
+        return 1
+    _print_all_well(dataset)
+    return 0
 
 
 def _print_all_well(dataset: Path) -> None:

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["COMMANDS"]
-
 COMMANDS: Final = {
     "run": ("run:run", "Read sources, write them to sinks; skip what is unchanged."),
     "plugins": ("plugins:app", "List plugins; show, check or begin one."),
@@ -28,3 +26,6 @@ COMMANDS: Final = {
     ),
 }
 """By name, in the order of help: the module and what in it, and the first sentence of its help."""
+
+KINDS: Final = ("source", "sink", "engine", "view", "report", "rule", "exporter", "command")
+"""Of what plugins offer."""

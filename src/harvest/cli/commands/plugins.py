@@ -9,9 +9,7 @@ import typer
 from harvest.commands.options import Json
 from harvest.toolkit.completion import words
 
-__all__ = ["app"]
-
-KINDS = ("source", "sink", "engine", "view", "report", "rule", "exporter", "command")
+from . import KINDS
 
 Kind = Annotated[
     str | None,

@@ -8,8 +8,6 @@ import typer
 
 from harvest.commands.options import DatasetPath, Wait
 
-__all__ = ["rollback"]
-
 
 def rollback(
     dataset: DatasetPath,

@@ -9,8 +9,6 @@ import typer
 from harvest.commands.options import RunOptions, takes_run_options
 from harvest.errors import UsageError
 
-__all__ = ["run"]
-
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would be read; write nothing.")]
 Force = Annotated[bool, typer.Option("--force", help="Read everything again, changed or not.")]
 PrintConfig = Annotated[

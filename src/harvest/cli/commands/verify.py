@@ -8,9 +8,10 @@ import typer
 
 from harvest.commands import complete
 from harvest.commands.options import DatasetPath, Json, SettingsAsBefore, Wait
+from harvest.commands.settings import plugin_settings, refuse_without
+from harvest.errors import ConfigError
+from harvest.pipeline.recipe import DELETED
 from harvest.toolkit.completion import words
-
-__all__ = ["rejects", "verify"]
 
 SettingsAgain = Annotated[
     list[str] | None,
@@ -34,7 +35,7 @@ def verify(
         typer.Option(
             metavar="keep|drop",
             help="With --repair, damaged rows whose input is gone: keep (as they are) or drop.",
-            autocompletion=words("keep", "drop"),
+            autocompletion=words(*DELETED),
         ),
     ] = "keep",
     give_up: Annotated[
@@ -56,18 +57,25 @@ def verify(
     --give-up lets it go. A run that is at work is named; what its commit has yet to finish is no
     problem. Ends with 1 when there is a problem, or one is left after --repair.
     """
-    from harvest.cli.actions.verify import check, mend  # late: help needs none of it
+    from harvest.cli.actions.verify import print_problems, print_repair  # late: help needs none
+    from harvest.dataset.repair import repair as mend
 
     settings = [*(settings or ()), *(before or ())]
-    if repair:
-        return mend(dataset, deleted, give_up, settings, wait, json=json)
-    options = {
-        "--set": settings,
-        "--wait": wait,
-        "--deleted": deleted != "keep",
-        "--give-up": give_up,
-    }
-    return check(dataset, options, json=json)
+    if not repair:
+        drops = deleted != "keep"
+        given = {"--set": settings, "--wait": wait, "--deleted": drops, "--give-up": give_up}
+        refuse_without("--repair", given)
+        return print_problems(dataset, json=json)
+    if deleted not in DELETED:
+        raise ConfigError(f"deleted {deleted!r} is unknown", remedy="use keep or drop")
+    done = mend(
+        dataset,
+        settings=plugin_settings(settings),
+        deleted=deleted,
+        give_up=give_up,
+        wait_s=wait,
+    )
+    return print_repair(dataset, done, dropped=deleted == "drop", json=json)
 
 
 def rejects(
@@ -97,10 +105,19 @@ def rejects(
     With --replay the partitions that have rejects are read again as a whole, and committed; ends
     with 3 when rejects remain.
     """
-    from harvest.cli.actions.rejects import read_again, show_rejects  # late: help needs none of it
+    from harvest.cli.actions.rejects import print_rejects, print_replay  # late: help needs none
+    from harvest.dataset import open as open_dataset
+    from harvest.dataset.repair import replay as read_again
 
     settings = [*(settings or ()), *(before or ())]
-    if replay:
-        return read_again(dataset, source, reason, settings, wait, json=json)
-    options = {"--set": settings, "--wait": wait}
-    return show_rejects(dataset, rows, source, reason, options, json=json)
+    if not replay:
+        refuse_without("--replay", {"--set": settings, "--wait": wait})
+        return print_rejects(dataset, rows, source, reason, json=json)
+    done = read_again(
+        open_dataset(dataset),
+        source=source,
+        reason=reason,
+        settings=plugin_settings(settings),
+        wait_s=wait,
+    )
+    return print_replay(done, json=json)
