@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import polars as pl
@@ -66,7 +66,8 @@ def queries(
         statements = connection.extract_statements(text)
         _check(statements)
         connection.execute("SET TimeZone = 'UTC'")
-        _register_all(connection, dataset, _tables_in(dataset, text), settings or {})
+        known = [*dataset.plugins.record_types(), *dataset.plugins.views]
+        _register_all(connection, dataset, _named(text, known), settings or {})
         # names are bound; from here on the query sees nothing but these tables
         connection.execute("SET enable_external_access = false")
         connection.execute("SET lock_configuration = true")
@@ -86,8 +87,8 @@ def queries(
         wrong = (duckdb.ParserException, duckdb.BinderException, duckdb.CatalogException)
         if not isinstance(error, wrong) and not dataset.is_current():
             raise changed(dataset.sink) from error
-        for name in _undeclared_types(dataset, text):
-            dataset.record_type(name)  # its error says what to install
+        for name in _named(text, dataset):
+            dataset.record_type(name)  # the error of one that nobody declares: what to install
         raise _wrong(dataset, str(error), f"query {number}" if of > 1 else "the query") from error
     finally:
         connection.close()
@@ -136,18 +137,10 @@ def _tables(dataset: Dataset) -> pl.DataFrame:
     )
 
 
-def _tables_in(dataset: Dataset, text: str) -> list[str]:
-    """Record types and views whose names occur in the query."""
+def _named(text: str, names: Iterable[str]) -> list[str]:
+    """Those of some record types and views whose names occur in the query."""
     plain = text.replace('"', "").lower()
-    names = [*dataset.plugins.record_types(), *dataset.plugins.views]
     return [name for name in names if name.lower() in plain]
-
-
-def _undeclared_types(dataset: Dataset, text: str) -> list[str]:
-    """Record types of the dataset that the query names and no installed plugin declares."""
-    plain = text.replace('"', "").lower()
-    known = dataset.plugins.record_types()
-    return [name for name in dataset if name not in known and name.lower() in plain]
 
 
 def _register_all(

@@ -193,15 +193,11 @@ def interpreter(module: str) -> list[str]:
     The number that is to be given to ``main`` is to be appended.
     """
     paths = [path for path in sys.path if isinstance(path, str)]
-    return [sys.executable, *_interpreter_options(), "-P", "-c", _PROGRAM, module, *paths]
-
-
-def _interpreter_options() -> list[str]:
-    """The options with which this interpreter was started, as far as they matter to a worker."""
     options = [option for name, option in _FLAGS.items() if getattr(sys.flags, name)]
     if sys.flags.optimize:
         options.append("-" + "O" * sys.flags.optimize)
-    return [*options, *(f"-W{option}" for option in sys.warnoptions)]
+    options += [f"-W{option}" for option in sys.warnoptions]
+    return [sys.executable, *options, "-P", "-c", _PROGRAM, module, *paths]
 
 
 class _Pickler(pickle.Pickler):

@@ -106,10 +106,9 @@ def _decoded(array: Column) -> Column:
 
 def _takes(kind: pa.DataType, given: pa.DataType) -> bool:
     """Whether some values of a given type may be the same in another; of types without parts."""
-    if _is_text(kind):
-        return _is_text(given)
-    if _is_bytes(kind):
-        return _is_bytes(given)
+    for alike in (_TEXTS, _BYTES):
+        if kind in alike:
+            return given in alike
     if pa.types.is_integer(kind):
         return bool(pa.types.is_integer(given))
     if pa.types.is_floating(kind):
@@ -119,17 +118,9 @@ def _takes(kind: pa.DataType, given: pa.DataType) -> bool:
     return bool(kind == given)
 
 
-def _is_text(kind: pa.DataType) -> bool:
-    return bool(
-        pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
-    )
-
-
-def _is_bytes(kind: pa.DataType) -> bool:
-    # not those of a fixed size: as such polars gives the addresses of Python objects
-    return bool(
-        pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_binary_view(kind)
-    )
+_TEXTS: Final = frozenset((pa.string(), pa.large_string(), pa.string_view()))
+_BYTES: Final = frozenset((pa.binary(), pa.large_binary(), pa.binary_view()))
+"""Not those of a fixed size: as such polars gives the addresses of Python objects."""
 
 
 def _fit_structs(array: pa.Array, shape: Shape) -> pa.Array:

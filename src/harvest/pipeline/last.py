@@ -35,7 +35,9 @@ def _last_day(use: SourceUse, sink: Sink) -> date | None:
         runs = runs[:-1]
         if record["action"] == "rollback":  # what came after that state is not there any more
             runs = runs[: runs.index(record["to"]) + 1]
-        elif _looked_at_all(record) and described(use) in map(_source, record["sources"]):
+        elif _looked_at_all(record) and described(use) in [
+            {"name": source["name"], "location": source["location"]} for source in record["sources"]
+        ]:
             return datetime.fromisoformat(record["started"]).astimezone().date()
     return None
 
@@ -44,7 +46,3 @@ def _looked_at_all(record: dict[str, Any]) -> bool:
     since = record.get("since")
     some = record.get("changed") or record["limit"] or not (since is None or is_since_last(since))
     return record["action"] == "run" and not some
-
-
-def _source(entry: dict[str, Any]) -> dict[str, str]:
-    return {key: entry[key] for key in ("name", "location")}
