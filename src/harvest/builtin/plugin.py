@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from harvest.api.spec import EngineSpec, hookimpl
 from harvest.api.view import View
 
-__all__ = ["harvest_api"]
+from .views import VIEWS
 
 harvest_api = 1
 
@@ -27,18 +27,4 @@ def harvest_engines() -> Iterable[EngineSpec]:
 @hookimpl
 def harvest_views() -> Iterable[View]:
     """Views over every dataset."""
-    return [
-        View(
-            name="events",
-            doc="All rows of all record types in the shape of the common event model.",
-            build="harvest.builtin.events:events",
-            columns="harvest.builtin.columns:EVENTS",
-        ),
-        View(
-            name="findings",
-            doc="What the rules of installed plugins conclude: one row per finding, the worst "
-            "first, with the view and the condition that give its evidence.",
-            build="harvest.builtin.findings:findings",
-            columns="harvest.builtin.columns:FINDINGS",
-        ),
-    ]
+    return VIEWS

@@ -1,12 +1,11 @@
-"""What the columns of the core's views mean, the most important first."""
+"""The views over every dataset, each below what its columns mean, the most important first."""
 
 from __future__ import annotations
 
 from typing import Final
 
 from harvest.api.column import Column
-
-__all__ = ["EVENTS", "FINDINGS"]
+from harvest.api.view import View
 
 _UNKNOWN: Final = "null where its record type has no such column, or the row no value"
 
@@ -35,6 +34,13 @@ EVENTS: Final = (
     Column("position", doc="Where in the input: line or number of the record, from 1."),
 )
 
+_EVENTS = View(
+    name="events",
+    doc="All rows of all record types in the shape of the common event model.",
+    build="harvest.builtin.events:events",
+    columns=EVENTS,
+)
+
 FINDINGS: Final = (
     Column(
         "severity",
@@ -57,3 +63,13 @@ FINDINGS: Final = (
     Column("rule", doc="The rule that found it."),
     Column("reference", doc="What the rule and its thresholds rest on."),
 )
+
+_FINDINGS = View(
+    name="findings",
+    doc="What the rules of installed plugins conclude: one row per finding, the worst first, with "
+    "the view and the condition that give its evidence.",
+    build="harvest.builtin.findings:findings",
+    columns=FINDINGS,
+)
+
+VIEWS: Final = (_EVENTS, _FINDINGS)
