@@ -39,9 +39,9 @@ import harvest
 from harvest.api.sink import PartFile
 from harvest.api.source import Partition
 from harvest.pipeline.prepare import Observer
-from harvest.pipeline.recipe import Endpoint, Recipe
 from harvest.pipeline.session import execute
 from harvest.plugins.registry import manager
+from harvest.recipes.recipe import Endpoint, Recipe
 from harvest.storage.fingerprint import facts, fingerprint
 from harvest.storage.manifest import NAME, Manifest
 from harvest.storage.part import Part, part_key, part_stem

@@ -27,8 +27,8 @@ from pathlib import Path
 from bench_scale import RECEIVERS, apart, harvest_some, multiply, write_statuses
 
 import harvest
-from harvest.pipeline.recipe import Endpoint, Recipe
 from harvest.pipeline.session import Session
+from harvest.recipes.recipe import Endpoint, Recipe
 from harvest_watch.inputs import Inputs, Ours
 from harvest_watch.rounds import make_round
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import attrs
 
 from harvest.api.settings import describe
-from harvest.pipeline.recipe import Recipe
 from harvest.plugins.registry import manager
+from harvest.recipes.recipe import Recipe
 from harvest_look.markdown import table
 
 from .commands import commands

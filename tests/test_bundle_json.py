@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from harvest import Bundle, PluginError, UsageError
 from harvest.pipeline.plan import make_plan
 from harvest.pipeline.prepare import prepare_sinks, prepare_sources
-from harvest.pipeline.recipe import Endpoint, Recipe
 from harvest.plugins.registry import manager
 from harvest.reading.task import Task
 from harvest.reading.written import from_json, to_json
+from harvest.recipes.recipe import Endpoint, Recipe
 from harvest.storage.manifest import Manifest
 
 EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "dask-run"

@@ -15,9 +15,9 @@ from commands import harvest_here
 
 import harvest
 from harvest import Detection, Partition, ReadContext, Record, Source, UsageError
-from harvest.pipeline.choose import name_sources
-from harvest.pipeline.recipe import Endpoint, Recipe
 from harvest.plugins.registry import PluginManager
+from harvest.recipes.choose import name_sources
+from harvest.recipes.recipe import Endpoint, Recipe
 
 
 def command(*arguments: object) -> CompletedProcess[str]:

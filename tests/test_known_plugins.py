@@ -15,9 +15,9 @@ import harvest
 from harvest import HarvestError
 from harvest.model import record_type
 from harvest.pipeline.prepare import prepare_sinks, prepare_sources
-from harvest.pipeline.recipe import Endpoint, Recipe
 from harvest.plugins.known import KNOWN, is_ours
 from harvest.plugins.registry import PluginManager
+from harvest.recipes.recipe import Endpoint, Recipe
 
 ROOT = Path(__file__).resolve().parents[1]
 BY_NAME = {known.distribution: known for known in KNOWN}

@@ -25,9 +25,9 @@ from harvest.dataset.repair import repair
 from harvest.errors import DatasetError
 from harvest.pipeline.last import last_day
 from harvest.pipeline.prepare import prepare_sources
-from harvest.pipeline.recipe import Endpoint, Recipe
 from harvest.pipeline.rollback import keep_runs, roll_back
 from harvest.plugins.registry import manager
+from harvest.recipes.recipe import Endpoint, Recipe
 from harvest.storage.history import remember
 
 

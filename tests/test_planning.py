@@ -15,10 +15,10 @@ import pytest
 import harvest
 from harvest.pipeline.plan import Plan
 from harvest.pipeline.prepare import Observer
-from harvest.pipeline.recipe import Endpoint, Recipe
 from harvest.pipeline.result import RunResult
 from harvest.pipeline.session import execute
 from harvest.plugins.registry import manager
+from harvest.recipes.recipe import Endpoint, Recipe
 from harvest.storage.manifest import Manifest
 from harvest.storage.part import Part
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harvest.errors import ConfigError, UsageError
-from harvest.pipeline.recipe import Endpoint, Recipe, load_recipe, parse_setting
+from harvest.recipes.recipe import Endpoint, Recipe, load_recipe, parse_setting
 
 names = st.sampled_from(["mofka-dask", "slurm", "parquet"])
 texts = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=20)

@@ -15,13 +15,13 @@ from commands import harvest_here
 
 import harvest
 from harvest import Bundle, ConfigError, HarvestError, UsageError
-from harvest.pipeline.endpoints import endpoint_of
 from harvest.pipeline.plan import make_plan
 from harvest.pipeline.prepare import PreparedRun, prepare_sinks, prepare_sources
-from harvest.pipeline.recipe import Endpoint, Recipe
 from harvest.plugins import registered
 from harvest.plugins.registry import manager
 from harvest.reading.collect import collect
+from harvest.recipes.endpoints import endpoint_of
+from harvest.recipes.recipe import Endpoint, Recipe
 from harvest.storage.manifest import Manifest
 from harvest_testing.lab.process import in_process
 

@@ -16,11 +16,11 @@ from strength import examples
 
 import harvest
 from harvest.errors import ConfigError, ExitCode, UsageError
-from harvest.pipeline.days import day_of
 from harvest.pipeline.last import last_day
-from harvest.pipeline.recipe import Recipe
 from harvest.pipeline.rollback import roll_back
-from harvest.pipeline.selection import Named, Since, read_names
+from harvest.recipes.days import day_of
+from harvest.recipes.recipe import Recipe
+from harvest.recipes.selection import Named, Since, read_names
 from harvest.storage.manifest import Manifest
 from harvest_parquet.sink import ParquetSink
 

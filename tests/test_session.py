@@ -6,7 +6,7 @@ import pytest
 from datasets import SETTINGS, Small, dump
 
 import harvest
-from harvest.pipeline.recipe import Endpoint
+from harvest.recipes.recipe import Endpoint
 
 
 @pytest.fixture

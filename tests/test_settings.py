@@ -10,8 +10,8 @@ import pytest
 from harvest.api.settings import describe, structure
 from harvest.errors import ConfigError
 from harvest.pipeline.prepare import PreparedRun, prepare_sources
-from harvest.pipeline.recipe import Endpoint, Recipe
 from harvest.plugins.registry import manager
+from harvest.recipes.recipe import Endpoint, Recipe
 
 
 def at_least_one(instance, attribute, value):

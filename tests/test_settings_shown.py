@@ -9,8 +9,8 @@ import pytest
 from harvest import ConfigError, UsageError
 from harvest.api.settings import describe, structure
 from harvest.cli.app import app, load_command
-from harvest.pipeline.recipe import Recipe, run_options
 from harvest.plugins.registry import manager
+from harvest.recipes.recipe import Recipe, run_options
 from harvest_look.plugins import print_plugin
 
 

@@ -11,11 +11,12 @@ from harvest_paced import PacedSource
 import harvest
 from harvest.api.source import Partition
 from harvest.engines.local import LocalEngine
-from harvest.pipeline.deciding import Planned, SourceUse
+from harvest.pipeline.deciding import Planned
 from harvest.pipeline.plan import Plan
 from harvest.pipeline.prepare import PreparedRun
-from harvest.pipeline.recipe import Recipe
 from harvest.plugins.registry import manager
+from harvest.recipes.recipe import Recipe
+from harvest.recipes.uses import SourceUse
 
 
 def planned(number: int, use: SourceUse) -> Planned:

@@ -56,7 +56,7 @@ _HOMES = {
     ".reading.bundle": ("Bundle", "Result"),
     ".pipeline.engine": ("Engine", "Work"),
     ".pipeline.run": ("run",),
-    ".pipeline.recipe": ("Endpoint", "Recipe"),
+    ".recipes.recipe": ("Endpoint", "Recipe"),
     ".pipeline.result": ("RunResult",),
     ".pipeline.session": ("Session",),
     ".reading.rows": ("tables",),

@@ -55,8 +55,6 @@ from .model import record_type as record_type
 from .model.arrow import conform as conform
 from .pipeline.engine import Engine as Engine
 from .pipeline.engine import Work as Work
-from .pipeline.recipe import Endpoint as Endpoint
-from .pipeline.recipe import Recipe as Recipe
 from .pipeline.result import RunResult as RunResult
 from .pipeline.run import run as run
 from .pipeline.session import Session as Session
@@ -68,6 +66,8 @@ from .reading.collect import Collected as Collected
 from .reading.collect import collect as collect
 from .reading.collect import collect_partition as collect_partition
 from .reading.rows import tables as tables
+from .recipes.recipe import Endpoint as Endpoint
+from .recipes.recipe import Recipe as Recipe
 
 __version__: str
 UNSUPPORTED: str

@@ -8,8 +8,8 @@ import polars as pl
 
 import harvest
 from harvest.pipeline.prepare import prepare_sources
-from harvest.pipeline.recipe import Endpoint, Recipe
 from harvest.plugins.registry import PluginManager
+from harvest.recipes.recipe import Endpoint, Recipe
 
 LINE = """
 from pathlib import Path

@@ -14,11 +14,11 @@ import polars as pl
 
 import harvest
 from harvest.engines import Progress
-from harvest.pipeline.endpoints import endpoint_of
 from harvest.pipeline.prepare import Observer
-from harvest.pipeline.recipe import Recipe
 from harvest.pipeline.session import execute
 from harvest.plugins.registry import manager
+from harvest.recipes.endpoints import endpoint_of
+from harvest.recipes.recipe import Recipe
 
 
 class Watching(Observer):

@@ -6,7 +6,7 @@ import threading
 
 from datasets import SETTINGS
 
-from harvest.pipeline.recipe import Endpoint, Recipe
+from harvest.recipes.recipe import Endpoint, Recipe
 from harvest_watch.inputs import Inputs, Ours
 from harvest_watch.loop import Reporter, WatchOptions, watch
 

@@ -29,9 +29,9 @@ from harvest.errors import (
     UsageError,
 )
 from harvest.pipeline.prepare import PreparedRun, prepare_sources
-from harvest.pipeline.recipe import Endpoint, Recipe, load_recipe
 from harvest.plugins.registry import manager
 from harvest.reading.task import Task
+from harvest.recipes.recipe import Endpoint, Recipe, load_recipe
 from harvest_cluster.slurm.engine import BYTES_WORTH_A_JOB, SlurmConfig, SlurmEngine
 from harvest_cluster.slurm.tasks import read_error, write_error, write_task
 

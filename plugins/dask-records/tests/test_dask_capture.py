@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from strength import examples
 
 from harvest import Collected, SourceError, collect
-from harvest.pipeline.survey import survey
 from harvest.plugins.registry import manager
+from harvest.recipes.survey import survey
 from harvest_dask_records.captures import reader
 from harvest_dask_records.captures import source as live
 from harvest_dask_records.captures.source import MARK, SUFFIX, DaskSource

@@ -10,7 +10,7 @@ import captures
 import pytest
 
 import harvest
-from harvest.pipeline.recipe import Endpoint, Recipe
+from harvest.recipes.recipe import Endpoint, Recipe
 
 pytest.importorskip("harvest_watch", reason="it harvests again as files grow")
 

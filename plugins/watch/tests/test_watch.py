@@ -15,7 +15,7 @@ from watching import QUICK, UNTIL, Told, inputs_of, keep_watching, put
 
 import harvest
 from harvest.errors import ExitCode, SourceError, UsageError
-from harvest.pipeline.recipe import Endpoint, Recipe
+from harvest.recipes.recipe import Endpoint, Recipe
 from harvest.storage.lock import locked
 from harvest_watch import inputs, notify
 from harvest_watch.loop import WatchOptions, watch

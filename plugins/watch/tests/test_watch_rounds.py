@@ -15,10 +15,10 @@ from strength import examples
 from watching import QUICK, UNTIL, Told, inputs_of, keep_watching, put
 
 from harvest.errors import ExitCode
-from harvest.pipeline.recipe import Endpoint, Recipe
 from harvest.pipeline.rollback import roll_back
-from harvest.pipeline.selection import selection_of
 from harvest.pipeline.session import Session
+from harvest.recipes.recipe import Endpoint, Recipe
+from harvest.recipes.selection import selection_of
 from harvest_watch import notify
 from harvest_watch.inputs import Inputs, Ours
 from harvest_watch.loop import WatchOptions, watch

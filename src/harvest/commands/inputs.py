@@ -18,16 +18,16 @@ from harvest import interrupt
 from harvest.api.context import ReadContext
 from harvest.api.source import Partition, Source
 from harvest.model import RecordType
-from harvest.pipeline.choose import name_sources
 from harvest.pipeline.prepare import prepare_sources
-from harvest.pipeline.recipe import Recipe
-from harvest.pipeline.selection import partitions_of
-from harvest.pipeline.spooling import SPOOL, spooled, with_pipes
-from harvest.pipeline.survey import Known, Survey, survey
 from harvest.plugins.registry import PluginManager, manager
 from harvest.reading.pipes import Pipe, pipe_of
 from harvest.reading.rows import read_tables, source_errors
 from harvest.reading.spooled import partitions_through, prepare
+from harvest.recipes.choose import name_sources
+from harvest.recipes.recipe import Recipe
+from harvest.recipes.selection import partitions_of
+from harvest.recipes.spooling import SPOOL, spooled, with_pipes
+from harvest.recipes.survey import Known, Survey, survey
 from harvest.storage.target import storage_errors
 from harvest.toolkit.amounts import bytes_in_words
 from harvest.toolkit.steps import step

@@ -10,7 +10,7 @@ from typing import Annotated, Any, NamedTuple
 import attrs
 import typer
 
-from harvest.pipeline.recipe import Recipe, load_recipe, run_options
+from harvest.recipes.recipe import Recipe, load_recipe, run_options
 from harvest.toolkit.completion import words
 
 from . import complete
@@ -98,8 +98,8 @@ class RunOptions(NamedTuple):
 
         Raises UsageError or ConfigError for options that do not fit.
         """
-        from harvest.pipeline.endpoints import endpoints_of  # late: help needs none of it
         from harvest.plugins.registry import manager
+        from harvest.recipes.endpoints import endpoints_of  # late: help needs none of it
 
         base = load_recipe(self.file) if self.file is not None else Recipe()
         return base.merged(
@@ -123,7 +123,7 @@ def takes_run_options(
 ) -> Callable[[Callable[..., int]], Callable[..., int]]:
     """Fill a command's first parameter, ``options: RunOptions``, from the command line.
 
-    The options of a run are those that :class:`harvest.pipeline.recipe.Recipe` declares, in its
+    The options of a run are those that :class:`harvest.recipes.recipe.Recipe` declares, in its
     order.  without: those of them that mean nothing to the command.
     """
     fields = [field for field in run_options().values() if field.name not in without]

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from harvest.pipeline.choose import name_sources
 from harvest.pipeline.deciding import order_of
 from harvest.pipeline.plan import Plan
 from harvest.pipeline.progress import display
-from harvest.pipeline.recipe import Recipe
 from harvest.pipeline.record import without_secrets
 from harvest.pipeline.result import RunResult
 from harvest.pipeline.session import execute
 from harvest.plugins.registry import manager
+from harvest.recipes.choose import name_sources
+from harvest.recipes.recipe import Recipe
 from harvest.toolkit.amounts import count_in_words
 from harvest.toolkit.layout import fold
 from harvest.toolkit.remarks import remark

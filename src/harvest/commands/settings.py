@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from harvest.errors import UsageError
-from harvest.pipeline.recipe import parse_setting
+from harvest.recipes.recipe import parse_setting
 
 __all__ = ["key_values"]
 

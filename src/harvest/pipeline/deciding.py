@@ -5,14 +5,13 @@ from __future__ import annotations
 from array import array
 from collections.abc import Mapping, Sequence
 from functools import reduce
-from typing import Any
 
 import attrs
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from harvest.api.source import Partition, Source
-from harvest.reading.pipes import Pipe
+from harvest.api.source import Partition
+from harvest.recipes.uses import SourceUse
 from harvest.storage.fingerprint import facts, fingerprint
 from harvest.storage.part import Part, part_stem
 from harvest.storage.staging import Staged
@@ -20,22 +19,6 @@ from harvest.storage.waiting import map_waiting
 from harvest.toolkit.texts import printable
 
 from .comparing import Earlier, Held, State
-
-
-@attrs.frozen(kw_only=True)
-class SourceUse:
-    """A source of a run.
-
-    settings: the values it was configured with; version: of the plugin's distribution.
-    plugin: the distribution or the file that the user named for it; None where none was.
-    pipe: that it reads, the source itself reads the file that holds what came through it.
-    """
-
-    source: Source
-    settings: Mapping[str, Any]
-    version: str
-    plugin: str | None = None
-    pipe: Pipe | None = None
 
 
 @attrs.frozen(kw_only=True)

@@ -20,9 +20,8 @@ from harvest.reading.bundle import Bundle, Bundles, Result
 from harvest.reading.meter import Progress
 from harvest.reading.task import identify
 from harvest.reading.terms import Absolute, Terms, probed, versions_for
+from harvest.recipes.recipe import Recipe
 from harvest.storage.manifest import Manifest
-
-from .recipe import Recipe
 
 
 @attrs.frozen(kw_only=True)

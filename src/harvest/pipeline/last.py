@@ -7,11 +7,11 @@ from datetime import date, datetime
 from typing import Any
 
 from harvest.api.sink import Sink
+from harvest.recipes.days import is_since_last
+from harvest.recipes.uses import SourceUse
 from harvest.storage.manifest import GIVEN_UP
 from harvest.storage.target import manifest_of
 
-from .days import is_since_last
-from .deciding import SourceUse
 from .record import described, read_record
 
 

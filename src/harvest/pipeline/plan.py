@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import attrs
 import cattrs
@@ -17,19 +17,17 @@ from harvest import interrupt
 from harvest.api.sink import Sink
 from harvest.api.source import Partition
 from harvest.errors import SourceError
+from harvest.recipes.uses import Listed, SourceUse
 from harvest.storage.manifest import Manifest
 from harvest.storage.part import part_key
 from harvest.storage.staging import staged_parts
 from harvest.toolkit.texts import printable
 
 from .comparing import Earlier, Held, Unlisted
-from .deciding import Deciding, Planned, SourceUse
+from .deciding import Deciding, Planned
 
 _BATCH: Final = 65_536
 """Partitions that are compared with the datasets at once."""
-
-Listed: TypeAlias = "list[tuple[SourceUse, Partition]]"
-"""Partitions with the source that reads them."""
 
 
 @attrs.frozen(kw_only=True)

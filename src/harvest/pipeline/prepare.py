@@ -19,17 +19,18 @@ from harvest.reading.bundle import Bundle, Bundles
 from harvest.reading.bundling import bundles, cost_bytes
 from harvest.reading.meter import Progress
 from harvest.reading.task import Task
+from harvest.recipes.endpoints import bind, own_settings
+from harvest.recipes.recipe import Endpoint, Recipe
+from harvest.recipes.uses import Listed, SourceUse
 from harvest.storage.manifest import Manifest
 from harvest.storage.part import Part
 from harvest.storage.target import new_run_id
 from harvest.toolkit.texts import printable, printable_line
 
-from .deciding import Planned, SourceUse
+from .deciding import Planned
 from .drift import Drift, declared_kinds
-from .endpoints import bind, own_settings
 from .engine import Engine, Work
-from .plan import Listed, Plan, make_plan
-from .recipe import Endpoint, Recipe
+from .plan import Plan, make_plan
 from .result import RunResult
 
 

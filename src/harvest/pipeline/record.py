@@ -25,14 +25,14 @@ from harvest.api.sink import Sink
 from harvest.api.source import Source
 from harvest.errors import DatasetError
 from harvest.plugins.registry import PluginManager
+from harvest.recipes.recipe import Endpoint, Recipe, run_options
+from harvest.recipes.uses import SourceUse
 from harvest.storage.commit import RUNS
 from harvest.storage.manifest import GIVEN_UP, Manifest
 from harvest.storage.part import Part, plain
 from harvest.toolkit.texts import printable
 
 from .account import account_of
-from .deciding import SourceUse
-from .recipe import Endpoint, Recipe, run_options
 
 HIDDEN = "***"
 """Stands for a setting that is secret."""

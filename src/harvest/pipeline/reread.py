@@ -16,13 +16,13 @@ from harvest.api.source import Partition
 from harvest.errors import DatasetError
 from harvest.plugins.registry import PluginManager
 from harvest.reading.pipes import names_pipe
+from harvest.recipes.recipe import Endpoint, Recipe
+from harvest.recipes.uses import SourceUse
 from harvest.storage.part import Part, part_key
 from harvest.storage.target import Target
 from harvest.toolkit.texts import printable
 
-from .deciding import SourceUse
 from .prepare import PreparedRun, prepare_sinks
-from .recipe import Endpoint, Recipe
 from .record import read_record, recipe_of
 from .result import RunResult
 from .runner import carry_out

@@ -9,11 +9,11 @@ from typing import Any
 from harvest.api.sink import Sink
 from harvest.api.source import Source
 from harvest.plugins.registry import PluginManager, manager
+from harvest.recipes.endpoints import endpoints_of
+from harvest.recipes.recipe import Recipe, load_recipe
 
-from .endpoints import endpoints_of
 from .prepare import Observer
 from .progress import display
-from .recipe import Recipe, load_recipe
 from .result import RunResult
 from .session import execute
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections import Counter
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 
@@ -15,17 +16,19 @@ from harvest.plugin_code import contained
 from harvest.reading.bundle import staged_of
 from harvest.reading.bundling import harvest_partitions, prepare_tasks
 from harvest.storage.commit import Commit, tidy
+from harvest.storage.manifest import Manifest
 from harvest.storage.part import Part
 from harvest.storage.rejects import read_rejects
 from harvest.storage.staging import Staged, clear_places
 from harvest.storage.target import Target, new_run_id, storage_errors
+from harvest.toolkit.amounts import count_in_words
+from harvest.toolkit.texts import printable, printable_line
 
 from .deciding import Planned
 from .plan import Plan
 from .prepare import PreparedRun
 from .record import describe_run
 from .result import RunResult, Unchanged
-from .spooling import replaced_through
 
 
 @contained()
@@ -80,7 +83,7 @@ class _Execution:
         parts = self._one_per_partition()
         self._refuse(parts)
         piped = any(use.pipe is not None for use in self.prepared.uses)
-        choices = replaced_through(self.plan, self.manifests) if piped else ()
+        choices = _replaced_through(self.plan, self.manifests) if piped else ()
         try:
             for number in range(len(self.sinks)):
                 interrupt.check()
@@ -250,3 +253,21 @@ class _Execution:
                 for row in read_rejects([path]):
                     return str(row["reason"])
         return "cannot be read"
+
+
+def _replaced_through(plan: Plan, manifests: Sequence[Manifest]) -> list[str]:
+    """For each pipe of which the datasets hold earlier rows, that these are replaced."""
+    read = [planned for planned in plan.partitions if planned.partition.spooled]
+    names = {printable(planned.partition.origin) for planned in read}
+    rows = Counter[str]()
+    for number, manifest in enumerate(manifests):
+        held = Counter[str]()
+        for part in manifest.parts.pick({p.key for p in read} | plan.replaced[number]).values():
+            if part.origin in names:
+                held[part.origin] += part.written
+        rows |= held
+    return [
+        f"{printable_line(name)}: takes the place of {count_in_words(count, 'row')} that an "
+        "earlier run read from it"
+        for name, count in sorted(rows.items())
+    ]

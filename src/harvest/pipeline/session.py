@@ -15,23 +15,22 @@ from harvest.errors import SourceError
 from harvest.plugin_code import contained
 from harvest.plugins.registry import PluginManager, manager
 from harvest.reading.spooled import partitions_through
+from harvest.recipes.choose import name_sources, unread_below
+from harvest.recipes.recipe import Recipe
+from harvest.recipes.selection import Named, Selection, partitions_in, partitions_of, selection_of
+from harvest.recipes.spooling import SPOOL, spooled, with_pipes
+from harvest.recipes.uses import Listed, SourceUse
 from harvest.storage.part import part_key
 from harvest.storage.staging import STAGING
 from harvest.storage.target import Target, manifest_of, new_run_id, storage_errors, writing
 from harvest.toolkit.texts import printable
 
-from .choose import name_sources, unread_below
 from .committed import announcing
-from .deciding import SourceUse
 from .engine import Engine
 from .last import last_day
-from .plan import Listed
 from .prepare import Observer, PreparedRun, prepare_sinks, prepare_sources
-from .recipe import Recipe
 from .result import RunResult, Unchanged
 from .runner import carry_out
-from .selection import Named, Selection, partitions_in, partitions_of, selection_of
-from .spooling import SPOOL, spooled, with_pipes
 
 
 @attrs.frozen(kw_only=True)

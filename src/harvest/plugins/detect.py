@@ -27,7 +27,7 @@ class Candidate:
 def best(path: Path, plugins: PluginManager) -> list[Candidate]:
     """All sources that recognise ``path`` itself, surest first.
 
-    What lies below a directory is looked at by ``harvest.pipeline.survey``.  A source that cannot
+    What lies below a directory is looked at by ``harvest.recipes.survey``.  A source that cannot
     be imported takes no part; ``harvest plugins`` shows it.  An unreadable path is recognised by
     nobody.
     """

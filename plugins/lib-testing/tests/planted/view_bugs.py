@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import ClassVar
 
 import harvest
-from harvest.pipeline.recipe import Endpoint, Recipe
 from harvest.pipeline.session import execute
 from harvest.plugins.registry import PluginManager
+from harvest.recipes.recipe import Endpoint, Recipe
 from harvest_testing import ReportConformance, ViewConformance
 from planted.source_bugs import bug
 

@@ -10,7 +10,7 @@ from harvest.commands import complete
 from harvest.commands.options import DatasetPath, Json, SettingsAsBefore, Wait
 from harvest.commands.settings import plugin_settings, refuse_without
 from harvest.errors import ConfigError
-from harvest.pipeline.recipe import DELETED
+from harvest.recipes.recipe import DELETED
 from harvest.toolkit.completion import words
 
 SettingsAgain = Annotated[

@@ -12,8 +12,7 @@ import queue
 import select
 import shutil
 import threading
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -22,11 +21,8 @@ import attrs
 from harvest import interrupt
 from harvest.errors import SourceError, UsageError
 from harvest.reading.pipes import Pipe, pipe_of
-from harvest.storage.manifest import Manifest
-from harvest.toolkit.amounts import count_in_words
 from harvest.toolkit.texts import printable, printable_line
 
-from .plan import Plan
 from .recipe import Recipe
 
 SPOOL: Final = "spool"
@@ -149,21 +145,3 @@ def _opened(pipe: Pipe, waiting: Callable[[], None]) -> Iterator[int]:
         yield descriptor
     finally:
         os.close(descriptor)
-
-
-def replaced_through(plan: Plan, manifests: Sequence[Manifest]) -> list[str]:
-    """For each pipe of which the datasets hold earlier rows, that these are replaced."""
-    read = [planned for planned in plan.partitions if planned.partition.spooled]
-    names = {printable(planned.partition.origin) for planned in read}
-    rows = Counter[str]()
-    for number, manifest in enumerate(manifests):
-        held = Counter[str]()
-        for part in manifest.parts.pick({p.key for p in read} | plan.replaced[number]).values():
-            if part.origin in names:
-                held[part.origin] += part.written
-        rows |= held
-    return [
-        f"{printable_line(name)}: takes the place of {count_in_words(count, 'row')} that an "
-        "earlier run read from it"
-        for name, count in sorted(rows.items())
-    ]

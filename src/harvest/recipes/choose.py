@@ -21,10 +21,10 @@ from harvest.toolkit.files import walk_files
 from harvest.toolkit.texts import printable_line, shell_word
 
 from .endpoints import bind
-from .plan import Listed
 from .recipe import Endpoint, Recipe
 from .spooling import with_pipes
 from .survey import Known, Survey, absolute, survey
+from .uses import Listed
 
 SURE: Final = 0.7
 """From here on a source is sure of what it recognises: a file name alone gives less."""
