@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import typing
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-import attrs
 import pyarrow as pa
 
-from .types import arrow_type, without_none
+from .types import Shape, shape_of
 
 if TYPE_CHECKING:
     from .record import RecordType
@@ -34,7 +32,7 @@ def json_schema(record_type: RecordType) -> dict[str, Any]:
     """The JSON Schema of one record as the JSONL sink writes it: a property for every column."""
     properties = {}
     for column in record_type.columns:
-        schema = _of(column.python_type)
+        schema = _of(shape_of(column.python_type))
         if column.nullable:
             schema = {"anyOf": [schema, {"type": "null"}]}
         if column.doc:
@@ -58,21 +56,16 @@ def json_schema(record_type: RecordType) -> dict[str, Any]:
     }
 
 
-def _of(hint: Any) -> dict[str, Any]:
-    origin, args = typing.get_origin(hint), typing.get_args(hint)
-    if origin in (list, Sequence, tuple):
-        return {"type": "array", "items": _item(args[0])}
-    if origin in (dict, Mapping):
-        return {"type": "object", "additionalProperties": _nullable(_of(without_none(args[1])))}
-    if attrs.has(hint):
-        hints = typing.get_type_hints(hint, include_extras=True)
-        return {
-            "type": "object",
-            "properties": {
-                a.name: _nullable(_of(without_none(hints[a.name]))) for a in attrs.fields(hint)
-            },
-        }
-    return json_type(arrow_type(hint))
+def _of(shape: Shape) -> dict[str, Any]:
+    if pa.types.is_list(shape.kind):
+        item = shape.inner["item"]
+        return {"type": "array", "items": _nullable(_of(item)) if item.nullable else _of(item)}
+    if pa.types.is_map(shape.kind):
+        return {"type": "object", "additionalProperties": _nullable(_of(shape.inner["value"]))}
+    if shape.inner:
+        members = {name: _nullable(_of(part)) for name, part in shape.inner.items()}
+        return {"type": "object", "properties": members}
+    return json_type(shape.kind)
 
 
 def json_type(kind: pa.DataType) -> dict[str, Any]:
@@ -85,11 +78,6 @@ def json_type(kind: pa.DataType) -> dict[str, Any]:
         members = {field.name: _nullable(json_type(field.type)) for field in kind}
         return {"type": "object", "properties": members}
     return next((dict(schema) for fits, schema in _SIMPLE if fits(kind)), {"type": "string"})
-
-
-def _item(hint: Any) -> dict[str, Any]:
-    bare = without_none(hint)
-    return _of(bare) if bare is hint else _nullable(_of(bare))
 
 
 def _nullable(schema: dict[str, Any]) -> dict[str, Any]:
