@@ -17,7 +17,7 @@ from harvest import DatasetReader
 from .record_names import DASK_TYPES
 from .runs import named_run, run_of
 
-__all__ = ["Frames", "host_of", "load", "moved_bytes", "sentence"]
+__all__ = ["Frames", "exact_sum", "host_of", "load", "moved_bytes", "sentence"]
 
 Frames: TypeAlias = Mapping[str, pl.LazyFrame]
 """Rows by name of their record type, each frame with the column ``run``."""
@@ -50,6 +50,11 @@ def sentence(*parts: str | pl.Expr) -> pl.Expr:
     """Texts and columns joined to one text; null where a column is."""
     # pl.format would read better, but polars 1.35 panics in it on some filtered frames
     return pl.concat_str(pl.lit(part) if isinstance(part, str) else part for part in parts)
+
+
+def exact_sum(seconds: pl.Expr) -> pl.Expr:
+    """A sum of seconds by whole nanoseconds, so that it does not depend on their order."""
+    return ((seconds * 1e9).round(0).cast(pl.Int64).sum() / 1e9).round(9)
 
 
 def moved_bytes() -> pl.Expr:

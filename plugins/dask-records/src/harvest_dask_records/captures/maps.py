@@ -14,6 +14,7 @@ import pyarrow as pa
 from harvest import Record
 
 from ..arrays import list_array, text_map
+from ..graphs import ASKED, TASKS, with_requested
 from ..types import Environment, Event, GraphTask, LogEvent, RunConfig, RunSoftware
 from .batches import TEXT, TIME, as_text, texts_of, time_of
 from .process import ProcessFacts
@@ -21,7 +22,6 @@ from .process import ProcessFacts
 __all__ = ["MAPS", "File", "MapFault", "event"]
 
 _MAP: Final = pa.map_(TEXT, TEXT)
-_NEEDS: Final = pl.List(pl.String)
 
 
 class MapFault(Exception):
@@ -122,21 +122,17 @@ def _blind(fields: Fields, file: File) -> Iterator[Made]:
 def _graph(fields: Fields, file: File) -> Iterator[Made]:
     keys = _texts(fields, "keys")
     needs = _needs(fields, len(keys))
-    asked = _texts(fields, "requested").unique()
+    asked = _texts(fields, "requested")
     number = fields.pop("graph", None)
     if number is None:
         number = file.graphs + 1
     if not isinstance(number, int) or isinstance(number, bool) or not 0 < number < 2**63:
         raise MapFault(f"'graph' is {number!r}, not a number from 1")
     file.graphs = max(file.graphs, number)
-    frame = pl.DataFrame({"key": keys, "needs": needs}).with_columns(
-        requested=pl.col("key").is_in(asked.implode())
+    tasks = with_requested(
+        pl.DataFrame({"row": 0, "key": keys, "needs": needs}, TASKS),
+        pl.DataFrame({"row": 0, "key": asked}, ASKED),
     )
-    missing = asked.filter(~asked.is_in(keys.implode())).sort()
-    more = pl.DataFrame({"key": missing}).with_columns(
-        needs=pl.lit([], _NEEDS), requested=pl.lit(value=True)
-    )
-    tasks = pl.concat([frame, more])
     moment, code, rows = fields.get("time"), fields.pop("code", None), tasks.height
     time = _time(fields)
     annotations = _annotations(fields, tasks["key"])
@@ -187,7 +183,7 @@ def _needs(fields: Fields, count: int) -> pl.Series:
     if len(given) != count:
         raise MapFault(f"'dependencies' holds {len(given)} lists for {count} keys")
     lengths = np.fromiter(map(len, given), np.int64, count)
-    return pl.Series(list_array(lengths, found), dtype=_NEEDS)
+    return pl.Series(list_array(lengths, found), dtype=TASKS["needs"])
 
 
 def _texts(fields: Fields, name: str) -> pl.Series:

@@ -19,7 +19,7 @@ import polars as pl
 from harvest import DatasetReader
 
 from ..executions.windows import thread_completions, windows_of
-from ..frames import Frames, load
+from ..frames import Frames, exact_sum, load
 from .lanes import FOREVER, Lanes
 from .ties import processes_of, runs_of_logs, ties, trace
 
@@ -65,13 +65,11 @@ class Correlation:
             .agg(
                 count=pl.len().cast(pl.Int64),
                 bytes=pl.col("length").sum(),
-                # whole nanoseconds, so that sums do not depend on their order
-                seconds=_nanoseconds().sum(),
+                seconds=exact_sum(pl.col("end_s") - pl.col("start_s")),
                 by_elimination=pl.col("spared").sum().cast(pl.Int64),
                 first_time=pl.col("start_time").min(),
                 last_time=pl.col("end_time").max(),
             )
-            .with_columns(seconds=(pl.col("seconds") / 1e9).round(9))
             .collect(engine="streaming")
         )
 
@@ -134,10 +132,6 @@ class Correlation:
         return chosen.select(
             pl.struct(task=self._owners.gather(chosen["w"]), spared="spared").alias(wanted.name)
         ).to_series()
-
-
-def _nanoseconds() -> pl.Expr:
-    return ((pl.col("end_s") - pl.col("start_s")) * 1e9).round(0).cast(pl.Int64)
 
 
 def correlate(dataset: DatasetReader, run: str | None = None) -> Correlation:

@@ -11,6 +11,7 @@ from harvest import DatasetReader
 from harvest.toolkit.amounts import bytes_in_words, share_in_words
 from harvest_report import Column, Notes, Section, Table
 
+from ..frames import exact_sum
 from ..io.counted import untraced
 from ..io.processes import processes
 from ..trace.view import segments_of
@@ -60,13 +61,12 @@ def run_io(data: DatasetReader, run: str) -> RunIo:
     traced = pl.DataFrame(schema=TRACED)
     if segments is not None:
         segments = _without_doubles(segments)
-        spent = ((pl.col("end_s") - pl.col("start_s")) * 1e9).round(0).cast(pl.Int64)
         traced = (
             segments.group_by("op")
             .agg(
                 operations=pl.len().cast(pl.Int64),
                 bytes=pl.col("length").sum(),
-                seconds=(spent.sum() / 1e9).round(9),
+                seconds=exact_sum(pl.col("end_s") - pl.col("start_s")),
             )
             .collect(engine="streaming")
         )

@@ -10,7 +10,7 @@ from harvest import DatasetReader
 from harvest_toolkit.frames import fraction, known_sum, sum_or_none
 
 from ..executions.executions import executions
-from ..frames import Frames, load
+from ..frames import Frames, exact_sum, load
 from ..parts.failures import failed_tasks, repeated_tasks
 from ..record_names import COUNTED, DASK_TYPES, SEGMENT
 from .task_io import TASK_IO, once, task_io
@@ -127,19 +127,20 @@ def _io(io: pl.DataFrame, found: pl.DataFrame) -> pl.DataFrame:
     homes = io.filter(pl.col("worker").is_not_null()).select("run", "worker").unique()
     there = found.join(homes, on=["run", "worker"])
     known = io.group_by("run").agg(traced=(how == "traced").any(), counted=(how == "counted").any())
-    spent = ((pl.col("seconds") * 1e9).round(0).cast(pl.Int64).sum() / 1e9).round(9)
-    timed = pl.when(pl.col("seconds").is_not_null().any()).then(spent)
+    seconds = pl.col("seconds")
+    timed, tied = pl.when(seconds.is_not_null().any()).then(exact_sum(seconds)), pl.lit(value=True)
 
     of_key = found.select("run", "key", "prefix").unique(["run", "key"])
     of_tasks = io.join(of_key, on=["run", "key"]).group_by(one)
     beside = io.filter(pl.col("beside").is_not_null()).group_by("run", prefix="beside")
-    tied = pl.lit(value=True)
     return (
         found.select(one)
         .unique()
         .join(known, on="run")
         .join(
-            there.group_by(one).agg(here=tied, io_busy_s=known_sum("seconds")), on=one, how="left"
+            there.group_by(one).agg(here=tied, io_busy_s=known_sum("seconds")),
+            on=one,
+            how="left",
         )
         .join(
             of_tasks.agg(

@@ -86,21 +86,17 @@ def recorded_runs(frames: Frames) -> pl.LazyFrame:
     Columns: run; registrations: of workers; by_scheduler, by_workers: executions;
     transitioned: transitions of workers; moved: transfers.
     """
+    transitions = frames["dask.worker_transition"].drop_nulls("worker")
+    logged = _log_membership(frames["dask.log_event"])
     kinds = {
-        "registrations": (
-            frames["dask.worker"].select("run", "worker"),
-            _log_membership(frames["dask.log_event"]).select("run", "worker"),
-        ),
-        "by_scheduler": (frames["dask.task_transition"].select("run", worker=pl.lit("")),),
-        "by_workers": (
-            frames["dask.worker_transition"].select("run", "worker"),
-            frames["dask.execution"].select("run", "worker"),
-        ),
-        "transitioned": (frames["dask.worker_transition"].select("run", "worker"),),
-        "moved": (frames["dask.transfer"].select("run", worker=pl.lit("")),),
+        "registrations": [frames["dask.worker"].drop_nulls("worker"), logged],
+        "by_scheduler": [frames["dask.task_transition"]],
+        "by_workers": [transitions, frames["dask.execution"].drop_nulls("worker")],
+        "transitioned": [transitions],
+        "moved": [frames["dask.transfer"]],
     }
     found = pl.concat(
-        frame.filter(pl.col("worker").is_not_null()).select("run", kind=pl.lit(kind)).unique()
+        frame.select("run", kind=pl.lit(kind)).unique()
         for kind, several in kinds.items()
         for frame in several
     )
@@ -112,12 +108,9 @@ def whole_runs(frames: Frames) -> pl.LazyFrame:
 
     There, what is not recorded of executions did not happen.
     """
+    told = (frames["dask.worker_transition"], frames["dask.transfer"])
     reported = pl.concat(
-        [
-            frames["dask.worker_transition"].select(ONE),
-            frames["dask.transfer"].select(ONE),
-            captured(frames["dask.process"]).select(ONE),
-        ]
+        frame.select(ONE) for frame in (*told, captured(frames["dask.process"]))
     ).unique()
     silent = _names(frames).join(reported, on=ONE, how="anti").select("run").unique()
     known = recorded_runs(frames).filter("registrations", "transitioned")
@@ -136,17 +129,11 @@ def _names(frames: Frames) -> pl.LazyFrame:
         transfers.select("run", worker="requestor"),
         transfers.select("run", worker="fulfiller"),
     ]
-    return (
-        pl.concat([piece.select(ONE) for piece in pieces])
-        .filter(pl.col("worker").is_not_null())
-        .unique()
-    )
+    return pl.concat(piece.select(ONE) for piece in pieces).drop_nulls("worker").unique()
 
 
 def _log_membership(log: pl.LazyFrame) -> pl.LazyFrame:
-    return log.filter(
-        pl.col("kind").is_in(["registration", "removal"]) & pl.col("worker").is_not_null()
-    )
+    return log.filter(pl.col("kind").is_in(["registration", "removal"])).drop_nulls("worker")
 
 
 def _membership(frames: Frames) -> pl.LazyFrame:
@@ -176,7 +163,7 @@ def _membership(frames: Frames) -> pl.LazyFrame:
 
     return (
         pl.concat([events, log])
-        .filter(pl.col("worker").is_not_null())
+        .drop_nulls("worker")
         .group_by(ONE)
         .agg(
             registered=(pl.col("acted") == "add").any(),
@@ -208,7 +195,7 @@ def _executions(found: pl.LazyFrame) -> pl.LazyFrame:
     fresh = pl.col("ended") - pl.max_horizontal("began", covered_until)
     threads = pl.col("thread").drop_nulls().unique(maintain_order=True)
     return (
-        found.filter(pl.col("worker").is_not_null())
+        found.drop_nulls("worker")
         .sort("began", "ended", nulls_last=True)
         .with_columns(fresh=fresh.dt.total_microseconds().clip(lower_bound=0))
         .group_by(ONE)

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-import attrs
 import numpy as np
 import polars as pl
 import pyarrow as pa
 
 from harvest import Partition, ReadContext
 from harvest_dask_records.arrays import list_array
+from harvest_dask_records.graphs import ASKED, TASKS, with_requested
 from harvest_dask_records.key_columns import ANY_KEY, KEY, odd_texts, spelled_keys
 from harvest_dask_records.literals import LiteralFault, dict_items, key_of_literal, set_items
 from harvest_dask_records.types import GraphTask
@@ -27,24 +27,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = ["graph_tasks"]
-
-
-@attrs.frozen(eq=False)
-class _Tasks:
-    """Tasks of some graphs: the row each is of, its key, and the keys it needs."""
-
-    row: NDArray[np.int64]
-    key: pl.Series
-    needs: pl.Series
-
-    @classmethod
-    def of(cls, rows: list[int], keys: list[str], needs: list[list[str]]) -> _Tasks:
-        """From plain lists."""
-        return cls(
-            np.array(rows, np.int64),
-            pl.Series("key", keys, pl.String),
-            pl.Series("needs", needs, pl.List(pl.String)),
-        )
 
 
 def graph_tasks(partition: Partition, ctx: ReadContext, _: Any) -> Iterator[Any]:
@@ -78,11 +60,11 @@ def _tasks(chunk: Chunk) -> pl.DataFrame:
             )
         except LiteralFault:  # some key of these; below they are read one by one
             break
-        parts.append(_frame(*part))
+        parts.append(part)
         left = left[odd.to_numpy()]
     if len(left):
-        parts.append(_frame(*_odd_graphs(chunk, graphs, asked, left)))
-    every = pl.concat(parts)
+        parts.append(_odd_graphs(chunk, graphs, asked, left))
+    every = pl.concat(with_requested(*part) for part in parts)
     if chunk.faults:
         every = every.filter(pl.Series(chunk.good()[every["row"].to_numpy()]))
     return every.sort("row", maintain_order=True)
@@ -103,7 +85,7 @@ def _graph_of(pattern: str) -> str:
 
 def _usual_graphs(
     graphs: pl.Series, asked: pl.Series, rows: NDArray[np.int64], pattern: str
-) -> tuple[_Tasks, pl.DataFrame]:
+) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Tasks, and keys asked for, of graphs that a regular expression describes in full."""
     entries = graphs.str.extract_all(_needs_of(pattern))
     per_graph = entries.list.len().to_numpy().astype(np.int64)
@@ -115,26 +97,24 @@ def _usual_graphs(
     others = np.ones(len(spelled), bool)
     others[heads] = False
     needs = list_array(lengths - 1, spelled.filter(pl.Series(others)).to_arrow().cast(pa.string()))
-    tasks = _Tasks(
-        np.repeat(rows, per_graph),
-        spelled.gather(heads),
-        pl.Series(needs).list.unique().list.sort(),
-    )
+    tasks = {
+        "row": np.repeat(rows, per_graph),
+        "key": spelled.gather(heads),
+        "needs": pl.Series(needs).list.unique().list.sort(),
+    }
     wanted = asked.str.extract_all(pattern)
     counts = wanted.list.len().fill_null(0).to_numpy().astype(np.int64)
     keys_wanted = spelled_keys(wanted.explode().drop_nulls(), pattern)
-    return tasks, _requests(np.repeat(rows, counts), keys_wanted)
+    requests = {"row": np.repeat(rows, counts), "key": keys_wanted}
+    return pl.DataFrame(tasks, TASKS), pl.DataFrame(requests, ASKED)
 
 
 def _odd_graphs(
     chunk: Chunk, graphs: pl.Series, asked: pl.Series, odd: NDArray[np.int64]
-) -> tuple[_Tasks, pl.DataFrame]:
+) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The same of graphs with odd keys, item by item; faults go to the chunk."""
-    rows: list[int] = []
-    keys: list[str] = []
-    needs: list[list[str]] = []
-    wanted_rows: list[int] = []
-    wanted_keys: list[str] = []
+    tasks: list[tuple[int, str, list[str]]] = []
+    requests: list[tuple[int, str]] = []
     for row in odd.tolist():
         column = "keys"
         try:
@@ -148,40 +128,12 @@ def _odd_graphs(
         except LiteralFault as fault:
             chunk.fault(row, f"column {column!r}: {fault}")
             continue
-        rows += [row] * len(own)
-        keys += [key for key, _ in own]
-        needs += [items for _, items in own]
-        wanted_rows += [row] * len(wanted)
-        wanted_keys += wanted
-    tasks = _Tasks.of(rows, keys, needs)
-    return tasks, _requests(
-        np.array(wanted_rows, np.int64), pl.Series(wanted_keys, dtype=pl.String)
+        tasks += [(row, key, items) for key, items in own]
+        requests += [(row, key) for key in wanted]
+    return (
+        pl.DataFrame(tasks, TASKS, orient="row"),
+        pl.DataFrame(requests, ASKED, orient="row"),
     )
-
-
-def _requests(rows: NDArray[np.int64], keys: pl.Series) -> pl.DataFrame:
-    return pl.DataFrame({"row": rows, "key": keys}).unique()
-
-
-def _frame(tasks: _Tasks, asked: pl.DataFrame) -> pl.DataFrame:
-    """All tasks of some graphs in order, those that only the client named last, by key."""
-    frame = pl.DataFrame({"row": tasks.row, "key": tasks.key, "needs": tasks.needs})
-    frame = frame.join(
-        asked.with_columns(requested=pl.lit(value=True)),
-        on=["row", "key"],
-        how="left",
-        maintain_order="left",
-    ).with_columns(pl.col("requested").fill_null(value=False))
-    missing = asked.join(frame, on=["row", "key"], how="anti").sort("row", "key")
-    if not missing.height:
-        return frame
-    more = missing.select(
-        "row",
-        "key",
-        needs=pl.lit([], pl.List(pl.String)),
-        requested=pl.lit(value=True),
-    )
-    return pl.concat([frame, more]).sort("row", maintain_order=True)
 
 
 def _table(chunk: Chunk, tasks: pl.DataFrame, moments: pa.Array) -> pa.Table:

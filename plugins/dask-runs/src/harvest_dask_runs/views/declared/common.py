@@ -5,9 +5,12 @@ from __future__ import annotations
 from typing import Final
 
 from harvest import Column, Setting
-from harvest_toolkit.columns import named, number, path
+from harvest_toolkit.columns import named, number, path, seconds
 
-__all__ = ["KEY", "LOG", "PREFIX", "RECORD_ID", "RUN", "RUN_SETTING", "WORKER"]
+__all__ = [
+    *("KEY", "LOG", "PREFIX", "RECORD_ID", "REPEATED", "REPEATED_S", "RUN", "RUN_SETTING"),
+    *("UNENDED", "WHOLE", "WORKER"),
+]
 
 RUN_SETTING: Final = {"run": Setting("keep one run: its directory, or the directory's name", str)}
 
@@ -21,3 +24,15 @@ PREFIX: Final = Column(
 )
 LOG: Final = path("log", "Darshan's log of the process.")
 RECORD_ID: Final = number("record_id", "Darshan's hash of the file's name.")
+
+WHOLE: Final = "null where none is recorded, and not every worker recorded what it executed"
+UNENDED: Final = Column(
+    "unended",
+    doc=f"Executions that were not seen to end, which count in no time here; {WHOLE}.",
+)
+REPEATED: Final = Column("repeated", doc=f"Executions beyond the first of a task; {WHOLE}.")
+REPEATED_S: Final = seconds(
+    "repeated_s",
+    "Time of all but the last execution of the tasks that repeated; null where repeated is, or "
+    "none of these was seen to end.",
+)

@@ -8,7 +8,7 @@ from harvest import Column, View
 from harvest_toolkit.columns import named, seconds, share, size
 
 from ...record_names import JOINED
-from .common import RUN, RUN_SETTING
+from .common import REPEATED, REPEATED_S, RUN, RUN_SETTING, UNENDED, WHOLE
 
 __all__ = ["INDICATORS"]
 
@@ -19,7 +19,6 @@ _LOGS: Final = "null without a log of the scheduler or workers"
 _COUNTED: Final = "null without Darshan's logs of the run, or where counters of one were not read"
 _TASK_IO: Final = "null where dask.task_io ties nothing of the run to tasks"
 _KINDS: Final = "null where no task was executed or failed"
-_WHOLE: Final = "null where none is recorded, and not every worker recorded what it executed"
 _OBSERVED: Final = "null where no worker was observed"
 _OWN: Final = f"{_OBSERVED}, or of one of them it is not recorded how many threads it has"
 _ALL_OBSERVED: Final = "null where not all workers were observed"
@@ -45,7 +44,7 @@ _THREADS: Final = (
     ),
     seconds("busy_s", f"Time of executions, summed; {_ENDED}."),
     Column("executions", doc="Executions, failed and unended ones included; null without any."),
-    Column("failed", doc=f"How many of attempts failed; {_WHOLE}."),
+    Column("failed", doc=f"How many of attempts failed; {WHOLE}."),
     Column("peak_threads", doc=f"Most executions at the same time; {_ENDED}."),
     seconds(
         "gaps_s",
@@ -124,10 +123,7 @@ _WORKERS: Final = (
 )
 
 _TASKS: Final = (
-    Column(
-        "unended",
-        doc=f"Executions that were not seen to end, which count in no time here; {_WHOLE}.",
-    ),
+    UNENDED,
     seconds("median_s", f"Median duration of an execution; {_ENDED}."),
     Column("commonest_prefix", doc=f"The kind of task with the most executions; {_KINDS}."),
     Column("commonest_executions", doc=f"Its executions; {_KINDS}."),
@@ -141,12 +137,8 @@ _TASKS: Final = (
         "failed_error",
         doc="What most of these raised; null without any, or where the record does not say.",
     ),
-    Column("repeated", doc=f"Executions beyond the first of a task; {_WHOLE}."),
-    seconds(
-        "repeated_s",
-        "Time of all but the last execution of the tasks that repeated; null where repeated "
-        "is, or none of these was seen to end.",
-    ),
+    REPEATED,
+    REPEATED_S,
 )
 
 _TRANSFER: Final = (

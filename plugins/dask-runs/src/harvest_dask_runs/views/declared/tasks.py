@@ -8,7 +8,7 @@ from harvest import Column, Setting, View
 from harvest_toolkit.columns import named, seconds, share, size
 
 from ...record_names import EXECUTED, RECORDED
-from .common import KEY, PREFIX, RUN, RUN_SETTING
+from .common import KEY, PREFIX, REPEATED, REPEATED_S, RUN, RUN_SETTING, UNENDED, WHOLE
 
 __all__ = ["PREFIXES", "TASKS"]
 
@@ -107,7 +107,6 @@ TASKS: Final = View(
 _NO_LOGS: Final = (
     "null where dask.task_io has nothing of the run, or not of the processes that executed these"
 )
-_WHOLE: Final = "null where none is recorded, and not every worker recorded what it executed"
 _BY_SCHEDULER: Final = "null where the scheduler alone recorded them, as failures"
 _ENDED: Final = "null where none was seen to end"
 
@@ -126,28 +125,21 @@ PREFIX_COLUMNS: Final = (
     ),
     seconds("mean_s", f"Mean duration of an execution; {_ENDED}."),
     seconds("max_s", f"Longest duration of an execution; {_ENDED}."),
-    Column("failed", doc=f"How many of attempts failed, whoever recorded it; {_WHOLE}."),
+    Column("failed", doc=f"How many of attempts failed, whoever recorded it; {WHOLE}."),
     size("io_read_bytes", f"Bytes that these tasks read, by dask.task_io; {_NO_LOGS}."),
     size("io_write_bytes", f"Bytes that these tasks wrote, by dask.task_io; {_NO_LOGS}."),
     share("io_share", "io_s / io_busy_s; null where one of them is not known, or io_busy_s is 0."),
     seconds("median_s", f"Median duration of an execution; {_ENDED}."),
     Column("tasks", doc=f"Tasks that were executed; {_BY_SCHEDULER}."),
     size("size_bytes", "Size of all results together; null where the scheduler recorded none."),
-    Column(
-        "unended",
-        doc=f"Executions that were not seen to end, which count in no time here; {_WHOLE}.",
-    ),
+    UNENDED,
     Column("attempts", doc="Executions, and failures that the scheduler alone recorded."),
     Column(
         "error",
         doc="What most of the failures raised; null where none failed, or the record does not say.",
     ),
-    Column("repeated", doc=f"Executions beyond the first of a task; {_WHOLE}."),
-    seconds(
-        "repeated_s",
-        "Time of all but the last execution of the tasks that repeated; null where repeated "
-        "is, or none of these was seen to end.",
-    ),
+    REPEATED,
+    REPEATED_S,
     seconds("io_s", f"Time in the I/O of these tasks, by dask.task_io; {_NO_LOGS}."),
     size(
         "io_beside_bytes",
