@@ -8,7 +8,6 @@ from collections.abc import Awaitable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from .content import logs
@@ -68,24 +67,14 @@ class capture:  # noqa: N801  a context manager that reads as a verb
         self._client.sync(self._begin)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self._client.sync(self._end, _reason(kind))
 
     async def __aenter__(self) -> Self:
         await self._begin()
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
         await self._end(_reason(kind))
 
     async def _begin(self) -> None:

@@ -190,10 +190,16 @@ def _at_once(values: Sequence[Any], kind: pa.DataType, *types: type) -> pa.Array
         return None
 
 
-def _one_by_one(
-    values: Sequence[Any], kind: pa.DataType, convert: Callable[[Any], Any]
+def _converted(
+    values: Sequence[Any], kind: pa.DataType, convert: Callable[[Any], Any], *types: type
 ) -> tuple[pa.Array, list[int]]:
-    """Each value converted by itself; null, and in the list, where that is not possible."""
+    """A column, at once where all values are of these types, and the rows that do not convert.
+
+    Those are null.
+    """
+    whole = _at_once(values, kind, *types)
+    if whole is not None:
+        return whole, []
     found = [None if value is None else convert(value) for value in values]
     bad = [row for row, value in enumerate(found) if value is _BAD]
     return pa.array([None if value is _BAD else value for value in found], kind), bad
@@ -201,20 +207,15 @@ def _one_by_one(
 
 def texts_of(values: Sequence[Any]) -> tuple[pa.Array, list[int]]:
     """A column of texts, and the rows that hold something else than a text or a number."""
-    found = _at_once(values, pa.string(), str)
-    return (found, []) if found is not None else _one_by_one(values, pa.string(), _text)
+    return _converted(values, TEXT, _text, str)
 
 
 def _integers(values: Sequence[Any]) -> tuple[pa.Array, list[int]]:
-    found = _at_once(values, pa.int64(), int)
-    return (found, []) if found is not None else _one_by_one(values, pa.int64(), _integer)
+    return _converted(values, pa.int64(), _integer, int)
 
 
 def _floats(values: Sequence[Any]) -> tuple[pa.Array, list[int]]:
-    found = _at_once(values, pa.float64(), float, int)
-    bad: list[int] = []
-    if found is None:
-        found, bad = _one_by_one(values, pa.float64(), _number)
+    found, bad = _converted(values, FLOAT, _number, float, int)
     nan = pc.fill_null(pc.is_nan(found), fill_value=False)
     return pc.if_else(nan, pa.scalar(None, pa.float64()), found), bad
 

@@ -10,9 +10,8 @@ one that ends first; then the first in order of key.
 from __future__ import annotations
 
 import heapq
-import itertools
-from collections.abc import Iterable, Iterator
-from typing import Any, TypeAlias
+from collections.abc import Iterator
+from typing import TypeAlias
 
 import attrs
 import numpy as np
@@ -82,18 +81,14 @@ def _pieces(frame: pl.DataFrame) -> pl.DataFrame:
     )
     alone = grouped.filter(pl.col("size") == 1).select(shape)
     tangled = grouped.filter(pl.col("size") > 1)
+    clusters = tangled.group_by("cluster", "lane", maintain_order=True).agg(shape[1:])
     cut = [
         (lane, *piece)
-        for (_, lane), rows in _clusters(tangled.select("cluster", *shape).iter_rows())
-        for piece in _cut(rows)
+        for _, lane, *windows in clusters.iter_rows()
+        for piece in _cut([*zip(*windows, strict=True)])
     ]
     schema = {name: pl.Int64() for name in shape}
     return pl.concat([alone, pl.DataFrame(cut, schema=schema, orient="row")])
-
-
-def _clusters(rows: Iterable[tuple[Any, ...]]) -> Iterator[tuple[tuple[int, int], Any]]:
-    for name, group in itertools.groupby(rows, key=lambda row: (row[0], row[1])):
-        yield name, [row[2:] for row in group]
 
 
 def _cut(windows: list[tuple[int, int, int]]) -> Iterator[tuple[int, int, int]]:

@@ -17,7 +17,7 @@ from ..io.processes import processes
 from ..trace.view import segments_of
 from ..views.task_io import once
 from .io_kinds import by_kind, kinds_table, known_table
-from .io_plot import io_over_time, io_plot
+from .io_plot import io_plot
 
 __all__ = ["RunIo", "io_by_task", "io_sections", "io_sentence", "run_io"]
 
@@ -128,9 +128,8 @@ def io_sections(io: RunIo, tasks: pl.DataFrame, start: int) -> list[Section]:
     if io.segments is None:
         sections.append(_no_trace_notes(counted=io.processes is not None))
     else:
-        over_time = io_over_time(io.segments, start)
-        if not over_time.bins.is_empty():
-            sections.append(io_plot(over_time, _counted(io)))
+        over_time = io_plot(io.segments, start, _counted(io))
+        sections += [over_time] if over_time is not None else []
     if io.segments is not None or io.tied.height:
         sections.append(kinds_table(rows, _why(io, tasks)))
     return sections

@@ -61,7 +61,6 @@ def log_pieces(segments: pl.LazyFrame) -> Iterator[LogPiece]:
     yield from flush()
 
 
-@attrs.define
 class IoPlacer:
     """Makes the events of logs, given where the tasks of a run are.
 
@@ -71,17 +70,19 @@ class IoPlacer:
     left_out: segments without times, which no picture can show.
     """
 
-    tasks: pl.DataFrame
-    tracks: Tracks
-    start: int
-    known: Correlation
-    programs: Mapping[str, str] = attrs.field(factory=dict)
-    left_out: int = 0
-    _labelled: set[int] = attrs.field(factory=set, init=False)
-    _lines: set[tuple[Any, ...]] = attrs.field(init=False)
-
-    def __attrs_post_init__(self) -> None:
-        self._lines = set(self.tasks.select("worker", "thread").unique().iter_rows())
+    def __init__(
+        self,
+        tasks: pl.DataFrame,
+        tracks: Tracks,
+        start: int,
+        known: Correlation,
+        programs: Mapping[str, str],
+    ):
+        self.tasks, self.tracks, self.start = tasks, tracks, start
+        self.known, self.programs = known, programs
+        self.left_out = 0
+        self._labelled: set[int] = set()
+        self._lines = set(tasks.select("worker", "thread").unique().iter_rows())
 
     def events(self, piece: LogPiece) -> Iterator[pl.DataFrame]:
         """Batches of events, one slice for each segment of a log that has times."""

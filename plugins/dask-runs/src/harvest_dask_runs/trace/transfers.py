@@ -61,13 +61,12 @@ def transfer_slices(transfers: pl.DataFrame) -> pl.DataFrame:
         )
         .filter(pl.col("direction").is_not_null())
     )
+    sends = pl.when(pl.col("direction") == "outgoing")
+    place = sends.then("fulfiller").otherwise("requestor")
     slices = pl.concat([sides, alone]).with_columns(
-        place=pl.when(pl.col("direction") == "outgoing").then("fulfiller").otherwise("requestor"),
-        peer=pl.when(pl.col("direction") == "outgoing").then("requestor").otherwise("fulfiller"),
-    )
-    # a side that names no worker is the one that reports, else a client
-    slices = slices.with_columns(
-        place=pl.when("recorded").then(pl.coalesce("worker", "place")).otherwise("place")
+        # a side that names no worker is the one that reports, else a client
+        place=pl.when("recorded").then(pl.coalesce("worker", place)).otherwise(place),
+        peer=sends.then("requestor").otherwise("fulfiller"),
     )
     return with_lanes(slices, ["place", "direction"])
 

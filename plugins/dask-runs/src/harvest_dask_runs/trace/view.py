@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import attrs
 import orjson
 import polars as pl
 from polars.io.plugins import register_io_source
@@ -21,7 +20,7 @@ from harvest import DatasetReader, UsageError
 from harvest.toolkit.files import replacing
 
 from ..executions.executions import executions
-from ..frames import Frames, load
+from ..frames import load
 from ..io.match import correlate
 from ..io.ties import runs_of_logs
 from ..record_names import EXECUTED, JOB, SEGMENT
@@ -65,7 +64,6 @@ def trace(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
     return register_io_source(batches, schema=EVENT)
 
 
-@attrs.define
 class RunTrace:
     """The trace of one run: its start, and its events in batches.
 
@@ -73,26 +71,17 @@ class RunTrace:
     left_out: rows that no event shows, since they have no time.
     """
 
-    dataset: DatasetReader
-    run: str
-    first_pid: int = 1
-    first_tid: int = FIRST_TID
-    tracks: Tracks = attrs.field(init=False)
-    start: int = attrs.field(init=False)
-    left_out: Counter[str] = attrs.field(factory=Counter, init=False)
-    _alone: bool = attrs.field(init=False)
-    _tasks: pl.DataFrame = attrs.field(init=False)
-    _transfers: pl.DataFrame = attrs.field(init=False)
-
-    def __attrs_post_init__(self) -> None:
-        self.tracks = Tracks(self.run, self.first_pid, self.first_tid)
-        self._alone = len(runs_of(self.dataset)) == 1
-        frames: Frames = load(self.dataset, SHOWN, run=self.run)
+    def __init__(
+        self, dataset: DatasetReader, run: str, first_pid: int = 1, first_tid: int = FIRST_TID
+    ):
+        self.dataset, self.run = dataset, run
+        self.tracks = Tracks(run, first_pid, first_tid)
+        self.left_out: Counter[str] = Counter()
+        frames = load(dataset, SHOWN, run=run)
         found = executions(frames).collect()
         moved = frames["dask.transfer"].collect()
-        ends = pl.concat([found.select(t="end"), moved.select(t="end_time"),
-                          found.select(t="start")])  # fmt: skip
-        self._tasks = place_tasks(found, ends["t"].max())
+        ends = pl.concat([found["end"], moved["end_time"], found["start"]])
+        self._tasks = place_tasks(found, ends.max())
         self._transfers = transfer_slices(moved)
         self.left_out["executions without time"] = found.height - self._tasks.height
         self.left_out["transfers without time"] = moved.height - int(
@@ -108,7 +97,8 @@ class RunTrace:
         segments = segments_of(self.dataset, self.run)
         if segments is None:
             return
-        known = correlate(self.dataset, None if self._alone else self.run)
+        alone = len(runs_of(self.dataset)) == 1
+        known = correlate(self.dataset, None if alone else self.run)
         placer = IoPlacer(self._tasks, self.tracks, self.start, known, self._programs())
         for piece in log_pieces(segments):
             yield from placer.events(piece)
