@@ -42,11 +42,8 @@ _DO_NOT_FIT: Final = (pa.ArrowException, OverflowError)
 """What Arrow raises for numbers that are too large."""
 
 
-class _BadType:
-    """Stands for a value that does not convert."""
-
-
-_BAD: Final = _BadType()
+_BAD: Final = object()
+"""Stands for a value that does not convert."""
 
 
 class Batch:

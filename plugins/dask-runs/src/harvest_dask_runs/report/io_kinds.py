@@ -20,21 +20,6 @@ TASK, BESIDE, OUTSIDE, ELSEWHERE = range(4)
 """Whose I/O a row is: a task's, beside tasks of one kind, of a worker, of anything else."""
 
 SUMS: Final = ("operations", "bytes", "seconds", "counted_operations", "counted_bytes", "counted_s")
-ROWS: Final = pl.Schema(
-    {
-        "rank": pl.Int64(),
-        "prefix": pl.String(),
-        "op": pl.String(),
-        "tasks": pl.Int64(),
-        "files": pl.Int64(),
-        "operations": pl.Int64(),
-        "bytes": pl.Int64(),
-        "seconds": pl.Float64(),
-        "counted_operations": pl.Int64(),
-        "counted_bytes": pl.Int64(),
-        "counted_s": pl.Float64(),
-    }
-)
 
 
 def by_kind(
@@ -49,21 +34,16 @@ def by_kind(
     traced, and add up to that.
     """
     sums = _of_workers(tied, tasks)
-    rest = (
-        untraced.group_by("op")
-        .agg(
-            counted_operations=pl.col("count").sum(),
-            counted_bytes=pl.col("bytes").sum(),
-            counted_s=pl.col("nanoseconds").sum() / 1e9,
-        )
-        .select("op", "counted_operations", "counted_bytes", "counted_s")
+    rest = untraced.group_by("op").agg(
+        counted_operations=pl.col("count").sum(),
+        counted_bytes=pl.col("bytes").sum(),
+        counted_s=pl.col("nanoseconds").sum() / 1e9,
     )
-    others = pl.concat(
-        [_left_over(traced, sums, OTHER_THREADS), _left_over(rest, sums, OTHER_PROCESSES)]
-    )
+    others = [_left_over(traced, sums, OTHER_THREADS), _left_over(rest, sums, OTHER_PROCESSES)]
     some = pl.any_horizontal(pl.col("operations", "bytes", "counted_bytes") != 0)
     return (
-        pl.concat([sums, others])
+        pl.concat([sums, *others], how="diagonal_relaxed")
+        .with_columns(pl.col(SUMS).fill_null(0))
         .filter(some)
         .sort(
             "rank",
@@ -90,20 +70,15 @@ def _of_workers(tied: pl.DataFrame, tasks: pl.DataFrame) -> pl.DataFrame:
         .then(pl.lit(NOT_KNOWN))
         .otherwise(pl.lit(NO_TASK)),
     )
-    return (
-        placed.group_by(pl.col("rank").cast(pl.Int64), "prefix", "op")
-        .agg(
-            tasks=pl.when(of_task.any()).then(pl.col("key").n_unique().cast(pl.Int64)),
-            files=pl.col("file").n_unique().cast(pl.Int64),
-            operations=pl.col("count").filter(~counted).sum(),
-            bytes=pl.col("bytes").filter(~counted).sum(),
-            seconds=pl.col("seconds").filter(~counted).sum(),
-            counted_operations=pl.col("count").filter(counted).sum(),
-            counted_bytes=pl.col("bytes").filter(counted).sum(),
-            counted_s=pl.col("seconds").filter(counted).sum(),
-        )
-        .cast(ROWS)
-        .select(list(ROWS))
+    return placed.group_by("rank", "prefix", "op").agg(
+        tasks=pl.when(of_task.any()).then(pl.col("key").n_unique().cast(pl.Int64)),
+        files=pl.col("file").n_unique().cast(pl.Int64),
+        operations=pl.col("count").filter(~counted).sum(),
+        bytes=pl.col("bytes").filter(~counted).sum(),
+        seconds=pl.col("seconds").filter(~counted).sum(),
+        counted_operations=pl.col("count").filter(counted).sum(),
+        counted_bytes=pl.col("bytes").filter(counted).sum(),
+        counted_s=pl.col("seconds").filter(counted).sum(),
     )
 
 
@@ -117,16 +92,10 @@ def _left_over(whole: pl.DataFrame, sums: pl.DataFrame, name: str) -> pl.DataFra
     operations, size, spent = measures
     return (
         left.filter((pl.col(operations) > 0) | (pl.col(size) != 0))
-        .with_columns(pl.col(spent).clip(lower_bound=0))
         .with_columns(
-            *(pl.lit(0).alias(m) for m in SUMS if m not in measures),
-            rank=pl.lit(ELSEWHERE),
-            prefix=pl.lit(name),
-            tasks=None,
-            files=None,
+            pl.col(spent).clip(lower_bound=0), rank=pl.lit(ELSEWHERE), prefix=pl.lit(name)
         )
-        .select(list(ROWS))
-        .cast(ROWS)
+        .drop(taken.drop("op").columns)
     )
 
 

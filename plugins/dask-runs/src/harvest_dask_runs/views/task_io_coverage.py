@@ -2,50 +2,29 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import polars as pl
 
 from harvest import DatasetReader
-from harvest_toolkit.deferred import deferred
 from harvest_toolkit.frames import fraction
 
-from ..io.match import Correlation, correlate
+from ..io.match import correlate
 from ..runs import named_run
 
 __all__ = ["task_io_coverage"]
 
-COVERAGE: dict[str, pl.DataType] = {
-    "run": pl.String(),
-    "host": pl.String(),
-    "pid": pl.Int64(),
-    "worker": pl.String(),
-    "segments": pl.Int64(),
-    "task_segments": pl.Int64(),
-    "window_segments": pl.Int64(),
-    "share": pl.Float64(),
-    "bytes": pl.Int64(),
-    "task_bytes": pl.Int64(),
-    "window_bytes": pl.Int64(),
-    "bytes_share": pl.Float64(),
-    "by_elimination": pl.Int64(),
-    "rank": pl.Int64(),
-    "log": pl.String(),
-}
+ORDER: Final = (
+    *("run", "host", "pid", "worker", "segments", "task_segments", "window_segments", "share"),
+    *("bytes", "task_bytes", "window_bytes", "bytes_share", "by_elimination", "rank", "log"),
+)
 
 
 def task_io_coverage(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
     """How much of the traced I/O is tied to tasks: one row per process (log and rank)."""
-    wanted = named_run(dataset, run)
-    return deferred(lambda: _coverage(correlate(dataset, wanted)), COVERAGE)
-
-
-def _coverage(known: Correlation) -> pl.DataFrame:
-    one = ["origin", "rank"]
-    named = known.threads.group_by(one).agg(
-        pl.col("run", "hostname", "pid").min(),
-    )
-    workers = known.tied.group_by(one).agg(
-        worker=pl.col("worker").unique().sort().str.join(", "),
-    )
+    known, one = correlate(dataset, named_run(dataset, run)), ["origin", "rank"]
+    named = known.threads.group_by(one).agg(pl.col("run", "hostname", "pid").min())
+    workers = known.tied.group_by(one).agg(worker=pl.col("worker").unique().sort().str.join(", "))
     return (
         known.coverage()
         .join(named, on=one)
@@ -56,4 +35,6 @@ def _coverage(known: Correlation) -> pl.DataFrame:
         )
         .rename({"hostname": "host", "origin": "log"})
         .sort("run", "host", "pid", "log", "rank", nulls_last=True)
+        .select(ORDER)
+        .lazy()
     )

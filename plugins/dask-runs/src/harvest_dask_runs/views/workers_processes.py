@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import polars as pl
 
 from harvest import DatasetReader
-from harvest_toolkit.deferred import deferred
 
 from ..frames import host_of
-from ..io.match import Correlation, correlate
+from ..io.match import correlate
 from ..runs import named_run
 
 __all__ = ["workers_processes"]
 
-WORKERS_PROCESSES: dict[str, pl.DataType] = {
-    "run": pl.String(),
-    "worker": pl.String(),
-    "address_host": pl.String(),
-    "host": pl.String(),
-    "pid": pl.Int64(),
-    "log": pl.String(),
-    "threads": pl.List(pl.Int64()),
-    "tied_by": pl.String(),
-    "candidates": pl.Int64(),
-}
+ORDER: Final = (
+    *("run", "worker", "address_host", "host", "pid", "log", "threads", "tied_by", "candidates"),
+)
 
 
 def workers_processes(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
@@ -31,12 +24,7 @@ def workers_processes(dataset: DatasetReader, *, run: str | None = None) -> pl.L
 
     A worker that is tied to no process has one row with nulls.
     """
-    wanted = named_run(dataset, run)
-    return deferred(lambda: _workers_processes(correlate(dataset, wanted)), WORKERS_PROCESSES)
-
-
-def _workers_processes(known: Correlation) -> pl.DataFrame:
-    one = ["run", "worker"]
+    known, one = correlate(dataset, named_run(dataset, run)), ["run", "worker"]
     processes = known.tied.group_by(*one, "hostname", "pid", "origin").agg(
         threads=pl.col("thread").unique().sort(),
         candidates=pl.col("candidates").max(),
@@ -55,6 +43,7 @@ def _workers_processes(known: Correlation) -> pl.DataFrame:
             .then(pl.lit("thread")),
         )
         .rename({"hostname": "host", "origin": "log"})
-        .drop("by_pid")
         .sort("run", "worker", "host", "pid", "log", nulls_last=True)
+        .select(ORDER)
+        .lazy()
     )
