@@ -54,12 +54,13 @@ def executions(frames: Frames) -> pl.LazyFrame:
     Of the executions of one key on one worker, the n-th window that ended in memory, on a thread
     that is known, is the n-th that the scheduler credits to the worker.
     """
+    prefixes = frames["dask.task_transition"].drop_nulls("prefix").group_by("run", "key")
     began, ended = pl.coalesce("begins", "start"), pl.coalesce("ends", "end")
     spent = seconds((pl.col("end") - pl.col("start")).dt.total_microseconds())
     return (
         _credits(frames)
         .join(_windows(frames), on=NTH, how="full", coalesce=True)
-        .join(_known_prefixes(frames["dask.task_transition"]), on=["run", "key"], how="left")
+        .join(prefixes.agg(known_prefix=pl.col("prefix").first()), on=["run", "key"], how="left")
         .select(
             *ONE,
             pl.coalesce("prefix", "known_prefix", prefix_of(pl.col("key"))).alias("prefix"),
@@ -77,15 +78,6 @@ def executions(frames: Frames) -> pl.LazyFrame:
         )
         .with_columns(began=began, ended=ended, seconds=pl.coalesce("duration_s", spent))
         .sort("run", "worker", "start", "key", nulls_last=True)
-    )
-
-
-def _known_prefixes(transitions: pl.LazyFrame) -> pl.LazyFrame:
-    """The prefix of each task of which the scheduler recorded one."""
-    return (
-        transitions.filter(pl.col("prefix").is_not_null())
-        .group_by("run", "key")
-        .agg(known_prefix=pl.col("prefix").first())
     )
 
 

@@ -252,7 +252,7 @@ def _by_process_id(dataset: DatasetReader, known: Correlation) -> pl.DataFrame:
     """Logs of captured workers, which recorded host and process id: also those without a trace."""
     logs = (
         dataset[JOB]
-        .filter(pl.col("pid").is_not_null())
+        .drop_nulls("pid")
         .select(pl.col("origin").cast(pl.String), "pid", "hostname")
         .collect()
     )
@@ -324,7 +324,7 @@ def owners(intervals: pl.DataFrame, ran: pl.DataFrame) -> pl.DataFrame:
 
     intervals: place, process, first, last; ran: of ``_executed``.
     """
-    timed = intervals.filter(pl.col("first").is_not_null())
+    timed = intervals.drop_nulls("first")
     numbered = ran.with_row_index("row").with_columns(pl.col("row").cast(pl.Int64))
     overlaps = _overlaps(timed, numbered, ["process"])
     alone = (

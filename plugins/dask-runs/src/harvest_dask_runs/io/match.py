@@ -142,7 +142,7 @@ def correlate(dataset: DatasetReader, run: str | None = None) -> Correlation:
     frames = load(dataset, NAMED, run=run)
     workers = (
         pl.concat(frame.select("run", "worker") for frame in frames.values())
-        .filter(pl.col("worker").is_not_null())
+        .drop_nulls("worker")
         .unique()
         .collect()
         .sort("run", "worker")
@@ -208,7 +208,7 @@ def _thread_spans(frames: Frames) -> pl.DataFrame:
     credited = thread_completions(frames["dask.task_transition"]).select(
         *columns, first=pl.min_horizontal("begins", "time"), last="time"
     )
-    own = frames["dask.execution"].filter(pl.col("thread").is_not_null())
+    own = frames["dask.execution"].drop_nulls("thread")
     return (
         pl.concat([credited, own.select(*columns, first="begins", last="ends")])
         .group_by(columns)
@@ -230,7 +230,7 @@ def _lane_numbers(tied: pl.DataFrame, homes: pl.DataFrame) -> pl.DataFrame:
 
 
 def _lane_windows(found: pl.DataFrame, lanes: pl.DataFrame) -> pl.DataFrame:
-    timed = found.with_row_index("window").filter(pl.col("start").is_not_null())
+    timed = found.with_row_index("window").drop_nulls("start")
     numbered = timed.select(
         *("home", "thread"),
         pl.col("window").cast(pl.Int64),

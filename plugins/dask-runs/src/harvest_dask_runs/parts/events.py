@@ -121,7 +121,7 @@ def _transfer(frame: pl.LazyFrame) -> pl.LazyFrame:
             key=pl.col("keys").struct.field("key"),
             size_bytes=pl.col("keys").struct.field("size_bytes"),
         )
-        .filter(pl.col("key").is_not_null()),
+        .drop_nulls("key"),
         rank=pl.lit(3),
         source=pl.lit("transfer"),
         time=pl.coalesce("start_time", "time"),

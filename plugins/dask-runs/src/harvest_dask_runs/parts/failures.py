@@ -65,7 +65,7 @@ def _errors_in_logs(log: pl.LazyFrame) -> pl.LazyFrame:
             key=message.str.extract(r"(?m)^Key:\s+(.*\S)"),
             logged=message.str.extract(r"(?m)^Exception:\s+(.*\S)").str.strip_chars("\"'"),
         )
-        .filter(pl.col("key").is_not_null())
+        .drop_nulls("key")
         .sort("time", "position", nulls_last=True)
         .group_by("run", "key")
         .agg(logged=pl.col("logged").drop_nulls().last())

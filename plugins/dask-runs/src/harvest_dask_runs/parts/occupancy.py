@@ -59,7 +59,7 @@ def at_once(found: pl.LazyFrame, threads: pl.LazyFrame) -> pl.LazyFrame:
 
 def _steps(found: pl.LazyFrame, threads: pl.LazyFrame) -> pl.LazyFrame:
     """Times between two changes of the number of executions that run: run, at, until, running."""
-    ended = found.filter(pl.col("start").is_not_null(), pl.col("end").is_not_null())
+    ended = found.drop_nulls(["start", "end"])
     turns = pl.concat(
         [
             ended.select("run", at="start", more=pl.lit(1, pl.Int64)),

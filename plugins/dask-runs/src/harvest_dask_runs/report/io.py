@@ -261,7 +261,7 @@ def _why(io: RunIo, tasks: pl.DataFrame) -> str:
 
 def io_by_task(io: RunIo) -> pl.DataFrame | None:
     """read_bytes and write_bytes by key and worker; None where nothing is known to be a task's."""
-    known = io.tied.filter(pl.col("key").is_not_null())
+    known = io.tied.drop_nulls("key")
     if known.is_empty():
         return None
     return known.group_by("key", "worker").agg(

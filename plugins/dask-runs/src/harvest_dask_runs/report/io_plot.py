@@ -24,7 +24,7 @@ def io_plot(segments: pl.LazyFrame, first: int, counted: Mapping[str, int]) -> P
     segments: rows of darshan.dxt_segment; first: start of the run, in microseconds of the epoch;
     counted: bytes by op that were moved in all, as far as that is known.
     """
-    timed = segments.filter(pl.col("start_time").is_not_null()).select(
+    timed = segments.drop_nulls("start_time").select(
         "op", "length", begin=pl.col("start_time").dt.epoch("us") - first
     )
     begin = pl.col("begin")

@@ -80,7 +80,7 @@ def stream(tasks: pl.DataFrame, prefixes: Sequence[str | None]) -> Plot:
 
 def _lines_sentence(lines: pl.DataFrame) -> str:
     workers = f"{lines['worker'].n_unique()} workers"
-    known = lines.filter(pl.col("thread").is_not_null()).select("worker", "thread").n_unique()
+    known = lines.drop_nulls("thread").select("worker", "thread").n_unique()
     if known == lines.height:
         return f"a line for each of {known} threads on {workers}"
     if not lines["thread"].null_count():
@@ -109,7 +109,7 @@ def occupancy(tasks: pl.DataFrame, workers: pl.DataFrame) -> Plot | Notes:
         are left out.
     """
     unended = int(tasks["seconds"].is_null().sum())
-    tasks = tasks.filter(pl.col("seconds").is_not_null())
+    tasks = tasks.drop_nulls("seconds")
     if tasks.is_empty():
         return Notes(
             "occupancy",

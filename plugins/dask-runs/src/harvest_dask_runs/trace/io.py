@@ -86,7 +86,7 @@ class IoPlacer:
 
     def events(self, piece: LogPiece) -> Iterator[pl.DataFrame]:
         """Batches of events, one slice for each segment of a log that has times."""
-        timed = piece.segments.filter(pl.col("start_time").is_not_null()).with_columns(
+        timed = piece.segments.drop_nulls("start_time").with_columns(
             start=pl.col("start_time"), end=pl.max_horizontal("start_time", "end_time")
         )
         self.left_out += piece.segments.height - timed.height

@@ -39,7 +39,7 @@ def transfer_slices(transfers: pl.DataFrame) -> pl.DataFrame:
             names=names,
             signature=names.list.sort().list.join("\x1f").fill_null(""),
         )
-        .filter(pl.col("start").is_not_null())
+        .drop_nulls("start")
         # what is over within the clock's microsecond is drawn as long as that
         .with_columns(end=pl.max_horizontal("end", pl.col("start") + pl.duration(microseconds=1)))
         .sort("start", "row")
@@ -59,7 +59,7 @@ def transfer_slices(transfers: pl.DataFrame) -> pl.DataFrame:
             ),
             recorded=pl.lit(value=False),
         )
-        .filter(pl.col("direction").is_not_null())
+        .drop_nulls("direction")
     )
     sends = pl.when(pl.col("direction") == "outgoing")
     place = sends.then("fulfiller").otherwise("requestor")

@@ -95,7 +95,7 @@ def _failures(frames: Frames) -> pl.DataFrame:
     failed = failed_tasks(frames).collect()
     one = ["run", "prefix"]
     commonest = (
-        failed.filter(pl.col("error").is_not_null())
+        failed.drop_nulls("error")
         .group_by(*one, "error")
         .agg(times=pl.col("failed").sum())
         .sort("times", "error", descending=[True, False])
@@ -124,7 +124,7 @@ def _io(io: pl.DataFrame, found: pl.DataFrame) -> pl.DataFrame:
     """
     one = ["run", "prefix"]
     how, op, size = pl.col("how"), pl.col("op"), pl.col("bytes")
-    homes = io.filter(pl.col("worker").is_not_null()).select("run", "worker").unique()
+    homes = io.drop_nulls("worker").select("run", "worker").unique()
     there = found.join(homes, on=["run", "worker"])
     known = io.group_by("run").agg(traced=(how == "traced").any(), counted=(how == "counted").any())
     seconds = pl.col("seconds")
@@ -132,7 +132,7 @@ def _io(io: pl.DataFrame, found: pl.DataFrame) -> pl.DataFrame:
 
     of_key = found.select("run", "key", "prefix").unique(["run", "key"])
     of_tasks = io.join(of_key, on=["run", "key"]).group_by(one)
-    beside = io.filter(pl.col("beside").is_not_null()).group_by("run", prefix="beside")
+    beside = io.drop_nulls("beside").group_by("run", prefix="beside")
     return (
         found.select(one)
         .unique()

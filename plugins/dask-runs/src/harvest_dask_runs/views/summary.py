@@ -148,7 +148,7 @@ def _task_counts(frames: Frames) -> pl.LazyFrame:
             ).unique()
             for by, frame in records.items()
         ]
-    ).filter(pl.col("key").is_not_null())
+    ).drop_nulls("key")
     return (
         keys.group_by("run", "key")
         .agg(

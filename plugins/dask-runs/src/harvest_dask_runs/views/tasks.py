@@ -47,7 +47,7 @@ def task_frame(frames: Frames, io: pl.LazyFrame | None = None) -> pl.LazyFrame:
     one = ["run", "key"]
     if io is None:
         io = pl.LazyFrame(schema=TOTALS)
-    named = frames["dask.worker_transition"].filter(pl.col("worker").is_not_null())
+    named = frames["dask.worker_transition"].drop_nulls("worker")
     return (
         _from_events(task_events(frames))
         .join(_executions(executions(frames)), on=one, how="left")
@@ -165,7 +165,7 @@ def _states(transitions: pl.LazyFrame, name: str, *by: str) -> pl.LazyFrame:
     per = ["run", "key", *by]
     return (
         states_entered(transitions, per)
-        .filter(pl.col("spent").is_not_null())
+        .drop_nulls("spent")
         .group_by(*per, "state")
         .agg(
             seconds=seconds(pl.col("spent").sum()),
