@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 import harvest
 from harvest import collect
 from harvest_yappi.callgrind import parse_callgrind
+from harvest_yappi.records import Thread
 from harvest_yappi.source import YappiSource
-from harvest_yappi.threads import Row, parse_threads
+from harvest_yappi.threads import parse_threads
 
 PROGRAM = """
 import asyncio, json, sys, threading, yappi
@@ -319,9 +320,13 @@ def test_thread_tables_with_odd_rows():
         "green          1      0.250000  7\n"
     )
     found = list(parse_threads(text.splitlines()))
-    assert found[0] == Row(3, "Dask Worker 1", 3, 140719742790528, 1.5, 4)
+    assert found[0] == Thread(
+        name="Dask Worker 1", number=3, thread=140719742790528, ttot_s=1.5, scnt=4, position=3
+    )
     assert (found[1].line, found[1].text) == (4, "garbage")
-    assert found[2:] == [Row(8, "green", 1, None, 0.25, 7)]
+    assert found[2:] == [
+        Thread(name="green", number=1, thread=None, ttot_s=0.25, scnt=7, position=8)
+    ]
 
 
 @pytest.mark.slow

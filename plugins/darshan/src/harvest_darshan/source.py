@@ -6,8 +6,6 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-import attrs
-
 from harvest import (
     Detection,
     Partition,
@@ -18,11 +16,10 @@ from harvest import (
     file_partition,
 )
 from harvest.toolkit.files import input_path, out_of_files, walk_names
-from harvest.toolkit.settings import positive, setting
 
 from . import records
+from .config import DarshanConfig
 from .read.container import HEADER_BYTES, DamagedError, has_magic
-from .read.regions import Limits
 
 if TYPE_CHECKING:
     from .read.tables import Rows
@@ -30,21 +27,6 @@ if TYPE_CHECKING:
 __all__ = ["DarshanConfig", "DarshanSource"]
 
 SUFFIXES = (".darshan", ".darshan_partial")
-
-
-@attrs.frozen(kw_only=True)
-class DarshanConfig:
-    """Settings of the source ``darshan``."""
-
-    max_inflated_bytes: int = setting(
-        "Bytes that the regions of one log may inflate to; beyond, a reject.", 16 << 30, positive
-    )
-    max_ratio: int = setting(
-        "How many times its size a region over 64 MiB may inflate to.", 500, positive
-    )
-    max_seconds: float = setting(
-        "Seconds that checking one log may take; beyond, a reject.", 600.0, positive
-    )
 
 
 class DarshanSource(Source):
@@ -97,12 +79,9 @@ class DarshanSource(Source):
         """The rows of one log; what cannot be read becomes a reject."""
         from .read import log, rows  # they need numpy and Arrow, which planning does not
 
-        limits = Limits(
-            self.config.max_inflated_bytes, self.config.max_ratio, self.config.max_seconds
-        )
         with partition.path.open("rb") as file:
             try:
-                checked = log.check_log(file, partition.path, limits)
+                checked = log.check_log(file, partition.path, self.config)
             except DamagedError as error:
                 ctx.read(1)
                 file.seek(0)

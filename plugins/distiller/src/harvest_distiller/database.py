@@ -18,7 +18,7 @@ from harvest import ReadContext, SourceError
 from harvest_toolkit.frames import extra_of
 
 from .records import DistillerJob
-from .rows import parse
+from .rows import accepted
 from .uri import redact, scrub, secrets
 
 __all__ = ["BATCH", "QUERY", "read_database"]
@@ -50,41 +50,35 @@ def read_database(
     count = 0
     for batch in _batches(location, timeout_s):
         ctx.read(len(batch))
-        rows, odd = _parse_sizes(batch, count)
+        rows = _with_sizes(batch, count)
         count += len(batch)
-        for position, raw, reason in (
-            rows.filter(pl.col("reason").is_not_null())
-            .select("position", "raw", "reason")
-            .iter_rows()
-        ):
-            ctx.reject(raw, reason, position=position, record_type="distiller.job")
-        if odd:
+        good = accepted(rows, ctx)
+        if odd := int(rows["odd"].sum()):
             ctx.note(
                 f"{odd} jobs belong to a scan whose dimensions are not numbers; "
                 "they are kept in extra, without scan_size"
             )
-        good = rows.filter(pl.col("reason").is_null())
         if not good.is_empty():
             names = ["scan_id", "slurm_id", "elapsed_s", "scan_size", "extra", "position"]
             yield DistillerJob, good.select(names)
 
 
-def _parse_sizes(batch: list[tuple[Any, ...]], before: int) -> tuple[pl.DataFrame, int]:
-    """The rows of a batch, parsed, with their scan size; and how many have odd dimensions."""
+def _with_sizes(batch: list[tuple[Any, ...]], before: int) -> pl.DataFrame:
+    """The rows of a batch with their scan size, and whether their dimensions are ``odd``."""
     frame = pl.DataFrame(batch, schema=dict.fromkeys(_FIELDS, pl.String), orient="row")
     sides = [pl.col(name).str.extract(_DIMENSION).cast(pl.Int64) for name in ("first", "second")]
     some = pl.col("first").is_not_null() | pl.col("second").is_not_null()
     whole = sides[0].is_not_null() & sides[1].is_not_null()
-    odd = some & ~whole
     frame = frame.with_columns(
         pl.concat_str([pl.col(n).fill_null("") for n in _FIELDS], separator=",").alias("raw"),
         pl.when(whole).then(pl.format("{}x{}", *sides)).alias("scan_size"),
         pl.col("first").alias("Dimensions.1"),
         pl.col("second").alias("Dimensions.2"),
         pl.int_range(before + 1, before + 1 + pl.len(), dtype=pl.Int64).alias("position"),
-        odd.alias("odd"),
-    ).with_columns(pl.when("odd").then(extra_of(["Dimensions.1", "Dimensions.2"])).alias("extra"))
-    return parse(frame), int(frame["odd"].sum())
+        (some & ~whole).alias("odd"),
+    )
+    dimensions = extra_of(["Dimensions.1", "Dimensions.2"])
+    return frame.with_columns(pl.when("odd").then(dimensions).alias("extra"))
 
 
 def _batches(location: str, timeout_s: int) -> Iterator[list[tuple[Any, ...]]]:

@@ -10,9 +10,10 @@ from typing import Final
 
 import polars as pl
 
+from harvest import ReadContext
 from harvest_toolkit.frames import first_text
 
-__all__ = ["COLUMNS", "parse"]
+__all__ = ["accepted"]
 
 COLUMNS: Final = ("scan_id", "slurm_id", "elapsed")
 """The columns of text that every row has; blank or null where there is nothing."""
@@ -25,7 +26,19 @@ _ELAPSED: Final = (
 _BLANK: Final = ["", "null", "none", "nan", "nat", "\\n"]
 
 
-def parse(rows: pl.DataFrame) -> pl.DataFrame:
+def accepted(rows: pl.DataFrame, ctx: ReadContext) -> pl.DataFrame:
+    """The rows that fit, parsed; the others are rejected.
+
+    rows: ``COLUMNS`` as texts, ``raw``, what is kept of a reject, ``position``, and others.
+    """
+    parsed = _parse(rows)
+    bad = parsed.filter(pl.col("reason").is_not_null())
+    for raw, reason, position in bad.select("raw", "reason", "position").iter_rows():
+        ctx.reject(raw, reason, position=position, record_type="distiller.job")
+    return parsed.filter(pl.col("reason").is_null())
+
+
+def _parse(rows: pl.DataFrame) -> pl.DataFrame:
     """Rows with scan_id, slurm_id, elapsed_s in their types and ``reason`` where one is wrong.
 
     Elapsed is ``[D days ]HH:MM:SS[.ffffff]`` as pandas and PostgreSQL write intervals, or
@@ -54,12 +67,7 @@ def _elapsed(text: pl.Expr) -> tuple[pl.Expr, pl.Expr]:
     days, hours, minutes, whole = (
         parts.field(str(index)).cast(pl.Int64, strict=False) for index in (2, 3, 4, 5)
     )
-    counted = (
-        days.fill_null(0) * 86_400
-        + hours.fill_null(0) * 3_600
-        + minutes.fill_null(0) * 60
-        + whole.fill_null(0)
-    )
+    counted = pl.sum_horizontal(days * 86_400, hours * 3_600, minutes * 60, whole)
     # the fraction joins as text: a sum of floats may be a digit off, beyond a limit it is equal to
     amount = pl.concat_str(counted, parts.field("6").fill_null("")).cast(pl.Float64, strict=False)
     # a bare number of days needs its word: a lone number has no unit

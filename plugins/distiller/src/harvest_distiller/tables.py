@@ -13,7 +13,7 @@ from harvest_toolkit.frames import extra_of
 
 from .exports import NEEDED, recognise, size_of_name
 from .records import DistillerJob
-from .rows import parse
+from .rows import accepted
 
 __all__ = ["read_export"]
 
@@ -42,19 +42,9 @@ def read_export(
         if size is None:
             ctx.note("the file name has no scan size such as 128_128; set distiller.scan_size")
         for rows in _lines(path, columns, ctx):
-            good = rows.filter(pl.col("reason").is_null())
-            if not good.is_empty():
-                yield (
-                    DistillerJob,
-                    good.select(
-                        "scan_id",
-                        "slurm_id",
-                        "elapsed_s",
-                        pl.lit(size, pl.String).alias("scan_size"),
-                        "extra",
-                        pl.col("line").alias("position"),
-                    ),
-                )
+            if not rows.is_empty():
+                names = ("scan_id", "slurm_id", "elapsed_s", "extra", "position")
+                yield DistillerJob, rows.select(*names, scan_size=pl.lit(size, pl.String))
     except OSError as error:
         raise SourceError(
             f"cannot be read: {error.strerror}", where=str(path), remedy="check the file"
@@ -62,7 +52,7 @@ def read_export(
 
 
 def _lines(path: Path, names: Sequence[str], ctx: ReadContext) -> Iterator[pl.DataFrame]:
-    """The lines of an export, parsed; what does not fit is rejected."""
+    """The lines of an export that fit, parsed; the others are rejected."""
     other = [name for name in names if name not in NEEDED]
     found = tables(path, names, record_limit=LONGEST, count_lines=True, require_final_newline=False)
     for table, block in found:
@@ -76,11 +66,8 @@ def _lines(path: Path, names: Sequence[str], ctx: ReadContext) -> Iterator[pl.Da
         texts = pl.DataFrame(table).with_columns(pl.all().fill_null("").str.strip_chars())
         texts = texts.with_columns(
             pl.concat_str(names, separator=",").alias("raw"),
-            pl.Series("line", block.numbers, pl.Int64),
+            extra_of(other),
+            pl.Series("#line", block.numbers, pl.Int64),
         )
-        rows = parse(texts.with_columns(extra_of(other)).rename({"id": "scan_id"}))
-        for line, raw, reason in (
-            rows.filter(pl.col("reason").is_not_null()).select("line", "raw", "reason").iter_rows()
-        ):
-            ctx.reject(raw, reason, position=line, record_type="distiller.job")
-        yield rows
+        kept = ("raw", "extra", "slurm_id", "elapsed")
+        yield accepted(texts.select(*kept, scan_id="id", position="#line"), ctx)

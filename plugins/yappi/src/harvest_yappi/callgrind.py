@@ -34,7 +34,6 @@ class Subject:
     module: str | None = None
     lineno: int | None = None
     own_us: int | None = None
-    block_line: int | None = None
 
 
 @attrs.define
@@ -69,7 +68,6 @@ class _Reader:
     calls: tuple[int, int] | None = None  # line and number
 
     def line(self, number: int, text: str) -> None:
-        text = text.rstrip("\r\n")
         if len(text) > LONGEST:
             self.reject(number, text, f"a line of more than {LONGEST} bytes")
             return
@@ -135,7 +133,7 @@ class _Reader:
             if subject.own_us is not None:
                 self.reject(line, text, f"function {self.current} has a second cost of its own")
                 return
-            subject.own_us, subject.block_line = cost, line
+            subject.own_us = cost
             subject.lineno = place if subject.lineno is None else subject.lineno
         else:
             self.reject(line, text, "a cost that belongs to no function")

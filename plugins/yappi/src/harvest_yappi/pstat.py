@@ -27,15 +27,7 @@ def read_pstat(path: Path, scratch: Path, *, memory: int, seconds: int) -> Itera
     """
     output = scratch / "pstat.jsonl"
     program = Path(__file__).with_name("unmarshal.py")
-    command = [
-        sys.executable,
-        "-I",
-        str(program),
-        str(path),
-        str(output),
-        str(memory),
-        str(seconds),
-    ]
+    command = [sys.executable, "-I", *map(str, (program, path, output, memory, seconds))]
     try:
         done = subprocess.run(
             command, stdin=subprocess.DEVNULL, capture_output=True, timeout=seconds + 5, check=False

@@ -26,7 +26,7 @@ from .coroutines import kind_of
 from .kinds import HEAD, Format, format_of, text_lines
 from .pstat import UnreadableError, read_pstat
 from .records import Call, Function, Thread
-from .threads import Row, parse_threads
+from .threads import parse_threads
 
 __all__ = ["YappiConfig", "YappiSource"]
 
@@ -65,19 +65,18 @@ class YappiSource(Source):
     def plan(self) -> Iterable[Partition]:
         """One partition per save."""
         path = input_path(self.location)
-        if path.is_dir():
-            saves = list(_saves(path, (file for _, files in walk_files(path) for file in files)))
-            if not saves:
-                raise SourceError(
-                    "the directory holds no Yappi save",
-                    where=str(path),
-                    remedy="name one with files saved as callgrind or pstat",
-                )
-            yield from saves
-            return
-        if not may_be(path, lambda file: format_of(file) is not Format.YSTAT):
-            raise SourceError(PICKLE, where=str(path), remedy=REMEDY)
-        yield file_partition(path, id=path.name)
+        if not path.is_dir():
+            if not may_be(path, lambda file: format_of(file) is not Format.YSTAT):
+                raise SourceError(PICKLE, where=str(path), remedy=REMEDY)
+            return [file_partition(path, id=path.name)]
+        saves = list(_saves(path, (file for _, files in walk_files(path) for file in files)))
+        if not saves:
+            raise SourceError(
+                "the directory holds no Yappi save",
+                where=str(path),
+                remedy="name one with files saved as callgrind or pstat",
+            )
+        return saves
 
     def plan_files(self, files: Iterable[Path]) -> Iterable[Partition] | None:
         """One partition per save among some files."""
@@ -131,7 +130,7 @@ class YappiSource(Source):
         # without a cost of its own, and without callers, nothing says it
         known = subject.own_us is not None or count is not None
         total = max(sums.above_us[number], below) / 1e6 if known else None
-        row = Function(
+        return Function(
             name=subject.name,
             module=subject.module,
             lineno=subject.lineno,
@@ -143,17 +142,12 @@ class YappiSource(Source):
             primitive_calls=None,
             thread=None,
             pid=profile.pid,
+            position=subject.line,
         )
-        row.position = subject.line
-        return row
 
     def _pstat(self, path: Path, ctx: ReadContext) -> Iterator[Record]:
-        rows = read_pstat(
-            path,
-            ctx.scratch,
-            memory=self.config.max_memory_bytes,
-            seconds=self.config.max_seconds,
-        )
+        memory, seconds = self.config.max_memory_bytes, self.config.max_seconds
+        rows = read_pstat(path, ctx.scratch, memory=memory, seconds=seconds)
         try:
             for number, (what, *values) in enumerate(rows, start=1):
                 ctx.read(1)
@@ -209,7 +203,7 @@ def _edge_sums(profile: Profile) -> _EdgeSums:
 
 def _callgrind_call(profile: Profile, edge: Edge) -> Call:
     caller, callee = profile.functions[edge.caller], profile.functions[edge.callee]
-    call = Call(
+    return Call(
         caller=caller.name,
         caller_module=caller.module,
         caller_lineno=caller.lineno,
@@ -220,9 +214,8 @@ def _callgrind_call(profile: Profile, edge: Edge) -> Call:
         tsub_s=None,
         ttot_s=edge.us / 1e6,
         pid=profile.pid,
+        position=edge.line,
     )
-    call.position = edge.line
-    return call
 
 
 def _call(values: list[Any]) -> Call:
@@ -244,16 +237,8 @@ def _call(values: list[Any]) -> Call:
 def _threads(path: Path, ctx: ReadContext) -> Iterator[Record]:
     for row in parse_threads(text_lines(path)):
         ctx.read(1)
-        if isinstance(row, Row):
-            thread = Thread(
-                thread=row.thread,
-                name=row.name,
-                ttot_s=row.ttot_s,
-                number=row.number,
-                scnt=row.scnt,
-            )
-            thread.position = row.line
-            yield thread
+        if isinstance(row, Thread):
+            yield row
         else:
             ctx.reject(row.text, "no row of a thread table", position=row.line,
                        record_type="yappi.thread")  # fmt: skip

@@ -12,23 +12,12 @@ from typing import Final
 import attrs
 
 from .kinds import LONGEST
+from .records import Thread
 
-__all__ = ["Row", "Unreadable", "parse_threads"]
+__all__ = ["Unreadable", "parse_threads"]
 
 _HEADER: Final = re.compile(r"name +id +(tid +)?ttot +scnt")
 _NUMBERS: Final = re.compile(r"(-?\d{1,18}) (?:(\d{1,18}) )?(\d{1,18}\.\d{1,18}) (\d{1,18})")
-
-
-@attrs.frozen
-class Row:
-    """A line of a table.  thread is None for greenlets."""
-
-    line: int
-    name: str
-    number: int
-    thread: int | None
-    ttot_s: float
-    scnt: int
 
 
 @attrs.frozen
@@ -39,8 +28,11 @@ class Unreadable:
     text: str
 
 
-def parse_threads(lines: Iterable[str]) -> Iterator[Row | Unreadable]:
-    """The rows of all thread tables in a text; a table ends at an empty line."""
+def parse_threads(lines: Iterable[str]) -> Iterator[Thread | Unreadable]:
+    """The rows of all thread tables in a text; a table ends at an empty line.
+
+    ``thread`` is None for greenlets.
+    """
     inside = with_thread = False
     for number, raw in enumerate(lines, start=1):
         if len(raw) > LONGEST:
@@ -59,5 +51,11 @@ def parse_threads(lines: Iterable[str]) -> Iterator[Row | Unreadable]:
             if found is None or (found[2] is not None) != with_thread:
                 yield Unreadable(number, raw.rstrip("\r\n"))
                 continue
-            thread = int(found[2]) if found[2] else None
-            yield Row(number, name, int(found[1]), thread, float(found[3]), int(found[4]))
+            yield Thread(
+                thread=int(found[2]) if found[2] else None,
+                name=name,
+                ttot_s=float(found[3]),
+                number=int(found[1]),
+                scnt=int(found[4]),
+                position=number,
+            )

@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 
 import attrs
 
+from ..config import DarshanConfig
 from .autoperf import ApmpiRecords, ApxcRecords
 from .container import HEADER_BYTES, DamagedError, Header, Module, parse_header
 from .decoder import Decoder
@@ -18,7 +19,7 @@ from .fixed import FixedRecords
 from .job import JOB_BYTES, Job, parse_job
 from .layouts import FIXED
 from .names import Names, parse_names
-from .regions import Limits, Region, RegionReader
+from .regions import Region, RegionReader
 from .variable import HeatmapRecords, LustreRecords, MdhimRecords
 
 __all__ = ["CheckedLog", "Failure", "check_log"]
@@ -66,7 +67,7 @@ class CheckedLog:
     sha256: str
 
 
-def check_log(file: BufferedReader, path: Path, limits: Limits) -> CheckedLog:
+def check_log(file: BufferedReader, path: Path, limits: DarshanConfig) -> CheckedLog:
     """Check all of an open log; its rows can then be given without another surprise.
 
     Raises DamagedError when the header or the job record cannot be read; damage elsewhere is

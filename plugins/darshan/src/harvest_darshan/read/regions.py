@@ -13,11 +13,10 @@ import zlib
 from collections.abc import Generator, Iterable, Iterator
 from typing import BinaryIO, Final
 
-import attrs
-
+from ..config import DarshanConfig
 from .container import DamagedError, Extent
 
-__all__ = ["Limits", "Region", "RegionReader", "Stream"]
+__all__ = ["Region", "RegionReader", "Stream"]
 
 PIECE: Final = 8 << 20
 READ: Final = 1 << 20
@@ -28,31 +27,17 @@ RATIO_FREE: Final = 64 << 20
 """A region up to this size may have any compression ratio."""
 
 
-@attrs.frozen
-class Limits:
-    """How much work one log may cause.
-
-    total: bytes that all its regions together may inflate to.
-    ratio: how many times its compressed size a region may inflate to, beyond 64 MiB.
-    seconds: how long checking it may take.
-    """
-
-    total: int
-    ratio: int
-    seconds: float
-
-
 class RegionReader:
     """Gives the regions of an open log, and counts what they cost."""
 
-    def __init__(self, file: BinaryIO, size: int, compression: str, limits: Limits):
+    def __init__(self, file: BinaryIO, size: int, compression: str, limits: DarshanConfig):
         self.file = file
         self.size = size
         self.compression = compression
         self.limits = limits
         self.inflated = 0
         self.kept = 0
-        self.deadline = time.monotonic() + limits.seconds
+        self.deadline = time.monotonic() + limits.max_seconds
 
     def region(self, extent: Extent, *, at_most: int | None = None) -> Region:
         """A region, checked: it lies in the file and inflates to its very end.
@@ -66,9 +51,9 @@ class RegionReader:
                 f"truncated: bytes {extent.offset} to {extent.end} of a file of {self.size}"
             )
         limit = min(
-            self.limits.total - self.inflated,
-            max(RATIO_FREE, extent.length * self.limits.ratio),
-            self.limits.total if at_most is None else at_most,
+            self.limits.max_inflated_bytes - self.inflated,
+            max(RATIO_FREE, extent.length * self.limits.max_ratio),
+            self.limits.max_inflated_bytes if at_most is None else at_most,
         )
         keep: list[bytes] | None = []
         size = 0
@@ -79,7 +64,7 @@ class RegionReader:
                     f"{extent.length} bytes inflate to more than the {limit} allowed"
                 )
             if time.monotonic() > self.deadline:
-                raise DamagedError(f"reading it took more than {self.limits.seconds:g} s")
+                raise DamagedError(f"reading it took more than {self.limits.max_seconds:g} s")
             if keep is not None:
                 keep.append(piece)
                 if at_most is None and size > KEEP - self.kept:

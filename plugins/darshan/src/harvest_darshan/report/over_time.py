@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-import attrs
 import numpy as np
 import polars as pl
 
@@ -26,17 +25,11 @@ LINES: Final = 300
 TITLE: Final = "Bytes over time by process"
 OPS: Final = ("read", "write")
 
+_Bytes: TypeAlias = "tuple[pl.DataFrame, str]"
+"""Pieces of time with the bytes moved in each, and where they come from.
 
-@attrs.frozen
-class _Bytes:
-    """Pieces of time with the bytes moved in each.
-
-    pieces: origin, rank, pid, op, start and end (microseconds of the epoch), bytes.
-    said: where they come from.
-    """
-
-    pieces: pl.DataFrame
-    said: str
+The columns: origin, rank, pid, op, bytes, and start and end in microseconds of the epoch.
+"""
 
 
 def heat_map(dataset: DatasetReader, logs: pl.DataFrame, which: str) -> Plot | Notes:
@@ -48,7 +41,7 @@ def heat_map(dataset: DatasetReader, logs: pl.DataFrame, which: str) -> Plot | N
     if found is None:
         text = "The logs hold neither heat maps (Darshan 3.4 and later) nor a trace (DXT)."
         return Notes("heat-map", [text], title=f"{TITLE}{which}")
-    pieces = found.pieces
+    pieces, said = found
     extent = window(logs, int(pieces["end"].max() or 0), COLUMNS)  # type: ignore[arg-type]
     one = ["origin", "rank"]
     lines = (
@@ -67,14 +60,11 @@ def heat_map(dataset: DatasetReader, logs: pl.DataFrame, which: str) -> Plot | N
     def draw(figure: Any) -> None:
         _draw(figure, grids, labels, extent)
 
-    cut = lines.height - shown.height
-    left_out = (
-        f" The {shown.height} of {lines.height:,} processes with the most bytes, "
-        f"{share_in_words(int(shown['bytes'].sum()) / total)} of all."
-        if cut
-        else ""
-    )
-    left_out = part_of_logs(pieces, logs) + left_out
+    left_out = part_of_logs(pieces, logs)
+    if shown.height < lines.height:
+        share = share_in_words(int(shown["bytes"].sum()) / total)
+        most = f"{shown.height} of {lines.height:,} processes with the most bytes"
+        left_out += f" The {most}, {share} of all."
     sums = " and ".join(
         f"{bytes_in_words(int(pieces.filter(pl.col('op') == op)['bytes'].sum()))} {done}"
         for op, done in (("read", "read"), ("write", "written"))
@@ -85,7 +75,7 @@ def heat_map(dataset: DatasetReader, logs: pl.DataFrame, which: str) -> Plot | N
         f"{TITLE}{which}",
         f"Above, all processes together; below, a line for each of "
         f"{count_in_words(shown.height, 'process', 'processes')} that moved any, its colour "
-        f"stronger where it moved more: {sums}, {found.said}.{left_out}",
+        f"stronger where it moved more: {sums}, {said}.{left_out}",
         size=(9.4, min(3.4 + 0.11 * max(len(labels), 4), 8.5)),
     )
 
@@ -133,7 +123,7 @@ def _from_heat_maps(dataset: DatasetReader) -> _Bytes | None:
     ).collect(engine="streaming")
     modules = kept["path"].str.strip_prefix("heatmap:").replace("MPIIO", "MPI-IO")
     said = f"by the heat maps of {' and '.join(sorted(modules.unique()))}"
-    return _Bytes(pieces, said) if pieces.height else None
+    return (pieces, said) if pieces.height else None
 
 
 def _from_trace(dataset: DatasetReader) -> _Bytes | None:
@@ -150,7 +140,7 @@ def _from_trace(dataset: DatasetReader) -> _Bytes | None:
         .select("origin", "rank", "pid", "op", "bytes", "start", "end")
     )
     said = "by the trace (DXT), each operation where it begins; buffered I/O is not in it"
-    return _Bytes(pieces, said) if pieces.height else None
+    return (pieces, said) if pieces.height else None
 
 
 def _grid(places: pl.DataFrame, lines: int, extent: Window) -> NDArray[np.float64]:

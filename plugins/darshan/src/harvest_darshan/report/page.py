@@ -23,7 +23,6 @@ from .traced import traced_plots
 
 __all__ = ["io_report"]
 
-SORTED_BY = ("time", "bytes")
 SHOWN = 12
 """Values of a fact that are shown."""
 
@@ -127,8 +126,8 @@ def _moved(jobs: pl.DataFrame) -> str:
     known = jobs.drop_nulls("bytes")
     if known.is_empty():
         return "moved what no module counts whose records are there"
-    least = "at least " if _is_lower_bound(known) or known.height < jobs.height else ""
-    return f"moved {least}{bytes_in_words(int(known['bytes'].sum()))}{_part(known, jobs)}"
+    moved = bytes_in_words(int(known["bytes"].sum()))
+    return f"moved {_least(known, jobs)}{moved}{_part(known, jobs)}"
 
 
 def _spent(jobs: pl.DataFrame) -> str:
@@ -136,7 +135,7 @@ def _spent(jobs: pl.DataFrame) -> str:
     known = jobs.drop_nulls("io_s")
     if known.is_empty():
         return "How long they were in I/O is not known"
-    least = "At least " if _is_lower_bound(known) or known.height < jobs.height else ""
+    least = _least(known, jobs).capitalize()
     seconds = seconds_in_words(float(known["io_s"].sum()))
     text = f"{least}{seconds}{_part(known, jobs)} went into I/O, all processes and threads together"
     whole = known.drop_nulls("process_s")
@@ -149,8 +148,10 @@ def _spent(jobs: pl.DataFrame) -> str:
     return text
 
 
-def _is_lower_bound(jobs: pl.DataFrame) -> bool:
-    return any("lower_bound" in words for words in jobs["certainty"].to_list())
+def _least(known: pl.DataFrame, jobs: pl.DataFrame) -> str:
+    """``at least``, where the sum of some jobs does not have all of them or of theirs."""
+    is_part = any("lower_bound" in words for words in known["certainty"].to_list())
+    return "at least " if is_part or known.height < jobs.height else ""
 
 
 def _part(some: pl.DataFrame, of: pl.DataFrame) -> str:

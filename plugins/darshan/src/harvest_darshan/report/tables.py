@@ -19,18 +19,14 @@ if TYPE_CHECKING:
     from harvest import DatasetReader
 
 __all__ = [
-    "files_table",
-    "gaps_notes",
-    "jobs_table",
-    "layers_table",
-    "logs_table",
-    "reading_notes",
+    *("files_table", "gaps_notes", "jobs_table", "layers_table", "logs_table", "reading_notes"),
 ]
 
 NAMES: Final = {"h5d": "HDF5 datasets", "pnetcdf_var": "PnetCDF variables"}
 """Layers that are not called after their module."""
 
-TIMES: Final = ("read_s", "write_s", "meta_s")
+TIMES: Final = {"read_s": "reading", "write_s": "writing", "meta_s": "metadata"}
+FILE_NAME: Final = pl.col("log").str.extract(r"([^/]*)$", 1)
 _AMOUNTS: Final = (
     Column("read_bytes", "read", "bytes"),
     Column("write_bytes", "written", "bytes"),
@@ -52,10 +48,10 @@ def layers_table(
     counted = found.agg(total_of(name).alias(name) for name in sums)
     rows = pl.concat([counted, _traced(dataset)], how="diagonal_relaxed")
     whole = float(jobs["process_s"].sum()) if jobs["process_s"].null_count() == 0 else 0.0
-    rows = rows.with_columns(share=pl.col("seconds") / whole if whole else pl.lit(None))
+    share = pl.col("seconds") / whole if whole else pl.lit(None, pl.Float64)
     yield Table(
         "layers",
-        rows.with_columns(pl.col("share").cast(pl.Float64)),
+        rows.with_columns(share=share),
         (
             Column("layer"),
             Column("files"),
@@ -79,18 +75,16 @@ def layers_table(
 
 def _traced(dataset: DatasetReader) -> pl.DataFrame:
     """A row like those of layers for the trace; none where there is none."""
-    spent = spent_ns()
-    reads = pl.col("op") == "read"
+    spent, length = spent_ns(), pl.col("length")
+    ops = {"read": pl.col("op") == "read", "write": pl.col("op") == "write"}
     return (
         traced_once(dataset[SEGMENTS])
         .select(
             layer=pl.lit("traced (DXT)"),
             files=pl.col("record_id").n_unique(),
             requests=pl.len(),
-            read_bytes=pl.col("length").filter(reads).sum(),
-            write_bytes=pl.col("length").filter(~reads).sum(),
-            read_s=spent.filter(reads).sum() / 1e9,
-            write_s=spent.filter(~reads).sum() / 1e9,
+            **{f"{op}_bytes": length.filter(mine).sum() for op, mine in ops.items()},
+            **{f"{op}_s": spent.filter(mine).sum() / 1e9 for op, mine in ops.items()},
             seconds=spent.sum() / 1e9,
         )
         .filter(pl.col("requests") > 0)
@@ -101,14 +95,13 @@ def _traced(dataset: DatasetReader) -> pl.DataFrame:
 def _cost(rows: pl.DataFrame, whole: float) -> Plot:
     """Time in each layer, by kind of operation."""
     names = rows["layer"].to_list()
-    kinds = dict(zip(TIMES, ("reading", "writing", "metadata"), strict=True))
     scale = 100 / whole if whole else 1.0
     unit = "% of the time that the processes ran" if whole else "seconds of all processes"
 
     def draw(figure: Any) -> None:
         axes = figure.subplots()
         left = [0.0] * len(names)
-        for number, (column, label) in enumerate(kinds.items()):
+        for number, (column, label) in enumerate(TIMES.items()):
             values = [value * scale for value in rows[column].to_list()]
             axes.barh(names, values, left=left, height=0.62, color=f"C{number}", label=label)
             left = [a + b for a, b in zip(left, values, strict=True)]
@@ -199,12 +192,11 @@ def _or_unknown(column: str) -> pl.Expr:
 
 def logs_table(logs: pl.DataFrame, top: int) -> Table:
     """The logs with the most time in I/O."""
-    name = pl.col("log").str.extract(r"([^/]*)$", 1)
     return Table(
         "logs",
         logs.sort("io_s", "log", descending=[True, False], nulls_last=True)
         .head(top)
-        .with_columns(name=name),
+        .with_columns(name=FILE_NAME),
         (
             Column("name", "log", format="id"),
             Column("program"),
@@ -225,9 +217,9 @@ def gaps_notes(logs: pl.DataFrame, copies: int) -> Notes:
     logs: of ``io.jobs``, one each; copies: how many logs are left out as they are copies.
     """
     gaps = (
-        logs.filter(pl.col("gaps").is_not_null())
+        logs.drop_nulls("gaps")
         .group_by("gaps")
-        .agg(count=pl.len(), name=pl.col("log").str.extract(r"([^/]*)$", 1).min())
+        .agg(count=pl.len(), name=FILE_NAME.min())
         .sort("count", "gaps", descending=[True, False])
     )
     items = [
@@ -248,18 +240,16 @@ def gaps_notes(logs: pl.DataFrame, copies: int) -> Notes:
     ]
     blank = logs.filter(pl.col("bytes").is_null())
     empty = blank.filter(~pl.col("has_counters")).height
-    if empty:
-        items.append(f"Logs without a module that counts bytes: {empty:,}.")
-    if blank.height > empty:
-        items.append(
-            "Logs with a module that counts bytes, of which no records could be read, so that "
-            f"their sums are not known: {blank.height - empty:,}."
-        )
-    if copies:
-        items.append(f"Logs that are copies of others, and are left out: {copies:,}.")
-    unended = int(logs["process_s"].is_null().sum())
-    if unended:
-        items.append(f"Logs without an end, so that shares of the run are not known: {unended:,}.")
+    counts = {
+        "Logs without a module that counts bytes": empty,
+        "Logs with a module that counts bytes, of which no records could be read, so that their "
+        "sums are not known": blank.height - empty,
+        "Logs that are copies of others, and are left out": copies,
+        "Logs without an end, so that shares of the run are not known": int(
+            logs["process_s"].is_null().sum()
+        ),
+    }
+    items += [f"{what}: {count:,}." for what, count in counts.items() if count]
     return Notes(
         "gaps",
         items or ["Nothing: no module is cut off, and all could be read."],
