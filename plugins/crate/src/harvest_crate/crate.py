@@ -27,8 +27,6 @@ from harvest.toolkit.files import checksum, new_directory
 if TYPE_CHECKING:
     from harvest import Dataset
 
-__all__ = ["CrateInfo", "export", "write_crate"]
-
 PROFILE: Final = "https://w3id.org/ro/wfrun/process/0.5"
 CRATE_VERSION: Final = "1.1"
 SHA256: Final = {"sha256": "https://w3id.org/ro/terms/workflow-run#sha256"}

@@ -6,8 +6,6 @@ import attrs
 
 from harvest.toolkit.settings import positive, setting
 
-__all__ = ["DarshanConfig"]
-
 
 @attrs.frozen(kw_only=True)
 class DarshanConfig:

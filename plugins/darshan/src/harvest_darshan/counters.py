@@ -10,8 +10,6 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-__all__ = ["COUNTERS", "TIMERS", "describe", "unit_of", "words"]
-
 
 def words(*lines: str) -> list[str]:
     """The words of some lines."""

@@ -46,7 +46,7 @@ def harvest_reports() -> Iterable[ReportSpec]:
             name="darshan.io",
             doc="I/O of one job or many: layers, files, request sizes, bytes over time by "
             "process, traced operations.",
-            build="harvest_darshan.report:io_report",
+            build="harvest_darshan.report.page:io_report",
             requires=("darshan.job",),
             settings={
                 **ONE_JOB,

@@ -15,11 +15,6 @@ from harvest import Record, UInt64, field, record
 
 from .counters import COUNTERS, TIMERS, describe, unit_of
 
-__all__ = [
-    *("ALL", "Apmpi", "Apxc", "Bgq", "Daos", "Dfs", "DxtSegment", "File", "H5d", "H5f", "Heatmap"),
-    *("Job", "Lustre", "Mdhim", "Mount", "Mpiio", "PnetcdfFile", "PnetcdfVar", "Posix", "Stdio"),
-]
-
 
 @record("darshan.job", layer="job", level="job")
 class Job(Record):

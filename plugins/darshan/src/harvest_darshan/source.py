@@ -24,8 +24,6 @@ from .read.container import HEADER_BYTES, DamagedError, has_magic
 if TYPE_CHECKING:
     from .read.tables import Rows
 
-__all__ = ["DarshanConfig", "DarshanSource"]
-
 SUFFIXES = (".darshan", ".darshan_partial")
 
 

@@ -21,8 +21,6 @@ from .records import DistillerJob
 from .rows import accepted
 from .uri import redact, scrub, secrets
 
-__all__ = ["BATCH", "QUERY", "read_database"]
-
 BATCH: Final = 16_384
 """Rows fetched at a time."""
 

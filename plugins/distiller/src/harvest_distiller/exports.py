@@ -7,8 +7,6 @@ from pathlib import Path
 
 from harvest_toolkit.csv_header import column_names, header_line
 
-__all__ = ["NEEDED", "recognise", "size_of_name"]
-
 NEEDED = ("id", "slurm_id", "elapsed")
 _SIZE = re.compile(r"(?<![0-9.])(\d{1,6})[_x](\d{1,6})(?![0-9])")
 

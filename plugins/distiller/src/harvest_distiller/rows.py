@@ -13,8 +13,6 @@ import polars as pl
 from harvest import ReadContext
 from harvest_toolkit.frames import first_text
 
-__all__ = ["accepted"]
-
 COLUMNS: Final = ("scan_id", "slurm_id", "elapsed")
 """The columns of text that every row has; blank or null where there is nothing."""
 

@@ -17,8 +17,6 @@ from .exports import recognise, size_of_name
 from .records import DistillerJob
 from .uri import is_database, is_uri, redact
 
-__all__ = ["DistillerConfig", "DistillerSource"]
-
 OTHER = "not an export of Distiller with the columns id, slurm_id, elapsed"
 
 

@@ -15,8 +15,6 @@ from .exports import NEEDED, recognise, size_of_name
 from .records import DistillerJob
 from .rows import accepted
 
-__all__ = ["read_export"]
-
 LONGEST = 1024 * 1024
 """Bytes of a line; a longer one is rejected by its beginning."""
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from urllib.parse import unquote
 
-__all__ = ["is_database", "is_uri", "redact", "scrub", "secrets"]
-
 _SCHEME = re.compile(r"postgres(?:ql)?://", re.IGNORECASE)
 _URI = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 _PARAMETER = re.compile(r"([?&])([^=&#]*)=([^&#]*)")

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from harvest.model import LAYERS, LEVELS
+from harvest.toolkit.amounts import count_in_words
 from harvest_report import Column, Notes, Report, Table
 
 from .run_map_kinds import STEPS, Kind, bringers_of, kinds_of
@@ -22,8 +23,6 @@ from .run_map_plot import map_plot
 
 if TYPE_CHECKING:
     from harvest import Dataset
-
-__all__ = ["run_map"]
 
 
 def run_map(dataset: Dataset) -> Report:
@@ -69,8 +68,8 @@ def _intro(accounts: pl.DataFrame, held: Sequence[Kind], missing: Sequence[Kind]
     origins = accounts.filter(pl.col("written") > 0)["origin"].n_unique()
     rows = sum(kind.rows for kind in held)
     first = (
-        f"{rows:,} {_plural(rows, 'record')} of {len(held)} {_plural(len(held), 'type')} from "
-        f"{origins:,} {_plural(origins, 'input')}, in {len(places)} of "
+        f"{count_in_words(rows, 'record')} of {count_in_words(len(held), 'type')} from "
+        f"{count_in_words(origins, 'input')}, in {len(places)} of "
         f"{len(LAYERS) * len(LEVELS)} places of the map. "
     )
     if absent:

@@ -25,8 +25,6 @@ from harvest.model import LAYERS, LEVELS
 if TYPE_CHECKING:
     from harvest import Dataset, RecordType
 
-__all__ = ["STEPS", "Kind", "bringers_of", "kinds_of", "steps_of"]
-
 STEPS: Final[Mapping[int, str]] = {
     1: "job start",
     2: "configuration",

@@ -8,8 +8,6 @@ from typing import Any, Final
 from harvest.model import LAYERS, LEVELS
 from harvest_report import COLOURS, Plot
 
-__all__ = ["map_plot"]
-
 Cells = Mapping[tuple[str, str | int], tuple[int, int, int]]
 """By level and (layer or step): records, record types held, record types known."""
 

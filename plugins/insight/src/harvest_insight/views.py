@@ -7,8 +7,6 @@ from typing import Final
 from harvest import Column, View
 from harvest_toolkit.columns import named, number, path
 
-__all__ = ["VIEWS"]
-
 
 def _keys(missing: str) -> dict[str, Column]:
     """The keys of the records that links tie together, by name; ``missing``: when they are null."""

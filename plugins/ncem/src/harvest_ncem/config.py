@@ -10,8 +10,6 @@ from harvest.toolkit.settings import setting, time_zone
 
 from .durations import microseconds
 
-__all__ = ["DEFAULT_ZONE", "NcemConfig"]
-
 DEFAULT_ZONE = "America/Los_Angeles"
 
 

@@ -18,8 +18,6 @@ from harvest.toolkit.files import may_be
 from .headers import recognise
 from .names import LOOK_BYTES, Kind, parse_name
 
-__all__ = ["OTHER", "SCANS_PER_GROUP", "partitions"]
-
 SCANS_PER_GROUP = 500
 """Scan numbers whose files make a partition: about 2,000 receiver statuses."""
 

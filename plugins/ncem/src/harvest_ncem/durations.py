@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from decimal import Decimal
 
-__all__ = ["microseconds", "seconds"]
-
 _UNITS = {
     "us": 1,
     "µs": 1,

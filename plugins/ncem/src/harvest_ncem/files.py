@@ -21,8 +21,6 @@ from .names import LOOK_BYTES, FileName, parse_name
 from .records import DataFile, ReceiverStatus
 from .times import parse_times
 
-__all__ = ["read_files", "read_statuses"]
-
 LARGEST_STATUS = 1024 * 1024
 """Bytes of a receiver status, which has about 150; what is larger is not one."""
 

@@ -15,8 +15,6 @@ import attrs
 
 from harvest_toolkit.csv_header import column_names, header_line
 
-__all__ = ["LAST_WRITTEN", "Table", "recognise"]
-
 _TIME = re.compile(r"time(\d{1,3})")
 LAST_WRITTEN = "time_last_written"
 

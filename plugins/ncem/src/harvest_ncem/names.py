@@ -7,8 +7,6 @@ from typing import Literal, TypeAlias
 
 import attrs
 
-__all__ = ["LOOK_BYTES", "FileName", "Kind", "parse_name"]
-
 Kind: TypeAlias = Literal["status", "data", "h5", "log"]
 
 _UUID = (

@@ -11,13 +11,12 @@ from typing import Any
 import polars as pl
 
 from harvest import DatasetReader
+from harvest.toolkit.amounts import count_in_words
 from harvest_report import Column, Notes, Plot, Report, Table, legend, legend_below
 
 from .study import Study, load_study
 from .views.outliers import durations, fences, outliers
 from .views.scans import positions
-
-__all__ = ["comparison", "describe", "outliers"]
 
 METHODS = ("file_transfer", "streaming")
 LABELS = {"file_transfer": "file transfer", "streaming": "streaming"}
@@ -89,8 +88,8 @@ def describe(marked: pl.DataFrame) -> pl.DataFrame:
 
     The columns are those of the report's CSV file.  The standard deviation of one value is null.
     """
-    kept = marked.with_columns(pl.lit("kept").alias("outliers"))
-    removed = marked.filter(~pl.col("outlier")).with_columns(pl.lit("removed").alias("outliers"))
+    kept = marked.with_columns(outliers=pl.lit("kept"))
+    removed = marked.filter(~pl.col("outlier")).with_columns(outliers=pl.lit("removed"))
     value = pl.col("duration_s")
     statistics = (
         pl.concat([kept, removed])
@@ -116,8 +115,11 @@ def describe(marked: pl.DataFrame) -> pl.DataFrame:
 
 def _intro(table: pl.DataFrame) -> list[str]:
     """What the numbers say, in sentences."""
-    removed = table.filter(pl.col("outliers") == "removed", pl.col("speed_up").is_not_null())
-    pairs = removed.filter(pl.col("method") == "streaming")
+    pairs = table.filter(
+        pl.col("outliers") == "removed",
+        pl.col("method") == "streaming",
+        pl.col("speed_up").is_not_null(),
+    )
     if not table.height:
         return [
             "This dataset holds no duration of either method that counts; what was left out, and "
@@ -238,10 +240,9 @@ def _definitions(study: Study, save_correction: bool) -> Notes:
 def _overview(table: pl.DataFrame) -> Plot:
     shown = table.filter(pl.col("outliers") == "removed")
     sizes = shown["size"].unique(maintain_order=True).to_list()
+    bars = shown.select("size", "method", "mean_s", "std_s").iter_rows()
     # one value has no deviation, and no whisker
-    found = {(size, method): (mean, math.nan if std is None else std)
-             for size, method, mean, std in shown.select(
-        "size", "method", "mean_s", "std_s").iter_rows()}  # fmt: skip
+    found = {(size, method): (mean, math.nan if s is None else s) for size, method, mean, s in bars}
     factors = {size: value for size, value in shown.select("size", "speed_up").iter_rows() if value}
 
     def draw(figure: Any) -> None:
@@ -344,7 +345,7 @@ def _histogram(axes: Any, method: str, rows: pl.DataFrame) -> None:
         (above, edges[-1] + 2 * width, f"up to {_short(above.max())} s"),
     ):
         if part.len():
-            label = f"{part.len():,} outlier{'s' if part.len() > 1 else ''}, {end}"
+            label = f"{count_in_words(part.len(), 'outlier')}, {end}"
             axes.bar(place, part.len(), width=2 * width, color=colour, alpha=0.4, label=label)
             room = 0.12 * (high - low) + width
             ticks = [(x, text) for x, text in ticks if abs(x - place) > room]

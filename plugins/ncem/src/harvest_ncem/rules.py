@@ -17,8 +17,6 @@ from harvest.toolkit.amounts import count_in_words
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["NOTHING", "RULES"]
-
 NOTHING: Final = "neither status nor file"
 """What a scan lacks of which there is nothing (``views.failed``)."""
 
@@ -26,8 +24,7 @@ _rule = partial(Rule, reports=("ncem.comparison",))
 _ALL_SCANS: Final = {"show": "all"}
 
 
-def clocks_apart(rows: pl.DataFrame, total: int, *, seconds: float) -> Iterator[Finding]:
-    """A finding per receiver whose clock is off."""
+def _clocks_apart(rows: pl.DataFrame, total: int, *, seconds: float) -> Iterator[Finding]:
     for receiver, offset, scans in rows.select("receiver", "median_offset_s", "n").iter_rows():
         ahead = "ahead of" if offset > 0 else "behind"
         yield Finding(
@@ -38,48 +35,43 @@ def clocks_apart(rows: pl.DataFrame, total: int, *, seconds: float) -> Iterator[
         )
 
 
-def wrong_zone(rows: pl.DataFrame, total: int) -> Iterator[Finding]:
-    """A finding per receiver that stamps a time of another zone."""
+def _wrong_zone(rows: pl.DataFrame, total: int) -> Iterator[Finding]:
     columns = ("receiver", "zone_offset_s", "n_zone", "n")
     for receiver, offset, wrong, scans in rows.select(columns).iter_rows():
         ahead = "ahead of" if offset > 0 else "behind"
+        these = "This time is" if wrong == 1 else f"These {wrong:,} times are"
         yield Finding(
             "high",
             f"Receiver {receiver} stamps times {abs(offset) / 3600:g} h {ahead} the others' "
             f"({abs(offset):,.0f} s and a small rest), as of another time zone: in {wrong:,} of "
-            f"{count_in_words(scans, 'scan')}. {_these(wrong)} left out of all durations.",
+            f"{count_in_words(scans, 'scan')}. {these} left out of all durations.",
             {"receiver": receiver},
         )
 
 
-def _these(count: int) -> str:
-    return "This time is" if count == 1 else f"These {count:,} times are"
+def _some(rows: pl.DataFrame, total: int) -> str:
+    """``3 of 1,204 scans``."""
+    return f"{rows.height:,} of {count_in_words(total, 'scan')}"
 
 
-def scans_apart(rows: pl.DataFrame, total: int, *, seconds: float) -> Iterator[Finding]:
-    """Scans whose receivers disagree, whatever their clocks do as a rule."""
+def _scans_apart(rows: pl.DataFrame, total: int, *, seconds: float) -> Iterator[Finding]:
     worst = rows.sort("clock_spread_s", descending=True).row(0, named=True)
     yield Finding(
         "medium",
-        f"In {rows.height:,} of {count_in_words(total, 'scan')} the receivers' times lie over "
-        f"{seconds:g} s apart; the most, {worst['clock_spread_s']:.3g} s, in scan "
-        f"{worst['scan_number']}.",
+        f"In {_some(rows, total)} the receivers' times lie over {seconds:g} s apart; the most, "
+        f"{worst['clock_spread_s']:.3g} s, in scan {worst['scan_number']}.",
     )
 
 
-def receivers_missing(rows: pl.DataFrame, total: int, *, receivers: float) -> Iterator[Finding]:
-    """Scans of which not every receiver has a status."""
-    fewest = rows["receivers"].min()
+def _receivers_missing(rows: pl.DataFrame, total: int, *, receivers: float) -> Iterator[Finding]:
     yield Finding(
         "medium",
-        f"{rows.height:,} of {count_in_words(total, 'scan')} have statuses of fewer than "
-        f"{receivers:g} receivers, the poorest of {fewest}: their first and last times may be "
-        "missing.",
+        f"{_some(rows, total)} have statuses of fewer than {receivers:g} receivers, the poorest "
+        f"of {rows['receivers'].min()}: their first and last times may be missing.",
     )
 
 
-def scans_lost(rows: pl.DataFrame, total: int, *, share: float) -> Iterator[Finding]:
-    """A finding per method and kind of loss."""
+def _scans_lost(rows: pl.DataFrame, total: int, *, share: float) -> Iterator[Finding]:
     for (method, missing), lost in rows.group_by("method", "missing", maintain_order=True):
         scans, first = lost["n_method"][0], lost["scan_number"].min()
         one = lost.height == 1
@@ -101,37 +93,31 @@ _OF_METHOD: Final = {
 }
 
 
-def scans_stopped(rows: pl.DataFrame, total: int, *, percent: float) -> Iterator[Finding]:
-    """Scans whose receivers did not get to the end."""
+def _scans_stopped(rows: pl.DataFrame, total: int, *, percent: float) -> Iterator[Finding]:
     least = rows.sort("progress", "scan_number").row(0, named=True)
     yield Finding(
         "medium",
-        f"{rows.height:,} of {count_in_words(total, 'scan')} got to less than {percent:g} %: they "
-        "stopped, or still ran when they were harvested; the least far, scan "
-        f"{least['scan_number']}, to {least['progress']:.3g} %.",
+        f"{_some(rows, total)} got to less than {percent:g} %: they stopped, or still ran when "
+        f"they were harvested; the least far, scan {least['scan_number']}, to "
+        f"{least['progress']:.3g} %.",
     )
 
 
-def empty_files(rows: pl.DataFrame, total: int) -> Iterator[Finding]:
-    """Scans with files of 0 bytes."""
+def _empty_files(rows: pl.DataFrame, total: int) -> Iterator[Finding]:
     files = count_in_words(int(rows["empty_files"].sum()), "file")
-    yield Finding(
-        "high",
-        f"{rows.height:,} of {count_in_words(total, 'scan')} left {files} of 0 bytes; the first, "
-        f"scan {rows['scan_number'].min()}.",
-    )
+    first = rows["scan_number"].min()
+    yield Finding("high", f"{_some(rows, total)} left {files} of 0 bytes; the first, scan {first}.")
 
 
-def files_too_old(rows: pl.DataFrame, total: int) -> Iterator[Finding]:
-    """Scans with files from before they began."""
+def _files_too_old(rows: pl.DataFrame, total: int) -> Iterator[Finding]:
     yield Finding(
         "medium",
-        f"{rows.height:,} of {count_in_words(total, 'scan')} have files that were written before "
-        f"their first receiver time; the first, scan {rows['scan_number'].min()}.",
+        f"{_some(rows, total)} have files that were written before their first receiver time; "
+        f"the first, scan {rows['scan_number'].min()}.",
     )
 
 
-def scans_left_out(rows: pl.DataFrame, total: int) -> Iterator[Finding]:
+def _scans_left_out(rows: pl.DataFrame, total: int) -> Iterator[Finding]:
     """A finding per reason; the scans that the study has elsewhere are named, too."""
     streamed, unplaced = rows["n_streamed"][0], rows["n_unplaced"][0]
     others = [f"{streamed:,} more were streamed"] if streamed else []
@@ -147,8 +133,7 @@ def scans_left_out(rows: pl.DataFrame, total: int) -> Iterator[Finding]:
         )
 
 
-def clock_too_coarse(rows: pl.DataFrame, total: int) -> Iterator[Finding]:
-    """A finding per size and method whose fences mean little."""
+def _clock_too_coarse(rows: pl.DataFrame, total: int) -> Iterator[Finding]:
     for size, method, warning in rows.select("size", "method", "warning").iter_rows():
         where = {"size": size, "method": method}
         yield Finding("medium", f"{size} by {method}: {warning}.", where, ("coarse_clock",))
@@ -169,7 +154,7 @@ RULES: Final = (
         settings={"per": "receiver"},
         where="n_zone > 0",
         columns=("receiver", "zone_offset_s", "n_zone", "n", "median_offset_s"),
-        judge=wrong_zone,
+        judge=_wrong_zone,
         advice="Correct the time zone of the receiver; to count its times, harvest again with "
         "what is lacking (--set ncem.clock_offset.RECEIVER=7h).",
         reference="receivers learn of a scan at the same moment; zones lie whole or half hours "
@@ -191,7 +176,7 @@ RULES: Final = (
         among="coalesce(n_zone, 0) * 2 <= n",
         where="abs(median_offset_s) > {seconds}",
         columns=("receiver", "median_offset_s", "n", "n_beyond", "suggested_clock_offset_s"),
-        judge=clocks_apart,
+        judge=_clocks_apart,
         advice="Harvest again with the offset that the evidence suggests "
         "(--set ncem.clock_offset.RECEIVER=SECONDS), and synchronise the receivers by NTP or PTP.",
         reference="receivers learn of a scan at the same moment; the study's own limit is 2 s",
@@ -211,7 +196,7 @@ RULES: Final = (
         among="scan_number <> 0",
         where="clock_spread_s > {seconds}",
         columns=("scan_number", "take", "clock_spread_s", "worst_receiver", "worst_offset_s"),
-        judge=scans_apart,
+        judge=_scans_apart,
         advice="Look at the worst receiver of each scan; where it is always the same one, its "
         "clock is wrong, else the receiver was busy or started late.",
         reference="receivers learn of a scan at the same moment; the study's own limit is 2 s",
@@ -231,7 +216,7 @@ RULES: Final = (
         among="scan_number <> 0",
         where="receivers < {receivers}",
         columns=("scan_number", "take", "receivers", "first_receiver_time"),
-        judge=receivers_missing,
+        judge=_receivers_missing,
         advice="Harvest the status files of all receivers, or leave these scans out.",
         reference="the 4D Camera has four receivers",
         basis=Basis(
@@ -250,7 +235,7 @@ RULES: Final = (
         among="scan_number <> 0 and method is not null",
         where="lost",
         columns=("scan_number", "take", "method", "missing", "n_method", "first_receiver_time"),
-        judge=scans_lost,
+        judge=_scans_lost,
         advice="Look for the files where they were written, and for the job that should have "
         "written them; harvest them, or note the scan as lost.",
         reference="the study's scan ranges; a streamed scan becomes an HDF5 file, one for file "
@@ -275,7 +260,7 @@ RULES: Final = (
         among="scan_number <> 0 and receivers is not null",
         where="progress < {percent}",
         columns=("scan_number", "take", "progress", "receivers", "first_receiver_time"),
-        judge=scans_stopped,
+        judge=_scans_stopped,
         advice="Harvest again when all scans have ended; one that stays below was aborted, or a "
         "receiver lost data of it: take it again.",
         reference="the key progress of receiver statuses, in percent",
@@ -296,7 +281,7 @@ RULES: Final = (
         among="scan_number <> 0 and (data_files > 0 or h5_files > 0)",
         where="empty_files > 0",
         columns=("scan_number", "take", "empty_files", "data_files", "h5_files"),
-        judge=empty_files,
+        judge=_empty_files,
         advice="Write them again from the copy that is left, and look for a full disk or a job "
         "that was killed.",
         reference="the file system's sizes",
@@ -315,7 +300,7 @@ RULES: Final = (
         among="scan_number <> 0 and (last_written is not null or write_time is not null)",
         where="early",
         columns=("scan_number", "take", "first_receiver_time", "last_written", "write_time"),
-        judge=files_too_old,
+        judge=_files_too_old,
         advice="See ncem.clock_check for the receivers' clocks; give what the files' clock lacks "
         "(--set ncem.clock_offset.ncem=..., .nersc=...).",
         reference="data are written after the receivers heard of the scan",
@@ -334,15 +319,10 @@ RULES: Final = (
         among="scan_number <> 0 and coalesce(due, true)",
         where="due and excluded is not null",
         columns=(
-            "scan_number",
-            "take",
-            "excluded",
-            "first_receiver_time",
-            "data_files",
-            "n_streamed",
-            "n_unplaced",
+            *("scan_number", "take", "excluded", "first_receiver_time", "data_files"),
+            *("n_streamed", "n_unplaced"),
         ),
-        judge=scans_left_out,
+        judge=_scans_left_out,
         advice="Harvest what is missing: statuses of the receivers, data files.",
         reference="the study's definition of offload: last write minus earliest receiver time",
         basis=Basis(
@@ -362,7 +342,7 @@ RULES: Final = (
         among="n > 1",
         where="warning is not null",
         columns=("size", "method", "n", "n_outliers", "clock_step_s", "warning"),
-        judge=clock_too_coarse,
+        judge=_clock_too_coarse,
         advice="Compare medians, or the statistics with outliers; measure with a finer clock.",
         reference="Tukey's fences, 1.5 times the distance of the quartiles",
         basis=Basis(

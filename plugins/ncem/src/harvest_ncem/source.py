@@ -29,8 +29,6 @@ from .headers import recognise
 from .names import LOOK_BYTES, parse_name
 from .records import DataFile, ReceiverStatus
 
-__all__ = ["NcemSource"]
-
 
 class NcemSource(Source):
     """Receiver statuses and data files of a directory, a single file, or a CSV table."""

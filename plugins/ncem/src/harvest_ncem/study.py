@@ -39,8 +39,6 @@ from harvest import ConfigError
 
 from .durations import seconds
 
-__all__ = ["JobFilter", "Method", "Range", "Size", "Study", "load_study", "size_name"]
-
 T = TypeVar("T")
 
 Method: TypeAlias = Literal["streaming", "file_transfer"]

@@ -23,8 +23,6 @@ from .headers import LAST_WRITTEN, Table, recognise
 from .records import DataFile, ReceiverStatus
 from .times import ZoneCounts, parse_times
 
-__all__ = ["read_table"]
-
 EMPTY_CELL = "receiver or file without a time"
 BLANK_LINE = "blank line"
 LONGEST_LINE = 1024 * 1024

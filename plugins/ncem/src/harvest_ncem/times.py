@@ -14,8 +14,6 @@ import polars as pl
 
 from harvest_toolkit.frames import first_text
 
-__all__ = ["ParsedTimes", "ZoneCounts", "parse_times"]
-
 _FORM: Final = (
     r"^\s*(\d{4}-\d{2}-\d{2})[T ](\d{2}:[0-5]\d:[0-5]\d)(?:[.,](\d{1,9}))?"
     r"\s?(Z|[+-]\d{2}:?[0-5]\d)?(Z|[+-]\d{2}:?[0-5]\d)?\s*$"

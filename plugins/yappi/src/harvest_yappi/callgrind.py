@@ -15,8 +15,6 @@ import attrs
 
 from .kinds import LONGEST
 
-__all__ = ["Edge", "Profile", "Subject", "parse_callgrind"]
-
 _REFERENCE: Final = re.compile(r"(fl|fn|cfl|cfn)=\((\d{1,18})\)(?: (.*))?")
 _CALLS: Final = re.compile(r"calls=(\d{1,18}) \d+")
 _COST: Final = re.compile(r"(\d{1,18}) (\d{1,18})")

@@ -6,8 +6,6 @@ import ast
 from functools import lru_cache
 from pathlib import Path
 
-__all__ = ["kind_of"]
-
 _LARGEST = 16 << 20
 
 

@@ -10,8 +10,6 @@ from typing import Final
 
 from harvest_toolkit.lines import BOM, RAW_BYTES, LongLine, blocks
 
-__all__ = ["LONGEST", "Format", "format_of", "text_lines"]
-
 LONGEST: Final = RAW_BYTES
 """Bytes of a line; Yappi writes none that is longer."""
 

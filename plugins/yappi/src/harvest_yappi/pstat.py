@@ -10,8 +10,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-__all__ = ["UnreadableError", "read_pstat"]
-
 
 class UnreadableError(Exception):
     """A pstat file that cannot be read; the text says why."""

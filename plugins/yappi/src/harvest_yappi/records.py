@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from harvest import Record, field, record
 
-__all__ = ["Call", "Function", "Thread"]
-
 
 @record("yappi.function", layer="workflow", level="coroutine")
 class Function(Record):

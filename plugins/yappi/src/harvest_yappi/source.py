@@ -28,8 +28,6 @@ from .pstat import UnreadableError, read_pstat
 from .records import Call, Function, Thread
 from .threads import parse_threads
 
-__all__ = ["YappiConfig", "YappiSource"]
-
 PICKLE = "a pickle, Yappi's own format ystat: reading it would run whatever code it names"
 REMEDY = "save the statistics as pstat or callgrind: get_func_stats().save(path, type='pstat')"
 

@@ -14,8 +14,6 @@ import attrs
 from .kinds import LONGEST
 from .records import Thread
 
-__all__ = ["Unreadable", "parse_threads"]
-
 _HEADER: Final = re.compile(r"name +id +(tid +)?ttot +scnt")
 _NUMBERS: Final = re.compile(r"(-?\d{1,18}) (?:(\d{1,18}) )?(\d{1,18}\.\d{1,18}) (\d{1,18})")
 

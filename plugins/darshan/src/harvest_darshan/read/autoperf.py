@@ -23,8 +23,6 @@ from .decoder import Decoder
 from .fixed import matrix
 from .tables import Log, batch
 
-__all__ = ["ApmpiRecords", "ApxcRecords"]
-
 _DATA: Final = words(
     "SEND SSEND RSEND BSEND RECV SENDRECV SENDRECV_REPLACE ISEND ISSEND IRSEND IBSEND IRECV",
 )

@@ -16,11 +16,6 @@ import attrs
 
 from ..counters import words
 
-__all__ = [
-    *("HEADER_BYTES", "DamagedError", "Extent", "Header", "Module"),
-    *("has_magic", "parse_header", "text_of"),
-]
-
 MAGIC: Final = 6567223
 HEADER_BYTES: Final = 1328
 """Size of the largest header."""

@@ -12,8 +12,6 @@ from .container import DamagedError, Module
 from .regions import Region
 from .tables import Log
 
-__all__ = ["Decoder"]
-
 
 class Decoder(abc.ABC):
     """A module's records, checked, whose number is known before any is given.

@@ -25,8 +25,6 @@ from .decoder import Decoder
 from .regions import Region, Stream
 from .tables import BATCH_ROWS, Log, batch, strings, times
 
-__all__ = ["DxtRecords"]
-
 HEAD: Final = 104
 STOCK: Final = 32
 VARIANT: Final = 96

@@ -18,8 +18,6 @@ from .layouts import FIXED, Layout
 from .regions import Region
 from .tables import BATCH_ROWS, Log, batch, column_types, times
 
-__all__ = ["FixedRecords", "matrix"]
-
 _PIECE = 8 << 20
 
 

@@ -15,8 +15,6 @@ import attrs
 
 from .container import DamagedError, text_of
 
-__all__ = ["JOB_BYTES", "Job", "Mount", "parse_job"]
-
 JOB_BYTES: Final = 4096
 """Size of the job record with command line and mounts, at most."""
 

@@ -17,8 +17,6 @@ from harvest import Record
 from .. import records
 from ..counters import COUNTERS, TIMERS
 
-__all__ = ["FIXED", "Layout"]
-
 PADDING: Final = None
 
 

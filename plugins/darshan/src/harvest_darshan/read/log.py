@@ -22,8 +22,6 @@ from .names import Names, parse_names
 from .regions import Region, RegionReader
 from .variable import HeatmapRecords, LustreRecords, MdhimRecords
 
-__all__ = ["CheckedLog", "Failure", "check_log"]
-
 NAMES_BYTES: Final = 512 << 20
 """The map of names is held in memory; it may not be larger than this."""
 

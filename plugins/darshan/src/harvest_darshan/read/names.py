@@ -12,8 +12,6 @@ import attrs
 from .container import DamagedError
 from .job import Mount
 
-__all__ = ["Names", "mount_finder", "parse_names"]
-
 MOST: Final = 4_000_000
 """Names of one log, at most: they are held in memory."""
 

@@ -16,8 +16,6 @@ from typing import BinaryIO, Final
 from ..config import DarshanConfig
 from .container import DamagedError, Extent
 
-__all__ = ["Region", "RegionReader", "Stream"]
-
 PIECE: Final = 8 << 20
 READ: Final = 1 << 20
 KEEP: Final = 48 << 20

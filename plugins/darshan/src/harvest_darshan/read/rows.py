@@ -20,8 +20,6 @@ from .log import CheckedLog
 from .names import mount_finder
 from .tables import BATCH_ROWS, Log, Rows, batch
 
-__all__ = ["rows_of"]
-
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 

@@ -16,8 +16,6 @@ from harvest import Record, RecordType, record_type
 
 from .job import Job
 
-__all__ = ["BATCH_ROWS", "TIMESTAMP", "Log", "Rows", "batch", "column_types", "strings", "times"]
-
 Rows: TypeAlias = "Record | tuple[type[Record], Any]"
 """What a source yields: a record, or a record class with Arrow data of it."""
 

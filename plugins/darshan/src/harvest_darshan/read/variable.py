@@ -19,8 +19,6 @@ from .decoder import Decoder
 from .regions import Stream
 from .tables import TIMESTAMP, Log, batch, column_types
 
-__all__ = ["HeatmapRecords", "LustreRecords", "MdhimRecords"]
-
 _ROWS: Final = 4096
 _ITEMS: Final = 1 << 20
 _MOST_BINS: Final = 1 << 20

@@ -15,8 +15,6 @@ from ..views.layers import sum_of, total_of
 if TYPE_CHECKING:
     from harvest import DatasetReader
 
-__all__ = ["order_table", "use_table"]
-
 UNKNOWN: Final = "not known"
 """The use of files whose reads or writes no log counts."""
 

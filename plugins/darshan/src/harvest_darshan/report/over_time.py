@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from harvest import DatasetReader
 
-__all__ = ["heat_map"]
-
 COLUMNS: Final = 200
 LINES: Final = 300
 TITLE: Final = "Bytes over time by process"

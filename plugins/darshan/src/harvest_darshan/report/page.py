@@ -21,8 +21,6 @@ from .sizes import sizes_sections
 from .tables import files_table, gaps_notes, jobs_table, layers_table, logs_table, reading_notes
 from .traced import traced_plots
 
-__all__ = ["io_report"]
-
 SHOWN = 12
 """Values of a fact that are shown."""
 

@@ -10,8 +10,6 @@ import polars as pl
 
 from ..views.grouping import program_of
 
-__all__ = ["Window", "label_lines", "named", "part_of_logs", "shades", "window"]
-
 LABELLED: Final = 64
 
 

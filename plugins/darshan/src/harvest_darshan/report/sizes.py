@@ -15,8 +15,6 @@ from ..views.layers import total_of
 if TYPE_CHECKING:
     from harvest import DatasetReader
 
-__all__ = ["sizes_sections"]
-
 LABELS: Final = dict(
     zip(
         BINS,

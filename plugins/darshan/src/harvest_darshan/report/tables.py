@@ -18,10 +18,6 @@ from ..views.layers import LAYERS, sum_of, total_of
 if TYPE_CHECKING:
     from harvest import DatasetReader
 
-__all__ = [
-    *("files_table", "gaps_notes", "jobs_table", "layers_table", "logs_table", "reading_notes"),
-]
-
 NAMES: Final = {"h5d": "HDF5 datasets", "pnetcdf_var": "PnetCDF variables"}
 """Layers that are not called after their module."""
 

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from harvest import DatasetReader
 
-__all__ = ["traced_plots"]
-
 COLUMNS: Final = 600
 LINES: Final = 60
 TITLE: Final = "Traced operations"

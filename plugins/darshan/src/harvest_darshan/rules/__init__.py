@@ -15,6 +15,4 @@ from .jobs import JOB_RULES
 from .ranks import RANK_RULES
 from .requests import REQUEST_RULES
 
-__all__ = ["RULES"]
-
 RULES: Final[tuple[Rule, ...]] = (*REQUEST_RULES, *FILE_RULES, *JOB_RULES, *RANK_RULES)

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
     from harvest.findings import Severity
 
-__all__ = ["FILE_RULES"]
-
 _rule = partial(Rule, view="io.posix_files", requires=("darshan.job",), reports=REPORTS)
 
 

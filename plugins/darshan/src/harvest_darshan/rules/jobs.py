@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 
     from harvest.findings import Severity
 
-__all__ = ["JOB_RULES"]
-
 _rule = partial(Rule, view="io.jobs", reports=REPORTS)
 
 

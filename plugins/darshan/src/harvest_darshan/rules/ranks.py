@@ -13,8 +13,6 @@ from .words import REPORTS, certainty, cost, job_name, severities, taken
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["RANK_RULES"]
-
 
 def slow_ranks(
     rows: pl.DataFrame, total: int, *, times: float, seconds: float

@@ -14,8 +14,6 @@ from .words import DRISHTI, NO_POSIX, REPORTS, Judge, Sentence, about_jobs, of, 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["REQUEST_RULES"]
-
 _rule = partial(Rule, view="io.requests", reports=REPORTS)
 
 

@@ -13,12 +13,6 @@ if TYPE_CHECKING:
 
     from harvest.findings import Severity
 
-__all__ = [
-    *("DRISHTI", "HIGH", "MEDIUM", "NO_END", "NO_POSIX", "REPORTS", "Judge", "Sentence"),
-    *("about_jobs", "certainty", "cost", "costliest", "job_name", "named_first", "of"),
-    *("of_time", "on_jobs", "severities", "taken"),
-]
-
 REPORTS: Final = ("darshan.io",)
 DRISHTI: Final = "Drishti 0.8"
 HIGH: Final = 0.2

@@ -13,8 +13,6 @@ from harvest import View
 from .declared.files import FILES, PROCESSES, TIMELINE
 from .declared.jobs import JOBS, POSIX_FILES, RANKS, REQUESTS
 
-__all__ = ["VIEWS"]
-
 VIEWS: Final[tuple[View, ...]] = (
     *(FILES, PROCESSES, TIMELINE),
     *(JOBS, REQUESTS, POSIX_FILES, RANKS),

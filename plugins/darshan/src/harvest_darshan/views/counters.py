@@ -12,8 +12,6 @@ from .layers import Layer, counted_records
 if TYPE_CHECKING:
     from harvest import DatasetReader
 
-__all__ = ["BINS", "counter_rows", "metadata_seconds"]
-
 BINS = (
     *("0_100", "100_1K", "1K_10K", "10K_100K", "100K_1M"),
     *("1M_4M", "4M_10M", "10M_100M", "100M_1G", "1G_PLUS"),

@@ -30,8 +30,6 @@ from .layers import LAYERS, of_daos, total_of
 if TYPE_CHECKING:
     from harvest import DatasetReader
 
-__all__ = ["files", "traced_files"]
-
 FILES: dict[str, pl.DataType] = {
     **dict.fromkeys(("run", "file"), TEXT),
     "record_id": pl.UInt64(),

@@ -11,11 +11,6 @@ from harvest_toolkit.frames import directory_of
 if TYPE_CHECKING:
     from harvest import DatasetReader
 
-__all__ = [
-    *("ORIGIN", "REAL", "SEGMENTS", "TEXT", "TEXTS", "TIME", "WHOLE"),
-    *("of_run", "run_of", "segments", "spent_ns", "traced_once"),
-]
-
 SEGMENTS = "darshan.dxt_segment"
 
 TEXT, WHOLE, REAL = pl.String(), pl.Int64(), pl.Float64()

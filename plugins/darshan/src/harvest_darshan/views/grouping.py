@@ -16,11 +16,6 @@ from .layers import BASE, LAYERS
 if TYPE_CHECKING:
     from harvest import DatasetReader
 
-__all__ = [
-    *("KEY", "OF_JOB", "OfLogs", "certainty", "first_exe", "layer_states", "logs_by_job"),
-    *("named_run", "number_sessions", "once", "program_of"),
-]
-
 KEY = ("run", "job", "began", "log")
 """What names a job, or one log of it: ``log`` is null where all logs of a job count together."""
 

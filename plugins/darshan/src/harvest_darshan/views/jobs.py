@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from .layers import Counted
 
-__all__ = ["jobs", "layer_sums"]
-
 _COUNTS = ("reads", "writes", "read_bytes", "write_bytes")
 _TIMES = ("read", "write", "meta")
 

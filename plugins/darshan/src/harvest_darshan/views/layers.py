@@ -16,11 +16,6 @@ from .frames import ORIGIN, of_run
 if TYPE_CHECKING:
     from harvest import DatasetReader
 
-__all__ = [
-    *("BASE", "FILE", "LAYERS", "UNSUMMED", "Counted", "Layer"),
-    *("counted_records", "nanoseconds", "of_daos", "sum_of", "total_of"),
-]
-
 FILE: Final = ("origin", "record_id")
 """What names a file of a log."""
 

@@ -17,8 +17,6 @@ from .layers import nanoseconds, sum_of, total_of
 if TYPE_CHECKING:
     from harvest import DatasetReader
 
-__all__ = ["ALIGNMENTS", "OPS", "by_file", "posix_files", "process_seconds", "share_of"]
-
 OPS = (("read", "READS", "READ"), ("write", "WRITES", "WRITTEN"))
 """An operation, and the two words that Darshan's counters have for it."""
 

@@ -17,8 +17,6 @@ from .layers import total_of
 if TYPE_CHECKING:
     from harvest import DatasetReader
 
-__all__ = ["processes"]
-
 OPS = ("read", "write")
 DXT = ("DXT_POSIX", "DXT_MPIIO")
 SUMS = tuple(

@@ -15,8 +15,6 @@ from .grouping import KEY, OF_JOB, certainty, logs_by_job, named_run, program_of
 if TYPE_CHECKING:
     from harvest import DatasetReader
 
-__all__ = ["ranks"]
-
 RANKS: dict[str, pl.DataType] = {
     **OF_JOB,
     **dict.fromkeys(("nprocs", "rank"), WHOLE),

@@ -16,8 +16,6 @@ from .posix_files import OPS, by_file, process_seconds, share_of
 if TYPE_CHECKING:
     from harvest import DatasetReader
 
-__all__ = ["requests"]
-
 MPIIO = ("independent", "collective", "split", "nonblocking")
 
 REQUESTS: dict[str, pl.DataType] = {

@@ -15,8 +15,6 @@ from .grouping import named_run, number_sessions, once
 if TYPE_CHECKING:
     from harvest import DatasetReader
 
-__all__ = ["timeline"]
-
 TIMELINE: dict[str, pl.DataType] = {
     **dict.fromkeys(("run", "host", "op"), TEXT),
     "time": TIME,

@@ -12,8 +12,6 @@ from .links import CERTAIN, LIKELY, POSSIBLE, links, rows
 if TYPE_CHECKING:
     from harvest import DatasetReader
 
-__all__ = ["entries_of_files", "files_of_logs"]
-
 _ENTRY: Final = ("path", "inode", "generation", "create_time", "scan_time")
 
 

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from .runs import Runs
 
-__all__ = ["jobs_of_logs", "jobs_of_runs"]
-
 JOB_VARIABLES: Final = ("SLURM_JOB_ID", "SLURM_JOBID", "PBS_JOBID")
 """Variables in which a batch system gives a job its id."""
 

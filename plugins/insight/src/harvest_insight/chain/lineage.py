@@ -14,8 +14,6 @@ from .runs import processes_and_logs, runs_of
 if TYPE_CHECKING:
     from harvest import DatasetReader
 
-__all__ = ["lineage"]
-
 
 def lineage(dataset: DatasetReader) -> pl.LazyFrame:
     """One row per file of a Darshan log, with the links of ``run.chain`` followed to its job.

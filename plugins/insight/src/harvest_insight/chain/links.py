@@ -10,11 +10,6 @@ import polars as pl
 if TYPE_CHECKING:
     from harvest import DatasetReader
 
-__all__ = [
-    *("CERTAIN", "LIKELY", "POSSIBLE", "SURE"),
-    *("by_candidates", "links", "links_together", "nearest_above", "rows", "schema", "typed"),
-]
-
 CERTAIN: Final = "certain"
 """Both records hold the same id, or one lies within the other."""
 LIKELY: Final = "likely"

@@ -12,8 +12,6 @@ from .links import CERTAIN, LIKELY, by_candidates, links, rows
 if TYPE_CHECKING:
     from harvest import DatasetReader
 
-__all__ = ["scans_and_jobs"]
-
 _FILE: Final = ("scan_number", "distiller_id", "kind", "path", "modify_time")
 _JOB: Final = ("cluster", "job_id_raw", "start_time", "end_time")
 _LATE: Final = pl.duration(minutes=1)

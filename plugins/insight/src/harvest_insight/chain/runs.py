@@ -16,8 +16,6 @@ from .links import CERTAIN, LIKELY, POSSIBLE, links, nearest_above, rows, schema
 if TYPE_CHECKING:
     from harvest import DatasetReader
 
-__all__ = ["Runs", "processes_and_logs", "runs_of"]
-
 _SUMMARY: Final = ("run", "first_time", "last_time")
 _TIES: Final = (
     *("run", "worker", "address_host", "host", "pid"),

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from harvest import DatasetReader
 
-__all__ = ["chain"]
-
 
 def chain(dataset: DatasetReader) -> pl.LazyFrame:
     """One row per link; ``harvest_insight.views`` has what the columns mean."""

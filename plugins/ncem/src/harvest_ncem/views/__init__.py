@@ -13,8 +13,6 @@ from harvest import View
 from .declared.durations import FILE_TRANSFER, OUTLIERS, STREAMING
 from .declared.scans import CLOCK_CHECK, FAILED_SCANS, OFFLOAD
 
-__all__ = ["VIEWS"]
-
 VIEWS: Final[tuple[View, ...]] = (
     *(OFFLOAD, FILE_TRANSFER, STREAMING),
     *(CLOCK_CHECK, FAILED_SCANS, OUTLIERS),

@@ -18,8 +18,6 @@ from harvest_toolkit.frames import first_text
 from ..study import load_study
 from .scans import BOGUS, duration, statuses
 
-__all__ = ["build"]
-
 
 def build(
     dataset: DatasetReader, study: Any = None, per: str = "scan", threshold: Any = None

@@ -19,8 +19,6 @@ from . import streaming
 from .offload import written
 from .scans import begins_unknown, in_ranges, within
 
-__all__ = ["build"]
-
 _KEY = ("scan_number", "take")
 COLUMNS = (
     *(*_KEY, "method", "size", "problem", "missing", "lost", "n_method"),

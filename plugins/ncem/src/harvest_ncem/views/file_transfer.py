@@ -21,8 +21,6 @@ from ..study import JobFilter, Study, load_study
 from .offload import means
 from .scans import duration, rows_of, volume
 
-__all__ = ["build"]
-
 JOB_COLUMNS = (
     *("name", "user", "qos", "state", "exit_code", "exit_signal", "req_nodes"),
     *("submit_time", "start_time", "end_time", "elapsed_s", "timelimit_s"),

@@ -15,8 +15,6 @@ from harvest_toolkit.frames import count_if_known, first_text
 from ..study import Range, Study, load_study
 from .scans import BOGUS, in_ranges, no_begin, of_last_take, seconds_between, takes, within
 
-__all__ = ["build", "means", "written"]
-
 
 def build(dataset: DatasetReader, study: Any = None, per: str = "scan") -> pl.LazyFrame:
     """One row per take of a scan, or with ``per="range"`` one per scan range.

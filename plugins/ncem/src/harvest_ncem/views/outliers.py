@@ -22,8 +22,6 @@ from harvest_toolkit.frames import first_text
 from ..study import Study, load_study
 from .scans import positions
 
-__all__ = ["build", "durations", "fences", "outliers"]
-
 GROUP = ("size", "method")
 SCHEMA = {
     **dict.fromkeys(("size", "method"), pl.String),

@@ -19,11 +19,6 @@ from .. import durations
 from ..study import Method, Range, Study
 from .zones import with_zones
 
-__all__ = [
-    *("BOGUS", "begins_unknown", "duration", "in_ranges", "no_begin", "of_last_take"),
-    *("positions", "rows_of", "seconds_between", "statuses", "takes", "volume", "within"),
-]
-
 BOGUS = "scan number 0 is bogus"
 
 

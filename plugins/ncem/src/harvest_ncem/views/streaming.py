@@ -21,8 +21,6 @@ from .scans import (
     volume,
 )
 
-__all__ = ["build"]
-
 COLUMNS = (
     *("scan_number", "take", "uuid", "distiller_id"),
     *("size", "data_gb", "first_scan", "last_scan"),

@@ -11,8 +11,6 @@ from typing import Final
 
 import polars as pl
 
-__all__ = ["REST_MINUTES", "with_zones"]
-
 REST_MINUTES: Final = 5
 """Minutes that clocks may be off besides: at NCEM those without synchronisation were by four."""
 

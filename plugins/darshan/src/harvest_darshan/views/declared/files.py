@@ -10,8 +10,6 @@ from harvest_toolkit.columns import number, path, seconds, share, size
 
 from . import shared
 
-__all__ = ["FILES", "PROCESSES", "TIMELINE"]
-
 _BYTES: Final = "asked for in traced operations, moved by counters (see basis)"
 _USERS: Final = (
     "processes (log and rank) that {did} it; null where a record that all ranks share counts {op}s"

@@ -9,8 +9,6 @@ from harvest_toolkit.columns import number, path, seconds, share, size
 
 from . import shared
 
-__all__ = ["JOBS", "POSIX_FILES", "RANKS", "REQUESTS"]
-
 _UNKNOWN: Final = "null where process_s is not known"
 _SUMMED: Final = (
     "null where the logs have no module that counts bytes, or one of them could not be read"

@@ -8,11 +8,6 @@ from harvest import Column, Setting
 from harvest.toolkit.settings import one_of
 from harvest_toolkit.columns import number, path
 
-__all__ = [
-    *("BEGAN", "CERTAINTY", "JOB", "LARGEST_LOG", "LOG", "LOG_OF_JOB", "ONE_JOB", "ONE_RUN", "OP"),
-    *("PARTIAL_MODULES", "PER", "PROGRAM", "RECORD_ID", "RUN", "USES_MPIIO", "USES_POSIX"),
-]
-
 ONE_RUN: Final = {
     "run": Setting("keep one run: the directory of its logs, or the directory's name", str)
 }

@@ -9,8 +9,6 @@ from harvest_toolkit.columns import number, path, seconds, size
 
 from . import shared
 
-__all__ = ["FILE_TRANSFER", "OUTLIERS", "STREAMING"]
-
 _FILE_TRANSFER: Final = (
     number(
         "job_id",

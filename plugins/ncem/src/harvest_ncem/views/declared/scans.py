@@ -10,8 +10,6 @@ from harvest_toolkit.columns import number, seconds
 
 from . import shared
 
-__all__ = ["CLOCK_CHECK", "FAILED_SCANS", "OFFLOAD"]
-
 _OFFLOAD: Final = (
     shared.SCAN,
     shared.size_by("file_transfer"),
