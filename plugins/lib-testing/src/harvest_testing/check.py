@@ -63,21 +63,19 @@ def check_plugins(names: Sequence[str], sample: Path | None, *, json: bool) -> i
             raise UsageError(f"unknown plugin {name!r}", remedy=remedy)
     if sample is not None and len(names) != 1:
         raise UsageError("a sample is for one plugin", remedy="name the plugin that can read it")
-    results: dict[str, list[Finding]] = {}
-    for name in sorted(names or known):
-        results[name] = []
+    results: dict[str, list[Finding]] = {name: [] for name in sorted(names or known)}
+    for name, findings in results.items():
         for finding in check_promises(found, name, sample=sample):
-            results[name].append(finding)
+            findings.append(finding)
             shown = ("kept", "broken") if names else ("broken",)
             if not json and finding.result in shown:
                 _print_finding(name, finding)
         if not json:
-            _sum_up(name, results[name], reasons=bool(names))
+            _sum_up(name, findings, reasons=bool(names))
     if json:
-        keys = ("about", "promise", "result", "detail")
-        told = {n: [{k: getattr(f, k) for k in keys} for f in all_] for n, all_ in results.items()}
+        told = {name: [*map(attrs.asdict, found)] for name, found in results.items()}
         print(dumps(told, indent=2))
-    return 1 if any(f.result == "broken" for all_ in results.values() for f in all_) else 0
+    return int(any(f.result == "broken" for findings in results.values() for f in findings))
 
 
 def _print_finding(name: str, finding: Finding) -> None:

@@ -121,13 +121,13 @@ class SinkDriver:
 
     def scan(self, kind: RecordType) -> pl.LazyFrame:
         """All committed rows of a record type."""
-        files = [
-            file
-            for files in self.files.values()
-            for file in files
-            if file.record_type in (kind.name, "events")
-        ]
-        return self.sink.scan(files, kind)
+        return self.sink.scan(files_with(kind, self.files), kind)
+
+
+def files_with(kind: RecordType, files: Mapping[str, Iterable[PartFile]]) -> list[PartFile]:
+    """Those of the parts' files that may hold rows of a record type."""
+    every = (file for of_part in files.values() for file in of_part)
+    return [file for file in every if file.record_type in (kind.name, "events")]
 
 
 def _stage_small(

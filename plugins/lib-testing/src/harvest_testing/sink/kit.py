@@ -23,7 +23,7 @@ from harvest_testing.promise import (
     raises_nothing,
 )
 
-from .driver import SinkDriver
+from .driver import SinkDriver, files_with
 from .values import KINDS
 
 if TYPE_CHECKING:
@@ -126,12 +126,6 @@ class SinkKit(Conformance):
         after: str,
     ) -> None:
         """What ``scan`` gives for the files of a manifest is what the tables hold."""
-        named = [
-            file
-            for of_part in files.values()
-            for file in of_part
-            if file.record_type in (kind.name, "events")
-        ]
         expected = pl.concat(
             [frame_of(kind, table) for table in (kind.arrow_schema.empty_table(), *tables)]
         )
@@ -140,7 +134,7 @@ class SinkKit(Conformance):
             "files that a manifest names stay readable until another one is in force",
         ):
             try:
-                found = sink.scan(named, kind).collect()
+                found = sink.scan(files_with(kind, files), kind).collect()
                 assert_frame_equal(found, expected, check_exact=True)
             except AssertionError as error:
                 raise BrokenPromise(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import typer
@@ -25,19 +25,12 @@ __all__ = [
 ]
 
 
-def views(incomplete: str) -> Items:
-    """Names of views, with what they hold."""
-    return named(incomplete, manager().views)
+def _names(kind: str) -> Callable[[str], Items]:
+    """What completes names of views, reports and so on, each with its line of documentation."""
+    return lambda incomplete: named(incomplete, getattr(manager(), kind))
 
 
-def reports(incomplete: str) -> Items:
-    """Names of reports, with what they show."""
-    return named(incomplete, manager().reports)
-
-
-def rules(incomplete: str) -> Items:
-    """Names of rules, with what they look for."""
-    return named(incomplete, manager().rules)
+views, reports, rules, exporters = map(_names, ("views", "reports", "rules", "exporters"))
 
 
 def schemas(incomplete: str) -> Items:
@@ -73,11 +66,6 @@ def own_settings(ctx: typer.Context, incomplete: str) -> Items:
     words = [str(ctx.params.get("name")), *ctx.args]
     spec = next((declared[word] for word in words if word in declared), None)
     return _keys(incomplete, spec.settings) if spec is not None else []
-
-
-def exporters(incomplete: str) -> Items:
-    """Names of exporters, with what they write."""
-    return named(incomplete, manager().exporters)
 
 
 def export_settings(ctx: typer.Context, incomplete: str) -> Items:
