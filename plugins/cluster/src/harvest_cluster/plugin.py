@@ -6,8 +6,6 @@ from collections.abc import Iterable
 
 from harvest import EngineSpec, hookimpl
 
-__all__ = ["harvest_api", "harvest_engines"]
-
 harvest_api = 1
 
 

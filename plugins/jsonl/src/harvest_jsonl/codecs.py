@@ -16,8 +16,6 @@ import zstandard
 
 from harvest import DatasetError
 
-__all__ = ["Output", "blocks", "codec_of", "open_range"]
-
 BLOCK_BYTES = 8 * 1024 * 1024
 """Bytes that are read at a time, and the rest of the last line."""
 

@@ -21,8 +21,6 @@ from .reading import Stretch, scan_rows
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["JsonlDirectory"]
-
 
 class JsonlDirectory(DirectorySink):
     """Writes ``DIR/<record type>/<part>.jsonl``, one object of all columns a line."""

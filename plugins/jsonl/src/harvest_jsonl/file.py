@@ -33,8 +33,6 @@ from .codecs import codec_of
 from .piece_writer import PieceWriter
 from .reading import Stretch, identity_of, scan_events
 
-__all__ = ["JsonlFile"]
-
 
 class JsonlFile(Sink):
     """Writes one file, ordered by source, partition and position."""

@@ -19,8 +19,6 @@ from .spools import Spool, merge
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["PieceWriter"]
-
 
 @attrs.define(eq=False)
 class PieceWriter(PartWriter):

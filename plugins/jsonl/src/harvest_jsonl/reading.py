@@ -16,8 +16,6 @@ from harvest.model.frames import polars_schema
 from .codecs import blocks, open_range
 from .decoding import decode
 
-__all__ = ["Stretch", "scan_events", "scan_rows"]
-
 
 @attrs.frozen
 class Stretch:

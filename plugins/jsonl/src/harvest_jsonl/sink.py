@@ -19,8 +19,6 @@ from .plugin import SUFFIXES
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Config", "JsonlSink"]
-
 _LEVELS = {"gz": (1, 9), "zst": (1, 22)}
 
 

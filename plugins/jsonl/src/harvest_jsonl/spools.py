@@ -17,8 +17,6 @@ from harvest.model.json import lines_of
 
 from .codecs import blocks, open_range
 
-__all__ = ["Spool", "merge"]
-
 # the first match is the member itself: within a text, its quotes would be escaped
 _POSITION = r'"position":(-?[0-9]+),"data":'
 

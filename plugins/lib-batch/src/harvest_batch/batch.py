@@ -22,8 +22,6 @@ from .job import Job, safe_name
 from .script import render
 from .status import JobFiles, JobStatus, job_status
 
-__all__ = ["Batch", "Script"]
-
 FIRST_PAUSE_S: Final = 1.0
 LONGEST_PAUSE_S: Final = 15.0
 PAUSE_GROWS: Final = 1.5

@@ -21,8 +21,6 @@ from harvest.errors import ExitCode
 
 from .files import JOB, STATE, read, write
 
-__all__ = ["main"]
-
 
 class _ArrayTask:
     """One array task while it runs."""

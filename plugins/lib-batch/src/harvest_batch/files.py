@@ -22,8 +22,6 @@ import attrs
 from harvest import DatasetError
 from harvest.toolkit.files import write_atomically
 
-__all__ = ["JOB", "LOG", "SCRIPT", "STATE", "SUBMITTED", "Submission", "read", "write"]
-
 JOB: Final = "job.json"
 LOG: Final = "log"
 SCRIPT: Final = "script.sh"

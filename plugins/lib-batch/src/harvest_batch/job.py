@@ -14,8 +14,6 @@ from harvest import UsageError
 
 from .options import Options
 
-__all__ = ["ARRAY_TASKS", "Job", "python", "safe_name"]
-
 ARRAY_TASKS: Final = 1_000
 """Most tasks of one array; Slurm's default MaxArraySize allows 1,001."""
 

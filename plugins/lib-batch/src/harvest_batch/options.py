@@ -14,8 +14,6 @@ import attrs
 
 from harvest import ConfigError
 
-__all__ = ["Options"]
-
 _NAME: Final = r"[A-Za-z0-9_][A-Za-z0-9_.@+:,-]*"
 _TIME: Final = r"\d+(:[0-5]?\d){0,2}|\d+-\d{1,2}(:[0-5]?\d){0,2}"
 _MEMORY: Final = r"[1-9]\d*[KMGTkmgt]?"

@@ -11,8 +11,6 @@ from pathlib import Path
 
 from .job import Job, python
 
-__all__ = ["render"]
-
 
 def render(job: Job, directory: Path) -> str:
     """The script of a job that is started in ``directory``, which holds its files."""

@@ -14,8 +14,6 @@ from harvest import HarvestError, UsageError
 
 from .files import Submission
 
-__all__ = ["SlurmError", "TaskId", "TaskState", "cancel", "ended_tasks", "queued_tasks", "submit"]
-
 _TIMEOUT_S: Final = 120.0
 
 _KEPT: Final = frozenset(("SLURM_CONF", "SLURM_CLUSTERS", "SLURM_JWT"))

@@ -17,8 +17,6 @@ import attrs
 from .files import JOB, LOG, STATE, SUBMITTED, Submission, read
 from .slurm import TaskId, TaskState
 
-__all__ = ["CommandStatus", "JobFiles", "JobStatus", "job_status"]
-
 
 @attrs.frozen(kw_only=True)
 class CommandStatus:

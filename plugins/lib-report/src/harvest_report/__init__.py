@@ -18,15 +18,18 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from harvest import Column
+
     from .axes import bytes_axis, legend, legend_below, seconds_axis
     from .draw import COLOURS
-    from .model import Column, Notes, Plot, Section, Table
+    from .model import Notes, Plot, Section, Table
     from .report import Report
 
 _HOMES = {
+    "harvest": ("Column",),
     ".axes": ("bytes_axis", "legend", "legend_below", "seconds_axis"),
     ".draw": ("COLOURS",),
-    ".model": ("Column", "Notes", "Plot", "Section", "Table"),
+    ".model": ("Notes", "Plot", "Section", "Table"),
     ".report": ("Report",),
 }
 """Where names are, which are imported when first used: help shows the command without them."""

@@ -7,8 +7,6 @@ from typing import Any, Final
 
 from .extra import need
 
-__all__ = ["bytes_axis", "legend", "legend_below", "seconds_axis"]
-
 _SECONDS: Final = ((86400.0, "days"), (3600.0, "hours"), (60.0, "minutes"), (1.0, "seconds"),
                    (1e-3, "milliseconds"), (1e-6, "microseconds"))  # fmt: skip
 _BYTES: Final = tuple(

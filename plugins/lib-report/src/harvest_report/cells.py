@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from .values import MISSING, texts_of
+from .values import texts_of
 
 if TYPE_CHECKING:
-    from .model import Column, Table
+    from harvest import Column
 
-__all__ = ["MISSING", "group_starts", "numeric", "rows_of_text"]
+    from .model import Table
 
 
 def numeric(table: Table) -> list[bool]:

@@ -12,8 +12,6 @@ from .extra import need
 if TYPE_CHECKING:
     from matplotlib.ticker import Formatter
 
-__all__ = ["date_formatter", "dates_in_words"]
-
 
 def date_formatter() -> Formatter:
     """Dates whose first label, and each at which a year or a day begins anew, says which.

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from .model import Plot
 
-__all__ = ["COLOURS", "drawn", "to_inline_svg", "to_png", "to_svg"]
-
 COLOURS: Final[Mapping[str, tuple[str, str]]] = {
     "ink": ("#1f2430", "#e6e9ef"),
     "soft": ("#5c6470", "#a7afbd"),

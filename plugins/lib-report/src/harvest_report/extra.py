@@ -7,8 +7,6 @@ from typing import Any
 
 from harvest.errors import HarvestError
 
-__all__ = ["need"]
-
 
 def need(module: str, purpose: str) -> Any:
     """Import a module of the extra ``pages``; raises HarvestError saying what to install."""

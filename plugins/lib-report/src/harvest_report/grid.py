@@ -12,13 +12,12 @@ from rich.cells import cell_len
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from harvest import Column
 from harvest.toolkit.layout import fit, shorten
 from harvest.toolkit.texts import printable_line
 
 from .cells import group_starts, numeric, rows_of_text
-from .model import Column, Table
-
-__all__ = ["grids"]
+from .model import Table
 
 LEAST = {"id": 16, "path": 16}
 """Characters that a shortened text keeps at least, by the format of its column."""

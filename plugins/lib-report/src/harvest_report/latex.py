@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 
 from harvest.toolkit.texts import printable_line
 
-from .cells import MISSING, group_starts, numeric, rows_of_text
+from .cells import group_starts, numeric, rows_of_text
 from .model import Notes, Table
+from .values import MISSING
 
 if TYPE_CHECKING:
     from .report import Report
-
-__all__ = ["escape", "to_latex"]
 
 _SPECIAL = {
     "\\": r"\textbackslash{}",

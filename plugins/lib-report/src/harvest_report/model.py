@@ -13,8 +13,6 @@ from harvest import Column
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Column", "Notes", "Plot", "Section", "Table", "texts"]
-
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
 

@@ -22,8 +22,6 @@ from .write import to_csv
 if TYPE_CHECKING:
     from .report import Report
 
-__all__ = ["to_fragment", "to_html"]
-
 LIBRARIES = ("jinja2", "matplotlib")
 
 

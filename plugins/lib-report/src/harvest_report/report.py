@@ -21,8 +21,6 @@ from .write import to_dict, write
 if TYPE_CHECKING:
     from harvest import ReportContext
 
-__all__ = ["Report"]
-
 
 # written out, since a type checker cannot see through `converter=tuple`
 def _sections(values: Iterable[Section]) -> tuple[Section, ...]:

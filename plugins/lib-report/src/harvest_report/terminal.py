@@ -19,8 +19,6 @@ from .verdict import show_verdict
 if TYPE_CHECKING:
     from .report import Report
 
-__all__ = ["show", "to_text"]
-
 
 def to_text(report: Report, width: int = 80) -> str:
     """The report as plain text, lines no longer than ``width``."""

@@ -18,8 +18,6 @@ from .model import Notes, Plot, Section, Table
 if TYPE_CHECKING:
     from .report import Report
 
-__all__ = ["SUFFIXES", "to_csv", "to_dict", "write"]
-
 
 def write(report: Report, target: str | Path) -> list[Path]:
     """Write a report and give the files written; each replaces an old one atomically.

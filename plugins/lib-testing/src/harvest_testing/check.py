@@ -31,8 +31,6 @@ from .promise import BrokenPromise, does_not_apply
 from .sink import SinkConformance
 from .source import SourceConformance
 
-__all__ = ["Finding", "check_plugins", "check_promises", "try_quick_promises"]
-
 INDENT = " " * 9
 """Below the first word of a line."""
 

@@ -10,8 +10,6 @@ import typer
 from harvest import UsageError
 from harvest.toolkit.completion import words
 
-__all__ = ["check", "new"]
-
 
 def check(
     names: Annotated[

@@ -15,8 +15,6 @@ from .lab.globals import elsewhere
 from .promise import Conformance, does_not_apply, promise, raises_nothing, require
 from .source.reading import require_same
 
-__all__ = ["AlteredDataset", "DatasetKit"]
-
 ODD = ("no such value", "", "-1", "é;1")
 
 

@@ -14,8 +14,6 @@ from harvest import ConfigError, PluginError, Rule, Sink, Source
 from harvest.model import RecordType, RecordTypeError, record_type
 from harvest.plugins import PluginManager
 
-__all__ = ["check_plugin", "class_problems", "owned"]
-
 
 def check_plugin(plugins: PluginManager, name: str) -> list[str]:
     """Sentences about what is wrong with a plugin's declarations; empty when all is well."""

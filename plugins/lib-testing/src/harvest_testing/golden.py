@@ -23,8 +23,6 @@ from harvest.toolkit.texts import printable
 
 from .promise import broken, require
 
-__all__ = ["check_golden", "check_schemas", "update_golden"]
-
 _SHOWN = 40
 _updating = False
 

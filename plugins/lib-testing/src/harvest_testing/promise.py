@@ -12,16 +12,6 @@ import unittest
 from collections.abc import Callable, Iterator
 from typing import Any, NoReturn, TypeVar
 
-__all__ = [
-    "BrokenPromise",
-    "Conformance",
-    "broken",
-    "does_not_apply",
-    "promise",
-    "raises_nothing",
-    "require",
-]
-
 F = TypeVar("F", bound=Callable[..., Any])
 
 

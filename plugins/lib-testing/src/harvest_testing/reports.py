@@ -16,8 +16,6 @@ from harvest_report import Notes, Report, Table
 from .datasets import AlteredDataset, DatasetKit
 from .promise import does_not_apply, promise, require
 
-__all__ = ["ReportConformance"]
-
 MARKED = "<script>alert(1)</script>\x1b[31m"
 
 

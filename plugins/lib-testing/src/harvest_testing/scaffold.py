@@ -18,8 +18,6 @@ from string import Template
 from harvest import UsageError
 from harvest.plugins import PluginManager, manager
 
-__all__ = ["KINDS", "add_kinds", "scaffold"]
-
 NAME_LENGTH = 32
 """Characters of the longest name, with which the generated lines are not too long."""
 

@@ -18,8 +18,6 @@ from harvest.findings import SEVERITIES, evaluate
 
 from .datasets import AlteredDataset
 
-__all__ = ["faults_of_unknown", "without_column", "without_each_column"]
-
 
 def without_column(dataset: Dataset, record_type: str, column: str) -> Dataset:
     """The dataset in which a column is null in all rows of a record type."""

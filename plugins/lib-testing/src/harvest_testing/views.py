@@ -15,8 +15,6 @@ from .datasets import AlteredDataset, DatasetKit
 from .promise import BrokenPromise, does_not_apply, promise, require
 from .unknown import faults_of_unknown, without_each_column
 
-__all__ = ["ViewConformance", "check_view", "faults_of_columns"]
-
 
 def check_view(dataset: Dataset, name: str, /, **settings: Any) -> pl.DataFrame:
     """The rows of a view of a dataset, whose columns have a declared meaning each.

@@ -15,8 +15,6 @@ from harvest.commands.tables import print_json, print_table
 from harvest.plugins import manager
 from harvest.toolkit.texts import shell_word
 
-__all__ = ["named", "print_declared", "print_rules"]
-
 SHOWN: Final = 6
 """Views or reports of a dataset that are named at most."""
 

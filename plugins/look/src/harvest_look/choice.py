@@ -15,8 +15,6 @@ from harvest.plugins import manager
 from harvest.toolkit.frames import condition
 from harvest.toolkit.texts import printable_line
 
-__all__ = ["Choice"]
-
 VALUES_NAMED = 12
 ROWS_SHOWN = 20
 """Rows of a table on a terminal where none are asked for."""

@@ -16,8 +16,6 @@ from harvest_report.csv import CSV_TIME, csv_columns
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["SUFFIXES", "export"]
-
 SUFFIXES = (".parquet", ".jsonl", ".ndjson", ".csv", ".txt")
 
 

@@ -13,8 +13,6 @@ from harvest.commands.inputs import Reader
 from harvest.plugin_code import contained
 from harvest.toolkit.texts import printable, printable_line
 
-__all__ = ["FirstRows", "Preview", "first_rows"]
-
 
 @attrs.frozen
 class FirstRows:

@@ -6,8 +6,6 @@ import re
 from collections.abc import Iterable, Sequence
 from html import escape
 
-__all__ = ["prose", "table"]
-
 _CODE = re.compile(r"`([^`]*\|[^`]*)`")
 
 

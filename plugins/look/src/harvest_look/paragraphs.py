@@ -8,8 +8,6 @@ from harvest.commands.tables import print_plain, width_of_terminal
 from harvest.toolkit.layout import fold
 from harvest.toolkit.texts import printable_line
 
-__all__ = ["print_text"]
-
 
 def print_text(text: str, indent: str = "  ") -> None:
     """Paragraphs, each a line; a terminal gets them broken between words.

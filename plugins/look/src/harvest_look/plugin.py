@@ -7,8 +7,6 @@ from typing import Final
 
 from harvest import Command, hookimpl
 
-__all__ = ["harvest_commands"]
-
 harvest_api = 1
 
 _BEFORE: Final = {

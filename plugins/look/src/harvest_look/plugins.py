@@ -12,8 +12,6 @@ from harvest.plugins import PluginManager, manager
 
 from .paragraphs import print_text
 
-__all__ = ["print_plugin"]
-
 KINDS = ("source", "sink", "engine", "view", "report", "rule", "exporter")
 """What has settings or thresholds; a source and an engine may have the same name."""
 

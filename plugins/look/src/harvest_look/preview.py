@@ -18,8 +18,6 @@ from harvest_report.records import Style, print_records, print_rows_as_json
 
 from .first_rows import Preview, first_rows
 
-__all__ = ["print_first_rows", "print_sources"]
-
 PLACES_SHOWN: Final = 3
 
 

@@ -9,8 +9,6 @@ from harvest import UsageError
 from harvest.commands.tables import print_json, print_table
 from harvest.errors import suggestion
 
-__all__ = ["print_run", "print_runs"]
-
 
 def print_run(records: list[dict[str, Any]], run: str, *, where: str, json: bool) -> None:
     """One of the runs that wrote a dataset; raises UsageError for another one."""

@@ -15,8 +15,6 @@ from .paragraphs import print_text
 from .record_type import markdown, types_in_words
 from .view_schema import ViewSchema, view_schema
 
-__all__ = ["print_schema"]
-
 Shown = TypeVar("Shown", RecordType, ViewSchema)
 
 FORMATS = ("table", "json-schema", "arrow", "markdown")

@@ -9,8 +9,6 @@ from harvest.commands.asking import answer
 from harvest.commands.tables import print_json, print_lines, print_table
 from harvest.toolkit.amounts import bytes_in_words, count_in_words
 
-__all__ = ["show_dataset"]
-
 
 def show_dataset(dataset: Path, *, json: bool) -> int:
     """Print record types with rows and times, sources, runs, size, views and reports."""

@@ -18,8 +18,6 @@ from harvest.plugins import PluginManager, manager
 from harvest.toolkit.amounts import bytes_in_words, count_in_words
 from harvest.toolkit.texts import printable_line, shell_word
 
-__all__ = ["look_at"]
-
 OUT = "out"
 """The dataset that a proposed command writes."""
 UNKNOWN_SHOWN = 10

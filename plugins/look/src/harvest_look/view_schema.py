@@ -16,8 +16,6 @@ from harvest.plugins import PluginManager
 
 from .markdown import prose, table
 
-__all__ = ["ViewColumn", "ViewSchema", "view_schema"]
-
 
 @attrs.frozen(kw_only=True)
 class ViewColumn:

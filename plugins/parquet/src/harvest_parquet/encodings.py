@@ -15,8 +15,6 @@ import attrs
 import pyarrow as pa
 import pyarrow.compute as pc
 
-__all__ = ["Encodings", "choose"]
-
 SAMPLE_ROWS = 4_096
 FEW = 1 / 4
 """A column has few values when no more than this part of the sampled ones differ."""

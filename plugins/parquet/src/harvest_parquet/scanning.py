@@ -10,8 +10,6 @@ import polars as pl
 from harvest import DirectorySink, PartFile, RecordType
 from harvest.model.frames import plain_columns, polars_schema, scan_parquet
 
-__all__ = ["scan"]
-
 
 def scan(sink: DirectorySink, files: Sequence[PartFile], record_type: RecordType) -> pl.LazyFrame:
     """The rows of one record type; see :meth:`harvest_parquet.sink.ParquetSink.scan`."""

@@ -9,8 +9,6 @@ from collections import Counter
 
 from harvest import Publication
 
-__all__ = ["broken_files"]
-
 
 def broken_files(publication: Publication) -> set[str]:
     """Paths of shared files in force that lose some of their rows, or all but are still named.

@@ -28,8 +28,6 @@ from harvest.toolkit.files import flush
 from .shared_files import broken_files
 from .writer import ParquetFile
 
-__all__ = ["share"]
-
 SHARED_BYTES: Final = 16 << 20
 """Arrow bytes of a shared file, about."""
 

@@ -18,8 +18,6 @@ from .shared_files import broken_files
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Config", "ParquetSink"]
-
 _LEVELS = {"zstd": (1, 22), "gzip": (1, 9), "snappy": None, "none": None}
 
 

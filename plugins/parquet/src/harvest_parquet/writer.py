@@ -16,8 +16,6 @@ from harvest.model.arrow import size_of
 
 from .encodings import choose
 
-__all__ = ["ParquetFile", "ParquetPartWriter"]
-
 GROUP_BYTES = 32 * 1024 * 1024
 """Arrow bytes of a row group, at most; a batch may exceed it."""
 

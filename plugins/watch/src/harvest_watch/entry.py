@@ -13,8 +13,6 @@ from harvest.commands import RunOptions, remark
 from .schedule import FORMS, Entry
 from .schedule.times import Times
 
-__all__ = ["print_entry"]
-
 
 def print_entry(options: RunOptions, *, every: str, form: str, name: str) -> int:
     """Print what makes cron, systemd or Slurm run a harvest at set times."""

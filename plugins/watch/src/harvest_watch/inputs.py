@@ -18,8 +18,6 @@ import attrs
 
 from harvest import Sink
 
-__all__ = ["Inputs", "Ours", "Stamp", "within"]
-
 Stamp = tuple[int, ...]
 """Size, modification and change time, inode; one number for an error; nothing if it is gone."""
 

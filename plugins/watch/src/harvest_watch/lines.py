@@ -11,8 +11,6 @@ from harvest.toolkit.amounts import count_in_words
 
 from .loop import Reporter
 
-__all__ = ["Lines"]
-
 
 class Lines(Reporter):
     """A line for each round that committed something; remarks on standard error."""

@@ -24,8 +24,6 @@ from .inputs import Inputs, Ours
 from .notify import Bell, Listening
 from .rounds import Round, error_text, make_round
 
-__all__ = ["Reporter", "WatchOptions", "watch"]
-
 PATIENCE_ROUNDS = 10
 """A file that never rests is read as it is after so many rounds' time."""
 

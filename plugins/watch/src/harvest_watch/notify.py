@@ -23,8 +23,6 @@ from harvest.toolkit.texts import printable_line
 
 from .inputs import Inputs, within
 
-__all__ = ["Bell", "Listening", "Notifications", "network_file_system", "notifying"]
-
 LOOK_EVERY_S = 60.0
 """Seconds between looks where the file system notifies, at what waits and what lies elsewhere."""
 

@@ -16,8 +16,6 @@ from harvest.toolkit.texts import printable, printable_line
 
 from .inputs import Inputs
 
-__all__ = ["Round", "error_text", "make_round"]
-
 
 @attrs.frozen(kw_only=True)
 class Round:

@@ -27,8 +27,6 @@ from harvest_batch import Options
 
 from .local_worker import local_workers
 
-__all__ = ["DaskConfig", "connect", "library"]
-
 _OF_SLURM: Final = (
     "partition", "account", "time", "cpus", "env_setup", "extra", "host", "directory",
 )  # fmt: skip

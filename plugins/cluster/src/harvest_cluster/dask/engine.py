@@ -25,8 +25,6 @@ from harvest_cluster.units import in_units
 
 from .cluster import DaskConfig, connect, library
 
-__all__ = ["ClusterTasks", "DaskEngine", "units"]
-
 LOOK_EVERY_S = 1.0
 """How often the number of workers is asked for."""
 

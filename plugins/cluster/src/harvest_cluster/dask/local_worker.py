@@ -24,8 +24,6 @@ from harvest import interrupt
 from harvest.engines import ending, interpreter
 from harvest.errors import HarvestError
 
-__all__ = ["local_workers", "main"]
-
 _END_S: Final = 10.0
 """How long a worker may take to end."""
 

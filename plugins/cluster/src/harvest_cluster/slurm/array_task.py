@@ -11,8 +11,6 @@ from harvest.errors import ExitCode, HarvestError, WorkerLost
 
 from .tasks import read_task, write_error
 
-__all__ = ["stage"]
-
 
 def stage(folder: Path, number: int, cpus: int) -> int:
     """Stage the task's partitions, with so many processes; gives the exit code."""

@@ -26,8 +26,6 @@ from harvest_batch import (
 
 from .tasks import read_error
 
-__all__ = ["STAGE", "ArrayWatch"]
-
 STAGE: Final = "harvest-stage"
 """The name of the job whose array tasks stage."""
 

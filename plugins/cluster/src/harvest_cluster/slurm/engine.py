@@ -27,8 +27,6 @@ from harvest_cluster.units import in_units
 from .array_watch import STAGE, ArrayWatch
 from .tasks import write_task
 
-__all__ = ["SlurmConfig", "SlurmEngine", "Submitted"]
-
 BYTES_WORTH_A_JOB: Final = 64 << 20
 """Input that one array task gets at least, when the user does not say."""
 

@@ -14,8 +14,6 @@ from harvest import Bundle, errors
 from harvest.errors import HarvestError
 from harvest.toolkit.files import write_atomically
 
-__all__ = ["read_error", "read_task", "write_error", "write_task"]
-
 _ERRORS: Final = {
     cls.__name__: cls
     for cls in vars(errors).values()

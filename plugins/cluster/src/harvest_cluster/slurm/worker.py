@@ -12,8 +12,6 @@ from pathlib import Path
 from harvest import interrupt
 from harvest.errors import ExitCode
 
-__all__ = ["main"]
-
 
 def main() -> int:
     """Work; exit code 0 when all is staged, 1 when an error was kept, another when interrupted."""

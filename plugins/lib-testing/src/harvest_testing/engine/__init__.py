@@ -13,8 +13,6 @@ from harvest_testing.promise import Conformance, broken, promise, require
 
 from .trial import Trial, contents, tried
 
-__all__ = ["EngineConformance"]
-
 SMALL = 200
 """Files of few lines, which are read together."""
 

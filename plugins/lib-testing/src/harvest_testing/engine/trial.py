@@ -16,8 +16,6 @@ from harvest.errors import ExitCode, HarvestError
 from harvest.plugins import PluginManager, plugins_of
 from harvest_testing.lab.process import in_process
 
-__all__ = ["FILE", "Trial", "contents", "tried"]
-
 FILE: Final = Path(__file__).with_name("lines.py")
 """The plugin that reads and writes."""
 

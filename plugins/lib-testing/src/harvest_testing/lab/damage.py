@@ -11,8 +11,6 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import TypeAlias
 
-__all__ = ["CORRUPTIONS", "UNEVEN", "Corruption"]
-
 Corruption: TypeAlias = Callable[[bytes], Iterator[tuple[str, bytes]]]
 """From a file's content to (what was done, damaged content)."""
 

@@ -27,8 +27,6 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-__all__ = ["at_home_in", "changes", "elsewhere", "open_files", "snapshot"]
-
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD, signal.SIGALRM, signal.SIGPIPE)
 
 _SETTLED: dict[str, Callable[[], Any]] = {

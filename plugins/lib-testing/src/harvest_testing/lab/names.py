@@ -7,8 +7,6 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-__all__ = ["odd_names"]
-
 ODD = (
     "with space",
     'it\'s "quoted"',

@@ -20,8 +20,6 @@ import attrs
 
 from harvest_testing.promise import require
 
-__all__ = ["Ended", "done_in_process", "forked", "in_process", "killed", "peak_memory"]
-
 
 @attrs.frozen
 class Ended:

@@ -10,8 +10,6 @@ from .rows import RowPromises
 from .upkeep import UpkeepPromises
 from .writers import WriterPromises
 
-__all__ = ["SinkConformance"]
-
 
 class SinkConformance(
     RowPromises,

@@ -14,8 +14,6 @@ from .kit import SinkKit, files_below
 from .steps import Switch
 from .values import LINE, OTHER, lines
 
-__all__ = ["CommitPromises"]
-
 KILLS = 12
 """Steps of a commit at which runs are killed, spread from the first to the last."""
 

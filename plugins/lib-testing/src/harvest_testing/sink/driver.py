@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
     Rows: TypeAlias = tuple[RecordType, pa.Table]
 
-__all__ = ["SinkDriver", "part_stem"]
-
 
 def part_stem(key: str, state: str) -> str:
     """A stem for a part's files as the core makes it: words, key, state of the input."""

@@ -24,8 +24,6 @@ from .values import LINE, OTHER, lines
 if TYPE_CHECKING:
     from .driver import Rows
 
-__all__ = ["DurablePromises"]
-
 FLUSH = (
     "call harvest.toolkit.files.fsync_file for each new file, and fsync_directory for each "
     "directory with a new name, after the last write"

@@ -20,8 +20,6 @@ from .kit import REPORTED, SinkKit, no_space_beyond
 from .steps import Switch
 from .values import LINE, lines
 
-__all__ = ["FaultPromises"]
-
 T = TypeVar("T")
 
 NO_SPACE = {1: 10, 1 << 17: 10_000}

@@ -22,8 +22,6 @@ import attrs
 
 from .steps import Switch
 
-__all__ = ["Flushes"]
-
 _Content: TypeAlias = tuple[int, int]
 _Names: TypeAlias = frozenset[tuple[str, int]]
 

@@ -19,8 +19,6 @@ from harvest_testing.lab.process import forked, killed
 from .steps import Switch
 from .values import LINE, Line, Other, lines
 
-__all__ = ["Kill", "LineSource", "kill_runs", "read_back", "run_into"]
-
 PUBLISHED = "publish() ends"
 NEEDED = ("harvest.model.json", "polars", "pyarrow.compute", "pyarrow.parquet")
 """What a run imports, besides what ``harvest.run`` does."""

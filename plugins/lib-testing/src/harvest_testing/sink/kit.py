@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-__all__ = ["REPORTED", "SinkKit", "files_below", "no_space_beyond"]
-
 REPORTED = (HarvestError, OSError)
 """Errors that the core passes on to the user; any other looks like a defect."""
 

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from .driver import SinkDriver
 
-__all__ = ["NativePromises"]
-
 Rows: TypeAlias = "Counter[tuple[object, ...]]"
 
 COLUMNS = ("origin", "position", "text")

@@ -27,8 +27,6 @@ from .driver import SinkDriver
 from .kit import REPORTED, SinkKit, files_below
 from .values import KINDS, LATER, LINE, OTHER, lines, table_with
 
-__all__ = ["RowPromises"]
-
 MEGABYTE = 1 << 20
 NAMES = ("a..b", "_.x", "a.b.c", "zürich.stadt", f"{'long' * 70}.name")
 OUTSIDE = "make paths from the location, and refuse parts of a name that lead out of it"

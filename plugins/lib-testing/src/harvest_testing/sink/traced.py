@@ -8,8 +8,6 @@ import subprocess
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-__all__ = ["strace", "unflushed"]
-
 _WRITES = (
     "write",
     "pwrite64",

@@ -17,8 +17,6 @@ from .kills import LineSource, read_back, run_into
 from .kit import REPORTED, SinkKit, files_below
 from .values import LINE, OTHER, lines
 
-__all__ = ["UpkeepPromises"]
-
 
 class UpkeepPromises(SinkKit):
     """The tests that look at files, and at datasets that runs wrote."""

@@ -14,8 +14,6 @@ from harvest.model.arrow import table_of
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["KINDS", "LATER", "LINE", "OTHER", "lines", "table_with"]
-
 
 @attrs.define
 class Inner:

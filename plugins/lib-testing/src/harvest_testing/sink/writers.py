@@ -19,8 +19,6 @@ from .values import LINE, OTHER, lines
 if TYPE_CHECKING:
     from .driver import Rows
 
-__all__ = ["WriterPromises"]
-
 STAGED = "write below the staging directory that writer() is given, and nowhere else"
 
 

@@ -10,8 +10,6 @@ from .process import ProcessPromises
 from .sound import ReadingPromises
 from .surroundings import SurroundingPromises
 
-__all__ = ["SourceConformance"]
-
 
 class SourceConformance(
     ReadingPromises,

@@ -14,8 +14,6 @@ from harvest_testing.promise import does_not_apply, promise, require
 from .kit import SourceKit, files_of
 from .reading import Piece, all_lines
 
-__all__ = ["DeclaredPromises"]
-
 FIELD, VALUE = "unknown_field", "unknown value 4711"
 PLAUSIBLE = (1980, 2100)
 

@@ -35,8 +35,6 @@ from harvest_testing.promise import (
 from .kit import SourceKit, copy_of, files_of
 from .reading import REPLACED, Piece, all_lines, planned, read_all, require_same
 
-__all__ = ["HostilePromises"]
-
 LOST = (
     "count every unit with ctx.read(), and reject what is none; or raise harvest.SourceError where "
     "the file as a whole is not yours"

@@ -23,8 +23,6 @@ from .reading import (
     require_same,
 )
 
-__all__ = ["InputPromises"]
-
 _Partitions: TypeAlias = Mapping[tuple[str, str], tuple[Partition, list[str]]]
 """What came of each partition, by origin and id."""
 

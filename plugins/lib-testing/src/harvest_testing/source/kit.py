@@ -14,8 +14,6 @@ from harvest_testing.promise import BrokenPromise, Conformance, broken, does_not
 
 from .reading import Piece, planned, read_all, require_sound
 
-__all__ = ["SourceKit", "copy_of", "files_of"]
-
 _DELIMITERS = (b"\t", b"|", b";", b",")
 
 

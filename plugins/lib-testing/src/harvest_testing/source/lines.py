@@ -18,8 +18,6 @@ from harvest_testing.promise import does_not_apply, promise, require
 from .kit import SourceKit, files_of
 from .reading import REPLACED, Piece, difference, require_same, rows_as_lines
 
-__all__ = ["LinePromises"]
-
 TRIED = 12
 """Lines of a file that are taken out, doubled or damaged, one after the other."""
 

@@ -20,8 +20,6 @@ from .kit import SourceKit, files_of
 from .reading import all_lines, planned, read_all, require_same
 from .runs import contents, harvest_into, kill_runs
 
-__all__ = ["ProcessPromises"]
-
 MEGABYTE = 1 << 20
 TIMES = (2, 12)
 """How large the inputs are between which the growth of memory is measured, at least."""

@@ -28,19 +28,6 @@ from harvest.plugin_code import contained
 from harvest.toolkit.texts import printable
 from harvest_testing.promise import BrokenPromise, broken, require
 
-__all__ = [
-    "REPLACED",
-    "Piece",
-    "all_lines",
-    "difference",
-    "planned",
-    "read_all",
-    "read_piece",
-    "require_same",
-    "require_sound",
-    "rows_as_lines",
-]
-
 REPLACED = "\ufffd"
 """What decoders put where bytes are not text, unless they are asked not to."""
 

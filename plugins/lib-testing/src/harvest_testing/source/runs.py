@@ -21,8 +21,6 @@ from harvest_testing.lab.process import forked, killed
 
 from .reading import rows_as_lines
 
-__all__ = ["ArrowSink", "contents", "harvest_into", "kill_runs"]
-
 
 class ArrowSink(DirectorySink):
     """A directory of Arrow IPC files: what the kit writes to, since it comes with no plugin.

@@ -23,9 +23,6 @@ from harvest_testing.promise import does_not_apply, promise, require
 from .kit import SourceKit, copy_of, files_of
 from .reading import all_lines, planned, read_all, require_same
 
-__all__ = ["ReadingPromises"]
-
-
 CARRY = "carry what a block cuts off over to the next one"
 
 

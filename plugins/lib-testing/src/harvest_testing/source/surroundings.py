@@ -20,8 +20,6 @@ from harvest_testing.promise import promise, require
 
 from .kit import SourceKit
 
-__all__ = ["SurroundingPromises"]
-
 
 class _Interrupted(ReadContext):
     """A context in which the user presses Ctrl-C at a call, which it counts."""

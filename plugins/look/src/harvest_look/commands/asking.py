@@ -21,8 +21,6 @@ from .options import JsonRows, setting_option
 if TYPE_CHECKING:
     from harvest import Dataset, View
 
-__all__ = ["findings", "query", "report", "view"]
-
 AskedDataset = Annotated[Path | None, typer.Argument(metavar="DATASET", help="What a sink wrote.")]
 
 

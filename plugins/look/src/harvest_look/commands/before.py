@@ -14,8 +14,6 @@ from harvest.toolkit.completion import words
 from . import completion
 from .options import JsonRows
 
-__all__ = ["detect", "look", "preview", "schema"]
-
 
 def look(
     path: Annotated[Path, typer.Argument(metavar="PATH", help="A directory, or a file.")],

@@ -11,19 +11,6 @@ from harvest import Setting
 from harvest.commands.complete import Items, named
 from harvest.plugins import manager
 
-__all__ = [
-    "export_settings",
-    "exporters",
-    "finding_settings",
-    "own_settings",
-    "query_settings",
-    "reports",
-    "rules",
-    "schemas",
-    "views",
-    "with_settings",
-]
-
 
 def _names(kind: str) -> Callable[[str], Items]:
     """What completes names of views, reports and so on, each with its line of documentation."""

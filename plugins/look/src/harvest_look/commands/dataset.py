@@ -15,8 +15,6 @@ from harvest.plugins import manager
 from . import completion
 from .options import setting_option
 
-__all__ = ["export", "runs", "show", "show_plugin"]
-
 
 def show(dataset: DatasetPath, json: Json = False) -> int:
     """Say what a dataset holds, and which views and reports it can serve."""

@@ -7,8 +7,6 @@ from typing import Annotated, Any
 
 import typer
 
-__all__ = ["JsonRows", "setting_option"]
-
 JsonRows = Annotated[bool, typer.Option("--json", help="Print one JSON object per row.")]
 
 

@@ -9,8 +9,6 @@ import typer
 from harvest.commands import RunOptions, takes_run_options
 from harvest.toolkit.completion import words
 
-__all__ = ["schedule"]
-
 Every = Annotated[
     str,
     typer.Option(

@@ -8,8 +8,6 @@ import typer
 
 from harvest.commands import RunOptions, takes_run_options
 
-__all__ = ["watch"]
-
 Every = Annotated[
     float, typer.Option(min=0.1, metavar="SECONDS", help="Commit at most once in so long.")
 ]

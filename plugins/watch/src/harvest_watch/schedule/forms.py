@@ -12,8 +12,6 @@ from harvest import UsageError
 from .quoting import for_cron, for_systemd, for_systemd_path, plain_text
 from .times import Times
 
-__all__ = ["FORMS", "Entry"]
-
 CRON_COMMAND_BYTES = 990
 """Some crons take commands of up to 999 bytes."""
 

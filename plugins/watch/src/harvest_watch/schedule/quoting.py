@@ -7,8 +7,6 @@ import shlex
 
 from harvest import UsageError
 
-__all__ = ["for_cron", "for_systemd", "for_systemd_path", "plain_text"]
-
 _IN_A_RECIPE = "write it into a recipe, and name that: harvest schedule RECIPE.toml"
 
 

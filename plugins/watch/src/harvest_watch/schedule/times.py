@@ -14,8 +14,6 @@ import attrs
 
 from harvest import UsageError
 
-__all__ = ["Times"]
-
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _DAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
 _MACROS = {
