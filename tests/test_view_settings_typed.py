@@ -168,7 +168,7 @@ def test_words_that_settings_allow_are_those_that_their_views_know():
     from harvest_gpfs.aggregation.groupings import GROUPINGS
     from harvest_gpfs.aggregation.metrics import METRICS
     from harvest_gpfs.views.changes import GROUPS
-    from harvest_slurm.usage import KEYS
+    from harvest_slurm.views.declared.common import KEYS
 
     def allowed(view: str, setting: str) -> set[str]:
         text = manager().views[view].settings[setting].allowed

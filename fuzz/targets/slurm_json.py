@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from harvest_slurm import json_dump
 from harvest_slurm.config import SlurmConfig
+from harvest_slurm.read import json_dump
 from harvest_slurm.source import SlurmSource
 
 from .. import seeds

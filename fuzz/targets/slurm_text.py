@@ -9,8 +9,8 @@ from __future__ import annotations
 from random import Random
 
 from harvest_slurm.config import SlurmConfig
+from harvest_slurm.read.text import read_text
 from harvest_slurm.source import SlurmSource
-from harvest_slurm.text import read_text
 
 from ..invariant import check_source, write
 from ..mutate import change_lines

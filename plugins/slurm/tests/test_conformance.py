@@ -37,7 +37,7 @@ class TestText(SlurmConformance):
         "users": "bob",
         "states": "failed",
     }
-    blocks: ClassVar = {"harvest_slurm.text:read_text.block_bytes": (100, 700)}
+    blocks: ClassVar = {"harvest_slurm.read.text:read_text.block_bytes": (100, 700)}
 
     def sample(self, directory: Path) -> Path:
         path = directory / "sacct.txt"
@@ -65,7 +65,7 @@ class TestJson(SlurmConformance):
         "timezone": "times of JSON are seconds since the epoch",
         "delimiter": "JSON has none",
     }
-    blocks: ClassVar = {"harvest_slurm.json_dump:BLOCK_BYTES": (1, 50)}
+    blocks: ClassVar = {"harvest_slurm.read.json_dump:BLOCK_BYTES": (1, 50)}
 
     def sample(self, directory: Path) -> Path:
         times = {"elapsed": 60, "submission": 1700000000, "start": 1700000100, "end": 1700000160}

@@ -10,9 +10,9 @@ from scripts import run_script
 
 import harvest
 from harvest_report import Table
-from harvest_slurm.measures import RESOURCES
 from harvest_slurm.plugin import harvest_views
-from harvest_slurm.usage import KEYS
+from harvest_slurm.views.declared.common import KEYS
+from harvest_slurm.views.declared.resources import RESOURCES
 from harvest_testing import faults_of_columns
 
 ROOT = Path(__file__).resolve().parents[3]

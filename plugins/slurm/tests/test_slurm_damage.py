@@ -15,9 +15,10 @@ from strength import examples
 
 from harvest import Collected, SourceError, collect
 from harvest.toolkit.texts import not_utf8
-from harvest_slurm import scalars, text
-from harvest_slurm.ids import PATTERN
+from harvest_slurm.read import text
 from harvest_slurm.source import SlurmSource
+from harvest_slurm.values import scalars
+from harvest_slurm.values.ids import PATTERN
 from harvest_toolkit.spans import PAD
 
 UTC = ZoneInfo("UTC")

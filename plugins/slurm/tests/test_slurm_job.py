@@ -18,9 +18,9 @@ from strength import examples
 
 import harvest
 from harvest import UsageError
-from harvest_slurm.job import find
-from harvest_slurm.job_text import as_json, clock, in_words, size
-from harvest_slurm.zone import zone_of
+from harvest_slurm.job.find import find
+from harvest_slurm.job.words import as_json, clock, in_words, size
+from harvest_slurm.views.zone import zone_of
 
 FIELDS = (
     "JobID|JobIDRaw|Cluster|User|Group|State|ExitCode|Submit|Start|End|Elapsed|Timelimit|AllocNodes|"

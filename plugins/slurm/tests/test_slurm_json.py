@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from strength import examples
 
 from harvest import Collected, collect
-from harvest_slurm import json_dump
 from harvest_slurm.config import SlurmConfig
-from harvest_slurm.json_dump import Broken, split_jobs
+from harvest_slurm.read import json_dump
+from harvest_slurm.read.json_dump import Broken, split_jobs
 from harvest_slurm.source import SlurmSource
 
 

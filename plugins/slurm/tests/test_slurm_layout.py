@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from strength import examples
 
 from harvest import Collected, SourceError, collect
-from harvest_slurm import csvtext
 from harvest_slurm.config import SlurmConfig
-from harvest_slurm.layout import find_layout
+from harvest_slurm.read import csvtext
+from harvest_slurm.read.layout import find_layout
 from harvest_slurm.source import SlurmSource
 
 

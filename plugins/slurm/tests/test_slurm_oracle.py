@@ -21,9 +21,9 @@ from sacct_records import Record
 from strength import examples
 
 from harvest import ReadContext
-from harvest_slurm.csvtext import settle
-from harvest_slurm.layout import find_layout
-from harvest_slurm.text import read_text
+from harvest_slurm.read.csvtext import settle
+from harvest_slurm.read.layout import find_layout
+from harvest_slurm.read.text import read_text
 
 HEADERS = [
     ["JobID", "JobName", "State", "ExitCode", "Elapsed"],

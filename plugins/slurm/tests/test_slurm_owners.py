@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from strength import examples
 
 from harvest import Collected, collect
-from harvest_slurm import text
 from harvest_slurm.config import SlurmConfig
+from harvest_slurm.read import text
 from harvest_slurm.source import SlurmSource
 
 REQUEUED = """JobID|JobName|State|Submit|Start|End|Elapsed|AllocCPUS|TotalCPU

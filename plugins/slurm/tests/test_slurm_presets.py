@@ -10,9 +10,9 @@ import pytest
 
 from harvest import Collected, SourceError, collect
 from harvest_slurm.config import SlurmConfig
-from harvest_slurm.fields import BY_NAME, canonical
-from harvest_slurm.presets import PRESETS
+from harvest_slurm.read.presets import PRESETS
 from harvest_slurm.source import SlurmSource
+from harvest_slurm.values.fields import BY_NAME, canonical
 
 # what sacct prints for one job, field by field
 PRINTED = {

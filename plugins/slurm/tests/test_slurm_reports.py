@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harvest_slurm.reports import queue_time, sum_up, summary, wait_statistics
+from harvest_slurm.report.summary import sum_up, summary
+from harvest_slurm.report.waits import queue_time, wait_statistics
 
 START = datetime(2024, 3, 30, 12, tzinfo=UTC)
 TIME = pl.Datetime("us", "UTC")

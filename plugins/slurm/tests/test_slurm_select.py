@@ -9,8 +9,8 @@ import attrs
 import pytest
 
 from harvest import Collected, SourceError, collect
-from harvest_slurm import text
 from harvest_slurm.config import SlurmConfig
+from harvest_slurm.read import text
 from harvest_slurm.source import SlurmSource
 
 HEADER = "JobID|JobName|QOS|ReqNodes|ExitCode|State|Start|User"

@@ -23,9 +23,12 @@ from strength import examples
 
 from harvest import collect
 from harvest_report import Report, Table
-from harvest_slurm import reports, views
 from harvest_slurm.config import SlurmConfig
+from harvest_slurm.report.summary import summary
+from harvest_slurm.report.waits import queue_time
 from harvest_slurm.source import SlurmSource
+from harvest_slurm.views.efficiency import efficiency
+from harvest_slurm.views.jobs import jobs
 
 GIB = 2**30
 BEGIN = datetime(2023, 12, 30, 22, tzinfo=UTC)
@@ -223,7 +226,7 @@ XDMOD = {"Partition", "QOS", "User", "Submit", "Eligible", "Start", "End", "Elap
 @example(set(EVERY))
 @example({"ReqCPUS", "ElapsedRaw"})
 def test_each_figure_is_the_known_one_or_unknown(names: set[str]) -> None:
-    found = views.jobs(dump(sorted(names))).collect()
+    found = jobs(dump(sorted(names))).collect()
     rows = {row["job_id"]: row for row in found.to_dicts()}
     for job in JOBS:
         for column, (known, sources) in KNOWN.items():
@@ -236,7 +239,7 @@ def test_each_figure_is_the_known_one_or_unknown(names: set[str]) -> None:
 @settings(max_examples=examples(30))
 @given(st.sets(st.sampled_from(EVERY)))
 def test_a_job_that_waits_was_given_nothing(names: set[str]) -> None:
-    used = views.jobs(dump(sorted(names))).collect()
+    used = jobs(dump(sorted(names))).collect()
     row = used.row(by_predicate=pl.col("job_id") == WAITING.id, named=True)
     for column in ("cpu_s", "cpu_time_s", "alloc_mem_bytes", "alloc_nodes", "mem_used_bytes"):
         assert not row[column], column
@@ -246,12 +249,12 @@ def test_a_job_that_waits_was_given_nothing(names: set[str]) -> None:
 
 def test_sonars_fields_give_cpu_hours_and_efficiency() -> None:
     # given what the monitoring tool Sonar asks of sacct: no AllocCPUS, Elapsed or TotalCPU
-    found = views.efficiency(dump(sorted(SONAR))).collect().to_dicts()
+    found = efficiency(dump(sorted(SONAR))).collect().to_dicts()
     one = next(row for row in found if row["job_id"] == "1")
     assert one["cpu_hours"] == 4.0
     assert one["cpu_eff"] == pytest.approx((3_600_500 + 250) / 1000 / (4 * 3600))
     assert one["mem_eff"] is None  # a step of unknown many tasks was sampled
-    assert "0.0 CPU hours" not in reports.summary(dump(sorted(SONAR))).text()
+    assert "0.0 CPU hours" not in summary(dump(sorted(SONAR))).text()
 
 
 def test_end_minus_start_leaves_out_the_time_of_suspension() -> None:
@@ -260,7 +263,7 @@ def test_end_minus_start_leaves_out_the_time_of_suspension() -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "dump.txt"
         path.write_text(header + row)
-        (found,) = views.jobs(Reader(path)).collect().to_dicts()
+        (found,) = jobs(Reader(path)).collect().to_dicts()
     assert found["elapsed_s"] == 3000.0
 
 
@@ -294,7 +297,7 @@ def test_gpus_are_unknown_where_the_cluster_does_not_account_for_them() -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "dump.txt"
         path.write_text(header + "1|COMPLETED|cpu=4,mem=1G,node=1\n")
-        assert views.jobs(Reader(path)).collect()["alloc_gpus"].to_list() == [None]
+        assert jobs(Reader(path)).collect()["alloc_gpus"].to_list() == [None]
 
 
 # --- the numbers on the pages, with each field missing in turn --------------------------------
@@ -322,7 +325,7 @@ def table(report: Report, name: str) -> pl.DataFrame:
 @pytest.mark.parametrize("missing", WITHOUT, ids=IDS)
 def test_totals_of_the_summary_equal_the_sums_of_its_tables(missing: set[str]) -> None:
     names = set(EVERY) - missing
-    report = reports.summary(dump(sorted(names)), top=1)
+    report = summary(dump(sorted(names)), top=1)
     (text,) = report.intro
     jobs = len(JOBS) + 1
     assert text.startswith(f"{jobs} jobs")
@@ -349,7 +352,7 @@ def test_totals_of_the_summary_equal_the_sums_of_its_tables(missing: set[str]) -
 @pytest.mark.parametrize("missing", WITHOUT, ids=IDS)
 def test_totals_of_the_waits_equal_the_sums_of_its_tables(missing: set[str]) -> None:
     names = set(EVERY) - missing
-    report = reports.queue_time(dump(sorted(names)), top=0)
+    report = queue_time(dump(sorted(names)), top=0)
     is_known = "Start" in names and bool(names & {"Submit", "Planned", "Eligible"})
     statistics, days = table(report, "statistics"), table(report, "worst-days")
     count = len(JOBS) if is_known else 0

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from harvest import Collected, ReadContext, SourceError, collect
 from harvest_slurm.config import SlurmConfig
-from harvest_slurm.layout import find_layout
+from harvest_slurm.read.layout import find_layout
+from harvest_slurm.read.text import read_text
 from harvest_slurm.source import SlurmSource
-from harvest_slurm.text import read_text
 
 HEADER = ["JobID", "JobName", "User", "State", "ExitCode", "Elapsed", "Comment"]
 

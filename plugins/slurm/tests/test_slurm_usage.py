@@ -19,13 +19,14 @@ from strength import examples
 import harvest
 from harvest import UsageError
 from harvest_report import Table
-from harvest_slurm import period
-from harvest_slurm.ends import ENDED, ENDS, ended
-from harvest_slurm.measures import RESOURCES, how_they_ended, shares, use, waits
-from harvest_slurm.period import Selection, selection_of
-from harvest_slurm.scalars import STATES
-from harvest_slurm.usage_report import fold, usage_report
-from harvest_slurm.zone import Zone
+from harvest_slurm.report.usage import fold, usage_report
+from harvest_slurm.states import ENDED, ENDS, STATES
+from harvest_slurm.views import period
+from harvest_slurm.views.declared.resources import RESOURCES
+from harvest_slurm.views.measures import how_they_ended, shares, use, waits
+from harvest_slurm.views.period import Selection, selection_of
+from harvest_slurm.views.steps import ended
+from harvest_slurm.views.zone import Zone
 
 START = datetime(2024, 3, 30, 12, tzinfo=UTC)
 GIB = 2**30

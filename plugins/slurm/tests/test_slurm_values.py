@@ -17,10 +17,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from harvest_slurm import scalars
-from harvest_slurm.columns import Column
-from harvest_slurm.convert import Context, Converted, convert
-from harvest_slurm.ids import read_ids
+from harvest_slurm.read.columns import Column
+from harvest_slurm.values import scalars
+from harvest_slurm.values.convert import Context, Converted, convert
+from harvest_slurm.values.ids import read_ids
 
 
 def read(kind: str, texts: list[str], zone: str = "UTC", *, cut: bool = False) -> Converted:

@@ -13,8 +13,10 @@ import pytest
 from slurm_reader import Reader
 
 from harvest import UsageError
-from harvest_slurm import views
 from harvest_slurm.plugin import harvest_views
+from harvest_slurm.views.efficiency import efficiency
+from harvest_slurm.views.jobs import jobs
+from harvest_slurm.views.waits import queue_time, worst_days
 
 FIELDS = (
     "JobID,JobName,User,Partition,QOS,State,Submit,Start,End,Elapsed,Timelimit,AllocNodes,"
@@ -102,7 +104,7 @@ def reader(tmp_path: Path) -> Reader:
 
 
 def test_jobs_roll_up_their_steps(reader: Reader) -> None:
-    found = {(row["job_id"], row["restart"]): row for row in rows(views.jobs(reader))}
+    found = {(row["job_id"], row["restart"]): row for row in rows(jobs(reader))}
     assert sorted(found) == [
         ("1", 0), ("2", 0), ("2", 1), ("3_1", 0), ("3_2", 0), ("4+0", 0), ("4+1", 0), ("5", 0),
     ]  # fmt: skip
@@ -128,7 +130,7 @@ def test_jobs_roll_up_their_steps(reader: Reader) -> None:
 
 
 def test_efficiency(reader: Reader) -> None:
-    found = {(row["job_id"], row["restart"]): row for row in rows(views.efficiency(reader))}
+    found = {(row["job_id"], row["restart"]): row for row in rows(efficiency(reader))}
     one = found["1", 0]
     assert one["cpu_eff"] == pytest.approx(100.5 / (100 * 4))
     assert one["mem_eff"] == pytest.approx(5 / 8)
@@ -152,7 +154,7 @@ def test_one_run_in_two_dumps_is_one_row(tmp_path: Path) -> None:
         ],
     )
     for paths in ((early, late), (late, early)):
-        (row,) = rows(views.jobs(Reader(*paths)))
+        (row,) = rows(jobs(Reader(*paths)))
         assert row["end_time"] == datetime(2024, 5, 1, 10, 2, 10, tzinfo=UTC)
         assert row["cpu_s"] == 7.0
 
@@ -172,7 +174,7 @@ def test_queue_time_and_worst_days(tmp_path: Path) -> None:
             lines.append(job(str(number), f"{day}T12:00:00", start))
     lines.append(job("99", "2024-05-04T12:00:00", State="PENDING"))
     reader = Reader(write(tmp_path / "dump.txt", lines))
-    per_job = rows(views.queue_time(reader))
+    per_job = rows(queue_time(reader))
     assert sorted(row["wait_s"] for row in per_job) == sorted(
         float(wait) for seconds in waits.values() for wait in seconds
     )
@@ -187,12 +189,12 @@ def test_queue_time_and_worst_days(tmp_path: Path) -> None:
     got = [
         (str(r["date"]), r["jobs"], r["mean_wait_s"], r["median_wait_s"], r["max_wait_s"],
          r["total_wait_s"])
-        for r in rows(views.worst_days(reader))
+        for r in rows(worst_days(reader))
     ]  # fmt: skip
     assert got == expected
-    assert len(rows(views.worst_days(reader, top=1))) == 1
-    assert len(rows(views.worst_days(reader, top=0))) == 3
-    assert rows(views.worst_days(reader, partition="gpu")) == []
+    assert len(rows(worst_days(reader, top=1))) == 1
+    assert len(rows(worst_days(reader, top=0))) == 3
+    assert rows(worst_days(reader, partition="gpu")) == []
 
 
 def test_days_are_those_of_the_zone(tmp_path: Path) -> None:
@@ -200,10 +202,10 @@ def test_days_are_those_of_the_zone(tmp_path: Path) -> None:
         write(tmp_path / "dump.txt", [job("1", "2024-05-01T23:30:00", "2024-05-02T00:30:00")])
     )
     for zone, day in (("UTC", "2024-05-01"), ("Europe/Zurich", "2024-05-02")):
-        (row,) = rows(views.queue_time(reader, timezone=zone))
+        (row,) = rows(queue_time(reader, timezone=zone))
         assert (str(row["date"]), row["wait_s"]) == (day, 3600.0)
     with pytest.raises(UsageError, match="is not a known time zone"):
-        views.queue_time(reader, timezone="Nowhere")
+        queue_time(reader, timezone="Nowhere")
 
 
 def test_views_without_steps(tmp_path: Path) -> None:
@@ -213,7 +215,7 @@ def test_views_without_steps(tmp_path: Path) -> None:
         )
     )
     assert "slurm.step" not in reader
-    (row,) = rows(views.efficiency(reader))
+    (row,) = rows(efficiency(reader))
     assert row["cpu_eff"] == pytest.approx(50 / 400)
     assert row["mem_eff"] is row["gpu_eff"] is None
 

@@ -53,9 +53,9 @@ def job_command(
     failed. What the accounting does not hold is "not known", where seff prints 0.
     """
     # only when the command runs: ``--help`` needs no polars
-    from .job import find
-    from .job_text import as_json, in_words
-    from .zone import zone_of
+    from .job.find import find
+    from .job.words import as_json, in_words
+    from .views.zone import zone_of
 
     data = harvest.open(dataset)
     found = find(data, job, cluster, restart)

@@ -10,8 +10,8 @@ import attrs
 
 from harvest.toolkit.settings import at_least, matches, one_of, setting, time_zone
 
-from .presets import PRESETS
-from .scalars import STATES
+from .read.presets import PRESETS
+from .states import STATES
 
 __all__ = ["SlurmConfig", "moment"]
 

@@ -9,14 +9,14 @@ from zoneinfo import ZoneInfo
 from harvest import Partition, ReadContext
 
 from .config import SlurmConfig
-from .convert import Context
-from .csvtext import settle
-from .fixed_width import read_fixed
-from .json_dump import read_json
-from .layout import HEAD_BYTES, Layout, delimiter_of, find_layout
-from .rows import assemble
-from .selection import Selection, rules_of
-from .text import read_text
+from .read.csvtext import settle
+from .read.fixed_width import read_fixed
+from .read.json_dump import read_json
+from .read.layout import HEAD_BYTES, Layout, delimiter_of, find_layout
+from .read.text import read_text
+from .rows.assemble import assemble
+from .rows.selection import Selection, rules_of
+from .values.convert import Context
 
 __all__ = ["read_dump"]
 

@@ -23,11 +23,11 @@ import polars as pl
 from harvest import Partition, ReadContext, SourceError
 
 from .config import SlurmConfig
-from .convert import Context
-from .layout import Layout
-from .rows import assemble
-from .selection import Selection, rules_of
-from .text import read_text
+from .read.layout import Layout
+from .read.text import read_text
+from .rows.assemble import assemble
+from .rows.selection import Selection, rules_of
+from .values.convert import Context
 from .window import ORIGIN, Window
 
 __all__ = ["read_slice"]
@@ -154,7 +154,7 @@ def read_slice(partition: Partition, config: SlurmConfig, ctx: ReadContext) -> I
 
 @attrs.frozen
 class _Slice:
-    """Which rows belong to one slice; a :class:`harvest_slurm.selection.Place`.
+    """Which rows belong to one slice; a :class:`harvest_slurm.rows.selection.Place`.
 
     stray: it is the call for jobs that were cancelled before they became eligible.
     """

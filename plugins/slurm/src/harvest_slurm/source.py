@@ -40,7 +40,7 @@ class SlurmSource(Source):
     @classmethod
     def detect(cls, path: Path) -> Detection | None:
         """By the header of sacct, by rows that look like its, or by its JSON."""
-        from .layout import HEAD_BYTES, likeness  # loads numpy, which naming the source spares
+        from .read.layout import HEAD_BYTES, likeness  # loads numpy, which naming the source spares
 
         if not path.is_file():
             return None

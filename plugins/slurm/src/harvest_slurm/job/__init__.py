@@ -1,0 +1,1 @@
+"""One job in full: ``harvest slurm job``."""

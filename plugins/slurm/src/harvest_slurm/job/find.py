@@ -1,0 +1,211 @@
+"""One job of a dataset, an array or a heterogeneous job: found by its id, with all it used.
+
+The arithmetic is that of Slurm's ``seff`` (contribs/seff, version 2.1): CPU time of all steps over
+elapsed time times CPUs, the memory of the step that used most over the memory allocated.  What the
+accounting does not hold is None here, where seff counts 0.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from statistics import median
+from typing import Any, Final
+
+import attrs
+import polars as pl
+
+from harvest import DatasetReader, UsageError
+
+from ..values.ids import PATTERN
+from ..views.jobs import jobs
+from ..views.steps import OWNER, owner, steps_once
+
+__all__ = ["Found", "find", "of_group"]
+
+_ID: Final = re.compile(PATTERN)
+_SHOWN: Final = 5
+_STEP: Final = (
+    "step_id", "name", "state", "exit_code", "exit_signal", "ntasks", "elapsed_s", "total_cpu_s",
+    "used_mem", "max_rss_bytes", "node_list",
+)  # fmt: skip
+
+
+@attrs.frozen
+class Found:
+    """What an id names.
+
+    kind: ``job``, ``array`` or ``het``.  runs: of each job in it the run that is shown.
+    earlier: other runs of the same job, the first one first; only of a single job.
+    """
+
+    wanted: str
+    kind: str
+    runs: list[dict[str, Any]]
+    earlier: list[dict[str, Any]]
+
+
+def find(
+    data: DatasetReader, wanted: str, cluster: str | None = None, restart: int | None = None
+) -> Found:
+    """The job, or the jobs of an array or heterogeneous job, with an id as users write it.
+
+    cluster: where several have the id.  restart: which run of a requeued job, from 0; else its
+    last.  Raises UsageError where the id is wrong, unknown, or that of jobs on several clusters.
+    """
+    parts = _ID.match(wanted)
+    if parts is None or parts[5] is not None:
+        raise UsageError(
+            f"{wanted!r} is not the id of a job", remedy="write 123, 123_4 for a task, or 123+1"
+        )
+    all_jobs = data["slurm.job"]
+    if cluster is not None:
+        all_jobs = all_jobs.filter(pl.col("cluster") == cluster)
+    chosen = _with_id(all_jobs, wanted, whole=parts[0] == parts[1])
+    if chosen.is_empty():
+        raise UsageError(
+            f"the dataset holds no job {wanted}" + (f" of cluster {cluster}" if cluster else ""),
+            remedy=_nearest(all_jobs, parts),
+        )
+    clusters = chosen["cluster"].unique().sort().to_list()
+    if len(clusters) > 1:
+        named = [str(name) for name in clusters if name is not None]
+        raise UsageError(
+            f"several clusters have a job {wanted}: {', '.join(named)}"
+            + ("" if len(named) == len(clusters) else ", and one without a name"),
+            remedy=f"write --cluster {named[0]}",
+        )
+    only = _Only(data, chosen["job_id"].unique().to_list(), clusters[0])
+    rows = _with_steps(only)
+    kind = "job"
+    if parts[0] == parts[1]:
+        kinds = {"array": "array_job_id", "het": "het_job_id"}
+        kind = next((k for k, column in kinds.items() if _all_of(rows, column, wanted)), kind)
+    return _chosen_runs(rows, wanted, kind, restart)
+
+
+def of_group(runs: Iterable[dict[str, Any]]) -> dict[str, Any]:
+    """The tasks of an array, or components of a heterogeneous job, together.
+
+    Sums are over the jobs of which the part is known; ``*_unknown`` counts the others that ran, or
+    may have run.  Of elapsed times those of jobs that ended count.
+    """
+    ran = [run for run in runs if run["elapsed_s"] != 0 and run["state"] != "pending"]
+    known = [r for r in ran if r["cpu_s"] is not None and r["cpu_time_s"]]
+    memory = [r for r in ran if r["mem_used_bytes"] is not None]
+    used, given = sum(r["cpu_s"] for r in known), sum(r["cpu_time_s"] for r in known)
+    whole = [r for r in ran if r["ended"] and r["elapsed_s"] is not None]
+    return {
+        "ran": len(ran),
+        "cpu_s": used if known else None,
+        "cpu_time_s": given if known else None,
+        "cpu_eff": used / given if known else None,
+        "cpu_unknown": len(ran) - len(known),
+        "median_elapsed_s": median(r["elapsed_s"] for r in whole) if whole else None,
+        "longest": max(whole, key=lambda r: r["elapsed_s"], default=None),
+        "largest": max(memory, key=lambda r: r["mem_used_bytes"], default=None),
+        "mem_unknown": len(ran) - len(memory),
+    }
+
+
+@attrs.frozen
+class _Only:
+    """Some jobs of a dataset, as a dataset: so that one job needs no view of all."""
+
+    data: DatasetReader
+    ids: list[str]
+    cluster: str | None
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.data
+
+    def __getitem__(self, name: str) -> pl.LazyFrame:
+        mine = pl.col("cluster").eq_missing(pl.lit(self.cluster, pl.String))
+        return self.data[name].filter(pl.col("job_id").is_in(self.ids) & mine)
+
+    def view(self, name: str, /, **settings: Any) -> pl.LazyFrame:
+        return self.data.view(name, **settings)
+
+    def harvested_with(self, source: str, setting: str) -> list[Any]:
+        return self.data.harvested_with(source, setting)
+
+    @property
+    def notes(self) -> list[str]:
+        return self.data.notes
+
+
+def _with_id(rows: pl.LazyFrame, wanted: str, *, whole: bool) -> pl.DataFrame:
+    """Rows of jobs with an id; whole: it may be that of an array or a heterogeneous job."""
+    of_job = pl.col("job_id") == wanted
+    columns = ("job_id", "cluster")
+    if not whole:
+        return rows.filter(of_job).select(columns).collect()
+    number = int(wanted)
+    groups = (pl.col("array_job_id") == number) | (pl.col("het_job_id") == number)
+    found = rows.filter(of_job | groups).select(columns).collect()
+    if found.is_empty():  # the scheduler's own number of a task or component
+        found = rows.filter(pl.col("job_id_raw") == number).select(columns).collect()
+    return found
+
+
+def _nearest(rows: pl.LazyFrame, parts: re.Match[str]) -> str:
+    """The ids that are next to an unknown one."""
+    number = pl.col("job_id").str.extract(r"^(\d+)").cast(pl.Int64, strict=False)
+    task = pl.coalesce("array_task_id", "het_offset").fill_null(0)
+    there = int(parts[2] or parts[4] or 0)
+    near = (
+        rows.select("job_id", away=(number - int(parts[1])).abs(), further=(task - there).abs())
+        .unique("job_id")
+        .sort("away", "further", "job_id")
+        .head(_SHOWN)
+        .collect()
+    )
+    if near.is_empty():
+        return "harvest the dump that holds it"
+    return f"the nearest {'is' if len(near) == 1 else 'are'} {', '.join(near['job_id'])}"
+
+
+def _with_steps(data: DatasetReader) -> list[dict[str, Any]]:
+    """Runs of jobs as dictionaries, each with its steps in the order of their start."""
+    runs = jobs(data).with_columns(owner("submit_time", "position")).collect()
+    steps: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    if "slurm.step" in data:
+        found = steps_once(data).sort("start_time", "step_id", nulls_last=True).collect()
+        for step in found.iter_rows(named=True):
+            shown = {name: step[name] for name in _STEP}
+            shown["mem_estimated"] = step["estimated"]
+            shown["ave_rss_bytes"] = step["ave_rss_bytes"]
+            steps.setdefault(tuple(step[name] for name in OWNER), []).append(shown)
+    rows = []
+    for run in runs.iter_rows(named=True):
+        mine = steps.get(tuple(run[name] for name in OWNER), [])
+        rows.append({k: v for k, v in run.items() if k not in OWNER[2:]} | {"steps": mine})
+    return rows
+
+
+def _all_of(rows: list[dict[str, Any]], column: str, wanted: str) -> bool:
+    return all(str(row[column]) == wanted for row in rows)
+
+
+def _chosen_runs(rows: list[dict[str, Any]], wanted: str, kind: str, restart: int | None) -> Found:
+    if kind != "job":
+        if restart is not None:
+            raise UsageError(
+                f"{wanted} is several jobs, so --restart names no run",
+                remedy=f"name one of them, as {rows[0]['job_id']}",
+            )
+        last = {row["job_id"]: row for row in rows}  # sorted by submission
+        return Found(wanted, kind, sorted(last.values(), key=_place), [])
+    shown = (
+        rows[-1] if restart is None else next((r for r in rows if r["restart"] == restart), None)
+    )
+    if shown is None:
+        raise UsageError(
+            f"job {wanted} has no run {restart}", remedy=f"write --restart 0 to {len(rows) - 1}"
+        )
+    return Found(wanted, kind, [shown], [row for row in rows if row is not shown])
+
+
+def _place(run: dict[str, Any]) -> tuple[int, str]:
+    place = run["array_task_id"] if run["array_task_id"] is not None else run["het_offset"]
+    return (2**62 if place is None else place), run["job_id"]

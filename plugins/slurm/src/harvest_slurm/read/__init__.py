@@ -1,0 +1,1 @@
+"""From the bytes of a dump to rows of text, whatever its layout."""

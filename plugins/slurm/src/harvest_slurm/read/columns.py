@@ -1,0 +1,184 @@
+"""Rows of text: where each field lies in the bytes that were read.
+
+A field becomes a text of its own only when something needs it as text; numbers are read where
+they lie (see ``digits``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any, Protocol, cast
+
+import attrs
+import numpy as np
+import polars as pl
+import pyarrow as pa
+
+from harvest_toolkit.spans import Spans, spans
+
+from ..values.compound import IdParts, id_parts
+
+__all__ = ["BatchRows", "Column", "GridRows", "RawRows", "Read", "series"]
+
+
+def series(column: Any) -> pl.Series:
+    """An Arrow column as polars sees it, without copying text."""
+    return cast("pl.Series", pl.from_arrow(column))
+
+
+@attrs.frozen
+class Read:
+    """Numbers read from a column.
+
+    values: one array, or several where a text holds several numbers.  good: which texts were read.
+    left: texts that were neither read nor are empty; None where there are none.
+    """
+
+    values: tuple[Any, ...]
+    good: Any
+    left: Any | None
+
+
+class Column:
+    """One field of some rows, as an Arrow array of text and as spans of bytes."""
+
+    def __init__(self, text: Any):
+        self._text = text
+
+    def __len__(self) -> int:
+        return len(self.full)
+
+    @property
+    def text(self) -> Any:
+        """The texts; empty ones are empty, none is null."""
+        return self._text
+
+    @cached_property
+    def spans(self) -> Spans:
+        """Where the texts lie."""
+        return spans(self.text)
+
+    @cached_property
+    def full(self) -> Any:
+        """Which texts are not empty, as a mask."""
+        return self.spans.length > 0
+
+    @cached_property
+    def blank(self) -> bool:
+        """Whether all texts are empty."""
+        return not self.full.any()
+
+    def some(self, index: Any) -> Any:
+        """The texts of some rows."""
+        return self.text.take(pa.array(index))
+
+    def same(self, other: Column) -> bool:
+        """Whether another column of the same rows says the same."""
+        lengths = np.array_equal(self.spans.length, other.spans.length)
+        return lengths and bool(self.text.equals(other.text))
+
+    def read(self, reader: Callable[[Spans], tuple[Any, ...]]) -> Read:
+        """Numbers, by a reader of ``digits``."""
+        *values, good = reader(self.spans)
+        left = self.full & ~good
+        return Read(tuple(values), good, left if left.any() else None)
+
+    def id_parts(self) -> IdParts:
+        """Job ids taken apart."""
+        return id_parts(spans(self.text))
+
+
+class RawRows(Protocol):
+    """Some rows of a dump, in their order.
+
+    names: sacct's fields (repeated ones numbered).  position: of each row in the input, from 1.
+    """
+
+    names: Sequence[str]
+    position: Any
+
+    def column(self, name: str) -> Column:
+        """One field of all rows."""
+
+    def pick(self, index: Any) -> RawRows:
+        """Some of the rows, by their indices."""
+
+
+@attrs.define
+class GridRows:
+    """Rows whose fields lie in one buffer.
+
+    data: bytes, with room at both ends.  marks: per column, where the field of each row begins
+    and ends, in turns, growing; the last mark is the end of the buffer.
+    rows: which rows of the marks these rows are.
+    """
+
+    names: Sequence[str]
+    data: Any
+    marks: Any
+    rows: Any
+    position: Any
+
+    def column(self, name: str) -> Column:
+        """One field of all rows."""
+        return _GridColumn(self.data, self.marks[list(self.names).index(name)], self.rows)
+
+    def extended(self, data: Any, begin: Any, end: Any) -> GridRows:
+        """The same rows and more, whose fields lie in ``data`` behind what these rows' do.
+
+        These rows are all rows of the marks.  begin, end: a line per row, a column per field.
+        """
+        more = np.empty((len(self.marks), 2 * len(begin) + 1), np.int32)
+        more[:, 0:-1:2], more[:, 1:-1:2], more[:, -1] = begin.T, end.T, len(data)
+        marks = np.concatenate([self.marks[:, :-1], more], axis=1)
+        every = np.arange(len(self.rows) + len(begin))
+        return GridRows(self.names, data, marks, every, every)
+
+    def pick(self, index: Any) -> GridRows:
+        """Some of the rows, by their indices."""
+        return attrs.evolve(self, rows=self.rows[index], position=self.position[index])
+
+
+class _GridColumn(Column):
+    """One field of rows whose fields lie in one buffer."""
+
+    def __init__(self, data: Any, marks: Any, rows: Any):
+        self._data, self._marks, self._rows = data, marks, rows
+
+    @cached_property
+    def text(self) -> Any:
+        return self.some(slice(None))
+
+    @cached_property
+    def spans(self) -> Spans:
+        begin = self._rows * 2
+        start, end = self._marks[begin], self._marks[begin + 1]
+        return Spans(self._data, start.astype(np.int64), end.astype(np.int64))
+
+    def some(self, index: Any) -> Any:
+        # texts and what lies between them share the buffer; every second one is wanted
+        both = pa.Array.from_buffers(
+            pa.string(),
+            len(self._marks) - 1,
+            [None, pa.py_buffer(self._marks), pa.py_buffer(self._data)],
+        )
+        return both.take(pa.array(self._rows[index] * 2))
+
+
+@attrs.define
+class BatchRows:
+    """Rows that are columns of text already."""
+
+    names: Sequence[str]
+    batch: pa.RecordBatch
+    position: Any
+
+    def column(self, name: str) -> Column:
+        """One field of all rows."""
+        return Column(self.batch.column(list(self.names).index(name)))
+
+    def pick(self, index: Any) -> BatchRows:
+        """Some of the rows, by their indices."""
+        taken = self.batch.take(pa.array(index))
+        return BatchRows(self.names, taken, self.position[index])

@@ -1,0 +1,175 @@
+"""Reading fixed-width output: every column as wide as the dashes below its name.
+
+sacct pads by bytes, not by characters.  A line break inside a name makes two lines that are
+together as long as one; values longer than their column are cut, with a ``+`` at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import IO, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from harvest import ReadContext
+
+from ..values.ids import PATTERN
+from .bounds import LONGEST, reject_line
+from .columns import BatchRows, RawRows
+from .layout import Layout
+from .text import BLOCK_BYTES
+
+__all__ = ["read_fixed"]
+
+
+def read_fixed(
+    stream: IO[bytes], layout: Layout, ctx: ReadContext, *, block_bytes: int = BLOCK_BYTES
+) -> Iterator[RawRows]:
+    """Rows of a dump of kind ``fixed``; reports to ``ctx`` like ``read_text``."""
+    preamble = [stream.readline(LONGEST) for _ in range(layout.skip)]
+    for number, line in enumerate(preamble[:-2], start=1):
+        if line.strip():
+            ctx.read(1)
+            ctx.reject(line.rstrip(b"\r\n"), "a line before the header", position=number)
+    reader = _Fixed(layout, ctx)
+    carry = b""
+    number = layout.skip + 1
+    while True:
+        data = stream.read(block_bytes)
+        block = carry + data
+        if data:
+            end = block.rfind(b"\n") + 1
+            block, carry = block[:end], block[end:]
+        lines = block.split(b"\n")
+        if lines[-1] == b"":
+            lines.pop()
+        if layout.crlf:
+            lines = [line.removesuffix(b"\r") for line in lines]
+        rows, done = reader.rows(lines, number, at_end=not data)
+        if rows is not None:
+            yield rows
+        number += done
+        if len(carry) > LONGEST:
+            for index, line in enumerate(lines[done:]):  # it cannot go on in a line of that length
+                ctx.read(1)
+                ctx.reject(line, "the line after it is too long", position=number + index)
+            number += len(lines) - done
+            carry = reject_line(stream, carry, ctx, number)
+            number += 1
+        else:
+            carry = b"".join(line + b"\n" for line in lines[done:]) + carry if data else b""
+        ctx.advance(len(data))
+        if not data:
+            return
+
+
+class _Fixed:
+    def __init__(self, layout: Layout, ctx: ReadContext):
+        self.layout = layout
+        self.ctx = ctx
+        self.length = sum(width + 1 for width in layout.widths) - layout.stripped
+
+    def rows(
+        self, lines: Sequence[bytes], number: int, *, at_end: bool
+    ) -> tuple[RawRows | None, int]:
+        """Rows of some lines, and how many lines are done with."""
+        full: list[bytes] = []
+        positions: list[int] = []
+        index = 0
+        while index < len(lines):
+            line = lines[index]
+            if len(line) == self.length:
+                full.append(line)
+                positions.append(number + index)
+                index += 1
+                continue
+            taken = self._odd(lines, index, number, full, positions, at_end)
+            if taken == 0:
+                break
+            index += taken
+        if not full:
+            return None, index
+        return self._split(full, positions), index
+
+    def _odd(
+        self,
+        lines: Sequence[bytes],
+        index: int,
+        number: int,
+        full: list[bytes],
+        positions: list[int],
+        at_end: bool,
+    ) -> int:
+        """Deal with a line of another length; how many lines that took, 0 to wait for more."""
+        line = lines[index]
+        if not line.strip() or line in (self.layout.header, self._dashes()):
+            taken = 1
+            while not line and index + taken < len(lines) and not lines[index + taken]:
+                taken += 1
+            self.ctx.read(taken)
+            self.ctx.folded(taken, "repeated header" if line.strip() else "blank line")
+            return taken
+        if self.layout.stripped and len(line) < self.length:
+            full.append(line.ljust(self.length))
+            positions.append(number + index)
+            return 1
+        record, taken = line, 1
+        while len(record) < self.length and taken < 100:
+            if index + taken == len(lines):
+                if not at_end:
+                    return 0
+                break
+            record += b"\n" + lines[index + taken]
+            taken += 1
+        if len(record) == self.length and taken > 1 and len(lines[index + taken - 1]) < self.length:
+            full.append(record)
+            positions.append(number + index)
+            return taken
+        self.ctx.read(1)
+        self.ctx.reject(
+            line,
+            f"{len(line)} bytes where the columns take {self.length}",
+            position=number + index,
+        )
+        return 1
+
+    def _dashes(self) -> bytes:
+        return b" ".join(b"-" * width for width in self.layout.widths) + (
+            b"" if self.layout.stripped else b" "
+        )
+
+    def _split(self, full: list[bytes], positions: list[int]) -> RawRows:
+        whole = pa.array(full, pa.binary())
+        columns, start = [], 0
+        for width in self.layout.widths:
+            piece = pc.binary_slice(whole, start, start + width)
+            try:
+                text = piece.cast(pa.string())
+            except pa.ArrowInvalid:  # a character cut in the middle, or other bytes
+                found = piece.to_pylist()
+                text = pa.array([v.decode("utf-8", "backslashreplace") for v in found], pa.string())
+            columns.append(pc.utf8_trim_whitespace(text))
+            start += width + 1
+        names = list(self.layout.columns)
+        batch = pa.RecordBatch.from_arrays(columns, names=names)
+        place = np.array(positions)
+        rows = self._headers(batch)
+        if rows is not None:
+            batch, place = batch.filter(pa.array(rows)), place[rows]
+        return BatchRows(names, batch, place)
+
+    def _headers(self, batch: pa.RecordBatch) -> Any:
+        """A mask without repeated header and dash lines; None where there are none."""
+        column = batch.column("JobID" if "JobID" in batch.schema.names else "JobIDRaw")
+        if pc.all(pc.match_substring_regex(column, PATTERN)).as_py():
+            return None
+        marks = pc.or_(
+            pc.match_substring_regex(column, "^-+$"),
+            pc.is_in(pc.utf8_lower(column), value_set=pa.array(["jobid", "jobidraw"])),
+        )
+        repeated = pc.sum(marks).as_py() or 0
+        self.ctx.read(repeated)
+        self.ctx.folded(repeated, "repeated header")
+        return ~marks.to_numpy(zero_copy_only=False)

@@ -1,0 +1,399 @@
+"""How a dump is laid out: found from its first lines, helped by the user's settings.
+
+``sacct --parsable2`` puts a delimiter between fields, ``--parsable`` one after the last field as
+well; ``--delimiter`` names any text for it.  Without these, columns have fixed widths, which a
+line of dashes below the header shows.  ``--noheader`` leaves the names of columns to the user.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Final, Literal
+
+import attrs
+import numpy as np
+
+from harvest import SourceError
+
+from ..states import STATES
+from ..values.fields import BY_NAME, canonical, is_field, unique_names
+from ..values.ids import PATTERN
+from .quotes import first_misplaced
+
+__all__ = ["HEAD_BYTES", "Layout", "delimiter_of", "find_layout", "likeness"]
+
+HEAD_BYTES: Final = 256 * 1024
+"""How much of a file is looked at."""
+
+COMMON: Final = ("|", "\x1f", "\t", ";", ",", "^", "~", "#", "!", "@", "&", ":", " ")
+JOB_FIELDS: Final = ("jobid", "jobidraw", "jobname", "state")
+LONGEST_HEADER: Final = 64 * 1024
+LONGEST_DELIMITER: Final = 32
+_NAME_END = re.compile(r"(?:^|(?<=[^\W_]))(?!%-?\d)[\W_]")
+_DASHES = re.compile(rb"-+(?: -+)* *")
+_ID = re.compile(PATTERN)
+_STATE = re.compile(rf"(?:{'|'.join(STATES)})(?: by \S+)?")
+
+
+_NAMED = "slurm.columns or slurm.layout names"
+_NAME_THEM = (
+    "name all columns in their order by slurm.columns, as --set "
+    "slurm.columns=JobID,JobName,State,..."
+)
+
+
+@attrs.frozen(kw_only=True)
+class Layout:
+    """The layout of a dump.
+
+    kind: ``text`` (delimiter, nothing quoted), ``csv`` (quoted where needed; see ``settle``, which
+    looks at the whole file), ``fixed``, ``json``.
+    columns: sacct's fields in their order, repeated ones numbered.
+    delimiter: text between fields; trailing: whether one follows the last field as well.
+    skip: lines before the first row; header: the line with the names, None without one.
+    widths: bytes of each column of a ``fixed`` layout; stripped: lines lost trailing blanks.
+    crlf: lines end in CR LF.
+    """
+
+    kind: Literal["text", "csv", "fixed", "json"]
+    columns: tuple[str, ...] = ()
+    delimiter: str = "|"
+    trailing: bool = False
+    skip: int = 0
+    header: bytes | None = None
+    widths: tuple[int, ...] = ()
+    stripped: bool = False
+    crlf: bool = False
+
+    def describe(self) -> str:
+        """A few words for people."""
+        if self.kind == "json":
+            return "sacct --json"
+        names = f"{len(self.columns)} columns"
+        if self.kind == "fixed":
+            return f"fixed widths, {names}"
+        return f"{self.kind}, delimiter {self.delimiter!r}, {names}"
+
+
+def delimiter_of(setting: str) -> str:
+    """The delimiter that a setting names: itself, an escape (``\\t``, ``\\x1f``) or ``tab``."""
+    words = {"tab": "\t", "comma": ",", "pipe": "|", "space": " ", "semicolon": ";"}
+    if setting.lower() in words:
+        return words[setting.lower()]
+    return re.sub(
+        r"\\(x[0-9a-fA-F]{2}|t)",
+        lambda found: "\t" if found[1] == "t" else chr(int(found[1][1:], 16)),
+        setting,
+    )
+
+
+def find_layout(
+    head: bytes,
+    *,
+    where: str,
+    columns: Sequence[str] = (),
+    delimiter: str | None = None,
+) -> Layout:
+    """The layout of a dump that begins with ``head``.
+
+    columns, delimiter: the user's settings; columns are needed without a header.
+    Raises SourceError naming ``where`` when the layout cannot be found.
+    """
+    head = head.removeprefix(b"\xef\xbb\xbf")
+    if head.lstrip()[:1] == b"{":
+        return Layout(kind="json")
+    _require_lines_of_text(head, where)
+    crlf = head.partition(b"\n")[0].endswith(b"\r")
+    lines = [line.rstrip(b"\r") if crlf else line for line in head.split(b"\n")]
+    found = _fixed(lines, crlf) or _headed(lines, delimiter, crlf)
+    found = found or _headless(lines, columns, delimiter, where, crlf)
+    named = {canonical(name) for name in found.columns}
+    if not named & {"jobid", "jobidraw"}:
+        names = f"no column JobID among {', '.join(found.columns)}"
+        if found.header is None:
+            raise SourceError(f"{names}, as {_NAMED} them: {_NAME_THEM}", where=where)
+        raise SourceError(
+            f"{names} in the header: ask sacct for it, --format=JobID,...; if the first line is no "
+            f"header, {_NAME_THEM}",
+            where=where,
+        )
+    return found
+
+
+def _require_lines_of_text(head: bytes, where: str) -> None:
+    """Raise SourceError for an encoding or line ends by which nothing of a dump is found."""
+    first, newline, _ = head.partition(b"\n")
+    if first.count(0) * 3 > len(first):
+        name = "UTF-32" if b"\0\0\0" in first else "UTF-16"
+        raise SourceError(
+            f"is not UTF-8 but {name} by the NUL bytes of its first line: convert it, "
+            f"as iconv -f {name} -t UTF-8",
+            where=where,
+        )
+    if not newline and b"\r" in head.rstrip(b"\r"):
+        raise SourceError(
+            "its lines end in a carriage return alone: convert them, as tr '\\r' '\\n'",
+            where=where,
+        )
+
+
+def _fixed(lines: Sequence[bytes], crlf: bool) -> Layout | None:
+    for number, line in enumerate(lines[1:21], start=1):
+        if _DASHES.fullmatch(line) and lines[number - 1].strip():
+            widths = tuple(len(run) for run in line.split())
+            names, start = [], 0
+            for width in widths:
+                name = lines[number - 1][start : start + width]
+                names.append(name.decode("utf-8", "backslashreplace"))
+                start += width + 1
+            if sum(is_field(name) for name in names) * 2 < len(names):
+                return None
+            return Layout(
+                kind="fixed",
+                columns=tuple(unique_names(names)),
+                skip=number + 1,
+                header=lines[number - 1],
+                widths=widths,
+                stripped=not line.endswith(b" "),
+                crlf=crlf,
+            )
+    return None
+
+
+def _headed(lines: Sequence[bytes], delimiter: str | None, crlf: bool) -> Layout | None:
+    line = lines[0]
+    if len(line) > LONGEST_HEADER:
+        return None
+    header = line.decode("utf-8", "backslashreplace")
+    if not any(field in header.replace(" ", "").replace("_", "").lower() for field in JOB_FIELDS):
+        return None  # before it is divided at every character that may be a delimiter
+    splits = [
+        _Split(mark, header.split(mark))
+        for mark in ([delimiter] if delimiter else _candidates(header))
+    ]
+    if delimiter is None:
+        splits += _quoted(line, header)
+    best = max((split for split in splits if split.likely), key=_Split.rank, default=None)
+    if best is None or not best.has_job_field:
+        return None
+    trailing = not best.quoted and len(best.names) > 1 and best.names[-1] == ""
+    raw = trailing or delimiter is not None or best.mark != ","
+    return Layout(
+        kind="csv" if best.quoted or not raw else "text",
+        columns=_columns(best.names[:-1] if trailing else best.names),
+        delimiter=best.mark,
+        trailing=trailing,
+        skip=1,
+        header=line,
+        crlf=crlf,
+    )
+
+
+@attrs.frozen
+class _Split:
+    """A header divided at what may be its delimiter.
+
+    quoted: names are in quotes, as programs for tables write them and sacct never does.
+    """
+
+    mark: str
+    names: Sequence[str]
+    quoted: bool = False
+
+    @property
+    def known(self) -> int:
+        return sum(map(is_field, self.names))
+
+    @property
+    def named(self) -> int:
+        return sum(map(bool, self.names))
+
+    @property
+    def likely(self) -> bool:
+        """Whether most names are known, for names are unlike values; a single one must be."""
+        if self.known == 1:
+            return self.named == 1 and not any(map(str.isalnum, self.mark))  # not JobId=4
+        return self.known * 2 >= self.named > 0
+
+    @property
+    def has_job_field(self) -> bool:
+        return any(canonical(name) in JOB_FIELDS for name in self.names)
+
+    def rank(self) -> tuple[int, int, bool, bool, int]:
+        """The greater, the likelier."""
+        # a letter at its end is rather the next name's: State|SLUID is not State and UID
+        whole = not self.mark[-1].isalnum()
+        return self.known, self.known - self.named, whole, not self.quoted, len(self.mark)
+
+
+def _quoted(line: bytes, header: str) -> Iterator[_Split]:
+    """Divisions of a header with quotes that CSV may have; a line break is in none."""
+    data = np.frombuffer(line, np.uint8)
+    for mark in COMMON if '"' in header and "\r" not in header else ():
+        if first_misplaced(data, ord(mark)) < 0:
+            yield _Split(mark, next(csv.reader([header], delimiter=mark)), quoted=True)
+
+
+def _columns(names: Sequence[str]) -> tuple[str, ...]:
+    """Names of columns.  A nameless one in front is the index that pandas and R write."""
+    named = [
+        name or (f"column_{place}" if place > 1 else "index")
+        for place, name in enumerate(names, start=1)
+    ]
+    return tuple(unique_names(named))
+
+
+def _candidates(header: str) -> Iterator[str]:
+    """Texts that may be the delimiter of a header.
+
+    A delimiter begins with no letter or digit, so it begins where a name ends; but a name may
+    have a blank or an underscore (``Job Name``), or a width (``JobName%30``).
+    """
+    yield from COMMON
+    for place in [found.start() for found in _NAME_END.finditer(header)][:8]:
+        for length in range(1, LONGEST_DELIMITER + 1):
+            candidate = header[place : place + length]
+            if any(is_field(name) for name in header.split(candidate, 3)[:3]):
+                yield candidate
+
+
+def _headless(
+    lines: Sequence[bytes],
+    columns: Sequence[str],
+    delimiter: str | None,
+    where: str,
+    crlf: bool,
+) -> Layout:
+    texts = [line.decode("utf-8", "replace") for line in lines[:200] if line.strip()]
+    if not columns and delimiter and _headed(lines, None, crlf):
+        raise SourceError(
+            f"the first line is not a header with the delimiter {delimiter!r} and without quotes",
+            where=where,
+            remedy="leave out slurm.delimiter: the layout is found by itself",
+        )
+    if not columns:
+        if len(lines[0]) > LONGEST_HEADER:
+            raise SourceError(
+                f"its first line, of more than {LONGEST_HEADER:,} bytes, is not a header of sacct",
+                where=where,
+                remedy="check what the file is",
+            )
+        raise SourceError(
+            f"no header of sacct in the first line{_divided(texts)}: {_NAME_THEM}",
+            where=where,
+            remedy="for a dump made for another program, --set slurm.layout=xdmod (fixed widths "
+            "need a header; a delimiter that is not found is set by slurm.delimiter)",
+        )
+    chosen = delimiter or _likely_mark(texts, len(columns), where)
+    marks = [text.count(chosen) for text in texts]
+    ended = sum(
+        count == len(columns) and text.endswith(chosen)
+        for text, count in zip(texts, marks, strict=True)
+    )
+    trailing = ended > marks.count(len(columns) - 1)
+    if texts and len(columns) > 1 and len(columns) - 1 + trailing not in marks:
+        raise SourceError(
+            f"{_NAMED} {len(columns)} columns, but lines have "
+            f"{texts[0].count(chosen) + 1} fields by the delimiter {chosen!r}: {_NAME_THEM}",
+            where=where,
+            remedy="where another delimiter stands between them, set slurm.delimiter",
+        )
+    return Layout(
+        kind="csv" if chosen == "," and not (trailing or delimiter) else "text",
+        columns=tuple(unique_names(columns)),
+        delimiter=chosen,
+        trailing=trailing,
+        crlf=crlf,
+    )
+
+
+def _likely_mark(texts: Sequence[str], due: int, where: str) -> str:
+    """The delimiter by which most lines have as many fields as are due."""
+    fitting = Counter(
+        {mark: sum(text.count(mark) in (due - 1, due) for text in texts) for mark in COMMON}
+    )
+    mark, lines_fitting = fitting.most_common(1)[0]
+    few = lines_fitting * 2 < len(texts) and _divided(texts)
+    if (few or not lines_fitting) and texts and due > 1:
+        raise SourceError(
+            f"{_NAMED} {due} columns, but {'few lines have' if lines_fitting else 'no line has'} "
+            f"as many fields{_divided(texts)}: {_NAME_THEM}",
+            where=where,
+            remedy="where another delimiter stands between them, set slurm.delimiter",
+        )
+    return mark
+
+
+def _divided(texts: Sequence[str]) -> str:
+    """`` (32 fields by the delimiter '|')``, as at least half of the lines have; or nothing."""
+    found = []
+    for mark in COMMON[:6] if texts else ():
+        count, lines = Counter(text.removesuffix(mark).count(mark) for text in texts).most_common(
+            1
+        )[0]
+        if count and lines * 2 >= len(texts):
+            found.append((count, mark))
+    if not found:
+        return ""
+    count, mark = max(found)
+    return f" ({count + 1} fields by the delimiter {mark!r})"
+
+
+def likeness(head: bytes) -> tuple[float, str] | None:
+    """How much a file's beginning looks like sacct's output, and by what; None if not at all."""
+    text = head.removeprefix(b"\xef\xbb\xbf")
+    if text.lstrip()[:1] == b"{":
+        return _json_likeness(text)
+    try:
+        layout = find_layout(text, where="")
+    except SourceError:
+        return _headless_likeness(text)
+    known = sum(canonical(name) in BY_NAME for name in layout.columns)
+    if "JobID" not in layout.columns and "JobIDRaw" not in layout.columns:
+        return None
+    if len(layout.columns) < 2:
+        return 0.5, "a header with JobID"
+    if known < len(layout.columns) and (layout.header or b"").isupper():
+        return None  # squeue: its names are in capitals, and some are none of sacct's (NAME, ST)
+    share = known / len(layout.columns)
+    return (0.95 if share > 0.8 else 0.7), f"header of sacct ({layout.describe()})"
+
+
+def _json_likeness(head: bytes) -> tuple[float, str] | None:
+    if b'"jobs"' not in head:
+        return None
+    if b'"submission"' in head and b'"association"' in head:
+        return 0.95, "sacct --json"
+    if re.search(rb'"jobs"\s*:\s*\[\s*\]', head) and b"dbv0" in head:
+        return 0.6, "sacct --json without jobs"
+    return None
+
+
+_CLOCK = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d|(?:\d+-)?\d\d:\d\d:\d\d|\d\d:\d\d\.\d{3}")
+
+
+def _headless_likeness(head: bytes) -> tuple[float, str] | None:
+    lines = [line.decode("utf-8", "replace") for line in head.split(b"\n")[:50] if line.strip()]
+    if len(lines) > 1 and len(head) >= HEAD_BYTES:
+        lines = lines[:-1]
+    for mark in COMMON[:6]:
+        if not lines or not all(mark in line for line in lines):
+            continue
+        alike = 0
+        for line in lines:
+            fields = line.rstrip(mark).split(mark)
+            if "N/A" in fields:
+                continue  # squeue's word for a time that is not known; sacct says Unknown or None
+            ids = any(_ID.match(field) for field in fields)
+            clocks = sum(bool(_CLOCK.fullmatch(field)) for field in fields)
+            states = sum(bool(_STATE.fullmatch(field)) for field in fields)
+            alike += ids and (clocks >= 3 or (states == 1 and clocks >= 1))
+        if alike * 10 >= len(lines) * 9:
+            return 0.7, (
+                f"rows of sacct without a header, delimiter {mark!r}: their columns must be named "
+                "by slurm.columns"
+            )
+    return None

@@ -1,0 +1,349 @@
+"""Records that are not one line of the right number of fields.
+
+sacct escapes nothing: a job's name may hold the delimiter or a line break, and then its record
+has too many fields or lies in pieces.  Such lines are put together again by the number of fields
+that is due and by what each field may look like.  Only a division that is the only possible one
+counts; every other line is a reject.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Sequence
+from typing import Final
+
+import attrs
+
+from harvest.toolkit.texts import excerpt
+
+from ..values.fields import BY_NAME, FREE, canonical
+from ..values.ids import why_no_id
+from ..values.kinds import KINDS
+from .bounds import LONGEST, too_long
+from .layout import Layout
+
+__all__ = ["Joined", "Joiner"]
+
+EXTRA_FIELDS: Final = 64
+"""Delimiters inside of the free fields of one record that are tried, at most."""
+
+SEVERAL: Final = "several ways to divide it"
+
+LINES: Final = 1_000
+"""Lines of one record, at most."""
+
+_OWN_SHAPES: Final = {
+    "User": r"[\w.@$+\-\\]*",
+    "Group": r"[\w.@$+\-\\ ]*",
+    "Account": r"[\w.@+\-]*",
+    "Partition": r"[\w.,+\-]*",
+    "QOS": r"[\w.,+\-]*",
+    "Cluster": r"[\w.,\-]*",
+    "Layout": r"\w*",
+    "Flags": r"[\w,\-]*",
+    "WorkDir": r"(?:/[\s\S]*)?",
+    "Constraints": r"(?:[^\s|,&](?:[^\n]*[^\s|,&])?)?",
+    # the first word of a command line is the program of Slurm that took it
+    "SubmitLine": r"(?:(?:\S*/)?(?:sbatch|srun|salloc|scrontab|scrun)(?:\s[\s\S]*)?)?",
+}
+
+# sacct prints these in every row; an empty field cannot be one of them
+_NEVER_EMPTY: Final = frozenset(
+    {
+        "Elapsed",
+        "Suspended",
+        "CPUTime",
+        "TotalCPU",
+        "UserCPU",
+        "SystemCPU",
+        "Submit",
+        "Start",
+        "End",
+    }
+)
+
+
+def _shape(column: str) -> re.Pattern[str]:
+    known = BY_NAME.get(canonical(column.partition("#")[0]))
+    if known is None:
+        return re.compile(KINDS["text"].shape)
+    if known.name in _OWN_SHAPES:
+        return re.compile(_OWN_SHAPES[known.name])
+    if known.name in FREE:
+        return re.compile(r"[\s\S]*")
+    some = "(?=.)" if known.name in _NEVER_EMPTY else ""
+    return re.compile(some + KINDS[known.kind].shape, re.ASCII)
+
+
+@attrs.define
+class Joined:
+    """What became of odd lines.
+
+    records: index of the first line, and the fields, of each record put together.
+    used: indices of lines of the right shape that belong to one of them.
+    rejects: index, raw bytes and reason of each line given up.
+    blanks, headers: lines that carry nothing.
+    resume: index from which lines must be seen again together with what follows them.
+    end: index of the line after the last record put together.
+    filled: index of the first line behind those seen that is not empty.
+    """
+
+    records: list[tuple[int, list[str]]] = attrs.field(factory=list)
+    used: set[int] = attrs.field(factory=set)
+    rejects: list[tuple[int, bytes, str]] = attrs.field(factory=list)
+    blanks: int = 0
+    headers: int = 0
+    resume: int | None = None
+    end: int = 0
+    filled: int = -1
+
+
+class Joiner:
+    """Puts the odd lines of one dump together."""
+
+    def __init__(self, layout: Layout):
+        self.layout = layout
+        self.due = len(layout.columns)
+        self.mark = layout.delimiter
+        self.any_mark = re.compile(f"(?={re.escape(layout.delimiter)})")
+        self.shapes = [_shape(column) for column in layout.columns]
+        free = [column.partition("#")[0] in FREE for column in layout.columns]
+        self.free = free
+        self.first_free = free[0]
+        self.is_id = [column in ("JobID", "JobIDRaw") for column in layout.columns]
+        self.last_free = free[-1] and not layout.trailing
+
+    def join(self, lines: Sequence[bytes], odd: Sequence[int], *, at_end: bool) -> Joined:
+        """Join the lines at the indices ``odd`` of ``lines``, in ascending order.
+
+        at_end: no line follows the last one.
+        """
+        done = Joined()
+        oddities = set(odd)
+        place = 0
+        waiting = sorted(oddities)
+        while place < len(waiting):
+            first = waiting[place]
+            after = self._one(lines, first, oddities, done, at_end)
+            if after is None:
+                done.resume = first
+                break
+            while place < len(waiting) and waiting[place] < after:
+                place += 1
+        return done
+
+    def _one(
+        self, lines: Sequence[bytes], first: int, odd: set[int], done: Joined, at_end: bool
+    ) -> int | None:
+        """Deal with the record that begins at line ``first``; the index of the line after it.
+
+        None when it may go on behind the last line.
+        """
+        if self._holds_no_begin(lines, first, odd, done, at_end):
+            return first + 1
+        text = _decoded(lines[first])
+        last = first
+        complaint = ""
+        absorbed: set[int] = set()
+        while True:
+            fields = self._count(text)
+            if fields >= self.due:
+                found, complaint = self._divide(text)
+                if found is not None:
+                    done.records.append((first, found))
+                    done.end = last + 1
+                    done.used |= absorbed
+                    return last + 1
+                if fields > self.due + EXTRA_FIELDS or complaint:
+                    break
+            following = last + 1
+            if following - first >= LINES:
+                break
+            if following == len(lines):
+                # (a block never ends between a record and the rest of its last field)
+                if not at_end and not (self.last_free and self.mark not in text):
+                    return None
+                break
+            more = lines[following]
+            if len(more) > LONGEST or not self._continues(text, more, following in odd):
+                break
+            text = f"{text}\n{_decoded(more)}"
+            if following not in odd:
+                absorbed.add(following)
+            last = following
+        if not self._append(lines, first, odd, done):
+            cut_off = at_end and last == first and first + 1 == len(lines)
+            self._give_up(lines[first], first, done, complaint, cut_off=cut_off)
+        return first + 1
+
+    def _holds_no_begin(
+        self, lines: Sequence[bytes], first: int, odd: set[int], done: Joined, at_end: bool
+    ) -> bool:
+        """Whether a line begins no record; if so, it is dealt with."""
+        line = lines[first]
+        if self.layout.header is not None and line == self.layout.header:
+            done.headers += 1
+        elif len(line) > LONGEST:
+            done.rejects.append((first, line, too_long(len(line))))
+        elif not line.strip() and self._is_gap(lines, first, done, at_end):
+            done.blanks += 1
+        elif not line.strip() and not self.first_free:  # no record begins so
+            if not self._append(lines, first, odd, done):
+                done.blanks += 1
+        else:
+            return False
+        return True
+
+    def _give_up(
+        self, line: bytes, index: int, done: Joined, complaint: str, *, cut_off: bool
+    ) -> None:
+        """Reject a line that is part of no record.  cut_off: the input ends with it."""
+        if not line.strip():
+            done.blanks += 1
+            return
+        fields = self._count(_decoded(line))
+        reason = f"{fields} fields where {self.due} are due, and no way to divide or join them"
+        if complaint == SEVERAL:
+            reason = f"{fields} fields where {self.due} are due, and {SEVERAL}"
+        elif complaint:
+            reason = complaint
+        elif fields == self.due:
+            reason = self._misfits(_decoded(line)) or reason
+        elif fields < self.due and cut_off:
+            reason = f"the file ends inside this record: {fields} of {self.due} fields"
+        done.rejects.append((index, line, reason))
+
+    def _misfits(self, text: str) -> str:
+        """Which fields of a line with as many as are due are not what sacct prints there."""
+        pieces = text.split(self.mark)[: self.due]
+        found = []
+        for column, shape, is_id, piece in zip(
+            self.layout.columns, self.shapes, self.is_id, pieces, strict=True
+        ):
+            if not shape.fullmatch(piece):
+                why = why_no_id(piece) if is_id else "not what sacct prints there"
+                found.append(f"{column}: {excerpt(piece)!r}: {why}")
+        return "; ".join(found)
+
+    def _is_gap(self, lines: Sequence[bytes], index: int, done: Joined, at_end: bool) -> bool:
+        """Whether an empty line separates records, and is not part of a field."""
+        if not (self.last_free or self.first_free):
+            return True
+        if self.layout.header is None:
+            return False
+        if done.filled <= index:
+            ahead = range(index + 1, len(lines))
+            done.filled = next((i for i in ahead if lines[i].strip()), len(lines))
+        if done.filled == len(lines):
+            return at_end
+        return lines[done.filled] == self.layout.header
+
+    def _inside_first(self, text: str) -> bool:
+        """Whether a record that begins like this is still inside its first, free field."""
+        if not self.first_free:
+            return False
+        tokens = text.split(self.mark)
+        for column, token in enumerate(tokens[1:], start=1):
+            whole = column < len(tokens) - 1
+            if column >= self.due or (whole and not self.shapes[column].fullmatch(token)):
+                return True
+            if self.is_id[column] and not whole and not token[:1].isdigit():
+                return True
+        return len(tokens) == 1
+
+    def _continues(self, before: str, line: bytes, is_odd: bool) -> bool:
+        """Whether a line may go on with a record that begins with the text ``before``."""
+        inside_first = self._inside_first(before)
+        if not is_odd:
+            # a line that is a record of its own continues another one only inside its first field
+            return inside_first
+        text = _decoded(line)
+        if line == self.layout.header:
+            return False
+        alone = self._count(text) >= self.due and self._divide(text)[0] is not None
+        return inside_first or not alone
+
+    def _append(self, lines: Sequence[bytes], index: int, odd: set[int], done: Joined) -> bool:
+        """Add a line to the last field of the record before it, if that field may go on."""
+        if not self.last_free or index == 0 or self.mark in _decoded(lines[index]):
+            return False
+        more = _decoded(lines[index])
+        if done.records and done.end == index:
+            if index - done.records[-1][0] >= LINES:
+                return False
+            done.records[-1][1][-1] += f"\n{more}"
+            done.end += 1
+            return True
+        if index - 1 in odd:
+            return False
+        start = _decoded(lines[index - 1]).split(self.mark)
+        if len(start) != self.due:
+            return False
+        start[-1] += f"\n{more}"
+        done.records.append((index - 1, start))
+        done.end = index + 1
+        done.used.add(index - 1)
+        return True
+
+    def _count(self, text: str) -> int:
+        """Fields of a text, by its delimiters."""
+        if self.layout.trailing:
+            return text.count(self.mark)
+        return text.count(self.mark) + 1
+
+    def may_be_record(self, text: str) -> bool:
+        """Whether there is a way to divide a text into the fields of a record."""
+        if self._count(text) < self.due:
+            return False
+        fields, complaint = self._divide(text)
+        return fields is not None or complaint == SEVERAL
+
+    def _divide(self, text: str) -> tuple[list[str] | None, str]:
+        """The fields of a record, or None and why it has none."""
+        if self.layout.trailing and not text.endswith(self.mark):
+            return None, ""
+        due = f"{self._count(text)} fields where {self.due} are due"
+        if self._count(text) - self.due > EXTRA_FIELDS:
+            return None, due
+        size = len(self.mark)
+        stop = len(text) - size * self.layout.trailing
+        # a mark may begin inside another one: a::: is a: before :: or a before :::
+        places = [
+            p for found in self.any_mark.finditer(text) if (p := found.start()) <= stop - size
+        ]
+        ways: dict[tuple[int, int], tuple[int, int]] = {}
+
+        def count(column: int, begin: int) -> int:
+            """Ways (2 means several) to fill columns from ``column`` on; keeps one of them."""
+            if (column, begin) in ways:
+                return ways[column, begin][0]
+            found = chosen = 0
+            ends = [stop] if column == self.due - 1 else places[bisect_left(places, begin) :]
+            for end in ends:
+                piece = text[begin:end]
+                if not self.free[column] and self.mark in piece:
+                    break
+                if begin <= end and self.shapes[column].fullmatch(piece):
+                    more = count(column + 1, end + size) if column < self.due - 1 else 1
+                    if more:
+                        found, chosen = found + more, end
+                if found > 1:
+                    break
+            ways[column, begin] = (min(found, 2), chosen)
+            return min(found, 2)
+
+        total = count(0, 0)
+        if total != 1:
+            return None, SEVERAL if total else ""
+        fields, begin = [], 0
+        for column in range(self.due):
+            end = ways[column, begin][1]
+            fields.append(text[begin:end])
+            begin = end + size
+        return fields, ""
+
+
+def _decoded(line: bytes) -> str:
+    """Text of a line; bytes that are not UTF-8 as ``\\xNN``."""
+    return line.decode("utf-8", "backslashreplace")

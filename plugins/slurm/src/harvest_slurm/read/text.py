@@ -1,0 +1,324 @@
+"""Reading delimited text in blocks: where each row's fields lie, and what is odd set right.
+
+The delimiters of a block of some megabytes are found all at once; a line with as many as are due
+and a job id in its place is a row.  All other lines go to ``rejoin``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import IO, Any, Final
+
+import attrs
+import numpy as np
+import pyarrow as pa
+
+from harvest import ReadContext
+from harvest_toolkit.spans import PAD, Spans
+
+from ..values.compound import simple_ids
+from ..values.ids import is_id
+from .bounds import LONGEST, reject_line
+from .columns import GridRows, RawRows
+from .csvtext import CsvReader
+from .layout import Layout
+from .rejoin import LINES, Joined, Joiner
+
+__all__ = ["BLOCK_BYTES", "read_text"]
+
+BLOCK_BYTES: Final = 8 * 1024 * 1024
+SPARE: Final = 1024 * 1024
+"""Room behind a block for records that are put together."""
+
+
+def read_text(
+    stream: IO[bytes],
+    layout: Layout,
+    ctx: ReadContext,
+    *,
+    block_bytes: int = BLOCK_BYTES,
+) -> Iterator[RawRows]:
+    """Rows of a dump of kind ``text`` or ``csv``.
+
+    stream: at the first byte of the dump.  Reports rejects, folds and their units to ``ctx``; the
+    rows given are the caller's to count.
+    """
+    reader = CsvReader(layout, ctx) if layout.kind == "csv" else _LineReader(layout, ctx)
+    carry = b""
+    for number in range(layout.skip):
+        head = stream.readline(LONGEST)
+        if len(head) == LONGEST and not head.endswith(b"\n"):
+            carry = reject_line(stream, head, ctx, number + 1)
+    line = layout.skip + 1
+    while True:
+        # a growing carry is searched again only when as much has been added
+        data, size = _block(stream, carry, max(block_bytes, len(carry)))
+        stop = PAD + len(carry) + size
+        if not size and carry and not carry.endswith(reader.line_end):
+            data[stop] = ord(reader.line_end)
+            stop += 1
+        end = reader.cut(data, stop) if size else stop
+        endless = stop - end > LONGEST
+        if endless:
+            end = max(end, reader.cut_anywhere(data, stop))
+        carry = data[end:stop].tobytes()
+        if end > PAD:
+            rows, lines, rest = reader.rows(data, end, line, at_end=endless or not size)
+            if len(rows.position):
+                yield rows
+            line += lines
+            carry = rest + carry
+        if endless and len(carry) > LONGEST:
+            begin, newline, behind = carry.partition(b"\n")
+            if newline:  # within quotes, which are perhaps never closed
+                ctx.read(1)
+                reason = f"a record of more than {LONGEST} bytes begins in this line"
+                ctx.reject(begin, reason, position=line)
+                carry = behind
+            else:
+                carry = reject_line(stream, carry, ctx, line)
+            line += 1
+        ctx.advance(size)
+        if not size:
+            return
+
+
+def _block(stream: IO[bytes], carry: bytes, size: int) -> tuple[Any, int]:
+    """Bytes with ``carry`` and up to ``size`` more, room around them, and how many more."""
+    begin = PAD + len(carry)
+    data = np.empty(begin + size + SPARE, np.uint8)
+    data[:begin] = np.frombuffer(bytes(PAD) + carry, np.uint8)
+    got: int = stream.readinto(memoryview(data)[begin : begin + size])  # type: ignore[attr-defined]
+    data[begin + got : begin + got + PAD + 1] = 0
+    return data, got
+
+
+@attrs.define(eq=False)
+class _Lines(Sequence[bytes]):
+    """A block of whole lines.
+
+    data: its bytes, from ``PAD`` to ``end``, with room at both ends.
+    first, last: where each line begins and ends.
+    """
+
+    data: Any
+    end: int
+    first: Any
+    last: Any
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        return self.data[self.first[index] : self.last[index]].tobytes()
+
+
+def _lines_of(data: Any, end: int, *, crlf: bool) -> _Lines:
+    last = np.flatnonzero(data[:end] == ord("\n"))
+    first = np.empty_like(last)
+    first[0], first[1:] = PAD, last[:-1] + 1
+    if crlf:
+        last = last - ((data[last - 1] == ord("\r")) & (last > first))
+    return _Lines(data, end, first, last)
+
+
+class _LineReader:
+    """Text of which every record is a line, mostly.
+
+    line_end: what is missing when the last line of the input does not end so.
+    """
+
+    line_end: Final = b"\n"
+
+    def __init__(self, layout: Layout, ctx: ReadContext):
+        self.layout = layout
+        self.ctx = ctx
+        self.joiner = Joiner(layout)
+        self.mark = layout.delimiter.encode()
+        self.names = list(layout.columns)
+        self.id_name = "JobID" if "JobID" in self.names else "JobIDRaw"
+
+    def cut(self, data: Any, stop: int) -> int:
+        """Where whole lines to read now end, if more follows behind ``stop``."""
+        end = _after_last(data, b"\n", stop)
+        if self.joiner.last_free:
+            # the last field may go on in lines without a delimiter
+            end = _after_last(data, b"\n", _after_last(data, self.mark, end) - len(self.mark))
+        return end
+
+    def cut_anywhere(self, data: Any, stop: int) -> int:
+        """Where whole lines end; for a record that goes on for longer than any does."""
+        return _after_last(data, b"\n", stop)
+
+    def rows(self, data: Any, end: int, line: int, *, at_end: bool) -> tuple[RawRows, int, bytes]:
+        """Rows of a block, how many of its lines are done with, and the rest of it."""
+        block, rows, places, certain = self._fields(data, end)
+        like = is_id(rows.column(self.id_name), certain)
+        bad = _undecodable(block)
+        if bad:
+            like[np.isin(places, bad)] = False
+        sizes = block.last - block.first
+        if sizes.max() > LONGEST:
+            like[sizes[places] > LONGEST] = False
+        if like.all() and len(places) == len(block):
+            return attrs.evolve(rows, position=places + line), len(block), b""
+        return self._join(block, rows, places, np.flatnonzero(like), line, at_end)
+
+    def _fields(self, data: Any, end: int) -> tuple[_Lines, GridRows, Any, Any]:
+        """The block; its lines with all fields as rows, which lines these are, and whether they
+        certainly have a job id.
+        """
+        block = _lines_of(data, end, crlf=self.layout.crlf)
+        due, size = len(self.names), len(self.mark)
+        inner = due - 1 + self.layout.trailing
+        marks = _find(block.data[:end], self.mark)
+        before = np.searchsorted(marks, block.first)
+        counts = np.diff(before, append=len(marks))
+        good = counts == inner
+        if size > 1 and len(marks):  # a mark that begins inside another one is none
+            near = np.flatnonzero(np.diff(marks) < size)
+            good[np.searchsorted(block.last, marks[near])] = False
+        if self.layout.trailing and len(marks):
+            ends = marks[np.minimum(before + inner, len(marks)) - 1] + size
+            good &= ends == block.last
+        first, last = block.first[good], block.last[good]
+        chosen = marks if good.all() else marks[np.repeat(good, counts)] if len(marks) else marks
+        # one line per column, so that each column's marks lie together
+        grid = np.ascontiguousarray(chosen.astype(np.int32).reshape(len(first), inner).T)
+        made = np.empty((due, 2 * len(first) + 1), np.int32)
+        made[0, 0:-1:2] = first
+        made[1:, 0:-1:2] = grid[: due - 1] + np.int32(size)
+        made[: due - 1, 1:-1:2] = grid[: due - 1]
+        made[-1, 1:-1:2] = grid[-1] if self.layout.trailing else last
+        made[:, -1] = len(block.data)
+        id_marks = made[self.names.index(self.id_name)].astype(np.int64)
+        certain = simple_ids(Spans(block.data, id_marks[0:-1:2], id_marks[1:-1:2]))
+        places = np.flatnonzero(good)
+        return (
+            block,
+            GridRows(self.names, block.data, made, np.arange(len(places)), places),
+            places,
+            certain,
+        )
+
+    def _join(
+        self, block: _Lines, grid: GridRows, places: Any, rows: Any, line: int, at_end: bool
+    ) -> tuple[RawRows, int, bytes]:
+        """Set odd lines right, and give their records their place among the others.
+
+        places: line of each row of the grid.  rows: those rows that are good.
+        """
+        odd = np.ones(len(block), bool)
+        odd[places[rows]] = False
+        gaps = self._gaps(block, odd)
+        odd[gaps] = False
+        waiting = np.flatnonzero(odd).tolist()
+        done = self.joiner.join(block, waiting, at_end=at_end)
+        count, rest = len(block), b""
+        if done.resume is not None:
+            count = done.resume
+            rest = block.data[block.first[done.resume] : block.end].tobytes()
+            if len(rest) > LONGEST:  # no record is that long: give up on waiting
+                done, rest = self.joiner.join(block, waiting, at_end=True), b""
+                count = len(block)
+        done.blanks += int(np.searchsorted(gaps, count))
+        self._report(done, line)
+        stays = places[rows] < count
+        if done.used:
+            stays &= ~np.isin(places[rows], np.fromiter(done.used, np.int64))
+        rows = rows[stays]
+        if done.records:
+            rows = np.append(rows, len(places) + np.arange(len(done.records)))
+            grid = grid.extended(*_appended(block, [fields for _, fields in done.records]))
+            places = np.append(places, [index for index, _ in done.records])
+        rows = rows[np.argsort(places[rows], kind="stable")]
+        return attrs.evolve(grid, rows=rows, position=places[rows] + line), count, rest
+
+    def _gaps(self, block: _Lines, odd: Any) -> Any:
+        """Which empty lines are part of no record, in order.
+
+        They follow a whole record whose last field cannot go on, or more empty lines than a record
+        has lines.
+        """
+        empty = block.first == block.last
+        if not empty.any():
+            return np.empty(0, np.int64)
+        index = np.arange(len(block))
+        before = np.maximum.accumulate(np.where(empty, -1, index))
+        gap = index - before > LINES
+        if not (self.joiner.last_free or self.joiner.first_free):
+            gap |= (before < 0) | ~odd[before]
+        return np.flatnonzero(empty & gap)
+
+    def _report(self, done: Joined, line: int) -> None:
+        self.ctx.read(len(done.rejects) + done.blanks + done.headers)
+        for index, raw, reason in done.rejects:
+            self.ctx.reject(raw, reason, position=line + index)
+        self.ctx.folded(done.blanks, "blank line")
+        self.ctx.folded(done.headers, "repeated header")
+
+
+def _after_last(data: Any, mark: bytes, end: int) -> int:
+    """The place behind the last such mark before ``end``; ``PAD`` where there is none."""
+    size = 65_536
+    while end > PAD:
+        begin = max(PAD, end - size)
+        found = data[begin:end].tobytes().rfind(mark)
+        if found >= 0:
+            return begin + found + len(mark)
+        if begin == PAD:
+            break
+        size *= 4
+    return PAD
+
+
+def _find(data: Any, mark: bytes) -> Any:
+    """Every place of a delimiter."""
+    found = data[: len(data) - len(mark) + 1] == mark[0]
+    for shift in range(1, len(mark)):
+        found &= data[shift : len(data) - len(mark) + 1 + shift] == mark[shift]
+    return np.flatnonzero(found)
+
+
+def _undecodable(block: _Lines) -> list[int]:
+    """Which lines are not text; whoever joins lines decodes them one by one."""
+    if block.data[PAD : block.end].max() < 0x80:
+        return []
+    whole = pa.array([0, block.end], pa.int32()).buffers()[1]
+    try:
+        pa.Array.from_buffers(pa.string(), 1, [None, whole, pa.py_buffer(block.data)]).validate(
+            full=True
+        )
+    except pa.ArrowInvalid:
+        pass
+    else:
+        return []
+    high = np.flatnonzero(block.data[: block.end] >= 0x80)
+    return [
+        index
+        for index in np.unique(np.searchsorted(block.last, high)).tolist()
+        if not _is_text(block[index])
+    ]
+
+
+def _is_text(line: bytes) -> bool:
+    try:
+        line.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _appended(block: _Lines, records: list[list[str]]) -> tuple[Any, Any, Any]:
+    """The buffer with the fields of records behind its block, and where each begins and ends."""
+    texts = [[field.encode() for field in fields] for fields in records]
+    joined = b"".join(field for fields in texts for field in fields)
+    data, begin, size = block.data, block.end + PAD, len(joined)
+    if begin + size + PAD > len(data):
+        data = np.concatenate([data, np.zeros(size, np.uint8)])
+    data[begin : begin + size] = np.frombuffer(joined, np.uint8)
+    sizes = np.array([[len(field) for field in fields] for fields in texts])
+    ends = np.cumsum(sizes).reshape(sizes.shape) + begin
+    return data, ends - sizes, ends

@@ -1,0 +1,246 @@
+"""The report ``slurm.usage``: who used and wasted how much in a period, who failed, who waited."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import date, timedelta
+from typing import Final
+from zoneinfo import ZoneInfo
+
+import polars as pl
+
+from harvest import DatasetReader
+from harvest.toolkit.amounts import count_in_words, share_in_words
+from harvest_report import Column, Notes, Report, Section, Table
+
+from ..states import ENDS, FAILURES
+from ..views.declared.resources import RESOURCES, Resource
+from ..views.period import Selection, selection_of
+from ..views.usage import groups_of
+from .plots import of_most_hours, used_and_wasted
+from .words import days_in_words, hours_in_words, known_sum
+
+__all__ = ["fold", "usage_report"]
+
+_MOMENT: Final = timedelta(microseconds=1)
+_LABELS: Final = {
+    "out_of_memory": "out of memory",
+    "node_fail": "node failed",
+    "not_ended": "not ended",
+    "state_unknown": "unknown",
+}
+
+
+def usage_report(
+    data: DatasetReader, by: Iterable[str] = ("user",), top: int = 25, **settings: str | None
+) -> Report:
+    """The report; by: what jobs are grouped by, settings: those of the view slurm.usage."""
+    names = groups_of(by)
+    selection = selection_of(data, **settings)
+    given = {name: value for name, value in settings.items() if value is not None}
+    groups = data.view("slurm.usage", by=by, **given).collect()
+    at = pl.col("at")
+    times = selection.jobs(data).select(first=at.min().dt.date(), last=at.max().dt.date())
+    first, last = times.collect().row(0)
+    rows = fold(groups, names, top)
+    keys = [Column(name) for name in names]
+    return Report(
+        f"What jobs used and wasted by {', '.join(names)}{_period(selection, first, last)}",
+        intro=_in_words(groups, names, selection, first, last),
+        sections=[
+            *([used_and_wasted(groups, names)] if groups["cpu_hours"].sum() else []),
+            *(
+                _resource_table(resource, rows, keys)
+                for resource in RESOURCES
+                if resource.name == "cpu" or (groups[resource.column()].sum() or 0) > 0
+            ),
+            *_ends_and_waits(rows, keys),
+            _notes(groups, rows, selection),
+        ],
+    )
+
+
+def fold(groups: pl.DataFrame, names: list[str], shown: int) -> pl.DataFrame:
+    """The groups with the most CPU hours, and the others as one row behind them.
+
+    Medians of the others together are not known from their own.
+    """
+    if not shown or groups.height <= shown + 1:
+        return groups
+    marked = groups.with_row_index("place")
+    kept = of_most_hours(marked, shown)
+    others = marked.join(kept, on="place", how="anti")
+    sums = [
+        name
+        for name, kind in groups.schema.items()
+        if kind.is_numeric() and not name.startswith(("median_", "mean_", "max_"))
+        and not name.endswith("_eff")
+    ]  # fmt: skip
+    value, summed = pl.all().exclude("place"), pl.col(sums)
+    row = others.select(
+        # 0 and what is not known are not 0
+        pl.when((summed.null_count() == 0) | (summed.sum() != 0)).then(summed.sum()),
+        pl.col("max_wait_s").max(),
+    ).with_columns(
+        pl.lit(f"({others.height:,} others)").alias(names[0]),
+        (pl.col("total_wait_s") / pl.col("waited_jobs")).alias("mean_wait_s"),
+        *(_eff(resource).alias(f"{resource.name}_eff") for resource in RESOURCES),
+    )
+    return pl.concat([kept.select(value), row], how="diagonal_relaxed").select(groups.columns)
+
+
+def _eff(resource: Resource) -> pl.Expr:
+    used, wasted = pl.col(resource.column("used")), pl.col(resource.column("wasted"))
+    return pl.when(used + wasted > 0).then(used / (used + wasted))
+
+
+def _resource_table(resource: Resource, rows: pl.DataFrame, keys: list[Column]) -> Table:
+    name = resource.name
+    # what is the same in all tables is explained below the first one
+    docs = (
+        {}
+        if name != "cpu"
+        else {
+            "": "allocated: elapsed time x what was allocated",
+            "wasted": "allocated minus used, of the jobs whose use is known",
+            "unknown": "allocated to jobs whose use is not known",
+            "eff": "used / (used + wasted)",
+            "jobs": "jobs whose use is not known, as that of jobs that have not ended",
+        }
+    )
+    if name == "timelimit":
+        docs[""] = "time limits of the jobs that completed"
+    amounts = [
+        Column(resource.column(what), label, None, ",.1f", doc=docs.get(what))
+        for what, label in (
+            ("", "given"), ("used", "used"), ("wasted", "wasted"), ("unknown", "unknown")
+        )
+    ]  # fmt: skip
+    return Table(
+        name,
+        rows,
+        (
+            *keys,
+            Column("jobs"),
+            *amounts,
+            Column(f"{name}_eff", "share used", None, ".1%", doc=docs.get("eff")),
+            Column(f"{name}_unknown_jobs", "unknown jobs", doc=docs.get("jobs")),
+        ),
+        title=resource.title,
+        note="Memory used is the most that a step used, as if it had been used all the time."
+        if name == "mem"
+        else None,
+    )
+
+
+def _ends_and_waits(rows: pl.DataFrame, keys: list[Column]) -> list[Section]:
+    others = [name for name in (*ENDS, "not_ended", "state_unknown") if name not in FAILURES]
+    others = [name for name in others if name == "completed" or rows[name].sum()]
+    lost = Column(
+        "failed_cpu_hours",
+        "CPU hours lost",
+        None,
+        ",.1f",
+        doc="allocated to the runs that failed, as far as known",
+    )
+    return [
+        Table(
+            "failures",
+            rows,
+            (*keys, *(Column(name, _LABELS.get(name, name)) for name in FAILURES), lost),
+            title="Jobs that failed, by cause",
+        ),
+        Table(
+            "ends",
+            rows,
+            (*keys, Column("jobs"), *(Column(name, _LABELS.get(name, name)) for name in others)),
+            title="How the others ended",
+        ),
+        Table(
+            "waits",
+            rows,
+            (
+                *keys,
+                Column("waited_jobs", "started", doc="jobs that started and whose wait is known"),
+                Column("mean_wait_s", "mean wait", None, "duration"),
+                Column("median_wait_s", "median wait", None, "duration"),
+                Column("max_wait_s", "longest wait", None, "duration"),
+                Column("median_run_s", "median run", None, "duration", doc="of those that ended"),
+            ),
+            title="How long jobs waited and ran",
+            note="Shown as days-hours:minutes:seconds; files hold seconds.",
+        ),
+    ]
+
+
+def _period(selection: Selection, first: date | None, last: date | None) -> str:
+    """``, 2024-01-01 to 2024-01-31``: as asked for, else the days of the jobs."""
+    here = ZoneInfo(selection.zone.name)
+    begin = selection.since.astimezone(here).date() if selection.since else first
+    # the end is not part of the period
+    end = (selection.until - _MOMENT).astimezone(here).date() if selection.until else last
+    return days_in_words(begin, end)
+
+
+def _chosen(selection: Selection) -> str:
+    """Which jobs, in words that follow "jobs": `` of user ann, account x``; or nothing."""
+    kinds = ", ".join(f"{name} {value}" for name, value in selection.only.items())
+    return f" of {kinds}" if kinds else ""
+
+
+def _in_words(
+    groups: pl.DataFrame, names: list[str], selection: Selection, first: object, last: object
+) -> list[str]:
+    jobs = int(groups["jobs"].sum())
+    if not jobs:
+        return [f"The dataset holds no jobs{_chosen(selection)} of this period."]
+    times = f"from {first} to {last} ({selection.zone.name})" if first else "at times not known"
+    said = [f"{count_in_words(jobs, 'job')}{_chosen(selection)} {times}."]
+    said += filter(None, (_use_in_words(groups, resource) for resource in RESOURCES[:3]))
+    return said
+
+
+def _use_in_words(groups: pl.DataFrame, resource: Resource) -> str:
+    """What was given, used and wasted, and of how much it is not known; nothing without any."""
+    given, used, wasted, unknown = (
+        known_sum(groups[resource.column(what)]) for what in ("", "used", "wasted", "unknown")
+    )
+    jobs = int(groups[f"{resource.name}_unknown_jobs"].sum())
+    if given is None and jobs and resource.name == "cpu":
+        return f"{resource.title} are not known."
+    if not given:
+        return ""
+    parts = [f"{resource.title}: {hours_in_words(given)} given"]
+    if used is not None and wasted is not None:
+        share = f" ({share_in_words(used / (used + wasted))})" if used + wasted > 0 else ""
+        parts += [f"{hours_in_words(used)} used{share}", f"{hours_in_words(wasted)} wasted"]
+    if unknown:
+        still = known_sum(groups["not_ended_cpu_hours"]) if resource.name == "cpu" else None
+        of = f" ({hours_in_words(still)} of it by runs that have not ended)" if still else ""
+        parts.append(f"use of {hours_in_words(unknown)} not known{of}")
+    return ", ".join(parts) + "."
+
+
+def _notes(groups: pl.DataFrame, rows: pl.DataFrame, selection: Selection) -> Notes:
+    items = [
+        "A job counts when it ended, with all its hours; one that has not ended counts when it "
+        "started or, where it waits, when it was submitted. A requeued job counts once per run.",
+        "Wasted is what was allocated minus what was used. The use of runs that have not ended, "
+        "and of those of which it was not gathered, is not known: their hours count neither as "
+        "used nor as wasted.",
+    ]
+    jobs = int(groups["jobs"].sum())
+    for resource in RESOURCES[:3]:
+        unknown = int(groups[f"{resource.name}_unknown_jobs"].sum())
+        if unknown:
+            items.append(
+                f"{resource.title}: the use is not known for {unknown:,} of {jobs:,} jobs."
+            )
+    if selection.is_bounded:
+        items.append("Jobs of which no time is known are in no period.")
+    if rows.height < groups.height:
+        items.append(
+            f"The {groups.height - rows.height + 1:,} groups with the fewest CPU hours share a "
+            "row: top=0 lists all."
+        )
+    return Notes("definitions", [*items, selection.zone.why], title="Definitions")

@@ -1,0 +1,54 @@
+"""Second sources: what fills a column where the field of its name is not in the dump."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ..read.columns import Column
+from ..values.convert import resource_maps
+from ..values.kinds import KINDS
+
+__all__ = ["amount", "elapsed", "listed", "total_cpu"]
+
+_NONE: Final = pa.scalar(None, pa.float64())
+
+
+def amount(maps: Any, key: str) -> Any:
+    """The amount of one resource in each of a column of maps."""
+    hits = np.flatnonzero(pc.equal(maps.keys, key).to_numpy(zero_copy_only=False))
+    rows = np.searchsorted(maps.offsets.to_numpy(), hits, side="right") - 1
+    index = np.full(len(maps), -1)
+    index[rows[::-1]] = hits[::-1]
+    return maps.items.take(pa.array(index, mask=index < 0))
+
+
+def listed(field: Column, wanted: Any) -> Any:
+    """Amounts that a field lists, as maps; of the ``wanted`` rows alone, as reading takes time.
+
+    A text that cannot be read is not used; it stays readable in its own column.
+    """
+    texts = pc.if_else(pc.and_(wanted, pa.array(field.full)), field.text, "")
+    return resource_maps(KINDS["usage"], Column(texts)).values[""]
+
+
+def elapsed(ready: Mapping[str, Any]) -> Any | None:
+    """Seconds from start to end, without those that it was suspended where that is known."""
+    start, end = ready.get("start_time"), ready.get("end_time")
+    if start is None or end is None:
+        return None
+    micros = pc.subtract(end, start).cast(pa.int64())
+    seconds = pc.divide(micros.cast(pa.float64()), 1e6)
+    if "suspended_s" in ready:
+        seconds = pc.subtract(seconds, pc.fill_null(ready["suspended_s"], 0.0))
+    return pc.if_else(pc.greater_equal(seconds, 0.0), seconds, _NONE)
+
+
+def total_cpu(ready: Mapping[str, Any]) -> Any | None:
+    """CPU seconds used in user and in system mode together."""
+    user, system = ready.get("user_cpu_s"), ready.get("system_cpu_s")
+    return None if user is None or system is None else pc.add(user, system)

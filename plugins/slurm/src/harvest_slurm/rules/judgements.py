@@ -1,0 +1,192 @@
+"""What rules conclude from the rows that they choose: sentences about jobs, with their numbers.
+
+An amount that is not known is said to be unknown; a share is of what was measured alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from harvest import Finding
+from harvest.toolkit.amounts import count_in_words, seconds_in_words, share_in_words
+
+from ..report.words import hours_in_words, known_sum
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from harvest.findings import Severity
+
+__all__ = [
+    "ended_badly",
+    "failed_arrays",
+    "idle_arrays",
+    "long_waits",
+    "run_again",
+    "short_tasks",
+    "wasted",
+]
+
+
+def wasted(
+    rows: pl.DataFrame,
+    total: int,
+    *,
+    resource: str,
+    unit: str,
+    share: float,
+    hours: float,
+    much: float,
+    severities: tuple[Severity, Severity],
+) -> Iterator[Finding]:
+    """What users wasted of a resource who used little of what they were given."""
+    column = f"{resource}_wasted_{'gib_' if resource == 'mem' else ''}hours"
+    part = float(rows[f"{resource}_wasted_share"].sum())
+    measured_all = rows[f"{resource}_unknown_jobs"].sum() == 0
+    worst = rows.sort(column, "user", descending=[True, False]).row(0, named=True)
+    yield Finding(
+        severities[0] if part >= much else severities[1],
+        f"{count_in_words(rows['user'].n_unique(), 'user')} used less than {share_in_words(share)} "
+        f"of the {unit} given to them and wasted {hours_in_words(rows[column].sum())}, "
+        f"{share_in_words(part)} of all whose use is known; {_who(worst)} wasted most, "
+        f"{hours_in_words(worst[column])}, and used {share_in_words(worst[f'{resource}_eff'])}.",
+        certainty=() if measured_all else ("part",),
+    )
+
+
+def ended_badly(
+    rows: pl.DataFrame,
+    total: int,
+    *,
+    words: str,
+    hidden_without_repeats: bool,
+    share: float,
+    much: float,
+    hours: float,
+) -> Iterator[Finding]:
+    """How many runs ended so, what they took, and whose most of them are.
+
+    hidden_without_repeats: runs that end so are run again, and sacct lists them only where it
+    lists all runs of a job.
+    """
+    runs, ended = rows["jobs"].sum(), rows["ended_jobs"][0]
+    if runs < share * ended:
+        return
+    known, part = known_sum(rows["cpu_hours"]), None
+    whole = rows["ended_cpu_hours"][0]
+    took = "whose CPU hours are not known"
+    if known is not None and whole:
+        part = known / whole
+        took = f"with {share_in_words(part)} of the CPU hours ({hours_in_words(known)})"
+    user, users_runs = _most(rows, "user")
+    whose = f"most are of {user} ({users_runs:,})" if user else "whose they are is not known"
+    codes = rows.filter(rows["exit_code"] > 0)
+    code = f"; exit code {_most(codes, 'exit_code')[0]} is the most frequent" if len(codes) else ""
+    certainty = ["part"] if rows["cpu_unknown_jobs"].sum() else []
+    if hidden_without_repeats and rows["run_again"].null_count() == rows.height:
+        certainty.append("lower_bound")
+    yield Finding(
+        "high" if part is not None and part >= much and known >= hours else "medium",
+        f"{runs:,} of {count_in_words(ended, 'run')} ({share_in_words(runs / ended)}) {words}, "
+        f"{took}; {whose}{code}.",
+        certainty=tuple(certainty),
+    )
+
+
+def run_again(rows: pl.DataFrame, total: int, *, share: float, much: float) -> Iterator[Finding]:
+    """Runs that were not the last of their job, by how they ended."""
+    again, ended = rows["run_again"].sum(), rows["ended_jobs"][0]
+    if again < share * ended:
+        return
+    causes = rows.select("state", "run_again").group_by("state").sum()
+    causes = causes.sort("run_again", "state", descending=[True, False])
+    listed = ", ".join(f"{state} {count:,}" for state, count in causes.iter_rows())
+    yield Finding(
+        "high" if again >= much * ended else "medium",
+        f"{again:,} of {count_in_words(ended, 'run')} ({share_in_words(again / ended)}) had to be "
+        f"repeated: {listed}.",
+    )
+
+
+def long_waits(
+    rows: pl.DataFrame, total: int, *, ratio: float, seconds: float, jobs: float
+) -> Iterator[Finding]:
+    """Partitions where jobs wait longer than they run."""
+    worst = rows.sort("median_compared_wait_s", descending=True).row(0, named=True)
+    where = f"partition {worst['partition']}"
+    if worst["cluster"]:
+        where += f" of cluster {worst['cluster']}"
+    wait, run = worst["median_compared_wait_s"], worst["median_compared_run_s"]
+    than = "" if ratio == 1 else f"{ratio:g} times "
+    started, compared = rows["waited_jobs"].sum(), rows["compared_jobs"].sum()
+    yield Finding(
+        "high" if wait >= 10 * ratio * run else "medium",
+        f"In {rows.height:,} of {count_in_words(total, 'partition')} the median wait of the jobs "
+        f"that ended is longer than {than}their median run time; the longest is in {where}: "
+        f"{seconds_in_words(wait)} for {seconds_in_words(run)} "
+        f"({count_in_words(worst['compared_jobs'], 'job')}).",
+        certainty=() if compared == started else ("part",),
+    )
+
+
+def short_tasks(
+    rows: pl.DataFrame, total: int, *, tasks: float, seconds: float, many: float
+) -> Iterator[Finding]:
+    """Arrays of many tasks that hardly run."""
+    ended = rows["ended"].sum()
+    worst = rows.sort("ended", descending=True).row(0, named=True)
+    yield Finding(
+        "medium" if ended >= many else "low",
+        f"{rows.height:,} of {count_in_words(total, 'array')} have {tasks:g} tasks or more, of "
+        f"which half ran less than {seconds_in_words(seconds)}, {ended:,} tasks together; the "
+        f"largest is {_array(worst)}: {count_in_words(worst['ended'], 'task')} with a median of "
+        f"{seconds_in_words(worst['median_run_s'])}.",
+    )
+
+
+def failed_arrays(
+    rows: pl.DataFrame, total: int, *, tasks: float, share: float
+) -> Iterator[Finding]:
+    """Arrays most of whose tasks failed."""
+    worst = rows.sort("failed", descending=True).row(0, named=True)
+    yield Finding(
+        "high",
+        f"In {rows.height:,} of {count_in_words(total, 'array')} more than "
+        f"{share_in_words(share)} of the tasks failed, {rows['failed'].sum():,} tasks together; "
+        f"the most in {_array(worst)}: {worst['failed']:,} of {worst['ended']:,}.",
+    )
+
+
+def idle_arrays(
+    rows: pl.DataFrame, total: int, *, tasks: float, share: float, hours: float
+) -> Iterator[Finding]:
+    """Arrays that use a small share of their CPUs: one wrong request, many times over."""
+    worst = rows.sort("cpu_wasted_hours", descending=True).row(0, named=True)
+    yield Finding(
+        "medium",
+        f"{rows.height:,} of {count_in_words(total, 'array')} used less than "
+        f"{share_in_words(share)} of their CPUs and wasted "
+        f"{hours_in_words(rows['cpu_wasted_hours'].sum())} CPU hours; the most {_array(worst)}: "
+        f"{hours_in_words(worst['cpu_wasted_hours'])} CPU hours, "
+        f"{share_in_words(worst['cpu_eff'])} used.",
+        certainty=("part",) if rows["cpu_unknown_jobs"].sum() else (),
+    )
+
+
+def _who(row: dict[str, Any]) -> str:
+    """A user with the account, where it is known."""
+    return f"{row['user']} ({row['account']})" if row["account"] else str(row["user"])
+
+
+def _array(row: dict[str, Any]) -> str:
+    return f"{row['array_job_id']} of {row['user'] or 'an unknown user'}"
+
+
+def _most(rows: pl.DataFrame, column: str) -> tuple[Any, int]:
+    """The known value of a column that most runs have, and how many have it; None without any."""
+    counted = rows.drop_nulls(column).select(column, "jobs").group_by(column).sum()
+    if counted.is_empty():
+        return None, 0
+    value, runs = counted.sort("jobs", column, descending=[True, False]).row(0)
+    return value, runs

@@ -1,0 +1,62 @@
+"""States of jobs: those that sacct prints, and how runs end by what they mean."""
+
+from __future__ import annotations
+
+from typing import Final
+
+__all__ = ["ENDED", "ENDS", "FAILED", "FAILURES", "STATES"]
+
+STATES: Final = [
+    "BOOT_FAIL",
+    "CANCELLED",
+    "COMPLETED",
+    "CONFIGURING",
+    "COMPLETING",
+    "DEADLINE",
+    "EXPEDITING",
+    "FAILED",
+    "LAUNCH_FAILED",
+    "NODE_FAIL",
+    "OUT_OF_MEMORY",
+    "PENDING",
+    "POWER_UP_NODE",
+    "PREEMPTED",
+    "RECONFIG_FAIL",
+    "RECORD_EXPIRED",
+    "REQUEUED",
+    "REQUEUE_FED",
+    "REQUEUE_HOLD",
+    "RESIZING",
+    "RESV_DEL_HOLD",
+    "REVOKED",
+    "RUNNING",
+    "SIGNALING",
+    "SPECIAL_EXIT",
+    "STAGE_OUT",
+    "STOPPED",
+    "SUSPENDED",
+    "TIMEOUT",
+    "UPDATE_DB",
+]
+"""Job states that sacct may print, long form."""
+
+ENDS: Final[dict[str, tuple[str, ...]]] = {
+    "completed": ("completed",),
+    "failed": ("failed",),
+    "out_of_memory": ("out_of_memory",),
+    "timeout": ("timeout", "deadline"),
+    "node_fail": ("node_fail", "boot_fail", "launch_failed", "reconfig_fail"),
+    "cancelled": ("cancelled", "revoked"),
+    "preempted": ("preempted",),
+    "requeued": ("requeued", "requeue_fed"),
+}
+"""How runs end: column -> states of sacct."""
+
+FAILURES: Final = ("failed", "out_of_memory", "timeout", "node_fail")
+"""Ends that nobody wished."""
+
+ENDED: Final = tuple(state for states in ENDS.values() for state in states)
+"""States of runs that ended."""
+
+FAILED: Final = tuple(state for name in FAILURES for state in ENDS[name])
+"""States of runs that ended as nobody wished."""

@@ -1,0 +1,1 @@
+"""What sacct's fields are called, and what their texts mean."""

@@ -1,0 +1,224 @@
+"""One value of sacct at a time, in full: the reference that the columnar path falls back to.
+
+Each function takes the text of a field, never empty, and gives its value.  A :class:`Word` says
+that sacct printed something that is neither a value of the column nor a mistake
+(``UNLIMITED``); None that it printed its way of saying "nothing".  ValueError means that the text
+cannot be read; its message is the reason of a reject.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from datetime import UTC, datetime, timedelta, timezone
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+from typing import Final
+from zoneinfo import ZoneInfo
+
+from ..states import STATES
+
+__all__ = [
+    "Word",
+    "count",
+    "duration",
+    "exit_code",
+    "has_no_zone",
+    "integer",
+    "memory",
+    "minutes",
+    "reqmem",
+    "resources",
+    "seconds",
+    "state",
+    "time",
+]
+
+INT64_MAX: Final = 2**63 - 1
+
+
+class Word(str):
+    """Text that stands where a value is due; kept in ``extra``."""
+
+
+_DURATION = re.compile(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+(?:\.\d+)?)", re.ASCII)
+_DURATION_WORDS = frozenset({"unlimited", "partition_limit", "invalid"})
+
+
+def duration(text: str) -> float | Word | None:
+    """Seconds of ``[D-][HH:]MM:SS[.fraction]``."""
+    found = _DURATION.fullmatch(text)
+    if found:
+        days, hours, mins, secs = found.groups()
+        if days is not None and hours is None:
+            raise ValueError("days need hours, minutes and seconds: D-HH:MM:SS")
+        whole = int(days or 0) * 86_400 + int(hours or 0) * 3_600 + int(mins) * 60
+        return float(whole + Fraction(secs))
+    if text.lower() in _DURATION_WORDS:
+        return Word(text)
+    if text in ("Unknown", "None", "N/A"):
+        return None
+    raise ValueError("no duration of the form [D-][HH:]MM:SS")
+
+
+def _raw(text: str, unit: int) -> float | Word | None:
+    if text.isascii() and text.isdigit():
+        return float(int(text) * unit)
+    if text.lower() in _DURATION_WORDS:
+        return Word(text)
+    if text in ("Unknown", "None", "N/A"):
+        return None
+    raise ValueError("no whole number")
+
+
+def seconds(text: str) -> float | Word | None:
+    """Seconds of a whole number of seconds."""
+    return _raw(text, 1)
+
+
+def minutes(text: str) -> float | Word | None:
+    """Seconds of a whole number of minutes."""
+    return _raw(text, 60)
+
+
+def integer(text: str) -> int | Word | None:
+    """A whole number; one beyond 64 bits (Slurm's marks for "not set") is a word."""
+    stripped = text.strip()
+    if re.fullmatch(r"[+-]?\d+", stripped, re.ASCII):
+        value = int(stripped)
+        return value if -INT64_MAX <= value <= INT64_MAX else Word(text)
+    if stripped in ("Unknown", "None", "N/A", "(null)"):
+        return None
+    # fields that sacct scales: 1.5K nodes, 12K CPUs
+    return _scaled(stripped, 1024, "no whole number")
+
+
+_POWERS: Final = {unit: power for power, unit in enumerate("KMGTPE", start=1)}
+
+
+def _scaled(text: str, base: int, complaint: str) -> int | Word | None:
+    number, power = text, 0
+    if text[-1:].upper() in _POWERS:
+        number, power = text[:-1], _POWERS[text[-1].upper()]
+    elif text.endswith("?"):  # sacct has no unit left: the value is beyond all sense
+        number = text[:-1]
+        power = -1
+    if not re.fullmatch(r"\d+(?:\.\d+)?", number, re.ASCII):
+        raise ValueError(complaint)
+    if power < 0:
+        return Word(text)
+    try:
+        value = Decimal(number) * int(base**power)
+    except InvalidOperation:
+        raise ValueError(complaint) from None
+    if value > INT64_MAX:
+        return Word(text)
+    return math.floor(value + Decimal("0.5"))
+
+
+def memory(text: str) -> int | Word | None:
+    """Bytes of ``3244K``, ``10808.05M``, ``3321856``; ``16?`` and more than 63 bits are words."""
+    if text in ("Unknown", "None", "N/A"):
+        return None
+    return _scaled(text, 1024, "no size of the form NUMBER[KMGTPE]")
+
+
+def count(text: str) -> int | Word | None:
+    """A number that sacct scales by thousands: ``1.52K``, ``19.88M``."""
+    if text in ("Unknown", "None", "N/A"):
+        return None
+    return _scaled(text, 1000, "no number of the form NUMBER[KMGTPE]")
+
+
+def reqmem(text: str) -> tuple[int | Word | None, str | None]:
+    """Bytes asked for, and whether ``cpu`` or ``node`` says for what: ``4000Mc``, ``4Gn``."""
+    if text in ("Unknown", "None", "N/A"):
+        return None, None
+    per = {"c": "cpu", "n": "node"}.get(text[-1:])
+    value = _scaled(text[:-1] if per else text, 1024, "no size of the form NUMBER[KMGTPE][cn]")
+    return (Word(text), None) if isinstance(value, Word) else (value, per)
+
+
+def resources(text: str) -> list[tuple[str, float | int | None]]:
+    """Amounts by resource of ``cpu=00:02:18,mem=8G,gres/gpu=1``: bytes, seconds or numbers.
+
+    Slurm's marks for "not set" (2^64-1, 2^64-2) become null.
+    """
+    found: list[tuple[str, float | int | None]] = []
+    for entry in text.split(","):
+        key, equals, value = entry.partition("=")
+        if not (key and equals):
+            raise ValueError(f"{entry!r} is not an entry of the form RESOURCE=AMOUNT")
+        try:
+            read = duration(value) if ":" in value else memory(value)
+        except ValueError:
+            raise ValueError(f"{entry!r} has no amount") from None
+        found.append((key, None if isinstance(read, Word) else read))
+    return found
+
+
+def exit_code(text: str) -> tuple[int, int]:
+    """Code and signal of ``3:0``."""
+    found = re.fullmatch(r"(\d{1,9}):(\d{1,9})", text, re.ASCII)
+    if not found:
+        raise ValueError("no exit code of the form CODE:SIGNAL")
+    return int(found[1]), int(found[2])
+
+
+def state(text: str, *, cut: bool = False) -> tuple[str, str | None]:
+    """State in lower case and who cancelled it: ``CANCELLED by 1000``.
+
+    cut: the text may be cut, which a final ``+`` shows; it is completed where that is certain.
+    """
+    if cut and text.endswith("+"):
+        known = [name for name in STATES if name.startswith(text[:-1])]
+        return (known[0] if len(known) == 1 else text.split()[0]).lower(), None
+    name, _, by = text.partition(" by ")
+    if not re.fullmatch(r"[A-Za-z_]+", name):
+        raise ValueError("no state")
+    return name.lower(), by.strip() or None
+
+
+_TIME = re.compile(
+    r"(\d{4})-(\d\d)-(\d\d)[T ](\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,6}))?)?"
+    r"(?:(Z)|([+-])(\d\d):?(\d\d))?",
+    re.ASCII,
+)
+
+
+def has_no_zone(text: str) -> bool:
+    """Whether a text is a time of the clock without its zone."""
+    found = _TIME.fullmatch(text)
+    return found is not None and not (found[8] or found[9])
+
+
+def time(text: str, zone: ZoneInfo) -> datetime | None:
+    """A moment, in UTC.
+
+    Text without an offset is local time in ``zone``: of a time that occurs twice when clocks go
+    back the earlier is meant; one that is skipped when they go forward is an error.
+    """
+    if text in ("Unknown", "None", "N/A", "NONE"):
+        return None
+    if text.isascii() and text.isdigit():
+        if len(text) > 11:
+            raise ValueError("no epoch time in seconds")
+        return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=int(text))
+    found = _TIME.fullmatch(text)
+    if not found:
+        if re.fullmatch(r"(?:\d+ \w+ )?\d\d:\d\d(?::\d\d)?", text):
+            raise ValueError("a time without its date (SLURM_TIME_FORMAT=relative)")
+        raise ValueError("no time")
+    year, month, day, hour, minute, second = (int(part or 0) for part in found.groups()[:6])
+    micros = int((found[7] or "").ljust(6, "0"))
+    naive = datetime(year, month, day, hour, minute, second, micros)  # noqa: DTZ001 - zone follows
+    if found[8]:
+        return naive.replace(tzinfo=UTC)
+    if found[9]:
+        offset = timedelta(hours=int(found[10]), minutes=int(found[11]))
+        behind = offset if found[9] == "+" else -offset
+        return naive.replace(tzinfo=timezone(behind)).astimezone(UTC)
+    moment = naive.replace(tzinfo=zone, fold=0).astimezone(UTC)
+    if moment.astimezone(zone).replace(tzinfo=None) != naive:
+        raise ValueError(f"this time does not exist in {zone.key}: clocks skip it")
+    return moment

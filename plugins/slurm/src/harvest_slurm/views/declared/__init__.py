@@ -1,0 +1,1 @@
+"""What each view gives: its columns, directly above it."""

@@ -1,0 +1,64 @@
+"""What several views share: their settings, and words on their columns."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from harvest import Column, Setting
+from harvest.toolkit.settings import at_least, some_of, time_zone
+
+__all__ = ["BY", "DAY", "ENDED_OR_NOT", "KEYS", "SELECTION", "passed_on", "top", "waits"]
+
+KEYS: Final = ("month", "cluster", "account", "user", "partition", "qos")
+"""What jobs may be grouped by."""
+
+BY: Final = Setting("what jobs are grouped by", tuple[str, ...], ("user",), some_of(KEYS))
+
+SELECTION: Final = {
+    "since": Setting("begin of the period: 2024-01-31[T12:00:00], or 7d, 12h, 4w ago", str),
+    "until": Setting("end of the period, which is not part of it", str),
+    "month": Setting("2024-01, `this` or `last`, in place of since and until", str),
+    "user": Setting("only jobs of this user", str),
+    "account": Setting("only jobs of this account", str),
+    "cluster": Setting("only jobs of this cluster", str),
+    "partition": Setting("only jobs of this partition", str),
+    "qos": Setting("only jobs of this QOS", str),
+    "timezone": Setting(
+        "zone that days and months are counted in; that of the harvest unless given, UTC where "
+        "there were several",
+        str,
+        check=time_zone,
+    ),
+}
+"""Which jobs are looked at."""
+
+
+def top(doc: str, default: int) -> Setting:
+    """How many rows there are at most."""
+    return Setting(f"{doc}; 0 for all", int, default, at_least(0))
+
+
+def waits(top_doc: str) -> dict[str, Setting]:
+    """The settings of the days with the longest waits."""
+    return {
+        "timezone": SELECTION["timezone"],
+        "top": top(top_doc, 10),
+        "partition": SELECTION["partition"],
+        "qos": SELECTION["qos"],
+    }
+
+
+DAY: Final = (
+    "in the zone that the jobs were harvested with, UTC where there were several, or that of the "
+    "setting timezone"
+)
+
+ENDED_OR_NOT: Final = Column(
+    "ended",
+    doc="Whether it ended, by its state, else by its end; null where neither is known.",
+)
+
+
+def passed_on(*names: str) -> tuple[Column, ...]:
+    """Columns of slurm.job, which explains them."""
+    return tuple(Column(name) for name in names)

@@ -1,0 +1,254 @@
+"""Views that sum runs up: what their columns mean, the most important first, and what they are."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from harvest import Column, View
+from harvest_toolkit.columns import hours, number, seconds, share
+
+from .common import BY, DAY, ENDED_OR_NOT, SELECTION, passed_on
+from .resources import RESOURCES, Resource
+
+__all__ = ["ARRAYS", "ENDS", "FAILURES", "USAGE"]
+
+_KEYS: Final = (
+    Column(
+        "month",
+        doc=f"Month that the runs ended in, else started or were submitted in: 2024-01, {DAY}.",
+    ),
+    *passed_on("cluster", "account", "user", "partition", "qos"),
+)
+"""What jobs are grouped by."""
+
+
+def _of_resource(resource: Resource) -> tuple[Column, ...]:
+    name, runs, whole = resource.name, resource.runs, resource.column()
+    unit = "GiB h" if name == "mem" else "h"
+    both = f"the {runs} of which both are known"
+    return (
+        hours(
+            whole,
+            f"{resource.title} allocated to the {runs}: {resource.given}, as far as known; "
+            "0 only where there are none.",
+            unit,
+        ),
+        hours(
+            resource.column("used"),
+            f"{resource.title} that {both} used: {resource.used}; null without such runs.",
+            unit,
+        ),
+        hours(
+            resource.column("wasted"),
+            f"What was allocated minus what was used, of {both}; below 0 where more was used, "
+            "null without such runs.",
+            unit,
+        ),
+        hours(
+            resource.column("unknown"),
+            f"{resource.title} allocated to the {runs} whose use is not known, as far as known: "
+            f"with those used and wasted it is {whole}. 0 where the use of all is known, null "
+            "where of no other it is known what was allocated.",
+            unit,
+        ),
+        Column(
+            f"{name}_unknown_jobs",
+            doc=f"The {runs} of which what was allocated or what was used is not known, and runs "
+            "of which it is not known whether they are among these.",
+        ),
+        share(
+            f"{name}_eff",
+            f"{resource.column('used')} as a share of used and wasted ones; null where these are "
+            "0 or not known.",
+        ),
+        share(
+            f"{name}_wasted_share",
+            f"{resource.column('wasted')} as a share of those used and wasted by all groups "
+            "together; null where these are 0 or the group's are not known.",
+        ),
+    )
+
+
+_RESOURCES: Final = {
+    column.name: column for resource in RESOURCES for column in _of_resource(resource)
+}
+
+
+def _of(*names: str) -> tuple[Column, ...]:
+    return tuple(_RESOURCES[name] for name in names)
+
+
+def _others(*shown: str) -> tuple[Column, ...]:
+    """The columns of all resources but those shown already."""
+    return tuple(column for name, column in _RESOURCES.items() if name not in shown)
+
+
+_FIRST: Final = ("cpu_hours", "cpu_eff", "cpu_wasted_hours", "cpu_wasted_share")
+_NEXT: Final = ("gpu_hours", "gpu_eff", "mem_eff", "timelimit_eff")
+
+_MEANINGS: Final = {
+    "completed": "completed",
+    "failed": "failed with an exit code or a signal",
+    "out_of_memory": "were ended for lack of memory",
+    "timeout": "reached their time limit or their deadline",
+    "node_fail": "ended as a node failed or did not boot, or could not be launched or reconfigured",
+    "cancelled": "were cancelled or revoked",
+    "preempted": "were preempted",
+    "requeued": "were requeued",
+}
+
+_OR_NULL: Final = "; null where none is known to and of some the state is not known"
+
+_USAGE_COLUMNS: Final = (
+    *_KEYS,
+    Column("jobs", doc="Runs of jobs; a requeued job counts once per run."),
+    *_of(*_FIRST),
+    Column(
+        "failed",
+        doc=f"Runs that failed with an exit code or a signal, no other kind of failure{_OR_NULL}.",
+    ),
+    seconds("mean_wait_s", "Mean wait of the runs in waited_jobs; null without any."),
+    *_of(*_NEXT),
+    Column("started", doc="Runs that have started; 0 only where none has."),
+    *(
+        Column(name, doc=f"Runs that {meaning}{_OR_NULL}.")
+        for name, meaning in _MEANINGS.items()
+        if name != "failed"
+    ),
+    Column("not_ended", doc=f"Runs in another state: they wait, run, or are suspended{_OR_NULL}."),
+    Column("state_unknown", doc="Runs whose state is not known."),
+    hours(
+        "failed_cpu_hours",
+        "CPU hours allocated to the runs in failed, out_of_memory, timeout and node_fail, as far "
+        "as they are known; 0 only where there are no such runs.",
+    ),
+    hours(
+        "not_ended_cpu_hours",
+        "CPU hours allocated until now to the runs in not_ended, a part of cpu_unknown_hours, as "
+        "far as they are known; 0 only where there are none.",
+    ),
+    seconds("median_wait_s", "Median wait of the runs in waited_jobs; null without any."),
+    seconds("max_wait_s", "Longest wait of the runs in waited_jobs; null without any."),
+    seconds("total_wait_s", "Sum of the waits of the runs in waited_jobs; null without any."),
+    Column(
+        "waited_jobs",
+        doc="Runs that have started and whose wait is known: from submission to start, else "
+        "Planned; 0 only where none has started.",
+    ),
+    seconds("median_run_s", "Median elapsed time of the runs that ran and ended."),
+    Column(
+        "compared_jobs",
+        doc="Runs that ran and ended, whose wait is known; null without any.",
+    ),
+    seconds("median_compared_wait_s", "Median wait of the runs in compared_jobs."),
+    seconds("median_compared_run_s", "Median elapsed time of the runs in compared_jobs."),
+    *_others(*_FIRST, *_NEXT),
+)
+
+USAGE: Final = View(
+    name="slurm.usage",
+    doc="CPU, GPU and memory hours given, used and wasted, ends and waits of groups of "
+    "jobs; a job counts when it ended.",
+    build="harvest_slurm.views.usage:usage",
+    requires=("slurm.job",),
+    columns=_USAGE_COLUMNS,
+    settings={"by": BY, **SELECTION},
+)
+
+_BY_END: Final = (
+    *passed_on("user"),
+    Column("jobs", doc="Runs that ended so; a requeued job counts once per run."),
+    hours(
+        "cpu_hours",
+        "CPU hours allocated to these runs, as far as they are known; null where of none.",
+    ),
+    number("exit_code"),
+    number("exit_signal"),
+    Column("last_job", doc="Id of the run among them that ended last."),
+    Column(
+        "run_again",
+        doc="Runs among them whose job was run once more; null where that is not known: where "
+        "the times of submission are not, and where the cluster has no job of several runs, as "
+        "sacct lists the earlier ones only with --duplicates.",
+    ),
+    seconds("median_run_s", "Median elapsed time of these runs; null where none is known."),
+    Column("cpu_unknown_jobs", doc="Runs among them whose CPU hours are not known."),
+    *passed_on("cluster"),
+    Column(
+        "ended_jobs",
+        doc="All runs of the period and choice of which it is known how they ended; the same in "
+        "each row, null where there are none.",
+    ),
+    hours(
+        "ended_cpu_hours",
+        "CPU hours allocated to the runs in ended_jobs, as far as they are known; the same in each "
+        "row.",
+    ),
+)
+
+_ENDS_COLUMNS: Final = (
+    Column("state", doc="Their state; null where it is not known."),
+    *_BY_END,
+    ENDED_OR_NOT,
+)
+
+ENDS: Final = View(
+    name="slurm.ends",
+    doc="All runs by state, exit code, signal and user, with those whose end is not known.",
+    build="harvest_slurm.views.ends:ends",
+    requires=("slurm.job",),
+    columns=_ENDS_COLUMNS,
+    settings=SELECTION,
+)
+
+_FAILURES_COLUMNS: Final = (
+    Column("state", doc="How the runs ended, other than completed; null where it is not known."),
+    *_BY_END,
+)
+
+FAILURES: Final = View(
+    name="slurm.failures",
+    doc="Runs that did not complete, or of which that is not known, by state, exit code, "
+    "signal and user.",
+    build="harvest_slurm.views.ends:failures",
+    requires=("slurm.job",),
+    columns=_FAILURES_COLUMNS,
+    settings=SELECTION,
+)
+
+_ARRAYS_COLUMNS: Final = (
+    number("array_job_id"),
+    *passed_on("user", "name"),
+    Column(
+        "tasks",
+        doc="Tasks of the array whose last run is looked at, each once; those that wait together "
+        "in one row of the accounting count as one; null where several runs of one task have no "
+        "time of submission.",
+    ),
+    Column("completed", doc=f"Tasks whose last run completed{_OR_NULL}."),
+    Column(
+        "failed",
+        doc="Tasks whose last run failed, lacked memory, reached its time limit, or lost its node"
+        f"{_OR_NULL}.",
+    ),
+    *_of("cpu_hours", "cpu_eff"),
+    seconds(
+        "median_run_s",
+        "Median elapsed time of the last runs of the tasks that ran and ended; null without any.",
+    ),
+    seconds("max_run_s", "Longest of these times; null without any."),
+    Column("ended", doc=f"Tasks whose last run ended, however it did{_OR_NULL}."),
+    Column("submit_time", doc="When the first of its runs was submitted."),
+    *passed_on("account", "partition", "qos", "cluster"),
+    *_others("cpu_hours", "cpu_eff", *(f"{resource.name}_wasted_share" for resource in RESOURCES)),
+)
+"""Hours are those of all runs of all tasks."""
+
+ARRAYS: Final = View(
+    name="slurm.arrays",
+    doc="Job arrays: tasks, how they ended, how long they ran, what they used.",
+    build="harvest_slurm.views.arrays:arrays",
+    requires=("slurm.job",),
+    columns=_ARRAYS_COLUMNS,
+    settings=SELECTION,
+)

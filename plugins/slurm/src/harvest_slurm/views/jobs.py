@@ -1,0 +1,153 @@
+"""The view ``slurm.jobs``, on which all others stand."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from harvest import DatasetReader
+
+from .steps import OWNER, amount, ended, owner, steps_of_runs
+
+__all__ = ["jobs"]
+
+
+def _gpus() -> pl.Expr:
+    """GPUs allocated: of all kinds, or those of each kind added up.
+
+    None are listed of a job without GPUs, and of any job where the cluster does not account for
+    GPUs; so a job has none only if others of its cluster have some.
+    """
+    key, value = pl.element().struct.field("key"), pl.element().struct.field("value")
+    kinds = pl.col("alloc_tres").list.eval(pl.when(key.str.starts_with("gres/gpu:")).then(value))
+    kinds = kinds.list.drop_nulls()
+    listed = pl.coalesce(
+        amount("alloc_tres", "gres/gpu"), pl.when(kinds.list.len() > 0).then(kinds.list.sum())
+    )
+    counted = listed.is_not_null().any().over("cluster")
+    return pl.when(pl.col("alloc_tres").is_not_null() & counted).then(listed.fill_null(0))
+
+
+def _runs(data: DatasetReader) -> pl.LazyFrame:
+    """Runs of jobs, each once: the fullest row where several dumps hold one run.
+
+    Rows of one run in several origins are recognised by cluster, id, submit and start; a run that
+    had not started when one dump was taken counts as the same as the one that has.
+    """
+    rows = data["slurm.job"].with_row_index("job_row")
+    known = pl.col("submit_time").is_not_null()
+    same = pl.struct(
+        pl.col("cluster"),
+        pl.col("job_id"),
+        pl.col("submit_time"),
+        # without a time of submission nothing distinguishes runs but their place
+        pl.when(~known).then(pl.col("origin")),
+        pl.when(~known).then(pl.col("position")),
+    )
+    return (
+        rows.sort(
+            pl.col("end_time").is_not_null(),
+            pl.col("start_time").is_not_null(),
+            pl.col("elapsed_s").fill_null(-1.0),
+            "job_row",
+        )
+        .group_by(same.alias("run"), maintain_order=True)
+        .last()
+        .drop("run")
+    )
+
+
+def _used(steps: str, own: str) -> pl.Expr:
+    """CPU time of a run that has ended: that of its steps, else what its own row says.
+
+    sacct prints 0 for what was not gathered (jobacct_gather/none, -X), as no process uses none.
+    """
+    of_steps = pl.when(pl.col("steps_cpu_s").ne_missing(0.0)).then(steps)
+    return _measured(pl.coalesce(of_steps, pl.when(pl.col(own) > 0).then(own)))
+
+
+def _measured(used: str | pl.Expr) -> pl.Expr:
+    """What a run used: not known before it and all of its steps have ended."""
+    whole = pl.col("ended") & pl.col("steps_ended").fill_null(value=True)
+    return pl.when(whole).then(used)
+
+
+def _numbered_runs(data: DatasetReader) -> pl.LazyFrame:
+    """Runs of jobs, numbered from 0 per job, with the key of their steps."""
+    job = ("cluster", "job_id")
+    number = pl.col("submit_time").rank("ordinal").over(job).cast(pl.Int64) - 1
+    # which of several runs one is, only their times of submission show
+    only = pl.when(pl.len().over(job) == 1).then(pl.lit(0, pl.Int64))
+    runs = _runs(data).with_columns(restart=pl.coalesce(number, only), ended=ended())
+    return runs.with_columns(owner("submit_time", "position"))
+
+
+def jobs(data: DatasetReader) -> pl.LazyFrame:
+    """One row per job and run: ``restart`` numbers the runs of a requeued job from 0.
+
+    ``cpu_s`` is the sum over steps, or what the job's own row says where that is not known.
+    ``cpu_time_s`` is what was allocated: elapsed x CPUs, or sacct's CPUTime.
+    ``mem_used_bytes`` is the most that one step used on all its tasks.
+    What a run used that has not ended is not known.
+    """
+    rolled = _numbered_runs(data).join(steps_of_runs(data), on=OWNER, how="left", nulls_equal=True)
+    # of a job that has not started, NNodes is what it asked for
+    started = pl.col("start_time").is_not_null() | (pl.col("elapsed_s") > 0)
+    alloc_nodes = pl.coalesce(
+        "alloc_nodes", amount("alloc_tres", "node"), pl.when(started).then("nodes")
+    )
+    given = _memory("alloc_cpus", alloc_nodes)
+    requested = pl.coalesce(
+        given, _memory("req_cpus", pl.coalesce("nodes", "req_nodes", amount("req_tres", "node")))
+    )
+    listed = pl.col("steps").is_not_null().any().over("cluster")
+    complete = rolled.with_columns(
+        wait_s=_start_after("submit_time"),
+        planned_s=pl.coalesce("planned_s", _start_after("eligible_time")),
+        alloc_nodes=alloc_nodes,
+        alloc_gpus=_gpus(),
+        req_mem_bytes=requested,
+        # to ask for 0 is to ask for all that the nodes have
+        alloc_mem_bytes=pl.coalesce(
+            amount("alloc_tres", "mem"), pl.when(started & (given > 0)).then(given)
+        ),
+        # a dump may be without any steps (-X): then there being none says nothing
+        steps=pl.col("steps").fill_null(pl.when(listed).then(0)).cast(pl.Int64),
+        cpu_time_s=pl.coalesce(pl.col("elapsed_s") * pl.col("alloc_cpus"), "cpu_time_s"),
+        cpu_s=_used("steps_cpu_s", "total_cpu_s"),
+        user_cpu_s=_used("steps_user_cpu_s", "user_cpu_s"),
+        system_cpu_s=_used("steps_system_cpu_s", "system_cpu_s"),
+        mem_used_bytes=_measured("mem_used_bytes"),
+        gpu_util_percent=_measured("gpu_util_percent"),
+        gpu_mem_used_bytes=_measured("gpu_mem_used_bytes"),
+    )
+    return complete.select(
+        pl.col("job_id", "submit_time", "restart", "job_id_raw", "array_job_id", "array_task_id"),
+        pl.col("het_job_id", "het_offset", "cluster"),
+        pl.col("name", "user", "group", "account", "partition", "qos"),
+        pl.col("state", "state_by", "exit_code", "exit_signal"),
+        pl.col("eligible_time", "start_time", "end_time"),
+        pl.col("wait_s", "planned_s", "elapsed_s", "timelimit_s"),
+        pl.col("req_nodes", "alloc_nodes", "req_cpus", "alloc_cpus", "alloc_gpus"),
+        pl.col("req_mem_bytes", "req_mem_per", "alloc_mem_bytes", "steps", "ntasks"),
+        pl.col("cpu_time_s", "cpu_s", "user_cpu_s", "system_cpu_s"),
+        pl.col("max_rss_bytes", "mem_used_bytes", "max_disk_read_bytes", "max_disk_write_bytes"),
+        pl.col("gpu_util_percent", "gpu_mem_used_bytes"),
+        pl.col("node_list", "ended", "restarts", "origin", "position"),
+    ).sort("submit_time", "job_id", "restart", nulls_last=True)
+
+
+def _start_after(time: str) -> pl.Expr:
+    """Seconds from a time to the start."""
+    return (pl.col("start_time") - pl.col(time)).dt.total_microseconds() / 1e6
+
+
+def _memory(cpus: str, nodes: pl.Expr) -> pl.Expr:
+    """Memory asked for, for so many CPUs or nodes."""
+    per, each = pl.col("req_mem_per"), pl.col("req_mem_bytes")
+    return (
+        pl.when(per == "cpu")
+        .then(each * pl.col(cpus))
+        .when(per == "node")
+        .then(each * nodes)
+        .otherwise(each)
+    )

@@ -1,0 +1,103 @@
+"""What the steps of runs used, and what a run and its steps have in common."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from harvest import DatasetReader
+from harvest_toolkit.frames import complete_sum
+
+from ..states import ENDED
+
+__all__ = ["OWNER", "amount", "ended", "owner", "steps_of_runs", "steps_once"]
+
+
+def ended() -> pl.Expr:
+    """Whether a run or step ended, by its state, else by its end; null where neither is known."""
+    by_time = pl.when(pl.col("end_time").is_not_null()).then(pl.lit(value=True))
+    return pl.coalesce(pl.col("state").is_in(ENDED), by_time)
+
+
+def amount(column: str, key: str) -> pl.Expr:
+    """The amount of one resource in a map column."""
+    # maps are lists of key-value structs to polars
+    entries = pl.col(column)
+    mine = entries.list.eval(
+        pl.when(pl.element().struct.field("key") == key).then(pl.element().struct.field("value"))
+    )
+    return mine.list.drop_nulls().list.first()
+
+
+OWNER = ("cluster", "job_id", "owner_time", "owner_origin", "owner_position")
+"""What a run and its steps have in common."""
+
+
+def owner(time: str, position: str) -> list[pl.Expr]:
+    """The last columns of OWNER: the run's submit time or, where that is not known, its row."""
+    unknown = pl.col(time).is_null()
+    return [
+        pl.col(time).alias("owner_time"),
+        pl.when(unknown).then("origin").alias("owner_origin"),
+        pl.when(unknown).then(position).alias("owner_position"),
+    ]
+
+
+_WHEN_ENDED = (
+    "total_cpu_s", "user_cpu_s", "system_cpu_s", "used_mem", "gpu_util", "gpu_mem",
+)  # fmt: skip
+"""What the accounting holds of a step when it has ended."""
+
+
+def steps_once(data: DatasetReader) -> pl.LazyFrame:
+    """Steps that belong to a run, each once, with the columns of OWNER.
+
+    ``used_mem`` is what all its tasks used; ``estimated`` says that this is the memory of the
+    largest task times the number of tasks.  What a step used that has not ended is not known.
+    """
+    tot = "usage_in_tot"
+    single = pl.col("step_id").is_in(["batch", "extern", "interactive"])
+    tasks = pl.coalesce("ntasks", pl.when(single).then(1))
+    per_task = pl.col("max_rss_bytes") * tasks
+    steps = data["slurm.step"].with_columns(
+        used_mem=pl.coalesce(amount(tot, "mem").cast(pl.Int64), per_task),
+        estimated=amount(tot, "mem").is_null() & (tasks > 1),
+        gpu_util=amount(tot, "gres/gpuutil"),
+        gpu_mem=amount(tot, "gres/gpumem").cast(pl.Int64),
+        ended=ended(),
+    )
+    return (
+        steps.filter(pl.col("job_position").is_not_null())
+        .with_columns(pl.when("ended").then(pl.col(*_WHEN_ENDED)))
+        .with_columns(owner("job_submit_time", "job_position"))
+        # several dumps may hold one step: the latest state counts
+        .sort(pl.col("end_time").is_not_null(), "elapsed_s", nulls_last=False)
+        .unique([*OWNER, "step_id"], keep="last", maintain_order=True)
+    )
+
+
+def steps_of_runs(data: DatasetReader) -> pl.LazyFrame:
+    """What the steps of each run of a job used."""
+    # memory that was never sampled is not known; a zero of an extern step does not measure
+    # the job either
+    return (
+        steps_once(data)
+        .group_by(OWNER)
+        .agg(
+            steps=pl.len(),
+            steps_ended=pl.col("ended").fill_null(value=False).all(),
+            ntasks=pl.col("ntasks").max(),
+            steps_cpu_s=complete_sum("total_cpu_s"),
+            steps_user_cpu_s=complete_sum("user_cpu_s"),
+            steps_system_cpu_s=complete_sum("system_cpu_s"),
+            max_rss_bytes=pl.col("max_rss_bytes").max(),
+            # the most is not known where a step was sampled whose number of tasks is not known
+            mem_used_bytes=pl.when(
+                (pl.col("used_mem").is_not_null() | pl.col("max_rss_bytes").is_null()).all()
+                & (pl.col("used_mem").max() > 0)
+            ).then(pl.col("used_mem").max()),
+            max_disk_read_bytes=pl.col("max_disk_read_bytes").max(),
+            max_disk_write_bytes=pl.col("max_disk_write_bytes").max(),
+            gpu_util_percent=pl.col("gpu_util").max(),
+            gpu_mem_used_bytes=pl.col("gpu_mem").max(),
+        )
+    )
