@@ -130,7 +130,7 @@ def read_slice(partition: Partition, config: SlurmConfig, ctx: ReadContext) -> I
     layout = Layout(kind="text", columns=tuple(columns), delimiter=DELIMITER)
     rules = rules_of(config)
     # sacct selects users; steps carry none, so they cannot be selected again here
-    rules = [rule for rule in rules if rule.setting != "slurm.users"]
+    rules = [rule for rule in rules if rule.setting != "users"]
     selection = Selection(rules, ORIGIN, place=_Slice(window, start, stop, stray))
     command = [
         config.sacct,

@@ -84,8 +84,7 @@ def read_json(
             yield from _batches(jobs, steps, selection, ctx)
             jobs, steps = [], []
     yield from _batches(jobs, steps, selection, ctx)
-    for reason, count in sorted(selection.filtered.items()):
-        ctx.filtered(count, reason)
+    selection.account(ctx)
     if doubtful:
         ctx.note(
             f"{doubtful} exit codes read SUCCESS although the state says otherwise, as JSON of "
@@ -119,21 +118,20 @@ def _batches(
     if not jobs:
         return
     ctx.read(len(jobs) + len(steps))
-    table = _table(Job, jobs)
-    decided = selection.jobs(table)
-    yield Job, table.filter(decided.goes.is_null())
-    inner = _table(Step, steps)
-    owned = selection.steps(inner, decided)
-    for name, values in (("job_position", owned.position), ("job_submit_time", owned.submit)):
-        inner = inner.set_column(inner.column_names.index(name), name, values)
+    decided = selection.jobs(_table(Job, jobs))
+    yield Job, decided.kept
+    mine = selection.steps(_table(Step, steps), decided)
     if steps:
-        yield Step, inner if owned.keep is None else inner.filter(owned.keep)
+        yield Step, mine
 
 
 def _table(cls: type[harvest.Record], rows: list[dict[str, Any]]) -> pa.Table:
-    schema = harvest.record_type(cls).arrow_schema
-    place = schema.get_field_index("origin")
-    return pa.Table.from_pylist(rows, schema=schema.remove(place))
+    given = [
+        column
+        for column in harvest.record_type(cls).arrow_schema
+        if column.name not in ("origin", "job_position", "job_submit_time")
+    ]
+    return pa.Table.from_pylist(rows, schema=pa.schema(given))
 
 
 def split_jobs(stream: IO[bytes]) -> Iterator[bytes | Broken]:

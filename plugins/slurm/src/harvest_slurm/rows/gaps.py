@@ -13,8 +13,6 @@ from ..read.columns import Column
 from ..values.convert import resource_maps
 from ..values.kinds import KINDS
 
-__all__ = ["amount", "elapsed", "listed", "total_cpu"]
-
 _NONE: Final = pa.scalar(None, pa.float64())
 
 
@@ -52,3 +50,16 @@ def total_cpu(ready: Mapping[str, Any]) -> Any | None:
     """CPU seconds used in user and in system mode together."""
     user, system = ready.get("user_cpu_s"), ready.get("system_cpu_s")
     return None if user is None or system is None else pc.add(user, system)
+
+
+def requested_cpus(ready: Mapping[str, Any]) -> Any | None:
+    """The CPUs that jobs asked for which ran."""
+    asked, elapsed = ready.get("req_cpus"), ready.get("elapsed_s")
+    if asked is None or elapsed is None:
+        return None
+    ran = pc.fill_null(pc.greater(elapsed, 0.0), False)
+    return pc.if_else(ran, asked, pa.scalar(None, asked.type))
+
+
+SOURCES: Final = {"elapsed_s": elapsed, "total_cpu_s": total_cpu, "alloc_cpus": requested_cpus}
+"""What columns follow from others, in this order: each is a function of the columns there are."""

@@ -12,7 +12,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from harvest import SourceError
+from harvest import ReadContext, SourceError
 
 from ..config import SlurmConfig
 from .lost import Lost
@@ -27,14 +27,14 @@ UNKNOWN_OWNER: Final = "step of a job that is left out, rejected or not in the i
 class Rule:
     """One condition on jobs.
 
-    column: the job's column that it looks at.  keep: for that column, which rows stay.
-    reason: what the others are counted under.  setting: what the user wrote.
+    setting: what the user set.  column: the job's column that it looks at.
+    keep: for that column, which rows stay.  reason: what the others are counted under.
     """
 
+    setting: str
     column: str
     keep: Callable[[Any], Any]
     reason: str
-    setting: str = ""
 
 
 class Place(Protocol):
@@ -47,86 +47,71 @@ class Place(Protocol):
         """For steps with end_time, job_end and job_here: which are of this slice."""
 
 
-def _contains(word: str) -> Callable[[Any], Any]:
-    return lambda column: pc.match_substring(column, word)
-
-
-def _exit(setting: str) -> tuple[int, int | None]:
-    code, _, signal = setting.partition(":")
-    return int(code), int(signal) if signal else None
-
-
 def rules_of(config: SlurmConfig) -> list[Rule]:
     """The conditions that the settings make, in the order in which they count."""
-    rules: list[Rule] = []
-
-    def add(setting: str, column: str, keep: Callable[[Any], Any], reason: str) -> None:
-        rules.append(Rule(column, keep, reason, f"slurm.{setting}"))
-
-    if config.name_contains is not None:
-        word = config.name_contains
-        add("name_contains", "name", _contains(word), f"name does not contain {word!r}")
-    if config.qos_contains is not None:
-        word = config.qos_contains
-        add("qos_contains", "qos", _contains(word), f"QOS does not contain {word!r}")
-    if config.req_nodes is not None:
-        nodes = config.req_nodes
-        add("req_nodes", "req_nodes", lambda c: pc.equal(c, nodes), f"ReqNodes is not {nodes}")
-    if config.exit_code is not None:
-        code, signal = _exit(config.exit_code)
-        reason = f"exit code is not {config.exit_code}"
-        add("exit_code", "exit_code", lambda c: pc.equal(c, code), reason)
-        if signal is not None:
-            add("exit_code", "exit_signal", lambda c: pc.equal(c, signal), reason)
-    if config.started is not None:
-        wanted = config.started
-        add(
+    code, _, signal = (config.exit_code or "0").partition(":")
+    users = pa.array(config.users, pa.string())
+    states = pa.array([state.lower() for state in config.states], pa.string())
+    other_exit = f"exit code is not {config.exit_code}"
+    every = (
+        Rule(
+            "name_contains",
+            "name",
+            lambda names: pc.match_substring(names, config.name_contains),
+            f"name does not contain {config.name_contains!r}",
+        ),
+        Rule(
+            "qos_contains",
+            "qos",
+            lambda names: pc.match_substring(names, config.qos_contains),
+            f"QOS does not contain {config.qos_contains!r}",
+        ),
+        Rule(
+            "req_nodes",
+            "req_nodes",
+            lambda nodes: pc.equal(nodes, config.req_nodes),
+            f"ReqNodes is not {config.req_nodes}",
+        ),
+        Rule("exit_code", "exit_code", lambda codes: pc.equal(codes, int(code)), other_exit),
+        Rule(
+            "exit_code",
+            "exit_signal",
+            lambda signals: pc.equal(signals, int(signal)) if signal else pc.is_valid(signals),
+            other_exit,
+        ),
+        Rule(
             "started",
             "start_time",
-            lambda c: pc.is_valid(c) if wanted else pc.is_null(c),
-            "the job has not started" if wanted else "the job has started",
-        )
-    if config.users:
-        users = pa.array(config.users)
-        add("users", "user", lambda c: pc.is_in(c, value_set=users), "user is not in slurm.users")
-    if config.states:
-        states = pa.array([state.lower() for state in config.states])
-        add("states", "state", lambda c: pc.is_in(c, value_set=states), "state not asked for")
-    return rules
+            lambda times: pc.equal(pc.is_valid(times), config.started),
+            f"the job has {'not ' if config.started else ''}started",
+        ),
+        Rule(
+            "users",
+            "user",
+            lambda logins: pc.is_in(logins, value_set=users),
+            "user is not in slurm.users",
+        ),
+        Rule(
+            "states",
+            "state",
+            lambda found: pc.is_in(found, value_set=states),
+            "state not asked for",
+        ),
+    )
+    return [rule for rule in every if getattr(config, rule.setting) not in (None, ())]
 
 
 @attrs.frozen
 class Decided:
-    """What was decided on jobs, row by row, as their steps need it.
+    """Which jobs stay, and what was decided on each, as its steps need it.
 
-    job_id, position, submit, end: of each job.  reason: the rule that leaves it out, or null.
-    here: whether it belongs to this slice of time.  goes: why it is left out, or null.
+    kept: their rows.  each: of every job its job_id, position, submit_time and end_time; reason:
+    the rule that leaves it out, or null; here: whether it belongs to this slice of time; goes: why
+    it is left out, or null.
     """
 
-    job_id: Any
-    position: Any
-    submit: Any
-    end: Any
-    reason: Any
-    here: Any
-    goes: Any
-
-    def last(self) -> Decided:
-        """The last job alone."""
-        return Decided(*(column[-1:] for column in attrs.astuple(self, recurse=False)))
-
-    def __add__(self, other: Decided) -> Decided:
-        mine, theirs = attrs.astuple(self, recurse=False), attrs.astuple(other, recurse=False)
-        return Decided(*map(pa.concat_arrays, zip(mine, theirs, strict=True)))
-
-
-@attrs.frozen
-class Owned:
-    """What is known of steps: position and submit time of their job, and which stay (None: all)."""
-
-    position: Any
-    submit: Any
-    keep: Any | None
+    kept: pa.Table
+    each: pa.RecordBatch
 
 
 class Selection:
@@ -146,7 +131,7 @@ class Selection:
         self.place = place
         self.filtered: Counter[str] = Counter()
         self._kept_ids: set[str] = set()
-        self._last: Decided | None = None
+        self._last: pa.RecordBatch | None = None
         self._lost = Lost(-1)
 
     @property
@@ -156,73 +141,71 @@ class Selection:
 
     def jobs(self, table: pa.Table) -> Decided:
         """Decide on jobs, in the order of the input."""
-        rows = table.num_rows
-        reasons = pa.nulls(rows, pa.string())
+        reasons = pa.nulls(table.num_rows, pa.string())
         for rule in self.rules:
             if rule.column not in table.column_names:
                 raise SourceError(
-                    f"{rule.setting} is set, but the dump has no column for it ({rule.column})",
+                    f"slurm.{rule.setting} is set, but the dump has no column for it "
+                    f"({rule.column})",
                     where=self.where,
                     remedy="drop the setting, or ask sacct for that field",
                 )
             keep = pc.fill_null(rule.keep(_array(table, rule.column)), False)
             undecided = pc.and_(pc.invert(keep), pc.is_null(reasons))
             reasons = pc.if_else(undecided, rule.reason, reasons)
-        here = pa.array(np.ones(rows, bool))
+        here = pa.array(np.ones(table.num_rows, bool))
         if self.place is not None:
             looked_at = table.select(["state", "eligible_time", "end_time"])
             here = self.place.jobs(_frame(looked_at)).to_arrow()
-        goes = pc.coalesce(reasons, pc.if_else(here, _NONE, ELSEWHERE))
+        each = {name: _array(table, name) for name in _OF_JOB}
+        each |= {"reason": reasons, "here": here}
+        each["goes"] = goes = pc.coalesce(reasons, pc.if_else(here, _NONE, ELSEWHERE))
         if self.active:
             self._count(goes)
-            kept = _array(table, "job_id").filter(pc.is_null(goes))
-            self._kept_ids.update(kept.to_pylist())
-        return Decided(
-            _array(table, "job_id"),
-            _array(table, "position"),
-            _array(table, "submit_time"),
-            _array(table, "end_time"),
-            reasons,
-            here,
-            goes,
-        )
+            table = table.filter(pc.is_null(goes))
+            self._kept_ids.update(_array(table, "job_id").to_pylist())
+        return Decided(table, pa.RecordBatch.from_pydict(each))
 
-    def steps(self, table: pa.Table, jobs: Decided, lost: Sequence[Lost] = ()) -> Owned:
-        """Which job each step belongs to, and whether it stays.
+    def steps(self, table: pa.Table, decided: Decided, lost: Sequence[Lost] = ()) -> pa.Table:
+        """The steps that stay, with position and submit time of the job that each belongs to.
 
-        table: the steps, in the order of the input.  jobs: what ``jobs`` gave for the same block.
+        table: the steps, in the order of the input.  decided: on the jobs of the same block.
         lost: jobs that were rejected since the last block.
         """
+        jobs = decided.each
         if self._last is not None:
-            jobs = self._last + jobs
-        if len(jobs.position):
-            self._last = jobs.last()
+            jobs = pa.concat_batches([self._last, jobs])
+        if jobs.num_rows:
+            self._last = jobs.slice(jobs.num_rows - 1)
         ids, places = _array(table, "job_id"), _array(table, "position").to_numpy()
-        above = np.searchsorted(jobs.position.to_numpy(), places) - 1
+        above = np.searchsorted(jobs["position"].to_numpy(), places) - 1
         row = pa.array(above, mask=above < 0)
-        orphaned, doubtful = self._orphans(ids, places, jobs.position.take(row), lost)
-        own = pc.fill_null(pc.equal(jobs.job_id.take(row), ids), False)
+        orphaned, doubtful = self._orphans(ids, places, jobs["position"].take(row), lost)
+        own = pc.fill_null(pc.equal(jobs["job_id"].take(row), ids), False)
         own = pc.and_(own, pc.invert(orphaned))
-        row = pc.if_else(own, row, pa.scalar(None, row.type))
-        position, submit = jobs.position.take(row), jobs.submit.take(row)
+        mine = jobs.take(pc.if_else(own, row, pa.scalar(None, row.type)))
+        table = table.append_column("job_position", mine["position"])
+        table = table.append_column("job_submit_time", mine["submit_time"])
         if not self.active:
-            return Owned(position, submit, None)
-        why = jobs.goes.take(row)
+            return table
+        why = mine["goes"]
         if self.place is not None:
             looked_at = pa.table(
-                {
-                    "end_time": _array(table, "end_time"),
-                    "job_end": jobs.end.take(row),
-                    "job_here": jobs.here.take(row),
-                }
+                [_array(table, "end_time"), mine["end_time"], mine["here"]],
+                ["end_time", "job_end", "job_here"],
             )
             here = self.place.steps(_frame(looked_at)).to_arrow()
-            why = pc.coalesce(jobs.reason.take(row), pc.if_else(here, _NONE, ELSEWHERE))
+            why = pc.coalesce(mine["reason"], pc.if_else(here, _NONE, ELSEWHERE))
         known = pc.is_in(ids, value_set=pa.array(sorted(self._kept_ids), pa.string()))
         known = pc.and_(known, pc.invert(doubtful))
         why = pc.if_else(own, why, pc.if_else(known, _NONE, UNKNOWN_OWNER))
         self._count(why)
-        return Owned(position, submit, pc.is_null(why))
+        return table.filter(pc.is_null(why))
+
+    def account(self, ctx: ReadContext) -> None:
+        """Report how many rows were left out, and why."""
+        for reason, count in sorted(self.filtered.items()):
+            ctx.filtered(count, reason)
 
     def _orphans(self, ids: Any, places: Any, above: Any, lost: Sequence[Lost]) -> tuple[Any, Any]:
         """Which steps stand below a rejected row of a job, and which of them may be its own.
@@ -244,6 +227,7 @@ class Selection:
             self.filtered[found["values"]] += found["counts"]
 
 
+_OF_JOB: Final = ("job_id", "position", "submit_time", "end_time")
 _NONE: Final = pa.scalar(None, pa.string())
 _TIME: Final = pa.timestamp("us", tz="UTC")
 

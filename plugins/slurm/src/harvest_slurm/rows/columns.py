@@ -1,0 +1,172 @@
+"""The typed columns of some rows of text: each from the first of sacct's fields that has it."""
+
+from __future__ import annotations
+
+from functools import cache, reduce
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+import harvest
+
+from ..read.columns import Column, RawRows
+from ..records import Job, Step
+from ..values.convert import Context, Converted, convert
+from ..values.fields import AMOUNTS, BY_NAME, canonical
+from ..values.ids import Ids
+from . import gaps
+
+
+class Columns:
+    """The columns of one record type.
+
+    ids: of the same rows, already read.
+    errors: why texts cannot be read, with their field's name and the field; the first one counts.
+    """
+
+    def __init__(self, cls: type[Job] | type[Step], raw: RawRows, ids: Ids, ctx: Context):
+        self.ctx = ctx
+        self.step = cls is Step
+        self.rows = len(raw.position)
+        schema = harvest.record_type(cls).arrow_schema
+        self.kinds = {field.name: field.type for field in schema}
+        found = {"job_id": ids.job, "step_id": ids.step, **ids.columns}
+        self.ready = {name: found[name] for name in found if name in self.kinds}
+        self.texts: dict[str, Column] = {}  # what each column was read from
+        self.extra: dict[str, Any] = {}
+        self.errors: list[tuple[str, Column, Any]] = []
+        if ids.errors is not None:
+            shown = raw.column("JobID" if "JobID" in raw.names else "JobIDRaw")
+            self.errors.append(("JobID", shown, ids.errors))
+        for name, column, kind in _targets(tuple(raw.names), self.step):
+            self._add(name, column, kind, raw.column(name))
+        self._derive()
+
+    def table(self) -> pa.Table:
+        """All columns."""
+        extra = {"extra": self._extra_map()} if self.extra else {}
+        return pa.table(self.ready | extra)
+
+    def _add(self, name: str, column: str | None, kind: str, field: Column) -> None:
+        """Read the field ``name`` into a column, or into extra where it has none."""
+        if field.blank:
+            if column in self.kinds and column not in self.ready:
+                self.ready[column] = pa.nulls(self.rows, self.kinds[column])
+            return
+        if column is None:
+            self._keep(name, field.text)
+            return
+        read = convert(kind, field, self.ctx)
+        if read.errors is not None:
+            self.errors.append((name, field, read.errors))
+        is_first = column not in self.texts
+        stem = column.removesuffix("_code").removesuffix("_bytes")
+        for suffix, values in read.values.items():
+            place = f"{stem}_{suffix}" if suffix else column
+            if place in self.ready and not is_first:
+                self._second(name, place, values, field, read)
+            elif place in self.kinds:
+                self.ready[place] = values
+        if read.words is not None and is_first:
+            self._keep(name, read.words)
+        self.texts.setdefault(column, field)
+        if name in AMOUNTS:
+            self._amounts(AMOUNTS[name], field, read.values[""])
+
+    def _second(self, name: str, place: str, values: Any, field: Column, read: Converted) -> None:
+        """A second field for a column: fills its gaps; what it says otherwise goes to extra."""
+        first = self.ready[place]
+        if pa.types.is_nested(first.type):
+            if not self.texts[place].same(field):
+                self._keep(name, field.text)
+            return
+        differs = pc.fill_null(pc.not_equal(first, values), False)
+        if pc.any(differs).as_py():
+            self._keep(name, pc.if_else(differs, field.text, _NOTHING))
+        self.ready[place] = pc.coalesce(first, values)
+        if read.words is not None and place in self.texts:
+            # the first field's word says the same, unless it gave none
+            silent = pc.equal(self.texts[place].text, "")
+            self._keep(name, pc.if_else(silent, read.words, _NOTHING))
+
+    def _gap(self, column: str) -> Any | None:
+        """Which rows of a column are empty; None where none is."""
+        first = self.ready.get(column)
+        if first is None:
+            return pa.repeat(pa.scalar(True), self.rows)
+        return first.is_null() if first.null_count else None
+
+    def _fill(self, column: str, gap: Any, values: Any) -> bool:
+        """Fill a column where it is empty; whether that gave anything."""
+        first, values = self.ready.get(column), values.cast(self.kinds[column])
+        self.ready[column] = values if first is None else pc.coalesce(first, values)
+        return bool(pc.any(pc.and_(gap, values.is_valid())).as_py())
+
+    def _amounts(self, amounts: dict[str, str], field: Column, maps: Any) -> None:
+        """Fill the gaps of columns with amounts that a field lists."""
+        wanted = {
+            column: (key, gap)
+            for key, column in amounts.items()
+            if column in self.kinds and (gap := self._gap(column)) is not None
+        }
+        if wanted and not pa.types.is_map(maps.type):
+            maps = gaps.listed(field, reduce(pc.or_, (gap for _, gap in wanted.values())))
+        for column, (key, gap) in wanted.items():
+            self._fill(column, gap, gaps.amount(maps, key))
+            self.texts.setdefault(column, field)
+
+    def _derive(self) -> None:
+        """Fill what follows from other columns, and at last CPUs from those asked for."""
+        ctx, sources = self.ctx, dict(gaps.SOURCES)
+        if self.step:
+            del sources["alloc_cpus"]
+        for column, source in sources.items():
+            gap = self._gap(column)
+            values = None if gap is None else source(self.ready)
+            if values is None or not self._fill(column, gap, values):
+                continue
+            ctx.elapsed_from_times |= column == "elapsed_s" and "suspended_s" not in self.ready
+            ctx.cpus_from_request |= column == "alloc_cpus"
+        gap = self._gap("cluster")
+        if ctx.cluster is not None and gap is not None:
+            self._fill("cluster", gap, pa.repeat(pa.scalar(ctx.cluster), self.rows))
+
+    def _keep(self, name: str, text: Any) -> None:
+        """Put text into extra, under sacct's name of the field."""
+        if pc.any(pc.not_equal(text, "")).as_py():
+            self.extra[name] = text
+
+    def _extra_map(self) -> pa.MapArray:
+        """The column ``extra``; null where a row has nothing there."""
+        texts = list(self.extra.values())
+        kept = (pc.fill_null(pc.not_equal(text, ""), False) for text in texts)
+        has = np.stack([mask.to_numpy(zero_copy_only=False) for mask in kept])
+        rows, names = np.nonzero(has.T)
+        counts = has.sum(axis=0)
+        return pa.MapArray.from_arrays(
+            pa.array(np.append(0, counts.cumsum()), pa.int32(), mask=np.append(counts == 0, False)),
+            pa.array(self.extra).take(pa.array(names)),
+            pa.concat_arrays(texts).take(pa.array(names * self.rows + rows)),
+        )
+
+
+_NOTHING: Final = pa.scalar(None, pa.string())
+_ORDER: Final = {name: place for place, name in enumerate(BY_NAME)}
+
+
+@cache
+def _targets(names: tuple[str, ...], step: bool) -> list[tuple[str, str | None, str]]:
+    """Fields with the column that each becomes and what it holds, ids left out.
+
+    In the order of preference among those that feed the same column.
+    """
+    known = [(name, BY_NAME.get(canonical(name.partition("#")[0]))) for name in names]
+    last = len(_ORDER)
+    known.sort(key=lambda item: _ORDER[canonical(item[1].name)] if item[1] else last)
+    return [
+        (name, field.step if step else field.job, field.kind) if field else (name, None, "text")
+        for name, field in known
+        if field is None or field.kind != "id"
+    ]
