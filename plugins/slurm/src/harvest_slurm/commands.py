@@ -11,8 +11,6 @@ import typer
 import harvest
 from harvest.toolkit.texts import printable_line
 
-__all__ = ["app"]
-
 app = typer.Typer(help="Slurm's accounting: one job in full.", no_args_is_help=True)
 
 

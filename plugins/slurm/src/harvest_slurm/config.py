@@ -13,8 +13,6 @@ from harvest.toolkit.settings import at_least, matches, one_of, setting, time_zo
 from .read.presets import PRESETS
 from .states import STATES
 
-__all__ = ["SlurmConfig", "moment"]
-
 _AGO = re.compile(r"(\d{1,6})([smhdw])")
 _AGO_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 

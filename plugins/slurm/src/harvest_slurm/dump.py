@@ -18,8 +18,6 @@ from .rows.assemble import assemble
 from .rows.selection import Selection, rules_of
 from .values.convert import Context
 
-__all__ = ["read_dump"]
-
 
 def read_dump(
     stream: IO[bytes], partition: Partition, config: SlurmConfig, ctx: ReadContext

@@ -30,8 +30,6 @@ from .rows.selection import Selection, rules_of
 from .values.convert import Context
 from .window import ORIGIN, Window
 
-__all__ = ["read_slice"]
-
 DELIMITER: Final = "\x1f\x1e\x1f"
 """No text that a user can type at a prompt."""
 

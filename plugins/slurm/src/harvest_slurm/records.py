@@ -13,8 +13,6 @@ from datetime import datetime
 import harvest
 from harvest import Record, field
 
-__all__ = ["Job", "Step"]
-
 
 @harvest.record("slurm.job", layer="job", level="job")
 class Job(Record):

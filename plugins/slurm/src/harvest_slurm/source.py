@@ -22,8 +22,6 @@ from .config import SlurmConfig
 from .records import Job, Step
 from .window import slices
 
-__all__ = ["SlurmSource"]
-
 
 class SlurmSource(Source):
     """Reads Slurm's accounting as ``slurm.job`` and ``slurm.step``.

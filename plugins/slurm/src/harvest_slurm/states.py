@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["ENDED", "ENDS", "FAILED", "FAILURES", "STATES"]
-
 STATES: Final = [
     "BOOT_FAIL",
     "CANCELLED",

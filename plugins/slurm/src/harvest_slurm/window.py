@@ -13,8 +13,6 @@ from harvest import Partition, SourceError
 
 from .config import SlurmConfig, moment
 
-__all__ = ["ORIGIN", "Window", "slices", "window_of"]
-
 ORIGIN: Final = "slurm:live"
 """What rows of a live cluster name as their origin."""
 

@@ -21,8 +21,6 @@ from ..values.ids import PATTERN
 from ..views.jobs import jobs
 from ..views.steps import OWNER, owner, steps_once
 
-__all__ = ["Found", "find", "of_group"]
-
 _ID: Final = re.compile(PATTERN)
 _SHOWN: Final = 5
 _STEP: Final = (

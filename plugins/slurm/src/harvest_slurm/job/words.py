@@ -14,8 +14,6 @@ from ..states import FAILED
 from ..views.zone import Zone
 from .find import Found, of_group
 
-__all__ = ["as_json", "clock", "in_words", "size"]
-
 _UNKNOWN: Final = "not known"
 _SHOWN: Final = 10
 _NOUNS: Final = {"array": "task", "het": "component"}

@@ -7,8 +7,6 @@ from typing import IO, Final
 from harvest import ReadContext
 from harvest_toolkit.lines import RAW_BYTES, LongLine, skip_line
 
-__all__ = ["LONGEST", "reject_line", "too_long"]
-
 LONGEST: Final = 4 * 1024 * 1024
 """Bytes of a line or record, at most."""
 

@@ -19,8 +19,6 @@ from harvest_toolkit.spans import Spans, spans
 
 from ..values.compound import IdParts, id_parts
 
-__all__ = ["BatchRows", "Column", "GridRows", "RawRows", "Read", "series"]
-
 
 def series(column: Any) -> pl.Series:
     """An Arrow column as polars sees it, without copying text."""

@@ -24,8 +24,6 @@ from .layout import Layout
 from .quotes import after_record, first_misplaced, line_ends
 from .rejoin import Joiner
 
-__all__ = ["CsvReader", "settle"]
-
 BLOCK_BYTES: Final = 4 * 1024 * 1024
 JOINED: Final = 20
 """Lines that are looked at together, whether they are a record."""

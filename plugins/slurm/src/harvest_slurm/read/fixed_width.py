@@ -21,8 +21,6 @@ from .columns import BatchRows, RawRows
 from .layout import Layout
 from .text import BLOCK_BYTES
 
-__all__ = ["read_fixed"]
-
 
 def read_fixed(
     stream: IO[bytes], layout: Layout, ctx: ReadContext, *, block_bytes: int = BLOCK_BYTES

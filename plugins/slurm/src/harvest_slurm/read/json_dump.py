@@ -26,8 +26,6 @@ from ..records import Job, Step
 from ..rows.selection import Selection
 from .json_job import job_row, step_rows
 
-__all__ = ["Broken", "read_json", "split_jobs"]
-
 GATHER: Final = 2_000
 """Jobs that make a batch."""
 

@@ -8,8 +8,6 @@ from typing import Any, Final
 
 import orjson
 
-__all__ = ["job_row", "step_rows"]
-
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _FINE: Final = frozenset(
     {"completed", "pending", "running", "suspended", "configuring", "resizing"}
@@ -62,18 +60,19 @@ def _states(value: Any) -> tuple[str | None, str | None]:
 
 def _exit(value: Any, state: str | None) -> dict[str, Any]:
     """Exit code and signal; empty, and doubtful, where they contradict the state."""
+    unknown = {"exit_code": None, "exit_signal": None, "doubtful_exit": False}
     if not isinstance(value, Mapping):
-        return {"code": None, "signal": None, "doubtful": False}
+        return unknown
     signal = value.get("signal") or {}
     caught = number(signal.get("signal_id", signal.get("id")))
     plain = not isinstance(value.get("return_code"), Mapping)
     success = value.get("status") == "SUCCESS"
     if plain and success and not caught and state not in _FINE:
-        return {"code": None, "signal": None, "doubtful": True}
+        return unknown | {"doubtful_exit": True}
     code = number(value.get("return_code"))
     if code is None and caught is None and not success:
-        return {"code": None, "signal": None, "doubtful": False}
-    return {"code": code or 0, "signal": caught or 0, "doubtful": False}
+        return unknown
+    return {"exit_code": code or 0, "exit_signal": caught or 0, "doubtful_exit": False}
 
 
 def _tres(entries: Iterable[Mapping[str, Any]] | None, *, mega: bool) -> dict[str, int]:
@@ -129,95 +128,100 @@ def _tasks(text: str, limit: int | None) -> str:
     return f"{text}%{limit}" if limit and "%" not in text else text
 
 
-_TEXTS: Final = {
-    "cluster": "cluster",
-    "name": "name",
-    "group": "group",
-    "account": "account",
-    "partition": "partition",
-    "qos": "qos",
-    "constraints": "constraints",
-    "state_by": "kill_request_user",
-    "flags": "flags",
-    "node_list": "nodes",
-    "work_dir": "working_directory",
-    "submit_line": "submit_line",
-    "container": "container",
+_JOB: Final = {
+    "cluster": (_text, "cluster"),
+    "name": (_text, "name"),
+    "group": (_text, "group"),
+    "account": (_text, "account"),
+    "partition": (_text, "partition"),
+    "qos": (_text, "qos"),
+    "reservation": (_text, "reservation.name"),
+    "constraints": (_text, "constraints"),
+    "priority": (number, "priority"),
+    "state_by": (_text, "kill_request_user"),
+    "reason": (_text, "state.reason"),
+    "flags": (_text, "flags"),
+    "eligible_time": (_time, "time.eligible"),
+    "start_time": (_time, "time.start"),
+    "end_time": (_time, "time.end"),
+    "elapsed_s": (_seconds, "time.elapsed"),
+    "suspended_s": (_seconds, "time.suspended"),
+    "planned_s": (_seconds, "time.planned"),
+    "alloc_nodes": (number, "allocation_nodes"),
+    "req_cpus": (number, "required.CPUs"),
+    "node_list": (_text, "nodes"),
+    "restarts": (number, "restart_cnt"),
+    "work_dir": (_text, "working_directory"),
+    "submit_line": (_text, "submit_line"),
+    "comment": (_text, "comment.job"),
+    "admin_comment": (_text, "comment.administrator"),
+    "system_comment": (_text, "comment.system"),
+    "wckey": (_text, "wckey.wckey"),
+    "container": (_text, "container"),
 }
-"""Columns of text, with the key that each is under."""
+"""Columns of jobs that are one value of the JSON: how it is read, and the keys to it."""
+
+_STEP: Final = {
+    "name": (_text, "step.name"),
+    "state_by": (_text, "kill_request_user"),
+    "start_time": (_time, "time.start"),
+    "end_time": (_time, "time.end"),
+    "elapsed_s": (_seconds, "time.elapsed"),
+    "suspended_s": (_seconds, "time.suspended"),
+    "ntasks": (number, "tasks.count"),
+    "layout": (_text, "task.distribution"),
+    "nodes": (number, "nodes.count"),
+    "node_list": (_text, "nodes.range"),
+    "total_cpu_s": (_seconds, "time.total"),
+    "user_cpu_s": (_seconds, "time.user"),
+    "system_cpu_s": (_seconds, "time.system"),
+    "consumed_energy_j": (number, "statistics.energy.consumed"),
+    "submit_line": (_text, "submit_line"),
+}
+"""The same of steps."""
 
 _READ: Final = frozenset(
-    [
-        *_TEXTS.values(),
-        "allocation_nodes",
-        "array",
-        "association",
-        "comment",
-        "derived_exit_code",
-        "exit_code",
-        "het",
-        "job_id",
-        "priority",
-        "required",
-        "reservation",
-        "state",
-        "steps",
-        "time",
-        "tres",
-        "user",
-        "wckey",
-        "restart_cnt",
-    ]
+    ["array", "association", "derived_exit_code", "exit_code", "het", "job_id", "steps", "tres"]
+    + ["user", *(keys.partition(".")[0] for _, keys in _JOB.values())]
 )
 """Keys of a job that become columns; all others go to ``extra``."""
+
+
+def _values(columns: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, Any]:
+    found = {}
+    for column, (read, keys) in columns.items():
+        value: Any = data
+        for key in keys.split("."):
+            value = (value or {}).get(key)
+        found[column] = read(value)
+    return found
 
 
 def job_row(data: Mapping[str, Any]) -> dict[str, Any]:
     """The row of a job.  Raises KeyError, TypeError or ValueError where it is not a job."""
     state, flags = _states(data["state"])
-    time, comment = data["time"], data.get("comment") or {}
-    tres = data.get("tres") or {}
-    ended = _exit(data.get("exit_code"), state)
-    derived = _exit(data.get("derived_exit_code"), None)
+    time, tres = data["time"], data.get("tres") or {}
     requested = _tres(tres.get("requested"), mega=True)
     allocated = _tres(tres.get("allocated"), mega=True)
     limit = number(time.get("limit"))
-    association = data.get("association") or {}
-    row: dict[str, Any] = {column: _text(data.get(key)) for column, key in _TEXTS.items()}
-    row |= _array(data)
-    row |= {
-        "user": _text(data.get("user")) or _text(association.get("user")),
-        "reservation": _text((data.get("reservation") or {}).get("name")),
-        "priority": number(data.get("priority")),
+    derived = _exit(data.get("derived_exit_code"), None)
+    return {
+        **_values(_JOB, data),
+        **_array(data),
+        **_exit(data.get("exit_code"), state),
+        **_cpu_seconds(time, data.get("steps") or []),
+        "user": _text(data.get("user")) or _text((data.get("association") or {}).get("user")),
         "state": state,
-        "reason": _text(data["state"].get("reason")),
-        "exit_code": ended["code"],
-        "exit_signal": ended["signal"],
-        "derived_exit_code": derived["code"],
-        "derived_exit_signal": derived["signal"],
-        "doubtful_exit": ended["doubtful"],
+        "derived_exit_code": derived["exit_code"],
+        "derived_exit_signal": derived["exit_signal"],
         "submit_time": _time(time["submission"]),
-        "eligible_time": _time(time.get("eligible")),
-        "start_time": _time(time.get("start")),
-        "end_time": _time(time.get("end")),
-        "elapsed_s": _seconds(time.get("elapsed")),
-        "suspended_s": _seconds(time.get("suspended")),
-        "planned_s": _seconds(time.get("planned")),
         "timelimit_s": None if limit is None else limit * 60.0,
-        "alloc_nodes": number(data.get("allocation_nodes")),
-        "req_cpus": number((data.get("required") or {}).get("CPUs")),
         "alloc_cpus": allocated.get("cpu"),
         "req_mem_bytes": requested.get("mem"),
         "req_tres": _entries(requested),
         "alloc_tres": _entries(allocated),
-        "restarts": number(data.get("restart_cnt")),
-        "comment": _text(comment.get("job")),
-        "admin_comment": _text(comment.get("administrator")),
-        "system_comment": _text(comment.get("system")),
-        "wckey": _text((data.get("wckey") or {}).get("wckey")),
-        "extra": list(_job_extra(data, flags).items()) or None,
+        "extra": _entries(_job_extra(data, flags)),
     }
-    return row | _cpu_seconds(time, data.get("steps") or [])
 
 
 def _cpu_seconds(time: Mapping[str, Any], steps: Sequence[Any]) -> dict[str, float | None]:
@@ -261,7 +265,7 @@ def _extra(value: Any) -> str:
     return value if isinstance(value, str) else orjson.dumps(value).decode()
 
 
-def _entries(amounts: Mapping[str, float]) -> list[tuple[str, float]] | None:
+def _entries(amounts: Mapping[str, Any]) -> list[tuple[str, Any]] | None:
     return list(amounts.items()) or None
 
 
@@ -273,38 +277,18 @@ def step_rows(data: Mapping[str, Any], job: Mapping[str, Any]) -> Iterator[dict[
 
 def _step_row(step: Mapping[str, Any], job: Mapping[str, Any]) -> dict[str, Any]:
     state, flags = _states(step.get("state"))
-    time, tres = step["time"], step.get("tres") or {}
-    ended = _exit(step.get("exit_code"), state)
+    tres = step.get("tres") or {}
     allocated = _tres(tres.get("allocated"), mega=True)
-    nodes = step.get("nodes") or {}
-    energy = ((step.get("statistics") or {}).get("energy") or {}).get("consumed")
-    return _use(tres.get("requested") or {}, tres.get("consumed") or {}) | {
-        "job_id": job["job_id"],
-        "job_id_raw": job["job_id_raw"],
-        "step_id": _step_id(step["step"]),
-        "cluster": job["cluster"],
-        "name": _text(step["step"].get("name")),
-        "account": job["account"],
+    return {
+        **_use(tres.get("requested") or {}, tres.get("consumed") or {}),
+        **{name: job[name] for name in ("job_id", "job_id_raw", "cluster", "account")},
+        **_values(_STEP, step),
+        **_exit(step.get("exit_code"), state),
+        # later versions print the job's id before it
+        "step_id": str(step["step"]["id"]).rpartition(".")[2],
         "state": state,
-        "state_by": _text(step.get("kill_request_user")),
-        "exit_code": ended["code"],
-        "exit_signal": ended["signal"],
-        "doubtful_exit": ended["doubtful"],
-        "start_time": _time(time.get("start")),
-        "end_time": _time(time.get("end")),
-        "elapsed_s": _seconds(time.get("elapsed")),
-        "suspended_s": _seconds(time.get("suspended")),
-        "ntasks": number((step.get("tasks") or {}).get("count")),
-        "layout": _text((step.get("task") or {}).get("distribution")),
-        "nodes": number(nodes.get("count")),
         "alloc_cpus": allocated.get("cpu"),
-        "node_list": _text(nodes.get("range")),
-        "total_cpu_s": _seconds(time.get("total")),
-        "user_cpu_s": _seconds(time.get("user")),
-        "system_cpu_s": _seconds(time.get("system")),
-        "consumed_energy_j": number(energy),
         "alloc_tres": _entries(allocated),
-        "submit_line": _text(step.get("submit_line")),
         "extra": [("state", flags)] if flags else None,
     }
 
@@ -338,8 +322,3 @@ def _use(used: Mapping[str, Any], written: Mapping[str, Any]) -> dict[str, Any]:
         "usage_in_tot": _entries(total),
     }
 
-
-def _step_id(step: Mapping[str, Any]) -> str:
-    """``batch``, ``extern`` or a number; later versions print the job's id before it."""
-    name = str(step["id"])
-    return name.partition(".")[2] or name

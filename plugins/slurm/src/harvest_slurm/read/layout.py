@@ -23,8 +23,6 @@ from ..values.fields import BY_NAME, canonical, is_field, unique_names
 from ..values.ids import PATTERN
 from .quotes import first_misplaced
 
-__all__ = ["HEAD_BYTES", "Layout", "delimiter_of", "find_layout", "likeness"]
-
 HEAD_BYTES: Final = 256 * 1024
 """How much of a file is looked at."""
 

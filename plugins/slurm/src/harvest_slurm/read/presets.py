@@ -12,8 +12,6 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["PRESETS"]
-
 _XDMOD_BEGIN: Final = "JobID JobIDRaw Cluster Partition"
 _XDMOD_MIDDLE: Final = (
     "Account Group GID User UID Submit Eligible Start End Elapsed ExitCode State NNodes NCPUS "

@@ -9,8 +9,6 @@ from typing import Any, Final
 
 import numpy as np
 
-__all__ = ["after_record", "first_misplaced", "line_ends"]
-
 QUOTE: Final = ord('"')
 LINE_END: Final = ord("\n")
 

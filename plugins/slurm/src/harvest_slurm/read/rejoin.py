@@ -23,8 +23,6 @@ from ..values.kinds import KINDS
 from .bounds import LONGEST, too_long
 from .layout import Layout
 
-__all__ = ["Joined", "Joiner"]
-
 EXTRA_FIELDS: Final = 64
 """Delimiters inside of the free fields of one record that are tried, at most."""
 

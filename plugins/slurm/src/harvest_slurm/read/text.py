@@ -24,8 +24,6 @@ from .csvtext import CsvReader
 from .layout import Layout
 from .rejoin import LINES, Joined, Joiner
 
-__all__ = ["BLOCK_BYTES", "read_text"]
-
 BLOCK_BYTES: Final = 8 * 1024 * 1024
 SPARE: Final = 1024 * 1024
 """Room behind a block for records that are put together."""

@@ -8,8 +8,6 @@ from harvest import ReportSpec
 
 from ..views.declared.common import BY, SELECTION, top, waits
 
-__all__ = ["REPORTS"]
-
 REPORTS: Final = (
     ReportSpec(
         name="slurm.queue_time",

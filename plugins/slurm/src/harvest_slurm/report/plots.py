@@ -13,8 +13,6 @@ from harvest_report import Plot, legend
 from ..views.zone import Zone
 from .words import hours_in_words, known_sum
 
-__all__ = ["cpu_hours", "histogram", "of_most_hours", "scatter", "states", "used_and_wasted"]
-
 TICKS = (
     (1, "1 s"),
     (10, "10 s"),

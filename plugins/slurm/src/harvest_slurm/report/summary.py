@@ -16,8 +16,6 @@ from ..views.zone import Zone, zone_of
 from .plots import cpu_hours, states
 from .words import CLOCK, days, period
 
-__all__ = ["sum_up", "summary"]
-
 _SHARED = r"^\([0-9,]+ others\)$"
 """Name of the row that the users without one of their own share."""
 

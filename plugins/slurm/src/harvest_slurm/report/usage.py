@@ -20,8 +20,6 @@ from ..views.usage import groups_of
 from .plots import of_most_hours, used_and_wasted
 from .words import days_in_words, hours_in_words, known_sum
 
-__all__ = ["fold", "usage_report"]
-
 _MOMENT: Final = timedelta(microseconds=1)
 _LABELS: Final = {
     "out_of_memory": "out of memory",

@@ -11,8 +11,6 @@ from ..views.zone import Zone, zone_of
 from .plots import histogram, scatter
 from .words import CLOCK, days, period
 
-__all__ = ["queue_time", "wait_statistics"]
-
 _WAITS = (
     Column("jobs"),
     Column("mean_wait_s", "mean", None, "duration"),

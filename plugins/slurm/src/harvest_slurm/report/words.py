@@ -11,8 +11,6 @@ if TYPE_CHECKING:
 
     from ..views.zone import Zone
 
-__all__ = ["CLOCK", "days", "days_in_words", "hours_in_words", "known_sum", "period"]
-
 CLOCK: Final = "Waits are shown as days-hours:minutes:seconds; files hold seconds."
 
 

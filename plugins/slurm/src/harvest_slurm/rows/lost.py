@@ -14,8 +14,6 @@ import attrs
 
 from harvest import ReadContext, Reject
 
-__all__ = ["Lost", "LostJobs"]
-
 
 @attrs.frozen(order=True)
 class Lost:

@@ -17,8 +17,6 @@ from harvest import ReadContext, SourceError
 from ..config import SlurmConfig
 from .lost import Lost
 
-__all__ = ["ELSEWHERE", "Place", "Rule", "Selection", "rules_of"]
-
 ELSEWHERE: Final = "belongs to another time slice"
 UNKNOWN_OWNER: Final = "step of a job that is left out, rejected or not in the input"
 

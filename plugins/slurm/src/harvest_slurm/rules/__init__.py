@@ -26,8 +26,6 @@ from .judgements import (
 if TYPE_CHECKING:
     from harvest.findings import Severity
 
-__all__ = ["RULES"]
-
 _USE: Final = ("slurm.usage", "slurm.summary")
 _SHIELD: Final = "Princeton's Job Defense Shield"
 _GATHERED: Final = "of jobs and steps (no -X), with a JobAcctGatherType other than none"

@@ -18,16 +18,6 @@ if TYPE_CHECKING:
 
     from harvest.findings import Severity
 
-__all__ = [
-    "ended_badly",
-    "failed_arrays",
-    "idle_arrays",
-    "long_waits",
-    "run_again",
-    "short_tasks",
-    "wasted",
-]
-
 
 def wasted(
     rows: pl.DataFrame,

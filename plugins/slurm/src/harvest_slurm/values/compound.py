@@ -16,8 +16,6 @@ from harvest_toolkit.spans import Spans, unsigned, word_at
 
 from .digits import clock, decimal, pieces
 
-__all__ = ["Entries", "IdParts", "entries", "id_parts", "simple_ids"]
-
 
 @attrs.frozen
 class IdParts:

@@ -25,8 +25,6 @@ from .digits import arrow
 from .kinds import KINDS, STRING, TIMESTAMP, Kind
 from .scalars import Word
 
-__all__ = ["Context", "Converted", "convert", "resource_maps"]
-
 Array: TypeAlias = Any  # pyarrow ships no type information
 
 

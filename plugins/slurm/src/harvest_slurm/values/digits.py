@@ -14,8 +14,6 @@ import pyarrow as pa
 
 from harvest_toolkit.spans import Spans, clock_seconds, date_days, unsigned
 
-__all__ = ["arrow", "clock", "decimal", "minutes", "moment", "pair", "pieces", "seconds", "whole"]
-
 Ints: TypeAlias = "npt.NDArray[np.int64]"
 Floats: TypeAlias = "npt.NDArray[np.float64]"
 Flags: TypeAlias = "npt.NDArray[np.bool_]"

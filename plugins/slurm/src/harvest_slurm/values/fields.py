@@ -13,17 +13,6 @@ from typing import Final
 
 import attrs
 
-__all__ = [
-    "AMOUNTS",
-    "BY_NAME",
-    "FIELDS",
-    "FREE",
-    "Field",
-    "canonical",
-    "is_field",
-    "unique_names",
-]
-
 FREE: Final = frozenset(
     ["JobName", "Comment", "AdminComment", "SystemComment", "SubmitLine", "WorkDir", "Constraints"]
 )

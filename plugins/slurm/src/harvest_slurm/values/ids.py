@@ -19,8 +19,6 @@ from ..read.columns import Column, series
 from .compound import IdParts
 from .digits import arrow
 
-__all__ = ["PATTERN", "Ids", "is_id", "read_ids", "why_no_id"]
-
 PATTERN: Final = (
     r"^(\d{1,18})(?:_(\d{1,18})|_(\[[^\]|]*\]?)|\+(\d{1,9}))?(?:\.([A-Za-z0-9_]+(?:\+\d+)?))?$"
 )

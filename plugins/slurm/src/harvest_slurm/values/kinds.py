@@ -16,8 +16,6 @@ import pyarrow as pa
 from . import compound, digits, scalars
 from .ids import PATTERN
 
-__all__ = ["FLOAT", "INT", "KINDS", "STRING", "TIMESTAMP", "Kind"]
-
 INT: Final = pa.int64()
 FLOAT: Final = pa.float64()
 STRING: Final = pa.string()

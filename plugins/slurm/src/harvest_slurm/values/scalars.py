@@ -18,22 +18,6 @@ from zoneinfo import ZoneInfo
 
 from ..states import STATES
 
-__all__ = [
-    "Word",
-    "count",
-    "duration",
-    "exit_code",
-    "has_no_zone",
-    "integer",
-    "memory",
-    "minutes",
-    "reqmem",
-    "resources",
-    "seconds",
-    "state",
-    "time",
-]
-
 INT64_MAX: Final = 2**63 - 1
 
 

@@ -7,6 +7,4 @@ from typing import Final
 from .declared.groups import ARRAYS, ENDS, FAILURES, USAGE
 from .declared.runs import EFFICIENCY, JOBS, QUEUE_TIME, WORST_DAYS
 
-__all__ = ["VIEWS"]
-
 VIEWS: Final = (JOBS, EFFICIENCY, QUEUE_TIME, WORST_DAYS, USAGE, ENDS, FAILURES, ARRAYS)

@@ -11,8 +11,6 @@ from .declared.resources import RESOURCES
 from .measures import count_of, use
 from .period import selection_of
 
-__all__ = ["arrays"]
-
 
 def arrays(data: DatasetReader, **choice: str | None) -> pl.LazyFrame:
     """Job arrays: how many tasks, how they ended, how long they ran, what they used.

@@ -9,8 +9,6 @@ from harvest_toolkit.frames import fraction
 
 from .jobs import jobs
 
-__all__ = ["efficiency"]
-
 
 def efficiency(data: DatasetReader) -> pl.LazyFrame:
     """How much of what a job was given it used; null where a part was not measured.

@@ -10,8 +10,6 @@ from ..states import ENDED
 from .measures import amount_of, count_of
 from .period import selection_of
 
-__all__ = ["ends", "failures"]
-
 
 def ends(data: DatasetReader, **choice: str | None) -> pl.LazyFrame:
     """All runs by state, exit code and signal, and user.

@@ -8,8 +8,6 @@ from harvest import DatasetReader
 
 from .steps import OWNER, amount, ended, owner, steps_of_runs
 
-__all__ = ["jobs"]
-
 
 def _gpus() -> pl.Expr:
     """GPUs allocated: of all kinds, or those of each kind added up.

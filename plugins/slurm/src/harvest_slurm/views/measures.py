@@ -16,8 +16,6 @@ from harvest_toolkit.frames import fraction, known_sum
 from ..states import ENDED, ENDS, FAILED
 from .declared.resources import Resource
 
-__all__ = ["amount_of", "count_of", "how_they_ended", "shares", "started", "use", "waits"]
-
 _GIB: Final = 2**30
 
 

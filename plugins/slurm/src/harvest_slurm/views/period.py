@@ -21,8 +21,6 @@ from ..config import moment
 from .jobs import jobs
 from .zone import Zone, zone_of
 
-__all__ = ["Selection", "selection_of"]
-
 _MONTH: Final = re.compile(r"(\d{4})-(0[1-9]|1[0-2])")
 
 

@@ -9,8 +9,6 @@ from harvest_toolkit.frames import complete_sum
 
 from ..states import ENDED
 
-__all__ = ["OWNER", "amount", "ended", "owner", "steps_of_runs", "steps_once"]
-
 
 def ended() -> pl.Expr:
     """Whether a run or step ended, by its state, else by its end; null where neither is known."""

@@ -13,8 +13,6 @@ from .declared.resources import RESOURCES
 from .measures import count_of, how_they_ended, shares, started, use, waits
 from .period import selection_of
 
-__all__ = ["groups_of", "usage"]
-
 
 def usage(
     data: DatasetReader, by: str | Iterable[str] = ("user",), **choice: str | None

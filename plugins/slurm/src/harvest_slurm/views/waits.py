@@ -9,8 +9,6 @@ from harvest import DatasetReader
 from .jobs import jobs
 from .zone import zone_of
 
-__all__ = ["queue_time", "worst_days"]
-
 
 def queue_time(data: DatasetReader, timezone: str | None = None) -> pl.LazyFrame:
     """One row per started run: how long it waited, with the day of its submission."""

@@ -9,8 +9,6 @@ import polars as pl
 
 from harvest import DatasetReader, UsageError
 
-__all__ = ["Zone", "zone_of"]
-
 
 @attrs.frozen
 class Zone:

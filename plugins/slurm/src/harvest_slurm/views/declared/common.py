@@ -7,8 +7,6 @@ from typing import Final
 from harvest import Column, Setting
 from harvest.toolkit.settings import at_least, some_of, time_zone
 
-__all__ = ["BY", "DAY", "ENDED_OR_NOT", "KEYS", "SELECTION", "passed_on", "top", "waits"]
-
 KEYS: Final = ("month", "cluster", "account", "user", "partition", "qos")
 """What jobs may be grouped by."""
 

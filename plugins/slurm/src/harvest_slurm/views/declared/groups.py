@@ -10,8 +10,6 @@ from harvest_toolkit.columns import hours, number, seconds, share
 from .common import BY, DAY, ENDED_OR_NOT, SELECTION, passed_on
 from .resources import RESOURCES, Resource
 
-__all__ = ["ARRAYS", "ENDS", "FAILURES", "USAGE"]
-
 _KEYS: Final = (
     Column(
         "month",

@@ -6,8 +6,6 @@ from typing import Final
 
 import attrs
 
-__all__ = ["RESOURCES", "Resource"]
-
 
 @attrs.frozen
 class Resource:

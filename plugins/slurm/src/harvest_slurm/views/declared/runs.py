@@ -12,8 +12,6 @@ from harvest_toolkit.columns import hours, number, path, seconds, share, size
 
 from .common import DAY, ENDED_OR_NOT, SELECTION, passed_on, waits
 
-__all__ = ["EFFICIENCY", "JOBS", "QUEUE_TIME", "WORST_DAYS"]
-
 _ELAPSED, _TIMELIMIT = seconds("elapsed_s"), seconds("timelimit_s")
 
 _RESTART: Final = Column(
