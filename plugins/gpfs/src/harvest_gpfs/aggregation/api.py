@@ -128,9 +128,8 @@ def aggregate(
     memory = available_memory() if memory_limit is None else memory_limit
     choice = choose_backend(size, backend, memory, address=address)
     with _rows(files, choice, memory, address, workers) as rows:
-        listing = Listing.of(
-            rows, scan, root=root, now=reference, budget=max(BUDGET, memory // _MEMORY_SHARE)
-        )
+        budget = max(BUDGET, memory // _MEMORY_SHARE)
+        listing = Listing.of(rows, scan, given_root=root, given_now=reference, budget=budget)
         frame = listing.aggregate(by, metrics, setting, directories=directories)
         needs = {GROUPINGS[name].needs for name in by}
         return Result(

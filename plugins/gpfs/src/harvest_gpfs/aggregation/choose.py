@@ -135,14 +135,11 @@ def _of_cgroup(root: Path) -> list[int]:
 
 def _of_slurm(environ: Mapping[str, str]) -> list[int]:
     """What Slurm gave this job on its node, in MiB; 0 means all of the node."""
-    found = []
-    per_node = environ.get("SLURM_MEM_PER_NODE", "")
-    if per_node.isdigit() and int(per_node):
-        found.append(int(per_node) << 20)
-    per_cpu, cpus = environ.get("SLURM_MEM_PER_CPU", ""), environ.get("SLURM_CPUS_ON_NODE", "")
-    if per_cpu.isdigit() and cpus.isdigit() and int(per_cpu) and int(cpus):
-        found.append((int(per_cpu) << 20) * int(cpus))
-    return found
+    per_node, per_cpu, cpus = (
+        int(environ[name]) if environ.get(name, "").isdigit() else 0
+        for name in ("SLURM_MEM_PER_NODE", "SLURM_MEM_PER_CPU", "SLURM_CPUS_ON_NODE")
+    )
+    return [mebibytes << 20 for mebibytes in (per_node, per_cpu * cpus) if mebibytes]
 
 
 def _bytes_text(number: int) -> str:

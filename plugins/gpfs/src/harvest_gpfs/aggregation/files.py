@@ -20,7 +20,7 @@ from harvest.model.frames import plain_columns, polars_schema, scan_parquet
 
 from ..records import GpfsFile
 
-__all__ = ["ParquetFile", "Piece", "find", "no_rows", "pieces", "read", "scan"]
+__all__ = ["ParquetFile", "Piece", "find", "no_rows", "pieces", "scan"]
 
 _KIND = harvest.record_type(GpfsFile)
 _REQUIRED = ("inode", "path")
@@ -199,11 +199,6 @@ _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 def no_rows() -> pl.LazyFrame:
     """The columns of the record type without rows."""
     return pl.LazyFrame(schema=polars_schema(_KIND))
-
-
-def read(piece: Piece) -> pl.LazyFrame:
-    """The rows of a part of a file."""
-    return scan([piece]).slice(piece.offset, piece.rows)
 
 
 def pieces(files: Sequence[ParquetFile], rows: int) -> list[Piece]:

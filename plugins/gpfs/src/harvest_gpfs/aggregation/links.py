@@ -76,8 +76,6 @@ class _Candidates(Step):
 class _Repeated(Counts):
     """The inodes of one share that occur more than once among the candidates, and how often."""
 
-    by = "inode"
-
     share: int
     shares: int
     everything: bool = False
@@ -118,7 +116,7 @@ def repeated_inodes(rows: Rows, budget: int, *, everything: bool = False) -> pl.
     """
     count = int(rows.reduce(_Candidates(everything)).item())
     shares = passes_for(count, least=LEAST_INODES, bytes_each=_BYTES_PER_INODE, budget=budget)
-    found = [rows.reduce(_Repeated(share, shares, everything)) for share in range(shares)]
+    found = [rows.reduce(_Repeated("inode", share, shares, everything)) for share in range(shares)]
     return pl.concat(found).sort("inode")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
-from functools import cached_property
+from typing import Any
 
 import attrs
 import polars as pl
@@ -15,7 +15,7 @@ from .definition import Aggregation
 from .groupings import GROUPINGS, Setting
 from .links import first_paths, linked_rows, repeated_inodes
 from .scans import LATEST, Scan, label_of, pick
-from .steps import Extent, Rows, Scans, Untimed
+from .steps import Counts, Extent, Rows, Untimed
 
 __all__ = ["Listing", "common_root", "list_scans"]
 
@@ -25,14 +25,14 @@ BUDGET = 256 << 20
 
 def list_scans(rows: Rows) -> list[Scan]:
     """The scans there are, oldest first; lists without a time before them, by name."""
-    timed = rows.reduce(Scans())
+    timed = rows.reduce(Counts("scan_time"))
     scans = [
         Scan(label_of(time), time, None, count)
         for time, count in timed.drop_nulls("scan_time").sort("scan_time").iter_rows()
     ]
     untimed = []
     if timed["scan_time"].null_count():
-        found = rows.reduce(Untimed()).sort("origin")
+        found = rows.reduce(Untimed("origin")).sort("origin")
         untimed = [Scan(origin, None, origin, count) for origin, count in found.iter_rows()]
     return untimed + scans
 
@@ -70,14 +70,14 @@ def _common(first: str, last: str) -> str:
     return first[:length]
 
 
-@attrs.define(slots=False, eq=False)
+@attrs.frozen(eq=False)
 class Listing:
     """The rows of one scan.
 
     rows: those of this scan; scan: which it is.
     given_root, given_now: what the user says about them.
     budget: bytes that finding hard links may use.
-    same_scan: a listing of the same rows, that may have found out some things already.
+    found: what was found out about the rows; listings of the same rows share it.
     """
 
     rows: Rows
@@ -85,30 +85,24 @@ class Listing:
     given_root: str | None = None
     given_now: datetime | None = None
     budget: int = BUDGET
-    same_scan: Listing | None = None
+    found: dict[str, Any] = attrs.field(factory=dict)
 
     @classmethod
-    def of(
-        cls,
-        rows: Rows,
-        wish: str = LATEST,
-        *,
-        root: str | None = None,
-        now: datetime | None = None,
-        budget: int = BUDGET,
-    ) -> Listing:
-        """The scan that is wished for (see ``scans.pick``)."""
+    def of(cls, rows: Rows, wish: str = LATEST, **given: Any) -> Listing:
+        """The scan that is wished for (see ``scans.pick``); given: further fields."""
         scan = pick(list_scans(rows), wish)
-        return cls(rows.of(scan), scan, root, now, budget)
+        return cls(rows.of(scan), scan, **given)
 
-    @cached_property
+    @property
     def root(self) -> str:
         """The directory that top-level directories are counted from, with a slash at its end."""
         if self.given_root is not None:
             return self.given_root.rstrip("/") + "/" if self.given_root else ""
-        return self.same_scan.root if self.same_scan else common_root(self.rows)
+        if "root" not in self.found:
+            self.found["root"] = common_root(self.rows)
+        return str(self.found["root"])
 
-    @cached_property
+    @property
     def now(self) -> datetime:
         """What ages are counted from: the time given, else that of the scan.
 
@@ -123,16 +117,11 @@ class Listing:
             )
         return now
 
-    @cached_property
-    def repeated(self) -> pl.DataFrame:
-        """Inodes with more than one row that may be one of several paths."""
-        if self.same_scan:
-            return self.same_scan.repeated
-        return repeated_inodes(self.rows, self.budget)
-
     def further_paths(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         """Rows that are further paths of an object, in portions."""
-        for portion in linked_rows(self.rows, self.repeated, columns, self.budget):
+        if "repeated" not in self.found:
+            self.found["repeated"] = repeated_inodes(self.rows, self.budget)
+        for portion in linked_rows(self.rows, self.found["repeated"], columns, self.budget):
             yield portion.filter(~first_paths())
 
     def prepared(self, by: Sequence[str], setting: Setting) -> Setting:
@@ -152,12 +141,8 @@ class Listing:
         directories: bool = True,
     ) -> pl.DataFrame:
         """The result of an aggregation over this scan, hard links counted once."""
-        task = Aggregation(
-            tuple(by),
-            tuple(metrics),
-            self.prepared(by, setting or Setting()),
-            directories=directories,
-        )
+        setting = self.prepared(by, setting or Setting())
+        task = Aggregation(tuple(by), tuple(metrics), setting, directories)
         partials = [self.rows.reduce(task)]
         if any(not part.of_path for part in task.parts):
             partials += [

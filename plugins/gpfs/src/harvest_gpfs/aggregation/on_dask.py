@@ -14,7 +14,8 @@ from distributed.scheduler import NoValidWorkerError
 
 from harvest import HarvestError
 
-from .files import ParquetFile, Piece, no_rows, pieces, read
+from .files import ParquetFile, Piece, no_rows, pieces
+from .files import scan as read_rows
 from .scans import Scan
 from .steps import Step
 
@@ -74,7 +75,7 @@ class ClusterRows:
 
 
 def _partial(step: Step, unit: Piece, scan: Scan | None) -> pl.DataFrame:
-    rows = read(unit)
+    rows = read_rows([unit]).slice(unit.offset, unit.rows)
     return step.partial(rows if scan is None else scan.filter(rows)).collect()
 
 

@@ -17,7 +17,7 @@ import polars as pl
 
 from .scans import Scan
 
-__all__ = ["Counts", "Extent", "Rows", "Scans", "Step", "Untimed"]
+__all__ = ["Counts", "Extent", "Rows", "Step", "Untimed"]
 
 
 class Step(abc.ABC):
@@ -51,13 +51,14 @@ class Rows(Protocol):
         """The rows of one scan alone."""
 
 
+@attrs.frozen
 class Counts(Step):
     """The values of a column, and the number of rows of each.
 
     by: the column.
     """
 
-    by: ClassVar[str]
+    by: str
 
     def partial(self, rows: pl.LazyFrame) -> pl.LazyFrame:
         return rows.group_by(self.by).agg(pl.len().cast(pl.Int64).alias("rows"))
@@ -66,18 +67,8 @@ class Counts(Step):
         return pl.concat(partials).group_by(self.by).agg(pl.col("rows").sum())
 
 
-@attrs.frozen
-class Scans(Counts):
-    """Which scans there are: scan_time and the number of rows of each."""
-
-    by = "scan_time"
-
-
-@attrs.frozen
 class Untimed(Counts):
-    """The lists whose rows have no scan_time: origin and the number of rows of each."""
-
-    by = "origin"
+    """The same of the rows that have no scan_time."""
 
     def partial(self, rows: pl.LazyFrame) -> pl.LazyFrame:
         return super().partial(rows.filter(pl.col("scan_time").is_null()))

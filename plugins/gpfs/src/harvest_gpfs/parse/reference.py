@@ -32,23 +32,25 @@ class Damaged(ValueError):
 
 _NUMBER: Final = re.compile(rb"-?[0-9]+")
 _HEX_NUMBER: Final = re.compile(rb"[0-9a-fA-F]+")
+_MARKS: Final = {
+    False: (b" ", b":", rb"\+"),
+    True: (b"(?: |%20)", b"(?::|%3A)", rb"(?:\+|%2B)"),
+}
+"""Blank, colon and plus as they stand in values, where a list is not escaped, and where it is."""
+
 _TIME: Final = {
     escaped: re.compile(
-        rb"(\d{4})-(\d\d)-(\d\d)(?: |%20)(\d\d)(?::|%3A)(\d\d)(?::|%3A)(\d\d)(?:\.(\d{1,6}))?(?!\d)"
-        if escaped
-        else rb"(\d{4})-(\d\d)-(\d\d) (\d\d):(\d\d):(\d\d)(?:\.(\d{1,6}))?(?!\d)",
+        rb"(\d{4})-(\d\d)-(\d\d)%b(\d\d)%b(\d\d)%b(\d\d)(?:\.(\d{1,6}))?(?!\d)"
+        % (blank, colon, colon),
         re.IGNORECASE,
     )
-    for escaped in (False, True)
+    for escaped, (blank, colon, _) in _MARKS.items()
 }
 _REAL: Final = {
     escaped: re.compile(
-        rb"(\+|%2B|-)?(\d+(?:\.\d+)?)(?:[eE](\+|%2B|-)?(\d{1,3})(?!\d))?"
-        if escaped
-        else rb"(\+|-)?(\d+(?:\.\d+)?)(?:[eE](\+|-)?(\d{1,3})(?!\d))?",
-        re.IGNORECASE,
+        rb"(%b|-)?(\d+(?:\.\d+)?)(?:[eE](%b|-)?(\d{1,3})(?!\d))?" % (plus, plus), re.IGNORECASE
     )
-    for escaped in (False, True)
+    for escaped, (_, _, plus) in _MARKS.items()
 }
 _MODE: Final = re.compile(r"[-dlbcps][-rwxsStTlL]{9}[+@.]?")
 _FLAGS: Final = re.compile(r"[!-~]*")

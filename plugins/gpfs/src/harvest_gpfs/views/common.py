@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from weakref import WeakKeyDictionary
 
 import attrs
 import polars as pl
 
-from harvest import UsageError
+from harvest import DatasetReader, UsageError
 from harvest_toolkit.deferred import deferred
 from harvest_toolkit.frames import sum_or_none
 
@@ -22,9 +22,6 @@ from ..aggregation.listing import Listing
 from ..aggregation.names import read_names
 from ..aggregation.on_polars import PolarsRows
 from ..aggregation.scans import LATEST, Scan, moment, pick
-
-if TYPE_CHECKING:
-    from harvest import DatasetReader
 
 __all__ = [
     *("INT", "KNOWN", "SUMS", "TEXT", "aggregated_schema", "asked", "collected"),
@@ -77,7 +74,7 @@ def listing(
         known[scan] = Listing.of(rows_of(dataset), scan) if some else _no_listing()
     if root is None and reference is None:
         return known[scan]
-    return attrs.evolve(known[scan], given_root=root, given_now=reference, same_scan=known[scan])
+    return attrs.evolve(known[scan], given_root=root, given_now=reference)
 
 
 _KNOWN: WeakKeyDictionary[DatasetReader, dict[str, Listing]] = WeakKeyDictionary()

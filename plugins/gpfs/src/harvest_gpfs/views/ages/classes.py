@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import polars as pl
+
+from harvest import DatasetReader
 
 from ...aggregation.bins import AgeBins, SizeBins
 from ...aggregation.groupings import Setting
 from ...aggregation.listing import Listing
 from ...aggregation.scans import label_of
 from ..common import INT, SUMS, TEXT, listing, of_scan, types_of
-
-if TYPE_CHECKING:
-    from harvest import DatasetReader
 
 __all__ = ["ages", "sizes"]
 

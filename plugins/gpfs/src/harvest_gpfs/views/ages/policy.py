@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import polars as pl
 
+from harvest import DatasetReader
 from harvest_toolkit.frames import fraction
 
 from ...aggregation.bins import AgeBins
@@ -24,9 +25,6 @@ from ..common import (
     of_scan,
     types_of,
 )
-
-if TYPE_CHECKING:
-    from harvest import DatasetReader
 
 __all__ = ["policy"]
 

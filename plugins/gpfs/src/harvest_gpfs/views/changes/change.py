@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from weakref import WeakKeyDictionary
 
 import attrs
 import polars as pl
 
-from harvest import UsageError
+from harvest import DatasetReader, UsageError
 from harvest_toolkit.deferred import deferred
 
 from ...aggregation.bins import parse_age
@@ -22,9 +22,6 @@ from ..common import TEXT, named, rows_of, types_of
 from . import GROUPS
 from .churn import changes_of, ends
 from .pairs import SUMS, summed
-
-if TYPE_CHECKING:
-    from harvest import DatasetReader
 
 __all__ = ["change", "span"]
 

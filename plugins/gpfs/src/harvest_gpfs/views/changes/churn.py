@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import polars as pl
 
-from harvest import UsageError
+from harvest import DatasetReader, UsageError
 from harvest_toolkit.deferred import deferred
 
 from ...aggregation.groupings import Setting
@@ -16,9 +15,6 @@ from ...aggregation.on_polars import PolarsRows
 from ...aggregation.scans import ALL, LATEST, Scan, labels, pick
 from ..common import TEXT, named, no_scan, rows_of, types_of
 from .pairs import SUMS, flows, summed
-
-if TYPE_CHECKING:
-    from harvest import DatasetReader
 
 __all__ = ["changes_of", "churn", "compare", "ends", "two_scans"]
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import polars as pl
 
+from harvest import DatasetReader
 from harvest_toolkit.frames import count_if_known, sum_or_none
 
 from ..common import INT, TEXT, collected, frame_of, listing, of_scan, types_of
-
-if TYPE_CHECKING:
-    from harvest import DatasetReader
 
 __all__ = ["crowded"]
 

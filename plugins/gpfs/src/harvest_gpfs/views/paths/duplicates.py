@@ -6,19 +6,17 @@ is looked at, so that memory holds a share; the names decide what is one group.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import polars as pl
 
+from harvest import DatasetReader
 from harvest_toolkit.frames import fraction
 
 from ...aggregation.bins import parse_size
 from ...aggregation.links import IDENTITY, passes_for
 from ...aggregation.listing import BUDGET
 from ..common import INT, TEXT, collected, frame_of, listing, of_scan, types_of
-
-if TYPE_CHECKING:
-    from harvest import DatasetReader
 
 __all__ = ["duplicates"]
 

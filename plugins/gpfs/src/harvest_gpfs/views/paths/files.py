@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import polars as pl
 
+from harvest import DatasetReader
+
 from ...aggregation.links import IDENTITY, candidate
 from ..common import INT, TEXT, collected, frame_of, listing, named, of_scan
-
-if TYPE_CHECKING:
-    from harvest import DatasetReader
 
 __all__ = ["largest", "oldest"]
 

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import polars as pl
 
-from harvest import UsageError
+from harvest import DatasetReader, UsageError
 
 from ..common import frame_of, listing
-
-if TYPE_CHECKING:
-    from harvest import DatasetReader
 
 __all__ = ["odd_names"]
 

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import polars as pl
+
+from harvest import DatasetReader
 
 from ...aggregation.links import first_paths, linked_rows, repeated_inodes
 from ...aggregation.listing import Listing
 from ..common import INT, TEXT, collected, frame_of, listing, of_scan
-
-if TYPE_CHECKING:
-    from harvest import DatasetReader
 
 __all__ = ["scan_quality"]
 

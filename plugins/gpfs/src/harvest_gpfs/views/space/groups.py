@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
+from harvest import DatasetReader
 from harvest_toolkit.frames import fraction
 
 from ...aggregation.bins import parse_size
@@ -23,9 +24,6 @@ from ..common import (
     of_scan,
     types_of,
 )
-
-if TYPE_CHECKING:
-    from harvest import DatasetReader
 
 __all__ = ["extensions", "heat", "small"]
 

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import polars as pl
 
+from harvest import DatasetReader
 from harvest_toolkit.deferred import deferred
 
 from ...aggregation.listing import Listing, common_root, list_scans
 from ..common import TEXT, aggregated_schema, exclusive, named, rows_of, types_of
-
-if TYPE_CHECKING:
-    from harvest import DatasetReader
 
 __all__ = ["growth"]
 

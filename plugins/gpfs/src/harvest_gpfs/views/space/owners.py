@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import polars as pl
 
+from harvest import DatasetReader
 from harvest_toolkit.frames import fraction, sum_or_none
 
 from ...aggregation.bins import parse_age, parse_size
 from ...aggregation.groupings import GROUPINGS, Setting
 from ...aggregation.scans import label_of
 from ..common import INT, SUMS, TEXT, asked, of_scan, part_sum, types_of
-
-if TYPE_CHECKING:
-    from harvest import DatasetReader
 
 __all__ = ["owners"]
 

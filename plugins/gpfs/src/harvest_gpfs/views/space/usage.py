@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
+from harvest import DatasetReader
+
 from ...measures import DIRECTORY
 from ..common import aggregated_schema, asked, exclusive, largest_first, of_scan
-
-if TYPE_CHECKING:
-    from harvest import DatasetReader
 
 __all__ = ["directories", "usage"]
 
