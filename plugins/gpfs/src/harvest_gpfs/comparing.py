@@ -18,7 +18,7 @@ from .aggregation.on_polars import PolarsRows
 from .aggregation.scans import LATEST, pick
 from .converting import convert
 from .source import GpfsSource
-from .views.changes.churn import compare, two_scans
+from .views.changes.churn import compare, ends
 
 __all__ = ["churn"]
 
@@ -54,8 +54,8 @@ def churn(
     with tempfile.TemporaryDirectory(prefix="harvest-churn-", dir=scratch) as folder:
         earlier = _rows(Path(old), Path(folder) / "old", settings)
         if Path(old).expanduser().resolve() == Path(new).expanduser().resolve():
-            before, after = two_scans(list_scans(earlier), old_scan, new_scan)
-            return compare((earlier, before), (earlier, after), root, setting)
+            befores, after = ends(list_scans(earlier), old_scan, new_scan, "old=, new=")
+            return compare((earlier, befores[-1]), (earlier, after), root, setting)
         later = _rows(Path(new), Path(folder) / "new", settings)
         before = pick(list_scans(earlier), old_scan or LATEST)
         after = pick(list_scans(later), new_scan or LATEST)

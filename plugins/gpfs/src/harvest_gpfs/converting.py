@@ -54,11 +54,19 @@ def convert(
 
     Raises UsageError for what cannot be asked, HarvestError for what stops it.
     """
-    out = Path(target).expanduser().absolute()
-    _check(layout, out, root=root, top_depth=top_depth)
-    hive = layout == "hive"
-    # looked up before lists are read for it: duckdb may be missing
-    write_hive = harvest_gpfs.write_hive if hive else None
+    out, hive = Path(target).expanduser().absolute(), layout == "hive"
+    if layout not in LAYOUTS:
+        raise UsageError(f"no layout {layout!r}", remedy="choose one of " + ", ".join(LAYOUTS))
+    if not hive and (root is not None or top_depth != 1):
+        raise UsageError(
+            "root and top_depth are for the layout hive", remedy="leave them out, or choose it"
+        )
+    if hive and out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise HarvestError(
+            "there is something already",
+            where=str(out),
+            remedy="choose another target, or remove it",
+        )
     dataset = out.with_name(f".{out.name}.converting") if hive else out
     given = [lists] if isinstance(lists, (str, Path)) else list(lists)
     result = harvest.run(
@@ -76,23 +84,7 @@ def convert(
         # what was converted from other lists, in an attempt cut short, is not wanted
         deleted="drop" if hive else None,
     )
-    if write_hive and not dry_run:
-        write_hive(dataset, out, root=root, top_depth=top_depth)
+    if hive and not dry_run:
+        harvest_gpfs.write_hive(dataset, out, root=root, top_depth=top_depth)
         shutil.rmtree(dataset)
     return result
-
-
-def _check(layout: str, out: Path, *, root: str | None, top_depth: int) -> None:
-    """Raise UsageError for options that do not fit, HarvestError for a target that is in use."""
-    if layout not in LAYOUTS:
-        raise UsageError(f"no layout {layout!r}", remedy="choose one of " + ", ".join(LAYOUTS))
-    if layout == "flat" and (root is not None or top_depth != 1):
-        raise UsageError(
-            "root and top_depth are for the layout hive", remedy="leave them out, or choose it"
-        )
-    if layout == "hive" and out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise HarvestError(
-            "there is something already",
-            where=str(out),
-            remedy="choose another target, or remove it",
-        )

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
+import duckdb
 import polars as pl
 import pyarrow as pa
 import pyarrow.dataset
@@ -23,14 +24,6 @@ from .aggregation.groupings import GROUPINGS, Setting
 from .aggregation.listing import Listing
 from .aggregation.on_polars import PolarsRows
 from .aggregation.scans import ALL, Scan
-
-try:
-    import duckdb
-except ImportError as error:
-    raise HarvestError(
-        "sorted files in hive directories need duckdb, which is not installed",
-        remedy="install hpc-harvest-gpfs with its dependencies, or 'duckdb>=2'",
-    ) from error
 
 __all__ = ["write_hive"]
 

@@ -3,22 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
 import attrs
 
-from harvest import Detection, Partition, ReadContext, Record, Source, SourceError
+from harvest import (
+    Detection,
+    Partition,
+    ReadContext,
+    Record,
+    Source,
+    SourceError,
+    file_partition,
+)
 from harvest.toolkit.files import input_path
+from harvest_toolkit.lines import line_starts
 from harvest_toolkit.streams import compression, open_stream
 
 from .config import GpfsConfig
 from .parse.counting import Before, Counter
 from .parse.escaping import Escaping
 from .parse.find import HEAD_BYTES, find_escaping, find_layout, likeness
-from .parse.layout import list_layout
+from .parse.layout import LONGEST_LINE, list_layout
 from .parse.reading import Reading
-from .plan import partitions
+from .plan import lists_of
 from .records import GpfsFile
 
 __all__ = ["GpfsSource"]
@@ -56,8 +66,35 @@ class GpfsSource(Source):
 
         Raises SourceError when there is none, or when parts of a split list are missing.
         """
-        location = input_path(self.location)
-        return partitions(location, self.config.partition_bytes, self._find_escaping)
+        for path in lists_of(input_path(self.location)):
+            yield from self._ranges(path)
+
+    def _ranges(self, path: Path) -> Iterable[Partition]:
+        """A list as one partition, or as several ranges that begin where lines do."""
+        whole = file_partition(path, id=path.name)
+        try:
+            with path.open("rb") as file:
+                packed = compression(file.read(4)) is not None
+            size = path.stat().st_size
+            starts = line_starts(path, self.config.partition_bytes, LONGEST_LINE)
+            if packed or len(starts) == 1:
+                return [whole]
+            # all ranges must be read alike
+            escaping = list(attrs.astuple(self._find_escaping(path)))
+        except OSError:
+            return [whole]  # reading it reports why
+        return [
+            Partition(
+                id=f"{path.name}@{start:014d}",
+                origin=str(path),
+                inputs=(str(path),),
+                start=start,
+                stop=stop,
+                size_bytes=stop - start,
+                options={"last": stop == size, "escaping": escaping},
+            )
+            for start, stop in pairwise([*starts, size])
+        ]
 
     def prepare(self, partition: Partition) -> Partition:
         """The partition with what lies before it, so that its lines get the list's numbers.
@@ -98,7 +135,7 @@ class GpfsSource(Source):
             escaping=Escaping(*written) if written else self._find_escaping(path, head),
         )
         if layout is None:  # remarks alone
-            layout = list_layout((), b"", {}, prefixed=False, gap=b" ", escaped=False)
+            layout = list_layout((), b"", {}, prefixed=False, gap=b" ")
         before = Before(*partition.options["before"])
         reading = Reading(layout, ctx, before, to_end=partition.options.get("last", True))
         with open_stream(path, partition.start, partition.stop) as stream:

@@ -15,6 +15,7 @@ import json
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any, Final
 
@@ -65,12 +66,8 @@ def split(
         if not 1 <= number <= parts:
             raise UsageError(f"{number} is not a part of {parts}", remedy="parts begin with 1")
     plan.begin()
-    missing = [number for number in numbers if not plan.path_of(number).exists()]
-    if on_part is not None:
-        for number in numbers:
-            if number not in missing:
-                on_part(plan.path_of(number))
-    for number in plan.make(missing):
+    there = [number for number in numbers if plan.path_of(number).exists()]
+    for number in chain(there, plan.make([n for n in numbers if n not in there])):
         if on_part is not None:
             on_part(plan.path_of(number))
     return [plan.path_of(number) for number in range(1, parts + 1)]

@@ -228,18 +228,19 @@ def bytes_before(marks: Words) -> Ints:
 
 
 def digit_pairs(words: Words, form: bytes) -> tuple[list[Ints], Flags]:
-    """Numbers of two digits among eight bytes of a form, where each digit is ``0``.
+    """Numbers of two digits among eight bytes of a form such as ``dd:dd:dd``.
 
     form: eight bytes; a zero byte may be anything.  Gives each number, and where the form holds.
     """
-    digits = sum(0xFF << 8 * at for at, byte in enumerate(form) if byte == ord("0"))
+    digits = sum(0xFF << 8 * at for at, byte in enumerate(form) if byte == ord("d"))
     asked = sum(0xFF << 8 * at for at, byte in enumerate(form) if byte)
-    word = (words ^ np.uint64(int.from_bytes(form, "little"))) & np.uint64(asked)
+    zeros = int.from_bytes(form.replace(b"d", b"0"), "little")
+    word = (words ^ np.uint64(zeros)) & np.uint64(asked)
     good = (((word + _OVER) | word) & _HIGH == 0) & (word & np.uint64(asked & ~digits) == 0)
     tens = word * np.uint64(10) + (word >> np.uint64(8))
     places = []
     at = 0
-    while (at := form.find(b"00", at)) >= 0:
+    while (at := form.find(b"dd", at)) >= 0:
         places.append(((tens >> np.uint64(8 * at)) & _LOW).view(np.int64))
         at += 2
     return places, good
@@ -250,8 +251,8 @@ def date_days(data: Bytes, place: Ints) -> tuple[Ints, Flags]:
 
     Years are 1900 to 2099.
     """
-    (century, year, month), good = digit_pairs(word_at(data, place), b"0000-00-")
-    (day,), fine = digit_pairs(word_at(data, place + 8), b"00\0\0\0\0\0\0")
+    (century, year, month), good = digit_pairs(word_at(data, place), b"dddd-dd-")
+    (day,), fine = digit_pairs(word_at(data, place + 8), b"dd\0\0\0\0\0\0")
     days, there = days_since_1970(century * 100 + year, month, day)
     return days, good & fine & there
 
@@ -260,14 +261,13 @@ def days_since_1970(year: Ints, month: Ints, day: Ints) -> tuple[Ints, Flags]:
     """Days since 1970 of dates, and where there is such a date; years are 1900 to 2099."""
     months = year * 12 + month - _FIRST_MONTH
     good = (month >= 1) & (month <= 12) & (months >= 0) & (months < len(_MONTH_DAYS))
-    np.clip(months, 0, len(_MONTH_DAYS) - 1, out=months)
-    good &= (day >= 1) & (day <= _MONTH_DAYS[months])
-    return _MONTH_STARTS[months] + day, good
+    good &= (day >= 1) & (day <= _MONTH_DAYS.take(months, mode="clip"))
+    return _MONTH_STARTS.take(months, mode="clip") + day, good
 
 
 def clock_seconds(data: Bytes, place: Ints) -> tuple[Ints, Flags]:
     """Seconds of ``HH:MM:SS`` at places, up to 23:59:59, and where there is such a time."""
-    (hours, minutes, seconds), good = digit_pairs(word_at(data, place), b"00:00:00")
+    (hours, minutes, seconds), good = digit_pairs(word_at(data, place), b"dd:dd:dd")
     good &= (hours < 24) & (minutes < 60) & (seconds < 60)
     return hours * 3600 + minutes * 60 + seconds, good
 
@@ -276,7 +276,7 @@ def long_clock_seconds(texts: Spans) -> tuple[Ints, Flags]:
     """Seconds of ``HH:MM:SS`` with 1 to 9 digits of hours, and where there is such a duration."""
     tail = texts.end - 6
     hours, good = unsigned(texts.data, texts.start, tail)
-    (minutes, seconds), fine = digit_pairs(word_at(texts.data, texts.end - 8), b"\0\0:00:00")
+    (minutes, seconds), fine = digit_pairs(word_at(texts.data, texts.end - 8), b"\0\0:dd:dd")
     good &= fine & (tail - texts.start <= 9) & (minutes < 60) & (seconds < 60)
     return np.where(good, hours * 3600 + minutes * 60 + seconds, 0), good
 

@@ -110,15 +110,18 @@ def aggregate(
     of ``gpfs.file``, HarvestError for sums that are too large for an int64.
     """
     by, metrics = (names_among(by, GROUPINGS, "grouping"), names_among(metrics, METRICS, "metric"))
+    for name, number, least in (("top_depth", top_depth, 1), ("depth", depth, 0)):
+        if number < least:
+            raise UsageError(f"{name} is {number}", remedy=f"give {least} or more")
     setting = Setting(
-        top_depth=_at_least(top_depth, 1, "top_depth"),
-        depth=_at_least(depth, 0, "depth"),
+        top_depth=top_depth,
+        depth=depth,
         sizes=SizeBins.parse(sizes),
         ages=AgeBins.parse(ages),
         cold_days=parse_age(cold),
         small_below=parse_size(small),
-        user_names=read_names(passwd, "passwd") if passwd is not None else {},
-        group_names=read_names(group, "group") if group is not None else {},
+        user_names=read_names(passwd, "passwd"),
+        group_names=read_names(group, "group"),
     )
     reference = None if now is None else moment(now)
     files = find(inputs)
@@ -157,9 +160,3 @@ def _rows(
 
     with connect(address, workers, memory) as client:
         yield ClusterRows.over(client, files)
-
-
-def _at_least(number: int, least: int, name: str) -> int:
-    if number < least:
-        raise UsageError(f"{name} is {number}", remedy=f"give {least} or more")
-    return number

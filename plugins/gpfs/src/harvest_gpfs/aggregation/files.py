@@ -166,14 +166,11 @@ def scan(files: Sequence[ParquetFile | Piece]) -> pl.LazyFrame:
     alike: dict[tuple[tuple[str, str], ...], list[str]] = {}
     for file in files:
         alike.setdefault(file.hive, []).append(file.path)
-    return pl.concat([_scan(paths, dict(hive)) for hive, paths in alike.items()])
-
-
-def _scan(paths: list[str], hive: dict[str, str]) -> pl.LazyFrame:
-    """The rows of files whose directories name the same columns."""
-    frame = scan_parquet(paths, _KIND)
-    return frame.select(plain_columns(_KIND)).with_columns(
-        _constant(name, text, paths[0]) for name, text in hive.items()
+    return pl.concat(
+        scan_parquet(paths, _KIND)
+        .select(plain_columns(_KIND))
+        .with_columns(_constant(name, text, paths[0]) for name, text in hive)
+        for hive, paths in alike.items()
     )
 
 

@@ -103,13 +103,12 @@ def _below(setting: Setting, depth: int) -> pl.Expr:
         for name, after in pairwise(fields)
     ]
     # the root's own path, which does not begin with the root and its slash, begins with a slash
-    joined = names[0].fill_null("") if depth == 1 else _joined(names, fields[0])
+    if depth == 1:
+        joined = names[0].fill_null("")
+    else:
+        several = pl.concat_str(names, separator="/", ignore_nulls=True)
+        joined = pl.when(fields[0] == "").then(pl.lit("")).otherwise(several)
     return joined if setting.covered else pl.when(inside).then(joined)
-
-
-def _joined(names: Sequence[pl.Expr], first: pl.Expr) -> pl.Expr:
-    below = pl.concat_str(names, separator="/", ignore_nulls=True)
-    return pl.when(first == "").then(pl.lit("")).otherwise(below)
 
 
 def _absolute(name: str) -> Given:

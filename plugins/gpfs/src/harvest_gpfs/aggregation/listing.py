@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any
@@ -46,11 +47,11 @@ def common_root(*listings: Rows) -> str:
     edges = _edges(listings, None)
     if edges is None:
         return "/"
-    common = _common(*edges)
+    common = _common(edges)
     if edges[0] == common != edges[1]:
         # the first path begins all others: is it their directory, or the beginning of a name?
         others = _edges(listings, common)
-        if others is not None and _common(*others).startswith(common.rstrip("/") + "/"):
+        if others is not None and _common(others).startswith(common.rstrip("/") + "/"):
             return common.rstrip("/") + "/"
     return common[: common.rfind("/") + 1]
 
@@ -61,13 +62,9 @@ def _edges(listings: Sequence[Rows], apart_from: str | None) -> tuple[str, str] 
     return None if first is None else (str(first), str(last))
 
 
-def _common(first: str, last: str) -> str:
-    """What two texts begin with; with all texts between them, since these are sorted."""
-    length = next(
-        (place for place, (a, b) in enumerate(zip(first, last, strict=False)) if a != b),
-        min(len(first), len(last)),
-    )
-    return first[:length]
+def _common(edges: tuple[str, str]) -> str:
+    """What the first and the last text begin with, and all between them, since they are sorted."""
+    return os.path.commonprefix(edges)  # noqa: RUF071 - characters are meant, and not directories
 
 
 @attrs.frozen(eq=False)

@@ -12,8 +12,8 @@ from harvest import UsageError
 __all__ = ["read_names"]
 
 
-def read_names(path: str | Path, kind: str) -> dict[int, str]:
-    """Number -> name from a file of lines ``name:x:number:...``.
+def read_names(path: str | Path | None, kind: str) -> dict[int, str]:
+    """Number -> name from a file of lines ``name:x:number:...``; none without a file.
 
     kind: ``passwd`` or ``group``, which both hold the number in the third field.
     Blank lines, comments and the lines of NIS (``+``, ``-``) are passed over.  Of several names
@@ -21,6 +21,8 @@ def read_names(path: str | Path, kind: str) -> dict[int, str]:
 
     Raises UsageError for a file that cannot be read, and for another line, with its number.
     """
+    if path is None:
+        return {}
     try:
         text = Path(path).expanduser().read_bytes()
     except OSError as error:

@@ -50,6 +50,12 @@ def _output(metavar: str, doc: str, *more: str) -> Any:
     return typer.Option(*more, "--output", "--to", "-t", metavar=metavar, help=doc)
 
 
+def _choice(doc: str, *choices: str, metavar: str | None = None) -> Any:
+    """An option that is one of some words."""
+    shown = metavar or "|".join(choices)
+    return typer.Option(metavar=shown, help=doc, autocompletion=words(*choices))
+
+
 @app.command("split")
 @submittable("per_task")
 def split_command(
@@ -57,12 +63,7 @@ def split_command(
     directory: Annotated[Path, typer.Argument(metavar="DIR", help="Where the parts go.")],
     parts: Annotated[int, typer.Option("-n", "--parts", min=1, metavar="N", help="How many.")],
     compress: Annotated[
-        str,
-        typer.Option(
-            metavar="none|gzip|zstd",
-            help="How the parts are compressed.",
-            autocompletion=words("none", "gzip", "zstd"),
-        ),
+        str, _choice("How the parts are compressed.", "none", "gzip", "zstd")
     ] = "none",
     part: Annotated[
         int | None,
@@ -107,12 +108,7 @@ def convert_command(
     ],
     target: Annotated[Path, _output("DIR", "Write the Parquet files to DIR.")],
     layout: Annotated[
-        str,
-        typer.Option(
-            metavar="flat|hive",
-            help="flat: a dataset; hive: sorted files in top=/date=.",
-            autocompletion=words("flat", "hive"),
-        ),
+        str, _choice("flat: a dataset; hive: sorted files in top=/date=.", "flat", "hive")
     ] = "flat",
     root: RootOption = None,
     top_depth: TopDepthOption = 1,
@@ -124,10 +120,8 @@ def convert_command(
     ] = None,
     engine: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Where lists are read: local, dask, slurm.",
-            autocompletion=words("local", "dask", "slurm"),
+        _choice(
+            "Where lists are read: local, dask, slurm.", "local", "dask", "slurm", metavar="NAME"
         ),
     ] = None,
     max_rejects: Annotated[
@@ -155,7 +149,9 @@ def convert_command(
             lists, target, engine="slurm", engine_settings={**jobs.engine_settings, **tasks},
             workers=jobs.array_limit, dry_run=jobs.dry_run, **options,
         )  # fmt: skip
-        return _print_scripts(result) if jobs.dry_run else _report(result, target)
+        for script in result.scripts if jobs.dry_run else ():
+            typer.echo(str(script))
+        return 0 if jobs.dry_run else _report(result, target)
     given = {"layout": layout, "top_depth": top_depth, "root": root}
     rest = [f"--set={text}" for text in settings]
     rest += [] if max_rejects is None else [f"--max-rejects={max_rejects}"]
@@ -177,10 +173,10 @@ def aggregate_command(
     ] = None,
     backend: Annotated[
         str,
-        typer.Option(
+        _choice(
+            "auto, memory, streaming, gpu or dask; the result is the same.",
+            *("auto", "memory", "streaming", "gpu", "dask"),
             metavar="NAME",
-            help="auto, memory, streaming, gpu or dask; the result is the same.",
-            autocompletion=words("auto", "memory", "streaming", "gpu", "dask"),
         ),
     ] = "auto",
     scan: Annotated[
@@ -350,9 +346,3 @@ def _report(result: Any, target: Path) -> int:
     rejects = count_in_words(account.rejected, "reject")
     typer.echo(f"{rows}, {rejects}; {_line(target)}")
     return int(result.exit_code)
-
-
-def _print_scripts(result: Any) -> int:
-    for script in result.scripts:
-        typer.echo(str(script))
-    return 0

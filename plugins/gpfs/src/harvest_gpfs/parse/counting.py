@@ -7,6 +7,7 @@ parsed while the rest is counted.
 
 from __future__ import annotations
 
+import io
 import re
 from pathlib import Path
 from typing import Final
@@ -82,9 +83,13 @@ def after(before: Before, chunk: bytes) -> Before:
     """What lies before the end of a chunk of lines that follows; one without an end is left out."""
     lines, remarks = count(chunk)
     at_trailer = before.at_trailer
-    if remarks and (place := _last_trailer(chunk)) is not None:
-        earlier = count(chunk[:place])
-        at_trailer = before.listed + earlier[0] - earlier[1]
+    if b"# end rows=" in chunk:
+        listed = before.listed
+        for line in io.BytesIO(chunk):
+            text = line.removesuffix(b"\n")
+            if text != line and trailer_rows(text) is not None:
+                at_trailer = listed
+            listed += not is_remark(text)
     return Before(before.lines + lines, before.remarks + remarks, at_trailer)
 
 
@@ -97,14 +102,3 @@ def count(chunk: bytes) -> tuple[int, int]:
     first = np.append(data[:1], data[ends[:-1] + 1])
     remarks = np.count_nonzero((first == 35) | (first == 91) | (first == _NEWLINE))
     return len(ends), int(remarks)
-
-
-def _last_trailer(text: bytes) -> int | None:
-    """Where the last trailer begins among lines; None where there is none that ends."""
-    place = len(text)
-    while (place := text.rfind(b"# end rows=", 0, place)) >= 0:
-        end = text.find(b"\n", place)
-        begins = place == 0 or text[place - 1] == _NEWLINE
-        if begins and end >= 0 and trailer_rows(text[place:end]) is not None:
-            return place
-    return None

@@ -78,15 +78,11 @@ def _of_show(shows: Sequence[bytes]) -> bool | None:
 
 def _of_paths(paths: Sequence[bytes]) -> tuple[bool, bool]:
     """Whether paths are encoded, and whether they prove it."""
-    with_escapes = others = 0
-    for path in paths:
-        if not _fits(path):
-            others += 1
-        elif b"%" in path:
-            with_escapes += 1
-    if others:
+    fitting = [path for path in paths if _fits(path)]
+    with_escapes = any(b"%" in path for path in fitting)
+    if len(fitting) < len(paths):
         return False, not with_escapes
-    return with_escapes > 0, False
+    return with_escapes, False
 
 
 def _fits(path: bytes) -> bool:

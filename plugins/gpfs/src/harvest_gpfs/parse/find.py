@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -17,7 +18,7 @@ from .counting import is_remark
 from .escaping import Escaping, decide
 from .layout import Layout, Show, list_layout, record_layout
 from .reference import Damaged, parse
-from .show_clause import Template, keyed, template
+from .show_clause import keyed, template
 
 __all__ = ["HEAD_BYTES", "find_escaping", "find_layout", "likeness"]
 
@@ -174,14 +175,10 @@ def _candidates(
 ) -> list[Layout]:
     """Layouts that the lines may have, the likeliest first."""
     keys = keys_of(config)
-    made: Template | None = None
-    if config.show is not None:
-        made = template(config.show)
-    elif "fields" in header:
-        try:
+    made = template(config.show) if config.show is not None else None
+    if made is None and "fields" in header:
+        with contextlib.suppress(ValueError):
             made = template(header["fields"])
-        except ValueError:
-            made = None
     ways: Counter[tuple[bool, bool, bytes, Show | None, bytes]] = Counter()
     for found in seen:
         around = (found.record, found.prefixed, found.gap)
@@ -192,19 +189,15 @@ def _candidates(
                 ways[*around, *way] += 1
         elif (pair := keyed(found.show)) is not None:
             ways[*around, *pair] += 1
-    layouts = []
-    for (record, prefixed, gap, show, end), _ in ways.most_common(12):
-        if record:
-            layouts.append(record_layout(show, end, keys, escaped=escaping.show))
-        else:
-            layouts.append(
-                list_layout(
-                    show or (), end + b" ", keys, prefixed=prefixed, gap=gap, escaped=escaping.show
-                )
-            )
+    layouts = [
+        record_layout(show, end, keys)
+        if record
+        else list_layout(show or (), end + b" ", keys, prefixed=prefixed, gap=gap)
+        for (record, prefixed, gap, show, end), _ in ways.most_common(12)
+    ]
+    show, path, sure = attrs.astuple(escaping)
     return [
-        attrs.evolve(one, path_escaped=escaping.path, path_escape_sure=escaping.sure)
-        for one in layouts
+        attrs.evolve(one, escaped=show, path_escaped=path, path_escape_sure=sure) for one in layouts
     ]
 
 
@@ -269,12 +262,9 @@ def _utc(moment: datetime) -> datetime:
 
 def likeness(head: bytes) -> tuple[float, str] | None:
     """How much a file's beginning looks like a policy list, and by what; None if not at all."""
-    lines = head.split(b"\n")
-    if len(lines) > 1:
-        lines.pop()
-    listed = [line for line in lines if not is_remark(line)][:LINES]
-    if lines[0].startswith(b"# cdm-policy-listing"):
+    if head.startswith(b"# cdm-policy-listing"):
         return 0.95, "header of a policy listing"
+    listed = [line for line in _lines(head) if not is_remark(line)][:LINES]
     seen = [found for found in map(_take_apart, listed) if found is not None]
     if not listed or len(seen) * 10 < len(listed) * 9:
         return None

@@ -72,18 +72,13 @@ class Layout:
         """The bytes before each value, and those after the last; a record's with its line end."""
         return (*(step.before for step in self.steps), self.end + b"\n" * self.record)
 
-    @property
-    def extra(self) -> tuple[str, ...]:
-        """Names of values that go to ``extra``."""
-        return tuple(step.name for step in self.steps if step.column is None and step.kept)
-
 
 Show = tuple[tuple[bytes, str], ...]
 """What SHOW prints: pairs of bytes and the name of the value behind them."""
 
 
 def list_layout(
-    show: Show, end: bytes, keys: dict[str, Attribute], *, prefixed: bool, gap: bytes, escaped: bool
+    show: Show, end: bytes, keys: dict[str, Attribute], *, prefixed: bool, gap: bytes
 ) -> Layout:
     """The layout of ``[<N> ]INODE GENERATION SNAPSHOT{gap}SHOW{end} -- PATH``."""
     steps = [
@@ -96,12 +91,10 @@ def list_layout(
     steps += _show_steps(show, keys, {"inode", "generation", "snapshot_id"}, gap)
     if not show:
         end = gap
-    return Layout(steps=tuple(steps), end=end + b"-- ", escaped=escaped)
+    return Layout(steps=tuple(steps), end=end + b"-- ")
 
 
-def record_layout(
-    show: Show | None, end: bytes, keys: dict[str, Attribute], *, escaped: bool
-) -> Layout:
+def record_layout(show: Show | None, end: bytes, keys: dict[str, Attribute]) -> Layout:
     """The layout of the record format; show is None where it has no SHOW.
 
     "Record format" in IBM Storage Scale's administration guide gives the fields.
@@ -134,7 +127,7 @@ def record_layout(
         attrs.evolve(step, name=f"record_{step.name}") if step.name in named else step
         for step in steps[:10]
     ]
-    return Layout(steps=tuple(steps), end=end, record=True, escaped=escaped)
+    return Layout(steps=tuple(steps), end=end, record=True)
 
 
 def _show_steps(show: Show, keys: dict[str, Attribute], taken: set[str], gap: bytes) -> list[Step]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any, Final
 
 import pyarrow as pa
@@ -71,23 +72,23 @@ class Reading:
         self._ctx.read(0)
         if stream.trouble and self._complete:
             self._incomplete(b"", stream.trouble)
-        if self._to_end and self._complete:
-            self._check_end()
+        # a list of a kind that ends with a trailer must have it at its end
+        listed = self._lines - self._remarks
+        ended = listed == self._at_trailer and (listed or self._trailers)
+        if self._to_end and self._complete and self._layout.ends_with_trailer and not ended:
+            self._incomplete(b"", "the list does not end with its trailer '# end rows=N'")
 
     def _table(self, parsed: Parsed, data: Any) -> pa.Table:
         """All rows of a batch, those of odd lines among them."""
         first = self._lines + 1
         tables = [self._maker.table(parsed, first)]
-        rows: list[tuple[int, Row]] = []
-        for line, start, stop in parsed.odd:
-            row = self._odd(data[start:stop].tobytes(), first + line)
-            if row is not None:
-                rows.append((first + line, row))
-            if len(rows) == _ROWS_TOGETHER:
-                tables.append(self._maker.rows(rows))
-                rows = []
-        if rows:
-            tables.append(self._maker.rows(rows))
+        rows = (
+            (first + line, row)
+            for line, start, stop in parsed.odd
+            if (row := self._odd(data[start:stop].tobytes(), first + line)) is not None
+        )
+        while some := list(islice(rows, _ROWS_TOGETHER)):
+            tables.append(self._maker.rows(some))
         self._lines += parsed.count
         self._ctx.read(parsed.count)
         table = merged(tables) if len(tables) > 1 else tables[0]
@@ -152,13 +153,6 @@ class Reading:
         self._complete = False
         self._ctx.read(1)
         self._reject(raw, f"{reason}: it is incomplete", self._lines + 1)
-
-    def _check_end(self) -> None:
-        """A list of a kind that ends with a trailer must have it at its end."""
-        listed = self._lines - self._remarks
-        ended = listed == self._at_trailer and (listed or self._trailers)
-        if self._layout.ends_with_trailer and not ended:
-            self._incomplete(b"", "the list does not end with its trailer '# end rows=N'")
 
     def _reject(self, raw: bytes, reason: str, number: int) -> None:
         self._ctx.reject(raw, reason, position=number, record_type="gpfs.file")

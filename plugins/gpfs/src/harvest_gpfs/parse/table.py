@@ -27,7 +27,7 @@ class TableMaker:
     def __init__(self, layout: Layout):
         self._layout = layout
         columns = {step.column for step in layout.steps} | {"path_raw", "kind", "position", "path"}
-        if layout.extra:
+        if any(step.column is None and step.kept for step in layout.steps):
             columns.add("extra")
         self._schema = pa.schema([field for field in _SCHEMA if field.name in columns])
 

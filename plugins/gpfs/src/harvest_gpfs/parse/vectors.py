@@ -185,15 +185,15 @@ class Ahead:
 
     def time(self, at: int, *, escaped: bool) -> tuple[Ints, Ints, Flags]:
         """Microseconds of ``2026-01-31 12:00:00[.123456]``, how many bytes, where there is one."""
-        (century, year, month), good = digit_pairs(self.word(at), b"0000-00-")
+        (century, year, month), good = digit_pairs(self.word(at), b"dddd-dd-")
         if escaped:
-            (day, hour), fine = digit_pairs(self.word(at + 8), b"00%\0\x0000%")
-            (minute, second), also = digit_pairs(self.word(at + 18), b"00%3A00\0")
-            fine &= also & self.stands(b"20", at + 11) & self.stands(b"3A", at + 16)
+            (day, hour), fine = digit_pairs(self.word(at + 8), b"dd%20dd%")
+            (minute, second), also = digit_pairs(self.word(at + 18), b"dd%3Add\0")
+            fine &= also & self.stands(b"3A", at + 16)
             size = 25
         else:
-            (day,), fine = digit_pairs(self.word(at + 8), b"00 \0\0\0\0\0")
-            (hour, minute, second), also = digit_pairs(self.word(at + 11), b"00:00:00")
+            (day,), fine = digit_pairs(self.word(at + 8), b"dd \0\0\0\0\0")
+            (hour, minute, second), also = digit_pairs(self.word(at + 11), b"dd:dd:dd")
             fine &= also
             size = 19
         days, also = days_since_1970(century * 100 + year, month, day)
@@ -202,7 +202,7 @@ class Ahead:
         value *= 1_000_000
         dotted = self.byte(at + size) == ord(".")
         if dotted.any():
-            (high, middle, low), fine = digit_pairs(self.word(at + size - 1), b"\0.000000")
+            (high, middle, low), fine = digit_pairs(self.word(at + size - 1), b"\0.dddddd")
             good &= fine | ~dotted
             value += np.where(dotted, high * 10_000 + middle * 100 + low, 0)
         return value, size + dotted * 7, good

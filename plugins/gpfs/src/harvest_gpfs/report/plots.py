@@ -193,15 +193,12 @@ def _scaled(values: Iterable[int | None], unit: Unit) -> list[float]:
 
 def _classes(axes: Any, labels: Sequence[str], unit: Unit) -> None:
     """A bar's class below it, bytes to the left."""
-    axes.set_xticks(range(len(labels)), [_in_two_lines(label) for label in labels])
+    in_lines = [x if x.startswith("up to") else x.replace(" to ", "\nto ") for x in labels]
+    axes.set_xticks(range(len(labels)), in_lines)
     axes.tick_params(axis="x", length=0, labelsize=7.5)
     axes.set_ylabel(unit.name)
     axes.yaxis.set_major_formatter("{x:,.6g}")
     axes.grid(visible=False, axis="x")
-
-
-def _in_two_lines(label: str) -> str:
-    return label if label.startswith("up to") else label.replace(" to ", "\nto ")
 
 
 def _shortened(text: str | None) -> str:

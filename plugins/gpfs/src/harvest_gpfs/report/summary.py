@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import attrs
 import polars as pl
@@ -86,6 +86,7 @@ def summary(
         group=group,
         cold=_cold_in_words(cold, counted_from),
     )
+    notes = _DEFINITIONS if request.ages_known else (*_DEFINITIONS, _NO_TIME)
     return Report(
         "A file system at a glance",
         intro=_in_words(total, found.scan.label, found.root),
@@ -99,7 +100,7 @@ def summary(
             *(over_time(data, root, top_depth, n) if scan != ALL else []),
             *odd_names(data, scan, n),
             quality(data, scan, now),
-            _definitions(request),
+            Notes("definitions", notes, title="Definitions"),
         ],
     )
 
@@ -304,12 +305,9 @@ def _heat(request: _Request) -> list[Section]:
     return [Table("heat", heat, columns, title="Heat by pool")]
 
 
-def _definitions(request: _Request) -> Notes:
-    items = [
-        "An object with several hard links counts once, at its first path in the order of bytes.",
-        "Logical is what files hold, allocated what they take of the storage. Tables show one "
-        "unit for a column; their CSV holds exact bytes.",
-    ]
-    if not request.ages_known:
-        items.append("This list does not say when its scan was made: now= shows ages.")
-    return Notes("definitions", items, title="Definitions")
+_DEFINITIONS: Final = (
+    "An object with several hard links counts once, at its first path in the order of bytes.",
+    "Logical is what files hold, allocated what they take of the storage. Tables show one unit for "
+    "a column; their CSV holds exact bytes.",
+)
+_NO_TIME: Final = "This list does not say when its scan was made: now= shows ages."

@@ -24,8 +24,8 @@ from ..aggregation.on_polars import PolarsRows
 from ..aggregation.scans import LATEST, Scan, moment, pick
 
 __all__ = [
-    *("INT", "KNOWN", "SUMS", "TEXT", "aggregated_schema", "asked", "collected"),
-    *("exclusive", "flagged", "frame_of", "largest_first", "listing", "named", "no_scan"),
+    *("INT", "SUMS", "TEXT", "aggregated_schema", "asked", "collected"),
+    *("exclusive", "frame_of", "largest_first", "listing", "named", "no_scan"),
     *("of_scan", "part_sum", "rows_of", "types_of"),
 ]
 
@@ -33,9 +33,6 @@ INT, TEXT = pl.Int64(), pl.String()
 
 SUMS: Final = ("inodes", "size_bytes", "allocated_bytes")
 """What most views sum of their groups."""
-
-KNOWN: Final = ("inodes", "size_bytes")
-"""What ``flagged`` sums of the objects of which a flag is known."""
 
 
 def types_of(*names: str) -> dict[str, pl.DataType]:
@@ -69,9 +66,11 @@ def listing(
     """
     reference = None if now is None else moment(now)
     known = _KNOWN.setdefault(dataset, {})
-    if scan not in known:
-        some = "gpfs.file" in dataset
-        known[scan] = Listing.of(rows_of(dataset), scan) if some else _no_listing()
+    if scan not in known and "gpfs.file" in dataset:
+        known[scan] = Listing.of(rows_of(dataset), scan)
+    elif scan not in known:
+        refusing = PolarsRows(deferred(no_scan, no_rows().collect_schema()))
+        known[scan] = Listing(refusing, Scan("none", datetime(1970, 1, 1, tzinfo=UTC), None, 0))
     if root is None and reference is None:
         return known[scan]
     return attrs.evolve(known[scan], given_root=root, given_now=reference)
@@ -84,13 +83,6 @@ def no_scan() -> pl.DataFrame:
     """Raise the DatasetError of a dataset that holds no scan."""
     pick(())
     raise AssertionError("no scan can be picked")
-
-
-def _no_listing() -> Listing:
-    """The listing of a dataset without one, which refuses to be read."""
-    rows = deferred(no_scan, no_rows().collect_schema())
-    never = datetime(1970, 1, 1, tzinfo=UTC)
-    return Listing(PolarsRows(rows), Scan("none", never, None, 0))
 
 
 def asked(
@@ -116,11 +108,8 @@ def asked(
 
 def named(passwd: Path | None = None, group: Path | None = None, **more: Any) -> Setting:
     """Settings of groupings, with the names of users and groups from files."""
-    return Setting(
-        user_names=read_names(passwd, "passwd") if passwd is not None else {},
-        group_names=read_names(group, "group") if group is not None else {},
-        **more,
-    )
+    users, groups = read_names(passwd, "passwd"), read_names(group, "group")
+    return Setting(user_names=users, group_names=groups, **more)
 
 
 def exclusive(by: Sequence[str], *divided_by: str) -> tuple[str, ...]:
@@ -138,26 +127,6 @@ def aggregated_schema(by: Sequence[str], names: Sequence[str] = ()) -> dict[str,
     """The columns that an aggregation gives."""
     task = Aggregation(tuple(by), tuple(names), Setting(now=datetime(2000, 1, 1, tzinfo=UTC)))
     return dict(task.result(task.partial(no_rows()).collect()).schema)
-
-
-def flagged(table: pl.DataFrame, flag: str, by: Sequence[str]) -> pl.DataFrame:
-    """Groups by ``by`` with their sums, and beside them the sums of what has a flag.
-
-    ``known_inodes`` and ``known_size_bytes`` are sums of what is known to have it or not: what
-    shares are of.  ``untimed``: objects of which it is not known.
-    table: an aggregation of ``SUMS`` by ``by`` and ``flag``.
-    """
-    known = pl.col(flag).is_not_null()
-    sums = (
-        *(sum_or_none(name).alias(name) for name in SUMS),
-        *(part_sum(name, pl.col(flag)).alias(f"{flag}_{name}") for name in SUMS),
-        *(
-            pl.when(known.any()).then(sum_or_none(pl.col(n).filter(known))).alias(f"known_{n}")
-            for n in KNOWN
-        ),
-        pl.col("inodes").filter(~known).sum().alias("untimed"),
-    )
-    return table.group_by(by, maintain_order=True).agg(sums) if by else table.select(sums)
 
 
 def part_sum(values: str | pl.Expr, flag: pl.Expr) -> pl.Expr:

@@ -1,4 +1,4 @@
-"""Views of how old and how large objects are, and what a policy would free."""
+"""Views of how old and how large objects are: classes, and the parts that are cold or small."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ POLICY: Final = View(
     },
     requires=settings.REQUIRES,
     columns=_POLICY,
-    build="harvest_gpfs.views.ages.policy:policy",
+    build="harvest_gpfs.views.ages.parts:policy",
 )
 
 _AGES: Final = (
@@ -197,7 +197,40 @@ COLD: Final = View(
     },
     requires=settings.REQUIRES,
     columns=_COLD,
-    build="harvest_gpfs.views.ages.cold:cold",
+    build="harvest_gpfs.views.ages.parts:cold",
 )
 
-VIEWS: Final = (POLICY, AGES, SIZES, COLD)
+_SMALL: Final = (
+    *columns.keys_without("small"),
+    Column(
+        "small_inodes",
+        doc="Objects whose logical size is known and below the setting below; directories left "
+        f"out, hard links once; {columns.UNDECIDED}.",
+    ),
+    share("small_share", "small_inodes as a share of known_inodes; null where there are none."),
+    size(
+        "small_allocated_bytes",
+        "Allocated size of the small objects, as far as it is known; null where it is of none.",
+    ),
+    size("small_size_bytes", "Logical size of the small objects; null where small_inodes is."),
+    *(columns.DATA[name] for name in ("inodes", "size_bytes", "allocated_bytes")),
+    columns.KNOWN["inodes"],
+    columns.SCAN,
+)
+
+SMALL: Final = View(
+    name="gpfs.small",
+    doc="How many objects are small, and what they take, by groups.",
+    settings={
+        "by": settings.by("top"),
+        "below": settings.SMALL,
+        "scan": settings.SCAN,
+        **settings.PLACE,
+        **settings.PEOPLE,
+    },
+    requires=settings.REQUIRES,
+    columns=_SMALL,
+    build="harvest_gpfs.views.ages.parts:small",
+)
+
+VIEWS: Final = (POLICY, AGES, SIZES, COLD, SMALL)

@@ -16,7 +16,7 @@ from ...aggregation.scans import ALL, LATEST, Scan, labels, pick
 from ..common import TEXT, named, no_scan, rows_of, types_of
 from .pairs import SUMS, flows, summed
 
-__all__ = ["changes_of", "churn", "compare", "ends", "two_scans"]
+__all__ = ["changes_of", "churn", "compare", "ends"]
 
 
 def churn(
@@ -34,9 +34,9 @@ def churn(
     if "gpfs.file" not in dataset:
         return deferred(no_scan, schema)
     rows = rows_of(dataset)
-    before, after = two_scans(list_scans(rows), old, new)
+    earlier, after = ends(list_scans(rows), old, new, "old=, new=")
     setting = named(top_depth=top_depth)
-    return deferred(lambda: compare((rows, before), (rows, after), root, setting), schema)
+    return deferred(lambda: compare((rows, earlier[-1]), (rows, after), root, setting), schema)
 
 
 def compare(
@@ -62,15 +62,6 @@ def changes_of(
     common = root if root is not None else common_root(earlier, later)
     within = Listing(later, after, common).prepared(keys, setting)
     return flows(earlier, later, before.rows + after.rows, keys, within), within
-
-
-def two_scans(scans: Sequence[Scan], old: str | None, new: str | None) -> tuple[Scan, Scan]:
-    """The scans of one dataset to compare: the latest two unless named.
-
-    Raises UsageError for names that are not those of two scans.
-    """
-    earlier, after = ends(scans, old, new, "old=, new=")
-    return earlier[-1], after
 
 
 def ends(

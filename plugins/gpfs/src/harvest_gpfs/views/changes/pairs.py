@@ -77,10 +77,11 @@ def flows(
     shares = passes_for(rows, least=LEAST_ROWS, bytes_each=_BYTES_PER_ROW, budget=budget)
     found: list[pl.DataFrame] = []
     for share in range(shares):
-        sides = [_share(rows, share, shares, keys, setting) for rows in (old, new)]
+        every = [_share(rows, share, shares, keys, setting) for rows in (old, new)]
+        sides = [side.filter(pl.col("kind").ne_missing(pl.lit("directory"))) for side in every]
         if "kind" not in known:
             # what one list calls a directory is one in the other, too
-            folders = pl.concat([_directories(rows, share, shares) for rows in (old, new)])
+            folders = pl.concat(every).filter(kind="directory").select(identity)
             sides = [s.join(folders, on=identity, how="anti", nulls_equal=True) for s in sides]
         found.append(_flows(sides[0], sides[1], identity, keys, known))
         # combined at once: of many directories each pass leaves a row
@@ -218,32 +219,17 @@ def _known(rows: PolarsRows) -> frozenset[str]:
     return frozenset(name for name, value in found.items() if value)
 
 
-def _directories(rows: PolarsRows, share: int, shares: int) -> pl.DataFrame:
-    """The directories among some inodes."""
-    found = _of_share(rows.frame.filter(kind="directory"), share, shares)
-    return found.select(_KEY).collect(engine="streaming")
-
-
 def _share(
     rows: PolarsRows, share: int, shares: int, keys: Sequence[str], setting: Setting
 ) -> pl.DataFrame:
-    """The rows of some inodes, directories left out."""
-    frame = rows.frame.filter(pl.col("kind").ne_missing(pl.lit("directory")))
-    return (
-        _of_share(frame, share, shares)
-        .select(
-            *_KEY,
-            "path",
-            pl.col("size_bytes").alias("size"),
-            *(pl.col(column).alias(name) for name, column in _TIMES.items()),
-            *(GROUPINGS[name].key(setting).alias(name) for name in keys),
-        )
-        .collect(engine="streaming")
-    )
-
-
-def _of_share(frame: pl.LazyFrame, share: int, shares: int) -> pl.LazyFrame:
-    return frame.filter(pl.col("inode") % shares == share) if shares > 1 else frame
+    """The rows of some inodes."""
+    frame = rows.frame.filter(pl.col("inode") % shares == share) if shares > 1 else rows.frame
+    return frame.select(
+        *(*_KEY, "path", "kind"),
+        pl.col("size_bytes").alias("size"),
+        *(pl.col(column).alias(name) for name, column in _TIMES.items()),
+        *(GROUPINGS[name].key(setting).alias(name) for name in keys),
+    ).collect(engine="streaming")
 
 
 def _flow_keys(keys: Sequence[str]) -> list[str]:
@@ -258,8 +244,8 @@ def _flows(
     known: frozenset[str],
 ) -> pl.DataFrame:
     """The flows of the objects of a share."""
-    pairs = _objects(old, identity, keys).join(
-        _objects(new, identity, keys),
+    pairs = _objects(old, identity, keys, "was").join(
+        _objects(new, identity, keys, "is"),
         on=identity,
         how="full",
         coalesce=True,
@@ -267,9 +253,7 @@ def _flows(
         suffix="_new",
     )
     pairs = pairs.join(_renamed(old, new, identity), on=identity, how="left", nulls_equal=True)
-    pairs = pairs.with_columns(
-        pl.col("there").is_not_null().alias("was"), pl.col("there_new").is_not_null().alias("is")
-    )
+    pairs = pairs.with_columns(pl.col("was", "is").is_not_null())
     stayed = pl.col("was") & pl.col("is")
     measured = (~pl.col("was") | pl.col("size").is_not_null()) & (
         ~pl.col("is") | pl.col("size_new").is_not_null()
@@ -300,12 +284,14 @@ def _flows(
     )
 
 
-def _objects(rows: pl.DataFrame, identity: Sequence[str], keys: Sequence[str]) -> pl.DataFrame:
-    """A row for each object: that of its first path."""
+def _objects(
+    rows: pl.DataFrame, identity: Sequence[str], keys: Sequence[str], there: str
+) -> pl.DataFrame:
+    """A row for each object: that of its first path; there: a column that is true."""
     measured = ["size", "modified", "accessed", *keys]
     ordered = rows.sort([*identity, "path", *measured], nulls_last=True)
     once = ordered.unique(identity, keep="first", maintain_order=True)
-    return once.select(*identity, *measured, pl.lit(value=True).alias("there"))
+    return once.select(*identity, *measured, pl.lit(value=True).alias(there))
 
 
 def _renamed(old: pl.DataFrame, new: pl.DataFrame, identity: Sequence[str]) -> pl.DataFrame:

@@ -122,7 +122,7 @@ DUPLICATES: Final = View(
     },
     requires=settings.REQUIRES,
     columns=_DUPLICATES,
-    build="harvest_gpfs.views.paths.duplicates:duplicates",
+    build="harvest_gpfs.views.paths.suspects:duplicates",
 )
 
 _CROWDED: Final = (
@@ -146,7 +146,7 @@ CROWDED: Final = View(
     settings={"least": settings.count("entries at least", 10_000), "scan": settings.SCAN},
     requires=settings.REQUIRES,
     columns=_CROWDED,
-    build="harvest_gpfs.views.paths.crowded:crowded",
+    build="harvest_gpfs.views.paths.suspects:crowded",
 )
 
 _ODD_NAMES: Final = (

@@ -13,7 +13,8 @@ from ..common import frame_of, listing
 
 __all__ = ["odd_names"]
 
-_ODDITIES: Final = {
+_PATH, _UNDECODABLE = pl.col("path"), pl.col("path_raw").is_not_null()
+_PATTERNS: Final = {
     "control character": r"[\x00-\x1f\x7f\u{80}-\u{9f}]",
     "invisible or bidirectional character": r"[\u{ad}\u{200b}-\u{200f}\u{2028}-\u{202e}"
     r"\u{2060}-\u{2069}\u{feff}]",
@@ -24,20 +25,15 @@ _ODDITIES: Final = {
     "percent code": r"%[0-9A-Fa-f]{2}",
     "longer than 200 characters": r"[^/]{201}",
 }
-"""What makes a name odd, and the pattern of it in a path; see ``_oddities`` for all."""
-
-
-def _oddities() -> dict[str, pl.Expr]:
-    """For each oddity, whether a path shows it."""
-    path, undecodable = pl.col("path"), pl.col("path_raw").is_not_null()
-    tests = {name: path.str.contains(pattern) for name, pattern in _ODDITIES.items()}
+_ODDITIES: Final = {
+    "not UTF-8": _UNDECODABLE,
     # where path_raw is given, \\xNN stands for a byte, and a backslash is written twice
-    backslash = (
-        pl.when(undecodable)
-        .then(path.str.contains(r"\\\\"))
-        .otherwise(path.str.contains("\\", literal=True))
-    )
-    return {"not UTF-8": undecodable, "backslash": backslash, **tests}
+    "backslash": pl.when(_UNDECODABLE)
+    .then(_PATH.str.contains(r"\\\\"))
+    .otherwise(_PATH.str.contains("\\", literal=True)),
+    **{name: _PATH.str.contains(pattern) for name, pattern in _PATTERNS.items()},
+}
+"""What makes a name odd, and whether a path shows it."""
 
 
 def odd_names(dataset: DatasetReader, scan: str, kinds: Sequence[str] = ()) -> pl.LazyFrame:
@@ -45,13 +41,12 @@ def odd_names(dataset: DatasetReader, scan: str, kinds: Sequence[str] = ()) -> p
 
     kinds: only these oddities.
     """
-    tests = _oddities()
-    wanted = list(kinds) or list(tests)
+    wanted = list(kinds) or list(_ODDITIES)
     for kind in wanted:
-        if kind not in tests:
-            raise UsageError(f"no oddity {kind!r}", remedy="there are " + ", ".join(tests))
+        if kind not in _ODDITIES:
+            raise UsageError(f"no oddity {kind!r}", remedy="there are " + ", ".join(_ODDITIES))
     found = listing(dataset, scan)
-    names = [pl.when(tests[kind]).then(pl.lit(kind)) for kind in wanted]
+    names = [pl.when(_ODDITIES[kind]).then(pl.lit(kind)) for kind in wanted]
     kinds_found = pl.concat_str(names, separator=", ", ignore_nulls=True)
     columns = ["path", "path_raw", "kind", "size_bytes", "uid", "inode", "origin", "position"]
     return (

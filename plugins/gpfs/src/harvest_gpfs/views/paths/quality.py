@@ -78,36 +78,26 @@ def _tests(reference: datetime | None) -> dict[str, tuple[str, pl.Expr, str]]:
     """What is asked of each row: kind of finding, test and meaning, by the name of the check."""
     size, allocated = pl.col("size_bytes"), pl.col("allocated_bytes")
     kinds = ("file", "directory", "symlink", "other")
-    tests = {
-        "paths": ("fact", pl.col("inode").is_not_null(), ""),
-        **{f"kind {kind}": ("fact", pl.col("kind") == kind, "") for kind in kinds},
-        **{
-            f"without {name}": ("gap", pl.col(name).is_null(), meaning)
-            for name, meaning in _MAY_LACK.items()
-        },
-        "names that are not UTF-8": (
-            "oddity", pl.col("path_raw").is_not_null(), "shown as \\xNN",
-        ),
-        "sizes below zero": ("oddity", pl.min_horizontal(size, allocated) < 0, "cannot be"),
+    facts = {"paths": pl.col("inode").is_not_null()}
+    facts |= {f"kind {kind}": pl.col("kind") == kind for kind in kinds}
+    oddities = {
+        "names that are not UTF-8": (pl.col("path_raw").is_not_null(), "shown as \\xNN"),
+        "sizes below zero": (pl.min_horizontal(size, allocated) < 0, "cannot be"),
         "data without blocks": (
-            "oddity", _NOT_DIRECTORY & (size > 4096) & (allocated == 0),
+            _NOT_DIRECTORY & (size > 4096) & (allocated == 0),
             "migrated to tape, sparse, or compressed",
         ),
-        "sparse": (
-            "oddity", _NOT_DIRECTORY & (allocated > 0) & (allocated < size),
-            "holes or compression",
-        ),
-        **{
-            f"{name} of 1970-01-01 or before": (
-                "oddity", pl.col(name) < _EPOCH_ENDS, "not set, or lost",
-            )
-            for name in _TIMES
-        },
-    }  # fmt: skip
+        "sparse": (_NOT_DIRECTORY & (allocated > 0) & (allocated < size), "holes or compression"),
+    }
+    early, late = "not set, or lost", "a clock was wrong, or a program set it"
+    oddities |= {f"{n} of 1970-01-01 or before": (pl.col(n) < _EPOCH_ENDS, early) for n in _TIMES}
     if reference is not None:
-        late = "a clock was wrong, or a program set it"
-        tests |= {f"{n} after the scan": ("oddity", pl.col(n) > reference, late) for n in _TIMES}
-    return tests
+        oddities |= {f"{n} after the scan": (pl.col(n) > reference, late) for n in _TIMES}
+    return {
+        **{name: ("fact", test, "") for name, test in facts.items()},
+        **{f"without {n}": ("gap", pl.col(n).is_null(), why) for n, why in _MAY_LACK.items()},
+        **{name: ("oddity", *each) for name, each in oddities.items()},
+    }
 
 
 def _links(found: Listing) -> list[tuple[str, str, int | None, str]]:

@@ -90,7 +90,7 @@ GROWTH: Final = View(
     },
     requires=settings.REQUIRES,
     columns=_GROWTH,
-    build="harvest_gpfs.views.space.growth:growth",
+    build="harvest_gpfs.views.space.usage:growth",
 )
 
 _COLD: Final = (
@@ -240,7 +240,7 @@ HEAT: Final = View(
     settings={"by": settings.by("pool"), "scan": settings.SCAN},
     requires=settings.REQUIRES,
     columns=_HEAT,
-    build="harvest_gpfs.views.space.groups:heat",
+    build="harvest_gpfs.views.space.usage:heat",
 )
 
 _EXTENSIONS: Final = (columns.KEYS["extension"], *columns.DATA.values(), columns.SCAN)
@@ -251,40 +251,7 @@ EXTENSIONS: Final = View(
     settings={"scan": settings.SCAN},
     requires=settings.REQUIRES,
     columns=_EXTENSIONS,
-    build="harvest_gpfs.views.space.groups:extensions",
+    build="harvest_gpfs.views.space.usage:extensions",
 )
 
-_SMALL_FILES: Final = (
-    *columns.keys_without("small"),
-    Column(
-        "small_inodes",
-        doc="Objects whose logical size is known and below the setting below; directories left "
-        f"out, hard links once; {columns.UNDECIDED}.",
-    ),
-    share("small_share", "small_inodes as a share of known_inodes; null where there are none."),
-    size(
-        "small_allocated_bytes",
-        "Allocated size of the small objects, as far as it is known; null where it is of none.",
-    ),
-    size("small_size_bytes", "Logical size of the small objects; null where small_inodes is."),
-    *(columns.DATA[name] for name in ("inodes", "size_bytes", "allocated_bytes")),
-    columns.KNOWN["inodes"],
-    columns.SCAN,
-)
-
-SMALL: Final = View(
-    name="gpfs.small",
-    doc="How many objects are small, and what they take, by groups.",
-    settings={
-        "by": settings.by("top"),
-        "below": settings.SMALL,
-        "scan": settings.SCAN,
-        **settings.PLACE,
-        **settings.PEOPLE,
-    },
-    requires=settings.REQUIRES,
-    columns=_SMALL_FILES,
-    build="harvest_gpfs.views.space.groups:small",
-)
-
-VIEWS: Final = (USAGE, DIRECTORIES, GROWTH, OWNERS, HEAT, EXTENSIONS, SMALL)
+VIEWS: Final = (USAGE, DIRECTORIES, GROWTH, OWNERS, HEAT, EXTENSIONS)

@@ -1,7 +1,7 @@
-"""The view ``gpfs.duplicates``: names that may be copies.
+"""Views of what is worth a look: names that may be copies, and directories of very many entries.
 
-It groups by names, of which a scan may have hundreds of millions.  Sizes decide which share of them
-is looked at, so that memory holds a share; the names decide what is one group.
+Both group by texts, of which a scan may have hundreds of millions.  Sizes, or a hash, decide which
+share of them is looked at, so that memory holds a share; the texts decide what is one group.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from typing import Final
 import polars as pl
 
 from harvest import DatasetReader
-from harvest_toolkit.frames import fraction
+from harvest_toolkit.frames import count_if_known, fraction, sum_or_none
 
 from ...aggregation.bins import parse_size
 from ...aggregation.links import IDENTITY, passes_for
 from ...aggregation.listing import BUDGET
 from ..common import INT, TEXT, collected, frame_of, listing, of_scan, types_of
 
-__all__ = ["duplicates"]
+__all__ = ["crowded", "duplicates"]
 
 _NAME: Final = r"/([^/]*)$"
 
@@ -93,3 +93,46 @@ def _copies(large: pl.LazyFrame, share: int, shares: int) -> pl.DataFrame:
         ((pl.col("copies") - 1) * pl.col("size_bytes")).alias("extra_bytes")
     )
     return collected(several).sort(*_ORDER, descending=[True, False, False])
+
+
+_BUCKETS: Final = 1 << 20
+_ENTRIES: Final = {
+    "directory": TEXT,
+    **types_of("entries", "files", "directories", "size_bytes"),
+}
+
+
+def crowded(dataset: DatasetReader, least: int, scan: str) -> pl.LazyFrame:
+    """The view ``gpfs.crowded``: directories of very many entries, the most first.
+
+    Entries are paths listed directly in a directory; ``size_bytes`` is what they hold, at each of
+    their paths, as far as it is known.
+    least: entries that a directory has at least.
+    """
+    found = listing(dataset, scan)
+
+    def compute() -> pl.DataFrame:
+        below = frame_of(found).filter(pl.col("path").str.contains("/", literal=True))
+        rows = below.select(
+            pl.col("path").str.replace(r"/[^/]*$", "").alias("directory"), "kind", "size_bytes"
+        )
+        bucket = (pl.col("directory").hash() % _BUCKETS).alias("bucket")
+        # a directory of so many entries is in a bucket of at least as many: most have fewer
+        counts = collected(rows.group_by(bucket).agg(pl.len()))
+        full = counts.filter(pl.col("len") >= least)["bucket"]
+        table = collected(
+            rows.filter(bucket.is_in(full.implode()))
+            .group_by("directory")
+            .agg(
+                entries=pl.len().cast(INT),
+                files=count_if_known(pl.col("kind") == "file"),
+                directories=count_if_known(pl.col("kind") == "directory"),
+                size_bytes=sum_or_none("size_bytes"),
+            )
+            .filter(pl.col("entries") >= least)
+        )
+        return table.with_columns(pl.col("directory").replace("", "/")).sort(
+            "entries", "directory", descending=[True, False]
+        )
+
+    return of_scan(found, _ENTRIES, compute)

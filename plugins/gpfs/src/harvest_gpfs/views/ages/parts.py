@@ -1,0 +1,129 @@
+"""Views of the part of each group that is cold, small, or would be freed by a policy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import polars as pl
+
+from harvest import DatasetReader
+from harvest_toolkit.frames import fraction, sum_or_none
+
+from ...aggregation.bins import AgeBins, parse_age, parse_size
+from ...aggregation.scans import label_of
+from .. import common
+from ..common import INT, SUMS, TEXT, asked, exclusive, largest_first, of_scan
+
+__all__ = ["cold", "policy", "small"]
+
+_KNOWN: Final = ("inodes", "size_bytes")
+"""What is summed of the objects of which it is known whether they are of the part."""
+
+
+def cold(
+    dataset: DatasetReader, by: Sequence[str], age: str, scan: str, **where: Any
+) -> pl.LazyFrame:
+    """The view ``gpfs.cold``: what was neither accessed nor modified for so long, by groups.
+
+    Directories do not count; of ``untimed`` objects it is not known whether they are cold, and
+    ``cold_share`` is of the others.
+    """
+    names = exclusive(by, "cold")
+    found, setting = asked(dataset, scan, cold_days=parse_age(age), **where)
+
+    def compute() -> pl.DataFrame:
+        table = found.aggregate([*names, "cold"], SUMS, setting, directories=False)
+        return largest_first(_flagged(table, "cold", names), "cold_size_bytes").with_columns(
+            cold_share=fraction("cold_size_bytes", "known_size_bytes")
+        )
+
+    schema = _schema(names, "cold", _KNOWN, "cold_share", "untimed")
+    return of_scan(found, schema, compute, now=label_of(found.now))
+
+
+def small(
+    dataset: DatasetReader, by: Sequence[str], below: str, scan: str, **where: Any
+) -> pl.LazyFrame:
+    """The view ``gpfs.small``: objects below a size, by groups; directories do not count."""
+    names = exclusive(by, "small")
+    found, setting = asked(dataset, scan, names, small_below=parse_size(below), **where)
+
+    def compute() -> pl.DataFrame:
+        table = found.aggregate([*names, "small"], SUMS, setting, directories=False)
+        return largest_first(_flagged(table, "small", names), "small_inodes").with_columns(
+            small_share=fraction("small_inodes", "known_inodes")
+        )
+
+    return of_scan(found, _schema(names, "small", ("inodes",), "small_share"), compute)
+
+
+_AGES: Final = ("access_age", "modify_age")
+
+
+def policy(
+    dataset: DatasetReader, policy: str, by: Sequence[str], scan: str, **where: Any
+) -> pl.LazyFrame:
+    """The view ``gpfs.policy``: for each number of days, what is older by one of three measures.
+
+    ``time``: access, modify, or both, which is what the view ``gpfs.cold`` calls cold.
+    Of ``untimed`` objects it is not known whether that time is older; ``freed_share`` is of the
+    others.  Directories do not count.
+    Of each measure the groups that it would free most bytes of come first.
+    """
+    names = exclusive(by, *_AGES)
+    bins = AgeBins.parse(policy)
+    found, setting = asked(dataset, scan, ages=bins, **where)
+    # classes of age as the days that all of their objects are older than; -1 for the future
+    lowest = [-1 if low is None else low for low, _ in bins.bounds]
+
+    def compute() -> pl.DataFrame:
+        table = found.aggregate([*names, *_AGES], SUMS, setting, directories=False).with_columns(
+            pl.col(name).replace_strict(bins.labels, lowest, default=None, return_dtype=INT)
+            for name in _AGES
+        )
+        tables = []
+        for days in bins.edges:
+            # null where it is not known whether a class is older
+            access, modify = (pl.col(name) >= days for name in _AGES)
+            tests = {"access": access, "modify": modify, "both": access & modify}
+            for time, freed in tests.items():
+                sums = _flagged(table.with_columns(freed=freed), "freed", names)
+                sums = largest_first(sums, "freed_size_bytes")
+                tables.append(sums.with_columns(days=pl.lit(days, INT), time=pl.lit(time)))
+        return pl.concat(tables).with_columns(
+            freed_share=fraction("freed_size_bytes", "known_size_bytes")
+        )
+
+    limits = {"days": INT, "time": TEXT}
+    schema = _schema(names, "freed", _KNOWN, "freed_share", "untimed", **limits)
+    return of_scan(found, schema, compute, now=label_of(found.now))
+
+
+def _schema(
+    names: Sequence[str], part: str, known: Sequence[str], *more: str, **limits: pl.DataType
+) -> dict[str, pl.DataType]:
+    """Keys, limits, sums of the part and of all, of what is known, and more."""
+    parts, judged = (f"{part}_{name}" for name in SUMS), (f"known_{name}" for name in known)
+    sums = common.types_of(*parts, *SUMS, *judged, *more)
+    return {**common.aggregated_schema(names), **limits, **sums}
+
+
+def _flagged(table: pl.DataFrame, flag: str, by: Sequence[str]) -> pl.DataFrame:
+    """Groups by ``by`` with their sums, and beside them the sums of what has a flag.
+
+    ``known_inodes`` and ``known_size_bytes`` are sums of what is known to have it or not: what
+    shares are of.  ``untimed``: objects of which it is not known.
+    table: an aggregation of ``SUMS`` by ``by`` and ``flag``.
+    """
+    known = pl.col(flag).is_not_null()
+    sums = (
+        *(sum_or_none(name).alias(name) for name in SUMS),
+        *(common.part_sum(name, pl.col(flag)).alias(f"{flag}_{name}") for name in SUMS),
+        *(
+            pl.when(known.any()).then(sum_or_none(pl.col(n).filter(known))).alias(f"known_{n}")
+            for n in _KNOWN
+        ),
+        pl.col("inodes").filter(~known).sum().alias("untimed"),
+    )
+    return table.group_by(by, maintain_order=True).agg(sums) if by else table.select(sums)
