@@ -76,8 +76,8 @@ class GpfsSource(Source):
             with path.open("rb") as file:
                 packed = compression(file.read(4)) is not None
             size = path.stat().st_size
-            starts = line_starts(path, self.config.partition_bytes, LONGEST_LINE)
-            if packed or len(starts) == 1:
+            starts = [0] if packed else line_starts(path, self.config.partition_bytes, LONGEST_LINE)
+            if len(starts) == 1:
                 return [whole]
             # all ranges must be read alike
             escaping = list(attrs.astuple(self._find_escaping(path)))

@@ -135,11 +135,11 @@ def _of_cgroup(root: Path) -> list[int]:
 
 def _of_slurm(environ: Mapping[str, str]) -> list[int]:
     """What Slurm gave this job on its node, in MiB; 0 means all of the node."""
-    per_node, per_cpu, cpus = (
-        int(environ[name]) if environ.get(name, "").isdigit() else 0
-        for name in ("SLURM_MEM_PER_NODE", "SLURM_MEM_PER_CPU", "SLURM_CPUS_ON_NODE")
-    )
-    return [mebibytes << 20 for mebibytes in (per_node, per_cpu * cpus) if mebibytes]
+    per_node = environ.get("SLURM_MEM_PER_NODE", "")
+    per_cpu = environ.get("SLURM_MEM_PER_CPU", "")
+    cpus = environ.get("SLURM_CPUS_ON_NODE", "")
+    given = [int(text) if text.isdigit() else 0 for text in (per_node, per_cpu, cpus)]
+    return [mebibytes << 20 for mebibytes in (given[0], given[1] * given[2]) if mebibytes]
 
 
 def _bytes_text(number: int) -> str:

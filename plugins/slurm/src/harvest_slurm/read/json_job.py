@@ -180,10 +180,17 @@ _STEP: Final = {
 }
 """The same of steps."""
 
-_READ: Final = frozenset(
-    ["array", "association", "derived_exit_code", "exit_code", "het", "job_id", "steps", "tres"]
-    + ["user", *(keys.partition(".")[0] for _, keys in _JOB.values())]
-)
+_READ: Final = frozenset(keys.partition(".")[0] for _, keys in _JOB.values()) | {
+    "array",
+    "association",
+    "derived_exit_code",
+    "exit_code",
+    "het",
+    "job_id",
+    "steps",
+    "tres",
+    "user",
+}
 """Keys of a job that become columns; all others go to ``extra``."""
 
 
@@ -321,4 +328,3 @@ def _use(used: Mapping[str, Any], written: Mapping[str, Any]) -> dict[str, Any]:
         "ave_disk_write_bytes": mean_out.get("fs/disk"),
         "usage_in_tot": _entries(total),
     }
-
