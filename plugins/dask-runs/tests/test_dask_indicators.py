@@ -221,6 +221,54 @@ def test_its_page_begins_with_what_is_wrong(faulty, page):
         assert rows.height == 1
 
 
+# ---- several runs beside each other --------------------------------------------------------------
+
+
+def test_several_runs_are_columns_of_one_table(tmp_path):
+    # given two runs of which the second takes twice as long and fails at its end
+    for name, seconds, end in (("R1", 1.0, "memory"), ("R2", 2.0, "erred")):
+        tasks = [executed(f"load-{n}", T + n * seconds, seconds, n) for n in range(3)]
+        tasks += [executed("score-1", T + 9, 0.5, 1, end)]
+        scheduler = [
+            captures.start("scheduler"),
+            captures.rows("worker_event", [{"time": T, "worker": A, "action": "add"}]),
+            captures.rows("scheduler_transition", [task[0] for task in tasks]),
+            captures.END,
+        ]
+        changes = [row for task in tasks for row in task[1:]]
+        worker = [
+            captures.start("worker", address=A, nthreads=2),
+            captures.rows("worker_transition", changes),
+            captures.END,
+        ]
+        captures.write(tmp_path / name, {"s": scheduler, "a": worker})
+    harvest.run([f"dask:{tmp_path}"], f"parquet:{tmp_path / 'out'}", workers=1)
+    dataset = harvest.open(tmp_path / "out")
+
+    # when they are asked for in an order
+    report = dataset.report("dask.indicators", runs=("R2", "R1"))
+
+    # then each has a column under its name, with what is known as people read it
+    (table,) = report.tables
+    assert [column.label for column in table.columns] == ["indicator", "R2", "R1"]
+    said = {row[0]: row[1:] for row in table.rows.rows()}
+    assert said["busy_s"] == ("6.5 s", "3.5 s")
+    assert said["executions"] == ("4", "4")
+    assert said["used_share"] == (
+        f"{6.5 / 19:.0%}".replace("%", " %"),
+        f"{3.5 / 19:.0%}".replace("%", " %"),
+    )
+    assert said["failed_error"] == ("ValueError('no data')", "–")
+    # and what is known of none of them is named, once
+    (unknown,) = (s for s in report.sections if s.name == "unknown")
+    assert "counted_bytes" in unknown.items[0]
+    assert not said.keys() & set(unknown.items[0].rstrip(".").split(", "))
+    # and all runs are there where none is named; a wrong name is refused with those there are
+    assert len(dataset.report("dask.indicators").tables[0].columns) == 3
+    with pytest.raises(harvest.UsageError, match="no run 'R9'"):
+        dataset.report("dask.indicators", runs=("R9",))
+
+
 # ---- the example of the documentation ------------------------------------------------------------
 
 

@@ -6,7 +6,7 @@ from harvest import ReportSpec, Rule, Setting, View, hookimpl
 from harvest.toolkit.settings import at_least
 
 from .named_commands import harvest_commands as harvest_commands
-from .record_names import EXECUTED, SEGMENT
+from .record_names import EXECUTED, JOINED, SEGMENT
 from .rules import RULES
 from .views import VIEWS
 
@@ -42,7 +42,21 @@ def harvest_reports() -> list[ReportSpec]:
                     at_least(1),
                 ),
             },
-        )
+        ),
+        ReportSpec(
+            name="dask.indicators",
+            doc="What runs are judged by, side by side: a row per indicator, a column per run.",
+            build="harvest_dask_runs.report.indicators:indicators_of_runs",
+            requires=JOINED,
+            settings={
+                "runs": Setting(
+                    "the runs, in this order: their directories, or the directories' names; all "
+                    "unless given",
+                    tuple[str, ...],
+                    (),
+                ),
+            },
+        ),
     ]
 
 

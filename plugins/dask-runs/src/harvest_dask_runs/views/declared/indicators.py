@@ -10,7 +10,7 @@ from harvest_toolkit.columns import named, seconds, share, size
 from ...record_names import JOINED
 from .common import REPEATED, REPEATED_S, RUN, RUN_SETTING, UNENDED, WHOLE
 
-__all__ = ["INDICATORS"]
+__all__ = ["INDICATORS", "INDICATOR_COLUMNS"]
 
 _ENDED: Final = "null where no execution was seen to end"
 _TRANSFERS: Final = "null without transfers"
@@ -224,6 +224,8 @@ _FILES: Final = (
     share("io_prefix_share", "io_prefix_s / io_prefix_busy_s; null where one is not known."),
 )
 
+INDICATOR_COLUMNS: Final = (RUN, *_THREADS, *_TASKS, *_WORKERS, *_TRANSFER, *_MEMORY, *_FILES)
+
 INDICATORS: Final = View(
     name="dask.indicators",
     doc="One row per run: how well it used its threads, and what cost time: work for few, "
@@ -231,5 +233,5 @@ INDICATORS: Final = View(
     build="harvest_dask_runs.views.indicators:indicators",
     requires=JOINED,
     settings=RUN_SETTING,
-    columns=(RUN, *_THREADS, *_TASKS, *_WORKERS, *_TRANSFER, *_MEMORY, *_FILES),
+    columns=INDICATOR_COLUMNS,
 )

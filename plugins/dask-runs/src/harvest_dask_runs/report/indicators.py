@@ -1,0 +1,55 @@
+"""The report ``dask.indicators``: a row per number that runs are judged by, a column per run."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from harvest import DatasetReader, UsageError
+from harvest.toolkit.amounts import count_in_words
+from harvest_report import Column, Notes, Report, Table
+from harvest_report.values import texts_of
+
+from ..runs import named_run, runs_of
+from ..views.declared.indicators import INDICATOR_COLUMNS
+
+__all__ = ["indicators_of_runs"]
+
+
+def indicators_of_runs(data: DatasetReader, runs: tuple[str, ...] = ()) -> Report:
+    """The report over some runs, in the order in which they are named.
+
+    runs: their directories, or the directories' names; all that the dataset holds unless given.
+
+    Raises UsageError where the dataset holds none, or not one that is named.
+    """
+    wanted = [str(named_run(data, run)) for run in runs] or runs_of(data)
+    if not wanted:
+        raise UsageError("the dataset holds no Dask run", remedy="harvest one")
+    rows = pl.concat(data.view("dask.indicators", run=run) for run in wanted).collect()
+    names = [run.rpartition("/")[2] for run in wanted]
+    heads = [
+        name if names.count(name) == 1 else run for name, run in zip(names, wanted, strict=True)
+    ]
+    shown = [c for c in INDICATOR_COLUMNS if c.name not in ("run", "runs")]
+    known = [c for c in shown if rows[c.name].null_count() < rows.height]
+    cells = [[c.name, *texts_of(rows[c.name].to_list(), c.format)] for c in known]
+    places = ["indicator", *(f"run_{number}" for number in range(1, len(wanted) + 1))]
+    unknown = ", ".join(c.name for c in shown if c not in known)
+    return Report(
+        f"Indicators of {count_in_words(len(wanted), 'Dask run')}",
+        sections=[
+            Table(
+                "indicators",
+                pl.DataFrame(cells, schema=dict.fromkeys(places, pl.String), orient="row"),
+                [Column(p, head) for p, head in zip(places, ("indicator", *heads), strict=True)],
+                title="Indicators",
+                note="– is not known of that run. `harvest schema dask.indicators` says what each "
+                "means, and the view of that name has the numbers themselves.",
+            ),
+            *(
+                [Notes("unknown", [f"{unknown}."], title="Known of none of them")]
+                if unknown
+                else []
+            ),
+        ],
+    )
