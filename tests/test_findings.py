@@ -155,7 +155,10 @@ def test_thresholds_and_settings_of_views_are_the_user_s(dataset):
 
     assert texts(strict) == ["o'neil wasted 9 h (1 of 4 rows are over 8 h)."]
     assert texts(monday)[0] == "ada wasted 7.5 h (2 of 3 rows are over 1 h)."
-    assert "--set=day=mon" in monday.found[0].evidence.command("out")
+    command = monday.found[0].evidence.command("out")
+    assert "--set=day=mon" in command
+    # what it rests on is shown, though views have more columns than a terminal
+    assert "--columns=user,wasted" in command
     nothing = dataset.findings(["test.waste"], thresholds={"test.waste": {"hours": 100}})
     assert (nothing.found, nothing.passed) == ((), ("test.waste",))
 

@@ -158,10 +158,44 @@ def test_a_directory_of_exports(tmp_path):
     assert found.filtered == {OTHER: 1}
 
 
+def test_exports_below_a_directory(tmp_path):
+    """Given exports of one name in two directories below, then both are read, each as itself."""
+    for name in ("2022/128_128.csv", "2023/spring/128_128.csv"):
+        (tmp_path / name).parent.mkdir(parents=True)
+        (tmp_path / name).write_text(f"id,slurm_id,elapsed\n{len(name)},2,00:00:01\n")
+    (tmp_path / "2023" / "other.csv").write_text("a,b\n1,2\n")
+    found = read(tmp_path)
+    assert sorted(r["scan_id"] for r in found.rows("distiller.job")) == [16, 23]
+    assert found.filtered == {OTHER: 1}
+
+
+def test_a_table_merged_with_the_accounting(tmp_path):
+    """Given pandas' merge of both tables, then its rows that have a scan are jobs of Distiller."""
+    table = tmp_path / "merged_job_info.csv"
+    table.write_text(
+        ",Job Name,Job ID,Elapsed,id,elapsed,size\n"
+        "0,distiller-count-2320,3078555,00:19:38,3288.0,0 days 00:19:38,1024.0\n"
+        "1,distiller-count-2318,3055478,00:10:40,,,\n"
+        "2,distiller-count-7,3055480,00:00:40,12.0,,512x256\n"
+        "3,distiller-count-8,3055481,00:00:41,13.0,0 days 00:00:41,\n"
+    )
+    assert DistillerSource.detect(table).confidence < 0.7  # sacct's rows are the whole of it
+    found = read(table)
+    rows = found.rows("distiller.job")
+    assert [(r["scan_id"], r["slurm_id"], r["elapsed_s"], r["scan_size"]) for r in rows] == [
+        (3288, 3078555, 1178.0, "1024x1024"),
+        (12, 3055480, None, "512x256"),
+        (13, 3055481, 41.0, None),
+    ]
+    assert ("Job Name", "distiller-count-2320") in rows[0]["extra"]
+    assert found.filtered == {"a job that Distiller does not know": 1}
+    assert not found.notes
+
+
 def test_places_without_exports_are_errors(tmp_path):
     with pytest.raises(SourceError, match="no such file"):
         list(DistillerSource(str(tmp_path / "absent")).plan())
-    with pytest.raises(SourceError, match="holds no CSV file"):
+    with pytest.raises(SourceError, match="no CSV file in it or below"):
         list(DistillerSource(str(tmp_path)).plan())
     other = tmp_path / "other.csv"
     other.write_text("a,b\n1,2\n")

@@ -76,7 +76,24 @@ def test_duration_words_are_kept() -> None:
     assert found.errors is None
 
 
-@pytest.mark.parametrize("text", ["x", "1-2", "1:2:3:4", "-1:00:00", "00:00:00x", "+1:00:00"])
+@given(st.lists(st.timedeltas(timedelta(0), timedelta(days=9999)), min_size=1, max_size=9))
+def test_durations_as_pandas_writes_them(made: list[timedelta]) -> None:
+    def spelt(value: timedelta) -> str:
+        clock = str(timedelta(seconds=value.seconds, microseconds=value.microseconds))
+        return f"{value.days} days {clock.zfill(8) if '.' not in clock else clock.zfill(15)}"
+
+    assert values("duration", [spelt(value) for value in made]) == [
+        value.total_seconds() for value in made
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("x", "1-2", "1:2:3:4", "-1:00:00", "00:00:00x", "+1:00:00"),
+        *("-1 days +23:59:59", "1 days", "0 days 5:00:00:00"),
+    ],
+)
 def test_what_is_no_duration_is_an_error(text: str) -> None:
     found = read("duration", ["00:00:01", text])
     assert found.values[""].to_pylist() == [1.0, None]

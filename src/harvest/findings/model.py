@@ -31,9 +31,10 @@ class Evidence:
     first: pl.DataFrame
 
     def command(self, dataset: str) -> str:
-        """The command that shows the rows of a dataset."""
-        words = ["harvest", "view", self.view, dataset]
-        words += [f"--set={key}={value}" for key, value in self.settings.items()]
+        """The command that shows the rows of a dataset, in the columns that the rule names."""
+        settings = [f"--set={key}={value}" for key, value in self.settings.items()]
+        columns = f"--columns={','.join(self.first.columns)}"
+        words = ["harvest", "view", self.view, dataset, *settings, columns]
         return f"{shlex.join(words)} --where {_quoted(self.where)}"
 
     def call(self) -> str:
@@ -132,8 +133,7 @@ class Verdict:
     def _repr_html_(self) -> str:
         pieces = [html.paragraph(self.summary(), strong=True)]
         for found in self.found:
-            evidence = found.evidence
-            first = evidence.first
+            evidence, first = found.evidence, found.evidence.first
             shown = f"{count_in_words(evidence.rows, 'row')} of {evidence.call()}"
             if first.height < evidence.rows:
                 shown += f", the first {first.height}"

@@ -10,10 +10,10 @@ from typing import Any, ClassVar
 import attrs
 
 from harvest import Detection, Partition, ReadContext, Record, Source, SourceError, file_partition
-from harvest.toolkit.files import list_files, may_be
+from harvest.toolkit.files import may_be, walk_files
 from harvest.toolkit.settings import at_least, matches, setting
 
-from .exports import recognise, size_of_name
+from .exports import MERGED, recognise, size_of_name, slurm_column
 from .records import DistillerJob
 from .uri import is_database, is_uri, redact
 
@@ -39,7 +39,7 @@ class DistillerConfig:
 
 
 class DistillerSource(Source):
-    """CSV exports (a file, or those of a directory), or ``postgresql://USER@HOST/DATABASE``."""
+    """CSV exports (a file, or those below a directory), or ``postgresql://USER@HOST/DATABASE``."""
 
     name: ClassVar[str] = "distiller"
     record_types: ClassVar[tuple[type[Record], ...]] = (DistillerJob,)
@@ -55,8 +55,13 @@ class DistillerSource(Source):
     def detect(cls, path: Path) -> Detection | None:
         """By the header ``id,slurm_id,elapsed``."""
         # what comes through a pipe has no ending
-        if not path.is_file() or path.suffix.lower() not in (".csv", "") or recognise(path) is None:
+        if not path.is_file() or path.suffix.lower() not in (".csv", ""):
             return None
+        names = recognise(path)
+        if names is None:
+            return None
+        if slurm_column(names) == MERGED:
+            return Detection(0.6, "the header of Distiller's jobs, merged with sacct's")
         sized = ", and a scan size as name" if size_of_name(path) else ""
         return Detection(0.95 if sized else 0.9, f"the header of Distiller's jobs{sized}")
 
@@ -79,15 +84,15 @@ class DistillerSource(Source):
             )
         if not path.is_dir():
             return [file_partition(path, id=path.name)]
-        files = list_files(path)
+        files = [file for _, found in walk_files(path) for file in found]
         exports = [p for p in files if p.suffix.lower() == ".csv" and may_be(p, recognise)]
         if not exports:
             raise SourceError(
-                "the directory holds no CSV file with the columns id, slurm_id, elapsed",
+                "no CSV file in it or below has the columns id, slurm_id, elapsed",
                 where=str(path),
                 remedy="check the location",
             )
-        found = [file_partition(p, id=p.name) for p in exports]
+        found = [file_partition(p, id=p.relative_to(path).as_posix()) for p in exports]
         if len(files) > len(exports):
             other = len(files) - len(exports)
             found.append(

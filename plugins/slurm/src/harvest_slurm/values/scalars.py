@@ -25,12 +25,12 @@ class Word(str):
     """Text that stands where a value is due; kept in ``extra``."""
 
 
-_DURATION = re.compile(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+(?:\.\d+)?)", re.ASCII)
+_DURATION = re.compile(r"(?:(\d+)(?:-| days? ))?(?:(\d+):)?(\d+):(\d+(?:\.\d+)?)", re.ASCII)
 _DURATION_WORDS = frozenset({"unlimited", "partition_limit", "invalid"})
 
 
 def duration(text: str) -> float | Word | None:
-    """Seconds of ``[D-][HH:]MM:SS[.fraction]``."""
+    """Seconds of ``[D-][HH:]MM:SS[.fraction]``, with ``0 days `` in front where pandas wrote it."""
     found = _DURATION.fullmatch(text)
     if found:
         days, hours, mins, secs = found.groups()
