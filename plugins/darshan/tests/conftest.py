@@ -148,6 +148,26 @@ def make_dxt() -> Callable[..., bytes]:
 
 
 @pytest.fixture
+def opened(tmp_path: Path, log_writer: Any) -> Any:
+    """A dataset of logs, each given by its name below the run and what the writer takes."""
+
+    import harvest
+
+    def build(*logs: tuple[str, dict[str, Any]]) -> Any:
+        for name, given in logs:
+            path = tmp_path / "runs" / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(
+                log_writer(**{"names": [(7, "/scratch/x"), (9, "/scratch/y")], **given}).build()
+            )
+        out = tmp_path / "out"
+        harvest.run(f"darshan:{tmp_path / 'runs'}", f"parquet:{out}", workers=1)
+        return harvest.open(out)
+
+    return build
+
+
+@pytest.fixture
 def harvest_bytes(tmp_path: Path) -> Callable[..., Any]:
     """Harvest a log given as bytes."""
     from harvest import collect

@@ -4,34 +4,15 @@ from __future__ import annotations
 
 import struct
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-import harvest
 from harvest import UsageError
 from harvest_darshan.plugin import VIEWS
 
 SHARED = 2**64 - 1  # rank -1
 X, Y = 7, 9
-NAMES = [(X, "/scratch/x"), (Y, "/scratch/y")]
-
-
-@pytest.fixture
-def opened(tmp_path: Path, log_writer: Any) -> Any:
-    """A dataset of logs, each given by its name below the run and what the writer takes."""
-
-    def build(*logs: tuple[str, dict[str, Any]]) -> Any:
-        for name, given in logs:
-            path = tmp_path / "runs" / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(log_writer(**{"names": NAMES, **given}).build())
-        out = tmp_path / "out"
-        harvest.run(f"darshan:{tmp_path / 'runs'}", f"parquet:{out}", workers=1)
-        return harvest.open(out)
-
-    return build
 
 
 def log(name: str, job_id: int, start: int, end: int, **more: Any) -> tuple[str, dict[str, Any]]:
@@ -54,18 +35,38 @@ def test_logs_of_one_job_id_are_one_job_and_without_a_scheduler_those_that_overl
 
     jobs = data.view("io.jobs").collect()
 
-    shown = jobs.select("job", "logs", "processes", "largest_log", "wall_s", "process_s")
-    assert sorted(shown.rows()) == [
-        (11, 3, 3, 1, 40.0, 10.0 + 25.0 + 15.0),
-        (14, 1, 1, 1, 10.0, 10.0),
-        (50, 2, 5, 4, 110.0, 4 * 10.0 + 10.0),
+    shown = jobs.select("job", "pid", "logs", "processes", "largest_log", "wall_s", "process_s")
+    assert shown.sort("wall_s").rows() == [
+        (None, 14, 1, 1, 1, 10.0, 10.0),
+        (None, 11, 3, 3, 1, 40.0, 10.0 + 25.0 + 15.0),
+        (50, None, 2, 5, 4, 110.0, 4 * 10.0 + 10.0),
     ]
+    assert data.view("io.jobs", job=11).collect()["pid"].to_list() == [11]
     assert data.view("io.jobs", job=50).collect()["logs"].to_list() == [2]
     assert data.view("io.jobs", run="b", per="log").collect()["log"].n_unique() == 4
     with pytest.raises(UsageError, match="must be one of job, log, not 'week'"):
         data.view("io.jobs", per="week").collect()
     with pytest.raises(UsageError, match=r"job: 'x' does not fit: must be a whole number"):
         data.view("io.requests", job="x").collect()
+
+
+def test_a_job_is_called_after_the_program_that_moves_bytes(opened, make_record):
+    """Given mpiexec, which starts first and reads little, then the job is that of its program."""
+
+    def moved(read: int) -> dict[str, Any]:
+        record = make_record("POSIX", X, READS=1, BYTES_READ=read, F_READ_TIME=1.0)
+        return {"modules": {"POSIX": (4, record)}}
+
+    data = opened(
+        log("r/u_mpiexec_id11-11", 11, 0, 30, exe="/usr/bin/mpiexec -n 2 sim", **moved(10)),
+        log("r/u_sim_id12-12", 12, 1, 30, exe="/opt/sim in.nml", **moved(500)),
+        log("r/u_uname_id13-13", 13, 2, 30, exe="uname -m"),
+    )
+    for view in ("io.jobs", "io.requests", "io.posix_files", "io.bandwidth"):
+        assert set(data.view(view).collect()["program"]) == {"sim"}
+    assert data.view("io.jobs").collect()["exe"].to_list() == ["/opt/sim in.nml"]
+    assert data.view("io.jobs", per="log").collect()["program"].n_unique() == 3
+    assert data.report("darshan.io").title == "I/O of the run of sim (process 11)"
 
 
 def test_numbers_of_a_job_are_sums_over_its_logs_and_each_layer_counts_once(opened, make_record):

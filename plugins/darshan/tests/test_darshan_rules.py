@@ -21,7 +21,8 @@ def spoken(name: str, *rows: dict[str, Any], **thresholds: float) -> list[tuple[
 
 def reads(**more: Any) -> dict[str, Any]:
     """A row of io.requests: reads of job 7, which take 30 % of the time."""
-    base = {"job": 7, "program": "a.out", "op": "read", "requests": 10_000, "bytes": 10**9}
+    base = {"job": 7, "pid": None, "program": "a.out", "op": "read", "requests": 10_000}
+    base |= {"bytes": 10**9}
     base |= {"seconds": 30.0, "time_share": 0.3, "small": 0, "small_file": None}
     base |= {"small_in_file": 0, "random": 0, "random_file": None, "shared": 0, "shared_small": 0}
     base |= {"redundant_bytes": 0, "redundant_file": None, "independent": None}
@@ -38,7 +39,8 @@ def writes(**more: Any) -> dict[str, Any]:
 
 def job(**more: Any) -> dict[str, Any]:
     """A row of io.jobs: 4 ranks, which spend 10 % of their time in I/O."""
-    base = {"job": 7, "program": "a.out", "logs": 1, "processes": 4, "largest_log": 4}
+    base = {"job": 7, "pid": None, "program": "a.out", "logs": 1, "processes": 4}
+    base |= {"largest_log": 4}
     base |= {"io_s": 40.0, "time_share": 0.1, "meta_s": 4.0, "meta_share": 0.01}
     base |= {"bytes": 10**9, "files": 1, "reads": 500, "writes": 500}
     base |= {"read_bytes": 5 * 10**8, "write_bytes": 5 * 10**8, "uses_mpiio": True}
@@ -52,13 +54,21 @@ def job(**more: Any) -> dict[str, Any]:
 
 def file(**more: Any) -> dict[str, Any]:
     """A row of io.posix_files: /x, which takes 1 % of the time."""
-    base = {"job": 7, "program": "a.out", "file": "/x", "processes": 4, "shared": False}
+    base = {"job": 7, "pid": None, "program": "a.out", "file": "/x", "processes": 4}
+    base |= {"shared": False}
     base |= {"read_bytes": 100, "write_bytes": 0, "meta_s": 1.0}
     base |= {"slowest_meta_s": 1.0, "slowest_meta_most_s": 1.0, "certainty": []}
     base |= {"time_share": 0.01, "rank_spread": None, "time_imbalance": None}
     base |= {"late_s": None, "late_share": None, "fastest_rank": None, "slowest_rank": None}
     base |= {"read_spread": None, "write_spread": None}
     return base | more
+
+
+def test_a_process_id_is_not_called_a_job():
+    # given logs without a scheduler, which Darshan names by a process id
+    named = {"job": None, "pid": 815, "small": 1001, "small_file": "/x", "small_in_file": 900}
+    ((_, text),) = spoken("io.small_requests", reads(**named), writes())
+    assert text.startswith("The run of a.out (process 815): 1,001 of 10,000 reads")
 
 
 # ---- requests -----------------------------------------------------------------------------------
@@ -425,7 +435,8 @@ def test_processes_that_use_a_file_unequally():
 
 
 def test_ranks_that_are_much_slower_than_the_median():
-    base = {"job": 7, "program": "a.out", "nprocs": 4, "host": "n1", "operations": 3, "bytes": 9}
+    base = {"job": 7, "pid": None, "program": "a.out", "nprocs": 4, "host": "n1", "operations": 3}
+    base |= {"bytes": 9}
     base |= {"median_s": 2.0, "time_share": 0.3, "certainty": ["coarse_clock"]}
     seconds = {0: 2.0, 1: 4.0, 2: 4.5, 3: 6.0}
     rows = [base | {"rank": rank, "seconds": spent} for rank, spent in seconds.items()]

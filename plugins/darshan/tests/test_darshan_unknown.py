@@ -26,6 +26,8 @@ KEYS = {
     "io.requests": ("run", "job", "op"),
     "io.posix_files": ("run", "job", "record_id"),
     "io.ranks": ("log", "rank"),
+    "io.bandwidth": ("run", "job", "layer"),
+    "io.gains": ("run", "job"),
 }
 TYPES = (
     *("posix", "mpiio", "stdio", "dfs", "daos", "h5d", "pnetcdf_var", "dxt_segment", "heatmap"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import polars as pl
 
 from harvest import DatasetReader, UsageError
@@ -13,8 +15,10 @@ from harvest.toolkit.amounts import (
 )
 from harvest_report import Report, Section
 
+from ..rules.words import job_name
 from ..views.grouping import OfLogs, logs_by_job, named_run
 from ..views.jobs import jobs as jobs_of
+from .costs import bandwidth_table, gains_table
 from .operations import order_table, use_table
 from .over_time import heat_map
 from .sizes import sizes_sections
@@ -52,13 +56,15 @@ def io_report(
     )
     per_log = jobs_of(chosen, per="log").collect()
     shown = jobs.row(0, named=True)
-    same = (pl.col("run") == shown["run"]) & (pl.col("job") == shown["job"])
+    same = (pl.col("run") == shown["run"]) & (pl.col("job") == _number(shown))
     of_job = logs.filter(same & (pl.col("began") == shown["began"]))
     narrow = OfLogs.among(dataset, of_job)
-    which = "" if jobs.height == 1 else f" of job {shown['job']}"
+    which = "" if jobs.height == 1 else f" of {job_name(shown)}"
     sections: list[Section] = [
+        *gains_table(chosen, top),
         *layers_table(chosen, logs, jobs),
         *([jobs_table(jobs, top)] if jobs.height > 1 else []),
+        *bandwidth_table(chosen, jobs, top),
         files_table(chosen, top, by),
         use_table(chosen),
         *sizes_sections(chosen),
@@ -76,7 +82,12 @@ def _title(jobs: pl.DataFrame) -> str:
     first = jobs.row(0, named=True)
     if jobs.height > 1:
         return f"I/O of {jobs.height:,} jobs"
-    return f"I/O of job {first['job']}" + (f", {first['program']}" if first["program"] else "")
+    return f"I/O of {job_name(first)}"
+
+
+def _number(job: dict[str, Any]) -> int:
+    """By what the setting job chooses it."""
+    return int(job["pid"] if job["job"] is None else job["job"])
 
 
 def _facts(logs: pl.DataFrame) -> tuple[tuple[str, str], ...]:
@@ -108,8 +119,8 @@ def _intro(jobs: pl.DataFrame) -> list[str]:
     wall = jobs["wall_s"][0] if jobs.height == 1 else None
     ran = "" if wall is None else f", {seconds_in_words(wall)} long"
     pictures = (
-        f"Pictures over time show job {jobs['job'][0]}, which spends most time in I/O; "
-        "--set job=NUMBER shows another."
+        f"Pictures over time show {job_name(jobs.row(0, named=True))}, which spends most time in "
+        "I/O; --set job=NUMBER shows another, by its job or pid."
     )
     return [
         f"{many}{count_in_words(processes, 'process', 'processes')} in "

@@ -120,14 +120,19 @@ def _cost(rows: pl.DataFrame, whole: float) -> Plot:
     )
 
 
+def job_columns(jobs: pl.DataFrame) -> tuple[Column, ...]:
+    """What names a job; those without any value are left out."""
+    named = (Column("program"), Column("job", format="d"), Column("pid", "process", format="d"))
+    return tuple(c for c in named if jobs[c.name].null_count() < jobs.height)
+
+
 def jobs_table(jobs: pl.DataFrame, top: int) -> Table:
     """The jobs with the most time in I/O."""
     return Table(
         "jobs",
         jobs.head(top),
         (
-            Column("job", format="d"),
-            Column("program"),
+            *job_columns(jobs),
             Column("began"),
             Column("processes"),
             Column("wall_s", "run", "s", ",.1f"),
@@ -136,7 +141,7 @@ def jobs_table(jobs: pl.DataFrame, top: int) -> Table:
             Column("time_share", "of run", None, ".2%", doc="of the time that all processes ran"),
         ),
         title="Jobs",
-        note=f"{_some(jobs.height, top, 'jobs')}, those with the most time in I/O first.",
+        note=f"{some(jobs.height, top, 'jobs')}, those with the most time in I/O first.",
     )
 
 
@@ -178,7 +183,7 @@ def files_table(dataset: DatasetReader, top: int, by: str) -> Table:
             Column("meta_s", "metadata", "s", ",.3f"),
         ),
         title=f"Files by {by}",
-        note=f"{_some(rows.height, top, 'files')}{held}. `io.files` has all of them.",
+        note=f"{some(rows.height, top, 'files')}{held}. `io.files` has all of them.",
     )  # fmt: skip
 
 
@@ -203,7 +208,7 @@ def logs_table(logs: pl.DataFrame, top: int) -> Table:
             Column("time_share", "of run", None, ".2%"),
         ),
         title="Logs",
-        note=f"{_some(logs.height, top, 'logs')}, those with the most time in I/O first.",
+        note=f"{some(logs.height, top, 'logs')}, those with the most time in I/O first.",
     )
 
 
@@ -273,6 +278,6 @@ def reading_notes() -> Notes:
     )
 
 
-def _some(number: int, top: int, word: str) -> str:
+def some(number: int, top: int, word: str) -> str:
     """``20 of 124 files``, or ``All 3 files``."""
     return f"{top:,} of {number:,} {word}" if number > top else f"All {number:,} {word}"

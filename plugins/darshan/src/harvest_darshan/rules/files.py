@@ -99,7 +99,7 @@ def _unequal_processes(row: dict[str, Any]) -> str:
     )
 
 
-_OF_FILE: Final = ("file", "job", "program")
+_OF_FILE: Final = ("file", "job", "pid", "program")
 _LATE: Final = ("late_s", "late_share", "slowest_rank", "fastest_rank", "certainty")
 _SHARED: Final = (
     "files with a record of all ranks of a log of several processes; files that only some ranks "

@@ -128,7 +128,7 @@ def copied(rows: pl.DataFrame, total: int) -> Iterator[Finding]:
     yield Finding("low", named_first(job_name(worst), what, ["low"] * (rows.height - 1)))
 
 
-_OF_JOB: Final = ("job", "program", "logs", "processes")
+_OF_JOB: Final = ("job", "pid", "program", "logs", "processes")
 _COST: Final = ("io_s", "time_share", "certainty")
 _POSIX_COST: Final = ("reads", "writes", "posix_s", "posix_share", "certainty")
 _STDIO: Final = ("stdio_bytes", "stdio_requests", "stdio_s", "stdio_share", "certainty")

@@ -40,7 +40,7 @@ RANK_RULES: Final = (
         among="nprocs > 1",
         where="seconds > {seconds} and seconds > {times} * median_s",
         columns=(
-            *("job", "program", "rank", "host", "seconds", "median_s"),
+            *("job", "pid", "program", "rank", "host", "seconds", "median_s"),
             *("operations", "bytes", "time_share", "certainty"),
         ),
         judge=slow_ranks,

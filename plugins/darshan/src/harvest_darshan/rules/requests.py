@@ -76,7 +76,7 @@ def _blocking_mpiio(row: dict[str, Any]) -> str:
     )
 
 
-_OF_JOB: Final = ("job", "program", "op")
+_OF_JOB: Final = ("job", "pid", "program", "op")
 _COST: Final = ("seconds", "time_share", "certainty")
 _MPIIO: Final = ("mpiio_s", "mpiio_share", "certainty")
 _SMALL: Final = {

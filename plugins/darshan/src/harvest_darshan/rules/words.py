@@ -45,9 +45,12 @@ def cost(share: float | None, most: Severity = "high") -> Severity:
 
 
 def job_name(row: Mapping[str, Any]) -> str:
-    """``job 4711 (a.out)``."""
-    program = row["program"]
-    return f"job {row['job']}" + (f" ({program})" if program else "")
+    """``job 4711 (a.out)``; where no scheduler gave an id, ``the run of a.out (process 815)``."""
+    program, process = row["program"], row["pid"]
+    if row["job"] is not None:
+        return f"job {row['job']}" + (f" ({program})" if program else "")
+    by = "" if process is None else f" (process {process})"
+    return f"the run of {program or 'an unnamed program'}{by}"
 
 
 def of(part: float, whole: float, word: str) -> str:

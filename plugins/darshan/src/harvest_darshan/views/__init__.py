@@ -10,10 +10,12 @@ from typing import Final
 
 from harvest import View
 
+from .declared.costs import BANDWIDTH, GAINS
 from .declared.files import FILES, PROCESSES, TIMELINE
 from .declared.jobs import JOBS, POSIX_FILES, RANKS, REQUESTS
 
 VIEWS: Final[tuple[View, ...]] = (
     *(FILES, PROCESSES, TIMELINE),
     *(JOBS, REQUESTS, POSIX_FILES, RANKS),
+    *(BANDWIDTH, GAINS),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 KEY = ("run", "job", "began", "log")
 """What names a job, or one log of it: ``log`` is null where all logs of a job count together."""
 
-OF_JOB = {"run": TEXT, "job": WHOLE, "began": TIME, "log": TEXT, "program": TEXT}
+OF_JOB = {"run": TEXT, "job": WHOLE, "pid": WHOLE, "began": TIME, "log": TEXT, "program": TEXT}
 """The columns that rows on a job, or a log, begin with."""
 
 COARSE_S = 100.0
@@ -48,18 +49,17 @@ def named_run(dataset: DatasetReader, run: str | None, job: int | None = None) -
     return run
 
 
-def number_sessions(spans: pl.DataFrame) -> pl.DataFrame:
+def number_sessions(spans: pl.DataFrame, within: Sequence[str] = ("run", "uid")) -> pl.DataFrame:
     """Logs in order, each with the number of its session among those of its run and user.
 
-    A session is what ran together: logs of one run and uid whose times (from_us to to_us)
-    overlap, directly or through others.
+    A session is what ran together: logs of one run and uid, or of what ``within`` names, whose
+    times (from_us to to_us) overlap, directly or through others.
     """
-    one = ["run", "uid"]
-    before = pl.col("to_us").cum_max().shift(1).over(one)
+    before = pl.col("to_us").cum_max().shift(1).over(within)
     return (
-        spans.sort("run", "uid", "from_us", "origin", nulls_last=True)
+        spans.sort(*within, "from_us", "origin", nulls_last=True)
         .with_columns(apart=(pl.col("from_us") > before).fill_null(value=False))
-        .with_columns(session=pl.col("apart").cum_sum().over(one))
+        .with_columns(session=pl.col("apart").cum_sum().over(within))
         .drop("apart")
     )
 
@@ -76,9 +76,10 @@ def logs_by_job(
 
     Of logs that are copies of each other, the first is taken, and the others are counted.
 
-    Columns: run, job (the job id of its first log), began (the start of that log), log, copies,
-    and origin, uid, exe, nprocs, hostname, start_time, end_time, run_time_s, log_version,
-    metadata, modules, partial_modules, unread_modules.
+    Columns: run, job (the job id of its first log; where no scheduler gave one, a process id),
+    scheduled (whether one did), began (the start of that log), log, copies, moved (bytes that the
+    log counts, where its job has several), and origin, uid, exe, nprocs, hostname, start_time,
+    end_time, run_time_s, log_version, metadata, modules, partial_modules, unread_modules.
     """
     spans = (
         of_run(dataset["darshan.job"], run)
@@ -106,9 +107,26 @@ def logs_by_job(
             began=pl.col("start_time").min().over(one),
             log=ORIGIN if per_log else pl.lit(None, pl.String),
         )
-        .drop("pid", "job_id", "from_us", "to_us", "session", "scheduled")
+        .with_columns(scheduled=pl.col("scheduled").is_not_null())
+        .drop("pid", "job_id", "from_us", "to_us", "session")
     )
-    return found if job is None else found.filter(pl.col("job") == job)
+    return _with_moved(dataset, found if job is None else found.filter(pl.col("job") == job))
+
+
+def _with_moved(dataset: DatasetReader, logs: pl.DataFrame) -> pl.DataFrame:
+    """With ``moved``: the bytes that each log of several of a job counts, in all base layers."""
+    several = logs.filter(pl.len().over(KEY) > 1).select("origin")
+    if several.is_empty():
+        return logs.with_columns(moved=pl.lit(None, pl.Int64))
+    counted = [
+        dataset[layer.record_type]
+        .select("origin", moved=layer.moved("read") + layer.moved("write"))
+        .join(several.lazy(), on="origin", how="semi")
+        for layer in (LAYERS[name] for name in BASE)
+    ]
+    sums = pl.concat(counted).group_by("origin").agg(pl.col("moved").sum())
+    found = sums.collect(engine="streaming")
+    return logs.join(found, on="origin", how="left", maintain_order="left")
 
 
 def _without_copies(logs: pl.DataFrame) -> pl.DataFrame:
@@ -184,9 +202,22 @@ def certainty(dataset: DatasetReader, logs: pl.DataFrame, *modules: str) -> pl.D
     return found.select(*KEY, certainty=said)
 
 
-def first_exe() -> pl.Expr:
-    """The command line of the first of some logs."""
-    return pl.col("exe").sort_by("start_time", "origin").first()
+def exe_of_job() -> pl.Expr:
+    """The command line of the log that moved most, of some logs; of several the first's.
+
+    That is the program: what started it, as mpiexec, moves little or nothing.
+    """
+    order = ("moved", "start_time", "origin")
+    known = pl.col("exe").is_not_null()
+    by = [pl.col(name).filter(known) for name in order]
+    most = pl.col("exe").filter(known).sort_by(by, descending=[True, False, False], nulls_last=True)
+    return most.first()
+
+
+def of_scheduler() -> tuple[pl.Expr, pl.Expr]:
+    """``job``, null where no scheduler gave an id, and ``pid``, the process id in its place."""
+    given = pl.when("scheduled")
+    return given.then("job").alias("job"), given.then(None).otherwise("job").alias("pid")
 
 
 def program_of(exe: pl.Expr) -> pl.Expr:

@@ -10,7 +10,16 @@ from harvest_toolkit.deferred import deferred
 from harvest_toolkit.frames import known_sum
 
 from .frames import REAL, TEXT, TEXTS, WHOLE
-from .grouping import KEY, OF_JOB, certainty, first_exe, layer_states, logs_by_job, named_run
+from .grouping import (
+    KEY,
+    OF_JOB,
+    certainty,
+    exe_of_job,
+    layer_states,
+    logs_by_job,
+    named_run,
+    of_scheduler,
+)
 from .layers import FILE, LAYERS, UNSUMMED, counted_records, sum_of, total_of
 from .posix_files import ALIGNMENTS, by_file, process_seconds, share_of
 
@@ -60,7 +69,8 @@ def jobs(
 
     def compute() -> pl.DataFrame:
         logs = logs_by_job(dataset, wanted, job, per_log=alone)
-        return _jobs(dataset, logs).sort("run", "began", "job", "log", nulls_last=True)
+        found = _jobs(dataset, logs).sort("run", "began", "job", "log", nulls_last=True)
+        return found.with_columns(of_scheduler())
 
     return deferred(compute, JOBS)
 
@@ -168,7 +178,7 @@ def _totals(logs: pl.DataFrame) -> pl.DataFrame:
     ends = pl.col("end_time")
     wall = (ends.max() - pl.col("start_time").min()).dt.total_microseconds() / 1e6
     sums = logs.group_by(KEY).agg(
-        exe=first_exe(),
+        exe=exe_of_job(),
         uid=pl.col("uid").first(),
         logs=pl.len(),
         wall_s=pl.when(ends.is_not_null().all()).then(wall),

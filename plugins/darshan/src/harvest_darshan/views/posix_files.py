@@ -11,7 +11,16 @@ from harvest_toolkit.frames import fraction, known_sum
 
 from .counters import BINS
 from .frames import REAL, TEXT, TEXTS, WHOLE
-from .grouping import KEY, OF_JOB, certainty, first_exe, logs_by_job, named_run, program_of
+from .grouping import (
+    KEY,
+    OF_JOB,
+    certainty,
+    exe_of_job,
+    logs_by_job,
+    named_run,
+    of_scheduler,
+    program_of,
+)
 from .layers import nanoseconds, sum_of, total_of
 
 if TYPE_CHECKING:
@@ -67,15 +76,17 @@ def posix_files(
                 descending=[False, False, False, True, False, False],
                 nulls_last=True,
             )
+            .with_columns(of_scheduler())
         )
 
     return deferred(compute, POSIX_FILES)
 
 
 def process_seconds(logs: pl.DataFrame) -> pl.DataFrame:
-    """Per job, the program of its first log, its processes, and the time they ran, together."""
+    """Per job, its program, its processes, the time they ran together, and who gave its id."""
     return logs.group_by(KEY).agg(
-        program=program_of(first_exe()),
+        program=program_of(exe_of_job()),
+        scheduled=pl.col("scheduled").first(),
         nprocs=pl.col("nprocs").sum(),
         largest_log=pl.col("nprocs").max(),
         # of a log without an end it is not known, and so neither of its job

@@ -10,7 +10,7 @@ from harvest_toolkit.deferred import deferred
 from harvest_toolkit.frames import fraction
 
 from .frames import ORIGIN, REAL, SEGMENTS, TEXT, TEXTS, TIME, WHOLE, spent_ns, traced_once
-from .grouping import KEY, OF_JOB, certainty, logs_by_job, named_run, program_of
+from .grouping import KEY, OF_JOB, certainty, logs_by_job, named_run, of_scheduler, program_of
 
 if TYPE_CHECKING:
     from harvest import DatasetReader
@@ -64,6 +64,7 @@ def ranks(
                 time_share=fraction("seconds", "run_time_s"),
             )
             .sort("run", "began", "job", "log", "rank", nulls_last=True)
+            .with_columns(of_scheduler()[0])
         )
 
     return deferred(compute, RANKS)

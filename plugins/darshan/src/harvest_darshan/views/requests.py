@@ -9,7 +9,7 @@ import polars as pl
 from harvest_toolkit.deferred import deferred
 
 from .frames import REAL, TEXT, TEXTS, WHOLE
-from .grouping import KEY, OF_JOB, certainty, layer_states, logs_by_job, named_run
+from .grouping import KEY, OF_JOB, certainty, layer_states, logs_by_job, named_run, of_scheduler
 from .layers import nanoseconds, total_of
 from .posix_files import OPS, by_file, process_seconds, share_of
 
@@ -58,7 +58,8 @@ def requests(
         for part in (layer_states(dataset, logs), certainty(dataset, logs, "POSIX", "MPI-IO")):
             jobs = jobs.join(part, on=KEY, how="left", nulls_equal=True)
         per_op = [_of_op(dataset, logs, jobs, files, *names) for names in OPS]
-        return pl.concat(per_op).sort("run", "began", "job", "log", "op", nulls_last=True)
+        order = ("run", "began", "job", "log", "op")
+        return pl.concat(per_op).sort(order, nulls_last=True).with_columns(of_scheduler())
 
     return deferred(compute, REQUESTS)
 
@@ -105,7 +106,7 @@ def _of_op(
         .with_columns(
             time_share=share_of(pl.col("seconds")), mpiio_share=share_of(pl.col("mpiio_s"))
         )
-        .select(*REQUESTS)
+        .select("scheduled", *(name for name in REQUESTS if name != "pid"))
     )
 
 

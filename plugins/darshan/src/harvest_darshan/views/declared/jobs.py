@@ -20,6 +20,7 @@ _WATCHED: Final = "to files whose alignment {0} Darshan knows; null where it kno
 _JOBS: Final = (
     shared.PROGRAM,
     shared.JOB,
+    shared.PID,
     shared.RUN,
     Column("processes", doc="Processes of the job's logs together; a log without MPI is of one."),
     seconds("wall_s", "From the first start of a log to the last end; null where one has no end."),
@@ -104,8 +105,8 @@ _JOBS: Final = (
     shared.LOG_OF_JOB,
     Column(
         "exe",
-        doc="Command line of the job's first log, cut by Darshan to what fits; null where it has "
-        "none.",
+        doc="Command line of the job's log that moves most bytes, cut by Darshan to what fits; "
+        "null where none has one.",
     ),
     number("uid"),
     shared.PARTIAL_MODULES,
@@ -147,6 +148,7 @@ _REQUESTS: Final = (
     shared.OP,
     shared.PROGRAM,
     shared.JOB,
+    shared.PID,
     shared.RUN,
     Column(
         "requests",
@@ -218,6 +220,7 @@ _POSIX_FILES: Final = (
     path("file", 'Name of the file; "(not named)" where the logs do not name it.'),
     shared.PROGRAM,
     shared.JOB,
+    shared.PID,
     shared.RUN,
     size("read_bytes", "Bytes read, summed over processes."),
     size("write_bytes", "Bytes written, summed over processes."),

@@ -11,19 +11,21 @@ from harvest_toolkit.columns import number, path
 ONE_RUN: Final = {
     "run": Setting("keep one run: the directory of its logs, or the directory's name", str)
 }
-ONE_JOB: Final = {**ONE_RUN, "job": Setting("keep one job, by its number in io.jobs", int)}
+ONE_JOB: Final = {**ONE_RUN, "job": Setting("keep one job, by its job or pid in io.jobs", int)}
 PER: Final = {"per": Setting("what a row stands for", str, "job", one_of(("job", "log")))}
 
 RUN: Final = path("run", "Directory of the logs, which those of one run share.")
-JOB: Final = number(
-    "job",
-    "Job id of the job's first log: the scheduler's, or where no scheduler gave one, a process id.",
+JOB: Final = number("job", "The scheduler's job id; null where none gave one: see pid.")
+PID: Final = number(
+    "pid",
+    "Where no scheduler gave a job id, the process id of the first log, by which Darshan names it; "
+    "else null.",
 )
 BEGAN: Final = Column("began", doc="Start of the job's first log.")
 PROGRAM: Final = Column(
     "program",
-    doc="Name of the program in the command line of the job's first log, without its "
-    "directory; null where that log has no command line.",
+    doc="Name of the program that does the I/O, without its directory: in the command line of the "
+    "log that moves most bytes, so that it is not mpiexec's; null where no log has a command line.",
 )
 LOG: Final = path("log", "The Darshan log.")
 LOG_OF_JOB: Final = path(

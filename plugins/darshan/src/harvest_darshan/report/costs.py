@@ -1,0 +1,87 @@
+"""Tables of what jobs' I/O gives and costs: what there is to gain, and bandwidth by layer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from harvest_report import Column, Table
+
+from ..views.bandwidth import bandwidth
+from ..views.gains import gains
+from .tables import NAMES, job_columns, some
+
+if TYPE_CHECKING:
+    from harvest import DatasetReader
+
+
+def gains_table(dataset: DatasetReader, top: int) -> Iterator[Table]:
+    """The jobs with most to gain; nothing where no rule found anything."""
+    found = gains(dataset).collect()
+    if found.is_empty():
+        return
+    names = pl.col("findings").list.eval(pl.element().str.strip_prefix("io."))
+    yield Table(
+        "gains",
+        found.head(top).with_columns(
+            findings=names.list.join(", "),
+            sure=pl.when(pl.col("certainty").list.len() > 0)
+            .then(pl.col("certainty").list.join(", ").str.replace_all("_", " "))
+            .otherwise(pl.lit("complete")),
+        ),
+        (
+            *job_columns(found),
+            Column("findings", doc="the rule that concerns most time first; all begin with io."),
+            Column("hours", "to gain", "h", ",.3g", doc="process hours, at most"),
+            Column("share", "of run", None, ".2%", doc="of the time that all processes ran"),
+            Column("sure", "how sure"),
+        ),
+        title="What there is to gain",
+        note=f"{some(found.height, top, 'jobs')} with findings, those with most to gain first: the "
+        "process hours that the findings concern, at most. Reads, writes and metadata add up; of "
+        "findings on the same time the most counts. No value: they cost no time, or it is not "
+        "known. `io.gains` with per=finding has each finding by itself.",
+    )
+
+
+def bandwidth_table(dataset: DatasetReader, jobs: pl.DataFrame, top: int) -> Iterator[Table]:
+    """How fast the first of some jobs moved bytes, layer by layer."""
+    key = ("run", "job", "pid", "began")
+    shown = jobs.head(top).select(*key).with_row_index("place")
+    rows = (
+        bandwidth(dataset)
+        .filter(pl.col("bytes") > 0)
+        .collect()
+        .join(shown, on=key, nulls_equal=True, maintain_order="left")
+        .sort("place", maintain_order=True)
+    )
+    if rows.is_empty():
+        return
+    yield Table(
+        "bandwidth",
+        rows.with_columns(layer=pl.col("layer").replace(LAYER_NAMES)),
+        (
+            *(job_columns(rows) if jobs.height > 1 else ()),
+            Column("layer"),
+            _megabytes("bytes", "moved", "MB", "read and written"),
+            Column("slowest_s", "slowest", "s", ",.3f", doc="time of the slowest process"),
+            _megabytes("bytes_per_s", "job", "MB/s", "bytes / time of the slowest process"),
+            _megabytes("read_bytes_per_s", "reading", "MB/s", "of a process while it reads"),
+            _megabytes("write_bytes_per_s", "writing", "MB/s", "of a process while it writes"),
+        ),
+        title="Bandwidth by job and layer" if jobs.height > 1 else "Bandwidth by layer",
+        note=f"{some(jobs.height, top, 'jobs')}, those with the most time in I/O first, and the "
+        "layers through which they moved bytes. The slowest process is what a job waits for: of "
+        "files that all ranks share, the slowest rank of each. Layers overlap, so their bytes do "
+        "not add up.",
+    )
+
+
+def _megabytes(name: str, label: str, unit: str, doc: str) -> Column:
+    return Column(name, label, unit, ",.2f", scale=10**6, doc=doc)
+
+
+LAYER_NAMES = {name.upper(): shown for name, shown in NAMES.items()}
+"""Modules that are not called by their name."""

@@ -1,0 +1,135 @@
+"""The view ``io.bandwidth``: how fast jobs moved bytes through each layer.
+
+A job's rate is that of Darshan's own estimate (``darshan-parser --perf``, agg_perf_by_slowest): its
+bytes over the time of the slowest process in reads, writes and metadata operations of the layer.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from harvest_toolkit.deferred import deferred
+from harvest_toolkit.frames import fraction
+
+from .frames import REAL, TEXT, TEXTS, WHOLE
+from .grouping import (
+    KEY,
+    OF_JOB,
+    certainty,
+    layer_states,
+    logs_by_job,
+    named_run,
+    number_sessions,
+    of_scheduler,
+)
+from .jobs import layer_sums
+from .layers import LAYERS, nanoseconds, total_of
+from .posix_files import process_seconds
+
+if TYPE_CHECKING:
+    from harvest import DatasetReader
+
+    from .layers import Layer
+
+_RATES = ("bytes_per_s", "read_bytes_per_s", "write_bytes_per_s")
+
+BANDWIDTH: dict[str, pl.DataType] = {
+    **OF_JOB,
+    "layer": TEXT,
+    **dict.fromkeys(("bytes", "read_bytes", "write_bytes", "requests"), WHOLE),
+    **dict.fromkeys(("slowest_s", *_RATES, "read_s", "write_s", "meta_s"), REAL),
+    "certainty": TEXTS,
+}
+
+
+def bandwidth(
+    dataset: DatasetReader,
+    *,
+    run: str | None = None,
+    job: int | None = None,
+    per: str = "job",
+) -> pl.LazyFrame:
+    """One row per job, or per log, and layer that its logs have."""
+    wanted, alone = named_run(dataset, run, job), per == "log"
+
+    def compute() -> pl.DataFrame:
+        logs = logs_by_job(dataset, wanted, job, per_log=alone)
+        states, jobs = layer_states(dataset, logs), process_seconds(logs)
+        layers = [_of_layer(dataset, logs, states, name) for name in LAYERS]
+        return (
+            pl.concat(layers)
+            .join(jobs, on=KEY, how="left", nulls_equal=True, maintain_order="left")
+            .with_columns(
+                bytes_per_s=fraction("bytes", "slowest_s"),
+                read_bytes_per_s=fraction("read_bytes", "read_s"),
+                write_bytes_per_s=fraction("write_bytes", "write_s"),
+            )
+            # layers stay in their order
+            .sort("run", "began", "job", "log", nulls_last=True, maintain_order=True)
+            .with_columns(of_scheduler())
+        )
+
+    return deferred(compute, BANDWIDTH)
+
+
+def _of_layer(
+    dataset: DatasetReader, logs: pl.DataFrame, states: pl.DataFrame, name: str
+) -> pl.DataFrame:
+    """The jobs that use a layer, with its sums; null where records of a log are not known."""
+    layer = LAYERS[name]
+    used = states.filter(f"uses_{name}").select(*KEY, known=f"knows_{name}")
+    sums = layer_sums(dataset, logs, name).join(
+        _slowest(dataset, logs, layer), on=KEY, how="left", nulls_equal=True
+    )
+    figures = [column for column in sums.columns if column not in KEY]
+    return (
+        used.join(sums, on=KEY, how="left", nulls_equal=True)
+        .join(certainty(dataset, logs, layer.module), on=KEY, how="left", nulls_equal=True)
+        .select(
+            *KEY,
+            pl.lit(layer.module).alias("layer"),
+            pl.when("known").then(pl.col(figures)),
+            "certainty",
+        )
+    )
+
+
+def _slowest(dataset: DatasetReader, logs: pl.DataFrame, layer: Layer) -> pl.DataFrame:
+    """Per job, ``slowest_s``: the time of the slowest process, of logs one after another the sum.
+
+    A process spends what its own records say; of files that all ranks share, the slowest rank's
+    time is known alone, so that the sum is at least what any of them spent.
+    """
+    spans = logs.with_columns(
+        from_us=pl.col("start_time").dt.epoch("us"),
+        to_us=pl.max_horizontal("start_time", "end_time").dt.epoch("us"),
+    )
+    told = number_sessions(spans, KEY).select("origin", "nprocs", "session", *KEY)
+    shared = (pl.col("rank") < 0) & (pl.col("nprocs") > 1)
+    slowest = nanoseconds(f"{layer.prefix}_F_SLOWEST_RANK_TIME")
+    own = layer.spent("read", "write", "meta")
+    return (
+        dataset[layer.record_type]
+        .join(told.lazy(), on="origin")
+        .group_by(*KEY, "session", "origin", pl.when(~shared).then("rank").alias("rank"))
+        # all files that ranks share make one group of a log, each rank's own files another
+        .agg(shared=shared.first(), spent=total_of(pl.when(shared).then(slowest).otherwise(own)))
+        .group_by(*KEY, "session", "origin")
+        .agg(
+            together=total_of(pl.col("spent").filter("shared")),
+            alone=pl.col("spent").filter(~pl.col("shared")).max(),
+            unknown=pl.col("spent").is_null().any(),
+        )
+        .with_columns(
+            spent=pl.when(~pl.col("unknown")).then(
+                pl.col("together") + pl.col("alone").fill_null(0)
+            )
+        )
+        .group_by(*KEY, "session")
+        .agg(spent=pl.when(pl.col("spent").is_not_null().all()).then(pl.col("spent").max()))
+        .group_by(KEY)
+        .agg(slowest_s=total_of("spent") / 1e9)
+        .collect(engine="streaming")
+    )

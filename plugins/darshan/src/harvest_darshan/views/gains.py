@@ -1,0 +1,161 @@
+"""The view ``io.gains``: jobs ranked by the time that what the rules find in them concerns."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+import polars as pl
+
+from harvest.toolkit.frames import condition
+from harvest_toolkit.deferred import deferred
+from harvest_toolkit.frames import fraction, known_sum
+
+from ..rules import RULES
+from .frames import REAL, TEXT, TEXTS, TIME, WHOLE
+from .jobs import jobs as jobs_of
+from .posix_files import posix_files
+from .ranks import ranks
+from .requests import requests
+
+if TYPE_CHECKING:
+    from harvest import DatasetReader, Rule
+
+VIEWS: Final = {
+    "io.jobs": jobs_of,
+    "io.requests": requests,
+    "io.posix_files": posix_files,
+    "io.ranks": ranks,
+}
+"""What builds the views that rules look at."""
+
+JOB: Final = ("run", "job", "began")
+
+_LATE = pl.col("late_s") * (pl.col("largest_log") - 1)
+_REDUNDANT = pl.col("seconds") * fraction("redundant_bytes", "bytes")
+
+CONCERNED: Final = {
+    **dict.fromkeys(
+        ("io.small_requests", "io.small_requests_shared", "io.random_access"), ("seconds", "op")
+    ),
+    "io.redundant": (_REDUNDANT, "op"),
+    **dict.fromkeys(("io.independent_mpiio", "io.blocking_mpiio"), ("mpiio_s", "op")),
+    **dict.fromkeys(("io.stdio", "io.many_stdio_requests"), ("stdio_s", "all")),
+    **dict.fromkeys(("io.misaligned_file", "io.misaligned_memory"), ("posix_s", "all")),
+    "io.no_mpiio": ("io_s", "all"),
+    "io.mostly_metadata": ("meta_s", "meta"),
+    "io.long_metadata": ("meta_s", "meta"),
+    **dict.fromkeys(("io.unequal_bytes", "io.stragglers"), (_LATE, "all")),
+    "io.unequal_processes": (pl.col("time_share") * pl.col("process_s"), "all"),
+    "io.slow_ranks": (pl.col("seconds") - pl.col("median_s"), "all"),
+}
+"""By rule: seconds of all processes that a row of its view concerns, and the part of I/O they are.
+
+The parts ``read``, ``write`` (as the column ``op`` says) and ``meta`` lie apart from each other;
+``all`` may overlap them.  Rules that are not here say what there is, and nothing is to be gained.
+"""
+
+_REQUESTS = pl.col("reads") + pl.col("writes")
+_UNSURE: Final = {
+    "io.misaligned_file": (pl.when(pl.col("watched_file") < _REQUESTS).then(pl.lit("part")),),
+    "io.misaligned_memory": (pl.when(pl.col("watched_memory") < _REQUESTS).then(pl.lit("part")),),
+    "io.long_metadata": (pl.when("shared").then(pl.lit("lower_bound")),),
+}
+"""What makes a finding less sure than its rows, as its rule says."""
+
+GAINS: dict[str, pl.DataType] = {
+    **dict.fromkeys(("program", "run", "finding"), TEXT),
+    **dict.fromkeys(("job", "pid", "processes"), WHOLE),
+    "began": TIME,
+    **dict.fromkeys(("hours", "share", "wall_s"), REAL),
+    **dict.fromkeys(("findings", "certainty"), TEXTS),
+}
+
+
+def gains(
+    dataset: DatasetReader, *, run: str | None = None, job: int | None = None, per: str = "job"
+) -> pl.LazyFrame:
+    """One row per job with findings, or per job and finding; those with most to gain first."""
+    built = {name: partial(build, dataset, run=run, job=job) for name, build in VIEWS.items()}
+    whole = jobs_of(dataset, run=run, job=job)
+
+    def compute() -> pl.DataFrame:
+        jobs = whole.select(
+            *JOB, "pid", "program", "processes", "wall_s", "largest_log", "process_s"
+        ).collect()
+        own = [*JOB, "largest_log", "process_s"]
+        found = []
+        for name, build in built.items():
+            rows = build().collect()
+            narrow = jobs.select(*JOB, *(c for c in own if c not in rows.columns))
+            rows = rows.join(narrow, on=JOB, how="left", nulls_equal=True)
+            found += [_chosen(rule, rows) for rule in RULES if rule.view == name]
+        per_part = (
+            pl.concat(found)
+            .group_by(*JOB, "finding", "part")
+            .agg(_words().alias("certainty"), seconds=known_sum("seconds"))
+        )
+        per_finding = _summed(per_part, [*JOB, "finding"])
+        rows = per_finding if per == "finding" else _by_job(per_part, per_finding)
+        return (
+            rows.join(jobs, on=JOB, how="left", nulls_equal=True)
+            # no process can gain more time than it ran
+            .with_columns(seconds=pl.min_horizontal("seconds", _known("process_s")))
+            .with_columns(hours=pl.col("seconds") / 3600, share=fraction("seconds", "process_s"))
+            .sort(
+                *("hours", "run", "began", "job", "finding"),
+                descending=[True, False, False, False, False],
+                nulls_last=True,
+            )
+        )
+
+    return deferred(compute, GAINS)
+
+
+def _known(limit: str) -> pl.Expr:
+    """A limit of ``seconds``, where these are known."""
+    return pl.when(pl.col("seconds").is_not_null()).then(limit)
+
+
+def _chosen(rule: Rule, rows: pl.DataFrame) -> pl.DataFrame:
+    """The rows that a rule chooses by its own thresholds, with the time that they concern."""
+    numbers = {name: threshold.value for name, threshold in rule.thresholds.items()}
+    seconds, part = CONCERNED.get(rule.name, (pl.lit(None, pl.Float64), "all"))
+    spent = pl.col(seconds) if isinstance(seconds, str) else seconds
+    return rows.filter(condition(rule.condition(numbers), rows)).select(
+        *JOB,
+        finding=pl.lit(rule.name),
+        part=pl.col("op") if part == "op" else pl.lit(part),
+        seconds=spent.cast(pl.Float64),
+        certainty=pl.concat_list("certainty", *_UNSURE.get(rule.name, ())).list.drop_nulls(),
+    )
+
+
+def _summed(parts: pl.DataFrame, by: list[str]) -> pl.DataFrame:
+    """Parts of some findings together: those apart from each other add up, of others the most."""
+    apart = [pl.col("seconds").filter(pl.col("part") == word).max() for word in _APART]
+    together = pl.col("seconds").filter(pl.col("part") == "all").max()
+    known = pl.col("seconds").is_not_null().any()
+    most = pl.max_horizontal(pl.sum_horizontal(apart), together)
+    return parts.group_by(by).agg(
+        seconds=pl.when(known).then(most),
+        certainty=_words(),
+        findings=pl.col("finding").unique().sort(),
+    )
+
+
+_APART: Final = ("read", "write", "meta")
+
+
+def _words() -> pl.Expr:
+    """All that makes some rows less than certain."""
+    return pl.col("certainty").explode().drop_nulls().unique().sort()
+
+
+def _by_job(parts: pl.DataFrame, per_finding: pl.DataFrame) -> pl.DataFrame:
+    """Findings of a job in one row, the one that concerns most time first."""
+    names = pl.col("finding").sort_by(
+        "seconds", "finding", descending=[True, False], nulls_last=True
+    )
+    named = per_finding.group_by(JOB).agg(findings=names, finding=names.first())
+    return _summed(parts, [*JOB]).drop("findings").join(named, on=JOB, nulls_equal=True)
