@@ -22,7 +22,7 @@ class Known:
 
     sources, sinks, engines, commands, exporters: their names.
     records, views: the first words of the names of its record types, and of its views, reports and
-        rules.
+        rules; whole names where another plugin has the first word.
     """
 
     distribution: str
@@ -40,7 +40,7 @@ class Known:
         if kind in ("source", "sink", "engine", "command", "exporter"):
             return name in getattr(self, f"{kind}s")
         words = self.records if kind == "record type" else self.views
-        return name.partition(".")[0] in words
+        return name in words or name.partition(".")[0] in words
 
 
 KNOWN: Final = (
@@ -65,6 +65,11 @@ KNOWN: Final = (
         distribution="hpc-harvest-dask",
         doc="captures any Dask cluster while it runs; dask-records reads the captures",
         commands=("dask",),
+    ),
+    Known(
+        distribution="hpc-harvest-dask-compare",
+        doc="compares Dask runs: what differs, by how much, and how sure that is",
+        views=("dask.compare",),
     ),
     Known(
         distribution="hpc-harvest-dask-records",
@@ -107,18 +112,8 @@ KNOWN: Final = (
         doc="looks before a run (what a directory is made of, first rows, columns) and at what it "
         "gave: views, reports, findings, SQL, exports, runs",
         commands=(
-            "detect",
-            "export",
-            "findings",
-            "look",
-            "plugins show",
-            "preview",
-            "query",
-            "report",
-            "runs",
-            "schema",
-            "show",
-            "view",
+            *("detect", "export", "findings", "look", "plugins show", "preview", "query"),
+            *("report", "runs", "schema", "show", "view"),
         ),
     ),
     Known(

@@ -1,0 +1,101 @@
+"""The view ``dask.compare``, and the settings by which runs are chosen."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from harvest import Column, Setting, View
+from harvest_toolkit.columns import share
+
+__all__ = ["COMPARE", "READ", "SIDES"]
+
+READ: Final = (
+    *("dask.task_transition", "dask.worker_transition", "dask.execution", "dask.transfer"),
+    *("dask.graph_task", "dask.worker", "dask.client", "dask.log_event", "dask.worker_sample"),
+)
+"""The record types that runs are compared by; any of them makes a run."""
+
+_NAMED: Final = "directories, the directories' names, or patterns such as *_W8"
+
+SIDES: Final = {
+    "runs": Setting("the two runs, the earlier first: as in runs=A,B", tuple[str, ...], ()),
+    "before": Setting(
+        f"several runs of the first side: {_NAMED}; all others where after alone is given",
+        tuple[str, ...],
+        (),
+    ),
+    "after": Setting(
+        f"several runs of the second side: {_NAMED}; all others where before alone is given",
+        tuple[str, ...],
+        (),
+    ),
+    "other": Setting("another dataset, in which the runs of the second side lie", str),
+}
+
+_SEVERAL: Final = "null where the number is known of no run of that side"
+
+COLUMNS: Final = (
+    Column(
+        "part",
+        doc="What the number is of: run (the whole), phase, graph, prefix (kind of task), worker.",
+    ),
+    Column("name", doc="Which of them; of the whole run, all."),
+    Column("measure", doc="What was measured, as the views of runs name it: total_s, executions."),
+    Column("unit", doc="Unit of the numbers: s, bytes, 1 (a share); null where they are counts."),
+    Column(
+        "before", format=",.6g", doc=f"The number, as mean of the first side's runs; {_SEVERAL}."
+    ),
+    Column("after", format=",.6g", doc=f"The same of the second side; {_SEVERAL}."),
+    Column(
+        "difference",
+        format="+,.6g",
+        doc="after - before; null where one of them is not known.",
+    ),
+    Column(
+        "ratio",
+        format=",.3f",
+        doc="after / before; null where one of them is not known, or before is 0.",
+    ),
+    Column(
+        "presence",
+        doc="both; new where the first side certainly had none of this name, gone where the second "
+        "has none; not seen before, not seen after where a record of that side has gaps.",
+    ),
+    Column(
+        "sure",
+        doc="How sure the difference is. runs apart: each run of one side is above each of the "
+        "other; runs overlap: not so; tasks apart, tasks overlap: of one run each, by the "
+        "durations of its tasks; one run each: how much runs vary is not known; in part: what "
+        "workers report, of runs in which some reported nothing; null where there is no "
+        "difference.",
+    ),
+    share(
+        "chance_share",
+        "How likely as large a difference is where the sides do not differ: the p-value of Mann "
+        "and Whitney's test, over runs or tasks as sure says; null where it says neither.",
+    ),
+    share(
+        "pairs_share",
+        "Share of all pairs of a task of the first and one of the second side in which the latter "
+        "took longer; equal ones count half; null where tasks are not compared.",
+    ),
+    Column("before_low", format=",.6g", doc=f"Least of the runs of the first side; {_SEVERAL}."),
+    Column("before_high", format=",.6g", doc=f"Most of these; {_SEVERAL}."),
+    Column("after_low", format=",.6g", doc=f"Least of the runs of the second side; {_SEVERAL}."),
+    Column("after_high", format=",.6g", doc=f"Most of these; {_SEVERAL}."),
+    Column("before_runs", doc="Runs of the first side of which the number is known."),
+    Column("after_runs", doc="Runs of the second side of which it is known."),
+)
+
+COMPARE: Final = View(
+    name="dask.compare",
+    doc="What differs between two runs, or between several of each side: a row per number, with "
+    "its spread and how sure the difference is. Numbers that are equal have no row.",
+    build="harvest_dask_compare.compare:compare",
+    requires=READ,
+    settings={
+        **SIDES,
+        "equal": Setting("also the numbers that do not differ", bool, default=False),
+    },
+    columns=COLUMNS,
+)

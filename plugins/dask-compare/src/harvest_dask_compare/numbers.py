@@ -1,0 +1,221 @@
+"""What is known of one run, as numbers: of the whole, its phases, graphs, kinds of tasks, workers.
+
+All come from the views of Dask runs; what these do not know is not here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+import attrs
+import polars as pl
+
+from harvest.model.frames import seconds
+from harvest_toolkit.frames import directory_of, known_sum
+
+from .measures import ADDED_UP, OF_GRAPH, OF_PREFIX, OF_RUN, OF_WORKER
+from .sides import RunOf
+
+__all__ = ["NUMBER", "Numbers", "numbers_of", "phases_of", "workers_of"]
+
+NUMBER: Final = {
+    "part": pl.String(),
+    "name": pl.String(),
+    "measure": pl.String(),
+    "value": pl.Float64(),
+}
+"""The columns of numbers."""
+
+WHOLE_SPAN: Final = "from the first execution to the end of the last"
+MANY: Final = "many threads at work"
+FEW: Final = "few threads at work"
+NONE: Final = "no thread at work"
+
+
+@attrs.frozen(eq=False)
+class Numbers:
+    """A run in numbers.
+
+    run, first_time: which, and when its record begins.
+    known: its rows of dask.run_summary and dask.indicators.
+    rows: part, name, measure and value, of what is known; phases and workers are not among them,
+        for what these are depends on the runs that it is compared with.
+    absent: part -> measure -> 0.0, of what the run does not name: it certainly had none.
+    workers: its workers with their numbers, the busiest first.
+    tasks: prefix, seconds, began, ended: of the last execution of each task that was executed.
+    lacks: what its record lacks, in sentences.
+    """
+
+    run: RunOf
+    first_time: Any
+    known: dict[str, Any]
+    rows: pl.DataFrame
+    absent: dict[str, dict[str, float]]
+    workers: pl.DataFrame
+    tasks: pl.DataFrame
+    lacks: list[str]
+
+    def zeros(self) -> pl.DataFrame:
+        """What is absent, as rows: part, measure, value."""
+        rows = [(p, m, value) for p, zeros in self.absent.items() for m, value in zeros.items()]
+        kinds = {name: NUMBER[name] for name in ("part", "measure", "value")}
+        return pl.DataFrame(rows, kinds, orient="row")
+
+
+def numbers_of(run: RunOf) -> Numbers:
+    """All that is compared of a run."""
+
+    def view(name: str) -> pl.LazyFrame:
+        return run.dataset.view(name, run=run.directory)
+
+    (judged,) = view("dask.indicators").collect().to_dicts()
+    (summary,) = view("dask.run_summary").collect().to_dicts()
+    known = {**summary, **judged}
+    wanted = ("key", "prefix", "duration_s", "began", "ended", "bytes_received", "bytes_sent")
+    tasks = view("dask.tasks").select(wanted).collect()
+    executed = tasks.filter(pl.col("began").is_not_null())
+    prefixes = _prefixes(view("dask.prefixes").collect(), tasks)
+    rows = [
+        _rows("run", [("all", name, known[name]) for name in OF_RUN]),
+        _unpivoted("graph", _graphs(run, executed), OF_GRAPH),
+        _unpivoted("prefix", prefixes.rename({"prefix": "name"}), OF_PREFIX),
+    ]
+    workers = _workers(run, view("dask.workers").collect())
+    return Numbers(
+        run,
+        summary["first_time"],
+        known,
+        pl.concat(rows),
+        {
+            "prefix": _absent(judged, prefixes),
+            "graph": {} if known["graphs"] is None else dict.fromkeys(("tasks", "total_s"), 0.0),
+            "worker": _zeros(workers, ("executed", "busy_s", "bytes_received", "bytes_sent")),
+        },
+        workers,
+        executed.select("prefix", "began", "ended", seconds="duration_s"),
+        summary["completeness_notes"],
+    )
+
+
+def phases_of(runs: Sequence[Numbers]) -> list[pl.DataFrame]:
+    """Of each run its phases, parted alike: as finely as is known of all of them."""
+    parted = [run.known for run in runs]
+    few = all(known["serial_s"] is not None for known in parted)
+    none = few and all(known["gaps_s"] is not None for known in parted)
+    return [
+        _rows("phase", [(name, "elapsed_s", value) for name, value in _phases(known, few, none)])
+        for known in parted
+    ]
+
+
+def workers_of(runs: Sequence[Numbers]) -> list[pl.DataFrame]:
+    """Of each run its workers: by address where all runs have the same, else by rank."""
+    addresses = [set(run.workers["worker"]) for run in runs]
+    alike = all(each == addresses[0] for each in addresses)
+    rank = pl.format("no. {} by time", pl.int_range(1, pl.len() + 1))
+    name = pl.col("worker") if alike else rank
+    return [_unpivoted("worker", run.workers.with_columns(name=name), OF_WORKER) for run in runs]
+
+
+def _rows(part: str, given: list[tuple[str, str, Any]]) -> pl.DataFrame:
+    values = [(part, name, m, None if v is None else float(v)) for name, m, v in given]
+    return pl.DataFrame(values, NUMBER, orient="row").drop_nulls("value")
+
+
+def _unpivoted(part: str, frame: pl.DataFrame, measures: Mapping[str, str]) -> pl.DataFrame:
+    """A row for each number of a frame with names."""
+    return (
+        frame.select(pl.lit(part).alias("part"), "name", pl.col(*measures).cast(pl.Float64))
+        .unpivot([*measures], index=["part", "name"], variable_name="measure")
+        .select(pl.col(name).cast(kind) for name, kind in NUMBER.items())
+        .drop_nulls("value")
+    )
+
+
+def _phases(known: dict[str, Any], few: bool, none: bool) -> list[tuple[str, float | None]]:
+    """The time from the first event to the last, parted by how much was executed.
+
+    The parts add up to it.  few, none: whether to part the time in which at most a tenth of the
+    threads executed something, and that in which none did.
+    """
+    span, wall, start = known["span_s"], known["wall_s"], known["first_start"]
+    if span is None or wall is None or known["first_time"] is None:
+        return []
+    ahead = (start - known["first_time"]).total_seconds()
+    within: list[tuple[str, float | None]] = [(WHOLE_SPAN, span)]
+    if none:
+        many = span - known["serial_s"] - known["gaps_s"]
+        within = [(MANY, many), (FEW, known["serial_s"]), (NONE, known["gaps_s"])]
+    elif few:
+        within = [(f"{MANY}, or none", span - known["serial_s"]), (FEW, known["serial_s"])]
+    after = wall - ahead - span
+    return [("before the first execution", ahead), *within, ("after the last execution", after)]
+
+
+def _prefixes(kinds: pl.DataFrame, tasks: pl.DataFrame) -> pl.DataFrame:
+    moved = tasks.group_by("prefix").agg(known_sum("bytes_received"), known_sum("bytes_sent"))
+    return kinds.join(moved, on="prefix", how="left")
+
+
+def _absent(judged: dict[str, Any], prefixes: pl.DataFrame) -> dict[str, float]:
+    """What a kind of task that is not among these certainly had none of.
+
+    Where a worker was not observed, it may have executed such tasks.
+    """
+    if not judged["workers"] or judged["observed_workers"] != judged["workers"]:
+        return {}
+    return _zeros(prefixes, ADDED_UP)
+
+
+def _zeros(frame: pl.DataFrame, measures: Iterable[str]) -> dict[str, float]:
+    """0 of each measure that is known of all that the run names, if it names any."""
+    known = [m for m in measures if not frame[m].null_count()]
+    return dict.fromkeys(known if frame.height else (), 0.0)
+
+
+def _graphs(run: RunOf, executed: pl.DataFrame) -> pl.DataFrame:
+    """The graphs that clients sent, numbered as they came: of each, its tasks and their times.
+
+    A task of several graphs counts in the first of them.
+    """
+    sent = (
+        run.dataset["dask.graph_task"]
+        .filter(directory_of(pl.col("origin")) == run.directory)
+        .select("key", "time", pl.struct(pl.col("origin").cast(pl.String), "graph").alias("one"))
+        .sort("time", "one", nulls_last=True)
+        .unique("key", keep="first", maintain_order=True)
+        .collect()
+    )
+    order = sent.select("one").unique(maintain_order=True).with_row_index("number", 1)
+    span = seconds((pl.col("ended").max() - pl.col("began").min()).dt.total_microseconds())
+    return (
+        sent.join(order, on="one")
+        .join(executed, on="key", how="left")
+        .group_by("number")
+        .agg(
+            tasks=pl.len(),
+            span_s=pl.when(pl.col("ended").is_not_null().any()).then(span),
+            total_s=known_sum("duration_s"),
+        )
+        .sort("number")
+        .select(pl.format("graph {}", "number").alias("name"), *OF_GRAPH)
+    )
+
+
+def _workers(run: RunOf, workers: pl.DataFrame) -> pl.DataFrame:
+    """worker and OF_WORKER, of workers that took part, the busiest first."""
+    samples = (
+        run.dataset["dask.worker_sample"]
+        .filter(directory_of(pl.col("origin")) == run.directory, pl.col("role") == "worker")
+        .group_by(worker="address")
+        .agg(memory_peak_bytes=pl.col("memory_bytes").max())
+        .collect()
+    )
+    took_part = pl.col("registered") | (pl.col("executed") > 0).fill_null(value=False)
+    return (
+        workers.filter(took_part)
+        .join(samples, on="worker", how="left")
+        .sort("busy_s", "executed", "worker", descending=[True, True, False], nulls_last=True)
+        .select("worker", *OF_WORKER)
+    )

@@ -1,0 +1,176 @@
+"""The pictures of a comparison: both sides beside each other, on one scale."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from harvest.toolkit.layout import shorten
+from harvest_report import Plot, legend, seconds_axis
+
+from .compare import Comparison
+from .numbers import Numbers
+from .words import name_of_side
+
+__all__ = ["kinds_plot", "occupancy_plot", "workers_plot"]
+
+CELLS: Final = 300
+"""Spans of time of which a picture shows the mean."""
+NAMED: Final = 5
+"""Kinds of tasks with a colour of their own: as many as can be told apart."""
+BARS: Final = 12
+
+
+def kinds_plot(found: Comparison) -> Plot | None:
+    """The time of each kind of tasks, before and after; None where none is known of both."""
+    rows = found.rows.filter(pl.col("difference") != 0, part="prefix", measure="total_s")
+    shown = rows.head(BARS)
+    if shown.is_empty():
+        return None
+    most = max(shown["before_high"].max(), shown["after_high"].max())  # type: ignore[type-var]
+
+    def draw(figure: Any) -> None:
+        axes = figure.subplots()
+        places = np.arange(shown.height)
+        for side, colour, shift in (("before", "C5", -0.2), ("after", "C0", 0.2)):
+            mean, low, high = (
+                shown[name].to_numpy() for name in (side, f"{side}_low", f"{side}_high")
+            )
+            axes.barh(places + shift, mean, 0.36, color=colour, label=side)
+            if (high > low).any():
+                axes.errorbar(mean, places + shift, xerr=[mean - low, high - mean], fmt="none",
+                              ecolor="C4", elinewidth=1.2, capsize=2)  # fmt: skip
+        axes.set_yticks(places, [shorten(name, 32, "id") for name in shown["name"]])
+        axes.invert_yaxis()
+        seconds_axis(axes.xaxis, most, "of executions, of all threads")
+        axes.grid(axis="y", visible=False)
+        legend(figure)
+
+    left_out = f" The {rows.height - BARS} others differ less." if rows.height > BARS else ""
+    return Plot(
+        "time",
+        draw,
+        "Time of kinds of tasks",
+        "Bars: the time of all executions of a kind, before and after, those that differ most "
+        f"first; a line spans the runs of a side.{left_out}",
+        size=(7.5, 1.4 + 0.42 * shown.height),
+    )
+
+
+def occupancy_plot(found: Comparison) -> Plot | None:
+    """How many tasks were executed at once, by kind, over the time of both sides' middle runs."""
+    sides = [_middle(side) for side in (found.before, found.after)]
+    spans = [side.known["span_s"] for side in sides]
+    if None in spans:
+        return None
+    longest = max(spans)
+    weights = (
+        pl.concat(side.tasks for side in sides).group_by("prefix").agg(pl.col("seconds").sum())
+    )
+    prefixes = weights.sort("seconds", "prefix", descending=[True, False])["prefix"].to_list()
+    named, others = prefixes[:NAMED], len(prefixes) > NAMED
+    labels = [*named, *(["others"] if others else [])]
+    layers = [_layers(side, named, others, longest) for side in sides]
+    most = max(float(each.sum(axis=0).max()) for each in layers)
+    titles = [
+        name_of_side(which, [side], [other])
+        for which, side, other in (("before", *sides), ("after", *reversed(sides)))
+    ]
+
+    def draw(figure: Any) -> None:
+        edges = np.linspace(0, longest, CELLS + 1)
+        panels = figure.subplots(2, 1, sharex=True, sharey=True)
+        for axes, heights, title, span in zip(panels, layers, titles, spans, strict=True):
+            below = np.zeros(CELLS)
+            for number, (label, height) in enumerate(zip(labels, heights, strict=True)):
+                axes.stairs(below + height, edges, baseline=below, fill=True, color=f"C{number}",
+                            label=label if axes is panels[0] else None)  # fmt: skip
+                below = below + height
+            axes.axvline(span, color="C5", linewidth=1.0, linestyle="--")
+            axes.set_title(title, fontsize=9, loc="left")
+            axes.set_ylabel("tasks at once")
+        panels[0].set_ylim(0, most * 1.05)
+        panels[0].set_xlim(0, longest * 1.02)
+        seconds_axis(panels[1].xaxis, longest, "since the first execution")
+        legend(figure)
+
+    several = len(found.before) > 1 or len(found.after) > 1
+    middle = " Of several runs, that of the middle length is shown." if several else ""
+    return Plot(
+        "occupancy",
+        draw,
+        "Tasks at once",
+        "How many tasks were executed at once, by kind, as far as the record says: before above, "
+        f"after below, on one scale. The dashed line is the end of the last execution.{middle}",
+        size=(7.5, 4.6),
+    )
+
+
+def _middle(side: Sequence[Numbers]) -> Numbers:
+    """The run whose span is the median of the side's; the lower of two."""
+    known = [run for run in side if run.known["span_s"] is not None]
+    ordered = sorted(known, key=lambda run: run.known["span_s"]) or list(side)
+    return ordered[(len(ordered) - 1) // 2]
+
+
+def _layers(
+    side: Numbers, named: Sequence[str], others: bool, longest: float
+) -> npt.NDArray[np.float64]:
+    """Of each kind of tasks and cell of time, how many were executed at once, on average."""
+    edges = np.linspace(0, longest, CELLS + 1)
+    start = side.known["first_start"]
+    placed = side.tasks.drop_nulls(["began", "ended"]).select(
+        pl.when(pl.col("prefix").is_in(named)).then("prefix").alias("prefix"),
+        *((pl.col(name) - start).dt.total_microseconds() / 1e6 for name in ("began", "ended")),
+    )
+    wanted = [pl.col("prefix").eq_missing(name) for name in [*named, *([None] if others else [])]]
+    layers = [_covered(placed.filter(rows), edges) for rows in wanted]
+    return np.diff(np.array(layers), axis=1) / (longest / CELLS if longest else 1.0)
+
+
+def _covered(tasks: pl.DataFrame, edges: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """The time of tasks until each edge."""
+    until = np.zeros(len(edges))
+    for name, sign in (("began", 1.0), ("ended", -1.0)):
+        times = np.sort(tasks[name].to_numpy())
+        sums = np.concatenate([[0.0], np.cumsum(times)])
+        passed = np.searchsorted(times, edges)
+        until += sign * (passed * edges - sums[passed])
+    return until
+
+
+def workers_plot(found: Comparison) -> Plot | None:
+    """The time at work of each side's workers, the busiest first; None where none is known."""
+    times = {
+        side: [run.workers["busy_s"].drop_nulls().to_numpy() for run in runs]
+        for side, runs in (("before", found.before), ("after", found.after))
+    }
+    every = [each for runs in times.values() for each in runs if len(each)]
+    if len(every) < 2:
+        return None
+
+    def draw(figure: Any) -> None:
+        axes = figure.subplots()
+        for side, colour in (("before", "C5"), ("after", "C0")):
+            for number, each in enumerate(times[side]):
+                axes.plot(np.arange(1, len(each) + 1), each, color=colour, marker=".",
+                          drawstyle="steps-mid", label=None if number else side)  # fmt: skip
+        axes.set_ylim(0, None)
+        axes.set_xlabel("workers, the busiest first")
+        axes.xaxis.get_major_locator().set_params(integer=True)
+        seconds_axis(axes.yaxis, max(float(each.max()) for each in every), "of executions")
+        legend(figure)
+
+    return Plot(
+        "balance",
+        draw,
+        "Time at work of workers",
+        "The time of executions on each worker, the busiest first, before and after; a line for "
+        "each run. A level line is work that is well spread; workers that were not observed are "
+        "left out.",
+        size=(7.5, 3.0),
+    )

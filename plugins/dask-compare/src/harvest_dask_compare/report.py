@@ -1,0 +1,179 @@
+"""The report ``dask.compare``: two sides on one page, the verdict first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import polars as pl
+
+from harvest import DatasetReader
+from harvest_report import Column, Notes, Report, Section, Table
+
+from .compare import Comparison, compared
+from .kinds import kinds_tables
+from .measures import PARTS
+from .pictures import kinds_plot, occupancy_plot, workers_plot
+from .sides import sides_of
+from .verdict import sentences
+from .words import certainties, change, name_of_side, ranges, times, with_range
+
+__all__ = ["dask_compare"]
+
+OF_TIME: Final = ("executions", "total_s", "mean_s", "median_s", "max_s")
+"""Of kinds of tasks, what their first table has."""
+
+
+def dask_compare(data: DatasetReader, *, top: int = 20, **sides: Any) -> Report:
+    """The report over the runs that the settings of ``sides_of`` name.
+
+    top: how many rows each table has at most.
+    """
+    found = compared(sides_of(data, **sides))
+    first = name_of_side("before", found.before, found.after)
+    second = name_of_side("after", found.after, found.before)
+    title, intro = f"Dask runs compared: {first} and {second}", sentences(found)
+    kinds = kinds_tables(found, top)
+    if found.differing().is_empty():
+        return Report(title, intro, kinds)
+    sections: list[Section | None] = [
+        kinds[0],
+        kinds_plot(found),
+        occupancy_plot(found),
+        *kinds[1:],
+        _phases(found),
+        _listing(found, "graph", "graphs", "Graphs", top),
+        _listing(found, "prefix", "results", "Failures, memory and bytes of kinds", top, OF_TIME),
+        _listing(found, "worker", "workers", "Workers", top),
+        workers_plot(found),
+        _listing(found, "run", "run", "The whole run", top),
+        _one_sided(found),
+        _records(found),
+        _notes(found),
+    ]
+    return Report(title, intro, [section for section in sections if section is not None])
+
+
+def _phases(found: Comparison) -> Table | None:
+    """The time of the run in parts, which add up to it."""
+    rows = found.rows.filter(part="phase")
+    if not (rows["difference"] != 0).any():
+        return None
+    wall = found.rows.filter(part="run", measure="wall_s").with_columns(name=pl.lit("in all"))
+    every = pl.concat([rows, wall])
+    several = len(found.before) + len(found.after) > 2
+    return Table(
+        "phases",
+        every.with_columns(
+            how=certainties(every),
+            **{f"range_{side}": ranges(every, side) for side in ("before", "after")},
+        ),
+        (
+            Column("name", "phase"),
+            Column("before", "before", "s"),
+            Column("after", "after", "s"),
+            Column("difference", "difference", "s", "+,.3f"),
+            *([Column("range_before", "runs before"), Column("range_after", "after")] * several),
+            Column("how", "how sure"),
+        ),
+        title="Phases",
+        note="From the first recorded event to the last. Few threads at work are a tenth of those "
+        "that were observed, or less, but one at least.",
+    )
+
+
+def _listing(
+    found: Comparison,
+    part: str,
+    name: str,
+    title: str,
+    top: int,
+    left_out: Sequence[str] = (),
+) -> Table | None:
+    """What differs in a part of the run, a row per number; None where nothing does.
+
+    top: how many names; left_out: measures that another table has.
+    """
+    rows = found.differing().filter(
+        pl.col("part") == part,
+        pl.col("difference").is_not_null(),
+        ~pl.col("measure").is_in([*left_out]),
+    )
+    names = rows["name"].unique(maintain_order=True)
+    shown = rows.filter(pl.col("name").is_in(names.head(top).implode()))
+    if rows.is_empty():
+        return None
+    labels = pl.col("measure").replace_strict(PARTS[part])
+    listed = [*shown.iter_rows(named=True)]
+    texts = {
+        "was": [with_range(row, "before") for row in listed],
+        "became": [with_range(row, "after") for row in listed],
+        "by": [change(row) for row in listed],
+        "times": [times(row["ratio"]) for row in listed],
+    }
+    several = part != "run"
+    return Table(
+        name,
+        shown.with_columns(
+            label=labels, how=certainties(shown), **{k: pl.Series(v) for k, v in texts.items()}
+        ),
+        (
+            *([Column("name", part)] * several),
+            Column("label", "what"),
+            Column("was", "before"),
+            Column("became", "after"),
+            Column("by", "difference"),
+            Column("times", "times", doc="after / before"),
+            Column("how", "how sure"),
+        ),
+        title=title,
+        group="name" if several else None,
+        note=f"The first {top:,} of {len(names):,}." if len(names) > top else None,
+    )
+
+
+def _one_sided(found: Comparison) -> Notes | None:
+    """What is known of one side alone, and so cannot be compared."""
+    unknown = found.rows.filter(pl.col("difference").is_null(), pl.col("part") != "worker")
+    by_name: dict[str, list[str]] = {}
+    for row in unknown.iter_rows(named=True):
+        side = "before" if row["before"] is not None else "after"
+        what = PARTS[row["part"]][row["measure"]]
+        of = "" if row["part"] == "run" else f" of {row['name']}"
+        by_name.setdefault(f"Known of {side} alone{of}", []).append(what)
+    items = [f"{name}: {', '.join(what)}." for name, what in by_name.items()]
+    return Notes("one-sided", items, title="What cannot be compared") if items else None
+
+
+def _records(found: Comparison) -> Notes:
+    """What the records of the runs lack."""
+    sides = (("before", found.before), ("after", found.after))
+    items = [
+        f"{run.run.name} ({side}): {lack}."
+        for side, runs in sides
+        for run in runs
+        for lack in run.lacks
+    ]
+    whole = ["Nothing: all registered workers reported, and no event is known to be lost."]
+    return Notes("completeness", items or whole, title="What the records lack")
+
+
+def _notes(found: Comparison) -> Notes:
+    items = [
+        "Numbers are those of the report dask.run, and of the views dask.run_summary, "
+        "dask.indicators, dask.prefixes, dask.tasks and dask.workers. What is not known is not "
+        "compared; what is equal is left out.",
+        "Graphs are numbered as clients sent them. Workers are compared by their addresses where "
+        "all runs have the same, else by rank: the busiest with the busiest.",
+        "How sure: in part says that some workers reported nothing, so that what workers report "
+        "(transfers) is more than is known.",
+        "`harvest view dask.compare`, with the same settings, has all numbers as rows.",
+    ]
+    if len(found.before) + len(found.after) > 2:
+        items.insert(
+            1,
+            "Before and after are means of the runs, with the lowest and the highest. runs apart: "
+            "every run of one side is above every run of the other. chance: how often as large a "
+            "difference would come of runs that do not differ (Mann and Whitney's test).",
+        )
+    return Notes("notes", items, title="How to read it")

@@ -1,0 +1,123 @@
+"""Which runs are compared: those of the first side, and those of the second."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+from typing import TypeAlias
+
+import attrs
+import polars as pl
+
+import harvest
+from harvest import DatasetReader, UsageError
+from harvest_toolkit.choices import named_directory, run_choices
+from harvest_toolkit.frames import directory_of
+
+from .declared import READ
+
+__all__ = ["RunOf", "Sides", "runs_of", "sides_of"]
+
+
+@attrs.frozen
+class RunOf:
+    """A run, by its directory, and the dataset that it lies in."""
+
+    dataset: DatasetReader = attrs.field(eq=False, repr=False)
+    place: str
+    directory: str
+
+    @property
+    def name(self) -> str:
+        """The name of its directory."""
+        return self.directory.rpartition("/")[2] or self.directory
+
+
+Sides: TypeAlias = tuple[list[RunOf], list[RunOf]]
+
+
+def sides_of(
+    dataset: DatasetReader,
+    runs: Sequence[str] = (),
+    before: Sequence[str] = (),
+    after: Sequence[str] = (),
+    other: str | None = None,
+) -> Sides:
+    """The runs of both sides; the settings are those of the view.
+
+    Raises UsageError where they name no two sides, or a run on both that are not the same.
+    """
+    if runs and (before or after):
+        raise UsageError(
+            "runs= names both sides, and so do before= and after=",
+            remedy="give runs=A,B, or before=A1,A2 and after=B1,B2",
+        )
+    if runs and len(runs) != 2:
+        raise UsageError(
+            f"runs= names {len(runs)} runs, where two are compared: {', '.join(runs)}",
+            remedy="write runs=A,B; several of a side are given by before=A1,A2 and after=B1,B2",
+        )
+    if runs:
+        before, after = runs[:1], runs[1:]
+    first = runs_of(dataset)
+    second = first if other is None else runs_of(harvest.open(other), other)
+    if not before and not after:
+        return (first, second) if other is not None else _both(first)
+    firsts = _named(first, before)
+    seconds = _named(second, after)
+    if not firsts:
+        firsts = [run for run in first if run not in seconds]
+    if not seconds:
+        seconds = [run for run in second if run not in firsts]
+    if not firsts or not seconds:
+        raise UsageError(
+            "all runs are on one side, and none is left to compare them with",
+            remedy="name the other side, too: before=A1,A2 after=B1,B2",
+        )
+    common = [run.name for run in firsts if run in seconds]
+    if common and set(firsts) != set(seconds):
+        raise UsageError(
+            f"on both sides: {', '.join(common)}", remedy="name each run on one side alone"
+        )
+    return firsts, seconds
+
+
+def _both(runs: list[RunOf]) -> Sides:
+    """The only two runs that there are."""
+    if len(runs) < 2:
+        there = (
+            f"the dataset holds {'one Dask run' if runs else 'no Dask run'}, and two are compared"
+        )
+        raise UsageError(there, remedy="harvest another into it, or name its dataset by other=")
+    if len(runs) > 2:
+        names = [run.directory for run in runs]
+        raise UsageError(
+            f"the dataset holds {len(runs)} runs, and two sides are compared",
+            remedy=run_choices("choose by runs=A,B, or by before= and after=", names),
+        )
+    return runs[:1], runs[1:]
+
+
+def _named(runs: list[RunOf], names: Sequence[str]) -> list[RunOf]:
+    """The runs of these names, or that these patterns fit, each once."""
+    by_directory = {run.directory: run for run in runs}
+    found: dict[str, RunOf] = {}
+    for name in names:
+        pattern = any(sign in name for sign in "*?[")
+        fitting = [d for d in by_directory if pattern and fnmatchcase(f"/{d}", f"*/{name}")]
+        for directory in fitting or [named_directory(by_directory, name)]:
+            found[directory] = by_directory[directory]
+    return list(found.values())
+
+
+def runs_of(dataset: DatasetReader, place: str = "") -> list[RunOf]:
+    """All Dask runs of a dataset, in the order of their directories.
+
+    place: where the dataset lies; empty of the one that was asked.
+    """
+    origins = [dataset[kind].select("origin").unique() for kind in READ if kind in dataset]
+    if not origins:
+        return []
+    columns = [frame.select(run=directory_of(pl.col("origin"))) for frame in origins]
+    found = pl.concat(pl.collect_all(columns))["run"].unique().sort()
+    return [RunOf(dataset, place, directory) for directory in found.to_list()]

@@ -1,0 +1,164 @@
+"""What a comparison says, in sentences: the verdict first, then what it rests on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any, Final
+
+import polars as pl
+
+from harvest.toolkit.amounts import count_in_words, seconds_in_words, share_in_words
+
+from .compare import Comparison
+from .measures import OF_RUN
+from .words import amount, certainty, name_of_side, times, with_range
+
+__all__ = ["sentences"]
+
+NAMED: Final = 3
+"""Kinds of tasks that are named at most."""
+WORTH_NAMING: Final = 0.01
+"""Part of all differences below which a kind of task is not named."""
+NAMES: Final = 8
+FAILURES: Final = ("failed", "erred_tasks", "unfinished_tasks", "repeated", "lost_workers")
+MEMORY: Final = (
+    *("moved_bytes", "moving_s", "memory_peak_share", "spilled_bytes", "pauses"),
+    *("memory_restarts", "counted_bytes", "io_s"),
+)
+CONDITIONS: Final = (
+    *("workers", "threads", "graphs", "tasks", "executions", "observed_workers", "silent_workers"),
+)
+
+
+def sentences(found: Comparison) -> list[str]:
+    """The paragraphs with which the report begins."""
+    rows = {(r["part"], r["name"], r["measure"]): r for r in found.rows.iter_rows(named=True)}
+    if found.differing().is_empty():
+        return [_nothing(found), _who(found)]
+    return [
+        " ".join([_headline(found, rows), *_kinds(rows)]),
+        *_presence(found),
+        *_listed("Failures", FAILURES, rows),
+        *_listed("Memory and bytes", MEMORY, rows),
+        *_listed("Other conditions", CONDITIONS, rows),
+        _spread(found),
+        _who(found),
+    ]
+
+
+def _nothing(found: Comparison) -> str:
+    compared = count_in_words(found.rows.height, "number")
+    return f"Nothing differs: {compared} known of both sides, and each is the same on both."
+
+
+def _who(found: Comparison) -> str:
+    names = (", ".join(run.run.directory for run in side) for side in (found.before, found.after))
+    before, after = names
+    other = found.after[0].run.place
+    return f"Before: {before}. After: {after}{f', in the dataset {other}' if other else ''}."
+
+
+def _headline(found: Comparison, rows: dict[Any, dict[str, Any]]) -> str:
+    first = name_of_side("before", found.before, found.after)
+    second = name_of_side("after", found.after, found.before)
+    second = second[0].upper() + second[1:]
+    for measure, where in (
+        ("span_s", "from the start of the first execution to the end of the last"),
+        ("wall_s", "from the first recorded event to the last"),
+    ):
+        row = rows.get(("run", "all", measure))
+        if row is None or row["difference"] is None:
+            continue
+        several = len(found.before) + len(found.after) > 2
+        how = f" ({certainty(row)})" if several and row["difference"] else ""
+        spans = f"{with_range(row, 'after')} in place of {with_range(row, 'before')}, {where}{how}."
+        if not row["difference"]:
+            return f"{second} took as long as {first}: {with_range(row, 'after')}, {where}."
+        more = "more" if row["difference"] > 0 else "less"
+        share = share_in_words(abs(row["ratio"] - 1)) if row["ratio"] else "all"
+        by = seconds_in_words(abs(row["difference"]))
+        return f"{second} took {by} ({share}) {more} than {first}: {spans}"
+    return f"Whether {second} took longer than {first} is not known: no execution was seen to end."
+
+
+def _kinds(rows: dict[Any, dict[str, Any]]) -> Iterator[str]:
+    """The kinds of tasks that made the most of the difference, surer ones first."""
+    changed = [
+        row
+        for (part, _, measure), row in rows.items()
+        if part == "prefix" and measure == "total_s" and row["difference"]
+    ]
+    overall = sum(abs(row["difference"]) for row in changed)
+    changed.sort(key=lambda row: (row["sure"] == "runs overlap", -abs(row["difference"])))
+    for number, row in enumerate(changed[:NAMED]):
+        if number and abs(row["difference"]) < WORTH_NAMING * overall:
+            return
+        yield _kind(row["name"], rows)
+
+
+def _kind(name: str, rows: dict[Any, dict[str, Any]]) -> str:
+    total = rows["prefix", name, "total_s"]
+    more = "more" if total["difference"] > 0 else "less"
+    by = seconds_in_words(abs(total["difference"]))
+    spent = f"{amount(total['after'], 's')} in place of {amount(total['before'], 's')}"
+    executions = rows.get(("prefix", name, "executions"))
+    if total["presence"] != "both" or executions is None:
+        return f"{name} took {by} {more} of threads' time ({spent}; {total['presence']})."
+    count = f"{amount(executions['after'], None)} execution{'s' * (executions['after'] != 1)}"
+    before = amount(executions["before"], None)
+    counted = f"{count} in place of {before}" if executions["difference"] else f"{count} in both"
+    return f"{name} took {by} {more} of threads' time ({spent}): {counted}{_each(name, rows)}."
+
+
+def _each(name: str, rows: dict[Any, dict[str, Any]]) -> str:
+    """How much longer one took, and how sure that is."""
+    mean = rows.get(("prefix", name, "mean_s"))
+    if mean is None or mean["ratio"] is None:
+        return ""
+    if abs(mean["ratio"] - 1) < 0.005:
+        return ", each as long"
+    sure = certainty(mean)
+    return f", each {times(mean['ratio'])} times as long{f' ({sure})' if sure else ''}"
+
+
+def _presence(found: Comparison) -> Iterator[str]:
+    """Kinds of tasks that one side alone has."""
+    names = found.rows.filter(part="prefix").unique("name", maintain_order=True)
+    for presence, word in (
+        ("new", "New"),
+        ("gone", "Gone"),
+        ("not seen before", "Not seen before, where the record has gaps"),
+        ("not seen after", "Not seen after, where the record has gaps"),
+    ):
+        listed = names.filter(pl.col("presence") == presence)["name"].to_list()
+        if listed:
+            more = f" and {len(listed) - NAMES} more" if len(listed) > NAMES else ""
+            yield f"{word}: {', '.join(listed[:NAMES])}{more}."
+
+
+def _listed(title: str, measures: tuple[str, ...], rows: dict[Any, dict[str, Any]]) -> list[str]:
+    """What of these numbers of the whole run differs, in one sentence."""
+    said = []
+    for measure in measures:
+        row = rows.get(("run", "all", measure))
+        if row is not None and row["difference"]:
+            least = "at least " if row["sure"] == "in part" else ""
+            values = (least + amount(row[side], row["unit"]) for side in ("after", "before"))
+            said.append(f"{OF_RUN[measure]} {' in place of '.join(values)}")
+    return [f"{title}: {'; '.join(said)}."] if said else []
+
+
+def _spread(found: Comparison) -> str:
+    before, after = len(found.before), len(found.after)
+    if before == after == 1:
+        return (
+            "One run of each side: how much such runs vary by themselves is not known. Several of "
+            "each, named by before=A1,A2 and after=B1,B2, would show it."
+        )
+    least = 2 / math.comb(before + after, before)
+    return (
+        f"Of {before} and {after} runs that do not differ, chance puts all of one side above all "
+        f"of the other in {share_in_words(min(least, 1.0))} of comparisons: no difference can be "
+        "surer than that."
+    )

@@ -1,0 +1,87 @@
+"""Numbers of a comparison in words: amounts, how much more, how sure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import polars as pl
+
+from harvest.toolkit.amounts import bytes_in_words, seconds_in_words, share_in_words
+
+from .numbers import Numbers
+
+__all__ = [
+    *("amount", "certainties", "certainty", "change", "name_of_side", "ranges", "times"),
+    "with_range",
+]
+
+
+def amount(value: float | None, unit: str | None) -> str:
+    """A number by its unit: 3.2 s, 5.24 MB, 37 %, 12; – where it is not known."""
+    if value is None:
+        return "–"
+    if unit == "s":  # in minutes only where there are many, so that two numbers have one unit
+        return f"{value:.0f} s" if 60 <= abs(value) < 600 else seconds_in_words(value)
+    if unit == "bytes":
+        return bytes_in_words(value)
+    if unit == "1":
+        return share_in_words(value)
+    return f"{value:,.10g}" if value == round(value) else f"{value:,.2f}"
+
+
+def change(row: dict[str, Any]) -> str:
+    """By how much a number changed: +3.2 s; – where it is not known."""
+    sign = "+" if (row["difference"] or 0) > 0 else ""
+    return sign + amount(row["difference"], row["unit"])
+
+
+def times(ratio: float | None) -> str:
+    """How many times as much: 2.0, 0.25, 118; – where it is not known."""
+    if ratio is None:
+        return "–"
+    return f"{ratio:.2f}" if ratio < 10 else f"{ratio:,.0f}"
+
+
+def certainty(row: dict[str, Any]) -> str:
+    """How sure a difference is: runs apart, chance 10 %; empty where there is none."""
+    if row["chance_share"] is None:
+        return row["sure"] or ""
+    by = row["sure"]
+    if row["pairs_share"] is not None:
+        longer = row["pairs_share"] >= 0.5
+        share = share_in_words(max(row["pairs_share"], 1 - row["pairs_share"]))
+        by = f"{share} of pairs {'longer' if longer else 'shorter'}"
+    return f"{by}, chance {share_in_words(row['chance_share'])}"
+
+
+def certainties(rows: pl.DataFrame) -> pl.Series:
+    """How sure the differences of rows are."""
+    return pl.Series([certainty(row) for row in rows.iter_rows(named=True)], dtype=pl.String)
+
+
+def with_range(row: dict[str, Any], side: str) -> str:
+    """A number of a side, and from where to where its runs go: 40 s (38 s to 42 s)."""
+    reach = _reach(row, side)
+    return f"{amount(row[side], row['unit'])}{f' ({reach})' if reach else ''}"
+
+
+def ranges(rows: pl.DataFrame, side: str) -> pl.Series:
+    """From where to where the runs of a side go; empty of one run."""
+    return pl.Series([_reach(row, side) for row in rows.iter_rows(named=True)], dtype=pl.String)
+
+
+def _reach(row: dict[str, Any], side: str) -> str:
+    if row[f"{side}_runs"] < 2:
+        return ""
+    return " to ".join(amount(row[f"{side}_{end}"], row["unit"]) for end in ("low", "high"))
+
+
+def name_of_side(which: str, side: Sequence[Numbers], others: Sequence[Numbers]) -> str:
+    """How a side is called: its run's name, or ``the 3 runs before``."""
+    if len(side) > 1:
+        return f"the {len(side)} runs {which}"
+    run = side[0].run
+    if len(others) > 1 or others[0].run == run or others[0].run.name != run.name:
+        return run.name
+    return f"{run.name} {which}"

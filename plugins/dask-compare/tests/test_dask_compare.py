@@ -1,0 +1,284 @@
+"""Two runs compared: what differs is said, by how much, and nothing else is."""
+
+from __future__ import annotations
+
+import pytest
+from compared_runs import DURATIONS, WORKERS, harvested, slowed, write
+
+import harvest
+from harvest_testing import faults_of_columns
+
+
+def numbers(dataset, **settings):
+    """Rows of the view by part, name and measure."""
+    rows = dataset.view("dask.compare", **settings).collect().to_dicts()
+    return {(row["part"], row["name"], row["measure"]): row for row in rows}
+
+
+def table(report, name):
+    (found,) = report.only(name).tables
+    return found.rows.to_dicts()
+
+
+# ---- a run and itself ----------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def same(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("same")
+    write(folder / "R1")
+    return harvested(folder)
+
+
+def test_a_run_and_itself_do_not_differ(same):
+    assert numbers(same, runs=("R1", "R1")) == {}
+
+    report = same.report("dask.compare", runs=("R1", "R1"))
+
+    assert report.intro[0].startswith("Nothing differs: ")
+    assert (report.plots, [t.rows.height for t in report.tables]) == ([], [0])
+
+
+def test_nor_does_the_same_run_in_another_dataset(same, tmp_path):
+    write(tmp_path / "elsewhere" / "R1")
+    harvested(tmp_path / "elsewhere")
+    other = str(tmp_path / "elsewhere" / "out")
+
+    assert numbers(same, other=other) == {}
+    assert same.report("dask.compare", other=other).intro[0].startswith("Nothing differs: ")
+
+
+def test_what_is_equal_is_there_for_those_who_ask(same):
+    rows = numbers(same, runs=("R1", "R1"), equal=True)
+
+    assert {row["difference"] for row in rows.values()} == {0.0}
+    assert rows["prefix", "load", "total_s"]["before"] == pytest.approx(sum(DURATIONS["load"]))
+    assert rows["run", "all", "executions"]["after"] == sum(map(len, DURATIONS.values()))
+
+
+# ---- one kind of tasks twice as slow -------------------------------------------------------------
+
+
+@pytest.fixture(scope="module", params=DURATIONS)
+def slower(request, tmp_path_factory):
+    """A kind of tasks, and a dataset of two runs in the second of which it is twice as slow."""
+    folder = tmp_path_factory.mktemp("slower")
+    write(folder / "R1")
+    write(folder / "R2", slowed(request.param), since=60.0)
+    return request.param, harvested(folder)
+
+
+def test_the_kind_that_was_made_twice_as_slow_is_named_first(slower):
+    prefix, dataset = slower
+
+    report = dataset.report("dask.compare")
+
+    # in the verdict, before any other
+    named = [word for word in report.intro[0].replace(":", " ").split() if word in DURATIONS]
+    assert named == [prefix]
+    assert "each 2.00 times as long" in report.intro[0]
+    # and in the table, whose differences are of it alone
+    first, *rest = table(report, "kinds")
+    longer = sum(DURATIONS[prefix])
+    assert first["name"] == prefix
+    assert (first["executions_before"], first["executions_after"]) == (len(DURATIONS[prefix]),) * 2
+    assert first["difference"] == pytest.approx(longer)
+    cause = table(report, "causes")[0]
+    assert (cause["by_count"], cause["by_duration"]) == pytest.approx((0, longer), abs=1e-9)
+    assert [row["name"] for row in rest] == ["(2 that are the same)", "in all"]
+    assert rest[-1]["difference"] == pytest.approx(longer)
+
+
+def test_its_durations_are_compared_pair_by_pair(slower):
+    prefix, dataset = slower
+    before, after = DURATIONS[prefix], slowed(prefix)[prefix]
+    pairs = [(b, a) for b in before for a in after]
+    longer = sum((a > b) + (a == b) / 2 for b, a in pairs) / len(pairs)
+
+    rows = numbers(dataset)
+
+    assert rows["prefix", prefix, "mean_s"]["ratio"] == pytest.approx(2.0)
+    assert rows["prefix", prefix, "mean_s"]["pairs_share"] == pytest.approx(longer)
+    assert {name for part, name, _ in rows if part == "prefix"} == {prefix}
+
+
+def test_phases_and_workers_add_up_to_the_run(slower):
+    _, dataset = slower
+    rows = numbers(dataset, equal=True)
+    for side in ("before", "after"):
+        wall = rows["run", "all", "wall_s"][side]
+        assert sum(r[side] for (p, *_), r in rows.items() if p == "phase") == pytest.approx(wall)
+        # each worker goes by its address, for both runs have the same
+        busy = [rows["worker", worker, "busy_s"][side] for worker in WORKERS]
+        assert sum(busy) == pytest.approx(rows["run", "all", "busy_s"][side])
+
+
+def test_its_columns_are_as_declared(slower):
+    _, dataset = slower
+    assert faults_of_columns(dataset, "dask.compare", [{}, {"equal": True}]) == []
+
+
+# ---- what is new, gone, failed, or not known -----------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def changed(tmp_path_factory):
+    """The second run has another kind, lacks one, fails once, moves more, and has other workers."""
+    folder = tmp_path_factory.mktemp("changed")
+    write(folder / "R1")
+    other = {"load": DURATIONS["load"], "sum": DURATIONS["sum"], "plot": (0.5, 0.25)}
+    ports = [f"tcp://10.0.0.2:{port}" for port in (5001, 5002, 5003)]
+    write(folder / "R2", other, failed=["sum-3"], workers=ports, since=60.0, moved=5_000)
+    return harvested(folder)
+
+
+def test_kinds_that_one_side_has_are_new_or_gone(changed):
+    rows = numbers(changed)
+    plot, save = rows["prefix", "plot", "total_s"], rows["prefix", "save", "total_s"]
+
+    assert (plot["presence"], plot["before"], plot["after"]) == ("new", 0.0, 0.75)
+    assert (save["presence"], save["before"], save["after"]) == ("gone", 0.375, 0.0)
+    assert ("prefix", "plot", "mean_s") in rows
+    assert rows["prefix", "plot", "mean_s"]["before"] is None  # of none, none has a duration
+    intro = changed.report("dask.compare").intro
+    assert {"New: plot.", "Gone: save."} <= set(intro)
+
+
+def test_their_time_is_a_matter_of_their_count(changed):
+    rows = {row["name"]: row for row in table(changed.report("dask.compare"), "causes")}
+
+    assert (rows["plot"]["by_count"], rows["plot"]["by_duration"]) == (0.75, 0.0)
+    assert (rows["save"]["by_count"], rows["save"]["by_duration"]) == (-0.375, 0.0)
+
+
+def test_failures_and_bytes_are_named(changed):
+    rows, report = numbers(changed), changed.report("dask.compare")
+
+    assert rows["run", "all", "failed"]["difference"] == 1
+    assert rows["prefix", "sum", "failed"]["after"] == 1
+    assert rows["run", "all", "moved_bytes"]["difference"] == 4_000
+    assert any(
+        text.startswith("Failures: failed executions 1 in place of 0") for text in report.intro
+    )
+    assert any("bytes transferred 5.00 kB in place of 1.00 kB" in text for text in report.intro)
+    (other,) = (text for text in report.intro if text.startswith("Other conditions: "))
+    assert "workers 3 in place of 2; threads 3 in place of 2" in other
+
+
+def test_other_workers_are_compared_by_rank(changed):
+    names = {name for part, name, _ in numbers(changed) if part == "worker"}
+
+    assert names == {"no. 1 by time", "no. 2 by time", "no. 3 by time"}
+
+
+def test_what_does_not_fit_the_table_is_one_row_of_it(changed):
+    whole, short = (table(changed.report("dask.compare", top=top), "kinds") for top in (20, 1))
+
+    assert [row["name"] for row in short] == [whole[0]["name"], "(1 more)", *(
+        row["name"] for row in whole[-2:]
+    )]  # fmt: skip
+    for rows in (whole, short):
+        parts = [row["difference"] for row in rows[:-1]]
+        assert sum(parts) == pytest.approx(rows[-1]["difference"])
+
+
+def test_a_kind_that_a_silent_worker_may_have_had_is_not_new(tmp_path):
+    # given a first run of which one worker recorded nothing, and nobody credits it with anything
+    silent = "tcp://10.0.0.9:1"
+    write(tmp_path / "R1", {"load": (1.0,)}, workers=(WORKERS[0], silent), silent=(silent,))
+    write(tmp_path / "R2", {"load": (1.0,), "sum": (0.5,)}, since=60.0, moved=5_000)
+    dataset = harvested(tmp_path)
+
+    rows, report = numbers(dataset), dataset.report("dask.compare")
+
+    # then what it may have executed is not known, and is not 0
+    new = rows["prefix", "sum", "total_s"]
+    assert (new["presence"], new["before"], new["difference"]) == ("not seen before", None, None)
+    assert "Not seen before, where the record has gaps: sum." in report.intro
+    # and what workers report themselves is known in part
+    assert rows["run", "all", "moved_bytes"]["sure"] == "in part"
+    assert any("at least 5.00 kB in place of at least 1.00 kB" in text for text in report.intro)
+    (lacks,) = (section for section in report.sections if section.name == "completeness")
+    assert any("R1 (before): 1 of 2 registered workers" in item for item in lacks.items)
+
+
+# ---- several runs of each side -------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def several(tmp_path_factory):
+    """Three runs, and three in which sums take longer by 50 %, none alike."""
+    folder = tmp_path_factory.mktemp("several")
+    for number in range(3):
+        noise = 1 + number / 64
+        write(folder / f"A{number}", {k: [s * noise for s in v] for k, v in DURATIONS.items()})
+        later = {k: [s * noise for s in v] for k, v in slowed("sum", 1.5).items()}
+        write(folder / f"B{number}", later, since=60.0)
+    return harvested(folder)
+
+
+def test_several_runs_show_their_spread(several):
+    rows = numbers(several, before=("A*",), after=("B*",))
+    row, base = rows["prefix", "sum", "total_s"], sum(DURATIONS["sum"])
+
+    assert (row["before_runs"], row["after_runs"]) == (3, 3)
+    assert row["before"] == pytest.approx(base * 65 / 64)
+    assert (row["before_low"], row["before_high"]) == pytest.approx((base, base * 66 / 64))
+    assert row["difference"] == pytest.approx(base * 65 / 128)
+    # of the 20 ways to part six runs into two threes, two are as far apart
+    assert (row["sure"], row["chance_share"]) == ("runs apart", pytest.approx(2 / 20))
+    # and the loads did not differ
+    assert ("prefix", "load", "total_s") not in rows
+
+
+def test_the_verdict_of_several_runs_says_how_sure_it_is(several):
+    report = several.report("dask.compare", before=("A*",), after=("B*",))
+
+    assert report.title == "Dask runs compared: the 3 runs before and the 3 runs after"
+    assert "(runs apart, chance 10 %)" in report.intro[0]
+    assert report.intro[0].index("sum took") > 0
+    assert any("in 10 % of comparisons" in text for text in report.intro)
+
+
+def test_a_side_alone_is_compared_with_all_others(several):
+    rows = numbers(several, after=("B*",))
+
+    assert rows["prefix", "sum", "total_s"]["before_runs"] == 3
+
+
+# ---- choosing ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({}, "the dataset holds 6 runs, and two sides are compared"),
+        ({"runs": ("A0",)}, "runs= names 1 runs"),
+        ({"runs": ("A0", "B0"), "after": ("B1",)}, "runs= names both sides"),
+        ({"runs": ("A0", "C0")}, "the dataset holds no run 'C0'"),
+        ({"before": ("X*",), "after": ("B0",)}, r"the dataset holds no run 'X\*'"),
+        ({"before": ("A0", "A1"), "after": ("A1", "B0")}, "on both sides: A1"),
+        ({"before": ("*",)}, "all runs are on one side"),
+        ({"other": "/nowhere/at/all"}, "no such dataset"),
+    ],
+)
+def test_sides_that_cannot_be_told_are_refused_with_words(several, settings, said):
+    with pytest.raises(harvest.HarvestError, match=said):
+        several.report("dask.compare", **settings)
+
+
+def test_one_run_alone_has_nothing_to_be_compared_with(same):
+    with pytest.raises(harvest.UsageError, match="holds one Dask run") as caught:
+        same.report("dask.compare")
+    assert "other=" in str(caught.value.remedy)
+
+
+def test_two_datasets_are_compared_by_all_of_their_runs(same, several, tmp_path):
+    other = str(several.sink.location)
+
+    rows = numbers(same, other=other)
+
+    assert rows["prefix", "sum", "total_s"]["after_runs"] == 6
+    report = same.report("dask.compare", runs=("R1", "B0"), other=other)
+    assert report.title == "Dask runs compared: R1 and B0"
+    assert f"in the dataset {other}" in report.intro[-1]
