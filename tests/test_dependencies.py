@@ -47,7 +47,8 @@ def declared(name: str, *, extras: bool) -> set[str]:
     words = list(project["dependencies"])
     if extras:
         options = project.get("optional-dependencies", {})
-        words += [word for key, more in options.items() if key != "dev" for word in more]
+        for_tests = ("dev", "test")
+        words += [word for key, more in options.items() if key not in for_tests for word in more]
     found = {canonicalize_name(Requirement(word).name) for word in words}
     if name == CORE:
         return found
