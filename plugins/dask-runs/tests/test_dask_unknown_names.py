@@ -30,10 +30,10 @@ def test_each_view_and_report_refuses_a_run_that_is_not_there(two_runs, name):
     spec = DECLARED[name]
     module, _, function = spec.build.partition(":")
     build = getattr(import_module(module), function)
-    assert "run" in spec.settings
+    (setting,) = {"run", "runs"} & spec.settings.keys()
 
     with pytest.raises(UsageError, match="holds no run 'W2'") as refused:
-        build(two_runs, run="W2")
+        build(two_runs, **{setting: "W2" if setting == "run" else ("W2",)})
 
     assert "D2024-05-06_07:00:00_R1_W2, D2024-05-06_09:00:00_R2_W2" in refused.value.remedy
 
