@@ -1,4 +1,4 @@
-"""Sums and fractions of what is known: unknown is never zero."""
+"""Sums and fractions of what is known: unknown is never zero; frames computed when asked for."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 from harvest_toolkit import frames
+from harvest_toolkit.deferred import deferred
 
 
 @pytest.mark.parametrize(
@@ -61,3 +62,17 @@ def test_the_first_condition_that_is_true_gives_the_text() -> None:
         (size < 10, pl.format("only {}", size)),
     )
     assert rows.select(said).to_series().to_list() == ["not known", "empty", "only 5", None]
+
+
+def test_queries_of_a_deferred_frame_that_are_collected_together_compute_it_once() -> None:
+    computed = []
+
+    def compute() -> pl.DataFrame:
+        computed.append(1)
+        return pl.DataFrame({"x": [1, 2, 3]})
+
+    frame = deferred(compute, {"x": pl.Int64()})
+
+    total, large = pl.collect_all([frame.select(pl.col("x").sum()), frame.filter(pl.col("x") > 1)])
+
+    assert (total.item(), large["x"].to_list(), len(computed)) == (6, [2, 3], 1)

@@ -34,4 +34,5 @@ def deferred(
             frame = frame.head(n_rows)
         yield frame if with_columns is None else frame.select(with_columns)
 
-    return register_io_source(source, schema=dict(schema))
+    # kept while a query runs, so that queries collected together compute it once
+    return register_io_source(source, schema=dict(schema)).cache()
