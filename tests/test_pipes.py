@@ -560,7 +560,7 @@ def test_a_preview_of_what_never_ends_reads_its_beginning(tmp_path: Path) -> Non
         yes.stdout.close()
     assert shown.returncode == 0
     assert b"gpfs.file: 5 of at least" in shown.stdout
-    assert b"stdin: only its first 67.1 MB were read" in shown.stderr
+    assert b"stdin: only its first 64.0 MiB were read" in shown.stderr
 
 
 def test_look_sends_to_detect_for_a_pipe(tmp_path: Path) -> None:

@@ -53,7 +53,7 @@ def printed(frame, *columns, width=80, total=None, **style) -> str:
         ([12137.213333, 0.0004], None, ["12,137.21", "<0.01"]),
         ([Decimal("123456789012345678901234567890")], None, ["1.235e+29"]),
         ([float("nan"), 1.5], None, ["nan", "1.5"]),
-        ([5_242_880, 987], "bytes", ["5.24 MB", "987 bytes"]),
+        ([5_242_880, 987], "bytes", ["5.00 MiB", "987 bytes"]),
         ([0.0032, 210.0, -42.0], "seconds", ["3.2 ms", "3.5 min", "-42 s"]),
         ([timedelta(seconds=42)], None, ["42 s"]),
         ([0.37, 1], "share", ["37 %", "100 %"]),
@@ -156,15 +156,64 @@ def test_columns_are_shown_by_their_importance_and_the_others_are_named():
         "rows: 5 of 124 rows",
         "scan: 2026",
         "path                                           size    inode",
-        "…/demo/projects/climate/member0/forcing.nc  1.00 GB  100,000",
-        "…/demo/projects/climate/member1/forcing.nc  1.00 GB  100,001",
-        "…/demo/projects/climate/member2/forcing.nc  1.00 GB  100,002",
-        "…/demo/projects/climate/member3/forcing.nc  1.00 GB  100,003",
-        "…/demo/projects/climate/member4/forcing.nc  1.00 GB  100,004",
+        "…/demo/projects/climate/member0/forcing.nc  954 MiB  100,000",
+        "…/demo/projects/climate/member1/forcing.nc  954 MiB  100,001",
+        "…/demo/projects/climate/member2/forcing.nc  954 MiB  100,002",
+        "…/demo/projects/climate/member3/forcing.nc  954 MiB  100,003",
+        "…/demo/projects/climate/member4/forcing.nc  954 MiB  100,004",
         "not shown here: note",
         "(--wide shows all)",
         "",
     ]
+
+
+WIDE = pl.DataFrame({f"measured_amount_{n:02d}": [10**9 + n] for n in range(12)})
+
+
+def test_two_rows_stay_a_table_and_one_is_shown_column_by_column():
+    two = pl.concat([WIDE, WIDE.with_columns(pl.all() + 1)])
+    lines = printed(two, width=60).splitlines()
+    last = next(number for number, line in enumerate(lines) if line.startswith("not shown here"))
+    assert "1,000,000,000" in lines[last - 2]
+    assert "1,000,000,001" in lines[last - 1]
+    one = printed(two.head(1), width=60)
+    assert [name for name in WIDE.columns if name not in one] == []
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 120])
+def test_all_columns_that_were_asked_for_are_shown(width):
+    text = printed(WIDE, width=width, every=True)
+    for number in range(12):
+        assert f"{10**9 + number:,}" in text
+    assert "not shown" not in text
+    assert all(cell_len(line) <= width for line in text.splitlines())
+
+
+def test_what_tells_rows_apart_is_shown_before_what_matters_more():
+    # given rows that are alike in all that fits
+    rows = pl.DataFrame(
+        {"user": ["ada", "ada", "bela"], "note_of_many": ["a" * 30, "a" * 30, "b" * 30],
+         "amount_a": [10**12] * 2 + [0], "amount_b": [10**12] * 2 + [0], "job": [17, 18, 19]}
+    )  # fmt: skip
+    lines = printed(rows, width=48).splitlines()
+    assert lines[1].split() == ["user", "note_of_many", "job"]
+    assert [line.split()[-1] for line in lines[2:5]] == ["17", "18", "19"]
+    assert "not shown here: amount_a, amount_b" in lines
+
+
+def test_texts_that_would_look_alike_are_folded():
+    path = Column("path", format="path")
+    rows = pl.DataFrame({"path": [f"/gpfs/{n}/" + "x" * 60 for n in range(4)], "n": [10**12] * 4})
+    assert [f"/gpfs/{n}/" in printed(rows, path, width=50) for n in range(4)] == [True] * 4
+
+
+def test_notes_are_not_cut():
+    note = " ".join(f"word{n}" for n in range(40))
+    rows = pl.DataFrame({"name": ["a", "b", "c", "d"], "note": [f"{note} {n}" for n in range(4)]})
+    for frame in (rows, rows.head(1)):
+        text = printed(frame, width=60)
+        assert all(f"word{n}" in text for n in range(40))
+        assert "…" not in text
 
 
 def test_exact_values_are_whole_and_have_no_separators():
@@ -240,8 +289,8 @@ def test_no_line_is_too_long_and_no_column_unnamed(data, frame, width, exactly):
     text = printed(frame, *columns, width=width, exact=exactly)
     assert all(cell_len(line) <= width for line in text.splitlines())
     if frame.height:
-        # beside a long number, a long name is folded where both have no room
-        begins = [name if width >= 60 else name[:8] for name in frame.columns]
+        # a name is broken behind underlines, and folded beside a long number
+        begins = [name.split("_")[0] + "_" for name in frame.columns]
         assert [name for name in begins if name not in text] == []
 
 

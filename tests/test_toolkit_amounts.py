@@ -26,8 +26,8 @@ UNITS = {
 
 @pytest.mark.parametrize(
     ("size", "words"),
-    [(0, "0 bytes"), (987, "987 bytes"), (5_242_608, "5.24 MB"), (999_999, "1.00 MB"),
-     (12_345, "12.3 kB"), (123_456_789_000, "123 GB"), (10**19, "10.0 EB")],
+    [(0, "0 bytes"), (987, "987 bytes"), (5 * 2**20, "5.00 MiB"), (2**20 - 1, "1.00 MiB"),
+     (12_345, "12.1 KiB"), (123 * 2**30, "123 GiB"), (9 * 2**60, "9.00 EiB")],
 )  # fmt: skip
 def test_sizes(size, words):
     assert bytes_in_words(size) == words
@@ -45,8 +45,8 @@ def test_sizes(size, words):
     ],
 )
 def test_bytes_are_said_in_the_unit_that_suits_them(size, decimal, binary):
-    assert bytes_in_words(size) == decimal
-    assert bytes_in_words(size, binary=True) == binary
+    assert bytes_in_words(size) == binary
+    assert bytes_in_words(size, binary=False) == decimal
 
 
 @given(size=st.integers(-(2**60), 2**60), binary=st.booleans())

@@ -113,10 +113,10 @@ def test_of_a_program_on_daos_a_stream_is_not_all(dataset, log):
     stream = wrote(2210, WRITES=40)
     report = dataset(a=log(("DFS", X, dfs), ("STDIO", Y, stream), nprocs=16)).report("darshan.io")
 
-    assert "They moved 33.6 MB." in " ".join(report.intro)
+    assert "They moved 32.0 MiB." in " ".join(report.intro)
     texts = {found.rule.name: found.finding.text for found in report.verdict.found}
     assert "io.stdio" not in texts
-    assert texts["io.no_mpiio"].startswith("Job 50 (a.out): its 16 ranks move 33.6 MB without")
+    assert texts["io.no_mpiio"].startswith("Job 50 (a.out): its 16 ranks move 32.0 MiB without")
     (layers,) = (table for table in report.tables if table.name == "layers")
     assert layers.data["layer"].to_list() == ["STDIO", "DFS"]
 

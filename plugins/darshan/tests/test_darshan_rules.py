@@ -120,7 +120,7 @@ def test_bytes_that_were_read_before_are_named_with_their_file():
     assert spoken("io.redundant", row, writes()) == [
         (
             "high",
-            "Job 7 (a.out): 750 MB of 1.00 GB read (75 %) were read before, the most of /x; reads "
+            "Job 7 (a.out): 715 MiB of 954 MiB read (75 %) were read before, the most of /x; reads "
             "take 30 % of its processes' time.",
         )
     ]
@@ -236,7 +236,8 @@ def test_stdio_is_weighed_by_bytes_and_costs_what_it_takes():
     assert spoken("io.stdio", row) == [
         (
             "high",
-            "Job 7 (a.out): 100 MB of 1.00 GB (10 %) go through STDIO, the buffered streams of C; "
+            "Job 7 (a.out): 95.4 MiB of 954 MiB (10 %) go through STDIO, the buffered streams of "
+            "C; "
             "these take 20 % of its processes' time.",
         )
     ]
@@ -262,7 +263,7 @@ def test_an_mpi_program_without_mpiio():
     assert spoken("io.no_mpiio", job(uses_mpiio=False, time_share=0.7)) == [
         (
             "medium",
-            "Job 7 (a.out): its 4 ranks move 1.00 GB without MPI-IO; I/O takes 70 % of its "
+            "Job 7 (a.out): its 4 ranks move 954 MiB without MPI-IO; I/O takes 70 % of its "
             "processes' time.",
         )
     ]
@@ -314,7 +315,7 @@ def test_a_job_that_mostly_writes():
     assert spoken("io.one_sided", row) == [
         (
             "low",
-            "Job 7 (a.out): of 400 MB that go through POSIX, 25 % is read; 500 of 1,000 requests "
+            "Job 7 (a.out): of 381 MiB that go through POSIX, 25 % is read; 500 of 1,000 requests "
             "(50 %) to POSIX are reads.",
         )
     ]

@@ -201,8 +201,8 @@ def test_transfers_that_take_long():
     assert spoken("dask.transfers", run) == [
         (
             "medium",
-            "Moving 5.00 GB between workers and to clients took 25 s (200 MB/s), 25 % of the "
-            "1.7 min of executing; most, 2.00 GB, went from tcp://a:1 to tcp://b:1.",
+            "Moving 4.66 GiB between workers and to clients took 25 s (191 MiB/s), 25 % of the "
+            "1.7 min of executing; most, 1.86 GiB, went from tcp://a:1 to tcp://b:1.",
         )
     ]
     assert spoken("dask.transfers", run | {"moving_s": 20.0, "transfer_share": 0.2}) == []
@@ -219,7 +219,7 @@ def test_memory_that_is_short():
     assert spoken("dask.spilling", spilled) == [
         (
             "medium",
-            "2 workers moved 3.00 MB of results to disk for want of memory; the fullest, "
+            "2 workers moved 2.86 MiB of results to disk for want of memory; the fullest, "
             "tcp://a:1, used 80 % of its memory.",
         )
     ]
@@ -348,7 +348,7 @@ def test_tasks_that_wait_for_files():
     assert spoken("dask.tasks_in_io", run) == [
         (
             "medium",
-            "Tasks of kind load spent 40 s reading and writing 8.00 MB: 50 % of their time, and "
+            "Tasks of kind load spent 40 s reading and writing 7.63 MiB: 50 % of their time, and "
             "80 % of the I/O time of all tasks.",
         )
     ]
@@ -376,9 +376,10 @@ def test_bytes_that_are_counted_and_not_traced():
     assert spoken("dask.untraced_io", run) == [
         (
             "low",
-            "Of 3.50 GB that its processes read and wrote, 3.40 GB (97 %) are counted and not "
-            "traced. Of these, 75.0 MB are of known tasks; 3.30 GB were moved while only load ran "
-            "in the process; who moved 25.0 MB is not known.",
+            "Of 3.26 GiB that its processes read and wrote, 3.17 GiB (97 %) are counted and not "
+            "traced. Of these, 71.5 MiB are of known tasks; 3.07 GiB were moved while only load "
+            "ran "
+            "in the process; who moved 23.8 MiB is not known.",
         )
     ]
     assert spoken("dask.untraced_io", run | {"untraced_bytes": 700_000_000}) == []
@@ -386,7 +387,7 @@ def test_bytes_that_are_counted_and_not_traced():
     # where no process is known to be a worker, nothing else is
     none = {"untraced_task_bytes": None, "beside_bytes": None, "unknown_bytes": 3_400_000_000}
     ((_, text),) = spoken("dask.untraced_io", run | none)
-    assert text.endswith("not traced. Of these, who moved 3.40 GB is not known.")
+    assert text.endswith("not traced. Of these, who moved 3.17 GiB is not known.")
 
 
 def test_of_several_runs_each_is_named():

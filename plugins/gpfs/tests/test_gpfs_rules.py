@@ -14,8 +14,8 @@ from harvest_testing import judge
 BY_NAME = {rule.name: rule for rule in RULES}
 GIB = 2**30
 MUCH = (
-    "from 2026-01-11 to 2026-02-11 by 50 % of what there was, or more (at least 1.00 GB), or by "
-    "1.00 TB"
+    "from 2026-01-11 to 2026-02-11 by 50 % of what there was, or more (at least 954 MiB), or by "
+    "931 GiB"
 )
 
 

@@ -92,7 +92,7 @@ def test_values_are_shown_as_people_read_them(report):
 
 
 def test_a_scaled_column_is_shown_in_its_unit_and_exported_as_it_is(tmp_path):
-    sizes = [5 * 2**30 + 1, -(2**29), 1, -1, 0, None]
+    sizes = [*[2**30] * 5, 5 * 2**30 + 1, -(2**29), 1, -1, 0, None]
     column = Column("bytes", "size", "GiB", "+,.2f", scale=2**30)
     report = Report("Sizes", sections=[Table("sizes", pl.DataFrame({"bytes": sizes}), [column])])
 

@@ -102,8 +102,8 @@ def amounts(name: str, most: float) -> Plot:
         ("seconds", 10 * 86400.0, "days since the start", 10),
         ("seconds", 0.0, "seconds since the start", 0),
         ("bytes", 800.0, "read (bytes/s)", 800),
-        ("bytes", 8e6, "read (MB/s)", 8),
-        ("bytes", 8e15, "read (PB/s)", 8),
+        ("bytes", 8 * 2**20, "read (MiB/s)", 8),
+        ("bytes", 8 * 2**50, "read (PiB/s)", 8),
         ("bytes", 0.0, "read (bytes/s)", 0),
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import polars as pl
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
@@ -72,3 +73,52 @@ def test_a_report_shows_all_its_numbers_at_any_width(frame, width):
             for value in frame[name].drop_nulls():
                 assert f"{value:,}" in text
     assert all(cell_len(line) <= width for line in text.splitlines())
+
+
+def shown_in(values, unit="GiB", scale=2**30, column="size"):
+    """The unit of a column of bytes, and its cells, on a terminal."""
+    table = Table("t", pl.DataFrame({column: values}), [Column(column, unit=unit, scale=scale)])
+    lines = Report("r", sections=[table]).text(80).splitlines()[3:]
+    rule = next(number for number, line in enumerate(lines) if line.startswith("─"))
+    return " ".join(" ".join(lines[:rule]).split()), [cell.strip() for cell in lines[rule + 1 :]]
+
+
+@pytest.mark.parametrize(
+    ("values", "unit"),
+    [
+        ([3 * 2**40, *[5 * 2**20] * 9], "MiB"),  # one giant among many small ones
+        ([3 * 2**40, *[2**40] * 3, 2**20], "TiB"),  # one small one is no reason
+        ([0, 0, 0, 7], "bytes"),
+        ([0, None, 2**30], "GiB"),  # what is zero is small in any unit
+        ([-(2**30), 2**30], "GiB"),
+    ],
+)
+def test_a_column_of_bytes_has_the_unit_of_its_typical_values(values, unit):
+    for declared, scale in (("GiB", 2**30), ("bytes", 1), ("B", 1), ("MB", 10**6)):
+        head, cells = shown_in(values, declared, scale)
+        assert head == f"size ({unit})"
+        size = {"bytes": 1, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}[unit]
+        for value, cell in zip(values, cells, strict=True):
+            if value is not None and "<" not in cell:
+                assert float(cell.replace(",", "")) == pytest.approx(value / size, abs=0.005)
+
+
+def test_columns_of_bytes_have_a_common_unit_unless_they_are_far_apart():
+    def heads(small, large):
+        rows = pl.DataFrame({"small": [small] * 4, "large": [large] * 4, "rate": [2.5e3] * 4})
+        columns = [Column("small", unit="GiB", scale=2**30), Column("large", unit="bytes"),
+                   Column("rate", unit="MB/s")]  # fmt: skip
+        lines = Report("r", sections=[Table("t", rows, columns)]).text(80).splitlines()[3:5]
+        return [line.split() for line in lines]
+
+    # 2.5e3 MB/s are 2.33 GiB/s
+    names = ["small", "large", "rate"]
+    assert heads(5 * 2**20, 2**30) == [names, ["(MiB)", "(MiB)", "(GiB/s)"]]
+    assert heads(2**10, 2**40) == [names, ["(KiB)", "(TiB)", "(GiB/s)"]]
+
+
+def test_ids_that_would_look_alike_are_folded():
+    keys = [f"('sum-0123456789', {n}, 'end-of-a-long-key')" for n in range(3)]
+    rows = pl.DataFrame({"key": keys, "n": [10**12] * 3})
+    report = Report("r", sections=[Table("t", rows, [Column("key", format="id"), Column("n")])])
+    assert [f", {n}," in report.text(40) for n in range(3)] == [True] * 3

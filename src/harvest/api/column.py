@@ -14,7 +14,7 @@ class Column:
     unit: of the values as they are shown: ``s``, ``GB``.
     format: a Python format specification (``,.2f``, ``.1%``, ``%Y-%m-%d``), or one of
         ``duration``: seconds as days-hours:minutes:seconds;
-        ``seconds``, ``bytes``, ``share``: in words, as 3.2 ms, 5.24 MB, 37 %;
+        ``seconds``, ``bytes``, ``share``: in words, as 3.2 ms, 5.00 MiB, 37 %;
         ``path``: where it is too long, its end is kept;
         ``id``: where it is too long, both its ends are kept, as of an id or an address.
         By the type of the values unless given.
@@ -28,7 +28,7 @@ class Column:
     unit: str | None = None
     format: str | None = None
     doc: str | None = None
-    scale: int = 1
+    scale: float = 1
 
     @property
     def shown_unit(self) -> str | None:

@@ -23,7 +23,7 @@ Exact = Annotated[
     bool,
     typer.Option(
         "--exact/--human",
-        help="Values with all digits and in full, or for people: 5.24 MB, 3.5 min, 1,204.",
+        help="Values with all digits and in full, or for people: 5.00 MiB, 3.5 min, 1,204.",
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]

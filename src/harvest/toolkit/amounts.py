@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["bytes_in_words", "count_in_words", "seconds_in_words", "share_in_words"]
+__all__ = ["BINARY_UNITS", "bytes_in_words", "count_in_words", "seconds_in_words", "share_in_words"]
 
-_BYTES: Final = ("bytes", "kB", "MB", "GB", "TB", "PB", "EB")
-_BINARY: Final = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
+BINARY_UNITS: Final = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
+"""Units of bytes as people are shown them everywhere: each 1024 of the one before."""
+_DECIMAL: Final = ("bytes", "kB", "MB", "GB", "TB", "PB", "EB")
 
 
-def bytes_in_words(size: float, *, binary: bool = False) -> str:
-    """987 bytes, 5.24 MB, -1.20 GB: in powers of 1000, three digits.
-
-    binary: in powers of 1024 (4.99 MiB), as quotas of file systems are counted.
-    """
-    step, units = (1024, _BINARY) if binary else (1000, _BYTES)
+def bytes_in_words(size: float, *, binary: bool = True) -> str:
+    """987 bytes, 5.00 MiB, -1.12 GiB: in powers of 1024, three digits; else of 1000."""
+    step, units = (1024, BINARY_UNITS) if binary else (1000, _DECIMAL)
     value, sign = abs(float(size)), "-" if size < 0 else ""
     for unit in units:
         if value < step - 0.5 or unit == units[-1]:

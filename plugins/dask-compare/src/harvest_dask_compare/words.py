@@ -18,7 +18,7 @@ __all__ = [
 
 
 def amount(value: float | None, unit: str | None) -> str:
-    """A number by its unit: 3.2 s, 5.24 MB, 37 %, 12; – where it is not known."""
+    """A number by its unit: 3.2 s, 5.00 MiB, 37 %, 12; – where it is not known."""
     if value is None:
         return "–"
     if unit == "s":  # in minutes only where there are many, so that two numbers have one unit

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
+from harvest.toolkit.amounts import BINARY_UNITS
+
 from .extra import need
 
 _SECONDS: Final = ((86400.0, "days"), (3600.0, "hours"), (60.0, "minutes"), (1.0, "seconds"),
                    (1e-3, "milliseconds"), (1e-6, "microseconds"))  # fmt: skip
-_BYTES: Final = tuple(
-    (1000.0**power, unit)
-    for power, unit in reversed([*enumerate(("bytes", "kB", "MB", "GB", "TB", "PB", "EB"))])
-)
+_BYTES: Final = tuple((1024.0**power, unit) for power, unit in reversed([*enumerate(BINARY_UNITS)]))
 
 
 def legend(figure: Any, handles: Sequence[Any] | None = None) -> None:
@@ -57,7 +56,7 @@ def seconds_axis(axis: Any, longest: float, since: str) -> None:
 
 
 def bytes_axis(axis: Any, most: float, what: str = "", per: str = "") -> None:
-    """Label an axis of bytes by the unit that fits: read (MB/s).
+    """Label an axis of bytes by the unit that fits: read (MiB/s).
 
     most: how far it reaches, in bytes; per: ``/s`` for a rate.
     """

@@ -18,6 +18,7 @@ from harvest.toolkit.texts import printable_line
 
 from .cells import group_starts, numeric, rows_of_text
 from .model import Table
+from .units import in_fitting_units
 
 LEAST = {"id": 16, "path": 16}
 """Characters that a shortened text keeps at least, by the format of its column."""
@@ -60,11 +61,15 @@ class _Cells:
         """Ids and paths are shortened; numbers stay, and words are folded by the table."""
         if self.format not in LEAST:
             return self
-        return attrs.evolve(self, texts=[shorten(t, width, self.format) for t in self.texts])
+        texts = [shorten(text, width, self.format) for text in self.texts]
+        # texts that would look alike and are not are folded
+        alike = len(set(texts)) < len(set(self.texts))
+        return self if alike else attrs.evolve(self, texts=texts)
 
 
 def grids(table: Table, width: int) -> Iterator[RichTable]:
     """The table, which has rows; in parts that each begin with the first column if it must be."""
+    table = in_fitting_units(table)
     texts = list(zip(*rows_of_text(table), strict=True))
     heads = _headings(table.columns, [max(map(cell_len, cells)) for cells in texts])
     cells = [

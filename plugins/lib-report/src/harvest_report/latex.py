@@ -9,6 +9,7 @@ from harvest.toolkit.texts import printable_line
 
 from .cells import group_starts, numeric, rows_of_text
 from .model import Notes, Table
+from .units import in_fitting_units
 from .values import MISSING
 
 if TYPE_CHECKING:
@@ -73,6 +74,7 @@ def to_latex(report: Report) -> str:
 
 
 def _table(table: Table, report: str) -> list[str]:
+    table = in_fitting_units(table)
     right = numeric(table)
     heads = [escape(c.heading) for c in table.columns]
     lines = [

@@ -17,6 +17,7 @@ from .cells import group_starts, numeric, rows_of_text
 from .draw import COLOURS, to_inline_svg, to_png
 from .extra import need
 from .model import Notes, Plot, Section, Table
+from .units import in_fitting_units
 from .write import to_csv
 
 if TYPE_CHECKING:
@@ -75,6 +76,7 @@ def _plain(report: Report) -> str:
         if isinstance(section, Notes):
             pieces.append(html.bullets(section.items))
             continue
+        section = in_fitting_units(section)
         names = [column.heading for column in section.columns]
         right = [name for name, number in zip(names, numeric(section), strict=True) if number]
         pieces.append(html.table(names, rows_of_text(section), right=right))
@@ -121,11 +123,12 @@ def _section(section: Section, report: Report, *, whole: bool) -> dict[str, Any]
     """What the template shows; whole: with the data to download."""
     shown: dict[str, Any] = {"name": section.name, "title": section.title}
     if isinstance(section, Table):
-        texts, starts = list(rows_of_text(section)), group_starts(section)
+        fitting = in_fitting_units(section)
+        texts, starts = list(rows_of_text(fitting)), group_starts(section)
         kinds = _kinds(section, texts)
         return shown | {
             "kind": "table",
-            "columns": list(zip(section.columns, kinds, strict=True)),
+            "columns": list(zip(fitting.columns, kinds, strict=True)),
             "rows": [
                 (start, list(zip(row, kinds, strict=True)))
                 for start, row in zip(starts, texts, strict=True)

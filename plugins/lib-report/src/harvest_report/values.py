@@ -22,7 +22,7 @@ SHORT_SPAN_S: Final = 3600
 """Times that all lie within so many seconds are shown with their milliseconds."""
 
 
-def texts_of(values: Sequence[Any], form: str | None = None, *, scale: int = 1) -> list[str]:
+def texts_of(values: Sequence[Any], form: str | None = None, *, scale: float = 1) -> list[str]:
     """The cells of a column: one line each, control characters made visible.
 
     form: as of :class:`harvest.Column`; unless given, one that suits all these values, and a
@@ -83,11 +83,11 @@ def _unknown(value: Any) -> str:
     return value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else str(value)
 
 
-def _rounded(value: Any, form: str, scale: int) -> str:
+def _rounded(value: Any, form: str, scale: float) -> str:
     """A number; what rounds to zero and is not zero says so."""
     if value is None or not isinstance(value, (int, float, Decimal)) or isinstance(value, bool):
         return cell(value, form)
-    text = cell(value if scale == 1 else value / scale, form)
+    text = cell(value if scale == 1 else float(value) / scale, form)
     if value and text.endswith("0") and not any(digit in text for digit in "123456789"):
         return f"<{text[:-1]}1" if value > 0 else f">{text[:-1]}1"
     return text

@@ -112,7 +112,7 @@ def view(
         tools.print_rows_as_json(name, first)
     else:
         rest = "--wide shows all, --columns NAME,NAME these, -o FILE.csv writes all"
-        style = tools.Style(exact=exact, wide=wide, rest=rest)
+        style = tools.Style(exact=exact, wide=wide, every=columns is not None, rest=rest)
         tools.print_records(name, first, choice.meanings(spec, first), style, total=total)
     return 0
 

@@ -1,0 +1,163 @@
+"""Columns of records within the width of a terminal: which are shown, and how wide.
+
+Numbers are never shortened, nor are notes, which go on in further lines.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import attrs
+from rich.cells import cell_len
+
+from harvest.toolkit.layout import GAP, fit, fold, shorten
+
+from .values import exact
+
+LEAST = 24
+"""Characters of a text that a table keeps at least."""
+SQUEEZED = 12
+"""And where all columns are shown."""
+LINES_OF_A_HEADING = 3
+LONGEST_NOTE = 600
+"""Characters from which a text is no note, but a script or a document."""
+
+_PART = re.compile(r"[^_\s]*_+|\S+\s*")
+"""What a heading may be broken behind: an underline or a space."""
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Cells:
+    """A column as it is shown: its heading and its texts, in full."""
+
+    name: str
+    values: list[Any]
+    heading: str
+    texts: list[str]
+    form: str | None
+    is_number: bool
+    is_text: bool = False
+
+    @property
+    def natural(self) -> int:
+        """The width of the widest text, heading included."""
+        return max(map(cell_len, (self.heading, *self.texts)))
+
+    @property
+    def is_prose(self) -> bool:
+        """Whether it holds notes, which are read to their end."""
+        return (
+            self.is_text
+            and self.form is None
+            and any(text.count(" ") > 1 for text in self.texts)
+            and max(map(len, self.texts)) <= LONGEST_NOTE
+        )
+
+    @property
+    def is_single(self) -> bool:
+        """Whether all rows hold one value, which is more than being shown alike."""
+        return len(set(self.texts)) == 1 and len(set(map(exact, self.values))) == 1
+
+    def least(self, wanted: int) -> int:
+        """What the column needs where there is little room: a text has ``wanted`` at least."""
+        longest = max(map(cell_len, self.texts), default=0)
+        kept = longest if self.is_number else min(longest, wanted)
+        return min(self.natural, max(kept, self._narrowest_heading()))
+
+    def _narrowest_heading(self) -> int:
+        """The width at which the heading has no more lines than it may have."""
+        parts = max(map(cell_len, _PART.findall(self.heading)), default=0)
+        widths = range(parts, cell_len(self.heading) + 1)
+        return next(w for w in widths if len(self.heading_lines(w)) <= LINES_OF_A_HEADING)
+
+    def heading_lines(self, width: int) -> list[str]:
+        """The heading in lines no wider than ``width``, broken behind ``_`` and at spaces."""
+        lines = [""]
+        for part in _PART.findall(self.heading):
+            if lines[-1] and cell_len(lines[-1] + part.rstrip()) > width:
+                lines.append("")
+            lines[-1] += part
+        return [piece for line in lines for piece in fold(line.rstrip(), width)]
+
+    def narrowed(self, width: int) -> Cells:
+        """The column no wider than ``width``, itself where it is not.
+
+        Notes are left to be folded, and so are texts that would look alike and are not.
+        """
+        if self.is_number or self.is_prose or max(map(cell_len, self.texts)) <= width:
+            return self
+        texts = [shorten(text, width, self.form) for text in self.texts]
+        if len(set(texts)) < len(set(self.texts)):
+            return self
+        return attrs.evolve(self, texts=texts)
+
+
+def needed(widths: Sequence[int]) -> int:
+    """The width of a table with columns of these widths."""
+    return sum(widths) + GAP * (len(widths) - 1)
+
+
+def narrowed(cells: Sequence[Cells], widths: Sequence[int]) -> list[Cells]:
+    """Columns no wider than their widths."""
+    return [c.narrowed(width) for c, width in zip(cells, widths, strict=True)]
+
+
+def squeezed(cells: Sequence[Cells], room: int) -> list[int] | None:
+    """Widths at which all columns fit, texts folded; None where they do not."""
+    least = [c.least(SQUEEZED) for c in cells]
+    if needed(least) > room:
+        return None
+    return fit([c.natural for c in cells], least, room - GAP * (len(cells) - 1))
+
+
+def chosen(
+    cells: Sequence[Cells], room: int, *, exactly: bool = False
+) -> tuple[list[Cells], list[int]]:
+    """The columns that fit, and their widths: what is left goes to the first of them.
+
+    They are the first ones; the last of them give way to what tells rows apart.
+    """
+    least = {c.name: c.natural if exactly else c.least(LEAST) for c in cells}
+    if cells and not exactly:
+        least[cells[0].name] = cells[0].least(room // 2)
+    shown = _first(cells, [], least, room)
+    telling: list[Cells] = []
+    while (more := _telling(shown, [c for c in cells if c not in shown])) is not None:
+        tried = _first(cells, [*telling, more], least, room)
+        if more not in tried or len(_rows(tried)) <= len(_rows(shown)):
+            break
+        telling.append(more)
+        shown = tried
+    widths = [min(least[c.name], room) for c in shown]
+    left = room - needed(widths)
+    for index, column in enumerate(shown):
+        given = min(left, column.natural - widths[index])
+        widths[index] += given
+        left -= given
+    return shown, widths
+
+
+def _first(
+    cells: Sequence[Cells], kept: Sequence[Cells], least: dict[str, int], room: int
+) -> list[Cells]:
+    """The first column, those to be kept, and as many others as fit, in their order."""
+    taken = list(cells[:1])
+    for column in (*kept, *cells[1:]):
+        if column not in taken and needed([least[c.name] for c in (*taken, column)]) <= room:
+            taken.append(column)
+    return [c for c in cells if c in taken]
+
+
+def _rows(cells: Sequence[Cells]) -> set[tuple[str, ...]]:
+    return set(zip(*(c.texts for c in cells), strict=True))
+
+
+def _telling(shown: Sequence[Cells], hidden: Sequence[Cells]) -> Cells | None:
+    """Of the columns that are not shown, the first that tells most rows apart that look alike."""
+    if not shown or len(_rows(shown)) == len(shown[0].texts):
+        return None
+    told = {c: len(_rows([*shown, c])) for c in hidden}
+    best = max(hidden, key=told.__getitem__, default=None)
+    return best if best is not None and told[best] > len(_rows(shown)) else None
