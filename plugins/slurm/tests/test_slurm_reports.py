@@ -70,7 +70,9 @@ class Dataset:
         }
 
     def view(self, name, **settings):
-        return self.frames[name]
+        frame = self.frames[name]
+        kinds = frame.collect_schema().names()
+        return frame.filter(**{k: v for k, v in settings.items() if k in kinds})
 
     def harvested_with(self, source, setting):
         return [self.zone]

@@ -21,10 +21,7 @@ REPORTS: Final = (
         doc="Jobs, CPU hours, efficiency and waits by user, partition, state and month.",
         build="harvest_slurm.report.summary:summary",
         requires=("slurm.job",),
-        settings={
-            "timezone": SELECTION["timezone"],
-            "top": top("how many users have their own row", 25),
-        },
+        settings={"top": top("how many users have their own row", 25), **SELECTION},
     ),
     ReportSpec(
         name="slurm.usage",

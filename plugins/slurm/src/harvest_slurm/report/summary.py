@@ -12,7 +12,8 @@ from harvest.toolkit.amounts import count_in_words, share_in_words
 from harvest_report import Column, Notes, Report, Table
 
 from ..states import ENDED
-from ..views.zone import Zone, zone_of
+from ..views.period import WAITED_AT, selection_of
+from ..views.zone import Zone
 from .plots import cpu_hours, states
 from .words import CLOCK, days, period
 
@@ -20,13 +21,16 @@ _SHARED = r"^\([0-9,]+ others\)$"
 """Name of the row that the users without one of their own share."""
 
 
-def summary(data: DatasetReader, timezone: str | None = None, top: int = 25) -> Report:
-    """The report ``slurm.summary``; top: how many users have a row of their own, 0 for all."""
-    zone = zone_of(data, timezone)
-    date = zone.local(pl.coalesce("submit_time", "start_time")).dt.date()
+def summary(data: DatasetReader, top: int = 25, **choice: str | None) -> Report:
+    """The report ``slurm.summary``; top: how many users have a row of their own, 0 for all.
+
+    choice: which jobs, by the time of their submission; see ``period.selection_of``.
+    """
+    selection = selection_of(data, choice, WAITED_AT)
+    zone = selection.zone
     month = pl.col("date").dt.strftime("%Y-%m").alias("month")
-    used = data.view("slurm.efficiency").collect().with_columns(date=date).with_columns(month)
-    waits = data.view("slurm.queue_time", timezone=zone.name).collect().with_columns(month)
+    used = selection.submitted(data, "slurm.efficiency").with_columns(month)
+    waits = data.view("slurm.queue_time", **choice).collect().with_columns(month)
     others = _others(used, top)
     named = {by: sum_up(_fold(used, others), _fold(waits, others), by)
              for by in ("user", "partition", "state")}  # fmt: skip

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import date, timedelta
+from datetime import date
 from typing import Final
-from zoneinfo import ZoneInfo
 
 import polars as pl
 
@@ -20,7 +19,6 @@ from ..views.usage import groups_of
 from .plots import of_most_hours, used_and_wasted
 from .words import days_in_words, hours_in_words, known_sum
 
-_MOMENT: Final = timedelta(microseconds=1)
 _LABELS: Final = {
     "out_of_memory": "out of memory",
     "node_fail": "node failed",
@@ -34,7 +32,7 @@ def usage_report(
 ) -> Report:
     """The report; by: what jobs are grouped by, settings: those of the view slurm.usage."""
     names = groups_of(by)
-    selection = selection_of(data, **settings)
+    selection = selection_of(data, settings)
     given = {name: value for name, value in settings.items() if value is not None}
     groups = data.view("slurm.usage", by=by, **given).collect()
     at = pl.col("at")
@@ -173,11 +171,8 @@ def _ends_and_waits(rows: pl.DataFrame, keys: list[Column]) -> list[Section]:
 
 def _period(selection: Selection, first: date | None, last: date | None) -> str:
     """``, 2024-01-01 to 2024-01-31``: as asked for, else the days of the jobs."""
-    here = ZoneInfo(selection.zone.name)
-    begin = selection.since.astimezone(here).date() if selection.since else first
-    # the end is not part of the period
-    end = (selection.until - _MOMENT).astimezone(here).date() if selection.until else last
-    return days_in_words(begin, end)
+    begin, end = selection.period.days(selection.zone.name)
+    return days_in_words(begin or first, end or last)
 
 
 def _chosen(selection: Selection) -> str:
@@ -191,7 +186,7 @@ def _in_words(
 ) -> list[str]:
     jobs = int(groups["jobs"].sum())
     if not jobs:
-        return [f"The dataset holds no jobs{_chosen(selection)} of this period."]
+        return [f"The dataset holds no jobs{_chosen(selection)}."]
     times = f"from {first} to {last} ({selection.zone.name})" if first else "at times not known"
     said = [f"{count_in_words(jobs, 'job')}{_chosen(selection)} {times}."]
     said += filter(None, (_use_in_words(groups, resource) for resource in RESOURCES[:3]))

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import polars as pl
 
 from harvest import DatasetReader
 from harvest_report import Column, Notes, Report, Table
 
-from ..views.zone import Zone, zone_of
+from ..views.period import WAITED_AT, selection_of
+from ..views.zone import Zone
 from .plots import histogram, scatter
 from .words import CLOCK, days, period
 
@@ -23,23 +26,16 @@ _WAITS = (
 )
 
 
-def queue_time(
-    data: DatasetReader,
-    timezone: str | None = None,
-    top: int = 10,
-    partition: str | None = None,
-    qos: str | None = None,
-) -> Report:
+def queue_time(data: DatasetReader, top: int = 10, **choice: str | None) -> Report:
     """The report ``slurm.queue_time``; its settings are those of the view slurm.worst_days."""
-    zone = zone_of(data, timezone)
-    filters = {"partition": partition, "qos": qos}
-    chosen = {name: value for name, value in filters.items() if value is not None}
-    waits = data.view("slurm.queue_time", timezone=zone.name).filter(**chosen).collect()
-    jobs = data.view("slurm.jobs").filter(**chosen).collect()
-    worst = data.view("slurm.worst_days", timezone=zone.name, top=top, **chosen).collect()
+    selection = selection_of(data, choice, WAITED_AT)
+    zone = selection.zone
+    waits = data.view("slurm.queue_time", **choice).collect()
+    jobs = selection.submitted(data, "slurm.jobs")
+    worst = data.view("slurm.worst_days", top=top, **choice).collect()
     return Report(
         f"How long jobs waited{days(waits)}",
-        intro=_waits_in_words(waits, zone, chosen),
+        intro=_waits_in_words(waits, zone, selection.only),
         sections=[
             Table(
                 "statistics",
@@ -96,7 +92,7 @@ def wait_statistics(waits: pl.DataFrame) -> pl.DataFrame:
     return pl.concat([whole, *parts])
 
 
-def _waits_in_words(waits: pl.DataFrame, zone: Zone, chosen: dict[str, str]) -> list[str]:
+def _waits_in_words(waits: pl.DataFrame, zone: Zone, chosen: Mapping[str, str]) -> list[str]:
     which = "".join(f" of {name} {value}" for name, value in chosen.items())
     if not waits.height:
         return [f"Of no job{which} in this dataset it is known how long it waited."]

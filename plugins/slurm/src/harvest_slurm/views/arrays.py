@@ -18,7 +18,7 @@ def arrays(data: DatasetReader, **choice: str | None) -> pl.LazyFrame:
     Tasks count by their last run, and run times are those of tasks that ended; hours are those of
     all runs.  choice: which runs; see ``period.selection_of``.
     """
-    runs = selection_of(data, **choice).jobs(data)
+    runs = selection_of(data, choice).jobs(data)
     tasks = runs.filter(pl.col("array_job_id").is_not_null())
     last, state = ~pl.col("again"), pl.col("state")
     ran = pl.col("elapsed_s").filter(last & pl.col("ended") & (pl.col("elapsed_s") > 0))

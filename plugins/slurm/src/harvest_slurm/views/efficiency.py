@@ -1,4 +1,4 @@
-"""The view ``slurm.efficiency``."""
+"""The views ``slurm.jobs`` and ``slurm.efficiency``, of chosen jobs."""
 
 from __future__ import annotations
 
@@ -7,17 +7,22 @@ import polars as pl
 from harvest import DatasetReader
 from harvest_toolkit.frames import fraction
 
-from .jobs import jobs
+from .period import selection_of
 
 
-def efficiency(data: DatasetReader) -> pl.LazyFrame:
+def chosen_jobs(data: DatasetReader, **choice: str | None) -> pl.LazyFrame:
+    """The rows of ``jobs``.  choice: which; see ``period.selection_of``."""
+    return selection_of(data, choice).jobs(data).drop("at", "again", "run_again")
+
+
+def efficiency(data: DatasetReader, **choice: str | None) -> pl.LazyFrame:
     """How much of what a job was given it used; null where a part was not measured.
 
     ``cpu_eff`` = CPU seconds of all steps / those allocated (elapsed x CPUs); ``mem_eff`` = most
     memory of a step / memory allocated; ``gpu_eff`` = utilisation of GPUs / (100 % x GPUs);
-    ``timelimit_eff`` = elapsed / time limit.
+    ``timelimit_eff`` = elapsed / time limit.  choice: which jobs; see ``period.selection_of``.
     """
-    return jobs(data).select(
+    return chosen_jobs(data, **choice).select(
         pl.col("job_id", "submit_time", "restart", "cluster"),
         pl.col("name", "user", "account", "partition", "qos", "state"),
         pl.col("elapsed_s", "alloc_cpus", "cpu_s"),

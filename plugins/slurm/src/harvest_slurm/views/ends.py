@@ -17,7 +17,7 @@ def ends(data: DatasetReader, **choice: str | None) -> pl.LazyFrame:
     ``ended_jobs`` and ``ended_cpu_hours`` are those of all runs of which it is known how they
     ended.  choice: which runs; see ``period.selection_of``.
     """
-    chosen = selection_of(data, **choice).jobs(data)
+    chosen = selection_of(data, choice).jobs(data)
     hours, in_the_end = pl.col("cpu_time_s") / 3600, pl.col("state").is_in(ENDED)
     repeated = pl.col("run_again")
     by = ["cluster", "state", "exit_code", "exit_signal", "user"]

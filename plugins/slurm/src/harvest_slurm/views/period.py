@@ -6,9 +6,7 @@ submitted.  So every job counts in one month alone, with all its hours.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from typing import Final
 from zoneinfo import ZoneInfo
 
@@ -17,28 +15,34 @@ import polars as pl
 
 from harvest import DatasetReader, UsageError
 
-from ..config import moment
+from .calendar import NAMES, Period, period_of
 from .jobs import jobs
 from .zone import Zone, zone_of
 
-_MONTH: Final = re.compile(r"(\d{4})-(0[1-9]|1[0-2])")
+COUNTS_AT: Final = ("end_time", "start_time", "submit_time")
+"""The times of a run, of which the first that is known says when it counts."""
+
+WAITED_AT: Final = ("submit_time", "start_time")
+"""The same of a wait, which counts on the day that it began."""
 
 
 @attrs.frozen
 class Selection:
     """Which jobs are looked at.
 
-    zone: whose months are counted; since, until: the period, None where it is open.
+    zone: whose months are counted; period: open unless given.
     only: column -> value that jobs must have.
     """
 
     zone: Zone
-    since: datetime | None = None
-    until: datetime | None = None
+    period: Period = attrs.field(factory=Period)
     only: Mapping[str, str] = attrs.field(factory=dict)
 
-    def jobs(self, data: DatasetReader) -> pl.LazyFrame:
+    def jobs(self, data: DatasetReader, at: tuple[str, ...] = COUNTS_AT) -> pl.LazyFrame:
         """Rows of ``slurm.jobs``, with the moment at which each counts (``at``, local time).
+
+        at: the times of which the first that is known is this moment.
+
 
         ``again`` says that the job was run once more after this run; null where it is not known
         which of its runs this is.  ``run_again`` is null, too, where runs that were repeated may
@@ -48,75 +52,67 @@ class Selection:
         all_known = run.is_not_null().all().over(job)
         again = pl.when(all_known).then(run < run.max().over(job))
         several = (pl.len().over(job) > 1).alias("several")
-        chosen = jobs(data).with_columns(
-            several, at=pl.coalesce("end_time", "start_time", "submit_time"), again=again
-        )
+        chosen = jobs(data).with_columns(several, at=pl.coalesce(at), again=again)
         listed = pl.col("several").any().over("cluster") | (pl.col("restarts") == 0)
         chosen = chosen.with_columns(run_again=pl.when(listed).then("again")).drop("several")
-        chosen = chosen.filter(**self.only)
-        if self.since is not None:
-            chosen = chosen.filter(pl.col("at") >= self.since)
-        if self.until is not None:
-            chosen = chosen.filter(pl.col("at") < self.until)
-        return chosen.with_columns(self.zone.local(pl.col("at")))
+        return self.of_period(chosen.filter(**self.only)).with_columns(
+            self.zone.local(pl.col("at"))
+        )
+
+    def of_period(self, rows: pl.LazyFrame) -> pl.LazyFrame:
+        """Those of the rows whose moment (``at``) is in the period."""
+        since, until = self.period.since, self.period.until
+        if since is not None:
+            rows = rows.filter(pl.col("at") >= since)
+        return rows if until is None else rows.filter(pl.col("at") < until)
+
+    def submitted(self, data: DatasetReader, view: str) -> pl.DataFrame:
+        """Rows of a view of jobs that were submitted in the period, with the ``date`` of that."""
+        rows = data.view(view, timezone=self.zone.name, **self.only)
+        chosen = self.of_period(rows.with_columns(at=pl.coalesce(WAITED_AT)))
+        return (
+            chosen.with_columns(date=self.zone.local(pl.col("at")).dt.date()).drop("at").collect()
+        )
 
     @property
     def is_bounded(self) -> bool:
         """Whether it leaves out jobs of which no time is known."""
-        return self.since is not None or self.until is not None
+        return self.period.since is not None or self.period.until is not None
+
+    def checked(self, data: DatasetReader, at: tuple[str, ...] = COUNTS_AT) -> Selection:
+        """Itself; raises UsageError where the dataset holds such jobs, and none of the period."""
+        if not self.is_bounded:
+            return self
+        rows = data["slurm.job"].filter(**self.only).select(at=pl.coalesce(at))
+        inside = self.of_period(rows).select(pl.len()).collect().item()
+        if inside:
+            return self
+        moment = self.zone.local(pl.col("at")).dt.date()
+        first, last = rows.select(first=moment.min(), last=moment.max()).collect().row(0)
+        if first is not None:
+            kinds = "".join(f" of {name} {value}" for name, value in self.only.items())
+            whole = f"from {first} to {last}" if first != last else f"of {first}"
+            raise UsageError(
+                f"the dataset holds no jobs{kinds} of {self.period.in_words(self.zone.name)}",
+                remedy=f"it holds jobs{kinds} {whole} ({self.zone.name}): write from={first} "
+                f"to={last}, or year={last:%Y}",
+            )
+        return self
 
 
 def selection_of(
     data: DatasetReader,
-    timezone: str | None = None,
-    since: str | None = None,
-    until: str | None = None,
-    month: str | None = None,
-    **only: str | None,
+    choice: Mapping[str, str | None],
+    at: tuple[str, ...] = COUNTS_AT,
 ) -> Selection:
-    """What the settings of a view choose; raises UsageError for a wrong one."""
-    zone = zone_of(data, timezone)
-    if month is not None and (since is not None or until is not None):
-        raise UsageError(
-            "month and since or until name two periods", remedy="give month alone, or the others"
-        )
-    begin = _moment("since", since, zone)
-    end = _moment("until", until, zone)
-    if month is not None:
-        begin, end = _bounds_of(month, zone)
-    if begin is not None and end is not None and begin >= end:
-        raise UsageError(
-            f"the period is empty: it begins at {begin:%Y-%m-%dT%H:%M:%SZ} and ends at "
-            f"{end:%Y-%m-%dT%H:%M:%SZ}",
-            remedy="set since and until",
-        )
-    chosen = {name: value for name, value in only.items() if value is not None}
-    return Selection(zone, begin, end, chosen)
+    """What the settings of a view choose; raises UsageError for a wrong one.
 
-
-def _moment(name: str, text: str | None, zone: Zone) -> datetime | None:
-    if text is None:
-        return None
-    try:
-        return moment(text, ZoneInfo(zone.name))
-    except ValueError as error:
-        raise UsageError(f"{name}: {error}") from None
-
-
-def _bounds_of(month: str, zone: Zone, now: datetime | None = None) -> tuple[datetime, datetime]:
-    """The first moment of a month, and of the one behind it."""
-    here = ZoneInfo(zone.name)
-    today = (now or datetime.now(UTC)).astimezone(here)
-    named = _MONTH.fullmatch(month)
-    if named:
-        number = int(named[1]) * 12 + int(named[2]) - 1
-    elif month in ("this", "last"):
-        number = today.year * 12 + today.month - 1 - (month == "last")
-    else:
-        raise UsageError(
-            f"month={month!r} is not a month", remedy="write 2024-01, `this` or `last`"
-        )
-    first, following = (
-        datetime(n // 12, n % 12 + 1, 1, tzinfo=here).astimezone(UTC) for n in (number, number + 1)
-    )
-    return first, following
+    choice: ``timezone``, settings of NAMES, which name a period, and columns with the value that
+    jobs must have.
+    at: the times by which jobs are of a period; one that holds none of the dataset's is refused.
+    """
+    zone = zone_of(data, choice.get("timezone"))
+    given = {name: value for name, value in choice.items() if value is not None}
+    given.pop("timezone", None)
+    period = period_of({key: given.pop(key) for key in NAMES if key in given}, ZoneInfo(zone.name))
+    return Selection(zone, period, given).checked(data, at)

@@ -23,7 +23,7 @@ def usage(
     Most wasted CPU hours come first, within each month where there are months.
     """
     names = groups_of(by)
-    chosen = selection_of(data, **choice).jobs(data)
+    chosen = selection_of(data, choice).jobs(data)
     grouped = chosen.with_columns(month=pl.col("at").dt.strftime("%Y-%m")).group_by(names)
     columns = {"jobs": pl.len().cast(pl.Int64), "started": count_of(started())}
     for resource in RESOURCES:

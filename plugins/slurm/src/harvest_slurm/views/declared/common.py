@@ -16,6 +16,15 @@ SELECTION: Final = {
     "since": Setting("begin of the period: 2024-01-31[T12:00:00], or 7d, 12h, 4w ago", str),
     "until": Setting("end of the period, which is not part of it", str),
     "month": Setting("2024-01, `this` or `last`, in place of since and until", str),
+    "quarter": Setting("2024-Q1, `this` or `last`", str),
+    "year": Setting("2024, `this` or `last`", str),
+    "from": Setting("first day, month or year of the period: 2024-01-31, 2024-01, 2024", str),
+    "to": Setting("last day, month or year of the period, part of it", str),
+    "last": Setting(
+        "`year`, `quarter`, `month`, `week`, `day`: the last whole one; 30d, 12w, `6 months`: so "
+        "long, up to now",
+        str,
+    ),
     "user": Setting("only jobs of this user", str),
     "account": Setting("only jobs of this account", str),
     "cluster": Setting("only jobs of this cluster", str),
@@ -38,12 +47,7 @@ def top(doc: str, default: int) -> Setting:
 
 def waits(top_doc: str) -> dict[str, Setting]:
     """The settings of the days with the longest waits."""
-    return {
-        "timezone": SELECTION["timezone"],
-        "top": top(top_doc, 10),
-        "partition": SELECTION["partition"],
-        "qos": SELECTION["qos"],
-    }
+    return {"top": top(top_doc, 10), **SELECTION}
 
 
 DAY: Final = (

@@ -117,9 +117,10 @@ _JOBS_COLUMNS: Final = (
 JOBS: Final = View(
     name="slurm.jobs",
     doc="One row per job and run, with what its steps used rolled up.",
-    build="harvest_slurm.views.jobs:jobs",
+    build="harvest_slurm.views.efficiency:chosen_jobs",
     requires=("slurm.job",),
     columns=_JOBS_COLUMNS,
+    settings=SELECTION,
 )
 
 _EFFICIENCY_COLUMNS: Final = (
@@ -169,6 +170,7 @@ EFFICIENCY: Final = View(
     build="harvest_slurm.views.efficiency:efficiency",
     requires=("slurm.job",),
     columns=_EFFICIENCY_COLUMNS,
+    settings=SELECTION,
 )
 
 _QUEUE_TIME_COLUMNS: Final = (
@@ -194,7 +196,7 @@ QUEUE_TIME: Final = View(
     build="harvest_slurm.views.waits:queue_time",
     requires=("slurm.job",),
     columns=_QUEUE_TIME_COLUMNS,
-    settings={"timezone": SELECTION["timezone"]},
+    settings=SELECTION,
 )
 
 _WORST_DAYS_COLUMNS: Final = (
