@@ -158,7 +158,7 @@ def jobs_of(size: int, rng: random.Random) -> Iterator[tuple[float, str]]:
 
 def write_jobs(folder: Path, rng: random.Random) -> None:
     """Slurm's accounting, and Distiller's rows of the same jobs."""
-    job, scan, begin = 62_400_000, 3_000, datetime(2023, 2, 1, 9, 0)  # noqa: DTZ001 - local
+    job, scan, begin = 62_400_000, 5_000, datetime(2023, 2, 1, 9, 0)  # noqa: DTZ001 - local
     columns = "Job Name,Job ID,Timelimit,Elapsed,Submit,Start,End,ReqNodes,QOS,User,ExitCode"
     with (folder / "sacct.csv").open("w", newline="") as accounting:
         sacct = csv.writer(accounting)

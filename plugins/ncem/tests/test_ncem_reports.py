@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 from harvest_ncem.reports import MAX_BINS, bin_edges, comparison, describe, outliers
 
-HEADER = ["size", "method", "outliers", "n", "mean_s", "median_s", "std_s", "data_gb", "speed_up"]
+HEADER = ["size", "method", "outliers", "n", "mean_s", "median_s", "std_s", "data_gb"]
+HEADER += ["speed_up", "bytes_per_s"]
 VIEWS = {"slurm.job", "distiller.job", "ncem.receiver_status", "ncem.data_file"}
 T0 = datetime(2023, 10, 13, 16, 0, tzinfo=UTC)
 
@@ -114,6 +115,8 @@ def test_statistics_equal_an_independent_computation(groups):
         expected = values(row["method"])
         assert row["n"] == len(expected)
         assert close(row["mean_s"], statistics.fmean(expected))
+        if row["mean_s"]:
+            assert close(row["bytes_per_s"] * row["mean_s"], row["data_gb"] * 1e9)
         assert close(row["median_s"], statistics.median(expected))
         if len(expected) > 1:
             deviation = statistics.stdev(expected)
@@ -256,7 +259,7 @@ def test_the_csv_file_has_exactly_the_agreed_columns_and_rows(tmp_path):
         ["1024x1024", "file_transfer", "kept", "1"],
         ["1024x1024", "file_transfer", "removed", "1"],
     ]
-    assert [float(x) for x in rows[0][4:]] == [61.0, 61.0, math.sqrt(2), 10.9, 61 / 6]
+    assert [float(x) for x in rows[0][4:]] == [61.0, 61.0, math.sqrt(2), 10.9, 61 / 6, 10.9e9 / 61]
     assert rows[4][6] == rows[4][8] == ""  # no deviation of one value, nothing to compare with
 
 

@@ -13,17 +13,16 @@ import polars as pl
 from harvest import DatasetReader
 from harvest.toolkit.amounts import count_in_words
 from harvest_report import Column, Notes, Plot, Report, Table, legend, legend_below
+from harvest_toolkit.frames import fraction
 
+from .lost import failed_table
 from .study import Study, load_study
+from .throughput import LABELS, throughput_plot
 from .views.outliers import durations, fences, outliers
 from .views.scans import positions
 
 METHODS = ("file_transfer", "streaming")
-LABELS = {"file_transfer": "file transfer", "streaming": "streaming"}
 MAX_BINS = 60
-SHOWN = 40
-"""Scans that were lost or failed in the report; the view lists all."""
-
 INK = "#1f2430"
 """The colour of text in reports' plots."""
 
@@ -32,10 +31,14 @@ COLUMNS = (
     Column("method"),
     Column("outliers"),
     Column("n"),
-    Column("mean_s", "mean", "s"),
-    Column("median_s", "median", "s"),
+    Column("mean_s", "mean", "s", ",.2f"),
+    Column("median_s", "median", "s", ",.2f"),
     Column(
-        "std_s", "std dev", "s", doc="standard deviation of the sample: n − 1 in the denominator"
+        "std_s",
+        "std dev",
+        "s",
+        ",.2f",
+        doc="standard deviation of the sample: n − 1 in the denominator",
     ),
     Column("data_gb", "data", "GB", ",.2f", doc="data volume of one scan in 10⁹ bytes"),
     Column(
@@ -44,6 +47,14 @@ COLUMNS = (
         None,
         ".2f",
         doc="mean of file transfer / mean of streaming, of the same size and outliers",
+    ),
+    Column(
+        "bytes_per_s",
+        "GB/s",
+        None,
+        ",.2f",
+        scale=10**9,
+        doc="throughput: data volume of one scan in 10⁹ bytes / mean duration",
     ),
 )
 
@@ -62,6 +73,7 @@ def comparison(
     marked = outliers(used)
     table, limits = describe(marked), fences(marked)
     sizes = table["size"].unique(maintain_order=True).to_list()
+    moved = throughput_plot(marked, sizes)
     return Report(
         made.name or "File transfer compared with streaming",
         intro=[*_intro(table), *_warnings(limits)],
@@ -74,9 +86,10 @@ def comparison(
                 group="size",
             ),
             *([_overview(table)] if sizes else []),
+            *([moved] if moved else []),
             *([_fences(limits)] if sizes else []),
             *(_histograms(size, marked.filter(pl.col("size") == size)) for size in sizes),
-            *_failed(dataset, made),
+            *failed_table(dataset, made),
             _left_out(rows),
             _definitions(made, save_correction),
         ],
@@ -107,7 +120,10 @@ def describe(marked: pl.DataFrame) -> pl.DataFrame:
         for method in METHODS
     }
     return (
-        statistics.with_columns((mean["file_transfer"] / mean["streaming"]).alias("speed_up"))
+        statistics.with_columns(
+            (mean["file_transfer"] / mean["streaming"]).alias("speed_up"),
+            bytes_per_s=fraction(pl.col("data_gb") * 1e9, "mean_s"),
+        )
         .sort(positions(), "size", "outliers", "method")
         .select(column.name for column in COLUMNS)
     )
@@ -191,32 +207,6 @@ def _left_out(rows: pl.DataFrame) -> Table:
         group="method",
         note="Rows of the views ncem.file_transfer and ncem.streaming that do not count.",
     )
-
-
-def _failed(dataset: DatasetReader, study: Study) -> list[Table]:
-    """The scans that were lost or failed, where there are some."""
-    if "ncem.receiver_status" not in dataset or "ncem.data_file" not in dataset:
-        return []
-    found = dataset.view("ncem.failed_scans", study=study).collect()
-    if found.is_empty():
-        return []
-    left = found.height - SHOWN
-    return [
-        Table(
-            "failed-scans",
-            found.head(SHOWN),
-            (
-                Column("scan_number", "scan", None, "d"),
-                Column("method"),
-                Column("size"),
-                Column("problem"),
-                Column("first_receiver_time", "begin", None, "%Y-%m-%d %H:%M:%S"),
-            ),
-            title="Scans that were lost or failed",
-            note=f"{found.height:,} rows of the view ncem.failed_scans"
-            + (f"; {left:,} more are not shown." if left > 0 else "."),
-        )
-    ]
 
 
 def _definitions(study: Study, save_correction: bool) -> Notes:

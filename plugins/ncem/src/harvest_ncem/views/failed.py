@@ -1,7 +1,9 @@
-"""Scans that were lost or failed, and whether each scan was: what remains of it, and what not.
+"""Scans that were lost, failed or have gaps, and whether each did: what remains, and what not.
 
 A scan is lost where the study has it among those of a method and no file of that method is there;
-it failed where its receivers did not get to the end, or a file is empty or older than the scan.
+it failed where its receivers did not get to the end, or a file is empty or older than the scan.  It
+has a gap where some receivers or modules left nothing, though others of the scan, and those of
+other scans, did; and without ranges of a study, numbers that are missing between scans are a gap.
 """
 
 from __future__ import annotations
@@ -21,14 +23,22 @@ from .scans import begins_unknown, in_ranges, within
 
 _KEY = ("scan_number", "take")
 COLUMNS = (
-    *(*_KEY, "method", "size", "problem", "missing", "lost", "n_method"),
+    *(*_KEY, "method", "size", "fate", "problem", "missing", "lost", "n_method", "numbers"),
     *("progress", "empty_files", "early", "receivers", "receivers_left_out"),
-    *("data_files", "h5_files", "first_receiver_time", "last_written", "write_time", "uuid"),
+    *(
+        "data_files",
+        "modules",
+        "h5_files",
+        "first_receiver_time",
+        "last_written",
+        "write_time",
+        "uuid",
+    ),
 )
 
 
 def build(dataset: DatasetReader, study: Any = None, show: str = "failed") -> pl.LazyFrame:
-    """One row per take of a scan that was lost or failed, or with ``show="all"`` per take.
+    """One row per take of a scan that was lost, failed or has gaps; per take with ``show="all"``.
 
     study: path of the study's TOML, or a Study; its ranges say which files a scan should have,
     and which scan numbers there should be.
@@ -36,7 +46,7 @@ def build(dataset: DatasetReader, study: Any = None, show: str = "failed") -> pl
     made = load_study(study)
     found = _problems(_methods(_files(dataset, made), made))
     if show == "failed":
-        found = found.filter(pl.col("problem").is_not_null())
+        found = found.filter(pl.col("fate").is_not_null())
     return found.sort(*_KEY, nulls_last=True).select(*COLUMNS)
 
 
@@ -50,6 +60,8 @@ def _files(dataset: DatasetReader, study: Study) -> pl.LazyFrame:
         count_if_known(pl.col("size_bytes") == 0).alias("empty h5 files"),
     )
     there = takes.join(h5, on=_KEY, how="full", coalesce=True)
+    gaps = [] if study.ranges else [_number_gaps(there)]
+    there = there.with_columns(pl.lit(None, pl.Int64).alias("numbers"))
     numbers = _numbers(study).join(
         there.select("scan_number", pl.lit(value=True).alias("there")).unique(),
         on="scan_number",
@@ -63,13 +75,28 @@ def _files(dataset: DatasetReader, study: Study) -> pl.LazyFrame:
         for kind in ("data", "h5")
     )
     return (
-        pl.concat([there, absent.select("scan_number").unique()], how="diagonal")
+        pl.concat([there, absent.select("scan_number").unique(), *gaps], how="diagonal")
+        .with_columns(pl.col("numbers").is_not_null().alias("gap"), pl.col("numbers").fill_null(1))
         .join(kinds, how="cross")
         .with_columns(
             # that there are none is known where files of the kind were harvested
             pl.when(f"any {kind}").then(pl.col(f"{kind}_files").fill_null(0)).alias(f"{kind}_files")
             for kind in ("data", "h5")
         )
+    )
+
+
+def _number_gaps(there: pl.LazyFrame) -> pl.LazyFrame:
+    """Scan numbers of which there is nothing though both neighbours are there: a row per gap."""
+    number = pl.col("scan_number")
+    before = number.shift(1)
+    return (
+        there.select("scan_number")
+        .filter(number != 0)
+        .unique()
+        .sort("scan_number")
+        .select(scan_number=before + 1, numbers=number - before - 1)
+        .filter(pl.col("numbers") > 0)
     )
 
 
@@ -120,30 +147,43 @@ def _methods(found: pl.LazyFrame, study: Study) -> pl.LazyFrame:
 
 
 def _problems(found: pl.LazyFrame) -> pl.LazyFrame:
-    """With what went wrong, in words."""
+    """With what went wrong, in words, and what that makes of the scan."""
     empty = pl.sum_horizontal("empty_files", "empty h5 files")
     known = pl.col("empty_files").is_not_null() | pl.col("empty h5 files").is_not_null()
     files = pl.sum_horizontal("data_files", "h5_files")
     oldest = pl.min_horizontal("last_written", "write_time")
     percent = pl.col("progress").round(1).cast(pl.String).str.strip_suffix(".0")
+    failed = (
+        pl.when(pl.col("progress") < 100).then(pl.format("progress is {} %", percent)),
+        pl.when(pl.col("empty_files") > 0).then(
+            pl.format("files of 0 bytes: {} of {}", "empty_files", files)
+        ),
+        pl.when("early").then(pl.lit("a file is older than the first receiver time")),
+        begins_unknown(),
+    )
+    gapped = (
+        _short_of("receivers", "status of {} of {} receivers"),
+        _short_of("modules", "data of {} of {} modules"),
+        pl.when("gap").then(pl.lit(f"{NOTHING}: a gap in the numbers")),
+    )
+    real = pl.col("scan_number") != 0
+    fate = first_text(
+        (pl.col("lost"), "lost"),
+        (pl.coalesce(failed).is_not_null(), "failed"),
+        (pl.coalesce(gapped).is_not_null(), "gapped"),
+    )
+    problem = pl.concat_str("missing", *failed, *gapped, separator="; ", ignore_nulls=True)
     return found.with_columns(
         pl.when(known).then(empty).alias("empty_files"),
         (oldest < pl.col("first_receiver_time")).alias("early"),
     ).with_columns(
-        pl.when(pl.col("scan_number") != 0)
-        .then(
-            pl.concat_str(
-                pl.col("missing"),
-                pl.when(pl.col("progress") < 100).then(pl.format("progress is {} %", percent)),
-                pl.when(pl.col("empty_files") > 0).then(
-                    pl.format("files of 0 bytes: {} of {}", "empty_files", files)
-                ),
-                pl.when("early").then(pl.lit("a file is older than the first receiver time")),
-                begins_unknown(),
-                separator="; ",
-                ignore_nulls=True,
-            )
-        )
-        .replace("", None)
-        .alias("problem")
+        pl.when(real).then(problem).replace("", None).alias("problem"),
+        pl.when(real).then(fate).alias("fate"),
     )
+
+
+def _short_of(column: str, text: str) -> pl.Expr:
+    """Where fewer receivers, or modules, left something of a scan than of others."""
+    usual = pl.col(column).filter(pl.col("scan_number") != 0).max()
+    some = (pl.col(column) > 0) & (pl.col(column) < usual)
+    return pl.when(some).then(pl.format(text, column, usual))

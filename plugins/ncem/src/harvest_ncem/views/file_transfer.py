@@ -15,7 +15,7 @@ from typing import Any
 import polars as pl
 
 from harvest import DatasetReader
-from harvest_toolkit.frames import first_text
+from harvest_toolkit.frames import first_text, fraction
 
 from ..study import JobFilter, Study, load_study
 from .offload import means
@@ -51,10 +51,11 @@ def build(
         .join(_offload(dataset, made), on="size", how="left")
         .with_columns(_by_size(corrections), volume(made))
         .with_columns(_duration(), _exclusion(made, limit))
+        .with_columns(bytes_per_s=fraction(pl.col("data_gb") * 1e9, "duration_s"))
         .select(
             pl.coalesce("job_id", "slurm_id").alias("job_id"),
             *(*JOB_COLUMNS, "scan_id", "size", "data_gb", "distiller_elapsed_s"),
-            *("offload_s", "save_correction_s", "duration_s", "excluded"),
+            *("offload_s", "save_correction_s", "duration_s", "bytes_per_s", "excluded"),
         )
         .sort("job_id", "scan_id", "submit_time", nulls_last=True)
     )

@@ -104,7 +104,7 @@ def written(dataset: DatasetReader) -> pl.LazyFrame:
     files = (
         dataset["ncem.data_file"]
         .filter(pl.col("kind") == "data")
-        .select("scan_number", "modify_time", "size_bytes")
+        .select("scan_number", "modify_time", "size_bytes", "module")
     )
     placed = (
         of_last_take(files, "modify_time", scans)
@@ -113,6 +113,9 @@ def written(dataset: DatasetReader) -> pl.LazyFrame:
             pl.col("modify_time").max().alias("last_written"),
             pl.len().cast(pl.Int64).alias("data_files"),
             count_if_known(pl.col("size_bytes") == 0).alias("empty_files"),
+            modules=pl.when(pl.col("module").is_not_null().any()).then(
+                pl.col("module").drop_nulls().n_unique().cast(pl.Int64)
+            ),
         )
     )
     some = files.select(pl.len().alias("#files"))

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from harvest import DatasetReader
-from harvest_toolkit.frames import first_text
+from harvest_toolkit.frames import first_text, fraction
 
 from ..study import load_study
 from .scans import (
@@ -25,7 +25,7 @@ COLUMNS = (
     *("scan_number", "take", "uuid", "distiller_id"),
     *("size", "data_gb", "first_scan", "last_scan"),
     *("receivers", "receivers_left_out", "first_receiver", "first_receiver_time"),
-    *("write_time", "duration_s", "suffix", "size_bytes", "path", "excluded"),
+    *("write_time", "duration_s", "bytes_per_s", "suffix", "size_bytes", "path", "excluded"),
 )
 
 _FILE = ("file", "distiller_id", "path", "suffix", "size_bytes", "write_time")
@@ -54,7 +54,9 @@ def build(dataset: DatasetReader, study: Any = None) -> pl.LazyFrame:
             seconds_between("first_receiver_time", "write_time").alias("duration_s"),
             volume(made),
         )
-        .with_columns(_exclusion(ranged=ranged))
+        .with_columns(
+            _exclusion(ranged=ranged), bytes_per_s=fraction(pl.col("data_gb") * 1e9, "duration_s")
+        )
         .sort("scan_number", "take", "write_time", "distiller_id", "path", nulls_last=True)
         .with_columns(_exclusion_of_later_files())
         .select(*COLUMNS)

@@ -30,6 +30,7 @@ _FILE_TRANSFER: Final = (
         "The study's offload for the size, else the mean of its scans that count in "
         "ncem.offload; null where neither is known.",
     ),
+    shared.THROUGHPUT,
     shared.EXCLUDED,
     seconds(
         "save_correction_s",
@@ -73,6 +74,7 @@ _STREAMING: Final = (
         "write_time minus first_receiver_time; null where either is not known, below 0 where "
         "clocks disagree.",
     ),
+    shared.THROUGHPUT,
     shared.EXCLUDED,
     shared.FIRST_TIME,
     Column(

@@ -37,6 +37,7 @@ _OFFLOAD: Final = (
         "clock added; null without any.",
     ),
     shared.DATA_FILES,
+    shared.MODULES,
     Column(
         "due",
         doc="Whether the offload should be known: yes in a range for file_transfer, no in one for "
@@ -163,6 +164,12 @@ _FAILED_SCANS: Final = (
         "method",
         doc="streaming, file_transfer or both, by the study's ranges; null outside of them.",
     ),
+    Column(
+        "fate",
+        doc="lost (files of its method are missing), failed (it did not get to the end, or a file "
+        "is empty or too old), or gapped (some receivers, modules or numbers are missing): the "
+        "first of these; null (show=all) for none.",
+    ),
     Column("problem", doc="What went wrong, several with semicolons; null (show=all) for nothing."),
     Column("size", doc="Size of the scan, as 128x128, by the study's ranges; null outside."),
     Column(
@@ -176,6 +183,11 @@ _FAILED_SCANS: Final = (
         "where no file of that kind was harvested of any scan.",
     ),
     Column("n_method", doc="Takes of the same method of which it is known whether they are lost."),
+    Column(
+        "numbers",
+        doc="Scan numbers that the row stands for: of a gap between scans all that are missing, "
+        "else 1.",
+    ),
     shared.PROGRESS,
     Column(
         "empty_files",
@@ -195,6 +207,7 @@ _FAILED_SCANS: Final = (
         "there is neither a status nor a file.",
     ),
     shared.DATA_FILES,
+    shared.MODULES,
     Column("h5_files", doc="HDF5 files of the take; null where none of any scan was harvested."),
     shared.RECEIVERS,
     shared.LEFT_OUT,
@@ -203,8 +216,8 @@ _FAILED_SCANS: Final = (
 
 FAILED_SCANS: Final = View(
     name="ncem.failed_scans",
-    doc="Scans that were lost or failed, with what went wrong: files that are missing, empty "
-    "or older than the scan, receivers that did not get to the end.",
+    doc="Scans that were lost, failed or have gaps, with what went wrong: files that are missing, "
+    "empty or older than the scan, receivers that did not get to the end or left nothing.",
     build="harvest_ncem.views.failed:build",
     requires=("ncem.receiver_status", "ncem.data_file"),
     settings={

@@ -66,6 +66,18 @@ DATA: Final = Column(
     doc="Data volume of a scan of that size, in 10^9 bytes: the study's, else positions x detector "
     "pixels x bytes per pixel; null where the size is not known.",
 )
+MODULES: Final = Column(
+    "modules",
+    doc="Detector modules of which the take has data files; null where names say no module, as in "
+    "CSV tables.",
+)
+THROUGHPUT: Final = Column(
+    "bytes_per_s",
+    unit="bytes/s",
+    format="bytes",
+    doc="Throughput of the scan: data_gb / duration_s; null where one is not known, or the "
+    "duration is not above 0.",
+)
 DATA_FILES: Final = Column(
     "data_files",
     doc="Data files, or last writes of a CSV table, of the take; null where no data file of any "

@@ -1,0 +1,57 @@
+"""The commands ``harvest ncem ...``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import harvest
+from harvest import UsageError
+from harvest.toolkit.amounts import count_in_words
+
+app = typer.Typer(
+    help="4D-STEM scans: a draft of the study's file from the data.", no_args_is_help=True
+)
+
+
+@app.callback()
+def ncem() -> None:
+    """4D-STEM scans: a draft of the study's file from the data."""
+
+
+@app.command("study")
+def study_command(
+    dataset: Annotated[Path, typer.Argument(metavar="DATASET", help="What a sink wrote.")],
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="FILE", help="Write it there, to a new file."),
+    ] = None,
+) -> None:
+    """Draft a study.toml from the data: the ranges of scans by method and size.
+
+    A range is scans of one method whose size is one: by Distiller's jobs, by the
+    bytes of the raw data, by a path such as 128x128/, and where none says it, as
+    far as scans take alike and begin alike apart. Ranges of unknown size are
+    comments, to be completed.
+    """
+    # only when the command runs: ``--help`` needs no polars
+    from .draft import draft
+
+    text = draft(harvest.open(dataset))
+    if output is None:
+        typer.echo(text, nl=False)
+        return
+    try:
+        with output.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        raise UsageError(
+            "there is such a file already", where=str(output), remedy="name a new one with -o"
+        ) from None
+    except OSError as error:
+        raise UsageError(f"cannot be written: {error.strerror}", where=str(output)) from error
+    ranges, open_ones = text.count("[[range]]"), text.count("# [[range]]")
+    lack = f", {open_ones} of them without a size: see its comments" if open_ones else ""
+    typer.echo(f"{count_in_words(ranges, 'range')} written to {output}{lack}")

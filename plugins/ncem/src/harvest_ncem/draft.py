@@ -1,0 +1,290 @@
+"""A draft of the study's file: stretches of scans, each of one method and, where known, one size.
+
+A stretch ends where the method changes, where a few numbers are missing, or where the size does:
+by what is known of it, and else by how long scans take and how far apart they begin, which change
+with it.  What the data do not say is left to the user as a comment.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import statistics
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Final
+
+import attrs
+import polars as pl
+
+from harvest import DatasetReader, UsageError
+from harvest.toolkit.amounts import count_in_words
+
+from .study import Study, size_name
+from .views import streaming
+from .views.offload import written
+
+WINDOW: Final = 9
+"""Scans on each side of a possible end of a stretch that are compared."""
+
+FACTOR: Final = 1.6
+"""By how much their medians differ at the end of a stretch."""
+
+MISSING: Final = 5
+"""Scan numbers that may be missing within a stretch."""
+
+SIDES: Final = tuple(2**n for n in range(4, 13))
+"""Of scans whose size is told from the bytes of their data files, within 5 %."""
+
+_TO_DO: Final = "name it, and remove the # of the four lines"
+_IN_PATH: Final = re.compile(r"(?<!\d)(\d{2,5})x(\d{2,5})(?!\d)")
+
+
+@attrs.frozen
+class Scan:
+    """One scan with files: when it began, how long it took, and its size by each evidence."""
+
+    number: int
+    method: str
+    begin_s: float | None
+    took_s: float | None
+    sizes: tuple[tuple[str, str], ...]
+
+
+def draft(dataset: DatasetReader) -> str:
+    """The text of a study with the ranges that a dataset shows.
+
+    Raises UsageError where no scan of it has a file.
+    """
+    scans = list(_scans(dataset))
+    if not scans:
+        raise UsageError(
+            "no scan of the dataset has an HDF5 file or a data file, by which methods are told",
+            remedy="harvest the directories of the files, or their tables, with the source ncem",
+        )
+    lines = [
+        "# A draft: scan ranges as the data show them. Check each, and name the sizes that no data",
+        "# say; then give the file to views and reports: --set study=FILE.",
+        "",
+        "[study]",
+        'name = "draft"',
+    ]
+    for method in ("streaming", "file_transfer"):
+        found = stretches([scan for scan in scans if scan.method == method])
+        guesses = _guesses(found, _sizes_of_distiller(dataset))
+        for stretch, guess in zip(found, guesses, strict=True):
+            lines += ["", *_range(stretch, method, guess)]
+    return "\n".join(lines) + "\n"
+
+
+def _range(stretch: Sequence[Scan], method: str, guess: str | None) -> Iterator[str]:
+    """The lines of a range; those of an unknown size are comments."""
+    word = "streaming" if method == "streaming" else "offload"
+    typical = _typical(stretch)
+    took = "" if typical is None else f"; median {word} {typical:.3g} s"
+    yield f"# {count_in_words(len(stretch), 'scan')}{took}"
+    size, why = _size_of(stretch)
+    yield f"# size {why}"
+    if size is None and guess:
+        yield f"# a guess is {guess}: Distiller has as many sizes as there are ranges, by duration"
+    mark = "" if size else "# "
+    for line in (
+        "[[range]]",
+        f'size = "{size or guess or "?"}"',
+        f'method = "{method}"',
+        f"scans = [{stretch[0].number}, {stretch[-1].number}]",
+    ):
+        yield mark + line
+
+
+def _typical(stretch: Sequence[Scan]) -> float | None:
+    took = [scan.took_s for scan in stretch if scan.took_s is not None]
+    return statistics.median(took) if took else None
+
+
+def _guesses(found: Sequence[Sequence[Scan]], sizes: Sequence[str]) -> list[str | None]:
+    """Sizes by the order of durations, where there are as many of them as stretches."""
+    took = [_typical(stretch) for stretch in found]
+    if len(sizes) != len(found) or None in took or any(_size_of(one)[0] for one in found):
+        return [None] * len(found)
+    order = sorted(range(len(found)), key=lambda n: took[n] or 0.0)
+    return [sizes[order.index(n)] for n in range(len(found))]
+
+
+def _sizes_of_distiller(dataset: DatasetReader) -> list[str]:
+    """The sizes of Distiller's jobs, the smallest first."""
+    found = _by_distiller(dataset).select("scan_size").unique().collect()["scan_size"].to_list()
+    return sorted(found, key=lambda size: math.prod(int(side) for side in size.split("x")))
+
+
+def _size_of(stretch: Sequence[Scan]) -> tuple[str | None, str]:
+    """The size that the first kind of evidence gives for most scans, and by what."""
+    for kind in ("Distiller", "the bytes of the data files", "the path of the files"):
+        found = Counter(size for scan in stretch for by, size in scan.sizes if by == kind)
+        if found:
+            size, count = found.most_common(1)[0]
+            said = f"{count:,} of {count_in_words(len(stretch), 'scan')} are {size} by {kind}"
+            if count * 2 > len(stretch):
+                return size, f"as {said}"
+            return None, f"not known: {said}; {_TO_DO}"
+    return None, f"not known: {_TO_DO}"
+
+
+def stretches(scans: Sequence[Scan]) -> list[list[Scan]]:
+    """Scans of one method, in order of their numbers, cut where the size seems to change."""
+    parts: list[list[Scan]] = []
+    for scan in scans:
+        if parts and scan.number - parts[-1][-1].number - 1 <= MISSING:
+            parts[-1].append(scan)
+        else:
+            parts.append([scan])
+    found: list[list[Scan]] = []
+    for part in parts:
+        begins = [scan.begin_s for scan in part]
+        pauses = [
+            None if one is None or other is None else other - one for one, other in pairwise(begins)
+        ]
+        seen = [*changes([scan.took_s for scan in part]), *changes(pauses)]
+        cuts = [*_size_changes(part), *(_behind_break(cut, pauses) for cut in seen)]
+        marks = [0, *sorted(_apart(cuts)), len(part)]
+        found += [part[a:b] for a, b in pairwise(marks) if a < b]
+    return found
+
+
+def _apart(cuts: Sequence[int]) -> list[int]:
+    """Of cuts that are nearly at one place, as kinds of evidence give them, that of the surest."""
+    kept: list[int] = []
+    for cut in cuts:
+        if all(abs(cut - other) >= WINDOW for other in kept):
+            kept.append(cut)
+    return kept
+
+
+def _behind_break(cut: int, pauses: Sequence[float | None]) -> int:
+    """A place behind the break in taking scans next to it, where there is one, else itself."""
+    near = [
+        (pause, n + 1)
+        for n in range(max(0, cut - 3), min(len(pauses), cut + 2))
+        if (pause := pauses[n]) is not None
+    ]
+    longest, behind = max(near, default=(0.0, cut))
+    usual = [pause for pause, _ in near if pause < longest]
+    return behind if usual and longest > 3 * max(usual) else cut
+
+
+def _size_changes(scans: Sequence[Scan]) -> Iterator[int]:
+    """Where the known size changes; a single scan of another size between two alike is none."""
+    known = [(place, scan.sizes[0][1]) for place, scan in enumerate(scans) if scan.sizes]
+    sizes = [size for _, size in known]
+    for n in range(1, len(known)):
+        if sizes[n] != sizes[n - 1] and (n + 1 == len(known) or sizes[n + 1] == sizes[n]):
+            yield known[n][0]
+
+
+def changes(values: Sequence[float | None]) -> list[int]:
+    """Places from which on values are ``FACTOR`` times as large, or as small, as before."""
+    logs = [math.log(v) if v is not None and v > 0 else None for v in values]
+
+    def median(first: int, last: int) -> float | None:
+        some = [v for v in logs[max(0, first) : last] if v is not None]
+        return statistics.median(some) if len(some) * 2 > WINDOW else None
+
+    steps: list[float] = []
+    for place in range(len(logs)):
+        before, behind = median(place - WINDOW, place), median(place, place + WINDOW)
+        steps.append(0.0 if before is None or behind is None else abs(behind - before))
+    found, place = [], 0
+    while place < len(steps):
+        if steps[place] < math.log(FACTOR):
+            place += 1
+            continue
+        end = place
+        while end < len(steps) and steps[end] >= math.log(FACTOR):
+            end += 1
+        found.append(_best(logs, place, end))
+        place = end
+    return found
+
+
+def _best(logs: Sequence[float | None], first: int, last: int) -> int:
+    """The place, from first to before last, that parts the values around it best."""
+    begin, end = max(0, first - WINDOW), min(len(logs), last + WINDOW)
+
+    def deviation(values: Sequence[float | None]) -> float:
+        some = [v for v in values if v is not None]
+        middle = statistics.median(some) if some else 0.0
+        return sum(abs(v - middle) for v in some)
+
+    return min(
+        range(first, last),
+        key=lambda place: deviation(logs[begin:place]) + deviation(logs[place:end]),
+    )
+
+
+def _scans(dataset: DatasetReader) -> Iterator[Scan]:
+    """The scans with files, by number; of one that was taken again the last take."""
+    unit = Study().volume_gb("1x1") * 1e9
+    files = dataset["ncem.data_file"]
+    data = (
+        files.filter(pl.col("kind") == "data")
+        .group_by("scan_number")
+        .agg(
+            bytes=pl.when(pl.col("size_bytes").is_not_null().all()).then(
+                pl.col("size_bytes").sum()
+            ),
+            data_path=pl.col("path").max(),
+        )
+    )
+    offload = written(dataset).filter(pl.col("data_files") > 0)
+    streamed = streaming.build(dataset).filter(pl.col("write_time").is_not_null())
+    taken = [
+        offload.select("scan_number", "take", "first_receiver_time", method=pl.lit("file_transfer"),
+                       took_s="offload_s", distiller_id=pl.lit(None, pl.Int64),
+                       path=pl.lit(None, pl.String)),
+        streamed.select("scan_number", "take", "first_receiver_time", method=pl.lit("streaming"),
+                        took_s="duration_s", distiller_id="distiller_id", path="path"),
+    ]  # fmt: skip
+    found = (
+        pl.concat(taken)
+        .filter(pl.col("scan_number") != 0)
+        # raw files were written for file transfer, whatever became of them later
+        .sort("scan_number", "method", pl.col("take"), descending=[False, False, True])
+        .group_by("scan_number", maintain_order=True)
+        .agg(pl.all().first(), ids=pl.col("distiller_id").drop_nulls().max())
+        .join(data, on="scan_number", how="left")
+        .join(_by_distiller(dataset), left_on="ids", right_on="scan_id", how="left")
+        .sort("scan_number")
+        .collect()
+    )
+    for row in found.iter_rows(named=True):
+        side = _side(row["bytes"], unit)
+        named = _IN_PATH.findall(row["path"] or row["data_path"] or "")
+        evidence = (
+            ("Distiller", row["scan_size"]),
+            ("the bytes of the data files", side and size_name(side)),
+            ("the path of the files", size_name("x".join(named[-1])) if named else None),
+        )
+        begin = row["first_receiver_time"]
+        yield Scan(
+            *(row["scan_number"], row["method"], begin and begin.timestamp(), row["took_s"]),
+            sizes=tuple((kind, size) for kind, size in evidence if size),
+        )
+
+
+def _by_distiller(dataset: DatasetReader) -> pl.LazyFrame:
+    """The size of each scan that Distiller knows, where all its jobs say the same."""
+    try:
+        jobs = dataset["distiller.job"]
+    except KeyError:  # its plugin is not installed
+        return pl.LazyFrame(schema={"scan_id": pl.Int64, "scan_size": pl.String})
+    sizes = jobs.select("scan_id", "scan_size").drop_nulls().unique()
+    return sizes.filter(pl.len().over("scan_id") == 1)
+
+
+def _side(size: int | None, unit: float) -> int | None:
+    """The side of a square scan whose raw data have so many bytes."""
+    for side in SIDES if size else ():
+        if abs(size / (side * side * unit) - 1) < 0.05:  # type: ignore[operator]
+            return side
+    return None
