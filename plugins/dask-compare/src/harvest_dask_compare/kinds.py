@@ -12,7 +12,7 @@ from harvest_toolkit.frames import complete_sum
 
 from .compare import Comparison
 from .numbers import Numbers
-from .words import certainties, ranges
+from .words import certainties
 
 __all__ = ["kinds_tables"]
 
@@ -21,17 +21,18 @@ ADDED: Final = (
     *("difference", "by_count", "by_duration"),
 )
 SINGLE: Final = (
-    "How sure: of all pairs of a task before and one after, how many are longer, and how likely "
-    "chance is to part them as far (Mann and Whitney's test). It says that the tasks took longer, "
-    "not whether another run would do so again."
+    "How sure: of all pairs of a task before and one after, in how many the latter took longer. "
+    "Chance: how likely they part as far by chance (Mann and Whitney's test). It says that the "
+    "tasks took longer, not whether another run would do so again."
 )
 
 
 def kinds_tables(found: Comparison, top: int) -> list[Table]:
-    """Kinds of tasks of which executions or their time differ, and where that comes from.
+    """Kinds of tasks of which executions or time differ: their time, its causes, its spread.
 
-    The largest difference is first.  top: how many; what is beyond them, and what does not differ,
-    is a row each, so that the columns add up.
+    The largest difference is first; where nothing differs, the first table is empty and the only
+    one.  top: how many; what is beyond them, and what does not differ, is a row each, so that the
+    columns add up.
     """
     kinds = _kinds(found)
     differs = pl.any_horizontal((pl.col("difference", "counted") != 0).fill_null(value=True))
@@ -47,49 +48,73 @@ def kinds_tables(found: Comparison, top: int) -> list[Table]:
     ]
     rows = pl.concat([differing.head(top), *sums], how="diagonal")
     several = len(found.before) + len(found.after) > 2
-    mean = ", as mean of the runs" if several else ""
-    first = Column("name", "kind", doc="what tasks of one kind have in common in their keys")
-    difference = Column("difference", "difference", "s", "+,.3f")
-    tables = [
-        Table(
-            "kinds",
-            rows,
-            (
-                first,
-                Column("executions_before", "executions before", format=",.6g"),
-                Column("executions_after", "after", format=",.6g"),
-                Column("total_before", "time before", "s", doc=f"of executions, all threads{mean}"),
-                Column("total_after", "after", "s"),
-                difference,
-                *([Column("presence", "on")] * bool((differing["presence"] != "both").any())),
-                Column("how", "how sure"),
-            ),
-            title="Kinds of tasks",
-            note=None if several else SINGLE,
-        ),
-        Table(
-            "causes",
-            rows,
-            (
-                first,
-                difference,
-                Column("by_count", "by count", "s", "+,.3f"),
-                Column("by_duration", "by duration", "s", "+,.3f"),
-                Column("mean_before", "each before", "s"),
-                Column("mean_after", "after", "s"),
-                *(
-                    Column(f"range_{side}", label, doc="time of the kind, from run to run")
-                    for side, label in (("before", "runs before"), ("after", "after"))
-                    if several
-                ),
-            ),
-            title="More of them, or longer ones",
-            note="By count: the change in executions that ended, each as long as before. By "
-            "duration: the executions after, each by as much longer. Both add up to the "
-            "difference.",
-        ),
-    ]
+    alone = bool((differing["presence"] != "both").any())
+    tables = [_times(rows, several, alone), _causes(rows)]
+    if several:
+        tables.append(_spread(differing.head(top)))
     return tables if differing.height else tables[:1]
+
+
+KIND: Final = Column("name", "kind", doc="what tasks of one kind have in common in their keys")
+
+
+def _times(rows: pl.DataFrame, several: bool, alone: bool) -> Table:
+    """several: whether runs or tasks say how sure it is; alone: whether one side alone has some."""
+    mean = ", as mean of the runs" if several else ""
+    return Table(
+        "kinds",
+        rows,
+        (
+            KIND,
+            Column("total_before", "before", "s", doc=f"time of executions, all threads{mean}"),
+            Column("total_after", "after", "s"),
+            Column("difference", "difference", "s", "+,.3f"),
+            *([Column("presence", "on")] * alone),
+            Column("how", "how sure"),
+            Column("chance"),
+        ),
+        title="Time of kinds of tasks",
+        note=None if several else SINGLE,
+    )
+
+
+def _causes(rows: pl.DataFrame) -> Table:
+    return Table(
+        "causes",
+        rows,
+        (
+            KIND,
+            Column("executions_before", "executions before", format=",.6g"),
+            Column("executions_after", "after", format=",.6g"),
+            Column("mean_before", "each before", "s"),
+            Column("mean_after", "after", "s"),
+            Column("by_count", "by count", "s", "+,.3f"),
+            Column("by_duration", "by duration", "s", "+,.3f"),
+        ),
+        title="More of them, or longer ones",
+        note="By count: the change in executions that ended, each as long as before. By duration: "
+        "the executions after, each by as much longer. Both add up to the difference.",
+    )
+
+
+def _spread(rows: pl.DataFrame) -> Table:
+    sides = (("before", "lowest before"), ("after", "lowest after"))
+    return Table(
+        "spread",
+        rows,
+        (
+            KIND,
+            *(
+                column
+                for side, label in sides
+                for column in (
+                    Column(f"low_{side}", label, "s"),
+                    Column(f"high_{side}", "highest", "s"),
+                )
+            ),
+        ),
+        title="Time of kinds from run to run",
+    )
 
 
 def _kinds(found: Comparison) -> pl.DataFrame:
@@ -120,14 +145,16 @@ def _kinds(found: Comparison) -> pl.DataFrame:
                 "difference",
                 total_before="before",
                 total_after="after",
-                range_before=ranges(total, "before"),
-                range_after=ranges(total, "after"),
+                low_before="before_low",
+                high_before="before_high",
+                low_after="after_low",
+                high_after="after_high",
             ),
             on="name",
             how="left",
         )
         .join(mean.select("name", mean_before="before", mean_after="after"), on="name", how="left")
-        .join(sure.select("name", how=certainties(sure)), on="name", how="left")
+        .join(sure.select("name", *certainties(sure)), on="name", how="left")
         .join(_ended("before", found.before), on="name", how="left")
         .join(_ended("after", found.after), on="name", how="left")
         .with_columns(
@@ -159,7 +186,7 @@ def _ended(side: str, runs: Sequence[Numbers]) -> pl.DataFrame:
 
 
 def _summed(rows: pl.DataFrame, name: str) -> pl.DataFrame:
-    texts = {"name": name, **dict.fromkeys(("presence", "how", "range_before", "range_after"), "")}
+    texts = {"name": name, **dict.fromkeys(("presence", "how", "chance"), "")}
     return rows.select(
         *(pl.lit(text).alias(column) for column, text in texts.items()),
         *(complete_sum(added) for added in ADDED),

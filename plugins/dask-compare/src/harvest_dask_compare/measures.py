@@ -23,8 +23,8 @@ __all__ = [
 ]
 
 OF_RUN: Final = {
-    "span_s": "first execution to the end of the last",
-    "wall_s": "first to last recorded event",
+    "span_s": "span of executions",
+    "wall_s": "span of recorded events",
     "busy_s": "time of executions",
     "used_share": "threads' time that was used",
     "tasks": "tasks",
@@ -90,7 +90,7 @@ REPORTED: Final = frozenset(
 
 OF_GRAPH: Final = {
     "tasks": "tasks",
-    "span_s": "first execution to the end of the last",
+    "span_s": "span of executions",
     "total_s": "time of executions",
 }
 OF_WORKER: Final = {

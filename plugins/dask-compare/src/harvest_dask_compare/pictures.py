@@ -54,7 +54,7 @@ def kinds_plot(found: Comparison) -> Plot | None:
     return Plot(
         "time",
         draw,
-        "Time of kinds of tasks",
+        "Time of kinds, before and after",
         "Bars: the time of all executions of a kind, before and after, those that differ most "
         f"first; a line spans the runs of a side.{left_out}",
         size=(7.5, 1.4 + 0.42 * shown.height),

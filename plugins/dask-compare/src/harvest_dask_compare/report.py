@@ -16,12 +16,13 @@ from .measures import PARTS
 from .pictures import kinds_plot, occupancy_plot, workers_plot
 from .sides import sides_of
 from .verdict import sentences
-from .words import certainties, change, name_of_side, ranges, times, with_range
+from .words import certainties, change, name_of_side, times, with_range
 
 __all__ = ["dask_compare"]
 
 OF_TIME: Final = ("executions", "total_s", "mean_s", "median_s", "max_s")
 """Of kinds of tasks, what their first table has."""
+SURE: Final = (Column("how", "how sure"), Column("chance"))
 
 
 def dask_compare(data: DatasetReader, *, top: int = 20, **sides: Any) -> Report:
@@ -61,20 +62,15 @@ def _phases(found: Comparison) -> Table | None:
         return None
     wall = found.rows.filter(part="run", measure="wall_s").with_columns(name=pl.lit("in all"))
     every = pl.concat([rows, wall])
-    several = len(found.before) + len(found.after) > 2
     return Table(
         "phases",
-        every.with_columns(
-            how=certainties(every),
-            **{f"range_{side}": ranges(every, side) for side in ("before", "after")},
-        ),
+        every.with_columns(*certainties(every)),
         (
             Column("name", "phase"),
             Column("before", "before", "s"),
             Column("after", "after", "s"),
             Column("difference", "difference", "s", "+,.3f"),
-            *([Column("range_before", "runs before"), Column("range_after", "after")] * several),
-            Column("how", "how sure"),
+            *SURE,
         ),
         title="Phases",
         note="From the first recorded event to the last. Few threads at work are a tenth of those "
@@ -115,7 +111,7 @@ def _listing(
     return Table(
         name,
         shown.with_columns(
-            label=labels, how=certainties(shown), **{k: pl.Series(v) for k, v in texts.items()}
+            *certainties(shown), label=labels, **{k: pl.Series(v) for k, v in texts.items()}
         ),
         (
             *([Column("name", part)] * several),
@@ -124,7 +120,7 @@ def _listing(
             Column("became", "after"),
             Column("by", "difference"),
             Column("times", "times", doc="after / before"),
-            Column("how", "how sure"),
+            *SURE,
         ),
         title=title,
         group="name" if several else None,
@@ -134,7 +130,11 @@ def _listing(
 
 def _one_sided(found: Comparison) -> Notes | None:
     """What is known of one side alone, and so cannot be compared."""
-    unknown = found.rows.filter(pl.col("difference").is_null(), pl.col("part") != "worker")
+    unknown = found.rows.filter(
+        pl.col("difference").is_null(),
+        pl.col("part") != "worker",
+        ~pl.col("presence").is_in(["new", "gone"]),
+    )
     by_name: dict[str, list[str]] = {}
     for row in unknown.iter_rows(named=True):
         side = "before" if row["before"] is not None else "after"
@@ -147,13 +147,12 @@ def _one_sided(found: Comparison) -> Notes | None:
 
 def _records(found: Comparison) -> Notes:
     """What the records of the runs lack."""
-    sides = (("before", found.before), ("after", found.after))
-    items = [
-        f"{run.run.name} ({side}): {lack}."
-        for side, runs in sides
-        for run in runs
-        for lack in run.lacks
-    ]
+    named: dict[str, list[str]] = {}
+    for side, runs in (("before", found.before), ("after", found.after)):
+        for run in runs:
+            for lack in run.lacks:
+                named.setdefault(lack, []).append(f"{run.run.name} ({side})")
+    items = [f"{', '.join(runs)}: {lack}." for lack, runs in named.items()]
     whole = ["Nothing: all registered workers reported, and no event is known to be lost."]
     return Notes("completeness", items or whole, title="What the records lack")
 

@@ -12,7 +12,7 @@ from harvest.toolkit.amounts import bytes_in_words, seconds_in_words, share_in_w
 from .numbers import Numbers
 
 __all__ = [
-    *("amount", "certainties", "certainty", "change", "name_of_side", "ranges", "times"),
+    *("amount", "certainties", "certainty", "change", "name_of_side", "times"),
     "with_range",
 ]
 
@@ -31,9 +31,12 @@ def amount(value: float | None, unit: str | None) -> str:
 
 
 def change(row: dict[str, Any]) -> str:
-    """By how much a number changed: +3.2 s; – where it is not known."""
-    sign = "+" if (row["difference"] or 0) > 0 else ""
-    return sign + amount(row["difference"], row["unit"])
+    """By how much a number changed: +3.2 s, -4 points of a percentage; – where it is not known."""
+    difference, unit = row["difference"], row["unit"]
+    sign = "+" if (difference or 0) > 0 else ""
+    if unit == "1" and difference is not None:
+        return f"{sign}{100 * difference:.2g} points"
+    return sign + amount(difference, unit)
 
 
 def times(ratio: float | None) -> str:
@@ -45,19 +48,24 @@ def times(ratio: float | None) -> str:
 
 def certainty(row: dict[str, Any]) -> str:
     """How sure a difference is: runs apart, chance 10 %; empty where there is none."""
-    if row["chance_share"] is None:
-        return row["sure"] or ""
-    by = row["sure"]
-    if row["pairs_share"] is not None:
-        longer = row["pairs_share"] >= 0.5
-        share = share_in_words(max(row["pairs_share"], 1 - row["pairs_share"]))
-        by = f"{share} of pairs {'longer' if longer else 'shorter'}"
-    return f"{by}, chance {share_in_words(row['chance_share'])}"
+    return ", chance ".join(filter(None, _certainty(row)))
 
 
-def certainties(rows: pl.DataFrame) -> pl.Series:
-    """How sure the differences of rows are."""
-    return pl.Series([certainty(row) for row in rows.iter_rows(named=True)], dtype=pl.String)
+def certainties(rows: pl.DataFrame) -> tuple[pl.Series, pl.Series]:
+    """How sure the differences of rows are: the columns how and chance."""
+    texts = [_certainty(row) for row in rows.iter_rows(named=True)]
+    return (
+        pl.Series("how", [how for how, _ in texts], dtype=pl.String),
+        pl.Series("chance", [chance for _, chance in texts], dtype=pl.String),
+    )
+
+
+def _certainty(row: dict[str, Any]) -> tuple[str, str]:
+    sure, pairs, chance = row["sure"] or "", row["pairs_share"], row["chance_share"]
+    if pairs is not None:
+        longer = f"{share_in_words(max(pairs, 1 - pairs))} of pairs "
+        sure = longer + ("longer" if pairs >= 0.5 else "shorter")
+    return sure, "" if chance is None else share_in_words(chance)
 
 
 def with_range(row: dict[str, Any], side: str) -> str:
@@ -66,15 +74,9 @@ def with_range(row: dict[str, Any], side: str) -> str:
     return f"{amount(row[side], row['unit'])}{f' ({reach})' if reach else ''}"
 
 
-def ranges(rows: pl.DataFrame, side: str) -> pl.Series:
-    """From where to where the runs of a side go; empty of one run."""
-    return pl.Series([_reach(row, side) for row in rows.iter_rows(named=True)], dtype=pl.String)
-
-
 def _reach(row: dict[str, Any], side: str) -> str:
-    if row[f"{side}_runs"] < 2:
-        return ""
-    return " to ".join(amount(row[f"{side}_{end}"], row["unit"]) for end in ("low", "high"))
+    low, high = (amount(row[f"{side}_{end}"], row["unit"]) for end in ("low", "high"))
+    return "" if low == high else f"{low} to {high}"
 
 
 def name_of_side(which: str, side: Sequence[Numbers], others: Sequence[Numbers]) -> str:
