@@ -98,6 +98,12 @@ KNOWN: Final = (
         views=("gpfs",),
     ),
     Known(
+        distribution="hpc-harvest-gpfs-space",
+        doc="shows what could go of a GPFS file system, and whose it is: lists, mails, a policy",
+        exporters=("gpfs-candidates",),
+        views=("gpfs.candidates", "gpfs.candidate_owners"),
+    ),
+    Known(
         distribution="hpc-harvest-insight",
         doc="shows what sources say together: from a job to its files, and what was harvested",
         views=("run",),

@@ -21,21 +21,9 @@ from typing import IO, TypeVar
 from harvest.errors import SourceError, UsageError, out_of_files
 
 __all__ = [
-    "checksum",
-    "checksum_range",
-    "flush",
-    "folders_of",
-    "fsync",
-    "fsync_directory",
-    "input_path",
-    "list_files",
-    "may_be",
-    "new_directory",
-    "out_of_files",
-    "replacing",
-    "walk_files",
-    "walk_names",
-    "write_atomically",
+    *("checksum", "checksum_range", "flush", "folders_of", "fsync", "fsync_directory"),
+    *("input_path", "list_files", "may_be", "new_directory", "out_of_files", "replacing"),
+    *("walk_files", "walk_names", "write_atomically"),
 ]
 
 _NO_FULL_FSYNC = frozenset((errno.ENOTSUP, errno.EOPNOTSUPP, errno.EINVAL, errno.ENOTTY))

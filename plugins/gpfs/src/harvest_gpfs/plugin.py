@@ -12,12 +12,8 @@ from .rules import RULES
 from .views import VIEWS, settings
 
 __all__ = [
-    "VIEWS",
-    "harvest_api",
     "harvest_commands",
-    "harvest_reports",
-    "harvest_rules",
-    "harvest_sources",
+    *("VIEWS", "harvest_api", "harvest_reports", "harvest_rules", "harvest_sources"),
     "harvest_views",
 ]
 

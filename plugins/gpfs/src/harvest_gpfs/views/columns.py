@@ -10,6 +10,8 @@ from harvest_toolkit.columns import path, size
 from ..measures import DEFAULT, DIRECTORY, GROUPINGS, METRICS
 from .settings import WITHIN
 
+__all__ = ["KEYS", "NOW", "SCAN"]
+
 
 def metric(name: str) -> Column:
     """What is counted or summed of a group; directories are objects like others."""

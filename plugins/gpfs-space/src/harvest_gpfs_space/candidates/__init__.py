@@ -1,0 +1,146 @@
+"""Views of what could go: the objects that a rule chooses, and their sums by owner.
+
+What has no doc here is passed on from gpfs.file, whose columns explain it.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from harvest import Column, ExporterSpec, Setting, View
+from harvest.toolkit.settings import one_of, some_of
+from harvest_gpfs.views import columns
+from harvest_gpfs.views.settings import NOW, PASSWD, REQUIRES, SCAN, WORDS
+from harvest_toolkit.columns import number, path, share, size
+
+__all__ = ["FILES", "VIEWS"]
+
+TIMES: Final = ("both", "access", "modify")
+"""Which time must be old: the last access, the last modification, or both."""
+
+KINDS: Final = ("file", "symlink", "other", "unknown")
+"""What may be a candidate: never a directory."""
+
+SETTINGS: Final = {
+    "age": Setting("how old the time must be: 90d, 1y", str, "1y"),
+    "time": Setting(
+        "which time must be so old: access, modify, or both of them", str, "both", one_of(TIMES)
+    ),
+    "above": Setting("bytes that an object has at least: 64M", str, "0"),
+    "owner": Setting("only objects of these owners: numbers, or names of passwd", WORDS, ()),
+    "under": Setting("only objects in these directories, or below them", WORDS, ()),
+    "only": Setting("only paths that one of these patterns fits, as those of exclude", WORDS, ()),
+    "exclude": Setting(
+        "no path of which a name fits one of these patterns: *.h5, keep, /data/ref*; * is any "
+        "text, ? a character; what lies below a directory that fits is left out, too",
+        WORDS,
+        (),
+    ),
+    "kind": Setting(
+        "what may go; unknown is what the list says no kind of", WORDS, ("file",), some_of(KINDS)
+    ),
+    "pool": Setting("only objects in these storage pools", WORDS, ()),
+    "scan": SCAN,
+    "now": NOW,
+    "passwd": PASSWD,
+}
+"""What chooses candidates."""
+
+_CANDIDATES: Final = (
+    path("path", "First of its paths, by the order of bytes."),
+    size("size_bytes"),
+    Column("user", doc="Owner's name by the passwd file given; null without one, or not in it."),
+    Column("access_time"),
+    Column("modify_time"),
+    size("allocated_bytes"),
+    number("uid"),
+    Column("paths", doc="Its paths that the list has: with several hard links, more than one."),
+    Column("nlink"),
+    Column("kind"),
+    Column("pool"),
+    Column("fileset"),
+    number("gid"),
+    number("inode"),
+    Column("generation"),
+    Column("path_raw"),
+    path("origin"),
+    number("position"),
+    columns.NOW,
+    columns.SCAN,
+)
+
+CANDIDATES: Final = View(
+    name="gpfs.candidates",
+    doc="What could go by age, size, owner, place and kind, less what patterns exclude; each "
+    "object once, the largest first.",
+    settings=SETTINGS,
+    requires=REQUIRES,
+    columns=_CANDIDATES,
+    build="harvest_gpfs_space.candidates.choose:candidates",
+)
+
+_ONCE: Final = "directories left out, hard links once"
+_OWNERS: Final = (
+    Column("user", doc="Owner's name by the passwd file given; the number where it has none."),
+    size(
+        "size_bytes",
+        "Logical size of the candidates, as far as it is known; null where it is of none.",
+    ),
+    Column("inodes", doc=f"Candidates: objects that could go; {_ONCE}."),
+    size(
+        "allocated_bytes",
+        "Allocated size of the candidates, as far as it is known; null where it is of none.",
+    ),
+    share(
+        "share",
+        "size_bytes as a share of all that the owner has; null where that is 0 or either is not "
+        "known.",
+    ),
+    Column("last_touched", doc="Latest access or modification of a candidate."),
+    number("uid", "Owner's number; null where the list does not say it."),
+    Column("linked_inodes", doc="Candidates with several paths: all of them must go to free it."),
+    size("linked_size_bytes", "Logical size of these."),
+    Column(
+        "excluded_inodes",
+        doc=f"Objects that would be candidates, had they no path that exclude fits; {_ONCE}.",
+    ),
+    size("excluded_size_bytes", "Logical size of these, as far as it is known."),
+    Column(
+        "elsewhere_inodes",
+        doc="Objects that are no candidates since some of their hard links lie elsewhere: outside "
+        "of the place, excluded, or not in the list (nlink).",
+    ),
+    size("elsewhere_size_bytes", "Logical size of these, as far as it is known."),
+    Column(
+        "undecided_inodes",
+        doc="Objects that may be candidates or not, for a time, size, kind, pool or owner that the "
+        f"list does not say; {_ONCE}.",
+    ),
+    size("owner_size_bytes", f"Logical size of all objects of the owner; {_ONCE}."),
+    columns.NOW,
+    columns.SCAN,
+)
+
+CANDIDATE_OWNERS: Final = View(
+    name="gpfs.candidate_owners",
+    doc="What could go of each owner, and what a pattern, a hard link or a missing value keeps; "
+    "the owner of most bytes first.",
+    settings=SETTINGS,
+    requires=REQUIRES,
+    columns=_OWNERS,
+    build="harvest_gpfs_space.candidates.choose:owners",
+)
+
+VIEWS: Final = (CANDIDATES, CANDIDATE_OWNERS)
+
+FILES: Final = ExporterSpec(
+    name="gpfs-candidates",
+    doc="what could go: lists and mails for owners, a policy of mmapplypolicy; nothing is deleted",
+    write="harvest_gpfs_space.candidates.files:write",
+    settings={
+        **SETTINGS,
+        "by": Setting("until when owners are asked to look, in their words: 31 March", str),
+        "contact": Setting("whom owners may ask", str),
+        "mail_domain": Setting("where the users of passwd read mail: example.org", str),
+    },
+)

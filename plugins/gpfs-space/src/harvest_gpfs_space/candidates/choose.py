@@ -1,0 +1,270 @@
+"""Which objects of a scan could go, by the settings of ``gpfs.candidates``, and whose they are.
+
+An object goes with all of its paths or not at all: where one of its hard links is excluded, lies
+outside of the place, or is not in the list, removing the others would free nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final
+
+import attrs
+import polars as pl
+
+from harvest import DatasetReader
+from harvest_gpfs.aggregation.bins import parse_age, parse_size
+from harvest_gpfs.aggregation.links import IDENTITY, candidate
+from harvest_gpfs.aggregation.listing import Listing
+from harvest_gpfs.aggregation.names import read_names
+from harvest_gpfs.aggregation.scans import label_of
+from harvest_gpfs.views.common import INT, SUMS, TEXT, collected, frame_of, listing, of_scan
+from harvest_toolkit.frames import fraction, known_sum
+
+from .patterns import fits, inside
+
+__all__ = ["Choice", "candidates", "owners"]
+
+_TIME: Final = pl.Datetime("us", "UTC")
+_OBJECTS: Final = {
+    "path": TEXT,
+    **dict.fromkeys(("size_bytes", "allocated_bytes"), INT),
+    "user": TEXT,
+    **dict.fromkeys(("access_time", "modify_time"), _TIME),
+    **dict.fromkeys(("uid", "gid", "paths", "nlink"), INT),
+    **dict.fromkeys(("kind", "pool", "fileset"), TEXT),
+    "inode": pl.UInt64(),
+    "generation": INT,
+    "path_raw": pl.Binary(),
+    "origin": TEXT,
+    "position": INT,
+}
+_OWNERS: Final = {
+    "user": TEXT,
+    **dict.fromkeys(("size_bytes", "inodes", "allocated_bytes"), INT),
+    "share": pl.Float64(),
+    "last_touched": _TIME,
+    **dict.fromkeys(("uid", "linked_inodes", "linked_size_bytes"), INT),
+    **dict.fromkeys(("excluded_inodes", "excluded_size_bytes"), INT),
+    **dict.fromkeys(("elsewhere_inodes", "elsewhere_size_bytes"), INT),
+    **dict.fromkeys(("undecided_inodes", "owner_size_bytes"), INT),
+}
+_PARTS: Final = ("", "linked_", "excluded_", "elsewhere_")
+
+
+def candidates(dataset: DatasetReader, **settings: Any) -> pl.LazyFrame:
+    """The view ``gpfs.candidates``: objects that could go, each once, the largest first."""
+    choice = Choice.of(dataset, **settings)
+    return of_scan(choice.found, _OBJECTS, lambda: choice.objects, now=label_of(choice.found.now))
+
+
+def owners(dataset: DatasetReader, **settings: Any) -> pl.LazyFrame:
+    """The view ``gpfs.candidate_owners``: sums of these by owner, the one of most bytes first."""
+    choice = Choice.of(dataset, **settings)
+    return of_scan(choice.found, _OWNERS, choice.owners, now=label_of(choice.found.now))
+
+
+@attrs.frozen(kw_only=True, eq=False, slots=False)
+class Choice:
+    """What was asked for, of which scan.
+
+    limit: candidates were not touched since; above: bytes that they have at least.
+    uids: owners, by their numbers.
+    names: those of owners, by the passwd file given.
+    """
+
+    found: Listing
+    limit: datetime
+    time: str
+    above: int
+    uids: tuple[int, ...]
+    under: tuple[str, ...]
+    only: tuple[str, ...]
+    exclude: tuple[str, ...]
+    kind: tuple[str, ...]
+    pool: tuple[str, ...]
+    names: dict[int, str]
+
+    @classmethod
+    def of(
+        cls,
+        dataset: DatasetReader,
+        *,
+        age: str,
+        above: str,
+        owner: Sequence[str],
+        scan: str,
+        now: str | None = None,
+        passwd: Path | None = None,
+        **rest: Any,
+    ) -> Choice:
+        """From the settings of the view.
+
+        Raises UsageError where nothing says from when ages count, or a size or an age is none;
+        ValueError for an owner that is neither a number nor in the passwd file, and for a pattern
+        that fits every path.
+        """
+        found, names = listing(dataset, scan, now=now), read_names(passwd, "passwd")
+        for patterns in (rest["only"], rest["exclude"]):
+            fits(patterns)  # what is no pattern is reported now
+        return cls(
+            found=found,
+            limit=found.now - timedelta(days=parse_age(age)),
+            above=parse_size(above),
+            uids=tuple(uid for text in owner for uid in _uids(text, names)),
+            names=names,
+            **rest,
+        )
+
+    @property
+    def times(self) -> tuple[str, ...]:
+        """The columns of the times that must be old."""
+        both = ("access_time", "modify_time")
+        return both if self.time == "both" else (f"{self.time}_time",)
+
+    @cached_property
+    def objects(self) -> pl.DataFrame:
+        """The candidates, each once: at its first path."""
+        table = self._whole.filter(~self._elsewhere()).drop("whole")
+        return table.with_columns(user=self._user()).sort(
+            "size_bytes", "path", descending=[True, False], nulls_last=True
+        )
+
+    def owners(self) -> pl.DataFrame:
+        """The sums by owner, of candidates and of what is none for a reason worth knowing."""
+        listed, held = self.objects, self._whole.filter(self._elsewhere())
+        fits_all = self._object() & self._place()
+        parts = [
+            listed.group_by("uid").agg(
+                *_sums(""),
+                known_sum("allocated_bytes").alias("allocated_bytes"),
+                pl.max_horizontal(pl.col("access_time", "modify_time").max()).alias("last_touched"),
+            ),
+            listed.filter(pl.col("paths") > 1).group_by("uid").agg(_sums("linked_")),
+            held.group_by("uid").agg(_sums("elsewhere_")),
+            self._summed(fits_all & self._excluded(), "excluded_"),
+            self._summed((fits_all & ~self._excluded()).is_null(), "undecided_"),
+            self._summed(pl.lit(value=True), "owner_"),
+        ]
+        table = parts[-1]
+        for part in parts[:-1]:
+            table = table.join(part, on="uid", how="left", nulls_equal=True)
+        counts = [name for name in _OWNERS if name.endswith("inodes")]
+        said = pl.any_horizontal(pl.col(name) > 0 for name in counts)
+        table = table.with_columns(pl.col(name).fill_null(0) for name in counts).filter(said)
+        return (
+            table.with_columns(_known_parts())
+            .with_columns(
+                user=pl.coalesce(self._user(), pl.col("uid").cast(TEXT)),
+                share=fraction("size_bytes", "owner_size_bytes"),
+            )
+            .sort("size_bytes", "uid", descending=[True, False], nulls_last=True)
+        )
+
+    @cached_property
+    def _whole(self) -> pl.DataFrame:
+        """Objects of which some path fits, each at its first one; ``whole``: all of them do."""
+        rows = frame_of(self.found).filter(self._object())
+        passes = (self._place() & ~self._excluded()).alias("whole")
+        wanted = [name for name in (*_OBJECTS, *IDENTITY) if name not in ("user", "paths")]
+        rows = rows.select(*dict.fromkeys(wanted), passes, candidate().alias("linked"))
+        fit = collected(rows.filter("whole"))
+        # of objects with several paths the other paths are needed, too
+        linked = fit.lazy().filter("linked").select(IDENTITY).unique()
+        others = collected(
+            rows.filter(~pl.col("whole"), pl.col("linked"))
+            .join(linked, on=IDENTITY, how="semi", nulls_equal=True)
+            .select(IDENTITY)
+        ).unique()
+        alone = fit.filter(~pl.col("linked")).with_columns(paths=pl.lit(1, INT))
+        several = (
+            fit.filter("linked")
+            .sort("path", "origin", "position")
+            .with_columns(paths=pl.len().over(IDENTITY).cast(INT))
+            .unique(IDENTITY, keep="first", maintain_order=True)
+            .join(
+                others.with_columns(outside=pl.lit(value=True)),
+                on=IDENTITY,
+                how="left",
+                nulls_equal=True,
+            )
+            .with_columns(whole=pl.col("outside").is_null())
+            .drop("outside")
+        )
+        return pl.concat([alone, several]).drop("linked", "snapshot_id")
+
+    def _user(self) -> pl.Expr:
+        """The owner's name, null where none is known."""
+        numbers, names = list(self.names), list(self.names.values())
+        return pl.col("uid").replace_strict(numbers, names, default=None, return_dtype=TEXT)
+
+    def _elsewhere(self) -> pl.Expr:
+        """Whether some path of an object does not go, or is not in the list."""
+        return ~pl.col("whole") | (pl.col("nlink") > pl.col("paths")).fill_null(value=False)
+
+    def _object(self) -> pl.Expr:
+        """Whether an object is chosen, whatever its paths; null where a value is not known."""
+        named = [kind for kind in self.kind if kind != "unknown"]
+        test = pl.col("kind").cast(TEXT).is_in(named)
+        if "unknown" in self.kind:
+            test |= pl.col("kind").is_null()
+        for name in self.times:
+            test &= pl.col(name) < self.limit
+        if self.above:
+            test &= pl.col("size_bytes") >= self.above
+        if self.uids:
+            test &= pl.col("uid").is_in(self.uids)
+        if self.pool:
+            test &= pl.col("pool").cast(TEXT).is_in(self.pool)
+        return test
+
+    def _place(self) -> pl.Expr:
+        """Whether a path is where it may be."""
+        test = pl.lit(value=True)
+        if self.under:
+            test &= inside(self.under)
+        return test & fits(self.only) if self.only else test
+
+    def _excluded(self) -> pl.Expr:
+        return fits(self.exclude) if self.exclude else pl.lit(value=False)
+
+    def _summed(self, test: pl.Expr, prefix: str) -> pl.DataFrame:
+        """Objects by owner that pass a test, hard links once, in bounded memory."""
+        rows = attrs.evolve(self.found.rows, frame=frame_of(self.found).filter(test))
+        found = Listing(rows, self.found.scan)
+        table = found.aggregate(["uid"], SUMS, directories=False).drop("allocated_bytes")
+        return table.rename({name: f"{prefix}{name}" for name in table.columns if name != "uid"})
+
+
+def _sums(prefix: str) -> list[pl.Expr]:
+    return [
+        pl.len().cast(INT).alias(f"{prefix}inodes"),
+        known_sum("size_bytes").alias(f"{prefix}size_bytes"),
+    ]
+
+
+def _known_parts() -> list[pl.Expr]:
+    """Counts and sums: of nothing it is 0, and not known where something may be."""
+    sums = [(part, name) for part in _PARTS for name in SUMS[:2]] + [("", SUMS[2])]
+    return [
+        pl.when(pl.col(f"{part}inodes") > 0)
+        .then(f"{part}{name}")
+        .when(pl.col("undecided_inodes") == 0)
+        .then(pl.lit(0, INT))
+        .alias(f"{part}{name}")
+        for part, name in sums
+    ]
+
+
+def _uids(text: str, names: dict[int, str]) -> list[int]:
+    """The numbers of an owner."""
+    found = [uid for uid, name in names.items() if name == text]
+    if not found and text.isdigit():
+        found = [int(text)]
+    if not found:
+        known = "the passwd file has none of this name" if names else "give passwd for names"
+        raise ValueError(f"no owner {text!r}: {known}")
+    return found
