@@ -15,6 +15,7 @@ import pytest
 
 import harvest
 from harvest.plugins.registry import manager
+from harvest_dask_runs.views import VIEWS as DECLARED
 from harvest_testing import faults_of_columns
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
@@ -28,6 +29,7 @@ MISSING = {
 VIEWS = (
     *("dask.tasks", "dask.workers", "dask.prefixes", "dask.indicators", "dask.run_summary"),
     *("dask.task_io", "dask.task_io_coverage", "dask.workers_processes", "dask.trace"),
+    "dask.critical_path",
 )
 
 
@@ -83,7 +85,7 @@ def added(values: Iterable[float | None]) -> float | None:
 
 
 def test_every_view_of_the_plugin_is_looked_at():
-    assert set(VIEWS) == {name for name in manager().views if name.startswith("dask.")}
+    assert set(VIEWS) == {view.name for view in DECLARED}
 
 
 @pytest.mark.each_once
@@ -155,6 +157,25 @@ def test_indicators_are_made_of_each_other_as_their_meanings_say(dataset):
         assert run["unknown_bytes"] == run["untraced_bytes"] - known
     if run["memory_peak_share"] is None:
         assert run["memory_peak_worker"] is None
+
+
+def test_the_critical_path_is_one_line_whose_parts_add_up_to_the_span(dataset):
+    (run,) = rows(dataset, "dask.indicators")
+    path = rows(dataset, "dask.critical_path")
+    assert [after["start"] for after in path[1:]] == [before["end"] for before in path[:-1]]
+    assert [row["part"] for row in path].count("computing") == (run["path_tasks"] or 0)
+    assert all(row["seconds"] == (row["end"] - row["start"]).total_seconds() for row in path)
+    parts = ("computing", "moving", "spilling", "worker", "dependencies", "unrecorded")
+    known = [run[f"path_{part}_s"] or 0 for part in parts]
+    micros = sum(round(row["seconds"] * 1e6) for row in path)
+    assert sum(round(seconds * 1e6) for seconds in known) == micros
+    assert micros == round((run["span_s"] or 0) * 1e6)
+    assert known[0] * 1e6 == pytest.approx(
+        sum(round(row["seconds"] * 1e6) for row in path if row["part"] == "computing")
+    )
+    if run["few_shares"] is not None:
+        assert 0 < sum(run["few_shares"]) <= 1 + 1e-3
+        assert 0 < run["few_key_s"] <= run["serial_s"] + 1e-6
 
 
 def test_a_worker_is_occupied_for_no_longer_than_its_executions_last(dataset):

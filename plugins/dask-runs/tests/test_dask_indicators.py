@@ -205,7 +205,7 @@ def test_its_page_begins_with_what_is_wrong(faulty, page):
         "spilling": "medium",
         "full_memory": "medium",
         "memory_warnings": "medium",
-        "event_loop": "medium",
+        "event_loop": "low",
         "garbage_collection": "low",
     }
     texts = [f.finding.text for f in found]
@@ -214,7 +214,8 @@ def test_its_page_begins_with_what_is_wrong(faulty, page):
     ) in texts
     assert (
         "For 8.5 s of 20 s (42 %) one thread of 8 executed tasks, and from 5.5 s before the end on "
-        "no more than that; sum ended last."
+        "no more than that; sum ended last. Of the time executed then: sum (100 %); longest, for "
+        "8.5 s, the task sum-1."
     ) in texts
     for one in found:  # the evidence gives the row again
         rows = faulty.view(one.evidence.view).filter(pl.sql_expr(one.evidence.where)).collect()

@@ -114,6 +114,30 @@ def test_work_for_few_threads():
         "dask.work_for_few", run | {"few_threads": 1, "serial_s": 26.0, "tail_s": 4.9}
     )
     assert (severity, text) == ("high", "For 26 s of 50 s (52 %) one thread of 40 executed tasks.")
+    ran = {
+        "few_prefixes": ["load", "sum"],
+        "few_shares": [0.75, 0.25],
+        "few_prefix": "load",
+        "few_key": "load-1",
+        "few_key_s": 12.0,
+        "few_dependents": 3,
+        "few_dependents_prefix": "sum",
+    }
+    what = (
+        " Of the time executed then: load (75 %), sum (25 %); longest, for 12 s, the task load-1, "
+        "for whose result 3 tasks waited (sum)."
+    )
+    assert spoken("dask.work_for_few", run | ran)[0][1].endswith(
+        f"; sum-aggregate ended last.{what}"
+    )
+    unused = {"observed_threads": 40, "span_s": 50.0, "thread_s": 2000.0, "observed_busy_s": 90.0}
+    unused |= {"used_share": 0.045, "few_threads": 4, "peak_threads": 4}
+    path = {"path_computing_s": 40.0, "path_tasks": 5, "path_prefix": "load", "path_prefix_s": 36.0}
+    ((_, text),) = spoken("dask.unused_threads", unused | ran | path)
+    assert text.endswith(
+        "at most 4 tasks ran at the same time. On its critical path, 5 tasks that followed each "
+        f"other were executed for 40 s, load for 36 s of that.{what}"
+    )
     # a run that never had more at once is one whose threads are unused
     assert spoken("dask.work_for_few", run | {"peak_threads": 4}) == []
 
@@ -134,6 +158,13 @@ def test_gaps_without_any_task():
             "begins 12 s after the first task.",
         )
     ]
+    for part, link, ending in (
+        ("moving", "dependency", "began, which waited for a transfer of what it needs."),
+        ("nothing recorded", "client", "began, which the client had not sent before."),
+        ("nothing recorded", "time", "began; what it waited for is not recorded."),
+    ):
+        awaited = {"gap_prefix": "sum", "gap_part": part, "gap_link": link}
+        assert spoken("dask.gaps", run | awaited)[0][1].endswith(f"first task. Then sum {ending}")
     assert spoken("dask.gaps", run | {"gaps_s": 4.0}) == []
     assert spoken("dask.gaps", run | {"gaps_s": 21.0})[0][0] == "high"
 
@@ -324,13 +355,16 @@ def test_interpreters_that_do_not_respond():
     loop = {"loop_warnings": 2, "loop_s": 7.5, "loop_worst_s": 4.5}
     assert spoken("dask.event_loop", loop) == [
         (
-            "medium",
+            "low",
             "Event loops of workers or the scheduler did not respond 2 times, together for 7.5 s, "
             "at worst for 4.5 s.",
         )
     ]
     assert spoken("dask.event_loop", loop | {"loop_worst_s": 2.9}) == []
-    assert spoken("dask.event_loop", loop | {"loop_worst_s": 30.0})[0][0] == "high"
+    # symptoms: below each cause, however long they last
+    assert spoken("dask.event_loop", loop | {"loop_worst_s": 30.0})[0][0] == "low"
+    worst = {"gc_warnings": 4, "gc_worst_percent": 60.0}
+    assert spoken("dask.garbage_collection", worst)[0][0] == "low"
 
 
 def test_tasks_that_wait_for_files():

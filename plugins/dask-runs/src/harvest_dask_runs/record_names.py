@@ -6,6 +6,7 @@ from typing import Final
 
 __all__ = [
     *("COUNTED", "DASK_TYPES", "EXECUTED", "JOB", "JOB_TYPES", "JOINED", "RECORDED", "SEGMENT"),
+    "WAITED",
 ]
 
 EXECUTED: Final = ("dask.task_transition", "dask.worker_transition", "dask.execution")
@@ -19,6 +20,8 @@ DASK_TYPES: Final = (
     *("dask.client", "dask.graph_task", "dask.log_event", "dask.process", "dask.execution"),
 )
 """What makes a run."""
+WAITED: Final = (*RECORDED, "dask.worker_sample")
+"""What says what a task waited for."""
 JOB_TYPES: Final = ("run.node", "run.directive")
 
 JOB: Final = "darshan.job"

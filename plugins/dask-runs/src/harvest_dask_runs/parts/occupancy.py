@@ -8,7 +8,7 @@ import polars as pl
 
 from harvest.model.frames import seconds
 
-__all__ = ["FEW", "at_once"]
+__all__ = ["FEW", "at_once", "steps"]
 
 FEW: Final = 0.1
 """The share of a run's threads that counts as few; a single thread always does."""
@@ -25,7 +25,6 @@ def at_once(found: pl.LazyFrame, threads: pl.LazyFrame) -> pl.LazyFrame:
     with an execution, but few; tail_s: from the last moment with more until the end (these three
     are null where few_of is); gaps_s: time without any; longest_gap_s, longest_gap_start.
     """
-    steps = _steps(found, threads)
     running, spent = pl.col("running"), pl.col("spent")
     most_few = pl.col("few_threads")
     last = pl.col("until").max()
@@ -33,7 +32,8 @@ def at_once(found: pl.LazyFrame, threads: pl.LazyFrame) -> pl.LazyFrame:
     few_known = most_few.first().is_not_null()
     idle = running == 0
     return (
-        steps.sort("run", "at")
+        steps(found, threads)
+        .sort("run", "at")
         .group_by("run", maintain_order=True)
         .agg(
             first_start=pl.col("at").min(),
@@ -57,7 +57,7 @@ def at_once(found: pl.LazyFrame, threads: pl.LazyFrame) -> pl.LazyFrame:
     )
 
 
-def _steps(found: pl.LazyFrame, threads: pl.LazyFrame) -> pl.LazyFrame:
+def steps(found: pl.LazyFrame, threads: pl.LazyFrame) -> pl.LazyFrame:
     """Times between two changes of the number of executions that run: run, at, until, running."""
     ended = found.drop_nulls(["start", "end"])
     turns = pl.concat(

@@ -24,6 +24,57 @@ from .common import (
 __all__ = ["THREADS"]
 
 
+_RAN: Final = (
+    *("few_prefixes", "few_shares", "few_prefix", "few_key", "few_key_s", "few_dependents"),
+    "few_dependents_prefix",
+)
+_AWAITED: Final = {
+    "moving": "waited for a transfer of what it needs",
+    "spilling": "waited while its worker moved results to or from disk",
+    "waiting for a worker": "waited for a worker or a thread",
+    "waiting for dependencies": "waited for what it needs",
+}
+
+
+def _what_ran(run: Run) -> str:
+    """Which executions there were while few threads worked, and what waited for the longest."""
+    if not run["few_prefixes"]:
+        return ""
+    kinds = zip(run["few_prefixes"], run["few_shares"], strict=True)
+    ran = ", ".join(f"{kind or '(no kind)'} ({share_in_words(share)})" for kind, share in kinds)
+    text = (
+        f" Of the time executed then: {ran}; longest, for {seconds_in_words(run['few_key_s'])}, "
+        f"the task {run['few_key']}"
+    )
+    if run["few_dependents"]:
+        needing = count_in_words(run["few_dependents"], "task")
+        text += f", for whose result {needing} waited ({run['few_dependents_prefix']})"
+    return f"{text}."
+
+
+def _what_was_awaited(run: Run) -> str:
+    """What the longest gap ended with, and why that did not begin earlier."""
+    if run["gap_part"] is None:
+        return ""
+    if why := _AWAITED.get(run["gap_part"]):
+        return f" Then {run['gap_prefix']} began, which {why}."
+    if run["gap_link"] == "client":
+        return f" Then {run['gap_prefix']} began, which the client had not sent before."
+    return f" Then {run['gap_prefix']} began; what it waited for is not recorded."
+
+
+def _critical_path(run: Run) -> str:
+    """How much of the time one task after the other took, which no number of threads shortens."""
+    if run["path_computing_s"] is None:
+        return ""
+    tasks, most = run["path_tasks"], run["path_prefix_s"]
+    return (
+        f" On its critical path, {count_in_words(tasks, 'task')} that followed each other were "
+        f"executed for {seconds_in_words(run['path_computing_s'])}, {run['path_prefix']} for "
+        f"{seconds_in_words(most)} of that."
+    )
+
+
 def _all_or_observed(run: Run) -> str:
     if is_part(run):
         return f"the {run['observed_workers']:,} of {run['workers']:,} workers that were observed"
@@ -34,7 +85,10 @@ def _all_or_observed(run: Run) -> str:
     doc="Threads that executed nothing while others did: the run would take as long with "
     "fewer, or be faster with more parallel work.",
     where="used_share < {share} and thread_s - observed_busy_s > {seconds}",
-    columns=("used_share", "peak_threads", *TIME),
+    columns=(
+        *("used_share", "peak_threads", "few_threads", "path_computing_s", "path_tasks"),
+        *("path_prefix", "path_prefix_s", *_RAN, *TIME),
+    ),
     basis=Basis(
         numerator="time of executions on workers that were observed, thread-seconds "
         "(observed_busy_s)",
@@ -60,7 +114,10 @@ def _unused_threads(run: Run, *, share: float, **_: float) -> Said:
         f"{seconds_in_words(run['span_s'])} between the first task and the end of the last "
         f"({run['observed_busy_s']:,.0f} of {run['thread_s']:,.0f} thread-seconds); at most "
         f"{count_in_words(run['peak_threads'], 'task')} ran at the same time."
+        f"{_critical_path(run)}"
     )
+    if run["few_threads"] is not None and run["peak_threads"] <= run["few_threads"]:
+        text += _what_ran(run)  # there were never more, so that dask.work_for_few is silent
     # what the others did may make it less bad
     much = run["used_share"] < share / 2 and not is_part(run)
     return "high" if much else "medium", text
@@ -70,7 +127,7 @@ def _unused_threads(run: Run, *, share: float, **_: float) -> Said:
     doc="Time in which a tenth of the threads or fewer had a task: a serial part, or "
     "stragglers at the end, that more threads do not make faster.",
     where="peak_threads > few_threads and serial_s > {share} * span_s and serial_s > {seconds}",
-    columns=("serial_s", "tail_s", "few_threads", "peak_threads", "last_prefix", *TIME),
+    columns=(*("serial_s", "tail_s", "few_threads", "peak_threads", "last_prefix", *_RAN, *TIME),),
     basis=Basis(
         numerator="time with executions, but at most a tenth of the observed threads at once, s",
         denominator="time from the first execution to the end of the last, s (span_s)",
@@ -78,7 +135,7 @@ def _unused_threads(run: Run, *, share: float, **_: float) -> Said:
         unable=f"{NO_THREADS}; executions whose worker is not recorded",
     ),
     advice="Cut what runs alone into smaller tasks, begin it earlier, or let the rest of the "
-    "work run beside it; look at the task stream for what it is.",
+    "work run beside it; dask.critical_path has what followed what.",
     reference="Amdahl's law (1967): a serial share of 20 % limits the gain to a factor of 5",
     thresholds={
         "share": Threshold(0.2, "of the time between the first task and the end of the last"),
@@ -99,14 +156,17 @@ def _work_for_few(run: Run, **_: float) -> Said:
             f"{run['last_prefix']} ended last"
         )
     much = part > 0.5 and not is_part(run)
-    return "high" if much else "medium", f"{text}."
+    return "high" if much else "medium", f"{text}.{_what_ran(run)}"
 
 
 @rule(
     doc="Time between the first task and the last in which none ran: the client was preparing "
     "the next graph, or something else was waited for.",
     where="gaps_s > {share} * span_s and gaps_s > {seconds}",
-    columns=("gaps_s", "longest_gap_s", "longest_gap_start", *TIME),
+    columns=(
+        *("gaps_s", "longest_gap_s", "longest_gap_start", "gap_prefix", "gap_part", "gap_link"),
+        *TIME,
+    ),
     basis=Basis(
         numerator="time without any execution, s (gaps_s)",
         denominator="time from the first execution to the end of the last, s (span_s)",
@@ -129,7 +189,7 @@ def _gaps(run: Run, **_: float) -> Said:
         f"For {seconds_in_words(run['gaps_s'])} of {seconds_in_words(run['span_s'])} "
         f"({share_in_words(part)}) no task ran, though more were to come; the longest gap of "
         f"{seconds_in_words(run['longest_gap_s'])} begins {seconds_in_words(begins)} after the "
-        "first task."
+        f"first task.{_what_was_awaited(run)}"
     )
     return "high" if part > 0.5 else "medium", text
 

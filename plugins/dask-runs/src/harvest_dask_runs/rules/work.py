@@ -85,7 +85,8 @@ def _repeats(run: Run, **_: float) -> Said:
 
 @rule(
     certainty=lower_bound,
-    doc="Garbage collection that takes much of the CPU time of a worker or the scheduler.",
+    doc="Garbage collection that takes much of the CPU time of a worker or the scheduler. A "
+    "symptom, which stands below causes.",
     where="gc_warnings > 0 and gc_worst_percent >= {percent}",
     columns=("gc_warnings", "gc_worst_percent", "workers"),
     basis=Basis(
@@ -104,12 +105,13 @@ def _garbage_collection(run: Run, **_: float) -> Said:
         f"{'says' if run['gc_warnings'] == 1 else 'say'} that garbage collection took much CPU "
         f"time, at worst {worst:.0f} %."
     )
-    return "medium" if worst >= 30 else "low", text
+    return "low", text
 
 
 @rule(
     certainty=lower_bound,
-    doc="Event loops that did not respond: heartbeats come late, and connections break.",
+    doc="Event loops that did not respond: heartbeats come late, and connections break. A symptom, "
+    "which stands below causes.",
     where="loop_warnings > 0 and loop_worst_s >= {seconds}",
     columns=("loop_warnings", "loop_s", "loop_worst_s", "workers"),
     basis=Basis(
@@ -128,8 +130,7 @@ def _event_loop(run: Run, **_: float) -> Said:
         f"{count_in_words(run['loop_warnings'], 'time')}, together for "
         f"{seconds_in_words(run['loop_s'])}, at worst for {seconds_in_words(run['loop_worst_s'])}."
     )
-    much = run["loop_worst_s"] >= 30
-    return "high" if much else "medium", text
+    return "low", text
 
 
 @rule(

@@ -10,6 +10,7 @@ from typing import Final
 
 from harvest import View
 
+from .declared.critical_path import CRITICAL_PATH
 from .declared.indicators import INDICATORS
 from .declared.io import COVERAGE, TASK_IO, TRACE, WORKERS_PROCESSES
 from .declared.runs import RUN_SUMMARY, WORKERS
@@ -19,5 +20,5 @@ __all__ = ["VIEWS"]
 
 VIEWS: Final[tuple[View, ...]] = (
     *(TASKS, WORKERS, PREFIXES, INDICATORS, RUN_SUMMARY),
-    *(TASK_IO, COVERAGE, WORKERS_PROCESSES, TRACE),
+    *(TASK_IO, COVERAGE, WORKERS_PROCESSES, TRACE, CRITICAL_PATH),
 )

@@ -9,6 +9,9 @@ import polars as pl
 from harvest import DatasetReader
 from harvest_toolkit.frames import complete_sum, count_if_known, fraction, known_sum
 
+from ..critical.links import dependencies
+from ..critical.lows import path_in_short, what_ran, what_was_awaited
+from ..critical.path import critical_path, division
 from ..executions.executions import executions
 from ..executions.windows import completions
 from ..frames import Frames, load
@@ -27,6 +30,10 @@ ORDER: Final = (
     *("run", "runs", "workers", "threads", "observed_workers", "observed_threads"),
     *("observed_busy_s", "cut", "first_start", "span_s", "thread_s", "busy_s", "used_share"),
     *("peak_threads", "few_threads", "serial_s", "tail_s", "last_prefix", "gaps_s"),
+    *("path_computing_s", "path_moving_s", "path_spilling_s", "path_worker_s"),
+    *("path_dependencies_s", "path_unrecorded_s", "path_tasks", "path_prefix", "path_prefix_s"),
+    *("few_prefixes", "few_shares", "few_key", "few_prefix", "few_key_s", "few_dependents"),
+    *("few_dependents_prefix", "gap_prefix", "gap_part", "gap_link"),
     *("longest_gap_s", "longest_gap_start", "busiest_worker", "busiest_s", "mean_worker_s"),
     *("imbalance_s", "idle_workers", "registered_workers", "silent_workers", "silent_worker"),
     *("silent_executed", "lost_workers", "lost_worker", "executions", "unended", "median_s"),
@@ -57,9 +64,14 @@ def indicators(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFram
     workers = _with_threads(every)
     threads = _threads(workers, found)
     spans = at_once(found.lazy(), threads.lazy()).collect()
+    path = critical_path(found, frames)
     pieces = [
         threads,
         spans,
+        division(path, frames),
+        path_in_short(path),
+        what_ran(found, threads, dependencies(frames)),
+        what_was_awaited(path, spans),
         _time_of_threads(workers, spans),
         _balance(workers),
         _executed(found),
@@ -77,7 +89,7 @@ def indicators(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFram
     for piece in pieces:
         row = row.join(piece, on="run", how="left")
     unseen = pl.col("observed_workers") < pl.col("workers")
-    gaps = ("gaps_s", "longest_gap_s", "longest_gap_start")
+    gaps = ("gaps_s", "longest_gap_s", "longest_gap_start", "gap_prefix", "gap_part", "gap_link")
     return (
         row.with_columns(
             runs=pl.lit(row.height, pl.Int64),

@@ -122,6 +122,58 @@ _WORKERS: Final = (
     ),
 )
 
+_NO_PATH: Final = "by dask.critical_path; null where no execution was seen to end"
+_NO_LOW: Final = "null where serial_s is, or 0"
+
+_CAUSES: Final = (
+    seconds("path_computing_s", f"Part of span_s in executions one after the other, {_NO_PATH}."),
+    seconds("path_moving_s", f"Part of span_s waiting for transfers, {_NO_PATH}, or no transfer."),
+    seconds(
+        "path_spilling_s",
+        f"Part of span_s waiting while a worker spilled, {_NO_PATH}, or workers were not sampled.",
+    ),
+    seconds(
+        "path_worker_s",
+        f"Part of span_s waiting for a worker or thread, {_NO_PATH}, or no transition is recorded.",
+    ),
+    seconds(
+        "path_dependencies_s",
+        f"Part of span_s waiting for dependencies, {_NO_PATH}, or no transition is recorded.",
+    ),
+    seconds(
+        "path_unrecorded_s",
+        "The rest of span_s, of which nothing is recorded; the parts of path_ that are known add "
+        f"up to span_s; {_NO_PATH}.",
+    ),
+    Column("path_tasks", doc=f"Tasks on the critical path, {_NO_PATH}."),
+    Column("path_prefix", doc=f"The kind of task with most of path_computing_s, {_NO_PATH}."),
+    seconds("path_prefix_s", f"Its part of path_computing_s, {_NO_PATH}."),
+    Column(
+        "few_prefixes",
+        doc=f"Executed in serial_s: the three kinds of task with the most time; {_NO_LOW}.",
+    ),
+    Column(
+        "few_shares",
+        doc=f"Of the time of all executions in serial_s, the shares of these kinds; {_NO_LOW}.",
+    ),
+    named("few_key", f"The task that was executed longest in serial_s; {_NO_LOW}."),
+    Column("few_prefix", doc=f"Its kind; {_NO_LOW}."),
+    seconds("few_key_s", f"How long it was executed then; {_NO_LOW}."),
+    Column(
+        "few_dependents",
+        doc="How many tasks need its result, as far as is recorded; null where none is recorded.",
+    ),
+    Column("few_dependents_prefix", doc="The commonest kind of these; null where they are."),
+    Column(
+        "gap_prefix", doc="Kind of the task that the longest gap ended with; null without gaps."
+    ),
+    Column(
+        "gap_part",
+        doc="What that waited for during most of the gap, as in dask.critical_path; null with it.",
+    ),
+    Column("gap_link", doc="What let it begin, as in dask.critical_path; null with it, or first."),
+)
+
 _TASKS: Final = (
     UNENDED,
     seconds("median_s", f"Median duration of an execution; {_ENDED}."),
@@ -224,7 +276,16 @@ _FILES: Final = (
     share("io_prefix_share", "io_prefix_s / io_prefix_busy_s; null where one is not known."),
 )
 
-INDICATOR_COLUMNS: Final = (RUN, *_THREADS, *_TASKS, *_WORKERS, *_TRANSFER, *_MEMORY, *_FILES)
+INDICATOR_COLUMNS: Final = (
+    RUN,
+    *_THREADS,
+    *_CAUSES,
+    *_TASKS,
+    *_WORKERS,
+    *_TRANSFER,
+    *_MEMORY,
+    *_FILES,
+)
 
 INDICATORS: Final = View(
     name="dask.indicators",

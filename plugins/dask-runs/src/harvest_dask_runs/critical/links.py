@@ -1,0 +1,171 @@
+"""What each execution followed: the one whose end let it begin.
+
+Of what held an execution back, the last to go away counts:
+
+- ``thread``: another execution left the thread while the task was ready for one (``due``: since it
+  was queued by the scheduler, or ready on its worker; where neither is recorded, since what it
+  needs was there).  Where the thread is not known, it is the one that ended last on the worker.
+- ``dependency``: the last to end of the tasks that it needs, by the graph, or by the scheduler's
+  record of whose end released it.
+- ``client``: it was sent to the scheduler after what it needs had ended: the one that ended last
+  before it was sent.
+- ``time``: nothing of this is recorded: the one that ended last before it was due.
+
+Times are those of executions, and the scheduler's for what it recorded; its clock may be another.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import polars as pl
+
+from ..executions.windows import completions
+from ..frames import Frames
+
+__all__ = ["LINKS", "dependencies", "linked"]
+
+LINKS: Final = ("thread", "dependency", "client", "time")
+QUEUED: Final = ("queued", "no-worker")
+"""States of the scheduler in which a task waits for any worker."""
+READY: Final = ("ready", "constrained")
+"""States of a worker in which a task waits for a thread, or for another resource."""
+
+
+def dependencies(frames: Frames) -> pl.LazyFrame:
+    """run, key, dependency: the tasks that each task needs, as far as they are recorded."""
+    moves, into = frames["dask.task_transition"], pl.col("finish_state")
+    released = moves.filter(
+        pl.col("start_state") == "waiting", into.is_in(["processing", "no-worker"])
+    ).select("run", "stimulus_id", "key")
+    ended = completions(moves).select("run", "stimulus_id", dependency="key")
+    needed = frames["dask.graph_task"].select("run", "key", dependency="dependencies")
+    return pl.concat(
+        [
+            needed.explode("dependency").drop_nulls("dependency"),
+            released.join(ended, on=["run", "stimulus_id"]).select("run", "key", "dependency"),
+        ]
+    ).unique()
+
+
+def linked(found: pl.DataFrame, frames: Frames, needs: pl.LazyFrame) -> pl.DataFrame:
+    """Executions that were seen to end, by run and start, with ``row``, ``link`` and ``before``.
+
+    before: the row of the execution that it followed, always a smaller one; null for none.
+    """
+    ended = (
+        found.drop_nulls(["start", "end"])
+        .sort("run", "start", "end", "key", "worker", nulls_last=True)
+        .with_columns(row=pl.int_range(pl.len()))
+    )
+    known = (
+        ended.select("row", "run", "worker", "key", "thread", "start")
+        .join(_needed(ended, needs), on="row", how="left")
+        .join(_sent(frames), on=["run", "key"], how="left")
+        .pipe(_with_due, ended, frames)
+    )
+    due = pl.coalesce("due", pl.max_horizontal("needed_end", "sent"))
+    free = _last_ended(known, ended, "start", ["run", "worker", "thread"])
+    beside = _last_ended(
+        known.filter(pl.col("thread").is_null(), pl.col("due").is_not_null()),
+        *(ended, "start", ["run", "worker"]),
+    )
+    sent = _last_ended(known, ended, "sent", ["run"])
+    before = _last_ended(
+        known.with_columns(ready=pl.coalesce("due", "start")), ended, "ready", ["run"]
+    )
+    held = pl.concat([free, beside]).rename({"before": "freed", "at": "freed_at"})
+    sources = (
+        known.join(held, on="row", how="left")
+        .join(sent.select("row", client="before"), on="row", how="left")
+        .join(before.select("row", time="before"), on="row", how="left")
+    )
+    needed = (pl.col("needed_end") >= pl.col("sent")) | pl.col("sent").is_null()
+    cases = {
+        "thread": pl.when(pl.col("freed_at") > due).then("freed"),
+        "dependency": pl.when(needed).then("needed"),
+        "client": pl.when(pl.col("sent") > pl.col("start").min().over("run")).then("client"),
+        "time": pl.col("time"),
+    }
+    tied = sources.select(
+        "row",
+        before=pl.coalesce(*cases.values()),
+        link=pl.coalesce(
+            pl.when(row.is_not_null()).then(pl.lit(name)) for name, row in cases.items()
+        ),
+    )
+    return ended.join(tied, on="row", how="left", maintain_order="left")
+
+
+def _needed(ended: pl.DataFrame, needs: pl.LazyFrame) -> pl.DataFrame:
+    """row, needed, needed_end: the last to end of the executions of tasks that one needs.
+
+    A dependency that was executed several times was there as soon as one had ended; what by the
+    clocks ended after the start ended then.
+    """
+    late = pl.col("needed_end") > pl.col("start")
+    others = ended.lazy().select("run", dependency="key", needed="row", needed_end="end")
+    return (
+        ended.lazy()
+        .select("run", "key", "row", "start")
+        .join(needs, on=["run", "key"])
+        .join(others, on=["run", "dependency"])
+        .filter(pl.col("needed") < pl.col("row"))
+        .with_columns(late=late, far=(pl.col("needed_end") - pl.col("start")).abs())
+        .sort("late", "far", "needed")
+        .unique(["row", "dependency"], keep="first", maintain_order=True)
+        .sort("needed_end", "needed")
+        .unique("row", keep="last", maintain_order=True)
+        .select("row", "needed", needed_end=pl.min_horizontal("needed_end", "start"))
+        .collect()
+    )
+
+
+def _sent(frames: Frames) -> pl.DataFrame:
+    """run, key, sent: when the scheduler first knew of a task."""
+    told = [frames[name] for name in ("dask.graph_task", "dask.task_transition")]
+    times = pl.concat(frame.select("run", "key", "time") for frame in told)
+    return times.group_by("run", "key").agg(sent=pl.col("time").min()).collect()
+
+
+def _with_due(known: pl.DataFrame, ended: pl.DataFrame, frames: Frames) -> pl.DataFrame:
+    """With ``due``: since when a task waited for a thread; null where it is not recorded."""
+    into = pl.col("finish_state")
+    queued = frames["dask.task_transition"].filter(into.is_in(QUEUED))
+    ready = frames["dask.worker_transition"].filter(into.is_in(READY))
+    again = ended.select("row", earlier=pl.col("end").shift(1).over("run", "key"))
+    asof = known.sort("start")
+    for name, by, frame in (
+        ("queued", ["run", "key"], queued),
+        ("ready", ["run", "worker", "key"], ready),
+    ):
+        times = frame.drop_nulls(by).select(*by, start="time", **{name: "time"}).collect()
+        asof = asof.join_asof(
+            times.sort("start"), on="start", by=by, strategy="backward", check_sortedness=False
+        )
+    # a task that ran before was queued for that
+    since = pl.when((pl.col("queued") > pl.col("earlier")) | pl.col("earlier").is_null())
+    return asof.join(again, on="row").with_columns(
+        due=pl.min_horizontal("ready", since.then("queued"))
+    )
+
+
+def _last_ended(known: pl.DataFrame, ended: pl.DataFrame, at: str, by: list[str]) -> pl.DataFrame:
+    """row, before, at: the execution that ended last until a time, and when, of those alike.
+
+    by: columns in which both have the same value.  Executions without duration are left out, since
+    they hold nothing.
+    """
+    others = ended.filter(pl.col("start") < pl.col("end")).drop_nulls(by)
+    return (
+        known.drop_nulls([at, *by])
+        .select("row", *by, moment=pl.min_horizontal(at, "start"))
+        .sort("moment")
+        .join_asof(
+            others.select(*by, at="end", before="row").sort("at", "before"),
+            left_on="moment", right_on="at", by=by, strategy="backward",
+            check_sortedness=False, coalesce=False,
+        )
+        .select("row", "before", "at")
+        .drop_nulls("before")
+    )  # fmt: skip
