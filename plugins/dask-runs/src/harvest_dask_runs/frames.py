@@ -17,8 +17,6 @@ from harvest import DatasetReader
 from .record_names import DASK_TYPES
 from .runs import named_run, run_of
 
-__all__ = ["Frames", "exact_sum", "host_of", "load", "moved_bytes", "sentence"]
-
 Frames: TypeAlias = Mapping[str, pl.LazyFrame]
 """Rows by name of their record type, each frame with the column ``run``."""
 

@@ -4,11 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = [
-    *("COUNTED", "DASK_TYPES", "EXECUTED", "JOB", "JOB_TYPES", "JOINED", "RECORDED", "SEGMENT"),
-    "WAITED",
-]
-
 EXECUTED: Final = ("dask.task_transition", "dask.worker_transition", "dask.execution")
 """What says when which task ran."""
 RECORDED: Final = (*EXECUTED, "dask.transfer", "dask.graph_task")

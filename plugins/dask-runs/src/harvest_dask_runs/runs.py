@@ -10,8 +10,6 @@ from harvest_toolkit.frames import directory_of
 
 from .record_names import DASK_TYPES
 
-__all__ = ["choose_run", "named_run", "run_of", "runs_of"]
-
 run_of = directory_of
 """The run of an input: its directory, which the inputs of one run share."""
 

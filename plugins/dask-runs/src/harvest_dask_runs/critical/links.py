@@ -23,8 +23,6 @@ import polars as pl
 from ..executions.windows import completions
 from ..frames import Frames
 
-__all__ = ["LINKS", "dependencies", "linked"]
-
 LINKS: Final = ("thread", "dependency", "client", "time")
 QUEUED: Final = ("queued", "no-worker")
 """States of the scheduler in which a task waits for any worker."""
@@ -123,8 +121,8 @@ def _needed(ended: pl.DataFrame, needs: pl.LazyFrame) -> pl.DataFrame:
 
 def _sent(frames: Frames) -> pl.DataFrame:
     """run, key, sent: when the scheduler first knew of a task."""
-    told = [frames[name] for name in ("dask.graph_task", "dask.task_transition")]
-    times = pl.concat(frame.select("run", "key", "time") for frame in told)
+    named = ("dask.graph_task", "dask.task_transition")
+    times = pl.concat(frames[name].select("run", "key", "time") for name in named)
     return times.group_by("run", "key").agg(sent=pl.col("time").min()).collect()
 
 

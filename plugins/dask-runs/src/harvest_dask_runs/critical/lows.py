@@ -10,8 +10,6 @@ from ..executions.prefixes import prefix_of
 from ..parts.occupancy import steps
 from .waits import COMPUTING
 
-__all__ = ["path_in_short", "what_ran", "what_was_awaited"]
-
 NAMED = 3
 """Kinds of tasks that are named, at most."""
 

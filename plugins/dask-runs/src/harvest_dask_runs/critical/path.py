@@ -16,8 +16,6 @@ from ..frames import Frames
 from .links import dependencies, linked
 from .waits import COMPUTING, PARTS, UNRECORDED, known_parts, with_waits
 
-__all__ = ["COLUMN_OF_PART", "STEPS", "critical_path", "division"]
-
 _TIME: Final = pl.Datetime("us", "UTC")
 STEPS: Final[dict[str, pl.DataType]] = {
     "run": pl.String(),
@@ -103,7 +101,7 @@ def _walked(ended: pl.DataFrame) -> pl.DataFrame:
 def division(path: pl.DataFrame, frames: Frames) -> pl.DataFrame:
     """What the time of each run went to: run and COLUMN_OF_PART, which add up to the whole.
 
-    A part that the record of the run cannot tell of is null, and its time with UNRECORDED.
+    A part of which the run has no record is null, and its time with UNRECORDED.
     """
     micros = (pl.col("end") - pl.col("start")).dt.total_microseconds()
     sums = path.group_by("run").agg(

@@ -10,8 +10,6 @@ from ..frames import Frames
 from ..views.tasks import states_entered
 from .links import QUEUED, READY
 
-__all__ = ["COMPUTING", "PARTS", "UNRECORDED", "known_parts", "with_waits"]
-
 COMPUTING: Final = "computing"
 MOVING: Final = "moving"
 SPILLING: Final = "spilling"
@@ -134,7 +132,7 @@ def _spills(span: pl.LazyFrame, samples: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def known_parts(frames: Frames) -> pl.DataFrame:
-    """run, and for each part but the last whether the record of the run can tell of it."""
+    """run, and for each part but the last whether the run has a record of it."""
     scheduler, worker, moves, samples = (
         frames[name].select("run").unique().collect()["run"].implode()
         for name in (

@@ -17,8 +17,6 @@ import polars as pl
 
 from ..frames import Frames
 
-__all__ = ["ATTEMPT", "attempts_of", "with_attempts"]
-
 ONE: Final = ["home", "key"]
 ATTEMPT: Final[dict[str, pl.DataType]] = {
     "began": pl.Datetime("us", "UTC"),

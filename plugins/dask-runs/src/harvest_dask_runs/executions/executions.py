@@ -26,8 +26,6 @@ from ..frames import Frames
 from .prefixes import prefix_of
 from .windows import completions, windows
 
-__all__ = ["executions"]
-
 ONE: Final = ["run", "worker", "key"]
 NTH: Final = [*ONE, "with_thread", "nth"]
 

@@ -15,8 +15,6 @@ import polars as pl
 from harvest_dask_records.key_columns import TUPLE, odd_texts
 from harvest_dask_records.literals import name_in_key
 
-__all__ = ["key_prefixes", "prefix_of"]
-
 OTHER: Final = "Other"
 DATA: Final = "data"
 """The names of keys without a name, and of keys that are a hash and nothing else."""

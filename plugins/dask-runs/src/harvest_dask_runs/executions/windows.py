@@ -21,8 +21,6 @@ from harvest_toolkit.deferred import deferred
 from ..frames import Frames
 from .attempts import ATTEMPT, attempts_of, with_attempts
 
-__all__ = ["Windows", "completions", "thread_completions", "windows", "windows_of"]
-
 RUNNING = ("executing", "long-running")
 HELD = ("cancelled", "resumed")
 ONE = ["home", "key"]

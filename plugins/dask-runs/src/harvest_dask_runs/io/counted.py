@@ -26,8 +26,6 @@ from .ties import may_be_of, runs_of_logs, trace
 if TYPE_CHECKING:
     from .match import Correlation
 
-__all__ = ["counted_io", "owners", "untraced"]
-
 OPS: Final = (("read", "READS", "READ"), ("write", "WRITES", "WRITTEN"))
 SKEW: Final = pl.duration(seconds=2)
 """By how much the times may be off that the scheduler has of an execution."""

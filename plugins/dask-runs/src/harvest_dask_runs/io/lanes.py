@@ -18,8 +18,6 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-__all__ = ["FOREVER", "Lanes"]
-
 FOREVER = 2**62
 """The end, in microseconds, of a window that never closes."""
 

@@ -23,8 +23,6 @@ from ..frames import Frames, exact_sum, load
 from .lanes import FOREVER, Lanes
 from .ties import processes_of, runs_of_logs, ties, trace
 
-__all__ = ["Correlation", "correlate"]
-
 THREAD = ["origin", "rank", "thread"]
 NAMED = ("dask.task_transition", "dask.worker_transition", "dask.worker", "dask.execution")
 

@@ -12,8 +12,6 @@ from ..record_names import JOB
 from ..runs import runs_of
 from .ties import runs_of_logs
 
-__all__ = ["processes"]
-
 PROCESSES: Final = "io.processes"
 
 

@@ -18,8 +18,6 @@ from ..frames import host_of
 from ..record_names import SEGMENT
 from ..runs import run_of
 
-__all__ = ["TRACE", "may_be_of", "processes_of", "runs_of_logs", "ties", "trace"]
-
 _TIME = pl.Datetime("us", "UTC")
 
 TRACE: dict[str, pl.DataType] = {

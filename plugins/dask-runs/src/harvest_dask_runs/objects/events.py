@@ -10,17 +10,6 @@ from typing import Any, ClassVar, TypeAlias
 
 import attrs
 
-__all__ = [
-    "EventSource",
-    "GraphEvent",
-    "SchedulerEvent",
-    "TaskEvent",
-    "TaskState",
-    "TransferEvent",
-    "WorkerEvent",
-    "event_of",
-]
-
 
 class TaskState(enum.StrEnum):
     """A state of a task, in the scheduler or in a worker.

@@ -30,10 +30,7 @@ from harvest import DatasetReader, Reject
 from ..views.tasks import tasks
 from .events import (
     AnyEvent,
-    EventSource,
-    GraphEvent,
     SchedulerEvent,
-    TaskEvent,
     TaskState,
     TransferEvent,
     WorkerEvent,
@@ -44,19 +41,6 @@ from .text import task_text
 
 if TYPE_CHECKING:
     from ..memory import Harvested
-
-__all__ = [
-    "EventSource",
-    "GraphEvent",
-    "SchedulerEvent",
-    "Task",
-    "TaskEvent",
-    "TaskHandler",
-    "TaskState",
-    "TransferEvent",
-    "WorkerEvent",
-    "tasks_text",
-]
 
 
 @attrs.define(kw_only=True)

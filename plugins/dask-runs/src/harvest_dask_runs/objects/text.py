@@ -19,8 +19,6 @@ from .events import GraphEvent, SchedulerEvent, TaskEvent, TransferEvent, Worker
 if TYPE_CHECKING:
     from .tasks import Task
 
-__all__ = ["task_text"]
-
 WIDTH: Final = 100
 LABEL: Final = 14
 SHOWN: Final = 12

@@ -13,8 +13,6 @@ import polars as pl
 
 from ..frames import Frames, sentence
 
-__all__ = ["EVENT", "task_events"]
-
 _TIME: Final = pl.Datetime("us", "UTC")
 
 EVENT: Final[dict[str, pl.DataType]] = {

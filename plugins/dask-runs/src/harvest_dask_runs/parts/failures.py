@@ -8,8 +8,6 @@ from ..executions.prefixes import prefix_of
 from ..executions.windows import RUNNING
 from ..frames import Frames
 
-__all__ = ["failed_tasks", "repeated_tasks"]
-
 
 def failed_tasks(frames: Frames) -> pl.LazyFrame:
     """One row per task of which an execution failed: run, key, prefix, failed, unseen, error.

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import polars as pl
 
-__all__ = ["NO_LINES", "log_signs"]
-
 NO_LINES = ("blind", "lost")
 """Kinds of events of captures that no log has: what their processes could not record."""
 

@@ -8,8 +8,6 @@ from harvest_toolkit.frames import count_if_known, fraction, known_sum
 
 from ..frames import Frames
 
-__all__ = ["memory_use"]
-
 
 def memory_use(frames: Frames) -> pl.LazyFrame:
     """One row per run whose workers were sampled.

@@ -6,8 +6,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-__all__ = ["completeness_notes"]
-
 SHOWN: Final = 8
 """Names listed in a sentence, at most; the summary's columns hold all of them."""
 

@@ -8,8 +8,6 @@ import polars as pl
 
 from harvest.model.frames import seconds
 
-__all__ = ["FEW", "at_once", "steps"]
-
 FEW: Final = 0.1
 """The share of a run's threads that counts as few; a single thread always does."""
 

@@ -10,8 +10,6 @@ from harvest_toolkit.frames import known_sum
 
 from ..frames import moved_bytes
 
-__all__ = ["CLIENT", "UNNAMED", "pairs_of"]
-
 CLIENT: Final = "a client"
 UNNAMED: Final = "a worker not recorded"
 

@@ -7,16 +7,6 @@ from typing import Any, Final
 
 import polars as pl
 
-__all__ = [
-    "COLOURS",
-    "INK",
-    "OTHER",
-    "name_workers",
-    "shades",
-    "short",
-    "time_per_cell",
-]
-
 INK: Final = "#1f2430"
 """The colour of text in reports' plots, which a page replaces on dark ground."""
 

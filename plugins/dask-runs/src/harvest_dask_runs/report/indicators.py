@@ -12,8 +12,6 @@ from harvest_report.values import texts_of
 from ..runs import named_run, runs_of
 from ..views.declared.indicators import INDICATOR_COLUMNS
 
-__all__ = ["indicators_of_runs"]
-
 
 def indicators_of_runs(data: DatasetReader, runs: tuple[str, ...] = ()) -> Report:
     """The report over some runs, in the order in which they are named.

@@ -19,8 +19,6 @@ from ..views.task_io import once
 from .io_kinds import by_kind, kinds_table, known_table
 from .io_plot import io_plot
 
-__all__ = ["RunIo", "io_by_task", "io_sections", "io_sentence", "run_io"]
-
 OPS: Final = ("read", "write")
 TRACED: Final = {
     "op": pl.String,

@@ -9,8 +9,6 @@ import polars as pl
 from harvest_report import Column, Table
 from harvest_toolkit.frames import fraction
 
-__all__ = ["by_kind", "kinds_table", "known_table"]
-
 NO_TASK: Final = "(in no task)"
 NOT_KNOWN: Final = "(not known)"
 OTHER_THREADS: Final = "(other threads)"

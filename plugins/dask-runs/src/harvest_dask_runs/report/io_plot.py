@@ -11,8 +11,6 @@ import polars as pl
 from harvest.toolkit.amounts import bytes_in_words
 from harvest_report import Plot, bytes_axis, seconds_axis
 
-__all__ = ["io_plot"]
-
 IO_BINS = 120
 
 

@@ -27,8 +27,6 @@ from .io import RunIo, io_by_task, io_sections, io_sentence, run_io
 from .stream import occupancy, stream
 from .transfers import matrix, pairs_table
 
-__all__ = ["dask_run"]
-
 
 def dask_run(data: DatasetReader, run: str | None = None, top: int = 20) -> Report:
     """The report over one run.

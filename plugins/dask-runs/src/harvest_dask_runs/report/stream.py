@@ -16,8 +16,6 @@ from .figures import COLOURS, INK, OTHER, name_workers, shades, short, time_per_
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["lines_of", "most_at_once", "occupancy", "stream"]
-
 DRAWN_AS_SHAPES = 2_500
 IMAGE_COLUMNS = 1_500
 OCCUPANCY_COLUMNS = 240

@@ -13,8 +13,6 @@ from harvest_report import Column, Plot, Table
 from ..parts.pairs import CLIENT
 from .figures import INK, shades, short
 
-__all__ = ["matrix", "pairs_table"]
-
 NUMBERED = 12
 """Workers up to which a matrix bears its numbers."""
 

@@ -14,11 +14,6 @@ from harvest import Finding, Rule
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = [
-    *("BEST", "EACH_WORKER", "EXECUTIONS", "LOGS", "MEMORY", "NO_THREADS", "OBSERVED", "SPAN"),
-    *("TIME", "WHOLE", "Run", "Said", "is_part", "lower_bound", "observed", "rule"),
-]
-
 Run: TypeAlias = dict[str, Any]
 """A row of ``dask.indicators`` by name of column."""
 Said: TypeAlias = tuple[Literal["high", "medium", "low"], str]

@@ -21,9 +21,6 @@ from .common import (
     rule,
 )
 
-__all__ = ["THREADS"]
-
-
 _RAN: Final = (
     *("few_prefixes", "few_shares", "few_prefix", "few_key", "few_key_s", "few_dependents"),
     "few_dependents_prefix",

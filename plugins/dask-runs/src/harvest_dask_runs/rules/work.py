@@ -9,9 +9,6 @@ from harvest.toolkit.amounts import bytes_in_words, count_in_words, seconds_in_w
 
 from .common import LOGS, WHOLE, Run, Said, certain, lower_bound, observed, rule
 
-__all__ = ["WORK"]
-
-
 ERROR_SHOWN: Final = 100
 """Characters of an error that a sentence has."""
 

@@ -9,9 +9,6 @@ from harvest.toolkit.amounts import bytes_in_words, count_in_words, share_in_wor
 
 from .common import LOGS, MEMORY, Run, Said, certain, lower_bound, observed, rule
 
-__all__ = ["WORKERS"]
-
-
 _WORKER_LOGS: Final = "no log of workers: worker.e of the run, or a capture, brings it"
 _SAMPLED: Final = "runs whose workers were sampled, once per interval"
 _NOT_SAMPLED: Final = (

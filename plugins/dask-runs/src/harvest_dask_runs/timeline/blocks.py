@@ -14,8 +14,6 @@ from typing import Any, Final
 import attrs
 import polars as pl
 
-__all__ = ["ALONE", "BLOCK_ROWS", "MERGED", "Block", "blocks"]
-
 BLOCK_ROWS: Final = 16_384
 COMPRESSION: Final = 6
 

@@ -16,8 +16,6 @@ from harvest.toolkit.texts import excerpt, printable_line
 from .kinds import Kind
 from .slices import Lane
 
-__all__ = ["figure_item", "library", "need", "rows_of"]
-
 LABEL: Final = 44
 """Characters of a lane's name that are shown beside it."""
 SIDES: Final = ("left", "right", "top", "bottom")

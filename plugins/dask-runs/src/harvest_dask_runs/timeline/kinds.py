@@ -11,8 +11,6 @@ import polars as pl
 from ..report.figures import COLOURS, OTHER
 from .slices import Slices
 
-__all__ = ["LAYERS", "Kind", "kinds_of"]
-
 LAYERS: Final[Mapping[str, int]] = {"task": 0, "transfer": 1, "transfer.untold": 1, "io": 2}
 """Slices of a lane that are never drawn as one with those of another layer."""
 

@@ -15,8 +15,6 @@ from typing import Final
 import attrs
 import polars as pl
 
-__all__ = ["BINS", "FACTOR", "MARK", "Level", "levels", "widths"]
-
 FACTOR: Final = 4
 """How many bins of a level lie in one of the level above: bins never cross."""
 BINS: Final = 1024

@@ -15,8 +15,6 @@ import polars as pl
 from ..trace.tracks import EVENT
 from ..trace.view import RunTrace
 
-__all__ = ["CATEGORIES", "Lane", "Slices", "collect", "count_categories"]
-
 CATEGORIES: Final = {
     "task": ("execution", "executions"),
     "transfer": ("transfer", "transfers"),

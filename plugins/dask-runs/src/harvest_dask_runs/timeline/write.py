@@ -26,8 +26,6 @@ from .kinds import kinds_of
 from .levels import levels
 from .slices import CATEGORIES, Slices, collect, count_categories
 
-__all__ = ["SUFFIX", "write_timeline"]
-
 SUFFIX: Final = ".html"
 TEMPLATE: Final = Path(__file__).with_name("page.html.j2")
 SCRIPT: Final = Path(__file__).with_name("page.js")

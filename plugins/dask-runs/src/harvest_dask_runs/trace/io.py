@@ -18,8 +18,6 @@ from .lanes import with_lanes
 from .tasks import worker_pid
 from .tracks import BATCH_ROWS, Tracks, args_of, event_rows, microseconds_since
 
-__all__ = ["IoPlacer", "LogPiece", "log_pieces"]
-
 COLUMNS = (
     *("origin", "hostname", "pid", "rank", "thread", "module", "path", "op", "offset", "length"),
     *("start_time", "end_time"),

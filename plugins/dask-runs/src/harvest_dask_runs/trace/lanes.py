@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import polars as pl
 
-__all__ = ["with_lanes"]
-
 
 def with_lanes(frame: pl.DataFrame, track: str | list[str], *, nest: bool = False) -> pl.DataFrame:
     """The rows with the column ``lane``, from 0: within a track and lane no two overlap.

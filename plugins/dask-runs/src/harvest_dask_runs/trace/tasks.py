@@ -9,8 +9,6 @@ import polars as pl
 from .lanes import with_lanes
 from .tracks import BATCH_ROWS, Tracks, args_of, event_rows, microseconds_since, numbers_of
 
-__all__ = ["UNKNOWN_PLACE", "WORKER_PLACE", "place_tasks", "task_events", "worker_pid"]
-
 WORKER_PLACE = 100
 UNKNOWN_PLACE = 90
 TRANSFERS_PLACE = 1_000_000

@@ -14,11 +14,6 @@ from typing import Any, Final
 import orjson
 import polars as pl
 
-__all__ = [
-    *("BATCH_ROWS", "EVENT", "Tracks", "args_of", "event_rows", "iso_of", "micros_of"),
-    *("microseconds_since", "numbers_of"),
-]
-
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 EVENT: Final[dict[str, pl.DataType]] = {

@@ -18,8 +18,6 @@ from .lanes import with_lanes
 from .tasks import LANES, TRANSFERS_PLACE, worker_pid
 from .tracks import BATCH_ROWS, Tracks, args_of, event_rows, microseconds_since, numbers_of
 
-__all__ = ["CLIENTS_PLACE", "transfer_events", "transfer_slices"]
-
 CLIENTS_PLACE = 10
 MOVEMENT = ["fulfiller", "requestor", "signature", "nth"]
 

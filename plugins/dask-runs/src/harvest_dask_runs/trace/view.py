@@ -30,8 +30,6 @@ from .tasks import place_tasks, task_events
 from .tracks import EVENT, FIRST_TID, Tracks, iso_of, micros_of
 from .transfers import transfer_events, transfer_slices
 
-__all__ = ["RunTrace", "checked_path", "segments_of", "stray_logs", "trace", "write_trace"]
-
 SUFFIXES = (".json", ".json.gz")
 SHOWN = (*EXECUTED, "dask.transfer")
 

@@ -11,8 +11,6 @@ from ..executions.executions import executions
 from ..frames import load
 from ..record_names import WAITED
 
-__all__ = ["critical_path_view"]
-
 
 def critical_path_view(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
     """The critical path of each run, in order of time."""

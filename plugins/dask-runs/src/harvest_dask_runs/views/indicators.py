@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 import polars as pl
 
 from harvest import DatasetReader
@@ -21,32 +19,9 @@ from ..parts.memory import memory_use
 from ..parts.occupancy import at_once
 from ..parts.pairs import pairs_of
 from ..record_names import DASK_TYPES
+from .declared.indicators import INDICATOR_COLUMNS
 from .kinds import io_by_task, kinds_of
 from .workers import recorded_runs, whole_runs, worker_frame
-
-__all__ = ["indicators"]
-
-ORDER: Final = (
-    *("run", "runs", "workers", "threads", "observed_workers", "observed_threads"),
-    *("observed_busy_s", "cut", "first_start", "span_s", "thread_s", "busy_s", "used_share"),
-    *("peak_threads", "few_threads", "serial_s", "tail_s", "last_prefix", "gaps_s"),
-    *("path_computing_s", "path_moving_s", "path_spilling_s", "path_worker_s"),
-    *("path_dependencies_s", "path_unrecorded_s", "path_tasks", "path_prefix", "path_prefix_s"),
-    *("few_prefixes", "few_shares", "few_key", "few_prefix", "few_key_s", "few_dependents"),
-    *("few_dependents_prefix", "gap_prefix", "gap_part", "gap_link"),
-    *("longest_gap_s", "longest_gap_start", "busiest_worker", "busiest_s", "mean_worker_s"),
-    *("imbalance_s", "idle_workers", "registered_workers", "silent_workers", "silent_worker"),
-    *("silent_executed", "lost_workers", "lost_worker", "executions", "unended", "median_s"),
-    *("commonest_prefix", "commonest_executions", "commonest_median_s", "attempts", "failed"),
-    *("failed_prefix", "failed_prefix_failed", "failed_error", "repeated", "repeated_s"),
-    *("movements", "moved_bytes", "moving_s", "largest_source", "largest_target", "largest_bytes"),
-    *("transfer_share", "sampled_workers", "memory_peak_share", "memory_peak_worker"),
-    *("spilled_bytes", "spilling_workers", "pauses", "memory_restarts", "unmanaged_warnings"),
-    *("gc_warnings", "gc_worst_percent", "loop_warnings", "loop_s", "loop_worst_s"),
-    *("counted_bytes", "traced_bytes", "task_bytes", "untraced_bytes", "untraced_task_bytes"),
-    *("beside_bytes", "unknown_bytes", "io_s", "io_busy_s", "io_prefix", "io_prefix_bytes"),
-    *("io_prefix_s", "io_prefix_beside_bytes", "io_prefix_busy_s", "io_prefix_share"),
-)
 
 
 def indicators(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
@@ -106,7 +81,7 @@ def indicators(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFram
             - pl.sum_horizontal("untraced_task_bytes", "beside_bytes")
         )
         .sort("run")
-        .select(ORDER)
+        .select(column.name for column in INDICATOR_COLUMNS)
         .lazy()
     )
 

@@ -16,8 +16,6 @@ from ..record_names import COUNTED, DASK_TYPES, SEGMENT
 from .task_io import TASK_IO, once, task_io
 from .workers import whole_runs
 
-__all__ = ["io_by_task", "kinds_of", "prefixes"]
-
 ORDER: Final = (
     *("run", "prefix", "tasks", "executions", "unended", "total_s", "share", "mean_s", "median_s"),
     *("max_s", "size_bytes", "attempts", "failed", "error", "repeated", "repeated_s"),

@@ -17,8 +17,6 @@ from ..parts.pairs import pairs_of
 from ..record_names import DASK_TYPES, JOB_TYPES
 from .workers import recorded_runs, worker_frame
 
-__all__ = ["run_summary", "summary_frame"]
-
 LEFT_STATES = ("memory", "released", "forgotten", "erred")
 """Scheduler states in which nothing is pending any more."""
 

@@ -12,8 +12,6 @@ from ..io.match import Correlation, correlate
 from ..record_names import JOB
 from ..runs import named_run
 
-__all__ = ["TASK_IO", "TOTALS", "once", "task_io", "task_io_totals"]
-
 _TIME = pl.Datetime("us", "UTC")
 
 TASK_IO: dict[str, pl.DataType] = {

@@ -12,8 +12,6 @@ from harvest_toolkit.frames import fraction
 from ..io.match import correlate
 from ..runs import named_run
 
-__all__ = ["task_io_coverage"]
-
 ORDER: Final = (
     *("run", "host", "pid", "worker", "segments", "task_segments", "window_segments", "share"),
     *("bytes", "task_bytes", "window_bytes", "bytes_share", "by_elimination", "rank", "log"),

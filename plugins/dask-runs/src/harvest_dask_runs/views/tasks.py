@@ -17,8 +17,6 @@ from ..runs import named_run
 from .task_io import TOTALS, task_io_totals
 from .workers import whole_runs
 
-__all__ = ["states_entered", "task_frame", "tasks"]
-
 
 def tasks(
     dataset: DatasetReader, *, run: str | None = None, key: str | None = None

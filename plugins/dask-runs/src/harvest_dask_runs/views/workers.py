@@ -13,8 +13,6 @@ from ..executions.executions import executions
 from ..frames import Frames, host_of, load, moved_bytes
 from ..record_names import DASK_TYPES
 
-__all__ = ["captured", "recorded_runs", "whole_runs", "worker_frame", "workers"]
-
 ONE = ["run", "worker"]
 
 

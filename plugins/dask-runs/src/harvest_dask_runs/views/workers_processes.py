@@ -12,8 +12,6 @@ from ..frames import host_of
 from ..io.match import correlate
 from ..runs import named_run
 
-__all__ = ["workers_processes"]
-
 ORDER: Final = (
     *("run", "worker", "address_host", "host", "pid", "log", "threads", "tied_by", "candidates"),
 )

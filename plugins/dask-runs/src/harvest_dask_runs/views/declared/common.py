@@ -7,11 +7,6 @@ from typing import Final
 from harvest import Column, Setting
 from harvest_toolkit.columns import named, number, path, seconds
 
-__all__ = [
-    *("KEY", "LOG", "PREFIX", "RECORD_ID", "REPEATED", "REPEATED_S", "RUN", "RUN_SETTING"),
-    *("UNENDED", "WHOLE", "WORKER"),
-]
-
 RUN_SETTING: Final = {"run": Setting("keep one run: its directory, or the directory's name", str)}
 
 RUN: Final = path("run", "Directory of the run, which its files share.")

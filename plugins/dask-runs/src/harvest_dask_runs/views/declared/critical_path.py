@@ -10,8 +10,6 @@ from harvest_toolkit.columns import named, seconds
 from ...record_names import EXECUTED
 from .common import KEY, PREFIX, RUN, RUN_SETTING
 
-__all__ = ["CRITICAL_PATH", "LINK_DOC", "PART_DOC"]
-
 PART_DOC: Final = (
     "What the time went to. computing: the task was executed. Else it waited for that, and of what "
     "is recorded of the moment, the first of these counts. moving: a transfer brought its worker "

@@ -10,8 +10,6 @@ from harvest_toolkit.columns import named, seconds, share, size
 from ...record_names import JOINED
 from .common import REPEATED, REPEATED_S, RUN, RUN_SETTING, UNENDED, WHOLE
 
-__all__ = ["INDICATORS", "INDICATOR_COLUMNS"]
-
 _ENDED: Final = "null where no execution was seen to end"
 _TRANSFERS: Final = "null without transfers"
 _SAMPLES: Final = "null where workers were not sampled, as captures do"
@@ -123,27 +121,20 @@ _WORKERS: Final = (
 )
 
 _NO_PATH: Final = "by dask.critical_path; null where no execution was seen to end"
+_NO_MOVES: Final = ", or no transition is recorded"
 _NO_LOW: Final = "null where serial_s is, or 0"
 
 _CAUSES: Final = (
-    seconds("path_computing_s", f"Part of span_s in executions one after the other, {_NO_PATH}."),
-    seconds("path_moving_s", f"Part of span_s waiting for transfers, {_NO_PATH}, or no transfer."),
-    seconds(
-        "path_spilling_s",
-        f"Part of span_s waiting while a worker spilled, {_NO_PATH}, or workers were not sampled.",
-    ),
-    seconds(
-        "path_worker_s",
-        f"Part of span_s waiting for a worker or thread, {_NO_PATH}, or no transition is recorded.",
-    ),
-    seconds(
-        "path_dependencies_s",
-        f"Part of span_s waiting for dependencies, {_NO_PATH}, or no transition is recorded.",
-    ),
-    seconds(
-        "path_unrecorded_s",
-        "The rest of span_s, of which nothing is recorded; the parts of path_ that are known add "
-        f"up to span_s; {_NO_PATH}.",
+    *(
+        seconds(f"path_{part}_s", f"Part of span_s that {what}, {_NO_PATH}{unless}.")
+        for part, what, unless in (
+            ("computing", "executions took one after the other", ""),
+            ("moving", "was spent waiting for transfers", ", or no transfer is recorded"),
+            ("spilling", "a worker spilled in", ", or workers were not sampled, as captures do"),
+            ("worker", "was spent waiting for a worker or thread", _NO_MOVES),
+            ("dependencies", "was spent waiting for dependencies", _NO_MOVES),
+            ("unrecorded", "is not known: the rest, so that all known parts add up to it", ""),
+        )
     ),
     Column("path_tasks", doc=f"Tasks on the critical path, {_NO_PATH}."),
     Column("path_prefix", doc=f"The kind of task with most of path_computing_s, {_NO_PATH}."),

@@ -12,8 +12,6 @@ from harvest_toolkit.columns import number, path, seconds, share, size
 from ...record_names import COUNTED, RECORDED, SEGMENT
 from .common import KEY, LOG, RECORD_ID, RUN, RUN_SETTING, WORKER
 
-__all__ = ["COVERAGE", "TASK_IO", "TRACE", "WORKERS_PROCESSES"]
-
 _HOST: Final = Column(
     "host", doc="Host of the process, as Darshan names it; null where it does not."
 )

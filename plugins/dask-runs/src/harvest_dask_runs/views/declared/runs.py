@@ -10,8 +10,6 @@ from harvest_toolkit.columns import number, seconds, size
 from ...record_names import JOINED
 from .common import RUN, RUN_SETTING, WORKER
 
-__all__ = ["RUN_SUMMARY", "WORKERS"]
-
 _NO_TRANSFERS: Final = "null where no transfer is recorded"
 _NO_GRAPHS: Final = "null where no graph is recorded"
 _NO_SCHEDULER: Final = "null where the scheduler recorded none"

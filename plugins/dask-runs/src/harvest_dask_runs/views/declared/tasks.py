@@ -10,8 +10,6 @@ from harvest_toolkit.columns import named, seconds, share, size
 from ...record_names import EXECUTED, RECORDED
 from .common import KEY, PREFIX, REPEATED, REPEATED_S, RUN, RUN_SETTING, UNENDED, WHOLE
 
-__all__ = ["PREFIXES", "TASKS"]
-
 _LAST: Final = "of its last execution that ended in memory, else of its last"
 _NO_MOVES: Final = "null where the run has no record of transfers with their keys"
 _NO_GRAPH: Final = "null where no graph of the run holds the task"
