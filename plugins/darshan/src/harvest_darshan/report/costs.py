@@ -22,6 +22,7 @@ def gains_table(dataset: DatasetReader, top: int) -> Iterator[Table]:
     found = gains(dataset).collect()
     if found.is_empty():
         return
+    several = found.height > 1
     names = pl.col("findings").list.eval(pl.element().str.strip_prefix("io."))
     yield Table(
         "gains",
@@ -39,10 +40,10 @@ def gains_table(dataset: DatasetReader, top: int) -> Iterator[Table]:
             Column("sure", "how sure"),
         ),
         title="What there is to gain",
-        note=f"{some(found.height, top, 'jobs')} with findings, those with most to gain first: the "
-        "process hours that the findings concern, at most. Reads, writes and metadata add up; of "
-        "findings on the same time the most counts. No value: they cost no time, or it is not "
-        "known. `io.gains` with per=finding has each finding by itself.",
+        note=(f"{some(found.height, top, 'jobs')}, most to gain first. " if several else "")
+        + "To gain are, at most, the process hours that the findings concern. Reads, writes and "
+        "metadata add up; of findings on the same time the most counts. No value: they cost no "
+        "time, or it is not known. `io.gains` with per=finding has each finding by itself.",
     )
 
 
@@ -72,11 +73,14 @@ def bandwidth_table(dataset: DatasetReader, jobs: pl.DataFrame, top: int) -> Ite
             _megabytes("write_bytes_per_s", "writing", "MB/s", "of a process while it writes"),
         ),
         title="Bandwidth by job and layer" if jobs.height > 1 else "Bandwidth by layer",
-        note=f"{some(jobs.height, top, 'jobs')}, those with the most time in I/O first, and the "
-        "layers through which they moved bytes. The slowest process is what a job waits for: of "
+        note=(_FIRST.format(some(jobs.height, top, "jobs")) if jobs.height > 1 else "")
+        + "The slowest process is what a job waits for: of "
         "files that all ranks share, the slowest rank of each. Layers overlap, so their bytes do "
         "not add up.",
     )
+
+
+_FIRST = "{}, those with the most time in I/O first, and the layers that moved their bytes. "
 
 
 def _megabytes(name: str, label: str, unit: str, doc: str) -> Column:
