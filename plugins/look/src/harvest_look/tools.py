@@ -15,6 +15,7 @@ from harvest_report.verdict import show_verdict
 from .asked import named
 from .choice import Choice
 from .files import export
+from .remarks import remarks
 
 __all__ = [
     "Choice",
@@ -28,6 +29,7 @@ __all__ = [
     "print_json",
     "print_records",
     "print_rows_as_json",
+    "remarks",
     "show_report",
     "show_verdict",
     "working",

@@ -251,7 +251,15 @@ def query(
     text = sys.stdin.read() if sql == "-" else sql
     of_views = _by_name(key_values(settings))
     with tools.working("querying"):
-        frames = tools.answer(dataset, lambda opened: opened.sql_all(text, settings=of_views))
+        frames, said = tools.answer(
+            dataset,
+            lambda opened: (
+                opened.sql_all(text, settings=of_views),
+                [*tools.remarks(opened, text)],
+            ),
+        )
+    for each in said:
+        remark(each)
     if output is not None:
         if len(frames) > 1:
             raise UsageError(
