@@ -91,6 +91,34 @@ def test_the_first_lines_say_who_grew_and_by_what(report):
     )
 
 
+def net_by_user():
+    """How much the files of each user hold more in the second scan."""
+    net = dict.fromkeys((0, 1, 2, 3, 4, 9), 0)
+    for rows, sign in ((first_scan(), -1), (second_scan(), 1)):
+        files = {one["inode"]: one for one in rows if one["kind"] != "directory"}
+        for one in files.values():
+            net[one["uid"]] += sign * one["size_bytes"]
+    return net
+
+
+def test_who_shrank_stands_beside_who_grew(report):
+    """Given two rows: the two users who changed most, though others grew more than one of them."""
+    net = net_by_user()
+    most = sorted(net, key=lambda uid: -abs(net[uid]))[:2]
+    assert {net[uid] > 0 for uid in most} == {True, False}
+
+    users = tables(report)["users"]
+
+    ordered = sorted(most, key=lambda uid: -net[uid])
+    assert users["user"].to_list() == [*map(str, ordered), "(4 others)"]
+    assert users["growth_bytes"].to_list()[:2] == [net[uid] for uid in ordered]
+    before, after = volume(first_scan()), volume(second_scan())
+    assert users["growth_bytes"].sum() == sum(net.values()) == after[1] - before[1]
+    assert report.intro[3].startswith(f"Shrank by most bytes: the user {ordered[1]} (-")
+    (note,) = [table.note for table in report.tables if table.name == "users"]
+    assert note.endswith("Growth of all rows together: -12.00 MiB.")
+
+
 def test_every_table_adds_up_to_the_whole(report):
     found = tables(report)
     before, after = volume(first_scan()), volume(second_scan())

@@ -22,7 +22,7 @@ from ..aggregation.scans import Scan
 from ..views.changes.change import span
 from ..views.common import rows_of
 from .plots import growth_bars
-from .tables import Unit, bytes_text, day, percent, unit_for, unit_of, with_others
+from .tables import Unit, bytes_text, day, most_changed, percent, unit_for, unit_of, with_others
 
 __all__ = ["change"]
 
@@ -78,7 +78,7 @@ def change(
     row = whole.row(0, named=True)
     return Report(
         "What changed in a file system",
-        intro=[*_in_words(row, before, after), *_most_grown(request)],
+        intro=[*_in_words(row, before, after), *_most_changed(request)],
         sections=[
             *_by(request, "user", "By user", plot="Growth by user"),
             *_by(request, "top", "By directory", plot="Growth by directory"),
@@ -111,15 +111,16 @@ def _in_words(row: dict[str, Any], before: Scan, after: Scan) -> list[str]:
     return said
 
 
-def _most_grown(request: _Request) -> list[str]:
-    """The user and the directory that grew by most bytes, where one grew."""
-    found = [
-        f"the {title} {row[by]} ({_signed(row)})"
-        for by, title in (("user", "user"), ("top", "directory"))
-        for row in request.changes(by).head(1).iter_rows(named=True)
-        if (row["growth_bytes"] or 0) > 0 and row[by] is not None
-    ]
-    return [f"Grew by most bytes: {' and '.join(found)}."] if found else []
+def _most_changed(request: _Request) -> list[str]:
+    """The user and the directory that grew, and that shrank, by most bytes, where one did."""
+    found: dict[str, list[str]] = {"Grew": [], "Shrank": []}
+    for by, title in (("user", "user"), ("top", "directory")):
+        known = request.changes(by).drop_nulls([by, "growth_bytes"])
+        for (verb, said), end in zip(found.items(), (known.head(1), known.tail(1)), strict=True):
+            for row in end.iter_rows(named=True):
+                if row["growth_bytes"] and (row["growth_bytes"] > 0) == (verb == "Grew"):
+                    said.append(f"the {title} {row[by]} ({_signed(row)})")
+    return [f"{verb} by most bytes: {' and '.join(said)}." for verb, said in found.items() if said]
 
 
 def _signed(row: dict[str, Any]) -> str:
@@ -136,6 +137,7 @@ def _by(request: _Request, by: str, title: str, plot: str = "") -> list[Section]
     table = request.changes(by)
     if not table[by].count():
         return []
+    table = most_changed(table, request.n)
     sections: list[Section] = [_volumes(request, table, by, title)]
     if plot:
         if table["growth_bytes"].count():
@@ -154,6 +156,9 @@ def _volumes(request: _Request, table: pl.DataFrame, by: str, title: str) -> Tab
         growth=fraction("growth_bytes", "old_bytes"),
     )
     unit, moved = request.unit, (rows["moved_bytes"] != 0).any()
+    note = _GROWTH.format(" and moved here from other rows" if moved else "")
+    if (total := rows["growth_bytes"].sum()) and rows["growth_bytes"].count():
+        note += f" Growth of all rows together: {'+' if total > 0 else ''}{bytes_text(total)}."
     return Table(
         f"{by}s" if by != "top" else "directories",
         rows,
@@ -169,7 +174,7 @@ def _volumes(request: _Request, table: pl.DataFrame, by: str, title: str) -> Tab
             *([unit.signed("moved_bytes", "moved here")] if moved else []),
         ),
         title=title,
-        note=_GROWTH.format(" and moved here from other rows" if moved else ""),
+        note=note,
     )
 
 

@@ -10,7 +10,7 @@ import polars as pl
 
 from harvest_report import Plot, legend
 
-from .tables import Unit, bytes_text, unit_of
+from .tables import Unit, bytes_text, most_changed, unit_of
 
 __all__ = ["age_plot", "bars", "growth_bars", "growth_plot", "size_plot"]
 
@@ -52,8 +52,7 @@ def bars(name: str, title: str, table: pl.DataFrame, column: str) -> Plot:
 def growth_bars(name: str, title: str, table: pl.DataFrame, column: str) -> Plot:
     """Bytes by which the groups that changed most grew or shrank, the most grown first."""
     changed = table.filter(pl.col("growth_bytes") != 0)
-    largest = changed.sort(pl.col("growth_bytes").abs(), descending=True, maintain_order=True)
-    head = largest.head(SHOWN).sort("growth_bytes", descending=True, maintain_order=True)
+    head = most_changed(changed, SHOWN).head(SHOWN)
     names = [_shortened(text) for text in head[column]]
     values = head["growth_bytes"].to_list()
     unit = unit_of(head, "growth_bytes")

@@ -11,7 +11,10 @@ import polars as pl
 from harvest_report import Column
 from harvest_toolkit.frames import sum_or_none
 
-__all__ = ["Unit", "bytes_text", "day", "percent", "unit_for", "unit_of", "with_others"]
+__all__ = [
+    *("Unit", "bytes_text", "day", "most_changed", "percent"),
+    *("unit_for", "unit_of", "with_others"),
+]
 
 _UNITS: Final = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 
@@ -65,6 +68,17 @@ def percent(name: str, label: str) -> Column:
 def day(label: str) -> str:
     """A scan as a table names it: ``2026-01-11`` where it was made at midnight."""
     return label.removesuffix("Z").removesuffix("T00:00:00").replace("T", " ")
+
+
+def most_changed(table: pl.DataFrame, n: int) -> pl.DataFrame:
+    """The ``n`` rows that grew or shrank most, the most grown first; behind them the others."""
+    largest = table.sort(
+        pl.col("growth_bytes").abs(), descending=True, nulls_last=True, maintain_order=True
+    )
+    first = largest.head(n).sort(
+        "growth_bytes", descending=True, nulls_last=True, maintain_order=True
+    )
+    return pl.concat([first, largest.slice(n)])
 
 
 def with_others(table: pl.DataFrame, column: str, sums: Sequence[str], n: int) -> pl.DataFrame:
