@@ -66,11 +66,11 @@ def bandwidth_table(dataset: DatasetReader, jobs: pl.DataFrame, top: int) -> Ite
         (
             *(job_columns(rows) if jobs.height > 1 else ()),
             Column("layer"),
-            _megabytes("bytes", "moved", "MB", "read and written"),
+            Column("bytes", "moved", "bytes", doc="read and written"),
             Column("slowest_s", "slowest", "s", ",.3f", doc="time of the slowest process"),
-            _megabytes("bytes_per_s", "job", "MB/s", "bytes / time of the slowest process"),
-            _megabytes("read_bytes_per_s", "reading", "MB/s", "of a process while it reads"),
-            _megabytes("write_bytes_per_s", "writing", "MB/s", "of a process while it writes"),
+            Column("bytes_per_s", "job", "bytes/s", doc="moved / time of the slowest process"),
+            Column("read_bytes_per_s", "reading", "bytes/s", doc="of a process while it reads"),
+            Column("write_bytes_per_s", "writing", "bytes/s", doc="of a process while it writes"),
         ),
         title="Bandwidth by job and layer" if jobs.height > 1 else "Bandwidth by layer",
         note=(_FIRST.format(some(jobs.height, top, "jobs")) if jobs.height > 1 else "")
@@ -81,10 +81,6 @@ def bandwidth_table(dataset: DatasetReader, jobs: pl.DataFrame, top: int) -> Ite
 
 
 _FIRST = "{}, those with the most time in I/O first, and the layers that moved their bytes. "
-
-
-def _megabytes(name: str, label: str, unit: str, doc: str) -> Column:
-    return Column(name, label, unit, ",.2f", scale=10**6, doc=doc)
 
 
 LAYER_NAMES = {name.upper(): shown for name, shown in NAMES.items()}
