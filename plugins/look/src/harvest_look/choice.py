@@ -12,8 +12,9 @@ from harvest import Column, UsageError, View
 from harvest.commands.declared import columns_of
 from harvest.errors import suggestion
 from harvest.plugins import manager
-from harvest.toolkit.frames import condition
 from harvest.toolkit.texts import printable_line
+
+from .where import condition_of
 
 VALUES_NAMED = 12
 ROWS_SHOWN = 20
@@ -39,7 +40,7 @@ class Choice:
         The most frequent ones, after those that differ from it in capitals alone.
         """
         wanted = [text.replace("''", "'") for text in _TEXTS.findall(self.where or "")]
-        names = condition(self.where, frame).meta.root_names() if self.where and wanted else []
+        names = condition_of(self.where, frame).meta.root_names() if self.where and wanted else []
         said = []
         for name in sorted(set(names)):
             text = pl.col(name).cast(pl.String)
@@ -58,7 +59,7 @@ class Choice:
     def of(self, frame: pl.LazyFrame) -> pl.LazyFrame:
         """The chosen rows and columns; raises UsageError for what the frame does not have."""
         if self.where is not None:
-            frame = frame.filter(condition(self.where, frame))
+            frame = frame.filter(condition_of(self.where, frame))
         if self.sort is not None:
             words = [part.split() for part in self.sort.split(",")]
             if not all(words) or any(w[1:] not in ([], ["asc"], ["desc"]) for w in words):

@@ -15,6 +15,7 @@ from harvest_report.verdict import show_verdict
 from .asked import named
 from .choice import Choice
 from .files import export
+from .refusals import refused_values
 from .remarks import remarks
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "print_json",
     "print_records",
     "print_rows_as_json",
+    "refused_values",
     "remarks",
     "show_report",
     "show_verdict",

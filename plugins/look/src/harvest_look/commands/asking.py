@@ -51,7 +51,8 @@ def view(
         str | None,
         typer.Option(
             metavar="SQL",
-            help="Only rows for which this holds: \"state = 'lost' and nbytes > 1e9\".",
+            help="Only rows for which this holds: \"state = 'lost' and nbytes > 1e9\", "
+            "\"start_time < '2025-01-31'\", \"start_time > now() - interval '7 days'\".",
         ),
     ] = None,
     sort: Annotated[
@@ -102,7 +103,7 @@ def view(
             first, total = choice.first(chosen)
         return first, total, [] if total else choice.remarks(asked)
 
-    with tools.working(f"building {name}"):
+    with tools.working(f"building {name}"), tools.refused_values(where):
         first, total, remarks = tools.answer(dataset, ask)
     for each in remarks:
         remark(f"no row of {name} fits {where}: {each}")

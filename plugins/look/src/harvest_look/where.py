@@ -1,0 +1,321 @@
+"""Conditions as people write them: SQL in which texts compared with times are times, as in DuckDB.
+
+polars compares no time with a text, and each of its versions knows other words for a moment.  So
+moments and intervals are rewritten to what all of them read before the condition is theirs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, Final
+from zoneinfo import ZoneInfo
+
+import attrs
+import polars as pl
+
+from harvest import UsageError
+from harvest.toolkit.frames import condition
+
+from .refusals import in_a_sentence
+
+_TOKEN: Final = re.compile(
+    r"(?P<text>'(?:[^']|'')*')|(?P<quoted>\"(?:[^\"]|\"\")*\")|(?P<word>[^\W\d]\w*)"
+    r"|(?P<number>\d+(?:\.\d*)?(?:e[+-]?\d+)?|\.\d+)|(?P<mark>::|<=|>=|<>|!=|==|[^\s\w])",
+    re.IGNORECASE,
+)
+_COMPARISONS: Final = frozenset(("=", "==", "<>", "!=", "<", "<=", ">", ">=", "between", "in"))
+_BORDERS: Final = frozenset(("and", "or", "not", "when", "then", "else", "case", "end", "where"))
+_TIME_WORDS: Final = frozenset(("timestamp", "timestamptz", "datetime", "date"))
+_NOW: Final = frozenset(("now", "today", "current_timestamp", "current_date"))
+_SAME_KIND: Final = frozenset(("date", "coalesce", "min", "max", "least", "greatest"))
+"""Functions that give a time where they are given one."""
+_FORMAT: Final = "%Y-%m-%dT%H:%M:%S%.f"
+_AMOUNT: Final = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]+)")
+_CLOCK: Final = re.compile(r"(\d+):(\d\d)(?::(\d\d(?:\.\d+)?))?$")
+_SECONDS: Final = {
+    **dict.fromkeys(("microsecond", "us"), 1e-6),
+    **dict.fromkeys(("millisecond", "ms"), 1e-3),
+    **dict.fromkeys(("second", "sec", "s"), 1),
+    **dict.fromkeys(("minute", "min", "m"), 60),
+    **dict.fromkeys(("hour", "hr", "h"), 3600),
+}
+_DAYS: Final = {"day": 1, "d": 1, "week": 7, "w": 7}
+_MONTHS: Final = {"month": 1, "mon": 1, "quarter": 3, "year": 12, "yr": 12, "y": 12}
+
+
+def condition_of(sql: str, frame: pl.LazyFrame) -> pl.Expr:
+    """An SQL condition over the columns of a frame, whose times may be written as texts.
+
+    Raises UsageError, in one sentence, where it is not one.
+    """
+    try:
+        return condition(_Times(sql, frame.collect_schema()).rewritten(), frame)
+    except UsageError as error:
+        remedy = error.remedy
+        raise UsageError(in_a_sentence(error.message), where=sql, remedy=remedy) from error
+
+
+@attrs.define
+class _Token:
+    """A token of SQL; moment, interval: what it stands for where it is one of these.
+
+    interval: months, days, seconds.  gap: the blanks before it.
+    """
+
+    kind: str
+    text: str
+    gap: str = " "
+    moment: datetime | None = None
+    interval: tuple[int, int, float] | None = None
+
+    @property
+    def word(self) -> str:
+        return self.text.lower() if self.kind in ("word", "mark") else ""
+
+    @property
+    def value(self) -> str:
+        return self.text[1:-1].replace("''", "'")
+
+
+class _Times:
+    """A condition as tokens, in which moments and intervals are found."""
+
+    def __init__(self, sql: str, schema: Mapping[str, pl.DataType]):
+        self.sql = sql
+        self.schema = schema
+        self.now = datetime.now(UTC)
+        self.tokens: list[_Token] = []
+        end = 0
+        for found in _TOKEN.finditer(sql):
+            gap = sql[end : found.start()]
+            self.tokens.append(_Token(str(found.lastgroup), found.group(), gap))
+            end = found.end()
+
+    def rewritten(self) -> str:
+        """The condition as polars reads it."""
+        self._typed()
+        for place, token in enumerate(self.tokens):
+            if token.kind in ("text", "number") or token.interval is not None:
+                self._compared(place, token)
+        return "".join(token.gap + _spelled(token) for token in self.tokens)
+
+    def _typed(self) -> None:
+        """Find what says by itself that it is a moment or an interval."""
+        done: list[_Token] = []
+        rest = self.tokens
+        while rest:
+            made, used = self._first(rest)
+            done.append(attrs.evolve(made, gap=rest[0].gap))
+            rest = rest[used:]
+        self.tokens = done
+
+    def _first(self, tokens: Sequence[_Token]) -> tuple[_Token, int]:
+        """The token, or the typed value, at the beginning of some, and how many that are."""
+        first = tokens[0]
+        words = [token.word for token in tokens[:9]] + [""] * 9
+        kinds = [token.kind for token in tokens[:9]] + [""] * 9
+        if first.word == "interval" and kinds[1] in ("text", "number"):
+            amount = tokens[1].value if kinds[1] == "text" else tokens[1].text
+            unit = amount.strip().replace(".", "").isdecimal()
+            return self._interval(f"{amount} {words[2]}" if unit else amount), 3 if unit else 2
+        zone = 3 if words[1:4] == ["with", "time", "zone"] else 0
+        if first.word in _TIME_WORDS and kinds[1 + zone] == "text":
+            return self._moment(tokens[1 + zone]), 2 + zone
+        if first.kind == "text" and words[1] == "::":
+            return self._cast(first, words, 2, 3) or (first, 1)
+        if words[:2] == ["cast", "("] and kinds[2] == "text" and words[3] == "as":
+            found = self._cast(tokens[2], words, 4, 6)  # with the parenthesis behind it
+            if found is not None:
+                return found
+        if first.word in _NOW and first.text not in self.schema:
+            called = words[1:3] == ["(", ")"]
+            if called or first.word.startswith("current"):
+                now = self.now
+                if first.word in ("today", "current_date"):
+                    now = now.replace(hour=0, minute=0, second=0, microsecond=0)
+                return _Token("moment", first.text, moment=now), 3 if called else 1
+        return first, 1
+
+    def _cast(
+        self, text: _Token, words: Sequence[str], at: int, used: int
+    ) -> tuple[_Token, int] | None:
+        if words[at] == "interval":
+            return self._interval(text.value), used
+        if words[at] in _TIME_WORDS:
+            zone = 3 if words[at + 1 : at + 4] == ["with", "time", "zone"] else 0
+            return self._moment(text), used + zone
+        return None
+
+    def _moment(self, token: _Token) -> _Token:
+        return _Token("moment", token.text, moment=self._read(token.value))
+
+    def _read(self, text: str) -> datetime:
+        """A moment; UTC where it names no zone."""
+        written, zone = text.strip(), UTC
+        try:
+            if found := re.fullmatch(r"(.*?\d)\s+([A-Za-z]\w*(?:/[\w+-]+)*)", written):
+                written, zone = found[1], ZoneInfo(found[2])  # type: ignore[assignment]
+            if not re.match(r"\d{4}-\d\d-\d\d", written):
+                raise ValueError(written)
+            read = datetime.fromisoformat(written)
+        except (ValueError, OSError, KeyError):  # a KeyError is a zone that nobody knows
+            raise self._no_time(text) from None
+        return (read if read.tzinfo else read.replace(tzinfo=zone)).astimezone(UTC)
+
+    def _no_time(self, text: str) -> UsageError:
+        return UsageError(
+            f"{text!r} is not a time",
+            where=self.sql,
+            remedy="write '2025-01-31', '2025-01-31 12:00', '2025-01-31T12:00+01:00', "
+            "'2025-01-31 12:00 Europe/Berlin' or now() - interval '7 days'",
+        )
+
+    def _interval(self, text: str) -> _Token:
+        """Months, days and seconds, which are not the same: a month is no number of days."""
+        months = days = 0
+        seconds = 0.0
+        plain = text.strip().lower()
+        if clock := _CLOCK.search(plain):
+            seconds = int(clock[1]) * 3600 + int(clock[2]) * 60 + float(clock[3] or 0)
+            plain = plain[: clock.start()]
+        left = _AMOUNT.sub("", plain).replace(",", "").replace("and", "").strip()
+        for amount, written in _AMOUNT.findall(plain):
+            unit = written if written in _SECONDS or len(written) < 3 else written.rstrip("s")
+            if unit in _SECONDS:
+                seconds += float(amount) * _SECONDS[unit]
+            elif unit in _DAYS or unit in _MONTHS:
+                whole = float(amount) * _DAYS.get(unit, _MONTHS.get(unit, 0))
+                if unit in _DAYS:
+                    days += int(whole)
+                    seconds += (whole - int(whole)) * 86400
+                elif whole == int(whole):
+                    months += int(whole)
+                else:
+                    left = text
+            else:
+                left = text
+        if left or not (plain or clock):
+            raise UsageError(
+                f"{text.strip()!r} is not an interval",
+                where=self.sql,
+                remedy="write interval '7 days', '1 year 2 months' or '01:30:00'",
+            )
+        return _Token("interval", text, interval=(months, days, seconds))
+
+    def _compared(self, place: int, token: _Token) -> None:
+        """Take a text for a moment or an interval where that is what it is compared with."""
+        side = self._other_side(place)
+        kind = self._kind(side) if side else None
+        if token.interval is not None:
+            if kind == "seconds":
+                months, days, seconds = token.interval
+                if months:
+                    raise UsageError(
+                        f"interval {token.text!r} is no number of seconds, for months differ",
+                        where=self.sql,
+                        remedy="write it in days",
+                    )
+                number = f"{days * 86400 + seconds:.15g}"
+                self.tokens[place] = _Token("number", number, token.gap)
+        elif kind in ("time", "span") and token.kind == "text":
+            made = self._moment(token) if kind == "time" else self._interval(token.value)
+            self.tokens[place] = attrs.evolve(made, gap=token.gap)
+        elif kind == "time" and self._alone(place):
+            raise self._no_time(token.text)  # polars would take it for microseconds
+
+    def _alone(self, place: int) -> bool:
+        around = [t.word for t in (*self.tokens[place - 1 : place], *self.tokens[place + 1 :][:1])]
+        return not {"+", "-", "*", "/"}.intersection(around)
+
+    def _other_side(self, place: int) -> list[_Token]:
+        """What a value is compared with; nothing where it is part of a function's arguments."""
+        return self._operand(place, -1) or self._operand(place, 1)
+
+    def _operand(self, place: int, step: int) -> list[_Token]:
+        """The operand behind a comparison in one direction."""
+        outer, inner = ("(", ")") if step < 0 else (")", "(")
+        found: list[_Token] = []
+        compared, depth, at = False, 0, place + step
+        while 0 <= at < len(self.tokens):
+            word = self.tokens[at].word
+            before = self.tokens[at - 1].word if at else ""
+            if word == inner:
+                depth += 1
+            elif word == outer:
+                depth -= 1
+                if depth < 0:
+                    if compared:
+                        break
+                    depth = 0
+                    if step < 0 and before and before not in _BORDERS | _COMPARISONS | {"("}:
+                        return []  # an argument
+                    at += step
+                    continue
+            elif depth == 0 and word in _COMPARISONS:
+                if compared:
+                    break
+                compared = True
+                at += step
+                continue
+            elif depth == 0 and word in _BORDERS:
+                if compared and word == "not" and step < 0:
+                    at += step  # t not in (...)
+                    continue
+                if compared or not (word == "and" and step < 0 and self._within_between(at)):
+                    break
+                found = []
+                at += step
+                continue
+            if compared:
+                found.append(self.tokens[at])
+            at += step
+        return found[::step] if compared else []
+
+    def _within_between(self, place: int) -> bool:
+        """Whether this AND is that of a BETWEEN."""
+        for token in reversed(self.tokens[:place]):
+            if token.word == "between":
+                return True
+            if token.word in _BORDERS:
+                return False
+        return False
+
+    def _kind(self, operand: Sequence[_Token]) -> str | None:
+        """What an operand is: ``time``, ``span`` of time, ``seconds``; None for all else."""
+        times = minus = 0
+        last = ""
+        for number, token in enumerate(operand):
+            name = token.value if token.kind == "quoted" else token.text
+            kind: Any = self.schema.get(name) if token.kind in ("quoted", "word") else None
+            if token.moment is not None or (kind is not None and kind.is_temporal()):
+                times += 1
+                minus += last == "-"
+            elif kind is not None:
+                seconds = name.endswith("_s") and kind.is_numeric()
+                return "seconds" if seconds and len(operand) == 1 else None
+            elif _gives_another_kind(operand[number : number + 2]):
+                return None
+            if token.word not in ("(", ")"):
+                last = token.word
+        if not times:
+            return None
+        return "span" if minus % 2 else "time"
+
+
+def _gives_another_kind(tokens: Sequence[_Token]) -> bool:
+    """Whether two tokens call a function, or cast to a type, that is of no time."""
+    first, second = (token.word for token in (*tokens, _Token("mark", ""))[:2])
+    if first == "::":
+        return second not in _TIME_WORDS
+    return second == "(" and first.isidentifier() and first not in _SAME_KIND
+
+
+def _spelled(token: _Token) -> str:
+    if token.moment is not None:
+        return f"strptime('{token.moment:%Y-%m-%dT%H:%M:%S.%f%z}', '{_FORMAT}%z')"
+    if token.interval is not None:
+        months, days, seconds = token.interval
+        return f"interval '{months} months {days} days {round(seconds * 1e6)} microseconds'"
+    return token.text
