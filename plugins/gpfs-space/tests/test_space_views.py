@@ -22,12 +22,22 @@ MAY_LACK = (
 KEYS = {
     "gpfs.candidates": ("path",),
     "gpfs.candidate_owners": ("uid",),
+    "gpfs.forecast": ("uid",),
+    "gpfs.quotas": ("kind", "name"),
 }
 """What a row of each view is about."""
 SETTINGS: dict[str, dict[str, object]] = {
     "gpfs.candidates": {"age": "180d", "exclude": ("*.h5",)},
     "gpfs.candidate_owners": {"age": "180d", "exclude": ("*.h5",)},
+    "gpfs.forecast": {"by": ("uid",), "capacity": "1G"},
+    "gpfs.quotas": {"quotas": Path(__file__).with_name("quotas.csv")},
 }
+GROUPS = (
+    "uid,gid,user,group,top,fileset,pool,kind,extension,size_bin,access_age,modify_age,cold,"
+    "future,small"
+)
+MORE = {"gpfs.forecast": [{"by": GROUPS}]}
+"""Further settings, for columns that come with them."""
 
 
 @pytest.fixture(scope="module")
@@ -45,11 +55,12 @@ def test_every_view_is_looked_at():
 
 @pytest.mark.parametrize("view", KEYS)
 def test_a_view_declares_the_columns_that_it_gives_and_no_others(example, view):
-    assert faults_of_columns(example, view, [{}, SETTINGS[view]]) == []
+    plain = [] if view == "gpfs.quotas" else [{}]
+    assert faults_of_columns(example, view, [*plain, SETTINGS[view], *MORE.get(view, [])]) == []
 
 
-@pytest.mark.parametrize("view", KEYS)
-def test_a_view_of_no_rows_has_the_same_columns(example, view):
+@pytest.mark.parametrize("view", ["gpfs.candidates", "gpfs.candidate_owners"])
+def test_no_scan_is_an_error_that_says_so(example, view):
     empty = AlteredDataset(example, lambda frame: frame.head(0))
     with pytest.raises(harvest.HarvestError, match="harvest a policy list first"):
         empty.view(view, now="2026-02-11").collect()

@@ -99,9 +99,9 @@ KNOWN: Final = (
     ),
     Known(
         distribution="hpc-harvest-gpfs-space",
-        doc="shows what could go of a GPFS file system, and whose it is: lists, mails, a policy",
+        doc="shows what could go of a GPFS file system, as lists and mails, and how long it lasts",
         exporters=("gpfs-candidates",),
-        views=("gpfs.candidates", "gpfs.candidate_owners"),
+        views=("gpfs.candidates", "gpfs.candidate_owners", "gpfs.forecast", "gpfs.quotas"),
     ),
     Known(
         distribution="hpc-harvest-insight",

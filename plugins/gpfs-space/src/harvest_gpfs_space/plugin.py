@@ -6,15 +6,15 @@ from collections.abc import Iterable
 
 from harvest import ExporterSpec, View, hookimpl
 
-from . import candidates
+from . import candidates, outlook
 
 harvest_api = 1
 
 
 @hookimpl
 def harvest_views() -> Iterable[View]:
-    """What could go, and whose it is."""
-    return candidates.VIEWS
+    """What could go, and whose it is; how long the space lasts."""
+    return (*candidates.VIEWS, *outlook.VIEWS)
 
 
 @hookimpl

@@ -1,0 +1,124 @@
+"""Views of how long the space lasts: trends over the scans, up to a capacity or to quotas."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from harvest import Column, Setting, View
+from harvest.toolkit.settings import one_of
+from harvest_gpfs.views import columns
+from harvest_gpfs.views.settings import PEOPLE, PLACE, REQUIRES, by
+from harvest_toolkit.columns import share, size
+
+__all__ = ["VIEWS"]
+
+_MEASURE: Final = Setting(
+    "allocated or size: which bytes; allocated where every scan says them, else size, unless given",
+    str,
+    None,
+    one_of(("allocated", "size")),
+)
+_USED: Final = size(
+    "used_bytes", "Bytes in the last scan, hard links once; null where it does not say them."
+)
+_OUTLOOK: Final = Column(
+    "outlook", doc="When the limit is reached, by the trend, and how sure that is, in words."
+)
+_TREND: Final = (
+    Column(
+        "full_time",
+        doc="When the straight line through the scans reaches the limit; null where it does not "
+        "rise, there is no limit, or there are fewer than two scans.",
+    ),
+    Column(
+        "earliest_time",
+        doc="Beginning of the time in which a scan would show it, 9 times of 10, if the trend "
+        "stays; null with fewer than three scans, and where it is not reached.",
+    ),
+    Column(
+        "latest_time",
+        doc="End of that time; null, too, where it is not sure that the bytes grow at all.",
+    ),
+    size(
+        "bytes_per_day",
+        "Slope of the straight line (least squares); null with fewer than two scans.",
+    ),
+    size(
+        "least_per_day",
+        "Lower end of the slopes, 9 of 10 (Student's t); null with fewer than three scans.",
+    ),
+    size("most_per_day", "Upper end of these slopes; null with fewer than three scans."),
+    Column(
+        "scans",
+        doc="How many scans say these bytes: what the line is through; null where none does.",
+    ),
+    Column("first_scan", doc="The first of them; null where there is none."),
+    Column("last_scan", doc="The last of them; null where there is none."),
+    Column("measure", doc="Which bytes: allocated or size."),
+)
+
+_FORECAST: Final = (
+    *columns.KEYS.values(),
+    _USED,
+    _OUTLOOK,
+    size("capacity_bytes", "The capacity given; null without."),
+    share("used_share", "used_bytes as a share of it; null without."),
+    *_TREND,
+)
+
+FORECAST: Final = View(
+    name="gpfs.forecast",
+    doc="How fast a file system, or each group, grows over all scans, and when it reaches a "
+    "capacity; from three scans on with how sure that is.",
+    settings={
+        "capacity": Setting("bytes there are: 20T; of each group, where there are groups", str),
+        "by": by(),
+        "measure": _MEASURE,
+        **PLACE,
+        **PEOPLE,
+    },
+    requires=REQUIRES,
+    columns=_FORECAST,
+    build="harvest_gpfs_space.outlook.forecast:forecast",
+)
+
+_QUOTAS: Final = (
+    Column("kind", doc="user, group or fileset."),
+    Column("name", doc="Whose quota it is."),
+    _USED,
+    size("hard_bytes", "Hard limit of bytes; null without."),
+    share(
+        "used_share",
+        "used_bytes as a share of the hard limit, or else of the soft one; null where there is "
+        "neither, or used_bytes is.",
+    ),
+    _OUTLOOK,
+    size("soft_bytes", "Soft limit of bytes; null without."),
+    Column("fileset", doc="The fileset in which it is; null where it is of the file system."),
+    Column(
+        "used_inodes",
+        doc="Objects in the last scan, hard links once; null where it does not say whose they are.",
+    ),
+    Column("soft_inodes", doc="Soft limit of objects; null without."),
+    Column("hard_inodes", doc="Hard limit of objects; null without."),
+    *_TREND,
+)
+
+QUOTAS: Final = View(
+    name="gpfs.quotas",
+    doc="What is used of each quota of a file, and when it is reached by the trend over all "
+    "scans; the fullest first.",
+    settings={
+        "quotas": Setting(
+            "file of quotas: what mmrepquota -Y prints, or CSV with kind, name, soft, hard", Path
+        ),
+        "measure": _MEASURE,
+        **PEOPLE,
+    },
+    requires=REQUIRES,
+    columns=_QUOTAS,
+    build="harvest_gpfs_space.outlook.quotas:quotas",
+)
+
+VIEWS: Final = (FORECAST, QUOTAS)

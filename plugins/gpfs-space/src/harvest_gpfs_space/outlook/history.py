@@ -1,0 +1,143 @@
+"""What groups held in every scan, and where that leads to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+import attrs
+import polars as pl
+
+from harvest import DatasetReader
+from harvest.toolkit.amounts import bytes_in_words
+from harvest_gpfs.aggregation.scans import label_of
+
+from .line import Line
+
+__all__ = ["TREND", "History", "outlook"]
+
+_TIME: Final = pl.Datetime("us", "UTC")
+TREND: Final[dict[str, pl.DataType]] = {
+    **dict.fromkeys(("full_time", "earliest_time", "latest_time"), _TIME),
+    **dict.fromkeys(("bytes_per_day", "least_per_day", "most_per_day"), pl.Float64()),
+    "scans": pl.Int64(),
+    **dict.fromkeys(("first_scan", "last_scan", "measure"), pl.String()),
+}
+_CENTURY: Final = 36_525.0
+
+
+@attrs.frozen(eq=False)
+class History:
+    """Sums of groups by scan, from ``gpfs.growth``.
+
+    names: what groups are by; rows: of the scans that say their time and the bytes of some group,
+    the oldest first; of lists without a time, where there is one alone.
+    measure: which bytes.
+    """
+
+    names: tuple[str, ...]
+    rows: pl.DataFrame
+    measure: str
+
+    @classmethod
+    def of(
+        cls, dataset: DatasetReader, by: Sequence[str], measure: str | None, **more: Any
+    ) -> History:
+        """From a dataset; more: settings of ``gpfs.growth``."""
+        names = tuple(dict.fromkeys(by))
+        rows = dataset.view("gpfs.growth", by=names, **more).collect()
+        timed = rows.filter(pl.col("scan_time").is_not_null())
+        if timed.is_empty() and rows["scan"].n_unique() == 1:
+            timed = rows
+        if measure is None:
+            said = timed.group_by("scan").agg(pl.col("allocated_bytes").is_not_null().any())
+            measure = "allocated" if said["allocated_bytes"].all() else "size"
+        timed = timed.with_columns(bytes=pl.col(f"{measure}_bytes"))
+        # a scan that says no bytes, or not whose they are, is none of these
+        known = [pl.col(name).is_not_null().any().over("scan") for name in ("bytes", *names)]
+        return cls(names, timed.filter(known).sort("scan_time", maintain_order=True), measure)
+
+    def groups(self) -> list[tuple[Any, ...]]:
+        """The groups of the last scan, the largest first."""
+        if not self.names or self.rows.is_empty():
+            return [] if self.rows.is_empty() else [()]
+        last = self.rows.filter(pl.col("scan") == pl.lit(self._scans[-1]))
+        last = last.sort("bytes", descending=True, nulls_last=True, maintain_order=True)
+        return last.select(self.names).rows()
+
+    def of_group(self, group: tuple[Any, ...]) -> list[tuple[datetime | None, Any, Any]]:
+        """Time, bytes and objects of a group in each scan: 0 where it is not there."""
+        mine = [pl.col(n).eq_missing(pl.lit(v)) for n, v in zip(self.names, group, strict=True)]
+        found = self.rows.filter(mine) if mine else self.rows
+        held = {scan: rest for scan, *rest in found.select("scan", "bytes", "inodes").iter_rows()}
+        times = dict(self.rows.select("scan", "scan_time").iter_rows())
+        return [(times[scan], *held.get(scan, (0, 0))) for scan in self._scans]
+
+    @property
+    def _scans(self) -> list[str]:
+        return self.rows["scan"].unique(maintain_order=True).to_list()
+
+    def trend(self, group: tuple[Any, ...], limit: int | None) -> dict[str, Any]:
+        """The columns of ``TREND`` for a group, ``used_bytes``, ``used_inodes``, ``outlook``."""
+        held = self.of_group(group)
+        points = [(time, size) for time, size, _ in held if size is not None]
+        used, inodes = (held[-1][1], held[-1][2]) if held else (None, None)
+        labels = [label_of(time) for time, _ in points if time is not None]
+        said: dict[str, Any] = dict.fromkeys(TREND)
+        said |= {"used_bytes": used, "used_inodes": inodes, "scans": len(points) or None}
+        if labels:
+            said |= {"first_scan": labels[0], "last_scan": labels[-1]}
+        last = points[-1][0] if points else None
+        line = None if last is None else _line(points, last)
+        if line is not None and last is not None:
+            said["bytes_per_day"] = line.slope
+            said["least_per_day"], said["most_per_day"] = line.slopes or (None, None)
+            if limit is not None and used is not None and used < limit:
+                first, late = line.between(limit)
+                first = None if first is None else max(0.0, first)
+                for name, days in zip(TREND, (line.reaches(limit), first, late), strict=False):
+                    if days is not None and days < _CENTURY:
+                        said[name] = last + timedelta(days=max(0.0, days))
+        return {**said, "measure": self.measure, "outlook": outlook(said, limit, last)}
+
+
+def _line(points: Sequence[tuple[datetime | None, int]], last: datetime) -> Line | None:
+    days = [((time - last).total_seconds() / 86_400, size) for time, size in points if time]
+    return Line.through(days)
+
+
+def outlook(said: dict[str, Any], limit: int | None, last: datetime | None) -> str:
+    """When a limit is reached, in words."""
+    used, rate = said["used_bytes"], said["bytes_per_day"]
+    if used is None:
+        return "not known: the list does not say it"
+    if limit is not None and used >= limit:
+        return "full"
+    if rate is None:
+        return "no trend: two scans with a time are needed"
+    change = f"{'grows' if rate > 0 else 'shrinks'} by {_bytes(abs(rate))} a day"
+    if rate == 0:
+        change = "does not change"
+    if limit is None:
+        low, high = said["least_per_day"], said["most_per_day"]
+        return change if low is None else f"{change} ({_bytes(low)} to {_bytes(high)})"
+    days = {n: _days(said[n], last) for n in ("full_time", "earliest_time", "latest_time")}
+    full, first, late = days.values()
+    if full is None:
+        end = f"; full in {first} at the earliest" if first else ""
+        return (f"{change}: not full within a century" if rate > 0 else change) + end
+    if said["earliest_time"] is None and said["least_per_day"] is None:
+        return f"full in about {full}; two scans do not say how sure that is"
+    return f"full in about {full} ({first or '?'} to {late or 'never'})"
+
+
+def _days(time: datetime | None, last: datetime | None) -> str | None:
+    if time is None or last is None:
+        return None
+    days = (time - last).total_seconds() / 86_400
+    return f"{days:,.0f} {'day' if round(days) == 1 else 'days'}"
+
+
+def _bytes(size: float) -> str:
+    return bytes_in_words(size, binary=True)

@@ -1,0 +1,169 @@
+"""The view ``gpfs.quotas``: what is used of each quota of a file."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import unquote
+
+import attrs
+import polars as pl
+
+from harvest import DatasetReader, UsageError
+from harvest_gpfs.aggregation.bins import parse_size
+from harvest_gpfs.aggregation.names import read_names
+from harvest_gpfs.views.common import INT, TEXT
+from harvest_toolkit.deferred import deferred
+from harvest_toolkit.frames import fraction
+
+from .history import TREND, History
+
+__all__ = ["Quota", "quotas", "read_quotas"]
+
+_KINDS: Final = {"USR": "user", "GRP": "group", "FILESET": "fileset"}
+_BY: Final = {"user": "uid", "group": "gid", "fileset": "fileset"}
+_LIMITS: Final = ("soft_bytes", "hard_bytes", "soft_inodes", "hard_inodes")
+
+
+@attrs.frozen(kw_only=True)
+class Quota:
+    """A line of the file; number: of the user or group, where the file says it."""
+
+    kind: str
+    name: str
+    number: int | None = None
+    fileset: str | None = None
+    soft_bytes: int | None = None
+    hard_bytes: int | None = None
+    soft_inodes: int | None = None
+    hard_inodes: int | None = None
+
+
+def read_quotas(path: Path) -> list[Quota]:
+    """The quotas of a file: what ``mmrepquota -Y`` or ``mmlsquota -Y`` printed, or CSV.
+
+    Raises UsageError for a file that cannot be read or is neither, with the line.
+    """
+    try:
+        lines = Path(path).expanduser().read_text("utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(
+            f"the file of quotas cannot be read: {error}",
+            where=str(path),
+            remedy="name what `mmrepquota -Y` printed, or CSV with kind, name, soft, hard",
+        ) from error
+    made = _printed(lines) if any(":HEADER:" in line for line in lines) else _table(lines)
+    found = []
+    number = 0
+    try:
+        for number, quota in made:  # noqa: B007 - an error says it
+            found.append(quota)
+    except (ValueError, KeyError, UsageError) as error:
+        said = f"it has no {error}" if isinstance(error, KeyError) else str(error)
+        raise UsageError(
+            said, where=f"{path}, after line {number}", remedy="see the page on gpfs-space"
+        ) from error
+    return found
+
+
+def _printed(lines: list[str]) -> Iterator[tuple[int, Quota]]:
+    """Of a parsable listing: fields by the names of its header, blocks in KiB, 0 for no limit."""
+    names: list[str] = []
+    for number, line in enumerate(lines, 1):
+        fields = [unquote(field) for field in line.split(":")]
+        if ":HEADER:" in line:
+            names = [name.lower() for name in fields]
+        elif len(fields) > 3 and names:
+            row = dict(zip(names, fields, strict=False))
+            blocks = [int(row[name]) * 1024 or None for name in ("blockquota", "blocklimit")]
+            files = [int(row[name]) or None for name in ("filesquota", "fileslimit")]
+            kind = _KINDS.get(row["quotatype"], row["quotatype"])
+            if kind not in _BY:
+                raise ValueError(f"{kind!r} is no kind of quota")
+            yield (
+                number,
+                Quota(
+                    kind=kind,
+                    name=row["name"],
+                    number=int(row["id"]),
+                    fileset=(row.get("filesetname") or None) if kind != "fileset" else None,
+                    **dict(zip(_LIMITS, (*blocks, *files), strict=True)),
+                ),
+            )
+
+
+def _table(lines: list[str]) -> Iterator[tuple[int, Quota]]:
+    """Of CSV: kind, name, soft and hard, and perhaps fileset, soft_files and hard_files."""
+    for number, row in enumerate(csv.DictReader(lines), 2):
+        given = {key.strip(): (value or "").strip() for key, value in row.items() if key}
+        if given["kind"] not in _BY:
+            raise ValueError(f"{given['kind']!r} is none of {', '.join(_BY)}")
+        sizes = [parse_size(given[name]) if given[name] else None for name in ("soft", "hard")]
+        counts = [int(given[n]) if given.get(n) else None for n in ("soft_files", "hard_files")]
+        yield (
+            number,
+            Quota(
+                kind=given["kind"],
+                name=given["name"],
+                number=int(given["name"]) if given["name"].isdigit() else None,
+                fileset=given.get("fileset") or None,
+                **dict(zip(_LIMITS, (*sizes, *counts), strict=True)),
+            ),
+        )
+
+
+def quotas(
+    dataset: DatasetReader,
+    quotas: Path | None = None,
+    measure: str | None = None,
+    passwd: Path | None = None,
+    group: Path | None = None,
+) -> pl.LazyFrame:
+    """The view: a row for each quota, the fullest first."""
+    if quotas is None:
+        raise UsageError("no file of quotas is given", remedy="give it: quotas=FILE")
+    given = read_quotas(quotas)
+    numbers = {
+        kind: {name: number for number, name in reversed(read_names(path, file).items())}
+        for kind, path, file in (("user", passwd, "passwd"), ("group", group, "group"))
+    }
+    texts = dict.fromkeys(("kind", "name", "fileset", "outlook"), TEXT)
+    counts = dict.fromkeys(("used_bytes", *_LIMITS, "used_inodes"), INT)
+    schema = {**texts, **counts, "used_share": pl.Float64(), **TREND}
+
+    def compute() -> pl.DataFrame:
+        known: dict[tuple[str, ...], History] = {}
+        rows = []
+        for quota in given:
+            by = (_BY[quota.kind], *(("fileset",) if quota.fileset else ()))
+            if by not in known:
+                known[by] = History.of(dataset, by, measure)
+            limit = quota.hard_bytes or quota.soft_bytes
+            said = {name: getattr(quota, name) for name in ("kind", "name", "fileset", *_LIMITS)}
+            whose: Any = quota.name
+            if quota.kind != "fileset":
+                whose = numbers[quota.kind].get(quota.name, quota.number)
+            rows.append(said | _used(known[by], quota, whose, limit))
+        table = pl.DataFrame(rows, {n: kind for n, kind in schema.items() if n != "used_share"})
+        of = pl.coalesce("hard_bytes", "soft_bytes")
+        return table.with_columns(used_share=fraction("used_bytes", of)).sort(
+            "used_share", "kind", "name", descending=[True, False, False], nulls_last=True
+        )
+
+    return deferred(compute, schema)
+
+
+def _used(history: History, quota: Quota, whose: Any, limit: int | None) -> dict[str, Any]:
+    """What is used of a quota, and where that leads to."""
+    nothing: dict[str, Any] = {"measure": history.measure}
+    if whose is None:
+        return nothing | {"outlook": f"not known: no number of the {quota.kind} is given"}
+    if history.rows.is_empty():
+        return nothing | {"outlook": f"not known: no scan says the {quota.kind}s and their bytes"}
+    said = history.trend((whose, *((quota.fileset,) if quota.fileset else ())), limit)
+    if said["outlook"] != "full" and quota.soft_bytes and said["used_bytes"] is not None:
+        over = said["used_bytes"] >= quota.soft_bytes
+        said["outlook"] = f"over the soft limit; {said['outlook']}" if over else said["outlook"]
+    return said
