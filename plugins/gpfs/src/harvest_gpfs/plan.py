@@ -5,13 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from harvest import SourceError
 from harvest.toolkit.files import list_files
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = ["lists_of"]
 

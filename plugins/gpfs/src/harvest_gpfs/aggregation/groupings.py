@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
-from itertools import pairwise
 from typing import Final
 
 import attrs
@@ -94,20 +93,14 @@ def _below(setting: Setting, depth: int) -> pl.Expr:
         inside |= path == root[:-1]
     if not depth:
         return pl.when(inside).then(pl.lit(""))
-    below = path.str.strip_prefix(root).str.splitn("/", depth + 1)
-    fields = [below.struct.field(f"field_{number}") for number in range(depth + 1)]
     is_directory = pl.col("kind").eq_missing(pl.lit("directory"))
-    names = [
-        # a name is a directory's when something follows it
-        pl.when(after.is_not_null() | is_directory).then(name)
-        for name, after in pairwise(fields)
-    ]
+    below = path.str.strip_prefix(root)
+    # a name is a directory's when something follows it
+    below = pl.when(is_directory).then(below + "/").otherwise(below)
     # the root's own path, which does not begin with the root and its slash, begins with a slash
-    if depth == 1:
-        joined = names[0].fill_null("")
-    else:
-        several = pl.concat_str(names, separator="/", ignore_nulls=True)
-        joined = pl.when(fields[0] == "").then(pl.lit("")).otherwise(several)
+    # no path has more names: it has at most 4,096 bytes
+    further = rf"(?:/[^/]*){{0,{min(depth, 5_000) - 1}}}" if depth > 1 else ""
+    joined = below.str.extract(rf"^([^/]+{further})/").fill_null("")
     return joined if setting.covered else pl.when(inside).then(joined)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 import attrs
 import polars as pl
@@ -15,6 +15,8 @@ from harvest import UsageError
 from .definition import Aggregation
 from .groupings import GROUPINGS, Setting
 from .links import first_paths, linked_rows, repeated_inodes
+from .metrics import METRICS
+from .on_polars import PolarsRows
 from .scans import LATEST, Scan, label_of, pick
 from .steps import Counts, Extent, Rows, Untimed
 
@@ -22,6 +24,11 @@ __all__ = ["Listing", "common_root", "list_scans"]
 
 BUDGET = 256 << 20
 """Bytes that finding hard links may use unless more are allowed."""
+
+MOST_KEPT = 200_000
+"""Rows of objects with several paths that are kept at most, with what anybody may ask of them."""
+
+_ALL: Final = ("nlink", *(c for w in (GROUPINGS, METRICS) for g in w.values() for c in g.columns))
 
 
 def list_scans(rows: Rows) -> list[Scan]:
@@ -116,9 +123,13 @@ class Listing:
 
     def further_paths(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         """Rows that are further paths of an object, in portions."""
-        if "repeated" not in self.found:
-            self.found["repeated"] = repeated_inodes(self.rows, self.budget)
-        for portion in linked_rows(self.rows, self.found["repeated"], columns, self.budget):
+        if "linked" not in self.found:
+            repeated, rows = repeated_inodes(self.rows, self.budget), self.rows
+            if 0 < repeated["rows"].sum() <= MOST_KEPT:
+                every = linked_rows(rows, repeated, _ALL, self.budget)
+                rows = PolarsRows(pl.concat(every).lazy())
+            self.found["linked"] = rows, repeated
+        for portion in linked_rows(*self.found["linked"], columns, self.budget):
             yield portion.filter(~first_paths())
 
     def prepared(self, by: Sequence[str], setting: Setting) -> Setting:

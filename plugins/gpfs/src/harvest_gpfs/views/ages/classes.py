@@ -43,10 +43,8 @@ def sizes(dataset: DatasetReader, sizes: str, scan: str) -> pl.LazyFrame:
     classes = _table(bins, "size", "above_bytes", "up_to_bytes")
     found = listing(dataset, scan)
 
-    def compute() -> pl.DataFrame:
-        return _classed(found, classes, "size_bin", Setting(sizes=bins))
-
-    return of_scan(found, {**classes.schema, **types_of(*SUMS)}, compute)
+    schema, setting = {**classes.schema, **types_of(*SUMS)}, Setting(sizes=bins)
+    return of_scan(found, schema, lambda: _classed(found, classes, "size_bin", setting))
 
 
 def _table(bins: AgeBins | SizeBins, label: str, above: str, up_to: str) -> pl.DataFrame:

@@ -56,7 +56,7 @@ _AIDS: Final = (
     *(f"{name} unknown" for name in _SEEN),
 )
 
-LEAST_ROWS = 1_000_000
+LEAST_ROWS = 4_000_000
 """Rows of both scans that are compared at once, at least."""
 
 _BYTES_PER_ROW = 900
@@ -244,16 +244,18 @@ def _flows(
     known: frozenset[str],
 ) -> pl.DataFrame:
     """The flows of the objects of a share."""
-    pairs = _objects(old, identity, keys, "was").join(
-        _objects(new, identity, keys, "is"),
-        on=identity,
-        how="full",
-        coalesce=True,
-        nulls_equal=True,
-        suffix="_new",
-    )
-    pairs = pairs.join(_renamed(old, new, identity), on=identity, how="left", nulls_equal=True)
-    pairs = pairs.with_columns(pl.col("was", "is").is_not_null())
+    # only objects of several rows are put in order, to take the first path of each
+    repeated = pl.concat([s["inode"].filter(s["inode"].is_duplicated()) for s in (old, new)])
+    again = pl.col("inode").is_in(repeated.unique().implode())
+    one, several = ([s.drop("kind").filter(test) for s in (old, new)] for test in (~again, again))
+    firsts = (s.sort(s.columns, nulls_last=True) for s in several)
+    first = (s.unique(identity, keep="first", maintain_order=True) for s in firsts)
+    found = _renamed(*several, identity).lazy()
+    parts = [
+        _paired(*one, identity).with_columns(renamed=pl.col("path") != pl.col("path_new")),
+        _paired(*first, identity).join(found, on=identity, how="left", nulls_equal=True),
+    ]
+    pairs = pl.concat(parts).with_columns(pl.col("was", "is").is_not_null())
     stayed = pl.col("was") & pl.col("is")
     measured = (~pl.col("was") | pl.col("size").is_not_null()) & (
         ~pl.col("is") | pl.col("size_new").is_not_null()
@@ -264,9 +266,9 @@ def _flows(
     seen = {
         "modified": stayed & (_differs("modified", known) | (pl.col("size") != pl.col("size_new"))),
         "accessed": stayed & _differs("accessed", known),
-        "renamed": stayed & pl.col("renamed").is_not_null(),
+        "renamed": stayed & pl.col("renamed").fill_null(value=False),
     }
-    return pairs.group_by(_flow_keys(keys)).agg(
+    sums = pairs.group_by(_flow_keys(keys)).agg(
         pl.len().cast(pl.Int128).alias("objects"),
         measured.cast(pl.Int128).sum().alias("measured"),
         size.sum().alias("old_bytes"),
@@ -276,22 +278,19 @@ def _flows(
             for name, test in seen.items()
             for part, value in (
                 ("", test),
-                ("_bytes", size_new.filter(test)),
+                ("_bytes", pl.when(test).then(size_new)),
                 (" measured", test & measured),
                 (" unknown", test.is_null()),
             )
         ),
     )
+    return sums.collect(engine="streaming")
 
 
-def _objects(
-    rows: pl.DataFrame, identity: Sequence[str], keys: Sequence[str], there: str
-) -> pl.DataFrame:
-    """A row for each object: that of its first path; there: a column that is true."""
-    measured = ["size", "modified", "accessed", *keys]
-    ordered = rows.sort([*identity, "path", *measured], nulls_last=True)
-    once = ordered.unique(identity, keep="first", maintain_order=True)
-    return once.select(*identity, *measured, pl.lit(value=True).alias(there))
+def _paired(old: pl.DataFrame, new: pl.DataFrame, identity: Sequence[str]) -> pl.LazyFrame:
+    """Objects as they were and as they are (``_new``), of scans with one row for each."""
+    was, now = old.lazy().with_columns(was=True), new.lazy().with_columns(**{"is": True})
+    return was.join(now, on=identity, how="full", coalesce=True, nulls_equal=True, suffix="_new")
 
 
 def _renamed(old: pl.DataFrame, new: pl.DataFrame, identity: Sequence[str]) -> pl.DataFrame:

@@ -34,6 +34,8 @@ _ODDITIES: Final = {
     **{name: _PATH.str.contains(pattern) for name, pattern in _PATTERNS.items()},
 }
 """What makes a name odd, and whether a path shows it."""
+_NOT_PLAIN: Final = _PATH.str.contains(r"(^|/)-|[^A-Za-z0-9/_.+,:=@-]")
+"""What all odd paths show that are decoded and short: found by one pattern, before the others."""
 
 
 def odd_names(dataset: DatasetReader, scan: str, kinds: Sequence[str] = ()) -> pl.LazyFrame:
@@ -51,6 +53,7 @@ def odd_names(dataset: DatasetReader, scan: str, kinds: Sequence[str] = ()) -> p
     columns = ["path", "path_raw", "kind", "size_bytes", "uid", "inode", "origin", "position"]
     return (
         frame_of(found)
+        .filter(_UNDECODABLE | _NOT_PLAIN | (_PATH.str.len_bytes() > 200))
         .select(*columns, kinds_found.alias("oddities"))
         .filter(pl.col("oddities") != "")
         .select("path", "oddities", *columns[1:], pl.lit(found.scan.label).alias("scan"))

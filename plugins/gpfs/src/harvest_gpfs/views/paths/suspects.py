@@ -121,7 +121,7 @@ def crowded(dataset: DatasetReader, least: int, scan: str) -> pl.LazyFrame:
         counts = collected(rows.group_by(bucket).agg(pl.len()))
         full = counts.filter(pl.col("len") >= least)["bucket"]
         table = collected(
-            rows.filter(bucket.is_in(full.implode()))
+            (rows.filter(bucket.is_in(full.implode())) if len(full) else rows.clear())
             .group_by("directory")
             .agg(
                 entries=pl.len().cast(INT),
