@@ -35,7 +35,7 @@ MISSING: Final = 5
 """Scan numbers that may be missing within a stretch."""
 
 SIDES: Final = tuple(2**n for n in range(4, 13))
-"""Of scans whose size is told from the bytes of their data files, within 5 %."""
+"""Of scans whose size is known from the bytes of their data files, within 5 %."""
 
 _TO_DO: Final = "name it, and remove the # of the four lines"
 _IN_PATH: Final = re.compile(r"(?<!\d)(\d{2,5})x(\d{2,5})(?!\d)")
@@ -60,7 +60,7 @@ def draft(dataset: DatasetReader) -> str:
     scans = list(_scans(dataset))
     if not scans:
         raise UsageError(
-            "no scan of the dataset has an HDF5 file or a data file, by which methods are told",
+            "no scan of the dataset has an HDF5 file or a data file, which show its method",
             remedy="harvest the directories of the files, or their tables, with the source ncem",
         )
     lines = [

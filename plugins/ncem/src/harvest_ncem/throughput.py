@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+from statistics import median
 from typing import Any, Final
 
 import polars as pl
@@ -36,41 +38,13 @@ def throughput_plot(rows: pl.DataFrame, sizes: list[str]) -> Plot | None:
     if not groups:
         return None
 
-    def draw(figure: Any) -> None:
-        axes = figure.subplots()
-        for place, method, values in groups:
-            number = list(LABELS).index(method)
-            left = place + (number - 0.5) * (WIDTH + 0.04) - WIDTH / 2
-            step = WIDTH / len(values)
-            axes.scatter(
-                [left + (i + 0.5) * step for i in range(len(values))],
-                values,
-                s=6,
-                color=f"C{1 - number}",
-                alpha=0.6,
-                linewidths=0,
-                rasterized=True,
-            )
-            axes.hlines(_median(values), left, left + WIDTH, color="#1f2430", linewidth=1.6)
-        for number, method in enumerate(LABELS):
-            if any(method == other for _, other, _ in groups):
-                axes.scatter([], [], s=40, color=f"C{1 - number}", label=LABELS[method])
-        axes.set_yscale("log")
-        axes.yaxis.set_major_formatter("{x:,g}")
-        axes.set_xticks(range(len(sizes)), sizes)
-        axes.set_xlim(-0.5, len(sizes) - 0.5)
-        axes.grid(visible=False, axis="x")
-        axes.set_xlabel("scan size (positions); within a size, scans or jobs in their order")
-        axes.set_ylabel("throughput (GB/s)")
-        legend(figure)
-
     said = "; ".join(
-        f"{sizes[place]} by {LABELS[method]} {_median(values):.3g} GB/s"
+        f"{sizes[place]} by {LABELS[method]} {median(values):.3g} GB/s"
         for place, method, values in groups
     )
     return Plot(
         "throughput",
-        draw,
+        partial(_draw, groups=groups, sizes=sizes),
         "Throughput per scan",
         "Points: data volume of a scan over its duration, outliers too; lines: medians. On a "
         f"logarithmic scale. Medians: {said}.",
@@ -78,12 +52,39 @@ def throughput_plot(rows: pl.DataFrame, sizes: list[str]) -> Plot | None:
     )
 
 
+def _draw(figure: Any, groups: list[tuple[int, str, list[float]]], sizes: list[str]) -> None:
+    """Points of each group in order, side by side, with a line at their median.
+
+    groups: place of the size, method, and throughputs.
+    """
+    axes = figure.subplots()
+    for place, method, values in groups:
+        number = list(LABELS).index(method)
+        left = place + (number - 0.5) * (WIDTH + 0.04) - WIDTH / 2
+        step = WIDTH / len(values)
+        axes.scatter(
+            [left + (i + 0.5) * step for i in range(len(values))],
+            values,
+            s=6,
+            color=f"C{1 - number}",
+            alpha=0.6,
+            linewidths=0,
+            rasterized=True,
+        )
+        axes.hlines(median(values), left, left + WIDTH, color="#1f2430", linewidth=1.6)
+    for number, method in enumerate(LABELS):
+        if any(method == other for _, other, _ in groups):
+            axes.scatter([], [], s=40, color=f"C{1 - number}", label=LABELS[method])
+    axes.set_yscale("log")
+    axes.yaxis.set_major_formatter("{x:,g}")
+    axes.set_xticks(range(len(sizes)), sizes)
+    axes.set_xlim(-0.5, len(sizes) - 0.5)
+    axes.grid(visible=False, axis="x")
+    axes.set_xlabel("scan size (positions); within a size, scans or jobs in their order")
+    axes.set_ylabel("throughput (GB/s)")
+    legend(figure)
+
+
 def _of(known: pl.DataFrame, size: str, method: str) -> list[float]:
     mine = (pl.col("size") == size) & (pl.col("method") == method)
     return known.filter(mine)["gb_per_s"].to_list()
-
-
-def _median(values: list[float]) -> float:
-    ordered = sorted(values)
-    below, above = ordered[(len(ordered) - 1) // 2], ordered[len(ordered) // 2]
-    return (below + above) / 2

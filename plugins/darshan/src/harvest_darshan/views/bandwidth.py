@@ -106,13 +106,13 @@ def _slowest(dataset: DatasetReader, logs: pl.DataFrame, layer: Layer) -> pl.Dat
         from_us=pl.col("start_time").dt.epoch("us"),
         to_us=pl.max_horizontal("start_time", "end_time").dt.epoch("us"),
     )
-    told = number_sessions(spans, KEY).select("origin", "nprocs", "session", *KEY)
+    sessions = number_sessions(spans, KEY).select("origin", "nprocs", "session", *KEY)
     shared = (pl.col("rank") < 0) & (pl.col("nprocs") > 1)
     slowest = nanoseconds(f"{layer.prefix}_F_SLOWEST_RANK_TIME")
     own = layer.spent("read", "write", "meta")
     return (
         dataset[layer.record_type]
-        .join(told.lazy(), on="origin")
+        .join(sessions.lazy(), on="origin")
         .group_by(*KEY, "session", "origin", pl.when(~shared).then("rank").alias("rank"))
         # all files that ranks share make one group of a log, each rank's own files another
         .agg(shared=shared.first(), spent=total_of(pl.when(shared).then(slowest).otherwise(own)))
