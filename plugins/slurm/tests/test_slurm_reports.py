@@ -235,8 +235,7 @@ def test_users_with_few_hours_share_the_last_row():
 def test_a_dump_without_usage_says_so_instead_of_zero():
     report = summary(Dataset(use=[use(cpus=None, elapsed=None)]))
     row = report.tables[0].data.to_dicts()[0]
-    assert row["cpu_hours"] is None
-    assert row["cpu_eff"] is None
+    assert not {"cpu_hours", "cpu_eff"} & row.keys()
     assert "CPU hours are known for 0 of 1 jobs." in report.text()
 
 

@@ -58,3 +58,20 @@ ENDED: Final = tuple(state for states in ENDS.values() for state in states)
 
 FAILED: Final = tuple(state for name in FAILURES for state in ENDS[name])
 """States of runs that ended as nobody wished."""
+
+SIGNALS: Final = {
+    1: "SIGHUP",
+    2: "SIGINT",
+    3: "SIGQUIT",
+    4: "SIGILL",
+    6: "SIGABRT",
+    7: "SIGBUS",
+    8: "SIGFPE",
+    9: "SIGKILL",
+    11: "SIGSEGV",
+    13: "SIGPIPE",
+    15: "SIGTERM",
+    24: "SIGXCPU",
+    25: "SIGXFSZ",
+}
+"""Signals that end programs on Linux, by their numbers."""

@@ -6,7 +6,7 @@ from typing import Final
 
 from harvest import ReportSpec
 
-from ..views.declared.common import BY, SELECTION, top, waits
+from ..views.declared.common import BY, FAILED_BY, PRICES, SELECTION, top, waits
 
 REPORTS: Final = (
     ReportSpec(
@@ -28,6 +28,19 @@ REPORTS: Final = (
         doc="Who used and wasted how much, whose jobs failed, who waited, in a period.",
         build="harvest_slurm.report.usage:usage_report",
         requires=("slurm.job",),
-        settings={"by": BY, "top": top("how many groups have their own row", 25), **SELECTION},
+        settings={
+            "by": BY,
+            "top": top("how many groups have their own row", 25),
+            **SELECTION,
+            **PRICES,
+        },
+    ),
+    ReportSpec(
+        name="slurm.failures",
+        doc="Why jobs failed, by account, user, partition and node: exit code, signal, memory, "
+        "time limit, node.",
+        build="harvest_slurm.report.failures:failures",
+        requires=("slurm.job",),
+        settings={"by": FAILED_BY, "top": top("how many rows a table has", 25), **SELECTION},
     ),
 )

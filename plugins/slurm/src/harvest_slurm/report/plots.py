@@ -182,6 +182,14 @@ def states(by_state: pl.DataFrame) -> Plot:
     )
 
 
+def reasons(by_reason: pl.DataFrame) -> Plot:
+    """Runs that failed, by reason."""
+    rows = by_reason.select("reason", "jobs")
+    listed = ", ".join(f"{reason} {jobs:,}" for reason, jobs in rows.iter_rows())
+    head = rows.head(SHOWN_BARS)
+    return _bars("by-reason", "Failed jobs by reason", head, "jobs", f"Bars: {listed}.")
+
+
 def used_and_wasted(groups: pl.DataFrame, keys: list[str]) -> Plot:
     """CPU hours that groups used, wasted, and whose use is not known, as bars of one length."""
     parts = {"used": "C0", "wasted": "C1", "unknown": "C3"}

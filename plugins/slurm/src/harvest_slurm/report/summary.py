@@ -10,10 +10,12 @@ import polars as pl
 from harvest import DatasetReader
 from harvest.toolkit.amounts import count_in_words, share_in_words
 from harvest_report import Column, Notes, Report, Table
+from harvest_toolkit.frames import fraction, known_sum
 
 from ..states import ENDED
 from ..views.period import WAITED_AT, selection_of
 from ..views.zone import Zone
+from .missing import filled
 from .plots import cpu_hours, states
 from .words import CLOCK, days, period
 
@@ -40,12 +42,23 @@ def summary(data: DatasetReader, top: int = 25, **choice: str | None) -> Report:
         f"Jobs by user, partition, state and month{days(used)}",
         intro=_use_in_words(used, zone),
         sections=[
-            *(Table(by, table, _columns(by), title=f"By {by}") for by, table in named.items()),
-            Table(
-                "month",
-                months,
-                _columns("month", doc=f"of submission, in the zone {zone.name}"),
-                title="By month of submission",
+            *(
+                section
+                for by, table in named.items()
+                for section in filled(
+                    Table(by, table, _columns(by), title=f"By {by}"), 1, counts=True
+                )
+                if table[by].count() or not table.height
+            ),
+            *filled(
+                Table(
+                    "month",
+                    months,
+                    _columns("month", doc=f"of submission, in the zone {zone.name}"),
+                    title="By month of submission",
+                ),
+                1,
+                counts=True,
             ),
             *([cpu_hours(people), states(named["state"])] if used.height else []),
             _about_use(used, waits, others, zone),
@@ -63,10 +76,10 @@ def sum_up(used: pl.DataFrame, waits: pl.DataFrame, by: str) -> pl.DataFrame:
     hours = pl.col("cpu_hours")
     use = used.group_by(by).agg(
         pl.len().cast(pl.Int64).alias("jobs"),
-        pl.when(hours.count() > 0).then(hours.sum()).alias("cpu_hours"),
-        pl.when(measured.any())
-        .then(pl.col("cpu_s").filter(measured).sum() / given.filter(measured).sum())
-        .alias("cpu_eff"),
+        known_sum(hours).alias("cpu_hours"),
+        fraction(pl.col("cpu_s").filter(measured).sum(), given.filter(measured).sum()).alias(
+            "cpu_eff"
+        ),
         pl.col("mem_eff").mean(),
     )
     waited = waits.group_by(by).agg(

@@ -10,12 +10,14 @@ import polars as pl
 
 from harvest import DatasetReader
 from harvest.toolkit.amounts import count_in_words, share_in_words
-from harvest_report import Column, Notes, Report, Section, Table
+from harvest_report import Column, Notes, Report, Table
+from harvest_toolkit.frames import fraction
 
 from ..states import ENDS, FAILURES
 from ..views.declared.resources import RESOURCES, Resource
 from ..views.period import Selection, selection_of
 from ..views.usage import groups_of
+from .missing import filled, missing
 from .plots import of_most_hours, used_and_wasted
 from .words import days_in_words, hours_in_words, known_sum
 
@@ -28,30 +30,38 @@ _LABELS: Final = {
 
 
 def usage_report(
-    data: DatasetReader, by: Iterable[str] = ("user",), top: int = 25, **settings: str | None
+    data: DatasetReader,
+    by: Iterable[str] = ("user",),
+    top: int = 25,
+    cpu_hour_cost: float | None = None,
+    gpu_hour_cost: float | None = None,
+    **choice: str | None,
 ) -> Report:
-    """The report; by: what jobs are grouped by, settings: those of the view slurm.usage."""
+    """The report; by: what jobs are grouped by, the other settings: those of slurm.usage."""
     names = groups_of(by)
-    selection = selection_of(data, settings)
-    given = {name: value for name, value in settings.items() if value is not None}
+    selection = selection_of(data, choice)
+    prices = {"cpu_hour_cost": cpu_hour_cost, "gpu_hour_cost": gpu_hour_cost}
+    given = {name: value for name, value in (prices | choice).items() if value is not None}
     groups = data.view("slurm.usage", by=by, **given).collect()
-    at = pl.col("at")
-    times = selection.jobs(data).select(first=at.min().dt.date(), last=at.max().dt.date())
+    at, jobs = pl.col("at"), selection.jobs(data)
+    times = jobs.select(first=at.min().dt.date(), last=at.max().dt.date())
     first, last = times.collect().row(0)
     rows = fold(groups, names, top)
     keys = [Column(name) for name in names]
     return Report(
-        f"What jobs used and wasted by {', '.join(names)}{_period(selection, first, last)}",
+        f"What jobs used and wasted by {', '.join(names)}{period_in_words(selection, first, last)}",
         intro=_in_words(groups, names, selection, first, last),
         sections=[
             *([used_and_wasted(groups, names)] if groups["cpu_hours"].sum() else []),
             *(
-                _resource_table(resource, rows, keys)
+                table
                 for resource in RESOURCES
                 if resource.name == "cpu" or (groups[resource.column()].sum() or 0) > 0
+                for table in filled(_resource_table(resource, rows, keys), len(keys))
             ),
-            *_ends_and_waits(rows, keys),
-            _notes(groups, rows, selection),
+            *filled(_cost_table(rows, keys), len(keys)),
+            *(t for table in _ends_and_waits(rows, keys) for t in filled(table, len(keys))),
+            _notes(groups, rows, selection, missing(jobs)),
         ],
     )
 
@@ -69,7 +79,7 @@ def fold(groups: pl.DataFrame, names: list[str], shown: int) -> pl.DataFrame:
     sums = [
         name
         for name, kind in groups.schema.items()
-        if kind.is_numeric() and not name.startswith(("median_", "mean_", "max_"))
+        if kind.is_numeric() and not name.startswith(("median_", "mean_", "max_", "main_"))
         and not name.endswith("_eff")
     ]  # fmt: skip
     value, summed = pl.all().exclude("place"), pl.col(sums)
@@ -79,15 +89,16 @@ def fold(groups: pl.DataFrame, names: list[str], shown: int) -> pl.DataFrame:
         pl.col("max_wait_s").max(),
     ).with_columns(
         pl.lit(f"({others.height:,} others)").alias(names[0]),
+        fraction("failed_jobs", pl.sum_horizontal(*ENDS)).alias("failed_share"),
         (pl.col("total_wait_s") / pl.col("waited_jobs")).alias("mean_wait_s"),
-        *(_eff(resource).alias(f"{resource.name}_eff") for resource in RESOURCES),
+        *(
+            fraction(
+                used := pl.col(resource.column("used")), used + pl.col(resource.column("wasted"))
+            ).alias(f"{resource.name}_eff")
+            for resource in RESOURCES
+        ),
     )
     return pl.concat([kept.select(value), row], how="diagonal_relaxed").select(groups.columns)
-
-
-def _eff(resource: Resource) -> pl.Expr:
-    used, wasted = pl.col(resource.column("used")), pl.col(resource.column("wasted"))
-    return pl.when(used + wasted > 0).then(used / (used + wasted))
 
 
 def _resource_table(resource: Resource, rows: pl.DataFrame, keys: list[Column]) -> Table:
@@ -129,7 +140,21 @@ def _resource_table(resource: Resource, rows: pl.DataFrame, keys: list[Column]) 
     )
 
 
-def _ends_and_waits(rows: pl.DataFrame, keys: list[Column]) -> list[Section]:
+def _cost_table(rows: pl.DataFrame, keys: list[Column]) -> Table:
+    labels = ("given", "used", "wasted", "unknown", "failed")
+    names = ("cost", *(f"{label}_cost" for label in labels[1:]))
+    columns = (Column(n, label, None, ",.2f") for n, label in zip(names, labels, strict=True))
+    return Table(
+        "costs",
+        rows,
+        (*keys, Column("jobs"), *columns),
+        title="Costs",
+        note="CPU and GPU hours, as far as known, times cpu_hour_cost and gpu_hour_cost: given is "
+        "used, wasted and unknown; failed is the part of it that runs had which failed.",
+    )
+
+
+def _ends_and_waits(rows: pl.DataFrame, keys: list[Column]) -> list[Table]:
     others = [name for name in (*ENDS, "not_ended", "state_unknown") if name not in FAILURES]
     others = [name for name in others if name == "completed" or rows[name].sum()]
     lost = Column(
@@ -143,8 +168,14 @@ def _ends_and_waits(rows: pl.DataFrame, keys: list[Column]) -> list[Section]:
         Table(
             "failures",
             rows,
-            (*keys, *(Column(name, _LABELS.get(name, name)) for name in FAILURES), lost),
+            (
+                *keys,
+                *(Column(name, _LABELS.get(name, name)) for name in FAILURES),
+                Column("failed_share", "of ended", None, ".1%", doc="of the runs that ended"),
+                lost,
+            ),
             title="Jobs that failed, by cause",
+            note="Exit codes, signals, nodes and steps are in the report slurm.failures.",
         ),
         Table(
             "ends",
@@ -169,13 +200,13 @@ def _ends_and_waits(rows: pl.DataFrame, keys: list[Column]) -> list[Section]:
     ]
 
 
-def _period(selection: Selection, first: date | None, last: date | None) -> str:
+def period_in_words(selection: Selection, first: date | None, last: date | None) -> str:
     """``, 2024-01-01 to 2024-01-31``: as asked for, else the days of the jobs."""
     begin, end = selection.period.days(selection.zone.name)
     return days_in_words(begin or first, end or last)
 
 
-def _chosen(selection: Selection) -> str:
+def chosen_in_words(selection: Selection) -> str:
     """Which jobs, in words that follow "jobs": `` of user ann, account x``; or nothing."""
     kinds = ", ".join(f"{name} {value}" for name, value in selection.only.items())
     return f" of {kinds}" if kinds else ""
@@ -186,9 +217,9 @@ def _in_words(
 ) -> list[str]:
     jobs = int(groups["jobs"].sum())
     if not jobs:
-        return [f"The dataset holds no jobs{_chosen(selection)}."]
+        return [f"The dataset holds no jobs{chosen_in_words(selection)}."]
     times = f"from {first} to {last} ({selection.zone.name})" if first else "at times not known"
-    said = [f"{count_in_words(jobs, 'job')}{_chosen(selection)} {times}."]
+    said = [f"{count_in_words(jobs, 'job')}{chosen_in_words(selection)} {times}."]
     said += filter(None, (_use_in_words(groups, resource) for resource in RESOURCES[:3]))
     return said
 
@@ -214,7 +245,9 @@ def _use_in_words(groups: pl.DataFrame, resource: Resource) -> str:
     return ", ".join(parts) + "."
 
 
-def _notes(groups: pl.DataFrame, rows: pl.DataFrame, selection: Selection) -> Notes:
+def _notes(
+    groups: pl.DataFrame, rows: pl.DataFrame, selection: Selection, gaps: list[str]
+) -> Notes:
     items = [
         "A job counts when it ended, with all its hours; one that has not ended counts when it "
         "started or, where it waits, when it was submitted. A requeued job counts once per run.",
@@ -236,4 +269,4 @@ def _notes(groups: pl.DataFrame, rows: pl.DataFrame, selection: Selection) -> No
             f"The {groups.height - rows.height + 1:,} groups with the fewest CPU hours share a "
             "row: top=0 lists all."
         )
-    return Notes("definitions", [*items, selection.zone.why], title="Definitions")
+    return Notes("definitions", [*items, *gaps, selection.zone.why], title="Definitions")

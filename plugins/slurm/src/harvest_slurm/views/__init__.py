@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from .declared.failures import REASONS
 from .declared.groups import ARRAYS, ENDS, FAILURES, USAGE
 from .declared.runs import EFFICIENCY, JOBS, QUEUE_TIME, WORST_DAYS
 
-VIEWS: Final = (JOBS, EFFICIENCY, QUEUE_TIME, WORST_DAYS, USAGE, ENDS, FAILURES, ARRAYS)
+VIEWS: Final = (JOBS, EFFICIENCY, QUEUE_TIME, WORST_DAYS, USAGE, ENDS, FAILURES, REASONS, ARRAYS)

@@ -96,12 +96,24 @@ def how_they_ended() -> dict[str, pl.Expr]:
     """Counts of runs by how they ended, which add up to all; and what failures took."""
     state, hours = pl.col("state"), pl.col("cpu_time_s") / 3600
     counts = {name: count_of(state.is_in(states)) for name, states in ENDS.items()}
+    failed, in_the_end = state.is_in(FAILED), state.is_in(ENDED)
     return counts | {
+        "failed_jobs": count_of(failed),
+        "failed_share": pl.when(in_the_end.any()).then(failed.sum() / in_the_end.sum()),
+        "failed_gpu_hours": amount_of(_amount("alloc_gpus") / 3600, failed),
         "not_ended": count_of(~state.is_in(ENDED)),
         "state_unknown": state.is_null().sum().cast(pl.Int64),
-        "failed_cpu_hours": amount_of(hours, state.is_in(FAILED)),
+        "failed_cpu_hours": amount_of(hours, failed),
         "not_ended_cpu_hours": amount_of(hours, ~state.is_in(ENDED)),
     }
+
+
+def why_they_failed() -> dict[str, pl.Expr]:
+    """The reason that most runs of a group failed for, and how many of them did."""
+    reason = pl.col("reason")
+    main = reason.drop_nulls().mode().min()
+    times = pl.when(reason.count() > 0).then((reason == main).sum())
+    return {"main_reason": main, "main_reason_jobs": times.cast(pl.Int64)}
 
 
 def waits() -> dict[str, pl.Expr]:
@@ -126,4 +138,36 @@ def waits() -> dict[str, pl.Expr]:
         "compared_jobs": pl.when(both.any()).then(both.sum()).cast(pl.Int64),
         "median_compared_wait_s": wait.filter(both).median(),
         "median_compared_run_s": ran.filter(both).median(),
+    }
+
+
+def costs(cpu_hour: float | None, gpu_hour: float | None) -> dict[str, pl.Expr]:
+    """What a group's hours cost: parts that add up to ``cost``, and what failures did.
+
+    cpu_hour, gpu_hour: prices; all is null without any, and where no hours with a price are known.
+    """
+    prices = {"cpu": cpu_hour, "gpu": gpu_hour}
+    columns = {
+        "cost": "{}_hours",
+        "used_cost": "{}_used_hours",
+        "wasted_cost": "{}_wasted_hours",
+        "unknown_cost": "{}_unknown_hours",
+        "failed_cost": "failed_{}_hours",
+    }
+    parts = {
+        cost: [
+            pl.col(column.format(name)) * price
+            for name, price in prices.items()
+            if price is not None
+        ]
+        for cost, column in columns.items()
+    }
+    nothing = pl.lit(None, pl.Float64)
+    return {
+        cost: pl.when(pl.any_horizontal(part.is_not_null() for part in found))
+        .then(pl.sum_horizontal(found))
+        .cast(pl.Float64)
+        if found
+        else nothing
+        for cost, found in parts.items()
     }

@@ -12,6 +12,16 @@ KEYS: Final = ("month", "cluster", "account", "user", "partition", "qos")
 
 BY: Final = Setting("what jobs are grouped by", tuple[str, ...], ("user",), some_of(KEYS))
 
+FAILURE_KEYS: Final = (*KEYS, "node", "name")
+"""What runs that failed may be grouped by."""
+
+FAILED_BY: Final = Setting(
+    "what jobs are grouped by; by node a run counts at each of its nodes",
+    tuple[str, ...],
+    ("account",),
+    some_of(FAILURE_KEYS),
+)
+
 SELECTION: Final = {
     "since": Setting("begin of the period: 2024-01-31[T12:00:00], or 7d, 12h, 4w ago", str),
     "until": Setting("end of the period, which is not part of it", str),
@@ -38,6 +48,16 @@ SELECTION: Final = {
     ),
 }
 """Which jobs are looked at."""
+
+PRICES: Final = {
+    f"{name}_hour_cost": Setting(
+        f"what a {name.upper()} hour costs, in any currency: gives the columns of cost",
+        float,
+        check=at_least(0),
+    )
+    for name in ("cpu", "gpu")
+}
+"""What hours cost."""
 
 
 def top(doc: str, default: int) -> Setting:

@@ -7,10 +7,10 @@ from typing import Final
 from harvest import Column, View
 from harvest_toolkit.columns import hours, number, seconds, share
 
-from .common import BY, DAY, ENDED_OR_NOT, SELECTION, passed_on
+from .common import BY, DAY, ENDED_OR_NOT, PRICES, SELECTION, passed_on
 from .resources import RESOURCES, Resource
 
-_KEYS: Final = (
+GROUPS: Final = (
     Column(
         "month",
         doc=f"Month that the runs ended in, else started or were submitted in: 2024-01, {DAY}.",
@@ -95,10 +95,18 @@ _MEANINGS: Final = {
     "requeued": "were requeued",
 }
 
+_COSTS: Final = {
+    "cost": "the hours allocated",
+    "used_cost": "the hours used",
+    "wasted_cost": "the hours wasted",
+    "unknown_cost": "the hours whose use is not known",
+    "failed_cost": "the runs in failed_jobs",
+}
+
 _OR_NULL: Final = "; null where none is known to and of some the state is not known"
 
 _USAGE_COLUMNS: Final = (
-    *_KEYS,
+    *GROUPS,
     Column("jobs", doc="Runs of jobs; a requeued job counts once per run."),
     *_of(*_FIRST),
     Column(
@@ -119,6 +127,23 @@ _USAGE_COLUMNS: Final = (
         "failed_cpu_hours",
         "CPU hours allocated to the runs in failed, out_of_memory, timeout and node_fail, as far "
         "as they are known; 0 only where there are no such runs.",
+    ),
+    hours("failed_gpu_hours", "The same of GPU hours."),
+    Column("failed_jobs", doc=f"These runs: all that failed, whatever the reason{_OR_NULL}."),
+    share("failed_share", "failed_jobs as a share of the runs that ended; null without any."),
+    Column(
+        "main_reason",
+        doc="Why most of failed_jobs failed, as slurm.reasons says it; null where none failed.",
+    ),
+    Column("main_reason_jobs", doc="Runs among failed_jobs that did for main_reason."),
+    *(
+        Column(
+            name,
+            format=",.2f",
+            doc=f"What {of} cost: CPU and GPU hours, as far as known, "
+            "times cpu_hour_cost and gpu_hour_cost; null without prices.",
+        )
+        for name, of in _COSTS.items()
     ),
     hours(
         "not_ended_cpu_hours",
@@ -150,7 +175,7 @@ USAGE: Final = View(
     build="harvest_slurm.views.usage:usage",
     requires=("slurm.job",),
     columns=_USAGE_COLUMNS,
-    settings={"by": BY, **SELECTION},
+    settings={"by": BY, **SELECTION, **PRICES},
 )
 
 _BY_END: Final = (

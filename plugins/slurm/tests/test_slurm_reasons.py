@@ -1,0 +1,237 @@
+"""Why runs failed: reasons, steps and nodes, against a count in plain Python."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from slurm_reader import Reader
+from strength import examples
+
+from harvest import UsageError
+from harvest_slurm.plugin import harvest_views
+from harvest_slurm.report.failures import failures
+from harvest_slurm.report.usage import usage_report
+from harvest_slurm.states import ENDS, FAILED
+from harvest_slurm.views.usage import usage
+
+HEADER = (
+    "JobID|User|Account|Partition|State|ExitCode|Submit|Start|End|Elapsed|AllocCPUS|NodeList|"
+    "TotalCPU|AllocTRES"
+)
+TIMES = "2024-05-01T10:00:00|2024-05-01T10:00:{0:02}|2024-05-01T11:00:{0:02}|01:00:00|2"
+
+
+def row(job, state="FAILED", code="1:0", nodes="n1", account="maths", start=0, user="ann"):
+    """A row of a job, or of a step where the id has a dot."""
+    whose = "||" if "." in str(job) else f"{user}|{account}|cpu"
+    return f"{job}|{whose}|{state}|{code}|{TIMES.format(start)}|{nodes}|00:30:00|cpu=2,node=1"
+
+
+@pytest.fixture
+def read(tmp_path):
+    def read(*rows):
+        (tmp_path / "dump.txt").write_text("\n".join([HEADER, *rows, ""]))
+        return Reader(tmp_path / "dump.txt", timezone="UTC")
+
+    return read
+
+
+def reasons_of(data, **settings):
+    return data.view("slurm.reasons", **settings).collect().to_dicts()
+
+
+@pytest.mark.parametrize(
+    ("job", "steps", "reason", "step"),
+    [
+        (("FAILED", "3:0"), [], "exit code 3", None),
+        (("FAILED", "0:11"), [], "signal 11 (SIGSEGV)", None),
+        (("FAILED", "0:53"), [], "signal 53", None),
+        (("FAILED", "137:0"), [], "exit code 137 (SIGKILL)", None),
+        (("FAILED", ""), [], "not known", None),
+        (("TIMEOUT", "0:0"), [("batch", "CANCELLED", "0:15")], "time limit", "batch"),
+        (("DEADLINE", "1:0"), [], "deadline", None),
+        (("NODE_FAIL", "0:0"), [], "node", None),
+        (("BOOT_FAIL", "0:0"), [], "node", None),
+        (("OUT_OF_MEMORY", "0:125"), [], "out of memory", None),
+        # the script ended with 1, for a step of it was out of memory
+        (
+            ("FAILED", "1:0"),
+            [("batch", "FAILED", "1:0"), ("0", "OUT_OF_MEMORY", "0:125")],
+            "out of memory",
+            "0",
+        ),
+        # what Slurm's own step repeats says nothing
+        (("FAILED", "2:0"), [("extern", "FAILED", "9:0")], "exit code 2", None),
+        # a step says more than the script around it
+        (
+            ("FAILED", "1:0"),
+            [("batch", "FAILED", "1:0"), ("0", "COMPLETED", "0:0"), ("1", "FAILED", "0:11")],
+            "signal 11 (SIGSEGV)",
+            "1",
+        ),
+    ],
+)
+def test_a_run_has_the_reason_that_its_first_failed_step_shows(read, job, steps, reason, step):
+    data = read(row(5, *job), *(row(f"5.{name}", *ends) for name, *ends in steps))
+    (found,) = reasons_of(data)
+    assert (found["reason"], found["jobs"], found["failed_step"]) == (reason, 1, step)
+
+
+def test_the_step_that_began_first_is_named_and_whether_it_was_the_first_of_all(read):
+    data = read(
+        row(1),
+        row("1.batch", start=0),
+        row("1.0", "COMPLETED", "0:0", start=1),
+        row("1.2", code="7:0", start=9),
+        row("1.1", code="7:0", start=5),
+        row(2),
+        row("2.0", code="7:0", start=3),
+    )
+    (found,) = reasons_of(data)
+    assert found["reason"] == "exit code 7"
+    assert found["step_known_jobs"] == 2
+    assert found["failed_step_jobs"] == 1
+    assert found["first_step_jobs"] == 1
+
+
+def test_nine_of_ten_on_one_node_is_said(read):
+    """And of all runs that node had far fewer: else it would not be the node's."""
+    bad = [row(n, nodes="n[7-8]" if n == 3 else "n7" if n < 10 else "n1") for n in range(1, 11)]
+    good = [row(n, "COMPLETED", "0:0", nodes=f"n{n % 5}") for n in range(20, 60)]
+    data = read(*bad, *good)
+    (found,) = reasons_of(data)
+    assert (found["top_node"], found["top_node_jobs"], found["node_known_jobs"]) == ("n7", 9, 10)
+    said = failures(data).intro
+    assert said[1] == (
+        "9 of 10 runs of account maths that failed by exit code 1 were on n7, which ran 18 % of "
+        "all."
+    )
+    everywhere = read(*bad)
+    assert len(failures(everywhere).intro) == 1
+
+
+def test_by_node_a_run_counts_at_each_of_its_nodes(read):
+    data = read(row(1, nodes="n[1-2]"), row(2, "COMPLETED", "0:0", nodes="n2"))
+    found = {line["node"]: line for line in reasons_of(data, by="node")}
+    assert {name: line["ended_jobs"] for name, line in found.items()} == {"n1": 1, "n2": 2}
+    assert found["n2"]["failed_share"] == 0.5
+
+
+def test_a_run_that_never_started_has_no_node(read):
+    data = read(row(1, "DEADLINE", "1:0", nodes="None assigned"))
+    (found,) = reasons_of(data)
+    assert found["top_node"] is None
+    assert found["node_known_jobs"] == 0
+    assert reasons_of(data, by="node") == []
+
+
+STATES = [state.upper() for states in ENDS.values() for state in states] + ["RUNNING"]
+RUNS = st.lists(
+    st.tuples(
+        st.sampled_from(STATES),
+        st.sampled_from(["0:0", "1:0", "0:9", "2:0", ""]),
+        st.sampled_from(["maths", "physics", ""]),
+        st.sampled_from(["n1", "n2", "n[1-3]"]),
+    ),
+    min_size=1,
+    max_size=20,
+)
+
+
+@settings(max_examples=examples(20), deadline=None)
+@given(runs=RUNS)
+def test_reasons_add_up_to_the_failures_of_each_account(tmp_path_factory, runs):
+    """Counted in plain Python, and by slurm.usage, whose columns of failures they divide."""
+    path = tmp_path_factory.mktemp("dump") / "dump.txt"
+    lines = [row(n, state, code, nodes, who) for n, (state, code, who, nodes) in enumerate(runs, 1)]
+    path.write_text("\n".join([HEADER, *lines, ""]))
+    data = Reader(path, timezone="UTC")
+    expected = Counter(who or None for state, _, who, _ in runs if state.lower() in FAILED)
+    counted: Counter[str | None] = Counter()
+    for line in reasons_of(data):
+        counted[line["account"]] += line["jobs"]
+    assert counted == expected
+    groups = usage(data, by="account").collect().to_dicts()
+    assert {g["account"]: g["failed_jobs"] for g in groups if g["failed_jobs"]} == dict(expected)
+    for group in groups:
+        mine = [line["jobs"] for line in reasons_of(data) if line["account"] == group["account"]]
+        assert group["main_reason_jobs"] == (max(mine) if mine else None)
+
+
+def test_groups_of_failures_are_refused_by_a_wrong_name(read):
+    with pytest.raises(UsageError, match="user, partition, qos, node, name, with commas"):
+        reasons_of(read(row(1)), by="colour")
+
+
+def test_prices_make_costs_that_add_up(read):
+    """Two runs of 2 CPUs for an hour, each used half an hour; one of them failed."""
+    data = read(row(1), row(2, "COMPLETED", "0:0"))
+    (group,) = usage(data, by="account", cpu_hour_cost=0.5).collect().to_dicts()
+    assert group["cost"] == 2.0
+    assert group["used_cost"] == 0.5
+    assert group["wasted_cost"] == 1.5
+    assert group["unknown_cost"] == 0.0
+    assert group["failed_cost"] == 1.0
+    (without,) = usage(data, by="account").collect().to_dicts()
+    assert without["cost"] is None
+    report = usage_report(data, by=["account"], cpu_hour_cost=0.5)
+    assert "costs" in [table.name for table in report.tables]
+    assert "costs" not in [table.name for table in usage_report(data, by=["account"]).tables]
+
+
+def test_an_unknown_amount_costs_nothing_that_is_known(read):
+    """GPUs are not accounted for on this cluster: what they cost is not 0."""
+    (group,) = usage(read(row(1)), by="account", gpu_hour_cost=2.0).collect().to_dicts()
+    assert group["cost"] is None
+
+
+def test_a_table_of_dashes_is_not_shown_and_the_field_is_named_once(tmp_path):
+    (tmp_path / "dump.txt").write_text(
+        "JobID|Account|State|Start|End|Elapsed|AllocCPUS\n"
+        "1|maths|FAILED|2024-05-01T10:00:00|2024-05-01T11:00:00|01:00:00|2\n"
+        "2|maths|COMPLETED|2024-05-01T10:00:00|2024-05-01T11:00:00|01:00:00|2\n"
+    )
+    data = Reader(tmp_path / "dump.txt", timezone="UTC")
+    for report in (usage_report(data, by=["account"]), failures(data)):
+        for table in report.tables:
+            empty = [c.name for c in table.columns if not table.rows[c.name].count()]
+            assert not empty, (table.name, empty)
+        text = report.text()
+        assert text.count("TotalCPU") == 1
+        assert text.count("ExitCode") == 1
+        assert "--format=NodeList" in text
+
+
+def test_why_jobs_failed_on_a_real_cluster(shared_data):
+    """Two jobs of ec85 say FAILED; their first steps were out of memory."""
+    path = shared_data / "slurm" / "sacct-parsable2-noheader-other-site.txt"
+    if not path.exists():
+        pytest.skip("the sample of another site is absent")
+    data = Reader(path, layout="sonar", timezone="Europe/Oslo")
+    found = {(r["account"], r["reason"]): r["jobs"] for r in reasons_of(data, year="2024")}
+    assert found == {
+        ("ec30", "exit code 1"): 1,
+        ("ec30", "exit code 2"): 1,
+        ("ec395", "time limit"): 2,
+        ("ec85", "out of memory"): 2,
+    }
+    jobs = [line.split("|") for line in path.read_text().splitlines()]
+    jobs = [fields for fields in jobs if "." not in fields[0]]
+    lost = Counter()
+    for fields in jobs:
+        if fields[4] in ("FAILED", "TIMEOUT"):
+            lost[fields[3]] += int(fields[12]) * int(fields[18]) / 3600
+    given = {
+        r["account"]: r["failed_cpu_hours"] for r in usage(data, by="account").collect().to_dicts()
+    }
+    assert {name: hours for name, hours in given.items() if hours} == pytest.approx(dict(lost))
+
+
+def test_the_view_is_declared_with_all_columns_that_it_gives(read):
+    (view,) = (view for view in harvest_views() if view.name == "slurm.reasons")
+    declared = {column.name for column in view.columns}
+    given = set(read(row(1)).view("slurm.reasons", by="node,account").collect_schema().names())
+    assert given <= declared
