@@ -182,6 +182,46 @@ def states(by_state: pl.DataFrame) -> Plot:
     )
 
 
+def by_month(months: pl.DataFrame) -> Plot:
+    """CPU hours by month as bars, those of the year before as marks above them."""
+    names = months["month"].to_list()
+    hours = {name: months[f"{name}cpu_hours"] for name in ("", "year_before_")}
+    known = [value for value in hours["year_before_"].to_list() if value is not None]
+
+    def draw(figure: Any) -> None:
+        axes = figure.subplots()
+        places = list(range(len(names)))
+        axes.bar(
+            places, hours[""].fill_null(0.0).to_list(), width=0.7, color="C0", label="CPU hours"
+        )
+        if known:
+            marked = [
+                (p, v) for p, v in zip(places, hours["year_before_"], strict=True) if v is not None
+            ]
+            axes.plot(
+                *zip(*marked, strict=True), "D", color="C1", markersize=5, label="a year before"
+            )
+            legend(figure)
+        # as many names as have room
+        step = -(-len(names) // 12)
+        axes.set_xticks(places[::step], names[::step])
+        axes.set_ylim(bottom=0)
+        axes.set_ylabel("CPU hours")
+        axes.yaxis.set_major_formatter("{x:,.0f}")
+        axes.grid(visible=False, axis="x")
+
+    most = max(range(len(names)), key=lambda place: hours[""][place] or 0.0)
+    return Plot(
+        "by-month",
+        draw,
+        "CPU hours by month",
+        f"Bars, {len(names)} months from {names[0]} to {names[-1]}: most in {names[most]}, "
+        f"{hours_in_words(hours[''][most] or 0.0)}"
+        + (f"; marks: {len(known)} of these months a year before." if known else "."),
+        size=(7.5, 3.0),
+    )
+
+
 def reasons(by_reason: pl.DataFrame) -> Plot:
     """Runs that failed, by reason."""
     rows = by_reason.select("reason", "jobs")

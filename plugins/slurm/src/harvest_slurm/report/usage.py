@@ -10,7 +10,7 @@ import polars as pl
 
 from harvest import DatasetReader
 from harvest.toolkit.amounts import count_in_words, share_in_words
-from harvest_report import Column, Notes, Report, Table
+from harvest_report import Column, Notes, Report, Section, Table
 from harvest_toolkit.frames import fraction
 
 from ..states import ENDS, FAILURES
@@ -18,7 +18,7 @@ from ..views.declared.resources import RESOURCES, Resource
 from ..views.period import Selection, selection_of
 from ..views.usage import groups_of
 from .missing import filled, missing
-from .plots import of_most_hours, used_and_wasted
+from .plots import by_month, of_most_hours, used_and_wasted
 from .words import days_in_words, hours_in_words, known_sum
 
 _LABELS: Final = {
@@ -41,7 +41,8 @@ def usage_report(
     names = groups_of(by)
     selection = selection_of(data, choice)
     prices = {"cpu_hour_cost": cpu_hour_cost, "gpu_hour_cost": gpu_hour_cost}
-    given = {name: value for name, value in (prices | choice).items() if value is not None}
+    present = {name: value for name, value in choice.items() if value is not None}
+    given = present | {name: value for name, value in prices.items() if value is not None}
     groups = data.view("slurm.usage", by=by, **given).collect()
     at, jobs = pl.col("at"), selection.jobs(data)
     times = jobs.select(first=at.min().dt.date(), last=at.max().dt.date())
@@ -60,6 +61,7 @@ def usage_report(
                 for table in filled(_resource_table(resource, rows, keys), len(keys))
             ),
             *filled(_cost_table(rows, keys), len(keys)),
+            *_months(data.view("slurm.trend", **present).collect()),
             *(t for table in _ends_and_waits(rows, keys) for t in filled(table, len(keys))),
             _notes(groups, rows, selection, missing(jobs)),
         ],
@@ -138,6 +140,34 @@ def _resource_table(resource: Resource, rows: pl.DataFrame, keys: list[Column]) 
         if name == "mem"
         else None,
     )
+
+
+def _months(months: pl.DataFrame) -> list[Section]:
+    """The months with those of a year before; nothing where there is one month to look at."""
+    if months.height < 2 and not months["year_before_jobs"].count():
+        return []
+    amount = ("", ",.1f"), ("year_before_", ",.1f")
+    table = Table(
+        "months",
+        months,
+        (
+            Column("month"),
+            Column("jobs"),
+            *(
+                Column(f"{p}cpu_hours", "CPU h" if not p else "year before", None, f)
+                for p, f in amount
+            ),
+            Column("cpu_hours_change", "change", None, "+.1%"),
+            Column("cpu_eff", "share used", None, ".1%"),
+            Column("failed_share", "failed", None, ".1%", doc="of the runs that ended"),
+            Column("year_before_failed_share", "year before", None, ".1%"),
+            Column("mean_wait_s", "mean wait", None, "duration"),
+        ),
+        title="Month by month",
+        note="A month that is not over is compared with the same days of the year before.",
+    )
+    known = months["cpu_hours"].sum() > 0 and months.height > 1
+    return [*filled(table, 1), *([by_month(months)] if known else [])]
 
 
 def _cost_table(rows: pl.DataFrame, keys: list[Column]) -> Table:

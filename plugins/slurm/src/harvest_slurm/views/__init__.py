@@ -7,5 +7,17 @@ from typing import Final
 from .declared.failures import REASONS
 from .declared.groups import ARRAYS, ENDS, FAILURES, USAGE
 from .declared.runs import EFFICIENCY, JOBS, QUEUE_TIME, WORST_DAYS
+from .declared.trend import TREND
 
-VIEWS: Final = (JOBS, EFFICIENCY, QUEUE_TIME, WORST_DAYS, USAGE, ENDS, FAILURES, REASONS, ARRAYS)
+VIEWS: Final = (
+    JOBS,
+    EFFICIENCY,
+    QUEUE_TIME,
+    WORST_DAYS,
+    USAGE,
+    TREND,
+    ENDS,
+    FAILURES,
+    REASONS,
+    ARRAYS,
+)

@@ -62,9 +62,10 @@ class Selection:
     def of_period(self, rows: pl.LazyFrame) -> pl.LazyFrame:
         """Those of the rows whose moment (``at``) is in the period."""
         since, until = self.period.since, self.period.until
+        at = pl.col("at").dt.convert_time_zone("UTC")
         if since is not None:
-            rows = rows.filter(pl.col("at") >= since)
-        return rows if until is None else rows.filter(pl.col("at") < until)
+            rows = rows.filter(at >= since)
+        return rows if until is None else rows.filter(at < until)
 
     def submitted(self, data: DatasetReader, view: str) -> pl.DataFrame:
         """Rows of a view of jobs that were submitted in the period, with the ``date`` of that."""

@@ -12,6 +12,16 @@ KEYS: Final = ("month", "cluster", "account", "user", "partition", "qos")
 
 BY: Final = Setting("what jobs are grouped by", tuple[str, ...], ("user",), some_of(KEYS))
 
+TREND_KEYS: Final = KEYS[1:]
+"""What the jobs of a month may be grouped by."""
+
+TREND_BY: Final = Setting(
+    "what the jobs of a month are grouped by; all together unless given",
+    tuple[str, ...],
+    (),
+    some_of(TREND_KEYS),
+)
+
 FAILURE_KEYS: Final = (*KEYS, "node", "name")
 """What runs that failed may be grouped by."""
 
