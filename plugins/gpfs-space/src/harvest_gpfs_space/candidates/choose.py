@@ -57,14 +57,12 @@ _PARTS: Final = ("", "linked_", "excluded_", "elsewhere_")
 
 def candidates(dataset: DatasetReader, **settings: Any) -> pl.LazyFrame:
     """The view ``gpfs.candidates``: objects that could go, each once, the largest first."""
-    choice = Choice.of(dataset, **settings)
-    return of_scan(choice.found, _OBJECTS, lambda: choice.objects, now=label_of(choice.found.now))
+    return Choice.of(dataset, **settings).listed()
 
 
 def owners(dataset: DatasetReader, **settings: Any) -> pl.LazyFrame:
     """The view ``gpfs.candidate_owners``: sums of these by owner, the one of most bytes first."""
-    choice = Choice.of(dataset, **settings)
-    return of_scan(choice.found, _OWNERS, choice.owners, now=label_of(choice.found.now))
+    return Choice.of(dataset, **settings).summed()
 
 
 @attrs.frozen(kw_only=True, eq=False, slots=False)
@@ -119,6 +117,14 @@ class Choice:
             **rest,
         )
 
+    def listed(self) -> pl.LazyFrame:
+        """The rows of ``gpfs.candidates``."""
+        return of_scan(self.found, _OBJECTS, lambda: self.objects, now=label_of(self.found.now))
+
+    def summed(self) -> pl.LazyFrame:
+        """The rows of ``gpfs.candidate_owners``."""
+        return of_scan(self.found, _OWNERS, self._owners, now=label_of(self.found.now))
+
     @property
     def times(self) -> tuple[str, ...]:
         """The columns of the times that must be old."""
@@ -133,7 +139,7 @@ class Choice:
             "size_bytes", "path", descending=[True, False], nulls_last=True
         )
 
-    def owners(self) -> pl.DataFrame:
+    def _owners(self) -> pl.DataFrame:
         """The sums by owner, of candidates and of what is none for a reason worth knowing."""
         listed, held = self.objects, self._whole.filter(self._elsewhere())
         fits_all = self._object() & self._place()

@@ -17,7 +17,7 @@ from harvest.toolkit.amounts import bytes_in_words, count_in_words
 from harvest.toolkit.files import new_directory
 from harvest_gpfs import write_result
 
-from .choose import Choice, candidates, owners
+from .choose import Choice
 from .letters import Letters, file_names
 from .policy import file_list, path_list, rules
 
@@ -57,8 +57,8 @@ def write(
         domain=mail_domain,
     )
     with new_directory(place) as folder:
-        objects = candidates(dataset, **settings).collect()
-        sums = owners(dataset, **settings).collect()
+        objects = choice.listed().collect()
+        sums = choice.summed().collect()
         write_result(objects, folder / "candidates.csv")
         write_result(sums, folder / "owners.csv")
         alone = objects.filter(paths=1)
