@@ -13,6 +13,7 @@ from harvest.toolkit.amounts import count_in_words as count
 from harvest_report import Column, Notes, Report, Section, Table
 from harvest_toolkit.frames import known_sum
 
+from ..critical.path import critical_path
 from ..executions.executions import executions
 from ..frames import Frames, load
 from ..parts.pairs import pairs_of
@@ -23,6 +24,7 @@ from ..trace.tracks import micros_of, microseconds_since
 from ..views.kinds import kinds_of
 from ..views.tasks import states_entered
 from ..views.workers import whole_runs
+from .causes import time_sections, time_sentence
 from .io import RunIo, io_by_task, io_sections, io_sentence, run_io
 from .stream import occupancy, stream
 from .transfers import matrix, pairs_table
@@ -37,7 +39,7 @@ def dask_run(data: DatasetReader, run: str | None = None, top: int = 20) -> Repo
     Raises UsageError when a run is to be chosen.
     """
     name = choose_run(data, run, "--set run=NAME")
-    frames = load(data, DASK_TYPES, run=name)
+    frames = load(data, (*DASK_TYPES, "dask.worker_sample"), run=name)
     (summary,) = data.view("dask.run_summary", run=name).collect().to_dicts()
     workers = data.view("dask.workers", run=name).collect()
     start = micros_of(summary["first_time"])
@@ -50,9 +52,13 @@ def dask_run(data: DatasetReader, run: str | None = None, top: int = 20) -> Repo
     kinds = kinds_of(found, frames, io.tied, whole)
     return Report(
         f"Dask run {name.rpartition('/')[2]}",
-        intro=[*_intro(summary, workers, tasks, judged), *filter(None, [io_sentence(io)])],
+        intro=[
+            *_intro(summary, workers, tasks, judged),
+            *filter(None, [time_sentence(judged), io_sentence(io)]),
+        ],
         sections=[
             _gaps(summary),
+            *time_sections(critical_path(found, frames), judged, start),
             *_streams(tasks, kinds, workers),
             _prefixes(kinds),
             *_failures(kinds),
