@@ -382,7 +382,7 @@ def test_names_from_data_stay_text(tmp_path, small_run):
     page = Page((tmp_path / "t.html").read_text("utf-8"))
     assert page.tags["img"] == 0
     assert page.tags["script"] == 3 + len(page.index["blocks"])
-    assert page.index["names"] == [["task", NASTY]]
+    assert page.index["names"] == [["path", NASTY], ["task", NASTY]]
     assert json.loads(page.block(1)[0])["key"] == NASTY
 
 

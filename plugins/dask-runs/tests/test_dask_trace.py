@@ -170,6 +170,24 @@ def test_the_slices_are_as_many_as_the_records(dataset, document, events):
     assert document["otherData"]["events"] == counted
 
 
+def test_the_critical_path_is_a_track_from_the_first_execution_to_the_end_of_the_last(
+    dataset, events
+):
+    tasks = of(events, "X", "task")
+    line = [*of(events, "X", "path"), *of(events, "X", "path.wait")]
+    line.sort(key=lambda e: (e["ts"], e["dur"]))
+
+    assert len({(e["pid"], e["tid"]) for e in line}) == 1
+    first, last = min(e["ts"] for e in tasks), max(e["ts"] + e["dur"] for e in tasks)
+    ends = [e["ts"] + e["dur"] for e in line]
+    assert (line[0]["ts"], ends[-1]) == (first, last)
+    assert [e["ts"] for e in line[1:]] == ends[:-1]
+    path = dataset.view("dask.critical_path").collect()
+    assert [e["dur"] for e in line] == [round(s * 1e6) for s in path["seconds"]]
+    keys = {e["args"]["key"] for e in tasks}
+    assert all(e["args"]["key"] in keys for e in line)
+
+
 def test_windows_of_the_workers_are_slices(dataset, events):
     records = dataset["dask.worker_transition"].sort("time", "position").collect()
     entered = Counter()
@@ -336,10 +354,10 @@ def test_of_several_runs_one_is_to_be_chosen(tmp_path):
     write_trace(data, tmp_path / "t.json", run="D2_R2_W1")
     found = json.loads((tmp_path / "t.json").read_text())
     assert found["otherData"]["run"] == str(folders[1])
-    (task,) = of(found["traceEvents"], "X")
+    (task,) = of(found["traceEvents"], "X", "task")
     assert (task["ts"], task["dur"], task["args"]["told_by"]) == (0, 500_000, "scheduler")
     # in the view the runs have tracks of their own
-    both = trace(data).filter(pl.col("ph") == "X").collect()
+    both = trace(data).filter(pl.col("cat") == "task").collect()
     assert both["run"].n_unique() == both["pid"].n_unique() == both["tid"].n_unique() == 2
 
 

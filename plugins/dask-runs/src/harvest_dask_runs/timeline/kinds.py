@@ -8,10 +8,18 @@ from typing import Any, Final
 import attrs
 import polars as pl
 
+from ..critical.waits import PARTS
 from ..report.figures import COLOURS, OTHER
 from .slices import Slices
 
-LAYERS: Final[Mapping[str, int]] = {"task": 0, "transfer": 1, "transfer.untold": 1, "io": 2}
+LAYERS: Final[Mapping[str, int]] = {
+    "task": 0,
+    "path": 0,
+    "path.wait": 0,
+    "transfer": 1,
+    "transfer.untold": 1,
+    "io": 2,
+}
 """Slices of a lane that are never drawn as one with those of another layer."""
 
 PALE: Final = 0.4
@@ -43,6 +51,10 @@ TRANSFERS: Final = {
 }  # fmt: skip
 READ: Final = Kind("I/O: read", "ink", 1.0, LAYERS["io"])
 WRITE: Final = Kind("I/O: write", "write", 1.0, LAYERS["io"])
+WAITS: Final = {
+    part: Kind(f"critical path: {part}", colour, 1.0, LAYERS["path.wait"])
+    for part, colour in zip(PARTS[1:], ("transfer", "write", "ink", "#b8860b", "grid"), strict=True)
+}
 OTHER_IO: Final = Kind("I/O: other", "grid", 1.0, LAYERS["io"])
 
 
@@ -67,14 +79,16 @@ def kinds_of(slices: Slices) -> tuple[list[Kind], list[int]]:
     others = Kind(f"{beyond} other kinds of tasks", _name(OTHER), 1.0, LAYERS["task"])
 
     def kind_of(row: Mapping[str, Any]) -> Kind:
-        if row["cat"] == "task":
+        if row["cat"] in ("task", "path"):  # the path has the colours of its tasks
             return chosen.get(row["name"], others)
+        if row["cat"] == "path.wait":
+            return WAITS[row["name"]]
         if row["cat"] == "io":
             return {"read": READ, "write": WRITE}.get(row["name"], OTHER_IO)
         return TRANSFERS[row["cat"]]
 
     of_names = [kind_of(row) for row in slices.names.iter_rows(named=True)]
-    order = [*chosen.values(), others, *TRANSFERS.values(), READ, WRITE, OTHER_IO]
+    order = [*chosen.values(), others, *TRANSFERS.values(), READ, WRITE, OTHER_IO, *WAITS.values()]
     present = set(of_names)
     numbers = {kind: i for i, kind in enumerate(k for k in order if k in present)}
     return list(numbers), [numbers[kind] for kind in of_names]

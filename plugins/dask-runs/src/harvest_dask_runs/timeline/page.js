@@ -12,7 +12,7 @@ const LOWEST = 0.25;      // of its lane has a mark that is hardly busy
 const SIDES = ["left", "right", "top", "bottom"];
 const HEIGHTS = [[0.08, 0.92], [0.08, 0.92], [0.55, 0.92]];   // of a row, by layer
 const SHOWN = 3;          // marks in the box at the mouse
-const WORDS = {path: "file", outcome: "state", told_by: "recorded by", size_bytes: "bytes of the result", begins_us: "begins, says the scheduler",
+const WORDS = {path: "file", outcome: "state", link: "began after", after: "task before", told_by: "recorded by", size_bytes: "bytes of the result", begins_us: "begins, says the scheduler",
   ends_us: "ends, says the scheduler"};
 
 const element = id => document.getElementById(id);

@@ -19,19 +19,20 @@ from polars.io.plugins import register_io_source
 from harvest import DatasetReader, UsageError
 from harvest.toolkit.files import replacing
 
+from ..critical.path import critical_path
 from ..executions.executions import executions
 from ..frames import load
 from ..io.match import correlate
 from ..io.ties import runs_of_logs
-from ..record_names import EXECUTED, JOB, SEGMENT
+from ..record_names import JOB, SEGMENT, WAITED
 from ..runs import choose_run, named_run, runs_of
+from .critical_path import path_events
 from .io import IoPlacer, log_pieces
 from .tasks import place_tasks, task_events
 from .tracks import EVENT, FIRST_TID, Tracks, iso_of, micros_of
 from .transfers import transfer_events, transfer_slices
 
 SUFFIXES = (".json", ".json.gz")
-SHOWN = (*EXECUTED, "dask.transfer")
 
 
 def trace(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
@@ -75,10 +76,11 @@ class RunTrace:
         self.dataset, self.run = dataset, run
         self.tracks = Tracks(run, first_pid, first_tid)
         self.left_out: Counter[str] = Counter()
-        frames = load(dataset, SHOWN, run=run)
+        frames = load(dataset, WAITED, run=run)
         found = executions(frames).collect()
         moved = frames["dask.transfer"].collect()
         ends = pl.concat([found["end"], moved["end_time"], found["start"]])
+        self._path = critical_path(found, frames)
         self._tasks = place_tasks(found, ends.max())
         self._transfers = transfer_slices(moved)
         self.left_out["executions without time"] = found.height - self._tasks.height
@@ -92,6 +94,7 @@ class RunTrace:
         """Batches of events, with the columns of the view."""
         yield from task_events(self._tasks, self.tracks, self.start)
         yield from transfer_events(self._transfers, self.tracks, self.start)
+        yield from path_events(self._path, self.tracks, self.start)
         segments = segments_of(self.dataset, self.run)
         if segments is None:
             return

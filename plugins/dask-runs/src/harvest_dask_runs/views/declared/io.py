@@ -159,7 +159,8 @@ TRACE_COLUMNS: Final = (
     Column(
         "cat",
         doc="task: an execution; io: a traced operation; transfer: a report of a transfer, and the "
-        f"arrow to its other side; transfer.untold: a side that reported nothing; {_NAMING}.",
+        "arrow to its other side; transfer.untold: a side that reported nothing; path, path.wait: "
+        f"an execution of the critical path, and a wait on it; {_NAMING}.",
     ),
     Column("ph", doc="X a slice, s and f the ends of an arrow, M the name of a track."),
     Column("ts", unit="us", doc=f"Start, since the run's first event; {_NAMING}."),
