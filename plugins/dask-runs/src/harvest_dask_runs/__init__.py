@@ -9,17 +9,16 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .objects.tasks import (
+    from .objects.events import (
         EventSource,
         GraphEvent,
         SchedulerEvent,
-        Task,
         TaskEvent,
-        TaskHandler,
         TaskState,
         TransferEvent,
         WorkerEvent,
     )
+    from .objects.tasks import Task, TaskHandler
 
 __all__ = [
     "EventSource",
@@ -37,7 +36,8 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module(".objects.tasks", __name__), name)
+    place = ".objects.tasks" if name in ("Task", "TaskHandler") else ".objects.events"
+    value = getattr(importlib.import_module(place, __name__), name)
     globals()[name] = value
     return value
 

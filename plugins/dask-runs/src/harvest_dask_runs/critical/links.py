@@ -23,7 +23,6 @@ import polars as pl
 from ..executions.windows import completions
 from ..frames import Frames
 
-LINKS: Final = ("thread", "dependency", "client", "time")
 QUEUED: Final = ("queued", "no-worker")
 """States of the scheduler in which a task waits for any worker."""
 READY: Final = ("ready", "constrained")

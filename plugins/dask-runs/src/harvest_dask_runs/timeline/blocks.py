@@ -43,13 +43,7 @@ class Block:
 
     def head(self) -> dict[str, Any]:
         """All but the data."""
-        return {
-            "level": self.level,
-            "kind": self.kind,
-            "rows": self.rows,
-            "begin": self.begin,
-            "end": self.end,
-        }
+        return attrs.asdict(self, filter=lambda field, _: field.name != "data")
 
 
 def blocks(level: int, kind: str, rows: pl.DataFrame) -> Iterator[Block]:

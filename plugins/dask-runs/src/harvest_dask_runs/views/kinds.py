@@ -13,15 +13,10 @@ from ..executions.executions import executions
 from ..frames import Frames, exact_sum, load
 from ..parts.failures import failed_tasks, repeated_tasks
 from ..record_names import COUNTED, DASK_TYPES, SEGMENT
+from .declared.tasks import PREFIX_COLUMNS
 from .task_io import TASK_IO, once, task_io
 from .workers import whole_runs
 
-ORDER: Final = (
-    *("run", "prefix", "tasks", "executions", "unended", "total_s", "share", "mean_s", "median_s"),
-    *("max_s", "size_bytes", "attempts", "failed", "error", "repeated", "repeated_s"),
-    *("io_read_bytes", "io_write_bytes", "io_s", "io_share"),
-    *("io_beside_bytes", "io_beside_s", "io_busy_s"),
-)
 IO_SUMS: Final = (
     *("io_read_bytes", "io_write_bytes", "io_s", "io_beside_bytes", "io_beside_s", "io_busy_s"),
 )
@@ -84,7 +79,7 @@ def kinds_of(
         )
         .with_columns(io_share=fraction("io_s", "io_busy_s"))
         .sort("run", "total_s", "prefix", descending=[False, True, False], nulls_last=True)
-        .select(ORDER)
+        .select(column.name for column in PREFIX_COLUMNS)
     )
 
 

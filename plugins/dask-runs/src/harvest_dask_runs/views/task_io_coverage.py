@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 import polars as pl
 
 from harvest import DatasetReader
@@ -11,11 +9,7 @@ from harvest_toolkit.frames import fraction
 
 from ..io.match import correlate
 from ..runs import named_run
-
-ORDER: Final = (
-    *("run", "host", "pid", "worker", "segments", "task_segments", "window_segments", "share"),
-    *("bytes", "task_bytes", "window_bytes", "bytes_share", "by_elimination", "rank", "log"),
-)
+from .declared.io import COVERAGE_COLUMNS
 
 
 def task_io_coverage(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
@@ -33,6 +27,6 @@ def task_io_coverage(dataset: DatasetReader, *, run: str | None = None) -> pl.La
         )
         .rename({"hostname": "host", "origin": "log"})
         .sort("run", "host", "pid", "log", "rank", nulls_last=True)
-        .select(ORDER)
+        .select(column.name for column in COVERAGE_COLUMNS)
         .lazy()
     )

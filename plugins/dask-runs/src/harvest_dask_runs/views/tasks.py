@@ -14,6 +14,7 @@ from ..frames import Frames, load
 from ..parts.events import EVENT, task_events
 from ..record_names import DASK_TYPES, SEGMENT
 from ..runs import named_run
+from .declared.tasks import TASK_COLUMNS
 from .task_io import TOTALS, task_io_totals
 from .workers import whole_runs
 
@@ -61,14 +62,7 @@ def task_frame(frames: Frames, io: pl.LazyFrame | None = None) -> pl.LazyFrame:
         .join(_states(named, "worker_states", "worker"), on=one, how="left")
         .join(io, on=one, how="left")
         .sort("run", "first_time", "key", nulls_last=True)
-        .select(
-            *("run", "key", "group", "prefix", "client", "requested"),
-            *("dependencies", "dependents", "workers", "threads", "first_time", "last_time"),
-            *("last_state", "executions", "executed_on", "began", "ended", "duration_s"),
-            *("size_bytes", "bytes_sent", "bytes_received", "transfers"),
-            *("scheduler_states", "worker_states", "events"),
-            *("io_read_bytes", "io_write_bytes", "io_operations", "io_seconds"),
-        )
+        .select(column.name for column in TASK_COLUMNS)
     )
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 import polars as pl
 
 from harvest import DatasetReader
@@ -11,10 +9,7 @@ from harvest import DatasetReader
 from ..frames import host_of
 from ..io.match import correlate
 from ..runs import named_run
-
-ORDER: Final = (
-    *("run", "worker", "address_host", "host", "pid", "log", "threads", "tied_by", "candidates"),
-)
+from .declared.io import PROCESS_COLUMNS
 
 
 def workers_processes(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
@@ -42,6 +37,6 @@ def workers_processes(dataset: DatasetReader, *, run: str | None = None) -> pl.L
         )
         .rename({"hostname": "host", "origin": "log"})
         .sort("run", "worker", "host", "pid", "log", nulls_last=True)
-        .select(ORDER)
+        .select(column.name for column in PROCESS_COLUMNS)
         .lazy()
     )
