@@ -111,6 +111,18 @@ def test_a_touched_file_is_not_listed_any_more(tmp_path, rows):
     assert not listed(rules, file | {"NLINK": 2})
 
 
+def test_the_name_of_a_list_without_a_time_is_no_end_of_a_comment(tmp_path, rows):
+    place = tmp_path / "a*" / "RULE 'x' DELETE"
+    place.mkdir(parents=True)
+    write(place / "scan.list", rows)
+    harvest.run(f"gpfs:{place / 'scan.list'}", f"parquet:{tmp_path / 'out'}")
+    harvest.open(tmp_path / "out").export("gpfs-candidates", tmp_path / "todo", now="2026-01-11")
+
+    rules = Rules((tmp_path / "todo" / "candidates.policy").read_text()).rules
+
+    assert [rule["kind"] for rule in rules] == ["EXTERNAL LIST", "LIST"]
+
+
 def test_records_end_with_nul_only_where_a_path_holds_a_newline(tmp_path, rows):
     (tmp_path / "plain").mkdir()
     (tmp_path / "odd").mkdir()

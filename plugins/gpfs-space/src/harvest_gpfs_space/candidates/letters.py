@@ -66,14 +66,14 @@ class Letters:
     def _lines(
         self, row: dict[str, Any], name: str, objects: pl.DataFrame, amount: str
     ) -> list[str]:
-        share = f", {share_in_words(row['share'])} of what you have" if row["share"] else ""
+        share = f" ({share_in_words(row['share'])} of your bytes)" if row["share"] else ""
         allocated = row["allocated_bytes"]
         space = "" if allocated is None else f" They take {_bytes(allocated)} of storage."
         ask = f"Please look at them by {self.by}" if self.by else "Please look at them"
         lines = [
             f"Dear {printable_line(row['user'])},",
             "",
-            f"as of {self.day}, {amount}{share} are {self.rule}.{space}",
+            f"as of {self.day}, you have {amount}{share}, {self.rule}.{space}",
             f"{ask}, and remove or archive what you no longer need.",
             "Nothing was removed, and this message removes nothing.",
             "",

@@ -14,6 +14,8 @@ from typing import Final
 import numpy as np
 import polars as pl
 
+from harvest.toolkit.texts import printable_line
+
 from .choose import Choice
 from .patterns import like, literal, within
 
@@ -65,9 +67,12 @@ def rules(choice: Choice, files: str, size: str) -> str:
     excluded = ""
     if choice.exclude:
         excluded = f"\nRULE 'excluded' LIST '{LIST}' EXCLUDE WHERE {like(choice.exclude)}\n"
+    scan = printable_line(choice.found.scan.label).replace(
+        "*/", "* /"
+    )  # the path of a list, perhaps
     show = "\n    || ".join(f"'{text}' || VARCHAR({name})" for text, name in _SHOW)
     return (
-        f"/* What could go: {files}, {size}, in the scan {choice.found.scan.label}.\n"
+        f"/* What could go: {files}, {size}, in the scan {scan}.\n"
         "   Nothing here deletes or moves a file: matching files are listed, no more.\n"
         "   mmapplypolicy DEVICE -P candidates.policy -i candidates.list -I defer -f found */\n\n"
         f"RULE 'lists' EXTERNAL LIST '{LIST}' EXEC '' ESCAPE '%/'\n"
