@@ -30,7 +30,7 @@ KINDS = (
 
 @pytest.fixture(scope="module", params=KINDS)
 def study(request, tmp_path_factory):
-    """The example's inputs without one kind of them, and the dataset that they give."""
+    """The example's inputs without one kind of them, the dataset that they give, and its report."""
     needed = {"slurm", "distiller", "ncem"}
     if not needed <= set(manager().sources) or "parquet" not in manager().sinks:
         pytest.skip("needs the plugins slurm, distiller and parquet")
@@ -45,7 +45,8 @@ def study(request, tmp_path_factory):
         settings={"slurm": {"timezone": "America/Los_Angeles"}},
         workers=1,
     )
-    return inputs, harvest.open(inputs.parent / "out")
+    dataset = harvest.open(inputs.parent / "out")
+    return inputs, dataset, dataset.report("ncem.comparison", study=STUDY)
 
 
 def tables(report):
@@ -54,8 +55,8 @@ def tables(report):
 
 @pytest.mark.slow
 def test_each_row_of_the_views_counts_once(study):
-    _, dataset = study
-    found = tables(dataset.report("ncem.comparison", study=STUDY))
+    _, dataset, report = study
+    found = tables(report)
     reported: Counter = Counter()
     for row in found["comparison"]:
         if row["outliers"] == "kept":
@@ -70,8 +71,8 @@ def test_each_row_of_the_views_counts_once(study):
 
 
 def test_each_line_of_distiller_and_each_processed_file_is_in_the_report(study):
-    inputs, dataset = study
-    found = tables(dataset.report("ncem.comparison", study=STUDY))
+    inputs, _, report = study
+    found = tables(report)
     counts: Counter = Counter()
     for row in found["comparison"]:
         counts[row["method"]] += row["n"] if row["outliers"] == "kept" else 0
@@ -93,8 +94,8 @@ def lines(paths) -> int:
 
 
 def test_outliers_are_what_lies_between_kept_and_removed(study):
-    _, dataset = study
-    found = tables(dataset.report("ncem.comparison", study=STUDY))
+    _, _, report = study
+    found = tables(report)
     counts = {(r["size"], r["method"], r["outliers"]): r["n"] for r in found["comparison"]}
     limits = found.get("outliers", [])
     assert len(counts) == 2 * len(limits)
@@ -106,8 +107,7 @@ def test_outliers_are_what_lies_between_kept_and_removed(study):
 
 @pytest.mark.slow
 def test_sentences_and_descriptions_give_the_numbers_of_the_table(study):
-    _, dataset = study
-    report = dataset.report("ncem.comparison", study=STUDY)
+    _, _, report = study
     found = tables(report)
     factors = {
         (r["size"], f"{r['speed_up']:.2f}")

@@ -7,9 +7,10 @@ concludes more than it did, or that there is nothing to conclude.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import polars as pl
 
@@ -64,10 +65,21 @@ def _null(column: str, frame: pl.LazyFrame) -> pl.LazyFrame:
     return frame if kind is None else frame.with_columns(pl.lit(None, kind).alias(column))
 
 
+def _once(known: Dataset, question: tuple[object, ...], ask: Callable[[], Any]) -> Any:
+    """The answer of the dataset that is compared with many others, asked for once."""
+    answers = _ANSWERS.setdefault(known, {})
+    if repr(question) not in answers:
+        answers[repr(question)] = ask()
+    return answers[repr(question)]
+
+
+_ANSWERS: WeakKeyDictionary[Dataset, dict[str, Any]] = WeakKeyDictionary()
+
+
 def _faults_of_view(
     known: Dataset, less: Dataset, view: str, key: Sequence[str], settings: dict[str, Any]
 ) -> Iterator[str]:
-    before = known.view(view, **settings).collect()
+    before = _once(known, ("rows", view, settings), known.view(view, **settings).collect)
     try:
         after = less.view(view, **settings).collect()
     except (DatasetError, UsageError):
@@ -89,10 +101,11 @@ def _faults_of_rules(
     settings: dict[str, Any],
 ) -> Iterator[str]:
     rules = [rule for rule in known.plugins.rules.values() if rule.view == view]
-    before, after = (
-        evaluate(dataset, known.plugins, rules=rules, thresholds=thresholds, settings=settings)
-        for dataset in (known, less)
+    ask = partial(
+        evaluate, plugins=known.plugins, rules=rules, thresholds=thresholds, settings=settings
     )
+    before = _once(known, ("verdict", view, thresholds, settings), partial(ask, known))
+    after = ask(less)
     for rule in rules:
         was, now = (
             [SEVERITIES.index(f.finding.severity) for f in verdict.found if f.rule is rule]

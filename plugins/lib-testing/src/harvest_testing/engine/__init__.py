@@ -59,17 +59,18 @@ class EngineConformance(Conformance):
 
     def require_local(self, inputs: Path, out: Path) -> None:
         """The dataset is the one of the engine ``local``, and nothing is left beside it."""
-        there = out.with_name("local")
-        local = tried(
-            None,
-            inputs,
-            there,
-            settings={},
-            workers=1,
-            scratch=inputs.parent,
-            limit_s=self.limit_s,
-        )
-        require(local.committed, local.words, "this is a defect of the kit: report it")
+        there = inputs.parent / "local"
+        if not there.exists():
+            local = tried(
+                None,
+                inputs,
+                there,
+                settings={},
+                workers=1,
+                scratch=inputs.parent,
+                limit_s=self.limit_s,
+            )
+            require(local.committed, local.words, "this is a defect of the kit: report it")
         mine, expected = contents(out), contents(there)
         for what, found in mine.items():
             require(
@@ -85,7 +86,7 @@ class EngineConformance(Conformance):
         inputs = _inputs(tmp_path, {f"s{n:03}": f"one\nbad\nnumber {n}\n" for n in range(SMALL)})
         for number in range(4):
             (inputs / f"large{number}").write_text(f"{LONG_LINE}\nlast {number}\n")
-        for workers in (1, self.workers):
+        for workers in {1, self.workers}:
             out = tmp_path / f"by-{workers}" / "out"
             trial = self.run(inputs, out, workers=workers)
             require(trial.committed, trial.words, KEPT)
