@@ -255,7 +255,7 @@ def test_a_side_alone_is_compared_with_all_others(several):
     ("settings", "said"),
     [
         ({}, "the dataset holds 6 runs, and two sides are compared"),
-        ({"runs": ("A0",)}, "runs= names 1 runs"),
+        ({"runs": ("A0",)}, "runs= names 1 run, and two are compared: A0"),
         ({"runs": ("A0", "B0"), "after": ("B1",)}, "runs= names both sides"),
         ({"runs": ("A0", "C0")}, "the dataset holds no run 'C0'"),
         ({"before": ("X*",), "after": ("B0",)}, r"the dataset holds no run 'X\*'"),

@@ -11,6 +11,7 @@ import polars as pl
 
 import harvest
 from harvest import DatasetReader, UsageError
+from harvest.toolkit.amounts import count_in_words
 from harvest_toolkit.choices import named_directory, run_choices
 from harvest_toolkit.frames import directory_of
 
@@ -54,7 +55,8 @@ def sides_of(
         )
     if runs and len(runs) != 2:
         raise UsageError(
-            f"runs= names {len(runs)} runs, where two are compared: {', '.join(runs)}",
+            f"runs= names {count_in_words(len(runs), 'run')}, and two are compared: "
+            f"{', '.join(runs)}",
             remedy="write runs=A,B; several of a side are given by before=A1,A2 and after=B1,B2",
         )
     if runs:
