@@ -37,11 +37,13 @@ def write(
     silent: Sequence[str] = (),
     since: float = 0.0,
     moved: int = 1_000,
+    cut: bool = False,
 ) -> Path:
     """A run as a capture: each worker executes its share of the tasks, one after the other.
 
     failed: keys of tasks that fail; silent: workers that register and record nothing.
     since: how much later the run begins; moved: bytes of its one transfer.
+    cut: whether its record stops before any execution ended.
     """
     begin = T + since
     clocks = dict.fromkeys(workers, begin)
@@ -60,10 +62,8 @@ def write(
                 row |= {"finish_state": "memory", "worker": worker, "thread": 7, "size_bytes": 8}
                 row |= {"begins": begins, "ends": ends}
             done.append(row)
-            for time, start, finish in (
-                (begins, "ready", "executing"),
-                (ends, "executing", "error" if erred else "memory"),
-            ):
+            left = (ends, "executing", "error" if erred else "memory")
+            for time, start, finish in [(begins, "ready", "executing"), *([] if cut else [left])]:
                 state = {"key": key, "start_state": start, "finish_state": finish}
                 changes[worker].append({"time": time, **state})
     came = [{"time": begin, "worker": w, "action": "add", "nthreads": 1} for w in workers]
@@ -77,7 +77,7 @@ def write(
             captures.start("scheduler", time=begin),
             captures.rows("worker_event", came),
             graph,
-            captures.rows("scheduler_transition", done),
+            captures.rows("scheduler_transition", [] if cut else done),
             captures.END,
         ]
     }

@@ -204,6 +204,20 @@ def test_a_kind_that_a_silent_worker_may_have_had_is_not_new(tmp_path):
     assert any("R1 (before): 1 of 2 registered workers" in item for item in lacks.items)
 
 
+def test_of_a_record_that_was_cut_it_is_not_said_how_long_the_run_took(tmp_path):
+    write(tmp_path / "R1", cut=True)
+    write(tmp_path / "R2", since=60.0)
+    dataset = harvested(tmp_path)
+
+    report = dataset.report("dask.compare")
+
+    assert report.intro[0].startswith("Whether R2 took longer than R1 is not known")
+    assert {row["difference"] for row in table(report, "kinds")} == {None}
+    assert "phases" not in {section.name for section in report.sections}
+    (unknown,) = (section for section in report.sections if section.name == "one-sided")
+    assert unknown.items[0].startswith("Known of after alone: span of executions, ")
+
+
 # ---- several runs of each side -------------------------------------------------------------------
 
 

@@ -44,15 +44,17 @@ def kinds_tables(found: Comparison, top: int) -> list[Table]:
             (same, f"({same.height:,} that are the same)"),
             (kinds, "in all"),
         )
-        if part.height and differing.height
+        if part.height and differing["difference"].is_not_null().any()
     ]
     rows = pl.concat([differing.head(top), *sums], how="diagonal")
     several = len(found.before) + len(found.after) > 2
     alone = bool((differing["presence"] != "both").any())
-    tables = [_times(rows, several, alone), _causes(rows)]
-    if several:
-        tables.append(_spread(differing.head(top)))
-    return tables if differing.height else tables[:1]
+    tables = [_times(rows, several, alone)]
+    if sums:
+        tables.append(_causes(rows))
+        if several:
+            tables.append(_spread(differing.head(top)))
+    return tables
 
 
 KIND: Final = Column("name", "kind", doc="what tasks of one kind have in common in their keys")
@@ -165,7 +167,10 @@ def _kinds(found: Comparison) -> pl.DataFrame:
             .when(pl.col("difference").is_not_null())
             .then(0.0)
         )
-        .with_columns(by_count=pl.col("difference") - pl.col("by_duration"))
+        .with_columns(
+            pl.col("how", "chance").fill_null(""),
+            by_count=pl.col("difference") - pl.col("by_duration"),
+        )
     )
 
 

@@ -130,11 +130,7 @@ def _listing(
 
 def _one_sided(found: Comparison) -> Notes | None:
     """What is known of one side alone, and so cannot be compared."""
-    unknown = found.rows.filter(
-        pl.col("difference").is_null(),
-        pl.col("part") != "worker",
-        ~pl.col("presence").is_in(["new", "gone"]),
-    )
+    unknown = found.rows.filter(pl.col("difference").is_null(), presence="both")
     by_name: dict[str, list[str]] = {}
     for row in unknown.iter_rows(named=True):
         side = "before" if row["before"] is not None else "after"

@@ -37,7 +37,7 @@ def sentences(found: Comparison) -> list[str]:
     if found.differing().is_empty():
         return [_nothing(found), _who(found)]
     return [
-        " ".join([_headline(found, rows), *_kinds(rows)]),
+        " ".join([_capital(_headline(found, rows)), *_kinds(rows)]),
         *_presence(found),
         *_listed("Failures", FAILURES, rows),
         *_listed("Memory and bytes", MEMORY, rows),
@@ -45,6 +45,11 @@ def sentences(found: Comparison) -> list[str]:
         _spread(found),
         _who(found),
     ]
+
+
+def _capital(sentence: str) -> str:
+    """The name of a run stays as it is; the 3 runs after: The 3 runs after."""
+    return f"The{sentence[3:]}" if sentence.startswith("the ") else sentence
 
 
 def _nothing(found: Comparison) -> str:
@@ -62,24 +67,29 @@ def _who(found: Comparison) -> str:
 def _headline(found: Comparison, rows: dict[Any, dict[str, Any]]) -> str:
     first = name_of_side("before", found.before, found.after)
     second = name_of_side("after", found.after, found.before)
-    second = second[0].upper() + second[1:]
-    for measure, where in (
-        ("span_s", "from the start of the first execution to the end of the last"),
-        ("wall_s", "from the first recorded event to the last"),
-    ):
-        row = rows.get(("run", "all", measure))
-        if row is None or row["difference"] is None:
-            continue
-        several = len(found.before) + len(found.after) > 2
-        how = f" ({certainty(row)})" if several and row["difference"] else ""
-        spans = f"{with_range(row, 'after')} in place of {with_range(row, 'before')}, {where}{how}."
-        if not row["difference"]:
-            return f"{second} took as long as {first}: {with_range(row, 'after')}, {where}."
-        more = "more" if row["difference"] > 0 else "less"
-        share = share_in_words(abs(row["ratio"] - 1)) if row["ratio"] else "all"
-        by = seconds_in_words(abs(row["difference"]))
-        return f"{second} took {by} ({share}) {more} than {first}: {spans}"
-    return f"Whether {second} took longer than {first} is not known: no execution was seen to end."
+    row = rows.get(("run", "all", "span_s"))
+    if row is None or row["difference"] is None:
+        wall = rows.get(("run", "all", "wall_s"), {"difference": None})
+        reach = "."
+        if wall["difference"] is not None:
+            reach = f"; the records span {with_range(wall, 'after')} in place of "
+            reach += f"{with_range(wall, 'before')}."
+        return (
+            f"Whether {second} took longer than {first} is not known, since of one of them no "
+            f"execution was seen to end{reach}"
+        )
+    where = "from the start of the first execution to the end of the last"
+    if not row["difference"]:
+        return f"{second} took as long as {first}: {with_range(row, 'after')}, {where}."
+    several = len(found.before) + len(found.after) > 2
+    how = f" ({certainty(row)})" if several else ""
+    more = "more" if row["difference"] > 0 else "less"
+    share = f" ({share_in_words(abs(row['ratio'] - 1))})" if row["ratio"] else ""
+    by = seconds_in_words(abs(row["difference"]))
+    return (
+        f"{second} took {by}{share} {more} than {first}: {with_range(row, 'after')} in place of "
+        f"{with_range(row, 'before')}, {where}{how}."
+    )
 
 
 def _kinds(rows: dict[Any, dict[str, Any]]) -> Iterator[str]:
