@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+import harvest
 from harvest import collect
 from harvest_darshan.counters import COUNTERS, TIMERS
 from harvest_darshan.read.autoperf import APMPI_COUNTERS, APMPI_TIMERS, APXC_COUNTERS
@@ -243,3 +244,33 @@ def test_autoperf_equals_the_library(library):
         ours = dict(row["counters"]) | dict(row["timers"])
         assert theirs["all_counters"] == ours
     library.log_close(handle)
+
+
+@sample
+@pytest.mark.slow
+def test_bandwidths_are_those_that_darshan_estimates(library, tmp_path):
+    """Given all real logs, then each layer has the bytes, time and rate that the library has."""
+    harvest.run(f"darshan:{DATA / 'darshan'}", f"parquet:{tmp_path / 'out'}", workers=1)
+    rows = harvest.open(tmp_path / "out").view("io.bandwidth", per="log").collect().to_dicts()
+    compared = 0
+    for row in rows:
+        if row["layer"] not in ("POSIX", "MPI-IO", "STDIO") or not row["slowest_s"]:
+            continue
+        report = darshan_report(row["log"])
+        records = report.records[row["layer"]].to_df()
+        known = library.accumulate_records(
+            records, row["layer"], report.metadata["job"]["nprocs"]
+        ).derived_metrics
+        assert row["bytes"] == known.total_bytes
+        # a time has nanoseconds here
+        assert row["slowest_s"] == pytest.approx(known.agg_time_by_slowest, rel=1e-5, abs=1e-8)
+        rate = known.agg_perf_by_slowest * 2**20
+        assert row["bytes_per_s"] == pytest.approx(rate, rel=1e-4)
+        compared += 1
+    assert compared > 100
+
+
+def darshan_report(log: str) -> Any:
+    import darshan
+
+    return darshan.DarshanReport(log, read_all=True)
