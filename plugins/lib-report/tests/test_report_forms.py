@@ -179,6 +179,25 @@ def test_the_page_is_accessible(page):
         assert link["href"][0] != "#" or link["href"][1:] in ids
 
 
+def test_a_row_of_a_broad_table_names_its_values_for_small_screens():
+    pytest.importorskip("jinja2")
+    broad = Table("broad", pl.DataFrame({f"amount {n}": [10**12] for n in range(4)}))
+    narrow = Table("narrow", pl.DataFrame({"a": [1], "b": [2]}))
+    page = Page(Report("r", sections=[broad, narrow]).html())
+    labels = [cell.get("data-label") for cell in page.all("td")]
+    assert labels == ["amount 0", "amount 1", "amount 2", "amount 3", None, None]
+    assert [table.get("class") for table in page.all("table")] == ["broad", None]
+
+
+def test_no_date_of_a_page_is_broken():
+    pytest.importorskip("jinja2")
+    text = Report("Run D2024-04-19_19:01:00_R1", ["From 2026-01-11 to <2026-02-11>."]).html()
+    assert 'Run D<span class="whole">2024-04-19_19:01:00</span>_R1</h1>' in text
+    assert (
+        '<span class="whole">2026-01-11</span> to &lt;<span class="whole">2026-02-11</span>' in text
+    )
+
+
 def test_plots_follow_the_colours_of_the_page(report, page):
     text = report.html()
     assert "prefers-color-scheme: dark" in text

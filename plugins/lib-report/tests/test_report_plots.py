@@ -133,8 +133,33 @@ def test_a_legend_lies_beside_the_data_and_within_the_picture(series, length):
     assert flaws(Plot("many", draw, "Many", "Lines.", size=(7.5, height))) == []
 
 
-def test_what_is_looked_for_is_found_where_it_is():
-    """Given a plot with its legend on the data, and labels over each other."""
+@pytest.mark.parametrize("count", [3, 12, 30])
+def test_labels_of_an_axis_never_lie_over_each_other(count):
+    """Given more names, numbers or dates than have room."""
+    first = datetime(2025, 12, 20, 6)
+
+    def draw(figure):
+        names, numbers, dates = figure.subplots(3, 1)
+        names.bar([f"partition number {n}" for n in range(count)], range(count))
+        numbers.plot([0, 1], [0, 1])
+        numbers.set_xticks([1e6 * n + 0.123456 for n in range(count)])
+        numbers.xaxis.set_major_formatter("{x:,.6f}")
+        dates.plot([first, first + timedelta(hours=9 * count)], [0, 1])
+        dates.set_xticks([first + timedelta(hours=9 * n) for n in range(count)])
+
+    assert flaws(Plot("full", draw, "Full", "Bars and lines.", size=(5.0, 6.0))) == []
+
+
+def test_numbers_of_a_logarithmic_axis_have_all_their_digits():
+    def draw(figure):
+        figure.subplots().loglog([0.001, 1, 1e6], [1, 2, 3])
+
+    assert {"0.01", "1", "1,000,000"} <= {*ticks(Plot("log", draw, "Log", "A line."))}
+
+
+def test_what_is_looked_for_is_found_where_it_is(monkeypatch):
+    """Given a plot with its legend on the data, and labels over each other that are not parted."""
+    monkeypatch.setattr("harvest_report.draw.part_labels", lambda figure: None)
 
     def draw(figure):
         axes = figure.subplots()

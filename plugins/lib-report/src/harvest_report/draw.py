@@ -16,8 +16,8 @@ from weakref import WeakKeyDictionary
 
 from harvest.toolkit.steps import step
 
-from .dates import date_formatter
 from .extra import need
+from .ticks import format_ticks, part_labels
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -138,7 +138,8 @@ def drawn(plot: Plot) -> Iterator[Any]:
     with matplotlib.rc_context(_style(matplotlib)):
         figure = figure_class(figsize=plot.size, layout="constrained", facecolor="white")
         plot.draw(figure)
-        _format_ticks(figure)
+        format_ticks(figure)
+        part_labels(figure)
         yield figure
 
 
@@ -178,19 +179,3 @@ def _style(matplotlib: Any) -> dict[str, Any]:
         "svg.fonttype": "path",
         "svg.hashsalt": "harvest",
     }
-
-
-def _format_ticks(figure: Any) -> None:
-    """Dates say their year where it begins, and no number is written as a formula (10 to a power).
-
-    Either is what matplotlib's own formatters do otherwise.
-    """
-    from matplotlib import dates, ticker  # of the extra
-
-    for axes in figure.axes:
-        for axis in (axes.xaxis, axes.yaxis):
-            formatter = axis.get_major_formatter()
-            if isinstance(formatter, (dates.AutoDateFormatter, dates.ConciseDateFormatter)):
-                axis.set_major_formatter(date_formatter())
-            elif isinstance(formatter, ticker.LogFormatter):
-                axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:,g}"))

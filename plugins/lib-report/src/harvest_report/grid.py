@@ -35,6 +35,7 @@ class _Cells:
     texts: Sequence[str]
     format: str | None
     is_number: bool
+    is_time: bool
 
     @property
     def natural(self) -> int:
@@ -45,7 +46,7 @@ class _Cells:
         """Numbers never break, nor do words, but for long ones."""
         longest = max(map(cell_len, self.texts))
         headed = max(map(cell_len, self.head.split()), default=1)
-        if self.is_number:
+        if self.is_number or self.is_time:
             return max(longest, headed)
         if self.format in LEAST:
             return max(min(longest, LEAST[self.format]), headed)
@@ -73,7 +74,13 @@ def grids(table: Table, width: int) -> Iterator[RichTable]:
     texts = list(zip(*rows_of_text(table), strict=True))
     heads = _headings(table.columns, [max(map(cell_len, cells)) for cells in texts])
     cells = [
-        _Cells(head=head, texts=text, format=column.format, is_number=is_number)
+        _Cells(
+            head=head,
+            texts=text,
+            format=column.format,
+            is_number=is_number,
+            is_time=table.rows.schema[column.name].is_temporal(),
+        )
         for head, text, column, is_number in zip(
             heads, texts, table.columns, numeric(table), strict=True
         )

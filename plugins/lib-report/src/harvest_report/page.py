@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import base64
 import importlib.util
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
+
+from rich.cells import cell_len
 
 from harvest.toolkit import html
 from harvest.toolkit.amounts import count_in_words
@@ -52,6 +55,7 @@ def _rendered(name: str, report: Report, *, whole: bool) -> str:
         lstrip_blocks=True,
     )
     environment.filters["line"] = printable_line
+    environment.filters["prose"] = _prose
     text: str = environment.get_template(name).render(
         report=report,
         sections=[_section(section, report, whole=whole) for section in report.sections],
@@ -62,6 +66,16 @@ def _rendered(name: str, report: Report, *, whole: bool) -> str:
         prefix="" if whole else f"{report.name}--",
     )
     return text + "\n"
+
+
+_DATE = re.compile(r"\d{4}-\d\d-\d\d(?:[T_]\d\d:\d\d(?::\d\d)?)?")
+
+
+def _prose(text: str) -> Any:
+    """Text as markup, in one line, of which no date is broken."""
+    markup = need("markupsafe", "writing a page").Markup
+    escaped = str(markup.escape(printable_line(text)))
+    return markup(_DATE.sub(r'<span class="whole">\g<0></span>', escaped))
 
 
 def _plain(report: Report) -> str:
@@ -102,18 +116,37 @@ def _kinds(table: Table, texts: Sequence[Sequence[str]]) -> list[str]:
     ]
 
 
+BROAD = 30.0
+"""Heights of its letters from which a table is wider than a small screen."""
+
+
+def _widths(
+    heads: Sequence[str], kinds: Sequence[str], texts: Sequence[Sequence[str]]
+) -> dict[str, Any]:
+    """About how wide a table is, in heights of its letters: digits are wide, and headings bold."""
+    width = 0.0
+    for number, (head, kind) in enumerate(zip(heads, kinds, strict=True)):
+        longest = max((cell_len(row[number]) for row in texts), default=0)
+        words = max(map(cell_len, head.split()), default=0)
+        cells = longest * 0.65 if kind else min(longest * 0.65, 18.0)
+        width += 1.3 + max(words * 0.72, cells * (1.1 if number == 0 else 1.0))
+    return {"ems": f"{max(width, 1.0):.1f}", "broad": width > BROAD}
+
+
 def _evidence(report: Report) -> list[dict[str, Any]]:
     """For each finding, the command that gives its evidence, and a table of its first rows."""
     shown = []
     for number, found in enumerate(report.verdict.found if report.verdict else ()):
         table = Table(f"finding-{number}", found.evidence.first)
         texts = list(rows_of_text(table))
+        kinds = _kinds(table, texts)
         shown.append(
             {
                 "found": found,
                 "command": found.evidence.command(report.location),
                 "names": found.evidence.first.columns,
-                "rows": [list(zip(row, _kinds(table, texts), strict=True)) for row in texts],
+                "rows": [list(zip(row, kinds, strict=True)) for row in texts],
+                **_widths(table.data.columns, kinds, texts),
             }
         )
     return shown
@@ -133,6 +166,7 @@ def _section(section: Section, report: Report, *, whole: bool) -> dict[str, Any]
                 (start, list(zip(row, kinds, strict=True)))
                 for start, row in zip(starts, texts, strict=True)
             ],
+            **_widths([c.heading for c in fitting.columns], kinds, texts),
             "terms": [(c.label, c.doc) for c in section.columns if c.doc],
             "note": section.note,
             "file": f"{report.name}.{section.name}.csv",

@@ -20,12 +20,10 @@ _DECLARED: Final = {"B": 1, **_SIZES} | {
 }
 """Units of bytes that columns may be declared in."""
 
-TYPICAL: Final = 0.1
-"""Of half of the amounts that are not zero there is at least so much in their unit."""
-SMALL: Final = 0.01
-"""And of three quarters of them so much, which two decimals still show."""
-LONGEST: Final = 1_000_000
-"""Columns are not shown in a common unit where one would have more of it."""
+ZERO: Final = 0.005
+"""What is less has no digit but zeros among two decimals."""
+LONGEST: Final = 10_000_000
+"""A column of which there is more in the common unit of a table has a unit of its own."""
 
 
 def in_fitting_units(table: Table) -> Table:
@@ -42,15 +40,11 @@ def in_fitting_units(table: Table) -> Table:
             for name, each in found.items()
             if each is not None and each[1] == per and table.rows.schema[name].is_numeric()
         }
-        known = [sizes for sizes in amounts.values() if sizes]
-        if known:
-            common = next(
-                (unit for unit in reversed(BINARY_UNITS) if all(_suits(unit, s) for s in known)),
-                None,
-            )
-            most = max(max(sizes) for sizes in known)
-            shared = common if common and most < LONGEST * _SIZES[common] else None
-            units |= {name: shared or _own(sizes or known[0]) for name, sizes in amounts.items()}
+        common = _best([size for sizes in amounts.values() for size in sizes])
+        units |= {
+            name: common if _suits(common, sizes) else _best(sizes)
+            for name, sizes in amounts.items()
+        }
     columns = [
         _in(column, units[column.name], found[column.name]) if column.name in units else column
         for column in table.columns
@@ -72,15 +66,27 @@ def _amounts(table: Table, name: str, size: float) -> list[float]:
     return sorted(value * size for value in values if value and value != float("inf"))
 
 
+def _best(amounts: Sequence[float]) -> str:
+    """The unit in which most of the amounts can be read; of several the largest."""
+    return min(
+        reversed(BINARY_UNITS), key=lambda unit: sum(_cost(a / _SIZES[unit]) for a in amounts)
+    )
+
+
+def _cost(number: float) -> float:
+    """How hard a number with two decimals is to read: zero in all its digits, or too many."""
+    if number < ZERO:
+        return 3.0
+    steps = ((1e6, 4.0), (1e5, 2.0), (1e4, 0.5), (1e3, 0.25), (0.1, 0.0), (0.0, 0.5))
+    return next(cost for least, cost in steps if number >= least)
+
+
 def _suits(unit: str, amounts: Sequence[float]) -> bool:
-    """Whether typical amounts can be read in a unit; sorted ones."""
-    quarter, half = amounts[(len(amounts) - 1) // 4], amounts[len(amounts) // 2]
+    """Whether an amount that is typical of a column can be read in a unit; sorted ones."""
     size: int = _SIZES[unit]
-    return size == 1 or (half >= TYPICAL * size and quarter >= SMALL * size)
-
-
-def _own(amounts: Sequence[float]) -> str:
-    return next(unit for unit in reversed(BINARY_UNITS) if _suits(unit, amounts))
+    if not amounts:
+        return True
+    return amounts[len(amounts) // 2] >= ZERO * size and amounts[-1] < LONGEST * size
 
 
 def _in(column: Column, unit: str, found: tuple[float, str] | None) -> Column:

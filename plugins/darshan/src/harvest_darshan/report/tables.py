@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import polars as pl
 
-from harvest.toolkit.amounts import count_in_words, share_in_words
-from harvest_report import Column, Notes, Plot, Section, Table, legend
+from harvest.toolkit.amounts import count_in_words, seconds_in_words, share_in_words
+from harvest_report import Column, Notes, Plot, Section, Table, legend, seconds_axis
 
 from ..views.files import files as files_of
 from ..views.frames import SEGMENTS, spent_ns, traced_once
@@ -92,7 +92,6 @@ def _cost(rows: pl.DataFrame, whole: float) -> Plot:
     """Time in each layer, by kind of operation."""
     names = rows["layer"].to_list()
     scale = 100 / whole if whole else 1.0
-    unit = "% of the time that the processes ran" if whole else "seconds of all processes"
 
     def draw(figure: Any) -> None:
         axes = figure.subplots()
@@ -103,8 +102,10 @@ def _cost(rows: pl.DataFrame, whole: float) -> Plot:
             left = [a + b for a, b in zip(left, values, strict=True)]
         axes.invert_yaxis()
         axes.set_xlim(left=0)
-        axes.set_xlabel(unit)
-        axes.xaxis.set_major_formatter("{x:,.4g}")
+        if whole:
+            axes.set_xlabel("% of the time that the processes ran")
+        else:
+            seconds_axis(axes.xaxis, max(left), "of all processes")
         axes.grid(visible=False, axis="y")
         axes.tick_params(axis="y", length=0)
         legend(figure)
@@ -115,7 +116,7 @@ def _cost(rows: pl.DataFrame, whole: float) -> Plot:
         draw,
         "Time in each layer",
         f"Bars: time in reading, writing and metadata of {', '.join(names)}; the longest is "
-        f"{most['layer']} with {most['seconds']:,.3g} s of all processes together.",
+        f"{most['layer']} with {seconds_in_words(most['seconds'])} of all processes together.",
         size=(7.5, 1.2 + 0.42 * len(names)),
     )
 

@@ -1,0 +1,90 @@
+"""Labels of axes: numbers with all their digits, dates with their years, none over another."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+from .dates import date_formatter
+
+SMALLEST = 5.0
+"""Points of the smallest label of an axis."""
+
+
+def format_ticks(figure: Any) -> None:
+    """Dates say their year where it begins, and no number is written as a formula (10 to a power).
+
+    Either is what matplotlib's own formatters do otherwise.
+    """
+    from matplotlib import dates, ticker  # of the extra
+
+    for axes in figure.axes:
+        for axis in (axes.xaxis, axes.yaxis):
+            formatter = axis.get_major_formatter()
+            if isinstance(formatter, (dates.AutoDateFormatter, dates.ConciseDateFormatter)):
+                axis.set_major_formatter(date_formatter())
+            elif isinstance(formatter, ticker.LogFormatter):
+                axis.set_major_formatter(ticker.FuncFormatter(_number))
+
+
+def _number(value: float, _: int | None = None) -> str:
+    """A number of an axis with all its digits: 1,000,000."""
+    return f"{value:,.10f}".rstrip("0").rstrip(".") if 1e-6 < abs(value) < 1e15 else f"{value:g}"
+
+
+def part_labels(figure: Any) -> None:
+    """Labels of an axis never lie over each other: names are turned or drawn smaller, of numbers
+    and dates fewer are shown.
+
+    They are measured before the picture is laid out, which costs as much as drawing it.
+    """
+    from matplotlib.backends.backend_agg import FigureCanvasAgg  # of the extra
+
+    canvas: Any = FigureCanvasAgg(figure)
+    renderer = canvas.get_renderer()
+    for axes in figure.axes:
+        for axis, across in ((axes.xaxis, True), (axes.yaxis, False)):
+            axis.get_majorticklabels()  # places them
+            low, high = sorted(axis.get_view_interval())
+            ticks = [
+                tick
+                for tick in axis.get_major_ticks()
+                if tick.label1.get_visible()
+                and tick.label1.get_text().strip()
+                and low <= tick.get_loc() <= high
+            ]
+            every = _crowd([tick.label1 for tick in ticks], renderer, across=across)
+            if every > 1:
+                _thin(axis, ticks, every, across=across)
+
+
+def _crowd(labels: Sequence[Any], renderer: Any, *, across: bool) -> int:
+    """Of how many neighbours one label has room: 1 where none lies on another."""
+    if any(label.get_rotation() for label in labels):
+        return 1
+    boxes = [label.get_window_extent(renderer) for label in labels]
+    ends = sorted((b.x0, b.x1) if across else (b.y0, b.y1) for b in boxes)
+    gap = renderer.points_to_pixels(1.0) * (4.0 if across else 0.0)
+    every = 1
+    while every < len(ends) and any(
+        one[1] + gap > other[0] for one, other in itertools.pairwise(ends[::every])
+    ):
+        every += 1
+    return every
+
+
+def _thin(axis: Any, ticks: Sequence[Any], every: int, *, across: bool) -> None:
+    from matplotlib import category, ticker  # of the extra
+
+    named = (ticker.FixedFormatter, category.StrCategoryFormatter)
+    names = isinstance(axis.get_major_formatter(), named)
+    labels = [tick.label1 for tick in ticks]
+    if not names:
+        axis.set_ticks([tick.get_loc() for tick in ticks][::every])
+    elif across:
+        axis.set_tick_params(labelrotation=30)
+        for label in labels:
+            label.set(ha="right", rotation_mode="anchor")
+    else:
+        axis.set_tick_params(labelsize=max(SMALLEST, labels[0].get_size() / every))
