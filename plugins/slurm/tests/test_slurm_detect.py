@@ -27,7 +27,8 @@ def slurm_data(shared_data: Path) -> Path:
 def test_detect_knows_the_samples(slurm_data: Path, file: str) -> None:
     found = SlurmSource.detect(slurm_data / "debian-22.05" / f"{file}.out")
     assert found is not None
-    assert found.confidence >= 0.7
+    # columns of an order that nobody knows must be named before the dump can be read
+    assert found.confidence >= 0.7 or file == "parsable2-noheader"
 
 
 def test_detect_knows_dumps_of_other_sites(shared_data: Path) -> None:
@@ -89,4 +90,5 @@ def test_detect_knows_the_same_jobs_as_sacct_prints_them(tmp_path: Path) -> None
     )
     found = SlurmSource.detect(path)
     assert found is not None
-    assert found.confidence == 0.7
+    assert found.confidence == 0.4
+    assert "no known order of columns fits (fields 4 like State" in found.reason

@@ -63,7 +63,7 @@ class SlurmConfig:
     )
     layout: str | None = setting(
         "order of columns of a dump without header, by the program that it was made for: "
-        f"{', '.join(PRESETS)}",
+        f"{', '.join(PRESETS)}; the one that its lines fit where neither this nor columns is set",
         None,
         one_of(PRESETS),
     )

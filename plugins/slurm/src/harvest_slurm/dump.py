@@ -53,6 +53,12 @@ def _layout_of(
         columns=config.named_columns,
         delimiter=delimiter_of(config.delimiter) if config.delimiter else None,
     )
+    if layout.order is not None:
+        ctx.note(
+            f"it has no header: its columns were taken as those of {layout.order.name}, the one "
+            f"known order that its first lines fit; --set slurm.layout={layout.order.name} says "
+            "so, slurm.columns names others"
+        )
     stream.seek(0)
     if layout.kind == "csv":
         layout = settle(stream, layout, ctx)

@@ -9,71 +9,25 @@ from __future__ import annotations
 
 import csv
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Final, Literal
+from typing import Final
 
 import attrs
 import numpy as np
 
 from harvest import SourceError
 
-from ..states import STATES
 from ..values.fields import BY_NAME, canonical, is_field, unique_names
-from ..values.ids import PATTERN
+from .form import COMMON, HEAD_BYTES, LONGEST_HEADER, Layout
+from .headless import NAME_THEM, NAMED, headless, headless_likeness
 from .quotes import first_misplaced
 
-HEAD_BYTES: Final = 256 * 1024
-"""How much of a file is looked at."""
+__all__ = ["HEAD_BYTES", "Layout", "delimiter_of", "find_layout", "likeness"]
 
-COMMON: Final = ("|", "\x1f", "\t", ";", ",", "^", "~", "#", "!", "@", "&", ":", " ")
 JOB_FIELDS: Final = ("jobid", "jobidraw", "jobname", "state")
-LONGEST_HEADER: Final = 64 * 1024
 LONGEST_DELIMITER: Final = 32
 _NAME_END = re.compile(r"(?:^|(?<=[^\W_]))(?!%-?\d)[\W_]")
 _DASHES = re.compile(rb"-+(?: -+)* *")
-_ID = re.compile(PATTERN)
-_STATE = re.compile(rf"(?:{'|'.join(STATES)})(?: by \S+)?")
-
-
-_NAMED = "slurm.columns or slurm.layout names"
-_NAME_THEM = (
-    "name all columns in their order by slurm.columns, as --set "
-    "slurm.columns=JobID,JobName,State,..."
-)
-
-
-@attrs.frozen(kw_only=True)
-class Layout:
-    """The layout of a dump.
-
-    kind: ``text`` (delimiter, nothing quoted), ``csv`` (quoted where needed; see ``settle``, which
-    looks at the whole file), ``fixed``, ``json``.
-    columns: sacct's fields in their order, repeated ones numbered.
-    delimiter: text between fields; trailing: whether one follows the last field as well.
-    skip: lines before the first row; header: the line with the names, None without one.
-    widths: bytes of each column of a ``fixed`` layout; stripped: lines lost trailing blanks.
-    crlf: lines end in CR LF.
-    """
-
-    kind: Literal["text", "csv", "fixed", "json"]
-    columns: tuple[str, ...] = ()
-    delimiter: str = "|"
-    trailing: bool = False
-    skip: int = 0
-    header: bytes | None = None
-    widths: tuple[int, ...] = ()
-    stripped: bool = False
-    crlf: bool = False
-
-    def describe(self) -> str:
-        """A few words for people."""
-        if self.kind == "json":
-            return "sacct --json"
-        names = f"{len(self.columns)} columns"
-        if self.kind == "fixed":
-            return f"fixed widths, {names}"
-        return f"{self.kind}, delimiter {self.delimiter!r}, {names}"
 
 
 def delimiter_of(setting: str) -> str:
@@ -107,15 +61,21 @@ def find_layout(
     crlf = head.partition(b"\n")[0].endswith(b"\r")
     lines = [line.rstrip(b"\r") if crlf else line for line in head.split(b"\n")]
     found = _fixed(lines, crlf) or _headed(lines, delimiter, crlf)
-    found = found or _headless(lines, columns, delimiter, where, crlf)
+    if found is None and not columns and delimiter and _headed(lines, None, crlf):
+        raise SourceError(
+            f"the first line is not a header with the delimiter {delimiter!r} and without quotes",
+            where=where,
+            remedy="leave out slurm.delimiter: the layout is found by itself",
+        )
+    found = found or headless(lines, columns, delimiter, where, crlf)
     named = {canonical(name) for name in found.columns}
     if not named & {"jobid", "jobidraw"}:
         names = f"no column JobID among {', '.join(found.columns)}"
         if found.header is None:
-            raise SourceError(f"{names}, as {_NAMED} them: {_NAME_THEM}", where=where)
+            raise SourceError(f"{names}, as {NAMED} them: {NAME_THEM}", where=where)
         raise SourceError(
             f"{names} in the header: ask sacct for it, --format=JobID,...; if the first line is no "
-            f"header, {_NAME_THEM}",
+            f"header, {NAME_THEM}",
             where=where,
         )
     return found
@@ -258,88 +218,6 @@ def _candidates(header: str) -> Iterator[str]:
                 yield candidate
 
 
-def _headless(
-    lines: Sequence[bytes],
-    columns: Sequence[str],
-    delimiter: str | None,
-    where: str,
-    crlf: bool,
-) -> Layout:
-    texts = [line.decode("utf-8", "replace") for line in lines[:200] if line.strip()]
-    if not columns and delimiter and _headed(lines, None, crlf):
-        raise SourceError(
-            f"the first line is not a header with the delimiter {delimiter!r} and without quotes",
-            where=where,
-            remedy="leave out slurm.delimiter: the layout is found by itself",
-        )
-    if not columns:
-        if len(lines[0]) > LONGEST_HEADER:
-            raise SourceError(
-                f"its first line, of more than {LONGEST_HEADER:,} bytes, is not a header of sacct",
-                where=where,
-                remedy="check what the file is",
-            )
-        raise SourceError(
-            f"no header of sacct in the first line{_divided(texts)}: {_NAME_THEM}",
-            where=where,
-            remedy="for a dump made for another program, --set slurm.layout=xdmod (fixed widths "
-            "need a header; a delimiter that is not found is set by slurm.delimiter)",
-        )
-    chosen = delimiter or _likely_mark(texts, len(columns), where)
-    marks = [text.count(chosen) for text in texts]
-    ended = sum(
-        count == len(columns) and text.endswith(chosen)
-        for text, count in zip(texts, marks, strict=True)
-    )
-    trailing = ended > marks.count(len(columns) - 1)
-    if texts and len(columns) > 1 and len(columns) - 1 + trailing not in marks:
-        raise SourceError(
-            f"{_NAMED} {len(columns)} columns, but lines have "
-            f"{texts[0].count(chosen) + 1} fields by the delimiter {chosen!r}: {_NAME_THEM}",
-            where=where,
-            remedy="where another delimiter stands between them, set slurm.delimiter",
-        )
-    return Layout(
-        kind="csv" if chosen == "," and not (trailing or delimiter) else "text",
-        columns=tuple(unique_names(columns)),
-        delimiter=chosen,
-        trailing=trailing,
-        crlf=crlf,
-    )
-
-
-def _likely_mark(texts: Sequence[str], due: int, where: str) -> str:
-    """The delimiter by which most lines have as many fields as are due."""
-    fitting = Counter(
-        {mark: sum(text.count(mark) in (due - 1, due) for text in texts) for mark in COMMON}
-    )
-    mark, lines_fitting = fitting.most_common(1)[0]
-    few = lines_fitting * 2 < len(texts) and _divided(texts)
-    if (few or not lines_fitting) and texts and due > 1:
-        raise SourceError(
-            f"{_NAMED} {due} columns, but {'few lines have' if lines_fitting else 'no line has'} "
-            f"as many fields{_divided(texts)}: {_NAME_THEM}",
-            where=where,
-            remedy="where another delimiter stands between them, set slurm.delimiter",
-        )
-    return mark
-
-
-def _divided(texts: Sequence[str]) -> str:
-    """`` (32 fields by the delimiter '|')``, as at least half of the lines have; or nothing."""
-    found = []
-    for mark in COMMON[:6] if texts else ():
-        count, lines = Counter(text.removesuffix(mark).count(mark) for text in texts).most_common(
-            1
-        )[0]
-        if count and lines * 2 >= len(texts):
-            found.append((count, mark))
-    if not found:
-        return ""
-    count, mark = max(found)
-    return f" ({count + 1} fields by the delimiter {mark!r})"
-
-
 def likeness(head: bytes) -> tuple[float, str] | None:
     """How much a file's beginning looks like sacct's output, and by what; None if not at all."""
     text = head.removeprefix(b"\xef\xbb\xbf")
@@ -348,7 +226,7 @@ def likeness(head: bytes) -> tuple[float, str] | None:
     try:
         layout = find_layout(text, where="")
     except SourceError:
-        return _headless_likeness(text)
+        return headless_likeness(text)
     known = sum(canonical(name) in BY_NAME for name in layout.columns)
     if "JobID" not in layout.columns and "JobIDRaw" not in layout.columns:
         return None
@@ -356,6 +234,12 @@ def likeness(head: bytes) -> tuple[float, str] | None:
         return 0.5, "a header with JobID"
     if known < len(layout.columns) and (layout.header or b"").isupper():
         return None  # squeue: its names are in capitals, and some are none of sacct's (NAME, ST)
+    if layout.order is not None:
+        order = layout.order
+        return 0.9, (
+            f"rows of sacct without a header, in the order of {order.name}: {order.lines:,} lines "
+            f"looked at fit its {len(order.columns)} columns"
+        )
     share = known / len(layout.columns)
     return (0.95 if share > 0.8 else 0.7), f"header of sacct ({layout.describe()})"
 
@@ -367,31 +251,4 @@ def _json_likeness(head: bytes) -> tuple[float, str] | None:
         return 0.95, "sacct --json"
     if re.search(rb'"jobs"\s*:\s*\[\s*\]', head) and b"dbv0" in head:
         return 0.6, "sacct --json without jobs"
-    return None
-
-
-_CLOCK = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d|(?:\d+-)?\d\d:\d\d:\d\d|\d\d:\d\d\.\d{3}")
-
-
-def _headless_likeness(head: bytes) -> tuple[float, str] | None:
-    lines = [line.decode("utf-8", "replace") for line in head.split(b"\n")[:50] if line.strip()]
-    if len(lines) > 1 and len(head) >= HEAD_BYTES:
-        lines = lines[:-1]
-    for mark in COMMON[:6]:
-        if not lines or not all(mark in line for line in lines):
-            continue
-        alike = 0
-        for line in lines:
-            fields = line.rstrip(mark).split(mark)
-            if "N/A" in fields:
-                continue  # squeue's word for a time that is not known; sacct says Unknown or None
-            ids = any(_ID.match(field) for field in fields)
-            clocks = sum(bool(_CLOCK.fullmatch(field)) for field in fields)
-            states = sum(bool(_STATE.fullmatch(field)) for field in fields)
-            alike += ids and (clocks >= 3 or (states == 1 and clocks >= 1))
-        if alike * 10 >= len(lines) * 9:
-            return 0.7, (
-                f"rows of sacct without a header, delimiter {mark!r}: their columns must be named "
-                "by slurm.columns"
-            )
     return None

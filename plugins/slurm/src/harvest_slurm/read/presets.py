@@ -6,6 +6,10 @@ classes/OpenXdmod/Shredder/Slurm.php.
 ``sonar``: https://github.com/NordicHPC/sonar, SACCT_FIELDS of src/slurmjobs.rs.
 ``jobstats``: https://github.com/PrincetonUniversity/jobstats, jobstats.py, version 1.0.
 ``apel``: https://github.com/apel/apel, scripts/slurm_acc.sh.
+``slurm2sql``: https://github.com/NordicHPC/slurm2sql, version 0.9.9; one field is asked for twice.
+``distiller``: of the National Center for Electron Microscopy, jobs of 4D-STEM scans.
+``sacct``, ``sacct-brief``, ``sacct-long``, ``sacct-all``: what sacct itself prints without a
+format, by --brief, --long and --format=ALL, in Slurm 22.05.
 """
 
 from __future__ import annotations
@@ -34,6 +38,46 @@ PRESETS: Final[dict[str, tuple[str, ...]]] = {
         "NCPUS ReqMem QOS Partition TimelimitRaw JobName",
         "apel": "JobID JobName User Group Start End Elapsed CPUTimeRAW Partition NCPUS NNodes "
         "NodeList MaxRSS MaxVMSize State",
+        "slurm2sql": "JobName User Group Account SubmitLine State Timelimit Elapsed Submit Start "
+        "End Partition ExitCode NodeList Priority ReqNodes NNodes AllocNodes ReqTRES NTasks "
+        "AllocTRES TRESUsageInTot TRESUsageOutTot NCPUS ReqCPUS AllocCPUS CPUTime "
+        "TotalCPU UserCPU SystemCPU MinCPU MinCPUNode MinCPUTask ReqMem AveRSS MaxRSS "
+        "MaxRSSNode MaxRSSTask MaxPages MaxVMSize AveDiskRead AveDiskWrite MaxDiskRead "
+        "MaxDiskWrite Comment JobID JobIDRaw ConsumedEnergyRaw TRESUsageInAve "
+        "TRESUsageOutTot",
+        "distiller": "JobName JobID Timelimit Elapsed Submit Start End ReqNodes QOS User ExitCode",
+        "sacct": "JobID JobName Partition Account AllocCPUS State ExitCode",
+        "sacct-brief": "JobID State ExitCode",
+        "sacct-long": "JobID JobIDRaw JobName Partition MaxVMSize MaxVMSizeNode MaxVMSizeTask "
+        "AveVMSize MaxRSS MaxRSSNode MaxRSSTask AveRSS MaxPages MaxPagesNode "
+        "MaxPagesTask AvePages MinCPU MinCPUNode MinCPUTask AveCPU NTasks AllocCPUS "
+        "Elapsed State ExitCode AveCPUFreq ReqCPUFreqMin ReqCPUFreqMax ReqCPUFreqGov "
+        "ReqMem ConsumedEnergy MaxDiskRead MaxDiskReadNode MaxDiskReadTask AveDiskRead "
+        "MaxDiskWrite MaxDiskWriteNode MaxDiskWriteTask AveDiskWrite ReqTRES AllocTRES "
+        "TRESUsageInAve TRESUsageInMax TRESUsageInMaxNode TRESUsageInMaxTask "
+        "TRESUsageInMin TRESUsageInMinNode TRESUsageInMinTask TRESUsageInTot "
+        "TRESUsageOutMax TRESUsageOutMaxNode TRESUsageOutMaxTask TRESUsageOutAve "
+        "TRESUsageOutTot",
+        "sacct-all": "Account AdminComment AllocCPUS AllocNodes AllocTRES AssocID AveCPU "
+        "AveCPUFreq AveDiskRead AveDiskWrite AvePages AveRSS AveVMSize BlockID Cluster Comment "
+        "Constraints ConsumedEnergy ConsumedEnergyRaw Container CPUTime CPUTimeRAW "
+        "DBIndex DerivedExitCode Elapsed ElapsedRaw Eligible End ExitCode Flags GID "
+        "Group JobID JobIDRaw JobName Layout MaxDiskRead MaxDiskReadNode "
+        "MaxDiskReadTask MaxDiskWrite MaxDiskWriteNode MaxDiskWriteTask MaxPages "
+        "MaxPagesNode MaxPagesTask MaxRSS MaxRSSNode MaxRSSTask MaxVMSize MaxVMSizeNode "
+        "MaxVMSizeTask McsLabel MinCPU MinCPUNode MinCPUTask NCPUS NNodes NodeList "
+        "NTasks Partition Priority QOS QOSRAW Reason ReqCPUFreq ReqCPUFreqGov "
+        "ReqCPUFreqMax ReqCPUFreqMin ReqCPUS ReqMem ReqNodes ReqTRES Reservation "
+        "ReservationId Reserved ResvCPU ResvCPURAW Start State Submit SubmitLine "
+        "Suspended SystemComment SystemCPU Timelimit TimelimitRaw TotalCPU "
+        "TRESUsageInAve TRESUsageInMax TRESUsageInMaxNode TRESUsageInMaxTask "
+        "TRESUsageInMin TRESUsageInMinNode TRESUsageInMinTask TRESUsageInTot "
+        "TRESUsageOutAve TRESUsageOutMax TRESUsageOutMaxNode TRESUsageOutMaxTask "
+        "TRESUsageOutMin TRESUsageOutMinNode TRESUsageOutMinTask TRESUsageOutTot UID "
+        "User UserCPU WCKey WCKeyID WorkDir",
     }.items()
 }
 """Fields of sacct in their order, by the name that ``slurm.layout`` takes."""
+
+WIDTHS: Final = {"sacct": (12, 10, 10, 10, 10, 10, 8), "sacct-brief": (12, 10, 8)}
+"""Widths of columns that sacct prints where neither delimiter nor widths are asked for."""

@@ -1,0 +1,51 @@
+"""What is known of the layout of a dump, once it was found."""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+import attrs
+
+from .orders import Fit
+
+COMMON: Final = ("|", "\x1f", "\t", ";", ",", "^", "~", "#", "!", "@", "&", ":", " ")
+"""Delimiters that people choose, the likeliest first."""
+HEAD_BYTES: Final = 256 * 1024
+"""How much of a file is looked at."""
+
+LONGEST_HEADER: Final = 64 * 1024
+
+
+@attrs.frozen(kw_only=True)
+class Layout:
+    """The layout of a dump.
+
+    kind: ``text`` (delimiter, nothing quoted), ``csv`` (quoted where needed; see ``settle``, which
+    looks at the whole file), ``fixed``, ``json``.
+    columns: sacct's fields in their order, repeated ones numbered.
+    delimiter: text between fields; trailing: whether one follows the last field as well.
+    skip: lines before the first row; header: the line with the names, None without one.
+    widths: bytes of each column of a ``fixed`` layout; stripped: lines lost trailing blanks.
+    crlf: lines end in CR LF.  order: the known order of columns that its lines fit, where it has
+        no header and nobody named its columns.
+    """
+
+    kind: Literal["text", "csv", "fixed", "json"]
+    columns: tuple[str, ...] = ()
+    delimiter: str = "|"
+    trailing: bool = False
+    skip: int = 0
+    header: bytes | None = None
+    widths: tuple[int, ...] = ()
+    stripped: bool = False
+    crlf: bool = False
+    order: Fit | None = None
+
+    def describe(self) -> str:
+        """A few words for people."""
+        if self.kind == "json":
+            return "sacct --json"
+        names = f"{len(self.columns)} columns"
+        if self.kind == "fixed":
+            return f"fixed widths, {names}"
+        return f"{self.kind}, delimiter {self.delimiter!r}, {names}"

@@ -1,0 +1,184 @@
+"""The layout of a dump without a header: by columns that the user names, or a known order."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from harvest import SourceError
+
+from ..states import STATES
+from ..values.fields import unique_names
+from ..values.ids import PATTERN
+from .form import COMMON, HEAD_BYTES, LONGEST_HEADER, Layout
+from .orders import Fit, fits, fixed, like
+
+UNNAMED: Final = 0.4
+"""How sure a dump is whose columns must be named before it can be read."""
+
+_ID = re.compile(PATTERN)
+_STATE = re.compile(rf"(?:{'|'.join(STATES)})(?: by \S+)?")
+NAMED = "slurm.columns or slurm.layout names"
+NAME_THEM = (
+    "name all columns in their order by slurm.columns, as --set "
+    "slurm.columns=JobID,JobName,State,..."
+)
+
+
+def headless(
+    lines: Sequence[bytes],
+    columns: Sequence[str],
+    delimiter: str | None,
+    where: str,
+    crlf: bool,
+) -> Layout:
+    """The layout of lines of which none is a header; columns: those that the user names.
+
+    Raises SourceError where nobody names them, and not exactly one known order fits.
+    """
+    texts = [line.decode("utf-8", "replace") for line in lines[:200] if line.strip()]
+    if not columns:
+        if len(lines[0]) > LONGEST_HEADER:
+            raise SourceError(
+                f"its first line, of more than {LONGEST_HEADER:,} bytes, is not a header of sacct",
+                where=where,
+                remedy="check what the file is",
+            )
+        known = fits(texts, delimiter) or fixed([line for line in lines[:200] if line.strip()])
+        if len(known) != 1:
+            raise SourceError(
+                f"no header of sacct in the first line{_divided(texts)}{_undecided(texts, known)}: "
+                f"{NAME_THEM}",
+                where=where,
+                remedy="for a dump made for another program, --set slurm.layout="
+                f"{known[0].name if known else 'xdmod'} (other fixed widths need a header; a "
+                "delimiter that is not found is set by slurm.delimiter)",
+            )
+        return _in_order(known[0], texts, delimiter, crlf)
+    chosen = delimiter or _likely_mark(texts, len(columns), where)
+    marks = [text.count(chosen) for text in texts]
+    trailing = _trailing(texts, chosen, len(columns))
+    if texts and len(columns) > 1 and len(columns) - 1 + trailing not in marks:
+        raise SourceError(
+            f"{NAMED} {len(columns)} columns, but lines have "
+            f"{texts[0].count(chosen) + 1} fields by the delimiter {chosen!r}: {NAME_THEM}",
+            where=where,
+            remedy="where another delimiter stands between them, set slurm.delimiter",
+        )
+    return Layout(
+        kind="csv" if chosen == "," and not (trailing or delimiter) else "text",
+        columns=tuple(unique_names(columns)),
+        delimiter=chosen,
+        trailing=trailing,
+        crlf=crlf,
+    )
+
+
+def _trailing(texts: Sequence[str], mark: str, due: int) -> bool:
+    """Whether more lines end in a delimiter than have one field too few for it."""
+    marks = [text.count(mark) for text in texts]
+    ended = sum(
+        count == due and text.endswith(mark) for text, count in zip(texts, marks, strict=True)
+    )
+    return ended > marks.count(due - 1)
+
+
+def _in_order(found: Fit, texts: Sequence[str], delimiter: str | None, crlf: bool) -> Layout:
+    """The layout of lines that fit a known order of columns."""
+    columns = tuple(unique_names(found.columns))
+    if found.widths:
+        stripped = sum(text.endswith(" ") for text in texts) * 2 < len(texts)
+        return Layout(
+            kind="fixed",
+            columns=columns,
+            widths=found.widths,
+            stripped=stripped,
+            crlf=crlf,
+            order=found,
+        )
+    trailing = _trailing(texts, found.mark, len(columns))
+    return Layout(
+        kind="csv" if found.mark == "," and not (trailing or delimiter) else "text",
+        columns=columns,
+        delimiter=found.mark,
+        trailing=trailing,
+        crlf=crlf,
+        order=found,
+    )
+
+
+def _undecided(texts: Sequence[str], known: Sequence[Fit]) -> str:
+    """Why no known order of columns is taken, and what the fields of lines are like."""
+    if known:
+        return f", and its lines fit {' as well as '.join(each.name for each in known)}"
+    mark = _mark(texts)
+    fields = like(texts, mark) if mark else ""
+    return f", and no known order of columns fits (fields {fields})" if fields else ""
+
+
+def _likely_mark(texts: Sequence[str], due: int, where: str) -> str:
+    """The delimiter by which most lines have as many fields as are due."""
+    fitting = Counter(
+        {mark: sum(text.count(mark) in (due - 1, due) for text in texts) for mark in COMMON}
+    )
+    mark, lines_fitting = fitting.most_common(1)[0]
+    few = lines_fitting * 2 < len(texts) and _divided(texts)
+    if (few or not lines_fitting) and texts and due > 1:
+        raise SourceError(
+            f"{NAMED} {due} columns, but {'few lines have' if lines_fitting else 'no line has'} "
+            f"as many fields{_divided(texts)}: {NAME_THEM}",
+            where=where,
+            remedy="where another delimiter stands between them, set slurm.delimiter",
+        )
+    return mark
+
+
+def _divided(texts: Sequence[str]) -> str:
+    """`` (32 fields by the delimiter '|')``, as at least half of the lines have; or nothing."""
+    found = max(_divisions(texts), default=None)
+    return f" ({found[0] + 1} fields by the delimiter {found[1]!r})" if found else ""
+
+
+def _mark(texts: Sequence[str]) -> str:
+    return max(_divisions(texts), default=(0, ""))[1]
+
+
+def _divisions(texts: Sequence[str]) -> Iterator[tuple[int, str]]:
+    """How often a common delimiter is in at least half of the lines, and which one."""
+    for mark in COMMON[:6] if texts else ():
+        count, lines = Counter(text.removesuffix(mark).count(mark) for text in texts).most_common(
+            1
+        )[0]
+        if count and lines * 2 >= len(texts):
+            yield count, mark
+
+
+_CLOCK = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d|(?:\d+-)?\d\d:\d\d:\d\d|\d\d:\d\d\.\d{3}")
+
+
+def headless_likeness(head: bytes) -> tuple[float, str] | None:
+    """How much lines are like rows of sacct, whose columns must be named; None if not at all."""
+    lines = [line.decode("utf-8", "replace") for line in head.split(b"\n")[:50] if line.strip()]
+    if len(lines) > 1 and len(head) >= HEAD_BYTES:
+        lines = lines[:-1]
+    for mark in COMMON[:6]:
+        if not lines or not all(mark in line for line in lines):
+            continue
+        alike = 0
+        for line in lines:
+            fields = line.rstrip(mark).split(mark)
+            if "N/A" in fields:
+                continue  # squeue's word for a time that is not known; sacct says Unknown or None
+            ids = any(_ID.match(field) for field in fields)
+            clocks = sum(bool(_CLOCK.fullmatch(field)) for field in fields)
+            states = sum(bool(_STATE.fullmatch(field)) for field in fields)
+            alike += ids and (clocks >= 3 or (states == 1 and clocks >= 1))
+        if alike * 10 >= len(lines) * 9:
+            known = fits(lines, None)
+            return UNNAMED, (
+                f"rows of sacct without a header, delimiter {mark!r}{_undecided(lines, known)}: "
+                f"{NAME_THEM}"
+            )
+    return None
