@@ -15,6 +15,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from dask_rows import RUN, A, B, at, dataset, one, ran, scheduler, tables_of, transfer, worker
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import harvest
 from harvest_dask_records import types as r
@@ -346,3 +348,46 @@ def test_a_real_run_is_as_a_plain_reading_has_it(name, tmp_path):
     assert parts == [None if part == "spilling" else sums[part] for part in PARTS]
     span = max(e["end"] for e in plain.executions) - min(e["start"] for e in plain.executions)
     assert sum(part or 0 for part in parts) == span == round(row["span_s"] * 1e6)
+
+
+# ---- any run
+
+
+TASKS = st.lists(
+    st.tuples(
+        st.integers(0, 30),  # ready
+        st.integers(0, 5),  # until executed
+        st.integers(0, 8),  # executed
+        st.sampled_from([A, B]),
+        st.lists(st.integers(0, 11), max_size=3),  # needs
+        st.booleans(),  # whether the scheduler recorded it
+    ),
+    min_size=1,
+    max_size=12,
+)
+
+
+@given(TASKS)
+@settings(max_examples=25, deadline=None)
+def test_whatever_is_recorded_the_path_covers_the_time_of_the_run_once(drawn):
+    rows: list[Any] = []
+    for number, (ready, wait, lasts, address, needs, scheduled) in enumerate(drawn):
+        key, start = f"t{number}-1", ready + wait
+        rows += executed(key, address, start, start + lasts, ready=ready)
+        rows += graph(0, **{key: [f"t{n}-1" for n in needs if n < number]})
+        if scheduled:
+            rows += [ran(key, start + lasts, address, start, start + lasts, thread=1)]
+    data = dataset(*rows)
+
+    path = told(data)
+
+    begins = [ready + wait for ready, wait, *_ in drawn]
+    ends = [ready + wait + lasts for ready, wait, lasts, *_ in drawn]
+    assert (path[0][2], path[-1][3]) == (min(begins), max(ends))
+    assert [row[2] for row in path[1:]] == [row[3] for row in path[:-1]]
+    row = one(indicators(data))
+    assert sum(row[name] or 0 for name in DIVISION) == max(ends) - min(begins)
+    assert (row["span_s"] or 0) == max(ends) - min(begins)
+    # each task follows one that began no later, and is there once
+    keys = [row[0] for row in path if row[1] == "computing"]
+    assert len(set(keys)) == len(keys) == row["path_tasks"]

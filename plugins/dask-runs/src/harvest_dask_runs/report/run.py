@@ -13,7 +13,6 @@ from harvest.toolkit.amounts import count_in_words as count
 from harvest_report import Column, Notes, Report, Section, Table
 from harvest_toolkit.frames import known_sum
 
-from ..critical.path import critical_path
 from ..executions.executions import executions
 from ..frames import Frames, load
 from ..parts.pairs import pairs_of
@@ -21,6 +20,7 @@ from ..record_names import DASK_TYPES
 from ..runs import choose_run
 from ..trace.tasks import place_tasks
 from ..trace.tracks import micros_of, microseconds_since
+from ..views.indicators import judged_runs
 from ..views.kinds import kinds_of
 from ..views.tasks import states_entered
 from ..views.workers import whole_runs
@@ -39,13 +39,14 @@ def dask_run(data: DatasetReader, run: str | None = None, top: int = 20) -> Repo
     Raises UsageError when a run is to be chosen.
     """
     name = choose_run(data, run, "--set run=NAME")
-    frames = load(data, (*DASK_TYPES, "dask.worker_sample"), run=name)
+    frames = load(data, DASK_TYPES, run=name)
     (summary,) = data.view("dask.run_summary", run=name).collect().to_dicts()
     workers = data.view("dask.workers", run=name).collect()
     start = micros_of(summary["first_time"])
     found = executions(frames).collect()
     tasks = _in_run_time(place_tasks(found, summary["last_time"]), start)
-    (judged,) = data.view("dask.indicators", run=name).collect().to_dicts()
+    rows, path = judged_runs(data, name)
+    (judged,) = rows.to_dicts()
     pairs = pairs_of(frames["dask.transfer"]).collect()
     io = run_io(data, name)
     whole = whole_runs(frames).collect()
@@ -58,7 +59,7 @@ def dask_run(data: DatasetReader, run: str | None = None, top: int = 20) -> Repo
         ],
         sections=[
             _gaps(summary),
-            *time_sections(critical_path(found, frames), judged, start),
+            *time_sections(path, judged, start),
             *_streams(tasks, kinds, workers),
             _prefixes(kinds),
             *_failures(kinds),

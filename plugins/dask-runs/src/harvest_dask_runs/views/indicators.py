@@ -31,6 +31,11 @@ def indicators(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFram
     ``dask.workers``, bytes of files those of ``io.processes`` and ``dask.task_io``.  What is not
     recorded is null.
     """
+    return judged_runs(dataset, run)[0].lazy()
+
+
+def judged_runs(dataset: DatasetReader, run: str | None) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The rows of ``dask.indicators``, and those of ``dask.critical_path`` that they sum up."""
     frames = load(dataset, (*DASK_TYPES, "dask.worker_sample"), run=run)
     found = executions(frames).collect()
     io = io_by_task(dataset, run)
@@ -65,7 +70,7 @@ def indicators(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFram
         row = row.join(piece, on="run", how="left")
     unseen = pl.col("observed_workers") < pl.col("workers")
     gaps = ("gaps_s", "longest_gap_s", "longest_gap_start", "gap_prefix", "gap_part", "gap_link")
-    return (
+    rows = (
         row.with_columns(
             runs=pl.lit(row.height, pl.Int64),
             # what did not run on the workers that were observed may have run on the others
@@ -82,8 +87,8 @@ def indicators(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFram
         )
         .sort("run")
         .select(column.name for column in INDICATOR_COLUMNS)
-        .lazy()
     )
+    return rows, path
 
 
 def _with_threads(workers: pl.DataFrame) -> pl.DataFrame:
