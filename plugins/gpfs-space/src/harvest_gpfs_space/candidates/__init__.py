@@ -107,7 +107,7 @@ _OWNERS: Final = (
     size("excluded_size_bytes", "Logical size of these, as far as it is known."),
     Column(
         "elsewhere_inodes",
-        doc="Objects that are no candidates since some of their hard links lie elsewhere: outside "
+        doc="Objects that do not count as candidates since some of their hard links lie elsewhere: outside "
         "of the place, excluded, or not in the list (nlink).",
     ),
     size("elsewhere_size_bytes", "Logical size of these, as far as it is known."),

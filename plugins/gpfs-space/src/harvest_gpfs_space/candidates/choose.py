@@ -107,7 +107,7 @@ class Choice:
         """
         found, names = listing(dataset, scan, now=now), read_names(passwd, "passwd")
         for patterns in (rest["only"], rest["exclude"]):
-            fits(patterns)  # what is no pattern is reported now
+            fits(patterns)  # raises now, and not when rows are asked for
         return cls(
             found=found,
             limit=found.now - timedelta(days=parse_age(age)),

@@ -69,8 +69,8 @@ def write(
         (folder / "lists").mkdir()
         (folder / "mails").mkdir()
         found = objects.partition_by("uid", as_dict=True)
-        told = sums.filter(pl.col("inodes") > 0)
-        for row, name in zip(told.iter_rows(named=True), file_names(told), strict=True):
+        with_some = sums.filter(pl.col("inodes") > 0)
+        for row, name in zip(with_some.iter_rows(named=True), file_names(with_some), strict=True):
             theirs = found[row["uid"],]
             _write(folder / "lists" / f"{name}.txt", path_list(theirs))
             if row["uid"] is not None:

@@ -75,8 +75,8 @@ def _like(text: str, end: str, *, special: bool = False) -> str:
     wild = {"*": "%", "?": "_"} if special else {}
     own = dict.fromkeys("[]'\n", "_")
     escaped = {c: f"!{c}" for c in "%_!"}
-    told = "".join((wild | own | escaped).get(c, c) for c in text) + end
-    return literal(told) + (" ESCAPE '!'" if any(c in text for c in escaped) else "")
+    escaped_text = "".join((wild | own | escaped).get(c, c) for c in text) + end
+    return literal(escaped_text) + (" ESCAPE '!'" if any(c in text for c in escaped) else "")
 
 
 def _any(tests: Iterable[str]) -> str:

@@ -29,7 +29,7 @@ _TREND: Final = (
     Column(
         "full_time",
         doc="When the straight line through the scans reaches the limit; null where it does not "
-        "rise, there is no limit, or there are fewer than two scans.",
+        "rise, no limit is given, or fewer than two scans are there.",
     ),
     Column(
         "earliest_time",

@@ -81,7 +81,7 @@ def _printed(lines: list[str]) -> Iterator[tuple[int, Quota]]:
             files = [int(row[name]) or None for name in ("filesquota", "fileslimit")]
             kind = _KINDS.get(row["quotatype"], row["quotatype"])
             if kind not in _BY:
-                raise ValueError(f"{kind!r} is no kind of quota")
+                raise ValueError(f"{kind!r} is not a kind of quota")
             yield (
                 number,
                 Quota(
