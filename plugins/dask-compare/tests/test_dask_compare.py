@@ -108,6 +108,8 @@ def test_phases_and_workers_add_up_to_the_run(slower):
     for side in ("before", "after"):
         wall = rows["run", "all", "wall_s"][side]
         assert sum(r[side] for (p, *_), r in rows.items() if p == "phase") == pytest.approx(wall)
+        span = rows["run", "all", "span_s"][side]
+        assert sum(r[side] for (p, *_), r in rows.items() if p == "path") == pytest.approx(span)
         # each worker goes by its address, for both runs have the same
         busy = [rows["worker", worker, "busy_s"][side] for worker in WORKERS]
         assert sum(busy) == pytest.approx(rows["run", "all", "busy_s"][side])

@@ -37,7 +37,8 @@ _SEVERAL: Final = "null where the number is known of no run of that side"
 COLUMNS: Final = (
     Column(
         "part",
-        doc="What the number is of: run (the whole), phase, graph, prefix (kind of task), worker.",
+        doc="What the number is of: run (the whole), phase, path (what the time along the critical "
+        "path went to), graph, prefix (kind of task), worker.",
     ),
     Column("name", doc="Which of them; of the whole run, all."),
     Column("measure", doc="What was measured, as the views of runs name it: total_s, executions."),

@@ -104,6 +104,7 @@ OF_PHASE: Final = {"elapsed_s": "time"}
 PARTS: Final = {
     "run": OF_RUN,
     "phase": OF_PHASE,
+    "path": OF_PHASE,
     "graph": OF_GRAPH,
     "prefix": OF_PREFIX,
     "worker": OF_WORKER,

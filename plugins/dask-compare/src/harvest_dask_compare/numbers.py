@@ -76,8 +76,11 @@ def numbers_of(run: RunOf) -> Numbers:
     tasks = view("dask.tasks").select(wanted).collect()
     executed = tasks.filter(pl.col("began").is_not_null())
     prefixes = _prefixes(view("dask.prefixes").collect(), tasks)
+    parts = view("dask.critical_path").group_by("part").agg(pl.col("seconds").sum())
+    path = [(part, "elapsed_s", spent) for part, spent in parts.sort("part").collect().iter_rows()]
     rows = [
         _rows("run", [("all", name, known[name]) for name in OF_RUN]),
+        _rows("path", path),
         _unpivoted("graph", _graphs(run, executed), OF_GRAPH),
         _unpivoted("prefix", prefixes.rename({"prefix": "name"}), OF_PREFIX),
     ]
@@ -88,6 +91,7 @@ def numbers_of(run: RunOf) -> Numbers:
         known,
         pl.concat(rows),
         {
+            "path": {"elapsed_s": 0.0} if path else {},
             "prefix": _absent(judged, prefixes),
             "graph": {} if known["graphs"] is None else dict.fromkeys(("tasks", "total_s"), 0.0),
             "worker": _zeros(workers, ("executed", "busy_s", "bytes_received", "bytes_sent")),

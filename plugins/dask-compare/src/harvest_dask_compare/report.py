@@ -22,6 +22,14 @@ __all__ = ["dask_compare"]
 
 OF_TIME: Final = ("executions", "total_s", "mean_s", "median_s", "max_s")
 """Of kinds of tasks, what their first table has."""
+PATH_NOTE: Final = (
+    "From the first execution to the end of the last, along the critical path: the task that ended "
+    "last, what it followed, and so back to the first (`harvest view dask.critical_path`)."
+)
+PHASE_NOTE: Final = (
+    "From the first recorded event to the last. Few threads at work are a tenth of those that were "
+    "observed, or less, but one at least."
+)
 SURE: Final = (Column("how", "how sure"), Column("chance"))
 
 
@@ -42,7 +50,8 @@ def dask_compare(data: DatasetReader, *, top: int = 20, **sides: Any) -> Report:
         kinds_plot(found),
         occupancy_plot(found),
         *kinds[1:],
-        _phases(found),
+        _parts(found, "path", "span_s", "What the time went to", PATH_NOTE),
+        _parts(found, "phase", "wall_s", "Phases", PHASE_NOTE),
         _listing(found, "graph", "graphs", "Graphs", top),
         _listing(found, "prefix", "results", "Failures, memory and bytes of kinds", top, OF_TIME),
         _listing(found, "worker", "workers", "Workers", top),
@@ -55,26 +64,25 @@ def dask_compare(data: DatasetReader, *, top: int = 20, **sides: Any) -> Report:
     return Report(title, intro, [section for section in sections if section is not None])
 
 
-def _phases(found: Comparison) -> Table | None:
-    """The time of the run in parts, which add up to it."""
-    rows = found.rows.filter(part="phase")
+def _parts(found: Comparison, part: str, whole: str, title: str, note: str) -> Table | None:
+    """Times that add up to one of the whole run; None where none of them differs."""
+    rows = found.rows.filter(part=part)
     if not (rows["difference"] != 0).any():
         return None
-    wall = found.rows.filter(part="run", measure="wall_s").with_columns(name=pl.lit("in all"))
-    every = pl.concat([rows, wall])
+    total = found.rows.filter(part="run", measure=whole).with_columns(name=pl.lit("in all"))
+    every = pl.concat([rows, total])
     return Table(
-        "phases",
+        f"{part}s",
         every.with_columns(*certainties(every)),
         (
-            Column("name", "phase"),
+            Column("name", "part"),
             Column("before", "before", "s"),
             Column("after", "after", "s"),
             Column("difference", "difference", "s", "+,.3f"),
             *SURE,
         ),
-        title="Phases",
-        note="From the first recorded event to the last. Few threads at work are a tenth of those "
-        "that were observed, or less, but one at least.",
+        title=title,
+        note=note,
     )
 
 
@@ -156,8 +164,8 @@ def _records(found: Comparison) -> Notes:
 def _notes(found: Comparison) -> Notes:
     items = [
         "Numbers are those of the report dask.run, and of the views dask.run_summary, "
-        "dask.indicators, dask.prefixes, dask.tasks and dask.workers. What is not known is not "
-        "compared; what is equal is left out.",
+        "dask.indicators, dask.critical_path, dask.prefixes, dask.tasks and dask.workers. What is "
+        "not known is not compared; what is equal is left out.",
         "Graphs are numbered as clients sent them. Workers are compared by their addresses where "
         "all runs have the same, else by rank: the busiest with the busiest.",
         "How sure: in part says that some workers reported nothing, so that what workers report "

@@ -37,7 +37,7 @@ def sentences(found: Comparison) -> list[str]:
     if found.differing().is_empty():
         return [_nothing(found), _who(found)]
     return [
-        " ".join([_capital(_headline(found, rows)), *_kinds(rows)]),
+        " ".join([_capital(_headline(found, rows)), *_kinds(rows), *_path(rows)]),
         *_presence(found),
         *_listed("Failures", FAILURES, rows),
         *_listed("Memory and bytes", MEMORY, rows),
@@ -105,6 +105,16 @@ def _kinds(rows: dict[Any, dict[str, Any]]) -> Iterator[str]:
         if number and abs(row["difference"]) < WORTH_NAMING * overall:
             return
         yield _kind(row["name"], rows)
+
+
+def _path(rows: dict[Any, dict[str, Any]]) -> Iterator[str]:
+    """What of the critical path changed most."""
+    parts = [row for (part, *_), row in rows.items() if part == "path" and row["difference"]]
+    if parts:
+        most = max(parts, key=lambda row: abs(row["difference"]))
+        more = "more" if most["difference"] > 0 else "less"
+        by = seconds_in_words(abs(most["difference"]))
+        yield f"Along the critical path, {most['name']} changed most: {by} {more}."
 
 
 def _kind(name: str, rows: dict[Any, dict[str, Any]]) -> str:
