@@ -39,6 +39,7 @@ ENVIRONMENT = {
     "SLURM_MEM_PER_CPU": "memory of the job for each CPU, in MB",
     "SLURM_MEM_PER_NODE": "memory of the job on a node, in MB",
     "COLUMNS": "width of tables, where the output is not a terminal",
+    "NO_COLOR": "where it is set, output on a terminal has no colours",
 }
 """Environment variables that the program or its plugins read, and why."""
 

@@ -1,7 +1,9 @@
-"""The commands ``harvest slurm ...``."""
+"""The commands ``harvest slurm ...``: one job in full, and one line a job."""
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -9,14 +11,18 @@ import orjson
 import typer
 
 import harvest
+from harvest.commands import print_json_line
+from harvest.commands.settings import key_values
 from harvest.toolkit.texts import printable_line
 
-app = typer.Typer(help="Slurm's accounting: one job in full.", no_args_is_help=True)
+app = typer.Typer(
+    help="Slurm's accounting: one job in full, or one line a job.", no_args_is_help=True
+)
 
 
 @app.callback()
 def slurm() -> None:
-    """Slurm's accounting: one job in full."""
+    """Slurm's accounting: one job in full, or one line a job."""
 
 
 @app.command("job")
@@ -63,3 +69,55 @@ def job_command(
         return
     for line in in_words(found, zone):
         typer.echo(printable_line(line))
+
+
+@app.command("jobs")
+def jobs_command(
+    dataset: Annotated[Path, typer.Argument(metavar="DATASET", help="What a sink wrote.")],
+    ids: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="ID", help="Only these; an array's id means all its tasks."),
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            help="Which jobs: year=2024, last=week, user=ann; the settings of slurm.efficiency. "
+            "Repeatable.",
+        ),
+    ] = None,
+    state: Annotated[
+        list[str] | None,
+        typer.Option(metavar="STATE", help="Only jobs in this state, or several with commas."),
+    ] = None,
+    color: Annotated[
+        bool | None,
+        typer.Option("--color/--no-color", help="Colours; on a terminal unless given."),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print a line of JSON a job.")] = False,
+) -> None:
+    """Show one line a job: its state, its time, and what it used of what it was given.
+
+    Red is a job that failed, less than 20 % used, and memory above 90 %; green is
+    more than 80 % of the time limit and of CPUs and GPUs, and 60 to 90 % of memory.
+    """
+    # only when the command runs: ``--help`` needs no polars
+    from .job.listing import chosen, lines
+
+    jobs = chosen(harvest.open(dataset), ids or (), state or (), key_values(settings))
+    if json:
+        for row in jobs.iter_rows(named=True):
+            print_json_line(row)
+        return
+    plain = color is None and (not sys.stdout.isatty() or bool(os.environ.get("NO_COLOR")))
+    for cells in lines(jobs):
+        styled = (
+            text
+            if colour is None
+            else typer.style(text, bold=True)
+            if colour == "bold"
+            else typer.style(text, fg=colour)
+            for text, colour in cells
+        )
+        typer.echo("  ".join(styled).rstrip(), color=not plain if color is None else color)

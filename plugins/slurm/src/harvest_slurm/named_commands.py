@@ -11,7 +11,7 @@ def harvest_commands() -> list[Command]:
     return [
         Command(
             name="slurm",
-            doc="Slurm's accounting: one job in full.",
+            doc="Slurm's accounting: one job in full, or one line a job.",
             app="harvest_slurm.commands:app",
         )
     ]

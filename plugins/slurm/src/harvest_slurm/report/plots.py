@@ -225,7 +225,7 @@ def by_month(months: pl.DataFrame) -> Plot:
 def reasons(by_reason: pl.DataFrame) -> Plot:
     """Runs that failed, by reason."""
     rows = by_reason.select("reason", "jobs")
-    listed = ", ".join(f"{reason} {jobs:,}" for reason, jobs in rows.iter_rows())
+    listed = ", ".join(f"{jobs:,} {reason}" for reason, jobs in rows.iter_rows())
     head = rows.head(SHOWN_BARS)
     return _bars("by-reason", "Failed jobs by reason", head, "jobs", f"Bars: {listed}.")
 
@@ -312,6 +312,8 @@ def _bars(name: str, title: str, rows: pl.DataFrame, label: str, alt: str) -> Pl
         axes.margins(x=0.12, y=0.02)
         axes.set_xlim(left=0)
         axes.set_xlabel(label)
+        if label == "jobs":
+            axes.xaxis.get_major_locator().set_params(integer=True)
         axes.xaxis.set_major_formatter("{x:,.0f}")
         axes.grid(visible=False, axis="y")
         axes.tick_params(axis="y", length=0)

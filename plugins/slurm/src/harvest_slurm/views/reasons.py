@@ -54,7 +54,7 @@ def by_reason(runs: pl.LazyFrame, names: Sequence[str]) -> pl.LazyFrame:
         step_known_jobs=step.count().cast(pl.Int64),
         first_step_jobs=pl.col("in_first").sum().cast(pl.Int64),
         node_known_jobs=pl.col(_ON).count().cast(pl.Int64),
-        last_job=pl.col("job_id").sort_by("at").last(),
+        last_job=pl.col("job_id").sort_by("at", "job_id").last(),
         last_time=pl.col("at").max(),
     )
     known, none = pl.col("step_known_jobs") > 0, pl.lit(None, pl.Int64)
