@@ -189,6 +189,13 @@ def test_all_columns_that_were_asked_for_are_shown(width):
     assert all(cell_len(line) <= width for line in text.splitlines())
 
 
+def test_columns_that_were_asked_for_stay_a_table_which_goes_on_in_parts():
+    rows = pl.concat([WIDE.with_columns(scan=pl.lit(day)) for day in ("2026-01-11", "2026-01-18")])
+    lines = printed(rows.select("scan", *WIDE.columns), width=60, every=True).splitlines()
+    assert sum(line.startswith("2026-01-11  ") for line in lines) > 1
+    assert sum(line.startswith("2026-01-18  ") for line in lines) > 1
+
+
 def test_what_tells_rows_apart_is_shown_before_what_matters_more():
     # given rows that are alike in all that fits
     rows = pl.DataFrame(

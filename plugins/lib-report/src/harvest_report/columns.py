@@ -39,6 +39,7 @@ class Cells:
     form: str | None
     is_number: bool
     is_text: bool = False
+    is_time: bool = False
 
     @property
     def natural(self) -> int:
@@ -63,7 +64,10 @@ class Cells:
     def least(self, wanted: int) -> int:
         """What the column needs where there is little room: a text has ``wanted`` at least."""
         longest = max(map(cell_len, self.texts), default=0)
-        kept = longest if self.is_number else min(longest, wanted)
+        words = max((cell_len(word) for text in self.texts for word in text.split()), default=0)
+        kept = min(longest, max(wanted, min(words, LEAST)))
+        if self.is_number or self.is_time:
+            kept = longest
         return min(self.natural, max(kept, self._narrowest_heading()))
 
     def _narrowest_heading(self) -> int:
@@ -104,12 +108,33 @@ def narrowed(cells: Sequence[Cells], widths: Sequence[int]) -> list[Cells]:
     return [c.narrowed(width) for c, width in zip(cells, widths, strict=True)]
 
 
-def squeezed(cells: Sequence[Cells], room: int) -> list[int] | None:
-    """Widths at which all columns fit, texts folded; None where they do not."""
-    least = [c.least(SQUEEZED) for c in cells]
-    if needed(least) > room:
-        return None
-    return fit([c.natural for c in cells], least, room - GAP * (len(cells) - 1))
+def parted(cells: Sequence[Cells], room: int) -> list[tuple[list[Cells], list[int]]]:
+    """All columns, texts folded, in tables that fit and each begin with the first column.
+
+    No tables where a column has no room beside the first.
+    """
+    parts: list[list[Cells]] = [[cells[0]]]
+    for column in cells[1:]:
+        for part in (parts[-1], cells[:1]):
+            if needed([c.least(SQUEEZED) for c in (*part, column)]) <= room:
+                break
+        else:
+            return []
+        if part is parts[-1]:
+            part.append(column)
+        else:
+            parts.append([cells[0], column])
+    return [
+        (
+            part,
+            fit(
+                [c.natural for c in part],
+                [c.least(SQUEEZED) for c in part],
+                room - GAP * (len(part) - 1),
+            ),
+        )
+        for part in parts
+    ]
 
 
 def chosen(

@@ -21,7 +21,7 @@ from harvest.commands.tables import how_many, print_heading, print_plain, width_
 from harvest.toolkit.layout import GAP, fold, shorten, table_lines
 from harvest.toolkit.texts import printable_line
 
-from .columns import LEAST, Cells, chosen, narrowed, needed, squeezed
+from .columns import LEAST, Cells, chosen, narrowed, needed, parted
 from .values import exact, texts_of
 
 __all__ = ["Style", "print_records", "print_rows_as_json"]
@@ -80,8 +80,11 @@ def print_records(
     room = width_of_terminal()
     if needed([c.natural for c in cells]) <= room:
         _print_table(cells)
-    elif style.every and (widths := squeezed(cells, room)) is not None:
-        _print_table(cells, widths)
+    elif style.every and frame.height > 1 and (parts := parted(cells, room)):
+        for number, (part, widths) in enumerate(parts):
+            if number:
+                print()
+            _print_table(part, widths)
     elif style.every or frame.height == 1:
         _print_one_below_the_other(cells, room, style)
     else:
@@ -111,6 +114,7 @@ def _cells(values: pl.Series, column: Column | None, *, exactly: bool) -> Cells:
         form=form,
         is_number=values.dtype.is_numeric(),
         is_text=values.dtype == pl.String,
+        is_time=values.dtype.is_temporal(),
     )
 
 
