@@ -80,43 +80,63 @@ CANDIDATES: Final = View(
 )
 
 _ONCE: Final = "directories left out, hard links once"
+_NULL: Final = "null where there is none and something is undecided"
+
+
+def _part(prefix: str, which: str) -> tuple[Column, Column]:
+    """How many objects are of a part of what an owner has, and their bytes."""
+    return (
+        Column(f"{prefix}_inodes", doc=f"{which}; {_NULL}."),
+        size(
+            f"{prefix}_size_bytes",
+            f"Logical size of {prefix}_inodes, as far as it is known; null where it is of none, or "
+            "these are not known.",
+        ),
+    )
+
+
 _OWNERS: Final = (
-    Column("user", doc="Owner's name by the passwd file given; the number where it has none."),
+    Column(
+        "user",
+        doc="Owner's name by the passwd file given; the number where it has none, null where the "
+        "list does not say it.",
+    ),
     size(
         "size_bytes",
-        "Logical size of the candidates, as far as it is known; null where it is of none.",
+        "Logical size of the candidates, as far as it is known; null where it is of none, or "
+        "inodes is.",
     ),
-    Column("inodes", doc=f"Candidates: objects that could go; {_ONCE}."),
+    Column("inodes", doc=f"Candidates: objects that could go; {_ONCE}; {_NULL}."),
     size(
         "allocated_bytes",
-        "Allocated size of the candidates, as far as it is known; null where it is of none.",
+        "Allocated size of the candidates, as far as it is known; null where it is of none, or "
+        "inodes is.",
     ),
     share(
         "share",
-        "size_bytes as a share of all that the owner has; null where that is 0 or either is not "
-        "known.",
+        "size_bytes as a share of owner_size_bytes; null where that is 0 or either is not known.",
     ),
-    Column("last_touched", doc="Latest access or modification of a candidate."),
+    Column("last_touched", doc="Latest access or modification of a candidate; null without any."),
     number("uid", "Owner's number; null where the list does not say it."),
-    Column("linked_inodes", doc="Candidates with several paths: all of them must go to free it."),
-    size("linked_size_bytes", "Logical size of these."),
-    Column(
-        "excluded_inodes",
-        doc=f"Objects that would be candidates, had they no path that exclude fits; {_ONCE}.",
+    *_part("linked", "Candidates with several paths, of which all must go to free the space"),
+    *_part(
+        "excluded", f"Objects that would be candidates, had they no path that exclude fits; {_ONCE}"
     ),
-    size("excluded_size_bytes", "Logical size of these, as far as it is known."),
-    Column(
-        "elsewhere_inodes",
-        doc="Objects that do not count as candidates since some of their hard links lie elsewhere: outside "
-        "of the place, excluded, or not in the list (nlink).",
+    *_part(
+        "elsewhere",
+        "Objects that would be candidates, did some of their hard links not lie elsewhere: outside "
+        "of the place, excluded, or not in the list (nlink)",
     ),
-    size("elsewhere_size_bytes", "Logical size of these, as far as it is known."),
     Column(
         "undecided_inodes",
         doc="Objects that may be candidates or not, for a time, size, kind, pool or owner that the "
         f"list does not say; {_ONCE}.",
     ),
-    size("owner_size_bytes", f"Logical size of all objects of the owner; {_ONCE}."),
+    size(
+        "owner_size_bytes",
+        f"Logical size of all that the owner has, as far as it is known; {_ONCE}; null where it is "
+        "of none.",
+    ),
     columns.NOW,
     columns.SCAN,
 )

@@ -54,64 +54,66 @@ def read_quotas(path: Path) -> list[Quota]:
             where=str(path),
             remedy="name what `mmrepquota -Y` printed, or CSV with kind, name, soft, hard",
         ) from error
-    made = _printed(lines) if any(":HEADER:" in line for line in lines) else _table(lines)
+    printed = any(":HEADER:" in line for line in lines)
+    rows, made = (_printed(lines), _of_printed) if printed else (_table(lines), _of_table)
     found = []
-    number = 0
-    try:
-        for number, quota in made:  # noqa: B007 - an error says it
-            found.append(quota)
-    except (ValueError, KeyError, UsageError) as error:
-        said = f"it has no {error}" if isinstance(error, KeyError) else str(error)
-        raise UsageError(
-            said, where=f"{path}, after line {number}", remedy="see the page on gpfs-space"
-        ) from error
+    for number, row in rows:
+        try:
+            found.append(made(row))
+        except (ValueError, KeyError, UsageError) as error:
+            said = f"it has no {error}" if isinstance(error, KeyError) else str(error)
+            raise UsageError(
+                said, where=f"{path}, line {number}", remedy="see the page on gpfs-space"
+            ) from error
     return found
 
 
-def _printed(lines: list[str]) -> Iterator[tuple[int, Quota]]:
-    """Of a parsable listing: fields by the names of its header, blocks in KiB, 0 for no limit."""
+def _printed(lines: list[str]) -> Iterator[tuple[int, dict[str, str]]]:
+    """The rows of a parsable listing: fields by the names of its header, each with its line."""
     names: list[str] = []
     for number, line in enumerate(lines, 1):
         fields = [unquote(field) for field in line.split(":")]
         if ":HEADER:" in line:
             names = [name.lower() for name in fields]
         elif len(fields) > 3 and names:
-            row = dict(zip(names, fields, strict=False))
-            blocks = [int(row[name]) * 1024 or None for name in ("blockquota", "blocklimit")]
-            files = [int(row[name]) or None for name in ("filesquota", "fileslimit")]
-            kind = _KINDS.get(row["quotatype"], row["quotatype"])
-            if kind not in _BY:
-                raise ValueError(f"{kind!r} is not a kind of quota")
-            yield (
-                number,
-                Quota(
-                    kind=kind,
-                    name=row["name"],
-                    number=int(row["id"]),
-                    fileset=(row.get("filesetname") or None) if kind != "fileset" else None,
-                    **dict(zip(_LIMITS, (*blocks, *files), strict=True)),
-                ),
-            )
+            yield number, dict(zip(names, fields, strict=False))
 
 
-def _table(lines: list[str]) -> Iterator[tuple[int, Quota]]:
-    """Of CSV: kind, name, soft and hard, and perhaps fileset, soft_files and hard_files."""
-    for number, row in enumerate(csv.DictReader(lines), 2):
-        given = {key.strip(): (value or "").strip() for key, value in row.items() if key}
-        if given["kind"] not in _BY:
-            raise ValueError(f"{given['kind']!r} is none of {', '.join(_BY)}")
-        sizes = [parse_size(given[name]) if given[name] else None for name in ("soft", "hard")]
-        counts = [int(given[n]) if given.get(n) else None for n in ("soft_files", "hard_files")]
-        yield (
-            number,
-            Quota(
-                kind=given["kind"],
-                name=given["name"],
-                number=int(given["name"]) if given["name"].isdigit() else None,
-                fileset=given.get("fileset") or None,
-                **dict(zip(_LIMITS, (*sizes, *counts), strict=True)),
-            ),
-        )
+def _of_printed(row: dict[str, str]) -> Quota:
+    """Blocks are in KiB, and 0 is for no limit."""
+    blocks = [int(row[name]) * 1024 or None for name in ("blockquota", "blocklimit")]
+    files = [int(row[name]) or None for name in ("filesquota", "fileslimit")]
+    kind = _KINDS.get(row["quotatype"])
+    if kind is None:
+        raise ValueError(f"{row['quotatype']!r} is none of {', '.join(_KINDS)}")
+    return Quota(
+        kind=kind,
+        name=row["name"],
+        number=int(row["id"]),
+        fileset=(row.get("filesetname") or None) if kind != "fileset" else None,
+        **dict(zip(_LIMITS, (*blocks, *files), strict=True)),
+    )
+
+
+def _table(lines: list[str]) -> Iterator[tuple[int, dict[str, str]]]:
+    """The rows of CSV: kind, name, soft and hard; perhaps fileset, soft_files and hard_files."""
+    reader = csv.DictReader(lines)
+    for row in reader:
+        yield reader.line_num, {k.strip(): (v or "").strip() for k, v in row.items() if k}
+
+
+def _of_table(row: dict[str, str]) -> Quota:
+    if row["kind"] not in _BY:
+        raise ValueError(f"{row['kind']!r} is none of {', '.join(_BY)}")
+    sizes = [parse_size(row[name]) if row[name] else None for name in ("soft", "hard")]
+    counts = [int(row[n]) if row.get(n) else None for n in ("soft_files", "hard_files")]
+    return Quota(
+        kind=row["kind"],
+        name=row["name"],
+        number=int(row["name"]) if row["name"].isdigit() else None,
+        fileset=row.get("fileset") or None,
+        **dict(zip(_LIMITS, (*sizes, *counts), strict=True)),
+    )
 
 
 def quotas(
