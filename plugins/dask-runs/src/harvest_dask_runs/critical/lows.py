@@ -24,25 +24,7 @@ def what_ran(found: pl.DataFrame, threads: pl.DataFrame, needs: pl.LazyFrame) ->
     with the most, and how much; few_dependents, few_dependents_prefix: how many tasks need it, and
     the commonest kind of these.
     """
-    few = pl.col("running").is_between(1, pl.col("few_threads"))
-    reached = (
-        steps(found.lazy(), threads.lazy())
-        .sort("run", "at")
-        .select(
-            "run", at="until", reached=pl.when(few).then("spent").otherwise(0).cum_sum().over("run")
-        )
-        .sort("at")
-        .collect()
-    )
-    ran = found.drop_nulls(["start", "end"]).select("run", "key", "prefix", "start", "end")
-    for side in ("start", "end"):
-        # times of executions are those at which steps begin and end
-        ran = ran.sort(side).join_asof(
-            reached.rename({"reached": f"few_at_{side}"}),
-            left_on=side, right_on="at", by="run", check_sortedness=False,
-        )  # fmt: skip
-    within = pl.col("few_at_end").fill_null(0) - pl.col("few_at_start").fill_null(0)
-    low = ran.with_columns(within=within).filter(pl.col("within") > 0)
+    low = _in_low_stretches(found, threads)
     kinds = (
         low.group_by("run", "prefix")
         .agg(pl.col("within").sum())
@@ -62,17 +44,39 @@ def what_ran(found: pl.DataFrame, threads: pl.DataFrame, needs: pl.LazyFrame) ->
             few_key_s=seconds(pl.col("within")),
         )
     )
-    prefix = prefix_of(pl.col("key"))
     waiting = (
         needs.join(longest.lazy(), left_on=["run", "dependency"], right_on=["run", "few_key"])
         .group_by("run")
         .agg(
             few_dependents=pl.len().cast(pl.Int64),
-            few_dependents_prefix=prefix.mode().sort().first(),
+            few_dependents_prefix=prefix_of(pl.col("key")).mode().sort().first(),
         )
         .collect()
     )
     return kinds.join(longest, on="run").join(waiting, on="run", how="left")
+
+
+def _in_low_stretches(found: pl.DataFrame, threads: pl.DataFrame) -> pl.DataFrame:
+    """Executions in stretches of few, with the microseconds that lie ``within`` these."""
+    few = pl.col("running").is_between(1, pl.col("few_threads"))
+    reached = (
+        steps(found.lazy(), threads.lazy())
+        .sort("run", "at")
+        .select(
+            "run", at="until", reached=pl.when(few).then("spent").otherwise(0).cum_sum().over("run")
+        )
+        .sort("at")
+        .collect()
+    )
+    ran = found.drop_nulls(["start", "end"]).select("run", "key", "prefix", "start", "end")
+    for side in ("start", "end"):
+        # times of executions are those at which steps begin and end
+        ran = ran.sort(side).join_asof(
+            reached.rename({"reached": f"few_at_{side}"}),
+            left_on=side, right_on="at", by="run", check_sortedness=False,
+        )  # fmt: skip
+    within = pl.col("few_at_end").fill_null(0) - pl.col("few_at_start").fill_null(0)
+    return ran.with_columns(within=within).filter(pl.col("within") > 0)
 
 
 def what_was_awaited(path: pl.DataFrame, spans: pl.DataFrame) -> pl.DataFrame:

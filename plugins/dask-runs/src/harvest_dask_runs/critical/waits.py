@@ -51,8 +51,7 @@ def with_waits(gaps: pl.DataFrame, frames: Frames, needs: pl.LazyFrame) -> pl.Da
     inside = (
         covers.join(span.select("row", "start", "end"), on="row")
         .with_columns(
-            since=pl.max_horizontal("since", "start"),
-            until=pl.min_horizontal("until", "end"),
+            since=pl.max_horizontal("since", "start"), until=pl.min_horizontal("until", "end")
         )
         .filter(pl.col("since") < pl.col("until"))
         .select("row", "since", "until", "rank")
