@@ -12,6 +12,7 @@ from strength import examples
 
 from harvest import UsageError
 from harvest_slurm.plugin import harvest_views
+from harvest_slurm.read.presets import PRESETS
 from harvest_slurm.report.failures import failures
 from harvest_slurm.report.usage import usage_report
 from harvest_slurm.states import ENDS, FAILED
@@ -218,16 +219,42 @@ def test_why_jobs_failed_on_a_real_cluster(shared_data):
         ("ec395", "time limit"): 2,
         ("ec85", "out of memory"): 2,
     }
-    jobs = [line.split("|") for line in path.read_text().splitlines()]
-    jobs = [fields for fields in jobs if "." not in fields[0]]
-    lost = Counter()
-    for fields in jobs:
-        if fields[4] in ("FAILED", "TIMEOUT"):
-            lost[fields[3]] += int(fields[12]) * int(fields[18]) / 3600
-    given = {
-        r["account"]: r["failed_cpu_hours"] for r in usage(data, by="account").collect().to_dicts()
-    }
-    assert {name: hours for name, hours in given.items() if hours} == pytest.approx(dict(lost))
+    given, used, lost = in_plain_python(path)
+    groups = {g["account"]: g for g in usage(data, by="account", year="2024").collect().to_dicts()}
+    assert {name: g["cpu_hours"] for name, g in groups.items()} == pytest.approx(given)
+    assert {name: g["cpu_used_hours"] for name, g in groups.items()} == pytest.approx(used)
+    for name, group in groups.items():
+        assert group["cpu_wasted_hours"] == pytest.approx(given[name] - used[name])
+        assert group["failed_cpu_hours"] == pytest.approx(lost.get(name, 0.0))
+
+
+def in_plain_python(path):
+    """CPU hours given, used by steps, and given to jobs that failed, by account."""
+    counted: tuple[Counter[str], ...] = (Counter(), Counter(), Counter())
+    given, used, lost = counted
+    owners = {}
+    for line in path.read_text().splitlines():
+        row = dict(zip(PRESETS["sonar"], line.split("|"), strict=True))
+        job, _, step = row["JobID"].partition(".")
+        if step:
+            spent = seconds(row["UserCPU"]) + seconds(row["SystemCPU"])
+            used[owners[job]] += spent / 3600
+            continue
+        owners[job] = account = row["Account"]
+        cpus = int(dict(pair.split("=") for pair in row["AllocTRES"].split(","))["cpu"])
+        hours = int(row["ElapsedRaw"]) * cpus / 3600
+        given[account] += hours
+        if row["State"] in ("FAILED", "TIMEOUT"):
+            lost[account] += hours
+    return tuple(map(dict, counted))
+
+
+def seconds(text):
+    days, _, clock = text.rpartition("-")
+    total = 0.0
+    for part in clock.split(":"):
+        total = total * 60 + float(part)
+    return total + 86_400 * int(days or 0)
 
 
 def test_the_view_is_declared_with_all_columns_that_it_gives(read):

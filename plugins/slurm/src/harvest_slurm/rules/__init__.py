@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from harvest.findings import Severity
 
 _USE: Final = ("slurm.usage", "slurm.summary")
+_FAILED: Final = (*_USE, "slurm.failures")
 _SHIELD: Final = "Princeton's Job Defense Shield"
 _GATHERED: Final = "of jobs and steps (no -X), with a JobAcctGatherType other than none"
 _MEASURED: Final = {
@@ -145,7 +146,7 @@ def _ends(
             "out",
             unable="it needs the field State of sacct",
         ),
-        reports=_USE,
+        reports=_FAILED,
     )  # fmt: skip
 
 
@@ -185,8 +186,8 @@ RULES: Final = (
     _ends(
         "failed_jobs", ("failed",), "failed",
         "Runs that ended with an exit code that is not 0.",
-        "Look at the first lines of an error in the output of last_job; `harvest slurm job` shows "
-        "the step that failed.",
+        "See why and where with `harvest report slurm.failures DATASET`; look at the first lines "
+        "of an error in the output of last_job, whose failed step `harvest slurm job` shows.",
         much=0.1,
     ),
     _ends(
@@ -205,7 +206,8 @@ RULES: Final = (
         "node_failures", ("node_fail", "boot_fail", "launch_failed", "reconfig_fail"),
         "were lost with their node",
         "Runs that ended since a node failed, or did not start.",
-        "Look at the nodes in slurm.jobs (node_list): one that fails often should be drained.",
+        "Look at the nodes: `harvest view slurm.reasons DATASET --set by=node`; one that fails "
+        "often should be drained.",
         much=0.02, hidden_without_repeats=True,
     ),
     Rule(
@@ -310,7 +312,7 @@ RULES: Final = (
             judged=_TASKS,
             unable="it needs the field State of sacct",
         ),
-        reports=_USE,
+        reports=_FAILED,
     ),
     Rule(
         name="slurm.idle_arrays",
