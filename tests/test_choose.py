@@ -236,7 +236,23 @@ def test_what_nobody_reads_is_counted_in_a_line(file):
     names, (remark,) = chosen(file.parent, Texts)
 
     assert names == ["texts"]
-    assert remark.startswith(f"{file.parent}: 1 file that no source recognises")
+    assert remark == (
+        f"{file.parent}: 1 file that no source recognises, such as {Path('notes', 'b.md')}"
+    )
+
+
+def test_one_foreign_file_among_many_good_ones_is_left_out_and_named(file):
+    """Else a source that reads all of a directory would reject it."""
+    for number in range(30):
+        (file.parent / f"{number}.txt").write_text("words\n")
+    (file.parent / "b.md").write_text("words\n")
+
+    recipe = Recipe(sources=(Endpoint(None, str(file.parent)),))
+    named, (remark,) = name_sources(recipe, knowing(Texts))
+
+    texts = {str(path) for path in file.parent.iterdir() if path.suffix == ".txt"}
+    assert {endpoint.location for endpoint in named.sources} == texts
+    assert remark.endswith("1 file that no source recognises, such as b.md")
 
 
 def test_a_source_reads_its_own_files_where_others_lie_and_a_place_that_is_named_only_once(file):

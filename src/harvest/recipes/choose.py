@@ -185,10 +185,9 @@ def _remarks(found: Survey, chosen: Sequence[Known], location: str) -> Iterator[
     files = sum(group.files for group in found.unknown)
     files -= sum(known.files for known in chosen if known in found.doubtful)
     if files and found.root.is_dir():
-        yield (
-            f"{shown}: {count_in_words(files, 'file')} that no source recognises; "
-            f"harvest look {shell_word(location)} lists them"
-        )
+        some = (str(group.example.relative_to(found.root)) for group in found.unknown[:3])
+        such = ", ".join(map(printable_line, some))
+        yield f"{shown}: {count_in_words(files, 'file')} that no source recognises, such as {such}"
 
 
 def _sureness(known: Known) -> str:

@@ -21,6 +21,9 @@ from harvest.toolkit.texts import printable_line, shell_word
 OUT = "out"
 """The dataset that a proposed command writes."""
 UNKNOWN_SHOWN = 10
+PLACES_SHOWN = 20
+SURE = 0.7
+"""How sure a source is that reads a location which is given without a name."""
 COMMANDS_SHOWN = 8
 REPORTS_SHOWN = 4
 """How many of these are reports at most, so that views are among them."""
@@ -117,13 +120,22 @@ def _below(path: Path, root: Path) -> str:
 def _command(path: Path, found: Survey, plugins: PluginManager) -> list[str]:
     """The lines of the command that harvests a tree, ready to be copied; places as ``path`` is."""
     words = ["harvest run"]
-    for endpoint in found.endpoints:
+    # a run of the bare place finds the same again
+    sure = all(k.confidence >= SURE and _is_installed(k.source, plugins) for k in found.known)
+    whole = sure and len(found.endpoints) > PLACES_SHOWN
+    if whole:
+        words.append(f"    -s {shell_word(str(path))}")
+    for endpoint in () if whole else found.endpoints:
         place = path / Path(endpoint.location).relative_to(found.root)
         owner = plugins.owner(plugins.sources[str(endpoint.name)])
         file = "" if owner.installed else f"{os.path.relpath(owner.module)}:"
         words.append(f"    -s {shell_word(f'{file}{endpoint.name}:{place}')}")
     words.append(f"    -k parquet:{OUT}")
     return [f"  {word} \\" for word in words[:-1]] + [f"  {words[-1]}"]
+
+
+def _is_installed(source: str, plugins: PluginManager) -> bool:
+    return plugins.owner(plugins.sources[source]).installed
 
 
 def _applying(found: Survey, plugins: PluginManager) -> tuple[list[str], list[str]]:

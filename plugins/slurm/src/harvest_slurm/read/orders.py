@@ -136,7 +136,10 @@ def _marks(texts: Sequence[str]) -> Iterator[str]:
 
 def _divided(text: str, mark: str) -> list[str]:
     if mark == "," and '"' in text:
-        return next(csv.reader([text]))
+        try:
+            return next(csv.reader([text]))
+        except csv.Error:
+            return []  # which fits no order
     return text.split(mark)
 
 
