@@ -425,3 +425,7 @@ def test_a_view_that_wants_a_choice_leaves_its_rules_unjudged_until_it_is_made(d
     assert len(monday.found) == 2
     with pytest.raises(UsageError, match="day: two days; choose one with day="):
         dataset.findings(["test.choosy"], day="never")
+
+
+def test_where_no_rule_is_installed_that_is_said_and_not_that_nothing_was_found() -> None:
+    assert Verdict().summary() == "No rule is installed."

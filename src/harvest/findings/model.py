@@ -125,7 +125,7 @@ class Verdict:
             rules = count_in_words(len(self.elsewhere), "rule")
             be = "is" if len(self.elsewhere) == 1 else "are"
             said += f"; {rules} {be} about what the dataset does not hold"
-        return said + "."
+        return "No rule is installed." if said == "No finding" else f"{said}."
 
     def __repr__(self) -> str:
         return f"<Verdict: {self.summary()}>"
