@@ -170,4 +170,4 @@ def test_a_file_that_is_not_there_or_not_given_is_said(three, tmp_path):
     with pytest.raises(harvest.UsageError, match="cannot be read"):
         three.view("gpfs.quotas", quotas=tmp_path / "none")
     with pytest.raises(harvest.UsageError, match="give it: quotas=FILE"):
-        three.view("gpfs.quotas")
+        three.view("gpfs.quotas").collect()

@@ -11,7 +11,7 @@ from scripts import run_script
 import harvest
 from harvest_report import Table
 from harvest_slurm.plugin import harvest_views
-from harvest_slurm.views.declared.common import KEYS
+from harvest_slurm.views.declared.common import FAILURE_KEYS, KEYS, TREND_KEYS
 from harvest_slurm.views.declared.resources import RESOURCES
 from harvest_testing import faults_of_columns
 
@@ -25,6 +25,8 @@ WAYS: dict[str, list[dict[str, str]]] = {
     "slurm.ends": [{}, {"user": "ada"}],
     "slurm.failures": [{}, {"since": "2000-01-01"}],
     "slurm.arrays": [{}],
+    "slurm.reasons": [{}, {"by": ",".join(FAILURE_KEYS)}],
+    "slurm.trend": [{}, {"by": ",".join(TREND_KEYS)}],
 }
 """Settings of each view that together give all of its columns."""
 

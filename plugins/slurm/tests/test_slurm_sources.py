@@ -336,12 +336,15 @@ def test_totals_of_the_summary_equal_the_sums_of_its_tables(missing: set[str]) -
     if is_known:
         assert f"{expected:,.1f} CPU hours" in text
     for name in ("user", "partition", "state", "month"):
+        if name.title() in missing:  # not even a table of dashes
+            assert name not in [section.name for section in report.sections]
+            continue
         rows = table(report, name)
         assert rows["jobs"].sum() == jobs
-        assert rows["cpu_hours"].count() > 0 if is_known else rows["cpu_hours"].count() == 0
-        assert rows["cpu_hours"].sum() == pytest.approx(expected if is_known else 0)
+        assert ("cpu_hours" in rows.columns) is is_known
+        assert not is_known or rows["cpu_hours"].sum() == pytest.approx(expected)
         used = any(source <= names for source in USED)
-        assert (rows["cpu_eff"].count() > 0) is (is_known and used)
+        assert ("cpu_eff" in rows.columns) is (is_known and used)
     # of those that ended; where no state says whether they completed, no share is given
     done = re.search(r"(\d+) ended, (\d+) % of them completed", text)
     assert (done is not None) is ("State" in names)

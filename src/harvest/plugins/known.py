@@ -133,6 +133,7 @@ KNOWN: Final = (
         distribution="hpc-harvest-ncem",
         doc="reads 4D-STEM receivers' timestamps and the files they lead to",
         sources=("ncem",),
+        commands=("ncem",),
         records=("ncem",),
         views=("ncem",),
     ),

@@ -29,7 +29,7 @@ def study_command(
         typer.Option("-o", "--output", metavar="FILE", help="Write it there, to a new file."),
     ] = None,
 ) -> None:
-    """Draft a study.toml from the data: the ranges of scans by method and size.
+    """Write a draft of study.toml from the data: the ranges of scans by method and size.
 
     A range is scans of one method whose size is one: by Distiller's jobs, by the
     bytes of the raw data, by a path such as 128x128/, and where none says it, as

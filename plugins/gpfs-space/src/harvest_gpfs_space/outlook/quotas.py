@@ -124,9 +124,7 @@ def quotas(
     group: Path | None = None,
 ) -> pl.LazyFrame:
     """The view: a row for each quota, the fullest first."""
-    if quotas is None:
-        raise UsageError("no file of quotas is given", remedy="give it: quotas=FILE")
-    given = read_quotas(quotas)
+    given = None if quotas is None else read_quotas(quotas)
     numbers = {
         kind: {name: number for number, name in reversed(read_names(path, file).items())}
         for kind, path, file in (("user", passwd, "passwd"), ("group", group, "group"))
@@ -136,6 +134,8 @@ def quotas(
     schema = {**texts, **counts, "used_share": pl.Float64(), **TREND}
 
     def compute() -> pl.DataFrame:
+        if given is None:
+            raise UsageError("no file of quotas is given", remedy="give it: quotas=FILE")
         known: dict[tuple[str, ...], History] = {}
         rows = []
         for quota in given:

@@ -29,7 +29,7 @@ _REASONS_COLUMNS: Final = (
           "of none."),
     Column("top_node", doc="The node that most of them failed on: nodes of the step that failed "
            "first, else of the run; null where none is known."),
-    Column("top_node_jobs", doc="Runs among them that failed on top_node."),
+    Column("top_node_jobs", doc="Runs among them that failed on it; null where none is known."),
     Column("failed_step", doc=f"The step that failed first in most of them; {_STEP}."),
     Column("failed_step_jobs", doc=f"Runs among them in which that step failed first; {_STEP}."),
     Column("first_step_jobs", doc="Runs among them in which no step had begun before the one that "

@@ -135,7 +135,10 @@ _USAGE_COLUMNS: Final = (
         "main_reason",
         doc="Why most of failed_jobs failed, as slurm.reasons says it; null where none failed.",
     ),
-    Column("main_reason_jobs", doc="Runs among failed_jobs that did for main_reason."),
+    Column(
+        "main_reason_jobs",
+        doc="Runs among failed_jobs that did for main_reason; null where none failed.",
+    ),
     *(
         Column(
             name,

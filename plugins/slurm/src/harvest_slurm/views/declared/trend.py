@@ -44,7 +44,11 @@ TREND: Final = View(
         *GROUPS,
         *_NOW[:2],
         _BEFORE[1],
-        share("cpu_hours_change", "cpu_hours against year_before_cpu_hours: 0.1 is a tenth more."),
+        share(
+            "cpu_hours_change",
+            "cpu_hours against year_before_cpu_hours: 0.1 is a tenth more; null where one of them "
+            "is not known.",
+        ),
         *_NOW[2:4],
         _BEFORE[3],
         *_NOW[4:],
