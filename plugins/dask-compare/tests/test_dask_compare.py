@@ -306,7 +306,7 @@ def test_two_datasets_are_compared_by_all_of_their_runs(same, changed):
 
     rows = numbers(same, other=other)
 
-    assert rows["prefix", "sum", "total_s"]["after_runs"] == 2
+    assert rows["prefix", "plot", "total_s"]["after_runs"] == 2
     report = report_of(same, runs=("R1", "R2"), other=other)
     assert report.title == "Dask runs compared: R1 and R2"
     assert f"in the dataset {other}" in report.intro[-1]
