@@ -42,6 +42,8 @@ settings.load_profile("harvest")
 
 LONG_TESTS_OF_THE_KIT = {
     "test_a_full_disk_is_told",
+    "test_a_lost_worker_costs_no_row",
+    "test_an_interrupted_run_ends_and_the_next_goes_on",
     "test_another_process_gives_the_same",
     "test_batch_size_does_not_matter",
     "test_commits_leave_nothing_behind",

@@ -258,6 +258,7 @@ def test_several_runs_show_their_spread(several):
     assert ("prefix", "load", "total_s") not in rows
 
 
+@pytest.mark.slow
 def test_the_verdict_of_several_runs_says_how_sure_it_is(several):
     report = report_of(several, before=("A*",), after=("B*",))
 
