@@ -39,7 +39,7 @@ class Step:
 DASK_RESEARCHER = [
     Step("harvest --help", ["look", "findings"]),
     Step("harvest look dask-run", ["mofka-dask", "harvest run"]),
-    Step("harvest look dask-run --run out", ["committed", "dask.tasks", "dask.run"]),
+    Step("harvest look dask-run --run out", ["committed", "dask.run_summary", "dask.run"]),
     Step("harvest show out", ["dask.task_transition", "harvest report dask.run"]),
     Step("harvest findings out", ["finding", "try", "see"]),
     Step("harvest view dask.tasks out", ["20 of "]),

@@ -25,7 +25,7 @@ from harvest import HarvestError, UsageError
 from harvest.cli import main
 from harvest_dask_runs.timeline import write_timeline
 from harvest_dask_runs.timeline.blocks import blocks
-from harvest_dask_runs.timeline.kinds import LAYERS
+from harvest_dask_runs.timeline.kinds import LAYERS, WAITS
 from harvest_dask_runs.timeline.levels import MARK, levels, widths
 from harvest_dask_runs.timeline.slices import collect
 from harvest_dask_runs.timeline.write import to_page
@@ -213,10 +213,14 @@ class Trace:
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 ARGS = TEXTS.map(lambda text: json.dumps({"key": text}, ensure_ascii=False))
+# a name is any text, but of the waits of the critical path
+NAMED = st.sampled_from([*LAYERS]).flatmap(
+    lambda cat: st.tuples(st.just(cat), st.sampled_from([*WAITS]) if cat == "path.wait" else TEXTS)
+)
 EVENTS = st.tuples(
-    st.integers(0, 2), st.integers(0, 2), st.sampled_from([*LAYERS]), TEXTS,
+    st.integers(0, 2), st.integers(0, 2), NAMED,
     st.integers(0, 50) | st.integers(0, 10**9), st.integers(0, 9) | st.integers(0, 10**9), ARGS,
-)  # fmt: skip
+).map(lambda drawn: (*drawn[:2], *drawn[2], *drawn[3:]))  # fmt: skip
 
 
 @pytest.mark.slow

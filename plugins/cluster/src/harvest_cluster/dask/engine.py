@@ -13,6 +13,7 @@ import queue
 import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import CancelledError
 from operator import attrgetter
 from typing import Any, Final
 
@@ -247,7 +248,7 @@ def _connection() -> Iterator[None]:
     """A call to the scheduler, in which no task's own error can be raised."""
     try:
         yield
-    except OSError as error:
+    except (OSError, CancelledError) as error:
         raise _connection_lost() from error
 
 
