@@ -36,13 +36,14 @@ def write(
     workers: Sequence[str] = WORKERS,
     silent: Sequence[str] = (),
     since: float = 0.0,
-    moved: int = 1_000,
+    moved: int | None = 1_000,
     cut: bool = False,
 ) -> Path:
     """A run as a capture: each worker executes its share of the tasks, one after the other.
 
     failed: keys of tasks that fail; silent: workers that register and record nothing.
-    since: how much later the run begins; moved: bytes of its one transfer.
+    since: how much later the run begins.
+    moved: bytes of its one transfer, None for no record of any.
     cut: whether its record stops before any execution ended.
     """
     begin = T + since
@@ -86,7 +87,7 @@ def write(
             files[f"worker{number}"] = [
                 captures.start("worker", address=worker, nthreads=1, time=begin, clock_offset_s=0),
                 captures.rows("worker_transition", changes[worker]),
-                captures.rows("transfer", [sent]) if number == 0 else captures.rows("transfer", []),
+                captures.rows("transfer", [sent] if number == 0 and moved is not None else []),
                 captures.END,
             ]
     return captures.write(directory, files)

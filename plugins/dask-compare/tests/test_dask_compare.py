@@ -215,6 +215,24 @@ def test_a_kind_that_a_silent_worker_may_have_had_is_not_new(tmp_path):
     assert any("R1 (before): 1 of 2 registered workers" in item for item in lacks.items)
 
 
+def test_time_of_which_one_run_has_no_record_is_not_said_to_be_none(tmp_path):
+    # given a second run without a record of transfers
+    write(tmp_path / "R1")
+    write(tmp_path / "R2", slowed("sum"), since=60.0, moved=None)
+    dataset = harvested(tmp_path)
+
+    rows = numbers(dataset, equal=True)
+
+    # then how long its data moved is not known
+    moving = rows["path", "moving", "elapsed_s"]
+    assert (moving["before_runs"], moving["after"], moving["difference"]) == (1, None, None)
+    # and what is known of it adds up to its span all the same
+    known = sum(r["after"] or 0 for (part, *_), r in rows.items() if part == "path")
+    assert known == pytest.approx(rows["run", "all", "span_s"]["after"])
+    # and no sentence compares it
+    assert not any("moving changed most" in text for text in report_of(dataset).intro)
+
+
 def test_of_a_record_that_was_cut_it_is_not_said_how_long_the_run_took(tmp_path):
     write(tmp_path / "R1", cut=True)
     write(tmp_path / "R2", since=60.0)

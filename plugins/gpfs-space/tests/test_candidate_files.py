@@ -6,6 +6,7 @@ import email
 import email.policy
 from pathlib import Path
 
+import polars as pl
 import pytest
 from policy_grammar import Rules, listed, plain_paths, records
 from raw_lists import NOW, candidates, row, write
@@ -130,6 +131,19 @@ def test_records_end_with_nul_only_where_a_path_holds_a_newline(tmp_path, rows):
 
     assert b"\0" not in (export(tmp_path / "plain", plain) / "candidates.list").read_bytes()
     assert (export(tmp_path / "odd", rows) / "candidates.list").read_bytes().endswith(b"\0")
+
+
+def test_without_generations_the_list_is_of_paths_alone(tmp_path, rows):
+    write(tmp_path / "20260111.list", rows)
+    harvest.run(f"gpfs:{tmp_path / '20260111.list'}", f"parquet:{tmp_path / 'out'}")
+    (part,) = (tmp_path / "out").rglob("gpfs.file/**/*.parquet")
+    pl.read_parquet(part).with_columns(generation=None).write_parquet(part)
+
+    harvest.open(tmp_path / "out").export("gpfs-candidates", tmp_path / "todo", **CHOSEN)
+
+    wanted = [one[0]["path"] for one in candidates(rows, age=365, **CHOSEN) if len(one) == 1]
+    listing = plain_paths((tmp_path / "todo" / "candidates.list").read_bytes())
+    assert sorted(listing) == sorted(wanted)
 
 
 def test_owners_get_their_paths_and_a_message(tmp_path, rows):

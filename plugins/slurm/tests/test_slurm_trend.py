@@ -56,6 +56,16 @@ def test_each_month_stands_beside_the_one_a_year_before(two_years):
     assert found["2023-02"]["days"] == len([d for d in days() if d < date(2023, 3, 1)])
 
 
+def test_jobs_without_any_time_are_a_month_that_is_not_known(tmp_path):
+    lines = ["JobID|User|State|Submit|Start|End", "1|ann|FAILED|Unknown|Unknown|Unknown"]
+    (tmp_path / "dump.txt").write_text(
+        "\n".join([*lines, "2|ann|FAILED|2025-03-01T00:00:00|Unknown|2025-03-02T00:00:00", ""])
+    )
+    found = Reader(tmp_path / "dump.txt", timezone="UTC").view("slurm.trend").collect()
+    counted = found.select("month", "jobs", "failed_jobs", "days").rows()
+    assert counted == [("2025-03", 1, 1, 1), (None, 1, 1, 0)]
+
+
 def test_a_period_is_compared_with_the_jobs_before_it(two_years):
     found = two_years.view("slurm.trend", year="2024").collect()
     then = hours_by_month([day for day in days() if day.year == 2023], shift=1)

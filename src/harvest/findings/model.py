@@ -125,7 +125,8 @@ class Verdict:
             rules = count_in_words(len(self.elsewhere), "rule")
             be = "is" if len(self.elsewhere) == 1 else "are"
             said += f"; {rules} {be} about what the dataset does not hold"
-        return "No rule is installed." if said == "No finding" else f"{said}."
+        judged = self.found or self.passed or self.unjudged or self.elsewhere
+        return f"{said}." if judged else "No rule is installed."
 
     def __repr__(self) -> str:
         return f"<Verdict: {self.summary()}>"

@@ -14,7 +14,7 @@ import polars as pl
 from harvest.model.frames import seconds
 from harvest_toolkit.frames import directory_of, known_sum
 
-from .measures import ADDED_UP, OF_GRAPH, OF_PREFIX, OF_RUN, OF_WORKER
+from .measures import ADDED_UP, DONE, OF_GRAPH, OF_PATH, OF_PREFIX, OF_RUN, OF_WORKER
 from .sides import RunOf
 
 __all__ = ["NUMBER", "Numbers", "numbers_of", "phases_of", "workers_of"]
@@ -76,25 +76,25 @@ def numbers_of(run: RunOf) -> Numbers:
     tasks = view("dask.tasks").select(wanted).collect()
     executed = tasks.filter(pl.col("began").is_not_null())
     prefixes = _prefixes(view("dask.prefixes").collect(), tasks)
-    parts = view("dask.critical_path").group_by("part").agg(pl.col("seconds").sum())
-    path = [(part, "elapsed_s", spent) for part, spent in parts.sort("part").collect().iter_rows()]
     rows = [
         _rows("run", [("all", name, known[name]) for name in OF_RUN]),
-        _rows("path", path),
+        _rows("path", [(name, "elapsed_s", known[column]) for column, name in OF_PATH.items()]),
         _unpivoted("graph", _graphs(run, executed), OF_GRAPH),
         _unpivoted("prefix", prefixes.rename({"prefix": "name"}), OF_PREFIX),
     ]
     workers = _workers(run, view("dask.workers").collect())
+    # a worker that was not observed may have executed tasks of any kind
+    observed = known["workers"] and known["observed_workers"] == known["workers"]
     return Numbers(
         run,
         summary["first_time"],
         known,
         pl.concat(rows),
         {
-            "path": {"elapsed_s": 0.0} if path else {},
-            "prefix": _absent(judged, prefixes),
+            "path": {},
+            "prefix": _zeros(prefixes, ADDED_UP) if observed else {},
             "graph": {} if known["graphs"] is None else dict.fromkeys(("tasks", "total_s"), 0.0),
-            "worker": _zeros(workers, ("executed", "busy_s", "bytes_received", "bytes_sent")),
+            "worker": _zeros(workers, DONE) if observed else {},
         },
         workers,
         executed.select("prefix", "began", "ended", seconds="duration_s"),
@@ -160,16 +160,6 @@ def _phases(known: dict[str, Any], few: bool, none: bool) -> list[tuple[str, flo
 def _prefixes(kinds: pl.DataFrame, tasks: pl.DataFrame) -> pl.DataFrame:
     moved = tasks.group_by("prefix").agg(known_sum("bytes_received"), known_sum("bytes_sent"))
     return kinds.join(moved, on="prefix", how="left")
-
-
-def _absent(judged: dict[str, Any], prefixes: pl.DataFrame) -> dict[str, float]:
-    """What a kind of task that is not among these certainly had none of.
-
-    Where a worker was not observed, it may have executed such tasks.
-    """
-    if not judged["workers"] or judged["observed_workers"] != judged["workers"]:
-        return {}
-    return _zeros(prefixes, ADDED_UP)
 
 
 def _zeros(frame: pl.DataFrame, measures: Iterable[str]) -> dict[str, float]:

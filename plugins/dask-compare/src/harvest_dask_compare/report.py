@@ -24,7 +24,8 @@ OF_TIME: Final = ("executions", "total_s", "mean_s", "median_s", "max_s")
 """Of kinds of tasks, what their first table has."""
 PATH_NOTE: Final = (
     "From the first execution to the end of the last, along the critical path: the task that ended "
-    "last, what it followed, and so back to the first (`harvest view dask.critical_path`)."
+    "last, what it followed, and so back to the first (`harvest view dask.critical_path`). A "
+    "part of which one side has no record is unknown there, and its time is in nothing recorded."
 )
 PHASE_NOTE: Final = (
     "From the first recorded event to the last. Few threads at work are a tenth of those that were "
@@ -164,8 +165,8 @@ def _records(found: Comparison) -> Notes:
 def _notes(found: Comparison) -> Notes:
     items = [
         "Numbers are those of the report dask.run, and of the views dask.run_summary, "
-        "dask.indicators, dask.critical_path, dask.prefixes, dask.tasks and dask.workers. What is "
-        "not known is not compared; what is equal is left out.",
+        "dask.indicators, dask.prefixes, dask.tasks and dask.workers. What is not known "
+        "is not compared; what is equal is left out.",
         "Graphs are numbered as clients sent them. Workers are compared by their addresses where "
         "all runs have the same, else by rank: the busiest with the busiest.",
         "How sure: in part says that some workers reported nothing, so that what workers report "

@@ -63,10 +63,8 @@ def linked(found: pl.DataFrame, frames: Frames, needs: pl.LazyFrame) -> pl.DataF
     )
     due = pl.coalesce("due", pl.max_horizontal("needed_end", "sent"))
     free = _last_ended(known, ended, "start", ["run", "worker", "thread"])
-    beside = _last_ended(
-        known.filter(pl.col("thread").is_null(), pl.col("due").is_not_null()),
-        *(ended, "start", ["run", "worker"]),
-    )
+    unthreaded = known.filter(pl.col("thread").is_null(), pl.col("due").is_not_null())
+    beside = _last_ended(unthreaded, ended, "start", ["run", "worker"])
     sent = _last_ended(known, ended, "sent", ["run"])
     before = _last_ended(
         known.with_columns(ready=pl.coalesce("due", "start")), ended, "ready", ["run"]

@@ -7,7 +7,7 @@ from typing import Final
 import polars as pl
 
 from ..frames import Frames
-from ..views.tasks import states_entered
+from ..parts.events import states_entered
 from .links import QUEUED, READY
 
 COMPUTING: Final = "computing"
@@ -37,13 +37,11 @@ def with_waits(gaps: pl.DataFrame, frames: Frames, needs: pl.LazyFrame) -> pl.Da
     gaps: row, run, key, worker and, not empty, start and end.
     needs: run, key, dependency.
     """
-    span = gaps.lazy()
+    span, at_workers = gaps.lazy(), frames["dask.worker_transition"]
     covers = pl.concat(
         [
             _states(span, frames["dask.task_transition"], ["run", "key"], _STATES),
-            _states(
-                *(span, frames["dask.worker_transition"], ["run", "worker", "key"]), _WORKER_STATES
-            ),
+            _states(span, at_workers, ["run", "worker", "key"], _WORKER_STATES),
             _moves(span, frames["dask.transfer"], needs),
             _spills(span, frames["dask.worker_sample"]),
         ]

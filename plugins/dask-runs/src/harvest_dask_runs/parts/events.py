@@ -131,3 +131,16 @@ def _transfer(frame: pl.LazyFrame) -> pl.LazyFrame:
         **_columns("run", "key", "worker", "duration_s", "size_bytes", "total_bytes", "direction"),
         **_columns("requestor", "fulfiller", "copies", "position", "origin"),
     )
+
+
+def states_entered(transitions: pl.LazyFrame, per: list[str]) -> pl.LazyFrame:
+    """Each state that was entered, with ``spent``: microseconds until it was left, null if never.
+
+    per: columns within which the next transition leaves a state.
+    """
+    left = pl.col("time").shift(-1).over(per)
+    return (
+        transitions.select(*per, "time", "position", state="finish_state")
+        .sort("time", "position", maintain_order=True)
+        .with_columns(spent=(left - pl.col("time")).dt.total_microseconds())
+    )

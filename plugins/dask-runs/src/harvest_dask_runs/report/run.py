@@ -15,6 +15,7 @@ from harvest_toolkit.frames import known_sum
 
 from ..executions.executions import executions
 from ..frames import Frames, load
+from ..parts.events import states_entered
 from ..parts.pairs import pairs_of
 from ..record_names import DASK_TYPES
 from ..runs import choose_run
@@ -22,7 +23,6 @@ from ..trace.tasks import place_tasks
 from ..trace.tracks import micros_of, microseconds_since
 from ..views.indicators import judged_runs
 from ..views.kinds import kinds_of
-from ..views.tasks import states_entered
 from ..views.workers import whole_runs
 from .causes import time_sections, time_sentence
 from .io import RunIo, io_by_task, io_sections, io_sentence, run_io

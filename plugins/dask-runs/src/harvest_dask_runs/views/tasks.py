@@ -11,7 +11,7 @@ from harvest_toolkit.choices import choices
 from ..executions.executions import executions
 from ..executions.prefixes import prefix_of
 from ..frames import Frames, load
-from ..parts.events import EVENT, task_events
+from ..parts.events import EVENT, states_entered, task_events
 from ..record_names import DASK_TYPES, SEGMENT
 from ..runs import named_run
 from .declared.tasks import TASK_COLUMNS
@@ -136,19 +136,6 @@ def _from_graphs(graphs: pl.LazyFrame) -> pl.LazyFrame:
             pl.col("dependencies").fill_null(pl.lit([], dtype=pl.List(pl.String))),
             pl.col("dependents").fill_null(0),
         )
-    )
-
-
-def states_entered(transitions: pl.LazyFrame, per: list[str]) -> pl.LazyFrame:
-    """Each state that was entered, with ``spent``: microseconds until it was left, null if never.
-
-    per: columns within which the next transition leaves a state.
-    """
-    left = pl.col("time").shift(-1).over(per)
-    return (
-        transitions.select(*per, "time", "position", state="finish_state")
-        .sort("time", "position", maintain_order=True)
-        .with_columns(spent=(left - pl.col("time")).dt.total_microseconds())
     )
 
 

@@ -42,7 +42,8 @@ def write(
     """Write ``candidates.csv``, ``owners.csv``, ``lists``, ``mails`` and the policy; its files.
 
     In lists and mails an object with several hard links stands once, at its first path; in
-    ``candidates.list``, which a policy looks at, it does not stand at all.
+    ``candidates.list``, which a policy looks at, it does not stand at all; that is a list of paths
+    alone where the scan does not say of every file its inode and generation.
     Raises UsageError where the directory is there already.
     """
     place = Path(target).expanduser()
@@ -65,7 +66,8 @@ def write(
         said = bytes_in_words(int(alone["size_bytes"].sum()), binary=True)
         rule = rules(choice, count_in_words(alone.height, "file"), said)
         (folder / "candidates.policy").write_text(rule, encoding="utf-8")
-        _write(folder / "candidates.list", file_list(alone))
+        told = alone.select("inode", "generation").null_count().sum_horizontal().sum() == 0
+        _write(folder / "candidates.list", (file_list if told else path_list)(alone))
         (folder / "lists").mkdir()
         (folder / "mails").mkdir()
         found = objects.partition_by("uid", as_dict=True)

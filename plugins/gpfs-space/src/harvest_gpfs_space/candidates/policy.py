@@ -67,9 +67,8 @@ def rules(choice: Choice, files: str, size: str) -> str:
     excluded = ""
     if choice.exclude:
         excluded = f"\nRULE 'excluded' LIST '{LIST}' EXCLUDE WHERE {like(choice.exclude)}\n"
-    scan = printable_line(choice.found.scan.label).replace(
-        "*/", "* /"
-    )  # the path of a list, perhaps
+    # the label may be the path of a list
+    scan = printable_line(choice.found.scan.label).replace("*/", "* /")
     show = "\n    || ".join(f"'{text}' || VARCHAR({name})" for text, name in _SHOW)
     return (
         f"/* What could go: {files}, {size}, in the scan {scan}.\n"
@@ -92,14 +91,14 @@ def file_list(objects: pl.DataFrame) -> Iterator[bytes]:
 
     Numbers are hexadecimal but for the length, in bytes, of the path, which stands as it is.
     Records end with a newline, or with NUL where some path holds a newline.  Of each record that
-    one file is tested, and no directory is entered.
+    one file is tested, and no directory is entered.  Inode and generation are known of all.
     """
     end = "\0" if objects["path"].str.contains("\n", literal=True).any() else "\n"
     for piece in objects.iter_slices(_PIECE):
         heads = pl.DataFrame(
             {
                 "inode": _hex(piece["inode"]),
-                "generation": _hex(piece["generation"].fill_null(0).cast(pl.UInt64)),
+                "generation": _hex(piece["generation"].cast(pl.UInt64)),
                 "path": piece["path"],
             }
         ).select(

@@ -18,8 +18,9 @@ from .line import Line
 __all__ = ["TREND", "History", "outlook"]
 
 _TIME: Final = pl.Datetime("us", "UTC")
+_FULL: Final = ("full_time", "earliest_time", "latest_time")
 TREND: Final[dict[str, pl.DataType]] = {
-    **dict.fromkeys(("full_time", "earliest_time", "latest_time"), _TIME),
+    **dict.fromkeys(_FULL, _TIME),
     **dict.fromkeys(("bytes_per_day", "least_per_day", "most_per_day"), pl.Float64()),
     "scans": pl.Int64(),
     **dict.fromkeys(("first_scan", "last_scan", "measure"), pl.String()),
@@ -96,7 +97,7 @@ class History:
             if limit is not None and used is not None and used < limit:
                 first, late = line.between(limit)
                 first = None if first is None else max(0.0, first)
-                for name, days in zip(TREND, (line.reaches(limit), first, late), strict=False):
+                for name, days in zip(_FULL, (line.reaches(limit), first, late), strict=True):
                     if days is not None and days < _CENTURY:
                         said[name] = last + timedelta(days=max(0.0, days))
         return {**said, "measure": self.measure, "outlook": outlook(said, limit, last)}
@@ -122,8 +123,7 @@ def outlook(said: dict[str, Any], limit: int | None, last: datetime | None) -> s
     if limit is None:
         low, high = said["least_per_day"], said["most_per_day"]
         return change if low is None else f"{change} ({_bytes(low)} to {_bytes(high)})"
-    days = {n: _days(said[n], last) for n in ("full_time", "earliest_time", "latest_time")}
-    full, first, late = days.values()
+    full, first, late = (_days(said[name], last) for name in _FULL)
     if full is None:
         end = f"; full in {first} at the earliest" if first else ""
         return (f"{change}: not full within a century" if rate > 0 else change) + end

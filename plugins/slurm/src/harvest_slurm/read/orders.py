@@ -76,7 +76,7 @@ def fits(texts: Sequence[str], delimiter: str | None) -> list[Fit]:
     """The known orders that lines have by the delimiter, or by any that they may have."""
     found = []
     for mark in [delimiter] if delimiter else _marks(texts):
-        rows = [_divided(text, mark) for text in texts]
+        rows = [_fields(text, mark) for text in texts]
         for name, columns in PRESETS.items():
             due = len(columns)
             ended = [row[:-1] for row in rows if len(row) == due + 1 and not row[-1]]
@@ -100,7 +100,7 @@ def fixed(lines: Sequence[bytes]) -> list[Fit]:
 
 def like(texts: Sequence[str], mark: str) -> str:
     """What the fields of lines are like, for who must name them: ``1 like JobID, 3 like State``."""
-    rows = [_divided(text, mark) for text in texts]
+    rows = [_fields(text, mark) for text in texts]
     due = max({len(row) for row in rows}, key=[len(row) for row in rows].count)
     said: list[tuple[str, int, int]] = []
     for place, values in enumerate(zip(*(row for row in rows if len(row) == due), strict=True), 1):
@@ -134,7 +134,7 @@ def _marks(texts: Sequence[str]) -> Iterator[str]:
     yield from sorted(mark for mark in longer if len(set(mark)) > 1)
 
 
-def _divided(text: str, mark: str) -> list[str]:
+def _fields(text: str, mark: str) -> list[str]:
     if mark == "," and '"' in text:
         try:
             return next(csv.reader([text]))

@@ -128,13 +128,16 @@ def _patterns(runs: pl.DataFrame, names: Sequence[str]) -> Iterator[str]:
     if "node" in names:
         return
     nodes = by_reason(runs.lazy(), ["node"]).select("node", "ended_jobs").unique().collect()
-    share_of = dict(nodes.iter_rows())
+    ended_on = dict(nodes.iter_rows())
     all_ended = runs["state"].is_in(ENDED).sum()
     for row in groups.iter_rows(named=True):
         known, most = row["node_known_jobs"], row["top_node_jobs"]
-        part = share_of.get(row["top_node"], 0) / all_ended
+        ended = ended_on.get(row["top_node"])
+        if ended is None or known < _ENOUGH or most < _PATTERN * known:
+            continue
+        part = ended / all_ended
         # where all runs are on one node, that says nothing of it
-        if known >= _ENOUGH and most >= _PATTERN * known and part < _PATTERN / 2:
+        if part < _PATTERN / 2:
             whose = ", ".join(f"{name} {row[name]}" for name in names if row[name] is not None)
             yield (
                 f"{most:,} of {known:,} runs of {whose or 'an unknown group'} that failed by "

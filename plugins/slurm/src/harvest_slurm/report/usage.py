@@ -166,8 +166,9 @@ def _months(months: pl.DataFrame) -> list[Section]:
         title="Month by month",
         note="A month that is not over is compared with the same days of the year before.",
     )
-    known = months["cpu_hours"].sum() > 0 and months.height > 1
-    return [*filled(table, 1), *([by_month(months)] if known else [])]
+    dated = months.drop_nulls("month")
+    known = dated["cpu_hours"].sum() > 0 and dated.height > 1
+    return [*filled(table, 1), *([by_month(dated)] if known else [])]
 
 
 def _cost_table(rows: pl.DataFrame, keys: list[Column]) -> Table:

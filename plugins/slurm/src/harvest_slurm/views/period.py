@@ -43,7 +43,6 @@ class Selection:
 
         at: the times of which the first that is known is this moment.
 
-
         ``again`` says that the job was run once more after this run; null where it is not known
         which of its runs this is.  ``run_again`` is null, too, where runs that were repeated may
         be missing, as without ``--duplicates``: where the cluster has no job of several runs.

@@ -37,7 +37,7 @@ def by_reason(runs: pl.LazyFrame, names: Sequence[str]) -> pl.LazyFrame:
     """
     rows = runs.with_columns(month=pl.col("at").dt.strftime("%Y-%m"))
     if "node" in names:
-        rows = each_node(rows, "node_list").filter(pl.col("node").ne_missing("None assigned"))
+        rows = each_node(rows, "node_list")
     failed = rows.filter(pl.col("reason").is_not_null())
     keys, step = [*names, "reason"], pl.col("failed_step")
     lost = pl.col("cpu_time_s") / 3600

@@ -53,9 +53,8 @@ def _by_month(rows: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
     cpu, gpu = (use(resource) for resource in RESOURCES[:2])
     columns = {
         "jobs": pl.len().cast(pl.Int64),
-        "days": pl.col("at").dt.date().n_unique().cast(pl.Int64),
+        "days": pl.col("at").drop_nulls().dt.date().n_unique().cast(pl.Int64),
         **{k: v for k, v in (cpu | gpu | how_they_ended() | waits()).items() if k in MEASURES},
     }
-    at = pl.col("at")
-    known = rows.filter(at.is_not_null()).with_columns(month=at.dt.strftime("%Y-%m"))
-    return known.group_by(keys).agg(**columns)
+    months = rows.with_columns(month=pl.col("at").dt.strftime("%Y-%m"))
+    return months.group_by(keys).agg(**columns)

@@ -45,14 +45,11 @@ def why_failed(data: DatasetReader, runs: pl.LazyFrame) -> pl.LazyFrame:
         (code > 0, pl.format("exit code {}{}", code, _of_signal(code))),
         (failed, "not known"),
     )
-    nodes = pl.coalesce("step_nodes", "node_list")
-    # of a run that did not start sacct prints "None assigned"
-    nodes = pl.when(nodes != "None assigned").then(nodes)
     return joined.with_columns(
         reason=pl.when(failed).then(reason),
         failed_step=pl.when(failed).then("failed_step"),
         in_first=pl.when(failed).then("in_first"),
-        on_nodes=pl.when(failed).then(nodes),
+        on_nodes=pl.when(failed).then(_known(pl.coalesce("step_nodes", "node_list"))),
     ).drop(*(name for name in (*OWNER[2:], *_OF_STEP[1:])))
 
 
@@ -98,6 +95,11 @@ def _first_failed(data: DatasetReader) -> pl.LazyFrame:
     )
 
 
+def _known(nodes: pl.Expr) -> pl.Expr:
+    """Null where a run did not start, for which sacct prints ``None assigned``."""
+    return pl.when(nodes != "None assigned").then(nodes)
+
+
 def each_node(rows: pl.LazyFrame, nodes: str, name: str = "node") -> pl.LazyFrame:
     """A row for each node of a column of Slurm's lists; null where none is known."""
 
@@ -108,5 +110,5 @@ def each_node(rows: pl.LazyFrame, nodes: str, name: str = "node") -> pl.LazyFram
         given = texts.rename("text").to_frame()
         return given.join(table, on="text", how="left", maintain_order="left")["hosts"]
 
-    listed = pl.col(nodes).map_batches(hosts, return_dtype=pl.List(pl.String))
+    listed = _known(pl.col(nodes)).map_batches(hosts, return_dtype=pl.List(pl.String))
     return rows.with_columns(listed.alias(name)).explode(name)
