@@ -126,7 +126,7 @@ def test_a_column_that_is_null_counts_nothing(dataset, view):
     turn = list(KEYS).index(view)
     faults = {
         f"without {record_type}.{column}: {fault}"
-        for record_type, column in some(nullable()[0 if NIGHT else turn :], each=14)
+        for record_type, column in some(nullable()[0 if NIGHT else turn :], each=28)
         for fault in faults_of_unknown(
             dataset, without_column(dataset, record_type, column), view, KEYS[view]
         )
