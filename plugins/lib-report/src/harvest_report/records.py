@@ -22,7 +22,7 @@ from harvest.toolkit.layout import GAP, fold, shorten, table_lines
 from harvest.toolkit.texts import printable_line
 
 from .columns import LEAST, Cells, chosen, narrowed, needed, parted
-from .values import exact, texts_of
+from .values import exact, form_of, texts_of
 
 __all__ = ["Style", "print_records", "print_rows_as_json"]
 
@@ -103,7 +103,7 @@ def _frame(table: Any) -> pl.DataFrame:
 
 def _cells(values: pl.Series, column: Column | None, *, exactly: bool) -> Cells:
     column = column or Column(values.name)
-    form, unit = _format(column, values.dtype)
+    form, unit = form_of(column, values.dtype)
     listed = values.to_list()
     texts = list(map(exact, listed)) if exactly else texts_of(listed, form, scale=column.scale)
     return Cells(
@@ -116,20 +116,6 @@ def _cells(values: pl.Series, column: Column | None, *, exactly: bool) -> Cells:
         is_text=values.dtype == pl.String,
         is_time=values.dtype.is_temporal(),
     )
-
-
-def _format(column: Column, dtype: pl.DataType) -> tuple[str | None, str | None]:
-    """The format of a column, and its unit where the cells do not name it."""
-    if dtype.is_temporal():
-        return column.format, None
-    if not dtype.is_numeric():
-        return column.format if column.format in ("id", "path") else None, None
-    if column.format is None and column.scale == 1 and column.unit in _IN_WORDS:
-        return _IN_WORDS[column.unit], None
-    return column.format, column.shown_unit
-
-
-_IN_WORDS = {"s": "seconds", "bytes": "bytes"}
 
 
 def _print_table(cells: Sequence[Cells], widths: Sequence[int] | None = None) -> None:

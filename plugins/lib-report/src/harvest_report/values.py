@@ -6,14 +6,19 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
 from harvest.toolkit.amounts import bytes_in_words, seconds_in_words, share_in_words
 from harvest.toolkit.texts import printable_line
 
-__all__ = ["MISSING", "texts_of"]
+if TYPE_CHECKING:
+    import polars as pl
+
+    from harvest import Column
+
+__all__ = ["MISSING", "exact", "form_of", "texts_of"]
 
 MISSING: Final = "–"
 """Shown where a value is missing."""
@@ -35,6 +40,20 @@ def texts_of(values: Sequence[Any], form: str | None = None, *, scale: float = 1
     if scale != 1:
         return [_rounded(value, form, scale) for value in values]
     return [cell(value, form) for value in values]
+
+
+def form_of(column: Column, dtype: pl.DataType) -> tuple[str | None, str | None]:
+    """In which format rows show a column's values, and its unit where the cells do not name it.
+
+    The format is one for ``texts_of``; bytes and seconds that declare none are put in words.
+    """
+    if dtype.is_temporal():
+        return column.format, None
+    if not dtype.is_numeric():
+        return column.format if column.format in ("id", "path") else None, None
+    if column.format is None and column.scale == 1 and column.unit in _IN_WORDS:
+        return _IN_WORDS[column.unit], None
+    return column.format, column.shown_unit
 
 
 def cell(value: Any, form: str) -> str:
@@ -150,3 +169,4 @@ _WORDS: dict[str, Callable[[float], str]] = {
     "bytes": bytes_in_words,
     "share": share_in_words,
 }
+_IN_WORDS: Final = {"s": "seconds", "bytes": "bytes"}
