@@ -125,16 +125,10 @@ def _wrong(dataset: Dataset, problem: str, which: str) -> UsageError:
 
 def _tables(dataset: Dataset) -> pl.DataFrame:
     """What can be asked: record types with their rows, and views."""
-    held = dataset.record_types
-    views = dataset.views()
-    return pl.DataFrame(
-        {
-            "name": [*held, *views],
-            "kind": ["record type"] * len(held) + ["view"] * len(views),
-            "rows": [*held.values(), *[None] * len(views)],
-        },
-        schema={"name": pl.String, "kind": pl.String, "rows": pl.Int64},
-    )
+    held = [(name, "record type", rows) for name, rows in dataset.record_types.items()]
+    views = [(name, "view", None) for name in dataset.views()]
+    schema = {"name": pl.String, "kind": pl.String, "rows": pl.Int64}
+    return pl.DataFrame([*held, *views], schema=schema, orient="row")
 
 
 def _named(text: str, names: Iterable[str]) -> list[str]:

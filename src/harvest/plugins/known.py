@@ -143,6 +143,11 @@ KNOWN: Final = (
         sinks=("parquet",),
     ),
     Known(
+        distribution="hpc-harvest-serve",
+        doc="shows datasets in the browser, and answers other programs by HTTP",
+        commands=("serve",),
+    ),
+    Known(
         distribution="hpc-harvest-slurm",
         doc="reads Slurm accounting: sacct dumps in every layout, JSON, or a live cluster",
         sources=("slurm",),

@@ -1,0 +1,332 @@
+"""Answers for programs: JSON, or Arrow for who accepts it; ``docs/how-to/serve.md`` shows each."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from typing import Any, Final
+
+import attrs
+import orjson
+import pyarrow as pa
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Route
+
+from harvest import UsageError
+from harvest.model.json import encode_frame
+
+from . import downloads, facets, reports, sql, tables
+from .downloads import FORMS, Form, form_of, frame_of
+from .problems import Busy, NotFound, Problem
+from .questions import number, question
+from .state import Snapshot, served
+from .work import Turns, answer, work
+
+_ARROW: Final = FORMS["arrow"].media_type
+ROWS: Final = 1_000
+"""Rows that are given where no limit is asked for."""
+
+
+def _json(value: Any, status: int = 200) -> Response:
+    data = orjson.dumps(value, option=orjson.OPT_UTC_Z, default=_plain)
+    return Response(data, status, media_type="application/json")
+
+
+def _plain(value: Any) -> Any:
+    if attrs.has(type(value)):
+        return {field.name: getattr(value, field.name) for field in attrs.fields(type(value))}
+    return value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else str(value)
+
+
+def problem(_: Request, problem: Problem) -> Response:
+    """An error, as a program gets it."""
+    answered = _json(problem.to_dict(), problem.status)
+    if problem.status == 503:
+        answered.headers["retry-after"] = "1"
+    return answered
+
+
+def _objects(table: pa.Table) -> list[orjson.Fragment]:
+    """A row as an object each, encoded as ``harvest view --json`` does it."""
+    return [orjson.Fragment(text) for text in encode_frame(frame_of(table))]
+
+
+async def datasets(request: Request) -> Response:
+    """The datasets that are served."""
+    known = request.app.state.served
+    return _json(
+        {"datasets": [{"name": s.name, "location": str(s.location)} for s in known.values()]}
+    )
+
+
+async def dataset(request: Request) -> Response:
+    """What a dataset holds and what can be asked of it, and the commit that this is of."""
+
+    def ask(snapshot: Snapshot) -> Any:
+        found = snapshot.kept("summary", snapshot.dataset.summary)
+        return {"commit": snapshot.commit, **found}
+
+    return _json(await answer(request, served(request), ask))
+
+
+async def commit(request: Request) -> Response:
+    """What names the state in force: another text after each commit."""
+    found = served(request)
+    return _json({"commit": await work(request, found.commit)})
+
+
+async def table_list(request: Request) -> Response:
+    """Record types and views."""
+
+    def ask(snapshot: Snapshot) -> Any:
+        return {"commit": snapshot.commit, "tables": tables.tables(snapshot)}
+
+    return _json(await answer(request, served(request), ask))
+
+
+async def table(request: Request) -> Response:
+    """A table's columns and settings."""
+    asked, name = question(request.query_params.multi_items()), request.path_params["table"]
+
+    def ask(snapshot: Snapshot) -> Any:
+        found = tables.describe(snapshot, name, asked.settings)
+        return {"commit": snapshot.commit, **_plain(found)}
+
+    return _json(await answer(request, served(request), ask))
+
+
+async def rows(request: Request) -> Response:
+    """Rows of a table; with ``form``, all that fit, as a file."""
+    parameters = request.query_params
+    asked, name = question(parameters.multi_items(), ["form"]), request.path_params["table"]
+    form = _form(request)
+    if form is not None:
+        return await download(
+            request,
+            lambda snapshot: downloads.stream(
+                snapshot,
+                name,
+                form,
+                asked.settings,
+                asked.where,
+                asked.sort,
+                asked.condition,
+                asked.columns,
+                asked.limit,
+            ),
+            form,
+            name,
+        )
+
+    def ask(snapshot: Snapshot) -> Any:
+        found, total = tables.rows(
+            snapshot,
+            name,
+            asked.settings,
+            asked.where,
+            asked.sort,
+            asked.offset,
+            ROWS if asked.limit is None else asked.limit,
+            asked.condition,
+            asked.columns,
+        )
+        return {
+            "commit": snapshot.commit,
+            "table": name,
+            "total": total,
+            "offset": asked.offset,
+            "rows": _objects(found),
+        }
+
+    return _json(await answer(request, served(request), ask))
+
+
+async def facet_list(request: Request) -> Response:
+    """The values of columns with few of them."""
+    asked = question(request.query_params.multi_items(), ["most"])
+    name, most = request.path_params["table"], number(request.query_params.get("most"), "most")
+
+    def ask(snapshot: Snapshot) -> Any:
+        found = facets.facets(
+            snapshot,
+            name,
+            asked.columns,
+            asked.settings,
+            asked.where,
+            asked.condition,
+            facets.FEW if most is None else most,
+        )
+        return {
+            "commit": snapshot.commit,
+            "table": name,
+            "facets": [
+                {
+                    "column": each.column,
+                    "values": [{"value": value, "rows": n} for value, n in each.values],
+                    "others": each.others,
+                }
+                for each in found
+            ],
+        }
+
+    return _json(await answer(request, served(request), ask))
+
+
+async def query(request: Request) -> Response:
+    """The result of one SQL query: ``{"query": TEXT, "limit": N, "settings": {VIEW: {...}}}``."""
+    given = await _body(request)
+    text, limit = given.get("query"), given.get("limit", ROWS)
+    settings = given.get("settings", {})
+    if not isinstance(text, str) or not isinstance(limit, int) or not _are_settings(settings):
+        raise UsageError(
+            "this is no question", remedy='send {"query": "select ...", "limit": 100} as JSON'
+        )
+    form = _form(request)
+    if form is not None:
+        return await download(
+            request,
+            lambda snapshot: downloads.stream_sql(snapshot, text, form, settings),
+            form,
+            "query",
+        )
+
+    def ask(snapshot: Snapshot) -> Any:
+        found = sql.ask(snapshot, text, limit=limit, settings=settings)
+        return {"commit": snapshot.commit, "cut": found.cut, "rows": _objects(found.table)}
+
+    return _json(await answer(request, served(request), ask))
+
+
+async def _body(request: Request) -> dict[str, Any]:
+    try:
+        given = orjson.loads(await request.body())
+    except orjson.JSONDecodeError as error:
+        raise UsageError(f"the body is no JSON: {error}", remedy="send JSON") from error
+    if not isinstance(given, dict):
+        raise UsageError("the body is no JSON object", remedy='send {"query": "select ..."}')
+    return given
+
+
+def _are_settings(value: Any) -> bool:
+    return isinstance(value, dict) and all(isinstance(each, dict) for each in value.values())
+
+
+async def findings(request: Request) -> Response:
+    """What rules conclude, the worst first, each with its first rows of evidence."""
+
+    def ask(snapshot: Snapshot) -> Any:
+        verdict = reports.findings(snapshot)
+        found = verdict.to_dict()
+        for plain, each in zip(found["findings"], verdict.found, strict=True):
+            plain["first"] = [orjson.Fragment(t) for t in encode_frame(each.evidence.first)]
+        return {"commit": snapshot.commit, "summary": verdict.summary(), **found}
+
+    return _json(await answer(request, served(request), ask))
+
+
+async def report_list(request: Request) -> Response:
+    """The reports that the dataset can serve, each with its settings."""
+
+    def ask(snapshot: Snapshot) -> Any:
+        return {"commit": snapshot.commit, "reports": reports.reports(snapshot)}
+
+    return _json(await answer(request, served(request), ask))
+
+
+async def report(request: Request) -> Response:
+    """A report's content, as ``harvest report --json`` gives it."""
+    asked, name = question(request.query_params.multi_items()), request.path_params["report"]
+
+    def ask(snapshot: Snapshot) -> Any:
+        return {
+            "commit": snapshot.commit,
+            **reports.report(snapshot, name, asked.settings).to_dict(),
+        }
+
+    return _json(await answer(request, served(request), ask))
+
+
+def _form(request: Request) -> Form | None:
+    """The form in which a program wants all rows; None for JSON."""
+    name = request.query_params.get("form")
+    if name is not None:
+        return form_of(name)
+    return FORMS["arrow"] if _ARROW in request.headers.get("accept", "") else None
+
+
+async def download(
+    request: Request,
+    open_: Callable[[Snapshot], Iterator[bytes]],
+    form: Form,
+    name: str,
+) -> Response:
+    """A file of rows, sent as they are read; ``open_`` gives its bytes.
+
+    The first of them are read before anything is sent, so that an error has its status.  Raises
+    Busy where others download already.
+    """
+    turns: Turns = request.app.state.downloads
+    turn = turns.one()
+    try:
+        await turn.__aenter__()
+    except Busy:
+        raise Busy("too many downloads at once", remedy="try again in a minute") from None
+
+    def begin(snapshot: Snapshot) -> tuple[Iterator[bytes], bytes]:
+        pieces = open_(snapshot)
+        try:
+            return pieces, next(pieces, b"")
+        except BaseException:
+            pieces.close()  # type: ignore[attr-defined]
+            raise
+
+    try:
+        pieces, first = await answer(request, served(request), begin)
+    except BaseException:
+        await turn.__aexit__(None, None, None)
+        raise
+
+    async def sent() -> AsyncIterator[bytes]:
+        try:
+            yield first
+            while (piece := await asyncio.to_thread(_next, pieces)) is not None:
+                if piece:
+                    yield piece
+        finally:
+            await asyncio.to_thread(pieces.close)  # type: ignore[attr-defined]
+            await turn.__aexit__(None, None, None)
+
+    headers = {"content-disposition": f'attachment; filename="{name}{form.suffix}"'}
+    if form.name == "arrow":
+        headers = {}
+    return StreamingResponse(sent(), headers=headers, media_type=form.media_type)
+
+
+def _next(pieces: Iterator[bytes]) -> bytes | None:
+    return next(pieces, None)
+
+
+async def nothing(request: Request) -> Response:
+    """What is no address of the API."""
+    raise NotFound("there is no such address", where=request.url.path, remedy="see /api/")
+
+
+_OF: Final[Mapping[str, Callable[..., Any]]] = {
+    "": dataset,
+    "/commit": commit,
+    "/tables": table_list,
+    "/tables/{table}": table,
+    "/tables/{table}/rows": rows,
+    "/tables/{table}/facets": facet_list,
+    "/findings": findings,
+    "/reports": report_list,
+    "/reports/{report}": report,
+}
+
+routes = [
+    Route("/", datasets),
+    *(Route(f"/{{dataset}}{path}", function) for path, function in _OF.items()),
+    Route("/{dataset}/sql", query, methods=["POST"]),
+    Route("/{rest:path}", nothing),
+]

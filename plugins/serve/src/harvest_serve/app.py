@@ -1,0 +1,78 @@
+"""The application: what answers at which address."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator, Mapping
+from pathlib import Path
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Mount
+from starlette.staticfiles import StaticFiles
+
+from harvest import HarvestError
+from harvest.commands import remark
+from harvest.toolkit.texts import printable_line
+
+from . import api, pages
+from .guard import Access, Guard
+from .problems import NotFound, Problem, problem_of
+from .state import Served
+from .work import Left, Turns
+
+_STATIC = Path(__file__).with_name("static")
+
+
+def application(served: Mapping[str, Served], access: Access) -> Guard:
+    """What answers for some datasets, behind its guard."""
+    handlers = {
+        HarvestError: _failed,
+        HTTPException: _not_found,
+        Left: _nobody_reads,
+        Exception: _failed,
+    }
+
+    @contextlib.asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        app.state.turns = Turns()
+        app.state.downloads = Turns(at_once=4, waiting=0)
+        yield
+
+    static = [Mount("/static", StaticFiles(directory=_STATIC))] if _STATIC.is_dir() else []
+    app = Starlette(
+        routes=[*static, Mount("/api", routes=api.routes), *pages.routes],
+        exception_handlers=handlers,  # type: ignore[arg-type]
+        lifespan=lifespan,
+    )
+    app.state.served = dict(served)
+    return Guard(app, access)
+
+
+def _answer(request: Request, problem: Problem) -> Response:
+    if request.url.path.startswith("/api"):
+        return api.problem(request, problem)
+    return pages.problem(request, problem)
+
+
+async def _failed(request: Request, error: Exception) -> Response:
+    problem = problem_of(error)
+    if problem.status == 500:
+        said = printable_line(f"{type(error).__name__}: {error}")
+        remark(f"{request.method} {printable_line(request.url.path)}: {said}")
+    return _answer(request, problem)
+
+
+async def _not_found(request: Request, error: HTTPException) -> Response:
+    if error.status_code == 404:
+        return _answer(request, problem_of(NotFound("there is no such page")))
+    problem = Problem(message=str(error.detail), status=error.status_code)
+    answer = _answer(request, problem)
+    answer.headers.update(error.headers or {})
+    return answer
+
+
+async def _nobody_reads(request: Request, error: Left) -> Response:
+    return Response(status_code=499)

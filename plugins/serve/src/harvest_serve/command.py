@@ -1,0 +1,73 @@
+"""``harvest serve``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Datasets = Annotated[
+    list[Path], typer.Argument(metavar="DATASET...", help="What a sink wrote; one or several.")
+]
+Port = Annotated[
+    int, typer.Option(min=0, max=65535, metavar="N", help="Listen at this port; 0 is a free one.")
+]
+Host = Annotated[
+    str,
+    typer.Option(
+        metavar="ADDRESS",
+        help="Listen at this address of the computer. Any but loopback lets others ask, and needs "
+        "a token.",
+    ),
+]
+AllowHost = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME",
+        help="A name by which browsers may call the server besides, such as a proxy's. Repeatable.",
+    ),
+]
+NoOpen = Annotated[bool, typer.Option("--no-open", help="Open no browser.")]
+TokenFile = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Take the token from this file, which only you can read, rather than a new one.",
+    ),
+]
+NoToken = Annotated[
+    bool,
+    typer.Option(
+        "--no-token", help="Ask for no token: a proxy guards the server. On loopback alone."
+    ),
+]
+
+
+def serve(
+    datasets: Datasets,
+    port: Port = 0,
+    host: Host = "127.0.0.1",
+    allow_host: AllowHost = None,
+    no_open: NoOpen = False,
+    token_file: TokenFile = None,
+    no_token: NoToken = False,
+) -> int:
+    """Show datasets in the browser, and answer other programs by HTTP; nothing is ever written.
+
+    Prints the address, which holds a token; whoever has it can read the datasets. New commits are
+    noticed. Ctrl-C ends it.
+
+    Example: harvest serve out --port 8800 --no-open
+    """
+    from harvest_serve.serving import serve_datasets  # late: help needs no server
+
+    return serve_datasets(
+        datasets,
+        host=host,
+        port=port,
+        names=allow_host or (),
+        browser=not no_open,
+        token_file=token_file,
+        needs_token=not no_token,
+    )

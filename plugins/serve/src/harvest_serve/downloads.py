@@ -1,0 +1,163 @@
+"""Rows as bytes of CSV, JSON Lines, Parquet or Arrow, batch by batch."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+import attrs
+import polars as pl
+import pyarrow as pa
+import pyarrow.ipc
+import pyarrow.parquet as pq
+
+from harvest import UsageError
+from harvest.model.frames import without_maps
+from harvest.model.json import encode_frame
+from harvest_report.csv import CSV_TIME, csv_columns
+
+from .engine.files import files_of
+from .engine.guarded import opened
+from .filters import Filter
+from .sql import query as sql_query
+from .state import Snapshot
+from .tables import Choice, checked, query
+
+
+@attrs.frozen(kw_only=True)
+class Form:
+    """A form of rows: its name in addresses, the ending of files, and its media type."""
+
+    name: str
+    suffix: str
+    media_type: str
+    write: Callable[[Iterable[pa.RecordBatch]], Iterator[bytes]]
+
+
+def frame_of(table: pa.Table | pa.RecordBatch) -> pl.DataFrame:
+    """Rows as a polars frame, maps as lists of keys and values."""
+    arrays = [without_maps(column) for column in table.columns]
+    frame = pl.from_arrow(pa.table(arrays, names=table.schema.names))
+    assert isinstance(frame, pl.DataFrame)
+    return frame
+
+
+def _csv(batches: Iterable[pa.RecordBatch]) -> Iterator[bytes]:
+    for number, batch in enumerate(batches):
+        frame = csv_columns(frame_of(batch))
+        yield frame.write_csv(datetime_format=CSV_TIME, include_header=number == 0).encode()
+
+
+def _json_lines(batches: Iterable[pa.RecordBatch]) -> Iterator[bytes]:
+    for batch in batches:
+        if batch.num_rows:
+            yield "".join(f"{line}\n" for line in encode_frame(frame_of(batch))).encode()
+
+
+class _Taken(io.RawIOBase):
+    """A file whose bytes are taken as they are written."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._pieces: list[bytes] = []
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        self._pieces.append(bytes(data))
+        return len(data)
+
+    def take(self) -> bytes:
+        """What was written since."""
+        pieces, self._pieces = self._pieces, []
+        return b"".join(pieces)
+
+
+def _written(
+    batches: Iterable[pa.RecordBatch], writer_of: Callable[[Any, pa.Schema], Any]
+) -> Iterator[bytes]:
+    taken, writer = _Taken(), None
+    for batch in batches:
+        if writer is None:
+            writer = writer_of(taken, batch.schema)
+        if batch.num_rows:
+            writer.write_batch(batch)
+        yield taken.take()
+    if writer is not None:
+        writer.close()
+    yield taken.take()
+
+
+def _parquet(batches: Iterable[pa.RecordBatch]) -> Iterator[bytes]:
+    return _written(batches, lambda to, schema: pq.ParquetWriter(to, schema, compression="zstd"))
+
+
+def _arrow(batches: Iterable[pa.RecordBatch]) -> Iterator[bytes]:
+    return _written(batches, pa.ipc.new_stream)
+
+
+FORMS: Final[Mapping[str, Form]] = {
+    form.name: form
+    for form in (
+        Form(name="csv", suffix=".csv", media_type="text/csv; charset=utf-8", write=_csv),
+        Form(name="jsonl", suffix=".jsonl", media_type="application/jsonl", write=_json_lines),
+        Form(
+            name="parquet",
+            suffix=".parquet",
+            media_type="application/vnd.apache.parquet",
+            write=_parquet,
+        ),
+        Form(
+            name="arrow",
+            suffix=".arrows",
+            media_type="application/vnd.apache.arrow.stream",
+            write=_arrow,
+        ),
+    )
+}
+"""By name."""
+
+
+def form_of(name: str) -> Form:
+    """The form of a name; raises UsageError for another."""
+    if name not in FORMS:
+        raise UsageError(f"no form is named {name!r}", remedy=f"use {', '.join(FORMS)}")
+    return FORMS[name]
+
+
+def stream(
+    snapshot: Snapshot,
+    table: str,
+    form: Form,
+    settings: Mapping[str, Any] | None = None,
+    where: Sequence[Filter] = (),
+    sort: Sequence[tuple[str, bool]] = (),
+    condition: str | None = None,
+    columns: Sequence[str] | None = None,
+    limit: int | None = None,
+) -> Iterator[bytes]:
+    """All rows that are chosen, as bytes of a form; no more is read than is taken.
+
+    limit: only so many, the first.  Raises as ``tables.rows``, with the first bytes.
+    """
+    with files_of(snapshot, checked(snapshot, table), settings) as files:
+        choice = Choice(tuple(where), tuple(sort), condition)
+        sql, values = query(snapshot, table, settings, files, choice, columns)
+        cut = "" if limit is None else f" LIMIT {int(limit)}"
+        with opened(
+            files.paths, spill=snapshot.scratch.spill, written=condition is not None
+        ) as engine:
+            yield from form.write(engine.batches(sql + cut, values))
+
+
+def stream_sql(
+    snapshot: Snapshot,
+    text: str,
+    form: Form,
+    settings: Mapping[str, Mapping[str, Any]] | None = None,
+) -> Iterator[bytes]:
+    """The whole result of a query, as bytes of a form; raises as ``sql.ask``."""
+    with sql_query(snapshot, text, settings) as batches:
+        yield from form.write(batches)

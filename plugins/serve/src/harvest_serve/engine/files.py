@@ -1,0 +1,156 @@
+"""In which Parquet files the rows of a table are: those of the dataset, or one made of them."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import attrs
+import polars as pl
+import pyarrow as pa
+from polars import selectors
+
+from harvest import DatasetChanged, PartFile
+from harvest.model.frames import seconds
+
+from .guarded import literal, names_and_types, quoted
+
+if TYPE_CHECKING:
+    from harvest_serve.state import Snapshot
+
+FILE: Final = "harvest file"
+ROW: Final = "harvest row"
+"""Columns beside a table's own that say where a row stands: its order in the dataset."""
+
+
+@attrs.frozen
+class Files:
+    """Parquet files that hold a table's rows, in its order.
+
+    select: the SQL of all its rows, with its columns as they are declared, FILE and ROW.
+    columns: their names, FILE and ROW not among them.
+    """
+
+    paths: tuple[Path, ...]
+    select: str
+    columns: tuple[str, ...]
+
+
+@contextlib.contextmanager
+def files_of(
+    snapshot: Snapshot, table: str, settings: Mapping[str, Any] | None = None
+) -> Iterator[Files]:
+    """The files of a record type or view; they stay inside.
+
+    Raises UsageError where nothing has this name, or for settings that the view does not take.
+    """
+    direct = None
+    if table not in snapshot.dataset.plugins.views:
+        direct = snapshot.kept(("files", table), lambda: _in_place(snapshot, table))
+    if direct is not None:
+        yield direct
+        return
+    given = dict(settings or {})
+    key = (
+        snapshot.name,
+        snapshot.commit,
+        table,
+        tuple(sorted((k, str(v)) for k, v in given.items())),
+    )
+
+    def make(path: Path) -> None:
+        views = snapshot.dataset.plugins.views
+        frame = snapshot.dataset.view(table, **given) if table in views else snapshot.dataset[table]
+        _plain(frame).sink_parquet(path, compression="zstd", compression_level=1)
+
+    with snapshot.scratch.file(key, make) as path:
+        yield _files((path,), None)
+
+
+def _plain(frame: pl.LazyFrame) -> pl.LazyFrame:
+    """Columns that Parquet and SQL have: durations are seconds, categories and nothing are text."""
+    return frame.with_columns(
+        seconds(selectors.duration().dt.total_microseconds()),
+        (selectors.categorical() | selectors.enum()).cast(pl.String),
+        selectors.by_dtype(pl.Null).cast(pl.String),
+    )
+
+
+def _in_place(snapshot: Snapshot, name: str) -> Files | None:
+    """The dataset's own files of a record type, where each is a Parquet file of its rows alone."""
+    kind = snapshot.dataset.record_type(name)
+    files = snapshot.dataset.files(name)
+    taken: dict[str, int] = {}
+    for file in files:
+        if not file.path.endswith(".parquet") or file.offset is not None:
+            return None
+        if file.record_type != name:
+            return None
+        taken[file.path] = taken.get(file.path, 0) + file.rows
+    if not files or any(f.file_rows not in (None, taken[f.path]) for f in files):
+        return None  # no rows, or some of a file's are another state's
+    paths = dict.fromkeys(_path(snapshot, file) for file in files)
+    return _files(tuple(paths), kind.arrow_schema)
+
+
+def _path(snapshot: Snapshot, file: PartFile) -> Path:
+    sink = snapshot.dataset.sink
+    path = sink.held_in(file)
+    if not path.is_file() and not snapshot.dataset.is_current():
+        raise DatasetChanged("another commit is in force", where=str(path), remedy="ask again")
+    return path
+
+
+def _files(paths: tuple[Path, ...], declared: pa.Schema | None) -> Files:
+    source = f"read_parquet({literal(paths)}{', union_by_name = true' if len(paths) > 1 else ''})"
+    there = names_and_types(source, paths)
+    wanted = {field.name: sql_type(field.type) for field in declared} if declared else there
+    columns = [
+        quoted(name)
+        if there.get(name) == kind
+        else f"CAST({quoted(name) if name in there else 'NULL'} AS {kind}) AS {quoted(name)}"
+        for name, kind in wanted.items()
+    ]
+    select = (
+        f"SELECT {', '.join(columns)}, file_index AS {quoted(FILE)}, "
+        f"file_row_number AS {quoted(ROW)} FROM {source}"
+    )
+    return Files(paths, select, tuple(wanted))
+
+
+_TYPES: Final = {
+    pa.bool_(): "BOOLEAN",
+    pa.int8(): "TINYINT",
+    pa.int16(): "SMALLINT",
+    pa.int32(): "INTEGER",
+    pa.int64(): "BIGINT",
+    pa.uint8(): "UTINYINT",
+    pa.uint16(): "USMALLINT",
+    pa.uint32(): "UINTEGER",
+    pa.uint64(): "UBIGINT",
+    pa.float32(): "FLOAT",
+    pa.float64(): "DOUBLE",
+    pa.string(): "VARCHAR",
+    pa.large_string(): "VARCHAR",
+    pa.binary(): "BLOB",
+    pa.large_binary(): "BLOB",
+    pa.timestamp("us", tz="UTC"): "TIMESTAMP WITH TIME ZONE",
+}
+
+
+def sql_type(kind: pa.DataType) -> str:
+    """The type of SQL for one of a record type's schema."""
+    if kind in _TYPES:
+        return _TYPES[kind]
+    if pa.types.is_dictionary(kind):
+        return sql_type(kind.value_type)
+    if pa.types.is_map(kind):
+        return f"MAP({sql_type(kind.key_type)}, {sql_type(kind.item_type)})"
+    if pa.types.is_list(kind):
+        return f"{sql_type(kind.value_type)}[]"
+    if pa.types.is_struct(kind):
+        inner = ", ".join(f"{quoted(field.name)} {sql_type(field.type)}" for field in kind)
+        return f"STRUCT({inner})"
+    raise TypeError(f"no type of SQL is laid down for Arrow's {kind}")

@@ -1,0 +1,125 @@
+"""A private directory for rows that lie in no Parquet file of a dataset, such as those of views.
+
+It goes with the server.  One that a killed server left behind goes when the next one starts: each
+is locked as long as its server runs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import itertools
+import os
+import shutil
+import tempfile
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterator
+from pathlib import Path
+from typing import Final
+
+_PREFIX: Final = "harvest-serve-"
+_LOCK: Final = "lock"
+
+MOST_BYTES: Final = 2 * 2**30
+"""Bytes of files that are kept at most, beside those in use."""
+
+
+class Scratch:
+    """Files that are made once for a key, and removed when others need the room."""
+
+    def __init__(self, directory: Path, lock: int) -> None:
+        self.directory = directory
+        self.spill = directory / "spill"
+        self.spill.mkdir()
+        self._lock_of_directory = lock
+        self._files: OrderedDict[Hashable, _File] = OrderedDict()
+        self._lock = threading.Lock()
+        self._numbers = itertools.count(1)
+
+    @contextlib.contextmanager
+    def file(self, key: Hashable, make: Callable[[Path], None]) -> Iterator[Path]:
+        """The Parquet file of a key, which ``make`` writes when it is first asked for.
+
+        Inside it is not removed.
+        """
+        with self._lock:
+            if key not in self._files:
+                self._files[key] = _File(self.directory / f"{next(self._numbers)}.parquet")
+            self._files.move_to_end(key)
+            file = self._files[key]
+            file.users += 1
+        try:
+            with file.lock:
+                if not file.made:
+                    try:
+                        make(file.path)
+                    except BaseException:
+                        file.path.unlink(missing_ok=True)
+                        raise
+                    file.made = True
+            self._make_room()
+            yield file.path
+        finally:
+            with self._lock:
+                file.users -= 1
+                if not file.made and not file.users and self._files.get(key) is file:
+                    del self._files[key]
+
+    def _make_room(self) -> None:
+        with self._lock:
+            sizes = {k: f.path.stat().st_size for k, f in self._files.items() if f.made}
+            total = sum(sizes.values())
+            for key, size in sizes.items():
+                if total > MOST_BYTES and not self._files[key].users:
+                    self._files.pop(key).path.unlink()
+                    total -= size
+
+    def close(self) -> None:
+        """Remove the directory."""
+        shutil.rmtree(self.directory, ignore_errors=True)
+        os.close(self._lock_of_directory)
+
+
+class _File:
+    """A file that is made once; how many use it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.users = 0
+        self.made = False
+        self.lock = threading.Lock()
+
+
+@contextlib.contextmanager
+def scratch() -> Iterator[Scratch]:
+    """A directory of this server's own, which goes at the end; others' leftovers go now."""
+    _sweep(Path(tempfile.gettempdir()))
+    directory = Path(tempfile.mkdtemp(prefix=_PREFIX))
+    lock = os.open(directory / _LOCK, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    made = Scratch(directory, lock)
+    try:
+        yield made
+    finally:
+        made.close()
+
+
+def _sweep(parent: Path) -> None:
+    """Remove what killed servers of this user left behind."""
+    for directory in parent.glob(f"{_PREFIX}*"):
+        try:
+            found = directory.lstat()
+            if found.st_uid != os.getuid() or directory.is_symlink():
+                continue
+            lock = os.open(directory / _LOCK, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+        except OSError:
+            continue  # another's, or one that is being made
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            continue  # its server runs
+        else:
+            shutil.rmtree(directory, ignore_errors=True)
+        finally:
+            os.close(lock)

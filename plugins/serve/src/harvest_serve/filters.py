@@ -1,0 +1,135 @@
+"""Conditions on columns: which operators fit a column's type, and what they are in SQL."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, date, datetime, time
+from typing import Any, Final
+
+import attrs
+
+from harvest import UsageError
+from harvest.errors import suggestion
+
+from .engine.guarded import quoted
+
+WORDS: Final = {
+    "eq": "is",
+    "ne": "is not",
+    "lt": "less than",
+    "le": "at most",
+    "gt": "more than",
+    "ge": "at least",
+    "contains": "contains",
+    "starts": "begins with",
+    "ends": "ends with",
+    "null": "is not known",
+    "notnull": "is known",
+}
+"""Operators by the name that addresses have, in words."""
+
+_COMPARED: Final = ("eq", "ne", "lt", "le", "gt", "ge")
+_NULL: Final = ("null", "notnull")
+_SQL: Final = {
+    "eq": "{} = ?",
+    "ne": "{} <> ?",
+    "lt": "{} < ?",
+    "le": "{} <= ?",
+    "gt": "{} > ?",
+    "ge": "{} >= ?",
+    "null": "{} IS NULL",
+    "notnull": "{} IS NOT NULL",
+    "contains": "contains({}, ?)",
+    "starts": "starts_with({}, ?)",
+    "ends": "ends_with({}, ?)",
+}
+
+
+@attrs.frozen
+class Filter:
+    """A condition on one column: its name, an operator's name in WORDS, and the value as text.
+
+    Text is compared as it is written, capitals included; times without a zone are UTC.
+    """
+
+    column: str
+    operator: str
+    value: str = ""
+
+
+def operators(type: str) -> tuple[str, ...]:  # noqa: A002 - what it is
+    """The operators that fit a column's type, as ``describe`` gives it."""
+    if type in ("integer", "number", "time", "date", "time of day"):
+        return (*_COMPARED, *_NULL)
+    if type == "text":
+        return ("eq", "ne", "contains", "starts", "ends", "lt", "le", "gt", "ge", *_NULL)
+    return ("eq", "ne", *_NULL) if type == "boolean" else _NULL
+
+
+def where_sql(
+    where: Sequence[Filter], types: dict[str, str], condition: str | None
+) -> tuple[str, list[Any]]:
+    """A WHERE clause, empty where all rows are wanted, and its values.
+
+    types: of the columns, by name.  Raises UsageError for what does not fit.
+    """
+    terms: list[str] = []
+    values: list[Any] = []
+    for each in where:
+        if each.column not in types:
+            raise UsageError(
+                f"no column is named {each.column!r}", remedy=suggestion(each.column, types)
+            )
+        fitting = operators(types[each.column])
+        if each.operator not in fitting:
+            raise UsageError(
+                f"{each.operator!r} is no operator for {each.column}, which is "
+                f"{types[each.column]}",
+                remedy=f"use one of {', '.join(fitting)}",
+            )
+        terms.append(_SQL[each.operator].format(quoted(each.column)))
+        if each.operator not in _NULL:
+            values.append(_value(each, types[each.column]))
+    if condition:
+        terms.append(f"({condition}\n)")
+    return (f" WHERE {' AND '.join(terms)}" if terms else ""), values
+
+
+def _value(given: Filter, type: str) -> Any:  # noqa: A002 - what it is
+    read, what = _READ[type]
+    try:
+        return read(given.value.strip() if type != "text" else given.value)
+    except ValueError:
+        raise UsageError(
+            f"{given.value!r} is no {type}", where=given.column, remedy=f"write {what}"
+        ) from None
+
+
+def _moment(text: str) -> datetime:
+    found = datetime.fromisoformat(text)
+    return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
+
+
+def _boolean(text: str) -> bool:
+    if text.lower() not in ("true", "false"):
+        raise ValueError(text)
+    return text.lower() == "true"
+
+
+def _integer(text: str) -> int | float:
+    """A number with a point is compared, too: 1.5, 1e9."""
+    try:
+        return int(text.replace(",", "").replace("_", ""))
+    except ValueError:
+        return float(text)
+
+
+_READ: Final[dict[str, tuple[Callable[[str], Any], str]]] = {
+    "integer": (_integer, "a number, such as 1000 or 1e9"),
+    "number": (float, "a number, such as 1.5 or 1e9"),
+    "text": (str, "text"),
+    "boolean": (_boolean, "true or false"),
+    "time": (_moment, "a time such as 2026-03-02 or 2026-03-02T10:00:00"),
+    "date": (date.fromisoformat, "a date such as 2026-03-02"),
+    "time of day": (time.fromisoformat, "a time such as 10:00:00"),
+}

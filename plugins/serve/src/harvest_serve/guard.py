@@ -1,0 +1,329 @@
+"""What stands before every answer: who may ask, how much, how long, and what browsers may do.
+
+- ``Host`` must name this server, lest a page of elsewhere has its name point here (DNS rebinding).
+- A token must be given: once in the address, then by a cookie; or as ``Authorization: Bearer``.
+- Bodies are small and come soon; of requests not too many are at work; who reads too slowly goes.
+- Browsers run no code but this server's own files, and keep nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import hmac
+import html
+import ipaddress
+import socket
+import time
+from collections.abc import Iterable
+from typing import Final
+from urllib.parse import parse_qsl, quote, urlencode
+
+import attrs
+import orjson
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from .problems import Problem, Refused
+
+BODY_BYTES: Final = 1_000_000
+"""The largest body of a request."""
+
+BODY_S: Final = 10.0
+"""How long a body may take to come."""
+
+SEND_S: Final = 60.0
+"""How long a client may take to accept a piece of an answer."""
+
+AT_ONCE: Final = 256
+"""Requests that are at work or wait for their turn."""
+
+OPEN: Final = "/static/"
+"""What anybody may have: files of this distribution, which tell nothing."""
+
+POLICY: Final = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+    "font-src 'self'; connect-src 'self'; form-action 'self'; frame-src 'self'; base-uri 'none'; "
+    "frame-ancestors 'self'"
+)
+"""What a page may do: nothing that is not a file of this server, and no code within the page."""
+
+SANDBOX: Final = (
+    "sandbox allow-downloads; default-src 'none'; style-src 'unsafe-inline'; img-src data:; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
+)
+"""What a report's whole page may do, which has its style and pictures in itself: no code at all."""
+
+_HEADERS: Final = {
+    b"content-security-policy": POLICY.encode(),
+    b"x-content-type-options": b"nosniff",
+    b"referrer-policy": b"no-referrer",
+    b"cache-control": b"no-store",
+    b"x-frame-options": b"SAMEORIGIN",
+    b"cross-origin-opener-policy": b"same-origin",
+    b"cross-origin-resource-policy": b"same-origin",
+}
+
+
+@attrs.frozen(kw_only=True)
+class Access:
+    """Who may ask.
+
+    token: what must be given; None where somebody else guards the server.
+    names: hosts by which it may be called, in small letters, without ports; addresses are taken
+        as they are, where it listens on all of them.
+    any_address: whether any address may stand for a name: no page of elsewhere can have one.
+    cookie: the name of the cookie, of this server alone.
+    """
+
+    token: str | None
+    names: frozenset[str]
+    any_address: bool = False
+    cookie: str = "harvest-serve"
+
+    @property
+    def ticket(self) -> str:
+        """What the cookie holds: it proves the token and does not tell it."""
+        return hashlib.sha256(f"cookie {self.token}".encode()).hexdigest()
+
+    def calls_us(self, host: str) -> bool:
+        """Whether a Host header names this server."""
+        name = _name_of(host)
+        if name in self.names:
+            return True
+        return self.any_address and _is_address(name)
+
+
+def access(token: str | None, host: str, port: int, names: Iterable[str] = ()) -> Access:
+    """Who may ask a server that listens at an address; names: by which it is called besides."""
+    known = {host.lower(), *(name.lower() for name in names)}
+    everywhere = host in ("0.0.0.0", "::", "")  # noqa: S104 - a name for all, which is refused elsewhere
+    if is_loopback(host) or everywhere:
+        known |= {"localhost", "127.0.0.1", "::1"}
+    if not is_loopback(host):
+        known |= {socket.gethostname().lower(), socket.getfqdn().lower()}
+    return Access(
+        token=token,
+        names=frozenset(known),
+        any_address=everywhere,
+        cookie=f"harvest-serve-{port}",
+    )
+
+
+def is_loopback(host: str) -> bool:
+    """Whether nobody but this computer's users can reach an address."""
+    return host == "localhost" or (_is_address(host) and ipaddress.ip_address(host).is_loopback)
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+def _name_of(host: str) -> str:
+    """The host of a Host header, without its port and brackets."""
+    host = host.strip().lower()
+    if host.startswith("["):
+        return host[1:].partition("]")[0]
+    return host.partition(":")[0]
+
+
+class Guard:
+    """Middleware of ASGI: what the module says, around another application."""
+
+    def __init__(self, app: ASGIApp, access: Access) -> None:
+        self._app = app
+        self._access = access
+        self._at_work = 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request, or refuse it."""
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+        if scope["type"] != "http":
+            return
+        asked, guarded = _Asked(scope), _guarded_send(send)
+        refusal = self._refusal(asked)
+        if refusal is not None:
+            await refusal(scope, receive, guarded)
+            return
+        self._at_work += 1
+        try:
+            await self._app(scope, _guarded_receive(asked, receive), guarded)
+        finally:
+            self._at_work -= 1
+
+    def _refusal(self, asked: _Asked) -> Response | None:
+        """What is answered in place of the application; None where it may answer."""
+        if not self._access.calls_us(asked.header("host")):
+            return _refusal(
+                asked,
+                421,
+                f"this server is not called {asked.header('host')!r}",
+                "use the address that `harvest serve` printed, or start it with --allow-host NAME",
+            )
+        if self._access.token is not None and not asked.path.startswith(OPEN):
+            let_in = self._let_in(asked, self._access.token)
+            if let_in is not None:
+                return let_in
+        if self._at_work >= AT_ONCE:
+            return _refusal(asked, 503, "too much is asked at once", "try again in a moment")
+        length = asked.header("content-length")
+        if length.isdigit() and int(length) > BODY_BYTES:
+            return _refusal(asked, 413, *_TOO_LARGE)
+        return None
+
+    def _let_in(self, asked: _Asked, token: str) -> Response | None:
+        """None where the token was given; where it is in a page's address, the way without it."""
+        word, _, bearer = asked.header("authorization").partition(" ")
+        if word.lower() == "bearer" and _same(bearer.strip(), token):
+            return None
+        if _same(asked.cookie(self._access.cookie), self._access.ticket):
+            given = None
+        else:
+            given = asked.token
+            if given is None or not _same(given, token):
+                return _refusal(
+                    asked,
+                    401,
+                    "the token is missing" if given is None else "this is not the token",
+                    "use the address that `harvest serve` printed; a program sends the header "
+                    "Authorization: Bearer TOKEN",
+                )
+        if asked.token is None or asked.method not in ("GET", "HEAD") or asked.is_program:
+            return None
+        # where it stands in the address, it would stay in the history
+        answer = RedirectResponse(asked.without_token(), status_code=303)
+        if given is not None:
+            answer.set_cookie(
+                self._access.cookie, self._access.ticket, httponly=True, samesite="strict"
+            )
+        return answer
+
+
+_TOO_LARGE: Final = (
+    f"the body has more than {BODY_BYTES:,} bytes",
+    "send a shorter question",
+)
+
+
+def _same(given: str, wanted: str) -> bool:
+    """Whether two texts are the same; the time that it takes does not tell how near they are."""
+    return hmac.compare_digest(given.encode(), wanted.encode())
+
+
+class _Asked:
+    """A request before anything of it is believed."""
+
+    def __init__(self, scope: Scope) -> None:
+        self.method: str = scope["method"]
+        self.path: str = scope["path"]
+        self._query: list[tuple[str, str]] = parse_qsl(
+            scope["query_string"].decode("latin-1"), keep_blank_values=True
+        )
+        self._headers: list[tuple[bytes, bytes]] = list(scope["headers"])
+
+    def header(self, name: str) -> str:
+        """A header; empty where it is missing or there twice."""
+        found = [value for key, value in self._headers if key == name.encode()]
+        return found[0].decode("latin-1") if len(found) == 1 else ""
+
+    @property
+    def is_program(self) -> bool:
+        """Whether a program asks, which is answered in JSON."""
+        return self.path.split("/")[1:2] in (["api"], ["mcp"])
+
+    @property
+    def token(self) -> str | None:
+        """The token in the address."""
+        return next((value for key, value in self._query if key == "token"), None)
+
+    def without_token(self) -> str:
+        """The address without it."""
+        rest = urlencode([(key, value) for key, value in self._query if key != "token"])
+        # two slashes would begin the address of another server
+        return quote("/" + self.path.lstrip("/")) + (f"?{rest}" if rest else "")
+
+    def cookie(self, name: str) -> str:
+        """The value of a cookie; empty where it is missing."""
+        pairs = (piece.partition("=") for piece in self.header("cookie").split(";"))
+        return next((value.strip() for key, _, value in pairs if key.strip() == name), "")
+
+
+def _refusal(asked: _Asked, status: int, message: str, remedy: str) -> Response:
+    """An answer in the guard's own words, after which the connection ends."""
+    headers = {"connection": "close"}
+    if status == 401:
+        headers["www-authenticate"] = "Bearer"
+    if asked.is_program:
+        problem = Problem(message=message, remedy=remedy, status=status)
+        return Response(
+            orjson.dumps(problem.to_dict()), status, headers, media_type="application/json"
+        )
+    page = (
+        '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        '<meta name="color-scheme" content="light dark"><title>harvest</title></head>'
+        f"<body><main><h1>{html.escape(message)}</h1><p>{html.escape(remedy)}</p></main></body></html>"
+    )
+    return HTMLResponse(page, status, headers)
+
+
+class TooLarge(Refused):
+    """A body is larger than BODY_BYTES."""
+
+    status = 413
+
+
+class TooSlow(Refused):
+    """A body did not come in time."""
+
+    status = 408
+
+
+class SlowReader(Exception):
+    """The client does not accept what it asked for."""
+
+
+def _guarded_receive(asked: _Asked, receive: Receive) -> Receive:
+    """What receives a body that is small and comes soon; raises TooLarge or TooSlow."""
+    taken, until, whole = 0, time.monotonic() + BODY_S, False
+
+    async def guarded() -> Message:
+        nonlocal taken, whole
+        if whole:
+            return await receive()  # that the client left
+        try:
+            async with asyncio.timeout(max(0.0, until - time.monotonic())):
+                message = await receive()
+        except TimeoutError:
+            raise TooSlow("the body did not come in time", remedy="send it again") from None
+        taken += len(message.get("body", b""))
+        whole = message["type"] != "http.request" or not message.get("more_body", False)
+        if taken > BODY_BYTES:
+            raise TooLarge(_TOO_LARGE[0], remedy=_TOO_LARGE[1])
+        return message
+
+    return guarded
+
+
+def _guarded_send(send: Send) -> Send:
+    """What sends with the headers that every answer has; raises SlowReader."""
+
+    async def guarded(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            there = {key.lower() for key, _ in message.get("headers", ())}
+            more = [(key, value) for key, value in _HEADERS.items() if key not in there]
+            if message["status"] in (408, 413) and b"connection" not in there:
+                more.append((b"connection", b"close"))
+            message = {**message, "headers": [*message.get("headers", ()), *more]}
+        try:
+            async with asyncio.timeout(SEND_S):
+                await send(message)
+        except TimeoutError:
+            raise SlowReader from None
+
+    return guarded

@@ -1,0 +1,96 @@
+"""What went wrong, as it is told: message, where, remedy, and the status of HTTP."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import attrs
+
+from harvest import ConfigError, DatasetChanged, DatasetError, HarvestError, PluginError, UsageError
+from harvest.errors import UnknownTypeError
+
+
+class NotFound(UsageError):
+    """There is nothing of this name: no dataset, table, report or page."""
+
+
+class Refused(HarvestError):
+    """What is asked is more than the server gives: time, memory, rows, or its turn.
+
+    status: of HTTP; 422 where it is the question's size, 503 where a later try may do.
+    """
+
+    status = 422
+
+
+class Busy(Refused):
+    """Too much is asked at once; a later try may do."""
+
+    status = 503
+
+
+class Damaged(DatasetError):
+    """A dataset cannot be read.
+
+    problems: what ``harvest verify`` says of it, a sentence each.
+    """
+
+    def __init__(self, message: str, *, where: str, problems: Sequence[str], remedy: str) -> None:
+        super().__init__(message, where=where, remedy=remedy)
+        self.problems = tuple(problems)
+
+
+@attrs.frozen(kw_only=True)
+class Problem:
+    """An error in words.
+
+    message: what is wrong; where: in which file, setting or text; remedy: what to do.
+    status: of HTTP.
+    problems: of a damaged dataset, what ``harvest verify`` says, a sentence each.
+    """
+
+    message: str
+    where: str | None = None
+    remedy: str | None = None
+    status: int = 500
+    problems: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """As a program gets it."""
+        found: dict[str, Any] = {
+            "message": self.message,
+            "where": self.where,
+            "remedy": self.remedy,
+        }
+        return found | ({"problems": list(self.problems)} if self.problems else {})
+
+
+def problem_of(error: BaseException) -> Problem:
+    """An error in words; what nobody foresaw is named by its kind alone, for it may hold paths."""
+    if not isinstance(error, HarvestError):
+        return Problem(
+            message=f"the server failed ({type(error).__name__})",
+            remedy="what it printed says more; please report it",
+        )
+    return Problem(
+        message=error.message,
+        where=error.where,
+        remedy=error.remedy,
+        status=_status(error),
+        problems=getattr(error, "problems", ()),
+    )
+
+
+def _status(error: HarvestError) -> int:
+    if isinstance(error, Refused):
+        return error.status
+    if isinstance(error, NotFound | UnknownTypeError):
+        return 404
+    if isinstance(error, UsageError | ConfigError):
+        return 400
+    if isinstance(error, DatasetChanged):
+        return 503
+    if isinstance(error, Damaged | PluginError):
+        return 500
+    return 503 if isinstance(error, DatasetError) else 500

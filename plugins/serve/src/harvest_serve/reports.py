@@ -1,0 +1,86 @@
+"""Findings and reports of a dataset, each made once for a commit and its settings."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from typing import Any
+
+import attrs
+
+from harvest.commands.declared import names_for
+from harvest.errors import suggestion
+from harvest.findings import Verdict
+
+from .problems import NotFound
+from .state import Snapshot
+from .tables import SettingOf, frozen, settings_in_words
+
+_drawing = threading.Lock()
+"""matplotlib draws in one thread at a time."""
+
+
+@attrs.frozen(kw_only=True)
+class ReportOf:
+    """A report that the dataset can serve; requires: the record types that it reads."""
+
+    name: str
+    doc: str
+    requires: tuple[str, ...]
+    settings: tuple[SettingOf, ...]
+
+
+def findings(snapshot: Snapshot, settings: Mapping[str, Any] | None = None) -> Verdict:
+    """What the rules of all plugins conclude, as ``harvest findings`` says it.
+
+    settings: of views, such as ``run``; each is passed to the views that have it.
+    """
+    given = dict(settings or {})
+    key = ("findings", frozen(given))
+    return snapshot.kept(key, lambda: snapshot.dataset.findings(**given))
+
+
+def reports(snapshot: Snapshot) -> list[ReportOf]:
+    """The reports that the dataset can serve, those that it holds all of first."""
+    declared = snapshot.dataset.plugins.reports
+    return [
+        ReportOf(
+            name=name,
+            doc=declared[name].doc,
+            requires=tuple(declared[name].requires),
+            settings=settings_in_words(declared[name]),
+        )
+        for name in names_for(declared, snapshot.dataset)
+    ]
+
+
+def report(snapshot: Snapshot, name: str, settings: Mapping[str, Any] | None = None) -> Any:
+    """A report, as ``harvest.Dataset.report`` gives it: ``harvest_report.Report``, or another.
+
+    Raises NotFound for an unknown one, UsageError for settings that it does not take, DatasetError
+    where the dataset lacks what it reads.
+    """
+    known = snapshot.dataset.plugins.reports
+    if name not in known:
+        raise NotFound(f"no report is named {name!r}", remedy=suggestion(name, known))
+    given = dict(settings or {})
+
+    def make() -> Any:
+        with _drawing:
+            return snapshot.dataset.report(name, **given)
+
+    return snapshot.kept(("report", name, frozen(given)), make)
+
+
+def page(snapshot: Snapshot, name: str, settings: Mapping[str, Any] | None = None) -> str:
+    """A report as the whole page that ``harvest report -o FILE.html`` writes; raises as ``report``.
+
+    It has its style and pictures in itself: answer with ``guard.SANDBOX`` as its policy.
+    """
+    made = report(snapshot, name, settings)
+
+    def draw() -> str:
+        with _drawing:
+            return str(made.html())
+
+    return snapshot.kept(("page", name, frozen(settings)), draw)

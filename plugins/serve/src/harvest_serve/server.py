@@ -1,0 +1,85 @@
+"""The server's process: one socket, one loop, until Ctrl-C."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import resource
+import socket
+from collections.abc import Iterator
+from typing import Any, Final
+
+import uvicorn
+
+from harvest import UsageError, interrupt
+
+from .connections import Connection
+
+_FILES: Final = 4096
+"""Files and connections that may be open at a time, where the system lets them."""
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A socket that listens at an address; 0 is any free port.
+
+    Raises UsageError where that cannot be.
+    """
+    try:
+        (family, kind, protocol, _, address), *_ = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )
+        listening = socket.socket(family, kind, protocol)
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(address)
+        listening.listen(2048)
+    except OSError as error:
+        raise UsageError(
+            f"cannot listen here: {error.strerror or error}",
+            where=f"{host}:{port}",
+            remedy="give another --port, or none for a free one; --host is an address of this "
+            "computer",
+        ) from error
+    return listening
+
+
+class _Server(uvicorn.Server):
+    """uvicorn's server, which leaves signals to harvest."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+def run(app: Any, listening: socket.socket) -> None:
+    """Answer what comes to a socket until Ctrl-C or SIGTERM, which ends it at once."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = _FILES if hard == resource.RLIM_INFINITY else min(_FILES, hard)
+    if soft < most:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+    logging.getLogger("uvicorn").setLevel(logging.CRITICAL)  # what fails is said by the application
+    config = uvicorn.Config(
+        app,
+        http=Connection,
+        ws="none",
+        loop="asyncio",
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        timeout_keep_alive=5,
+        timeout_graceful_shutdown=0,
+    )
+    server = _Server(config)
+
+    async def serve() -> None:
+        serving = asyncio.create_task(server.serve(sockets=[listening]))
+        while not serving.done():
+            if interrupt.requested():
+                interrupt.forget()
+                server.should_exit = server.force_exit = True
+            await asyncio.wait([serving], timeout=interrupt.POLL_S)
+        serving.result()
+
+    asyncio.run(serve())

@@ -1,0 +1,105 @@
+"""From the options of ``harvest serve`` to a server that runs."""
+
+from __future__ import annotations
+
+import secrets
+import stat
+import sys
+import threading
+import webbrowser
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from harvest import HarvestError, UsageError, interrupt
+from harvest.commands import remark
+
+from .app import application
+from .engine.scratch import scratch
+from .guard import access, is_loopback
+from .server import listen, run
+from .state import Served, serve
+
+LEAST_TOKEN: Final = 16
+"""Characters that a token has at least."""
+
+
+def serve_datasets(
+    datasets: Sequence[Path],
+    *,
+    host: str,
+    port: int,
+    names: Sequence[str],
+    browser: bool,
+    token_file: Path | None,
+    needs_token: bool,
+) -> int:
+    """Serve until Ctrl-C; raises HarvestError where that cannot begin.
+
+    A dataset that is damaged, or not there, is served: its page says so until it is mended.  Where
+    none of them is a dataset, it is the error of the first.
+    """
+    token = _token(token_file) if needs_token else None
+    if not needs_token and token_file is not None:
+        raise UsageError("--token-file and --no-token are given", remedy="give one of them")
+    if token is None and not is_loopback(host):
+        raise UsageError(
+            f"{host} lets others ask, and no token would be needed",
+            where="--no-token",
+            remedy="leave --no-token out; or leave --host out, and have the proxy ask 127.0.0.1",
+        )
+    with interrupt.orderly(), scratch() as directory:
+        served = serve(datasets, directory)
+        _check(list(served.values()))
+        listening = listen(host, port)
+        with listening:
+            here = listening.getsockname()[1]
+            address = f"http://{_called(host)}:{here}/"
+            whole = address if token is None else f"{address}?token={token}"
+            print(f"serving {', '.join(served)} at {whole}")
+            print("Ctrl-C ends it", flush=True)
+            if browser and sys.stdout.isatty():
+                threading.Thread(target=webbrowser.open, args=(whole,), daemon=True).start()
+            run(application(served, access(token, host, here, names)), listening)
+    remark("ended; nothing was written")
+    return 0
+
+
+def _check(served: Sequence[Served]) -> None:
+    """Raise the first error where no dataset can be opened."""
+    errors = []
+    for each in served:
+        try:
+            each.current()
+        except HarvestError as error:
+            errors.append(error)
+    if len(errors) == len(served):
+        raise errors[0]
+
+
+def _called(host: str) -> str:
+    """What a browser on this computer calls an address."""
+    if host in ("0.0.0.0", "::"):  # noqa: S104 - it is compared
+        return "127.0.0.1"
+    return f"[{host}]" if ":" in host else host
+
+
+def _token(file: Path | None) -> str:
+    """The token of a file, or a new one; raises UsageError for a file that others may read."""
+    if file is None:
+        return secrets.token_urlsafe(24)
+    try:
+        if stat.S_IMODE(file.stat().st_mode) & 0o077:
+            raise UsageError(
+                "others may read this token", where=str(file), remedy=f"chmod 600 {file}"
+            )
+        token = file.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"the token cannot be read: {error}", where=str(file)) from error
+    if len(token) < LEAST_TOKEN or not token.isascii() or not token.isprintable():
+        raise UsageError(
+            f"a token has at least {LEAST_TOKEN} plain characters",
+            where=str(file),
+            remedy="python -c 'import secrets; print(secrets.token_urlsafe())' makes one",
+        )
+    return token

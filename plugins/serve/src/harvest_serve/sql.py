@@ -1,0 +1,227 @@
+"""SQL that a user wrote: one query that reads tables of the dataset, within limits."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import threading
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import attrs
+import duckdb
+import orjson
+import pyarrow as pa
+
+from harvest import UsageError
+from harvest.errors import suggestion
+
+from .engine.files import FILE, ROW, files_of
+from .engine.guarded import Guarded, opened, quoted
+from .state import Snapshot
+
+MOST_ROWS: Final = 10_000
+"""Rows of a result that are given at once; a download gives all."""
+
+MEMORY_MB: Final = 200
+"""What one query may hold."""
+
+_SHOW_TABLES: Final = re.compile(r"\s*show\s+tables\s*;?\s*", re.IGNORECASE)
+
+_ROWS_OF_NOTHING: Final = frozenset(
+    {"range", "generate_series", "unnest", "repeat", "repeat_row", "json_each", "json_tree"}
+)
+"""Functions that may stand where a table does: they make rows of their arguments alone."""
+
+
+@attrs.frozen
+class Result:
+    """The rows of a query; cut: whether it has more than these."""
+
+    table: pa.Table
+    cut: bool
+
+
+def ask(
+    snapshot: Snapshot,
+    text: str,
+    *,
+    limit: int = MOST_ROWS,
+    settings: Mapping[str, Mapping[str, Any]] | None = None,
+) -> Result:
+    """The result of one query; record types and views are tables, ``show tables`` lists them.
+
+    limit: rows that are given at most, up to MOST_ROWS.  settings: of views, by the view's name.
+    Raises UsageError for what is no query, or reads anything else; Refused where it takes too much.
+    """
+    limit = max(0, min(limit, MOST_ROWS))
+    with query(snapshot, text, settings) as batches:
+        taken: list[pa.RecordBatch] = []
+        for batch in batches:
+            taken.append(batch)
+            if sum(each.num_rows for each in taken) > limit:
+                break
+        table = pa.Table.from_batches(taken)
+        return Result(table.slice(0, limit), table.num_rows > limit)
+
+
+@contextlib.contextmanager
+def query(
+    snapshot: Snapshot, text: str, settings: Mapping[str, Mapping[str, Any]] | None = None
+) -> Iterator[Iterator[pa.RecordBatch]]:
+    """The result of one query, batch by batch, the first of which is empty; raises as ``ask``."""
+    if _SHOW_TABLES.fullmatch(text):
+        yield iter([_shown(snapshot)])
+        return
+    tree = _select(text)
+    given = settings or {}
+    named = _tables_of(tree, snapshot)
+    for name in given:
+        if name not in named:
+            raise UsageError(
+                f"settings for {name}, which the query does not name",
+                remedy="take them away, or ask this view",
+            )
+    with contextlib.ExitStack() as stack:
+        setup: list[str] = []
+        paths: list[Path] = []
+        for name in named:
+            files = stack.enter_context(files_of(snapshot, name, given.get(name)))
+            paths += files.paths
+            body = f"SELECT * EXCLUDE ({quoted(FILE)}, {quoted(ROW)}) FROM ({files.select})"
+            schema, dot, rest = name.partition(".")
+            if dot:
+                setup.append(f"CREATE SCHEMA IF NOT EXISTS {quoted(schema)}")
+                setup.append(f"CREATE VIEW {quoted(schema)}.{quoted(rest)} AS {body}")
+            setup.append(f"CREATE VIEW {quoted(name)} AS {body}")
+        engine = stack.enter_context(
+            opened(
+                dict.fromkeys(paths),
+                setup=setup,
+                memory_mb=MEMORY_MB,
+                spill=snapshot.scratch.spill,
+                written=True,
+            )
+        )
+        yield _distinct(engine, text)
+
+
+def _distinct(engine: Guarded, text: str) -> Iterator[pa.RecordBatch]:
+    """The batches of a result, no two of whose columns have one name."""
+    for batch in engine.batches(text):
+        seen: dict[str, int] = {}
+        names = []
+        for name in batch.schema.names:
+            seen[name] = seen.get(name, 0) + 1
+            names.append(name if seen[name] == 1 else f"{name}_{seen[name] - 1}")
+        yield pa.RecordBatch.from_arrays(batch.columns, names=names)
+
+
+def _shown(snapshot: Snapshot) -> pa.RecordBatch:
+    from .tables import tables  # late: tables asks with conditions, which are checked here
+
+    found = tables(snapshot)
+    columns = {
+        "name": [each.name for each in found],
+        "kind": [each.kind for each in found],
+        "rows": pa.array([each.rows for each in found], pa.int64()),
+    }
+    return pa.RecordBatch.from_pydict(columns)
+
+
+def check_condition(condition: str | None) -> str | None:
+    """An SQL condition on one table's columns, as it is given.
+
+    Raises UsageError for what is none, or asks other tables.
+    """
+    if condition is None or not condition.strip():
+        return None
+    tree = _select(f"SELECT 1 WHERE ({condition}\n)", "condition")
+    plain = ("modifiers", "group_expressions", "group_sets", "having", "sample", "qualify")
+    if tree["type"] != "SELECT_NODE" or any(tree[key] for key in plain):
+        raise UsageError(
+            "this is not a condition", where=condition, remedy="write SQL such as: bytes > 1e9"
+        )
+    if any(node.get("class") == "SUBQUERY" for node in _nodes(tree)):
+        raise UsageError(
+            "a condition asks one table alone", where=condition, remedy="write it as a query"
+        )
+    return condition
+
+
+_parsing = threading.Lock()
+_parser: list[Any] = []
+
+
+def _select(text: str, what: str = "query") -> dict[str, Any]:
+    """The tree of the one SELECT that a text is."""
+    with _parsing:
+        if not _parser:
+            _parser.append(duckdb.connect(":memory:", config={"enable_external_access": "false"}))
+        try:
+            kinds = [each.type.name for each in _parser[0].extract_statements(text)]
+            if len(kinds) == 1 and kinds != ["SELECT"]:
+                raise UsageError(
+                    f"this is of the type {kinds[0]}, and a dataset is only read",
+                    remedy="ask with SELECT or FROM",
+                )
+            found = _parser[0].execute("SELECT json_serialize_sql(?)", [text]).fetchone()
+        except duckdb.Error as error:
+            raise UsageError(f"the {what} failed: {error}") from error
+    if len(kinds) != 1:
+        raise UsageError(
+            f"{len(kinds)} statements where one {what} is expected",
+            remedy="ask each in a call of its own",
+        )
+    tree = orjson.loads(found[0])
+    if tree["error"]:
+        raise UsageError(f"the {what} failed: {tree['error_message']}")
+    node: dict[str, Any] = tree["statements"][0]["node"]
+    return node
+
+
+def _nodes(tree: Any) -> Iterator[dict[str, Any]]:
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, dict):
+            yield node
+            waiting += node.values()
+        elif isinstance(node, list):
+            waiting += node
+
+
+def _tables_of(tree: dict[str, Any], snapshot: Snapshot) -> list[str]:
+    """The record types and views that a query reads; raises UsageError where it reads others."""
+    plugins = snapshot.dataset.plugins
+    known = {
+        name.lower(): name
+        for name in (*plugins.record_types(), *plugins.views, *snapshot.dataset.record_types)
+    }
+    nodes = list(_nodes(tree))
+    of_its_own = {
+        entry["key"].lower()
+        for node in nodes
+        if isinstance(node.get("cte_map"), dict)
+        for entry in node["cte_map"]["map"]
+    }
+    named: list[str] = []
+    for node in nodes:
+        kind = node.get("type")
+        if kind == "TABLE_FUNCTION" and "function" in node:
+            function = str(node["function"].get("function_name", "?")).lower()
+            if function not in _ROWS_OF_NOTHING:
+                raise UsageError(
+                    f"{function}() reads what is not a table of this dataset",
+                    remedy="name a record type or a view; 'show tables' lists them",
+                )
+        elif kind == "BASE_TABLE":
+            name = ".".join(node["qualified_name"]["path"])
+            if name.lower() in known:
+                named.append(known[name.lower()])
+            elif name.lower() not in of_its_own:
+                raise UsageError(
+                    f"no table {name!r}", remedy=f"{suggestion(name, set(known.values()))}"
+                )
+    return list(dict.fromkeys(named))

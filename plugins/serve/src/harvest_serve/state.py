@@ -1,0 +1,197 @@
+"""The datasets that are served, each opened at one commit until another is in force."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterable
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from starlette.requests import Request
+
+import harvest
+from harvest import Dataset, DatasetChanged, DatasetError, HarvestError, UsageError
+from harvest.errors import suggestion
+
+from .engine.scratch import Scratch
+from .problems import Damaged, NotFound, Refused
+
+KEPT: Final = 64
+"""Answers that are kept of a state: findings, reports, counts, facets."""
+
+NAMED: Final = 20
+"""Problems of a damaged dataset that are named."""
+
+Answer = TypeVar("Answer")
+
+
+class Snapshot:
+    """A dataset in the state that one commit put in force.
+
+    name: in addresses; location: of the dataset; commit: names the state; dataset: opened in it.
+    scratch: where rows of views lie while they are asked for.
+    """
+
+    def __init__(self, name: str, location: Path, dataset: Dataset, scratch: Scratch) -> None:
+        self.name = name
+        self.location = location
+        self.dataset = dataset
+        self.scratch = scratch
+        self.commit = str(dataset.manifest.token)
+        self._kept: OrderedDict[Hashable, _Once] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def kept(self, key: Hashable, make: Callable[[], Answer]) -> Answer:
+        """What ``make`` gives, made once for a key; the keys that are asked for least go first."""
+        with self._lock:
+            once = self._kept.setdefault(key, _Once())
+            self._kept.move_to_end(key)
+            while len(self._kept) > KEPT:
+                self._kept.popitem(last=False)
+        answer: Answer = once.get(make)
+        return answer
+
+
+class _Once:
+    """A value that is made when it is first asked for; others who ask meanwhile wait for it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._value: list[Any] = []
+
+    def get(self, make: Callable[[], Any]) -> Any:
+        with self._lock:
+            if not self._value:
+                self._value.append(make())
+            return self._value[0]
+
+
+class Served:
+    """One dataset that was given on the command line.
+
+    name: in addresses; location: as it was given, absolute.
+    """
+
+    def __init__(self, name: str, location: Path, scratch: Scratch) -> None:
+        self.name = name
+        self.location = location
+        self._scratch = scratch
+        self._lock = threading.Lock()
+        self._opened: tuple[Any, Snapshot] | None = None
+        self._damage: tuple[Any, Damaged] | None = None
+
+    def current(self) -> Snapshot:
+        """The state in force; it is opened anew only where the manifest is another file by now.
+
+        Raises Damaged, with what ``harvest verify`` says, or DatasetError where there is none.
+        """
+        with self._lock:
+            mark = self._mark()
+            if self._opened is not None and self._opened[0] == mark and mark is not None:
+                return self._opened[1]
+            try:
+                dataset = harvest.open(self.location)
+            except UsageError:
+                raise
+            except DatasetError as error:
+                # without its manifest, this is all that `harvest verify` can say, too
+                raise Damaged(
+                    error.message,
+                    where=error.where or str(self.location),
+                    problems=[str(error)],
+                    remedy=error.remedy or f"harvest verify {self.location}",
+                ) from error
+            before = self._opened
+            if before is not None and before[1].commit == str(dataset.manifest.token):
+                snapshot = before[1]  # the same state: what is kept of it holds
+            else:
+                snapshot = Snapshot(self.name, self.location, dataset, self._scratch)
+            self._opened = (mark, snapshot)
+            return snapshot
+
+    def commit(self) -> str:
+        """What names the state in force: another text after each commit."""
+        return self.current().commit
+
+    def ask(self, ask: Callable[[Snapshot], Answer]) -> Answer:
+        """What a question gives of the state in force.
+
+        Raises DatasetChanged where a commit took away what was asked, and Damaged, with what
+        ``harvest verify`` says, where the dataset cannot be read.
+        """
+        snapshot = self.current()
+        try:
+            return ask(snapshot)
+        except (UsageError, DatasetChanged, Damaged, Refused):
+            raise
+        except (HarvestError, OSError) as error:
+            if not snapshot.dataset.is_current():
+                raise DatasetChanged(
+                    "another commit is in force", where=str(self.location), remedy="ask again"
+                ) from error
+            damage = self._look_for_damage(snapshot)
+            if damage is None:
+                raise
+            raise damage from error
+
+    def _look_for_damage(self, snapshot: Snapshot) -> Damaged | None:
+        """What ``harvest verify`` says; looked for once in a state that is damaged."""
+        mark = self._mark()
+        if self._damage is not None and self._damage[0] == mark:
+            return self._damage[1]
+        texts = snapshot.dataset.verify()
+        if not texts:
+            return None
+        more = [f"and {len(texts) - NAMED} more"] if len(texts) > NAMED else []
+        damage = Damaged(
+            "the dataset is damaged",
+            where=str(self.location),
+            problems=[*texts[:NAMED], *more],
+            remedy=f"harvest verify {self.location} --repair",
+        )
+        self._damage = (mark, damage)
+        return damage
+
+    def _mark(self) -> tuple[int, ...] | None:
+        """What changes with each commit: the manifest is replaced as a whole."""
+        for state in (
+            self.location / "_harvest",
+            self.location.with_name(f"{self.location.name}._harvest"),
+        ):
+            try:
+                found = (state / "manifest.json").stat()
+            except (FileNotFoundError, NotADirectoryError):
+                continue
+            return (found.st_ino, found.st_mtime_ns, found.st_size)
+        return None
+
+
+_PLAIN: Final = re.compile(r"[^A-Za-z0-9._-]+")
+
+
+def serve(locations: Iterable[Path], scratch: Scratch) -> dict[str, Served]:
+    """The datasets of some locations, by a name for addresses: that of the file or directory."""
+    found: dict[str, Served] = {}
+    for given in locations:
+        location = given.expanduser().absolute()
+        word = _PLAIN.sub("-", location.name).strip(".-") or "dataset"
+        name, number = word, 1
+        while name in found:
+            number += 1
+            name = f"{word}-{number}"
+        found[name] = Served(name, location, scratch)
+    return found
+
+
+def served(request: Request, name: str | None = None) -> Served:
+    """The dataset of a request: of the path's parameter ``dataset`` unless another is named.
+
+    Raises NotFound where none is served under this name.
+    """
+    known: dict[str, Served] = request.app.state.served
+    wanted = request.path_params["dataset"] if name is None else name
+    if wanted not in known:
+        raise NotFound(f"no dataset is served as {wanted!r}", remedy=suggestion(str(wanted), known))
+    return known[wanted]

@@ -1,0 +1,180 @@
+"""Running what is asked in a thread: a few at a time, for a limited time, while its client waits.
+
+``await answer(request, served, ask)`` gives what ``ask(snapshot)`` makes of the state in force.
+What runs below it registers how it is stopped with ``stopping``; it is stopped when the client
+leaves or its time is over.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from contextvars import ContextVar, copy_context
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from starlette.requests import Request
+
+from harvest import DatasetChanged
+
+from .problems import Busy, Refused
+
+if TYPE_CHECKING:
+    from .state import Served, Snapshot
+
+AT_ONCE: Final = 4
+"""Questions that are answered at the same time."""
+
+WAITING: Final = 200
+"""Questions that may wait for their turn."""
+
+TIME_S: Final = 30.0
+"""How long one question may take, its turn included."""
+
+ATTEMPTS: Final = 20
+"""Commits that may come in between, one for each time that a question is asked."""
+
+_POLL_S: Final = 0.1
+
+Answer = TypeVar("Answer")
+
+
+class Left(Exception):
+    """The client is gone; nobody reads what would be answered."""
+
+
+class Ticket:
+    """One question that is at work: it can be stopped from outside."""
+
+    def __init__(self) -> None:
+        self.stopped = False
+        self._stop: list[Callable[[], object]] = []
+        self._lock = threading.Lock()
+
+    def stop(self) -> None:
+        """Stop what is at work, now and whatever it begins later."""
+        with self._lock:
+            self.stopped = True
+            for stop in self._stop:
+                stop()
+
+    @contextlib.contextmanager
+    def stopping(self, stop: Callable[[], object]) -> Iterator[None]:
+        """Inside, ``stop`` is called where the question is stopped."""
+        with self._lock:
+            if self.stopped:
+                raise Left
+            self._stop.append(stop)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._stop.remove(stop)
+
+
+_ticket: ContextVar[Ticket | None] = ContextVar("ticket", default=None)
+
+
+@contextlib.contextmanager
+def stopping(stop: Callable[[], object]) -> Iterator[None]:
+    """Inside, ``stop`` is called from another thread when the client leaves or time is over."""
+    ticket = _ticket.get()
+    with contextlib.nullcontext() if ticket is None else ticket.stopping(stop):
+        yield
+
+
+def stopped() -> bool:
+    """Whether the question that this thread answers was stopped."""
+    ticket = _ticket.get()
+    return ticket is not None and ticket.stopped
+
+
+class Turns:
+    """So many questions at once; the others wait, and of these not too many."""
+
+    def __init__(self, at_once: int = AT_ONCE, waiting: int = WAITING) -> None:
+        self._free = asyncio.Semaphore(at_once)
+        self._left = at_once + waiting
+
+    @contextlib.asynccontextmanager
+    async def one(self) -> Any:
+        """Wait for a turn, and have it inside."""
+        if self._left <= 0:
+            raise Busy("too many questions are asked at once", remedy="try again in a moment")
+        self._left -= 1
+        try:
+            async with self._free:
+                yield
+        finally:
+            self._left += 1
+
+
+async def answer(
+    request: Request,
+    served: Served,
+    ask: Callable[[Snapshot], Answer],
+    *,
+    time_s: float = TIME_S,
+) -> Answer:
+    """What a question gives of the state in force: ``ask`` gets one snapshot, in a thread.
+
+    It is asked of the next state where a commit took files of its own away.  All that a page shows
+    is asked in one call, so that it is of one state.
+    time_s: how long it may take, its turn included.
+    Raises what it raises, Refused where its time is over, Left where the client is gone.
+    """
+
+    def attempt() -> Answer:
+        for _ in range(ATTEMPTS):
+            try:
+                return served.ask(ask)
+            except DatasetChanged:
+                continue
+        return served.ask(ask)
+
+    return await work(request, attempt, time_s=time_s)
+
+
+async def work(
+    request: Request, function: Callable[[], Answer], *, time_s: float = TIME_S
+) -> Answer:
+    """What a function gives that may take long, run in a thread; raises as ``answer``."""
+    turns: Turns = request.app.state.turns
+    try:
+        async with asyncio.timeout(time_s), turns.one():
+            return await _in_thread(request, function)
+    except TimeoutError:
+        raise Refused(
+            f"this took longer than {time_s:g} s",
+            remedy="ask for less: fewer rows, a condition, a coarser grouping",
+        ) from None
+
+
+async def _in_thread(request: Request, function: Callable[[], Answer]) -> Answer:
+    ticket = Ticket()
+    context = copy_context()
+    context.run(_ticket.set, ticket)
+    future: Future[Answer] = Future()
+
+    def run() -> None:
+        try:
+            future.set_result(context.run(function))
+        except BaseException as error:  # noqa: BLE001 - who waits for it raises it
+            future.set_exception(error)
+
+    # a daemon: Ctrl-C waits for none of them
+    threading.Thread(target=run, daemon=True, name="answer").start()
+    waited = asyncio.wrap_future(future)
+    waited.add_done_callback(lambda done: done.cancelled() or done.exception())  # seen by nobody
+    try:
+        while True:
+            done, _ = await asyncio.wait([waited], timeout=_POLL_S)
+            if done:
+                return waited.result()
+            if await request.is_disconnected():
+                raise Left
+    except BaseException:
+        ticket.stop()
+        raise
