@@ -16,7 +16,10 @@ from harvest.toolkit.completion import words
 from . import complete
 from .settings import plugin_settings
 
-__all__ = ["DatasetPath", "Exact", "Json", "Settings", "SettingsAsBefore", "Wait", "Wide"]
+__all__ = [
+    *("DatasetPath", "Exact", "Json", "Settings", "SettingsAgain", "SettingsAsBefore", "Wait"),
+    "Wide",
+]
 
 DatasetPath = Annotated[Path, typer.Argument(metavar="DATASET", help="What a sink wrote.")]
 Exact = Annotated[
@@ -58,6 +61,15 @@ Settings = Annotated[
         "--set",
         metavar="NAME.KEY=VALUE",
         help="A setting of a source, a sink or an engine. Repeatable.",
+        autocompletion=complete.settings,
+    ),
+]
+SettingsAgain = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="NAME.KEY=VALUE",
+        help="A setting for reading again, on top of those of the first time. Repeatable.",
         autocompletion=complete.settings,
     ),
 ]

@@ -8,7 +8,7 @@ from typing import Any
 from harvest.errors import UsageError
 from harvest.recipes.recipe import parse_setting
 
-__all__ = ["key_values"]
+__all__ = ["key_values", "plugin_settings", "refuse_without"]
 
 
 def plugin_settings(texts: Iterable[str] | None) -> dict[str, dict[str, str]]:

@@ -6,6 +6,7 @@ import contextlib
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 from harvest.api.sink import KEPT, PartFile, Sink
@@ -395,6 +396,16 @@ class Dataset:
         work has yet to finish is left out.
         """
         return judge(self).problems
+
+    def replay(self, **which: Any) -> Any:
+        """Read its partitions with rejects again, as ``harvest rejects --replay`` does.
+
+        source, reason: those of a source, of a reason that holds a text; settings: on top of those
+        of the first time; wait_s: as for ``rollback``.
+        Gives the rejects ``before`` and ``left``, and ``again``: its ``result`` is the RunResult,
+        and ``gone`` are the parts whose input is not there, each with why.
+        """
+        return resolve_name("harvest.dataset.repair:replay")(self, **which)  # it knows this class
 
     def rollback(self, run: str, *, wait_s: float = 0) -> str | None:
         """Put the state that an earlier run left in force again, as ``harvest rollback`` does.

@@ -119,7 +119,7 @@ KNOWN: Final = (
         "gave: views, reports, findings, SQL, exports, runs",
         commands=(
             *("detect", "export", "findings", "look", "plugins show", "preview", "query"),
-            *("report", "runs", "schema", "show", "view"),
+            *("rejects", "report", "rollback", "runs", "schema", "show", "view"),
         ),
     ),
     Known(

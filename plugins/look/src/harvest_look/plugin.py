@@ -41,6 +41,16 @@ _AFTER: Final = {
         "dataset:runs",
         "List the runs that wrote a dataset, and which of their states are kept.",
     ),
+    "rollback": (
+        "again:rollback",
+        "Bring a dataset back to the state that an earlier run left.",
+    ),
+}
+_AGAIN: Final = {
+    "rejects": (
+        "again:rejects",
+        "Show the input units that could not be read, and why; or try to read them again.",
+    ),
 }
 """By name, in the order of help: where it is in ``commands``, and the first line of its help."""
 
@@ -51,6 +61,7 @@ def harvest_commands() -> list[Command]:
     return [
         *_in_order(_BEFORE, after="run"),
         *_in_order(_AFTER, after="plugins"),
+        *_in_order(_AGAIN, after="verify"),
         Command(
             name="plugins show",
             doc="Show the settings of what plugins offer, or the thresholds of a rule.",

@@ -12,17 +12,9 @@ from typing import Final
 COMMANDS: Final = {
     "run": ("run:run", "Read sources, write them to sinks; skip what is unchanged."),
     "plugins": ("plugins:app", "List plugins; show, check or begin one."),
-    "rollback": (
-        "rollback:rollback",
-        "Bring a dataset back to the state that an earlier run left.",
-    ),
     "verify": (
         "verify:verify",
         "Check a dataset: checksums, rows, schemas, records, kept states, what does not belong.",
-    ),
-    "rejects": (
-        "verify:rejects",
-        "Show the input units that could not be read, and why; or try to read them again.",
     ),
 }
 """By name, in the order of help: the module and what in it, and the first sentence of its help."""

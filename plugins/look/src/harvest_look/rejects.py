@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import shutil
 import sys
@@ -10,13 +11,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
-import orjson
-
+from harvest import Dataset
+from harvest.commands import print_json_line
 from harvest.commands.asking import answer
-from harvest.commands.output import harmless
 from harvest.commands.tables import how_many, print_json, print_lines, print_table
-from harvest.dataset import Dataset
-from harvest.dataset.repair import Replay
 from harvest.toolkit.amounts import count_in_words
 
 RAW_SHOWN = 60
@@ -77,13 +75,16 @@ def _write(rows: Iterable[dict[str, Any]], lines: IO[str]) -> None:
     """Write rows as JSON lines, in place of what was written before."""
     lines.seek(0)
     lines.truncate()
-    for row in rows:
-        row["raw"] = row["raw"].decode("utf-8", "backslashreplace")
-        lines.write(harmless(orjson.dumps(row)) + "\n")
+    with contextlib.redirect_stdout(lines):
+        for row in rows:
+            print_json_line(row)
 
 
-def print_replay(done: Replay, *, json: bool) -> int:
-    """Print what came of reading partitions with rejects again; 3 when rejects remain."""
+def print_replay(done: Any, *, json: bool) -> int:
+    """Print what came of reading partitions with rejects again; 3 when rejects remain.
+
+    done: as ``Dataset.replay`` gives it.
+    """
     again = done.again
     read = again.result.parts if again.result else ()
     if json:
