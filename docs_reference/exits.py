@@ -13,7 +13,8 @@ MEANING = {
     ExitCode.DONE: "done",
     ExitCode.FAILED: "failed, nothing of this run was committed (the message says if some of "
     "several sinks were); or what was asked for is not so: a dataset is damaged, a path is "
-    "recognised by no source",
+    "recognised by no source; or who read standard output went away, as `| head` does, which is "
+    "not said",
     ExitCode.USAGE: "wrong usage or configuration",
     ExitCode.REJECTS: "committed, with rejects",
     ExitCode.TOO_MANY_REJECTS: "more rejects than `--max-rejects`, nothing was committed",

@@ -14,7 +14,10 @@ from collections.abc import Iterator
 
 from harvest import interrupt
 
-__all__ = ["contained"]
+__all__ = ["contained", "results"]
+
+_apart: int | None = None
+"""Where results go while standard output is standard error."""
 
 _COMMAND_LINE = frozenset(("click", "typer"))
 """Packages that have exceptions to end a command with, also as if all were well."""
@@ -61,21 +64,28 @@ def _end_if_forked(process: int, error: BaseException | None = None) -> None:
         os._exit(code if isinstance(code, int) else 1)
 
 
+def results() -> int:
+    """The descriptor of standard output, also where code is ``contained``: for a sink's rows."""
+    return 1 if _apart is None else _apart
+
+
 @contextlib.contextmanager
 def _results_apart() -> Iterator[None]:
     """Let standard output be standard error, also for libraries and processes that are started."""
+    global _apart
     if not _has_results():
         yield
         return
     sys.stdout.flush()
-    results = os.dup(1)
+    _apart = os.dup(1)
     os.dup2(2, 1)
     try:
         with contextlib.redirect_stdout(sys.stderr):
             yield
     finally:
-        os.dup2(results, 1)
-        os.close(results)
+        os.dup2(_apart, 1)
+        os.close(_apart)
+        _apart = None
 
 
 def _has_results() -> bool:

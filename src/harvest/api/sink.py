@@ -171,9 +171,12 @@ class Sink(Located):
     shares_files: whether a file may hold rows of several partitions.  ``publish`` then gets those
         of small partitions as ``Publication.small`` and writes them together; without it, each
         partition is written by a ``writer`` of its own.
+    streams: whether rows go on at once and for good, as to standard output.  A run reads them in
+        this process, in order, and commits nothing; ``root`` is for the time of the run alone.
     """
 
     shares_files: ClassVar[bool] = False
+    streams: bool = False
 
     @property
     @abc.abstractmethod

@@ -78,9 +78,12 @@ class Source(Located):
     record_types: every record class that ``read`` may yield.
     Config: attrs class of its settings; each field's metadata key ``doc`` documents it.
     api_version: the plugin API it is written for.
+    reads_live: whether it opens its files by ``harvest_toolkit.live.open_input`` alone: then it may
+        be given a pipe, of which rows are wanted as they come.
     """
 
     record_types: ClassVar[tuple[type[Record], ...]]
+    reads_live: ClassVar[bool] = False
 
     @classmethod
     def detect(cls, path: Path) -> Detection | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import sys
 from collections.abc import Iterable, Sequence
 
 from harvest.pipeline.deciding import order_of
@@ -43,7 +45,8 @@ def run_recipe(
 
     Raises HarvestError for everything that stops the run; then no dataset has changed.
     """
-    with display(not quiet) as observer:
+    among_rows = sys.stdout.isatty() and any(sink.location == "-" for sink in recipe.sinks)
+    with display(not quiet and not among_rows) as observer:
         result = execute(
             recipe, manager(), force=force, dry_run=dry_run, wait_s=wait_s, observer=observer
         )
@@ -51,10 +54,12 @@ def run_recipe(
         say(rejects_line(result, recipe))
         return result
     say(result.choices)
-    if dry_run:
-        print_plan(result.plan, json=json, scripts=result.scripts)
-    else:
-        print_result(result, recipe, json=json)
+    # rows are what is read on standard output
+    with contextlib.redirect_stdout(sys.stderr) if result.streamed else contextlib.nullcontext():
+        if dry_run:
+            print_plan(result.plan, json=json, scripts=result.scripts)
+        else:
+            print_result(result, recipe, json=json)
     return result
 
 
@@ -120,7 +125,9 @@ def print_result(result: RunResult, recipe: Recipe, *, json: bool) -> None:
         rows = sum(part.written for part in result.dropped)
         print(f"\n{rows:,} rows of {len(result.dropped)} inputs that are gone were dropped")
     where = ", ".join(str(sink.location) for sink in recipe.sinks)
-    if result.run is None:
+    if result.streamed:
+        print(f"\nwritten to {printable_line(where)}")
+    elif result.run is None:
         print(f"\nnothing new for {printable_line(where)}")
     else:
         print(f"\ncommitted to {printable_line(where)} as run {result.run}")
@@ -133,7 +140,9 @@ def rejects_line(result: RunResult, recipe: Recipe) -> list[str]:
         return []
     units = count_in_words(rejected, "input unit")
     target = printable_line(str(recipe.sinks[0].location))
-    return [f"{units} could not be read: harvest rejects {target}"]
+    return [
+        f"{units} could not be read" + ("" if result.streamed else f": harvest rejects {target}")
+    ]
 
 
 def _print_notes(notes: list[str]) -> None:

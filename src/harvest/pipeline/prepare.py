@@ -20,7 +20,7 @@ from harvest.reading.bundling import bundles, cost_bytes
 from harvest.reading.meter import Progress
 from harvest.reading.task import Task
 from harvest.recipes.endpoints import bind, own_settings
-from harvest.recipes.recipe import Endpoint, Recipe
+from harvest.recipes.recipe import Endpoint, Recipe, run_options
 from harvest.recipes.uses import Listed, SourceUse
 from harvest.storage.manifest import Manifest
 from harvest.storage.part import Part
@@ -122,7 +122,32 @@ def prepare_sinks(recipe: Recipe, plugins: PluginManager) -> list[Sink]:
             if other.state == sink.state:
                 raise UsageError("two sinks write to one place", where=str(sink.location))
         sinks.append(sink)
+    if any(sink.streams for sink in sinks):
+        _check_stream(recipe, sinks)
     return sinks
+
+
+def _check_stream(recipe: Recipe, sinks: Sequence[Sink]) -> None:
+    """Raise UsageError for what means nothing where no dataset is written."""
+    where = printable_line(str(next(sink.location for sink in sinks if sink.streams)))
+    if len(sinks) > 1:
+        raise UsageError(
+            "this sink takes rows as they are read, which no other can do in the same run",
+            where=where,
+            remedy="make a run for each sink",
+        )
+    here = recipe.workers if recipe.workers == 1 else None
+    usual = attrs.evolve(recipe, engine="local", workers=here, keep_runs=None)
+    usual = attrs.evolve(usual, deleted="keep", schema_drift="evolve")
+    options = run_options().items()
+    given = [word for word, f in options if getattr(recipe, f.name) != getattr(usual, f.name)]
+    if given or recipe.since_last:
+        raise UsageError(
+            f"this sink takes rows as they are read, by one process, and keeps nothing: for it "
+            f"there is no {' and no '.join(given) or 'last run'}",
+            where=where,
+            remedy="leave that out, or write a dataset",
+        )
 
 
 def _sink(endpoint: Endpoint, recipe: Recipe, plugins: PluginManager) -> Sink:
@@ -235,7 +260,8 @@ class PreparedRun:
         recipe, name = self.recipe, self.recipe.engine
         cls: type[Engine] = self.plugins.engine(name)
         sources = [type(use.source) for use in self.uses if use.source.name == name]
-        return cls(workers=recipe.workers, **_settings_of(name, recipe, cls, sources))
+        workers = 1 if any(sink.streams for sink in self.sinks) else recipe.workers
+        return cls(workers=workers, **_settings_of(name, recipe, cls, sources))
 
     def work(self, plan: Plan, todo: Sequence[Planned]) -> Work:
         """What the engine is given of a plan."""

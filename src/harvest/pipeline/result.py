@@ -82,7 +82,7 @@ class RunResult:
     scripts: of a dry run, the batch scripts that its engine would submit.
     choices: what is to be said about locations that were given without a source, and about
         inputs that were not looked at.
-    datasets: locations of the datasets that it was to write.
+    datasets: locations of the datasets that it was to write; streamed: rows went there for good.
     """
 
     run: str | None
@@ -94,6 +94,7 @@ class RunResult:
     scripts: tuple[str, ...] = ()
     choices: tuple[str, ...] = ()
     datasets: tuple[str, ...] = ()
+    streamed: bool = False
 
     @property
     def account(self) -> Account:

@@ -87,7 +87,8 @@ class _Execution:
         try:
             for number in range(len(self.sinks)):
                 interrupt.check()
-                self._commit(number, parts)
+                if not self.sinks[number].streams:
+                    self._commit(number, parts)
         finally:
             result = self._result(parts, choices)
             for sink in self.committed:
@@ -104,6 +105,7 @@ class _Execution:
             dropped=self._dropped_parts(),
             choices=tuple(choices),
             datasets=tuple(str(sink.location) for sink in self.sinks),
+            streamed=any(sink.streams for sink in self.sinks),
         )
 
     def _commit(self, number: int, parts: Mapping[str, Part]) -> None:
@@ -235,7 +237,7 @@ class _Execution:
     def _refuse(self, parts: Mapping[str, Part]) -> None:
         """Stop before the commit when the run is not what the user can have wanted."""
         self._check_rejects(sum(part.rejected for part in parts.values()))
-        failed = [part for part in parts.values() if part.failed]
+        failed = [part for part in parts.values() if part.failed and not part.rows]
         if failed and len(failed) == self.plan.count and not self.prepared.partial:
             first = failed[0]
             reason = self._reason(first)

@@ -282,16 +282,18 @@ def _spooled(
     A pipe is read once, so all else that can be refused is refused before.
     """
     known = tuple(each for each in recipe.sources if each.name or each.plugin)
-    if known:
-        prepare_sources(attrs.evolve(recipe, sources=known), plugins)
+    uses = prepare_sources(attrs.evolve(recipe, sources=known), plugins) if known else []
     sinks = prepare_sinks(recipe, plugins)
     for sink in sinks:
         sink.check()
     with _writing(sinks, wait_s) as targets:
         directory = sinks[0].state / STAGING / SPOOL
+        live = [each for each, use in zip(known, uses, strict=True) if use.source.reads_live]
+        here = live if any(sink.streams for sink in sinks) else None
         with contextlib.ExitStack() as stack:
             with storage_errors(str(directory)):
-                read = stack.enter_context(spooled(recipe, directory, observer.spooled))
+                copies = spooled(recipe, directory, observer.spooled, live=here)
+                read = stack.enter_context(copies)
             yield targets, read
 
 

@@ -33,12 +33,15 @@ from harvest.storage.staging import (
     remove_tree,
 )
 from harvest.toolkit.files import flush
-from harvest.toolkit.texts import printable
+from harvest.toolkit.texts import excerpt, printable
 
 from .frozen import FrozenColumns
 from .meter import Meter
 from .rows import read_tables
 from .task import Task
+
+REJECTS_NOTED = 20
+"""Rejects of a partition that are shown where no dataset keeps them."""
 
 
 class Reading:
@@ -91,8 +94,10 @@ class Reading:
                 reason = "the input changed while it was read"
             if task.on_error == "fail":
                 raise
-            failed, rows = True, {}
-            ctx = stage.restart(self.meter.bytes)
+            failed = True
+            if not stage.streams:
+                rows = {}
+                ctx = stage.restart(self.meter.bytes)
             ctx.reject(b"", reason)
         fault.point("partition.read")
         changed = not self._is_unchanged(before)
@@ -135,7 +140,7 @@ class _Stage:
     """What is read of a task, on its way to its sinks.
 
     As long as the rows are few they are held; then each sink writes them into files of a staging
-    directory.
+    directory.  Where they go on for good, none is held, and rejects are shown as notes.
     """
 
     def __init__(self, task: Task):
@@ -143,20 +148,22 @@ class _Stage:
         attempt = secrets.token_hex(6)
         self.sinks = [_SinkStage(sink, part, task, attempt) for sink, part in task.targets]
         self.scratch = self.sinks[0].directory.with_name(f"scratch-{attempt}")
+        self.streams = any(sink.streams for sink in task.sinks)
         self._begin()
 
     def _begin(self) -> None:
-        self.held: list[tuple[RecordType, pa.Table]] | None = []
+        self.held: list[tuple[RecordType, pa.Table]] | None = None if self.streams else []
         self.held_bytes = 0
         self.rejected = 0
 
     def context(self, on_bytes: Callable[[int], None]) -> ReadContext:
-        return ReadContext(
+        self.ctx = ReadContext(
             printable(self.task.partition.origin),
             self.scratch,
             progress=on_bytes,
             on_reject=self._reject,
         )
+        return self.ctx
 
     def _reject(self, reject: Reject) -> None:
         task = self.task
@@ -170,6 +177,10 @@ class _Stage:
         self.rejected += 1
         for each in self.sinks:
             each.rejects.add(reject)
+        if self.streams and self.rejected <= REJECTS_NOTED:
+            raw = excerpt(reject.raw.decode("utf-8", "backslashreplace"))
+            place = "" if reject.position is None else f" {reject.position}"
+            self.ctx.note(f"record{place} rejected: {reject.reason}: {raw!r}")
         if task.max_rejects is not None and self.rejected > task.max_rejects:
             raise TooManyRejects(
                 f"more than {task.max_rejects} rejects, the last one: {reject.reason}",

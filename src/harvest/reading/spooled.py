@@ -30,11 +30,13 @@ def partitions_through(source: Source, pipe: Pipe) -> Iterator[Partition]:
         yield Partition(id=Path(pipe.origin).name, origin=pipe.origin)
         return
     names, unique = _Names(str(pipe.file), pipe.origin), secrets.token_hex(16)
+    copied = not pipe.file.is_symlink()  # who looks at a pipe takes something out of it
     with names.in_errors():
         for partition in source.plan():
             yield attrs.evolve(
                 partition,
                 origin=partition.origin.replace(names.file, names.pipe),
+                inputs=partition.inputs if copied else (),
                 fingerprint=unique,
                 spooled=attrs.astuple(names),
             )

@@ -11,8 +11,9 @@ import os
 import queue
 import select
 import shutil
+import stat
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -23,7 +24,7 @@ from harvest.errors import SourceError, UsageError
 from harvest.reading.pipes import Pipe, pipe_of
 from harvest.toolkit.texts import printable, printable_line
 
-from .recipe import Recipe
+from .recipe import Endpoint, Recipe
 
 SPOOL: Final = "spool"
 """The directory for what came through pipes, in the staging area of a run's first dataset."""
@@ -55,13 +56,20 @@ def with_pipes(recipe: Recipe) -> Recipe:
 
 @contextlib.contextmanager
 def spooled(
-    recipe: Recipe, directory: Path, report: _Report, *, most: int | None = None
+    recipe: Recipe,
+    directory: Path,
+    report: _Report,
+    *,
+    most: int | None = None,
+    live: Collection[Endpoint] | None = None,
 ) -> Iterator[Recipe]:
     """The recipe with a file for each of its pipes, which are read to their end.
 
     directory: where the files lie; it is made, and gone afterwards.
     report: called several times a second.
     most: so many bytes of each are read; the rest is left.
+    live: where rows are wanted as they come, the sources that can read so: these get the pipe
+        itself, and any source a file that is standard input.
     Raises SourceError where a pipe cannot be read or is empty, OSError where the disk is full.
     """
     try:
@@ -71,13 +79,28 @@ def spooled(
                 # a file name says something to some sources
                 file = directory / str(number) / Path(pipe.origin).name
                 file.parent.mkdir(parents=True)
-                _copy(pipe, file, report, most)
+                place = None if live is None else _place(pipe, live=endpoint in live)
+                if place is not None:
+                    file.symlink_to(place)
+                else:
+                    _copy(pipe, file, report, most)
                 endpoint = attrs.evolve(endpoint, pipe=attrs.evolve(pipe, file=file))
             sources.append(endpoint)
         yield attrs.evolve(recipe, sources=tuple(sources))
     finally:
         with interrupt.deferred():
             shutil.rmtree(directory, ignore_errors=True)
+
+
+def _place(pipe: Pipe, *, live: bool) -> str | None:
+    """What a source may read instead of a copy."""
+    if pipe.descriptor is None:
+        return pipe.location if live else None
+    if not stat.S_ISREG(os.fstat(pipe.descriptor).st_mode):
+        return f"/dev/fd/{pipe.descriptor}" if live else None
+    again = f"/proc/self/fd/{pipe.descriptor}"  # on Linux, opened at its beginning
+    fresh = os.lseek(pipe.descriptor, 0, os.SEEK_CUR) == 0
+    return again if fresh and Path(again).exists() else None
 
 
 def _copy(pipe: Pipe, file: Path, report: _Report, most: int | None) -> None:

@@ -137,6 +137,8 @@ def storage_errors(
     """
     try:
         yield
+    except BrokenPipeError:  # who reads our output went away: its business
+        raise
     except OSError as error:
         raise HarvestError(
             system_reason(error),

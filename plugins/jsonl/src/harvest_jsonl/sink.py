@@ -15,6 +15,7 @@ from .codecs import codec_of
 from .directory import JsonlDirectory
 from .file import JsonlFile
 from .plugin import SUFFIXES
+from .standard_output import NAMES, JsonlOutput
 
 if TYPE_CHECKING:
     import polars as pl
@@ -33,10 +34,11 @@ class Config:
 
 
 class JsonlSink(Sink):
-    """Writes a directory of parts, or one file where the location is named like one.
+    """Writes a directory of parts, one file where the location is named like one, or ``-``.
 
     ``jsonl:DIR`` gives ``DIR/<record type>/<part>.jsonl``; ``jsonl:FILE.jsonl``, ``.jsonl.gz`` and
-    ``.jsonl.zst`` (or ``.ndjson``) give one file in the shape of the events model.
+    ``.jsonl.zst`` (or ``.ndjson``) give one file in the shape of the events model; ``jsonl:-``
+    gives its lines on standard output, as they are read.
     """
 
     name = "jsonl"
@@ -44,8 +46,13 @@ class JsonlSink(Sink):
 
     def __init__(self, location: str, config: Any = None):
         super().__init__(location, config)
-        form = JsonlFile if PurePath(location).name.endswith(SUFFIXES) else JsonlDirectory
+        form: type[Sink] = JsonlDirectory
+        if location in NAMES:
+            form = JsonlOutput
+        elif PurePath(location).name.endswith(SUFFIXES):
+            form = JsonlFile
         self._form: Sink = form(location, self.config)
+        self.streams = self._form.streams
 
     @property
     def root(self) -> Path:

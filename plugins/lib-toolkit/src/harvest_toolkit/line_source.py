@@ -118,7 +118,8 @@ class LineSource(Source):
             partition = self.prepare(partition)
         number = partition.options.get("lines_before", 0) + 1
         ctx.read(0)  # an empty file has been read, too
-        with open_stream(partition.path, partition.start, partition.stop) as stream:
+        place = (partition.path, partition.start, partition.stop)
+        with open_stream(*place, once=True) as stream:
             for block in blocks(stream, line_limit=self.line_limit):
                 ctx.advance(stream.consumed)
                 stream.consumed = 0

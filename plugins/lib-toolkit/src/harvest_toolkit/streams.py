@@ -12,13 +12,16 @@ before that are given::
 
 from __future__ import annotations
 
+import io
 import zlib
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Protocol, Self
+from typing import Any, Final, Protocol, Self, cast
 
 import zstandard
+
+from .live import forward, open_input
 
 __all__ = ["Stream", "compression", "open_stream"]
 
@@ -71,20 +74,28 @@ def compression(head: bytes) -> str | None:
     return "zstd" if head.startswith(_ZSTD) else None
 
 
-def open_stream(path: Path, start: int | None = None, stop: int | None = None) -> Stream:
-    """The bytes of a file; start, stop: a range of a plain one."""
-    with path.open("rb") as file:
+def open_stream(
+    path: Path, start: int | None = None, stop: int | None = None, *, once: bool = False
+) -> Stream:
+    """The bytes of a file; start, stop: a range of a plain one.
+
+    once: whether it is opened for the last time, so that of a pipe nothing need be kept.
+    """
+    with open_input(path) as file:
         kind = compression(file.read(4))
     if kind is None:
-        return _Range(path, start or 0, stop)
-    return _Unpacked(path, _gzip_members if kind == "gzip" else _zstd_frames)
+        return _Range(path, once, start or 0, stop)
+    return _Unpacked(path, once, _gzip_members if kind == "gzip" else _zstd_frames)
 
 
 class _File:
     """An open file that closes with its context."""
 
-    def __init__(self, path: Path):
-        self._file = path.open("rb", buffering=0)
+    def __init__(self, path: Path, once: bool):
+        file = open_input(path)
+        self._file = cast(io.FileIO, file.detach() if isinstance(file, io.BufferedReader) else file)
+        if once:
+            forward(file)
         self.consumed = 0
         self.trouble: str | None = None
 
@@ -101,8 +112,8 @@ class _File:
 class _Range(_File):
     """Bytes of a plain file from ``start`` up to ``stop``."""
 
-    def __init__(self, path: Path, start: int, stop: int | None):
-        super().__init__(path)
+    def __init__(self, path: Path, once: bool, start: int, stop: int | None):
+        super().__init__(path, once)
         self._file.seek(start)
         self._left = stop - start if stop is not None else None
 
@@ -126,8 +137,8 @@ class _Range(_File):
 class _Unpacked(_File):
     """A compressed file, unpacked piece by piece."""
 
-    def __init__(self, path: Path, pieces: Callable[[Any], Any]):
-        super().__init__(path)
+    def __init__(self, path: Path, once: bool, pieces: Callable[[Any], Any]):
+        super().__init__(path, once)
         self._pieces = pieces(self)
         self._piece = b""
         self._used = 0

@@ -7,6 +7,7 @@ from typing import IO, Any
 from zoneinfo import ZoneInfo
 
 from harvest import Partition, ReadContext
+from harvest_toolkit.live import forward
 
 from .config import SlurmConfig
 from .read.csvtext import settle
@@ -63,6 +64,7 @@ def _layout_of(
     if layout.kind == "csv":
         layout = settle(stream, layout, ctx)
         stream.seek(0)
+    forward(stream)
     return layout
 
 

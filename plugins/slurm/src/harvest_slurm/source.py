@@ -6,7 +6,7 @@ import gzip
 import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import IO, Any, ClassVar
+from typing import Any, ClassVar
 
 from harvest import (
     Detection,
@@ -17,6 +17,7 @@ from harvest import (
     SourceError,
     file_partitions,
 )
+from harvest_toolkit.live import open_input
 
 from .config import SlurmConfig
 from .records import Job, Step
@@ -32,6 +33,7 @@ class SlurmSource(Source):
     name = "slurm"
     record_types: ClassVar[tuple[type[Record], ...]] = (Job, Step)
     Config = SlurmConfig
+    reads_live = True
 
     config: SlurmConfig
 
@@ -43,7 +45,7 @@ class SlurmSource(Source):
         if not path.is_file():
             return None
         try:
-            with _opened(path) as stream:
+            with open_input(path, unpack=True) as stream:
                 found = likeness(stream.read(HEAD_BYTES))
         except (EOFError, zlib.error, gzip.BadGzipFile):
             return None  # what it was cannot be found out any more
@@ -69,7 +71,7 @@ class SlurmSource(Source):
         from .dump import read_dump  # as above
 
         try:
-            with _opened(partition.path) as stream:
+            with open_input(partition.path, unpack=True) as stream:
                 yield from read_dump(stream, partition, self.config, ctx)
         except (EOFError, zlib.error) as error:
             raise SourceError(
@@ -77,9 +79,3 @@ class SlurmSource(Source):
                 where=partition.origin,
                 remedy="restore it from its origin",
             ) from error
-
-
-def _opened(path: Path) -> IO[bytes]:
-    with path.open("rb") as stream:
-        packed = stream.read(2) == b"\x1f\x8b"
-    return gzip.open(path, "rb") if packed else path.open("rb")  # type: ignore[return-value]

@@ -35,6 +35,7 @@ def _check(options: RunOptions) -> None:
     recipe = options.recipe()
     recipe.refuse_pipes("a scheduled run")
     session = Session(recipe)
+    refuse_streams(session, "a scheduled run")
     for choice in session.choices:
         remark(choice)
     session.check()
@@ -43,6 +44,17 @@ def _check(options: RunOptions) -> None:
             "the options hold a password or another secret, which others could read there",
             remedy="keep it in a file that only you can read: a recipe or a password file",
         )
+
+
+def refuse_streams(session: Session, what: str) -> None:
+    """Raise UsageError for a sink that keeps nothing, of which ``what`` would begin anew."""
+    for sink in session.sinks:
+        if sink.streams:
+            raise UsageError(
+                f"{what} needs a dataset, which knows what was read before",
+                where=sink.location,
+                remedy="write to a directory; harvest run passes rows on",
+            )
 
 
 def _arguments(options: RunOptions) -> Iterator[str]:

@@ -20,6 +20,7 @@ from harvest import (
 )
 from harvest.errors import ExitCode
 
+from .entry import refuse_streams
 from .inputs import Inputs, Ours
 from .notify import Bell, Listening
 from .rounds import Round, error_text, make_round
@@ -88,6 +89,7 @@ def watch(recipe: Recipe, options: WatchOptions, reporter: Reporter | None = Non
     recipe.refuse_pipes("a watch")
     session = Session(recipe)
     roots = [str(Path(e.location).expanduser().absolute()) for e in recipe.sources]
+    refuse_streams(session, "a watch")
     for sink in session.sinks:
         place = str(Path(sink.location).expanduser().absolute())
         if place in roots:

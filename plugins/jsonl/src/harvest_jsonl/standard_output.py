@@ -1,0 +1,93 @@
+"""``jsonl:-``: rows on standard output as they are read, in the shape of the events model."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import weakref
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import attrs
+
+from harvest import PartFile, PartWriter, Publication, RecordType, Sink, UsageError
+from harvest.plugin_code import results
+
+from .event_lines import encode_event_lines
+
+if TYPE_CHECKING:
+    import polars as pl
+    import pyarrow as pa
+
+NAMES: Final = ("-", "/dev/stdout")
+"""Locations that are standard output."""
+
+ROWS: Final = 4_096
+"""Rows that are made lines at a time: of many columns they take some megabytes."""
+
+_NAME: Final = "standard-output"
+
+
+class JsonlOutput(Sink):
+    """Writes each batch when it is read; there is no dataset, and nothing is kept."""
+
+    name = "jsonl"
+    streams = True
+
+    @cached_property
+    def root(self) -> Path:
+        """A directory for what a run needs meanwhile, gone with this object."""
+        path = tempfile.mkdtemp(prefix="harvest-")
+        weakref.finalize(self, shutil.rmtree, path, ignore_errors=True)
+        return Path(path)
+
+    def check(self) -> None:
+        """Raise UsageError where standard output is closed."""
+        try:
+            os.fstat(results())
+        except OSError:
+            raise UsageError(
+                "standard output is closed", where=self.location, remedy="name a file"
+            ) from None
+
+    def writer(self, staging: Path, part: str) -> PartWriter:
+        """A writer of one partition's rows."""
+        return _Writer(staging)
+
+    def publish(self, publication: Publication) -> Mapping[str, Sequence[PartFile]]:
+        """Nothing is committed."""
+        return {}
+
+    def finish(self, publication: Publication) -> None:
+        """Nothing is committed."""
+
+    def scan(self, files: Sequence[PartFile], record_type: RecordType) -> pl.LazyFrame:
+        """Raise UsageError: what was written is not kept."""
+        raise UsageError("rows on standard output are not kept", where=self.location)
+
+
+@attrs.define(eq=False)
+class _Writer(PartWriter):
+    """Writes rows in the order in which they are read."""
+
+    _staging: Path
+    _rows: Counter[str] = attrs.field(factory=Counter)
+
+    def write(self, record_type: RecordType, table: pa.Table) -> None:
+        for start in range(0, table.num_rows, ROWS):
+            left = encode_event_lines(record_type, table.slice(start, ROWS))
+            while left:
+                left = left[os.write(results(), left) :]
+        self._rows[record_type.name] += table.num_rows
+
+    def close(self) -> Sequence[tuple[str, str, int]]:
+        if self._rows:
+            (self._staging / _NAME).touch()
+        return [(_NAME, name, rows) for name, rows in self._rows.items()]
+
+    def abort(self) -> None:
+        """What was written is written."""
