@@ -86,7 +86,7 @@ def test_help_lists_a_command_behind_the_one_it_follows(strangers):
     lines = strangers.harvest("--help").stdout.partition("Commands:")[2].splitlines()
     names = [line.split()[0] for line in lines if line.startswith("  ") and line[2] != " "]
 
-    assert names.index("view") < names.index("greet") < names.index("rollback")
+    assert names.index("view") < names.index("greet") < names.index("verify")
     assert names.index("things") > names.index("rejects")
 
 
