@@ -1,0 +1,23 @@
+"""What came of each planted bug, kept in ``results.json``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Final
+
+COLUMNS: Final = ("before", "after")
+PATH: Final = Path(__file__).with_name("results.json")
+
+
+def load() -> dict[str, dict[str, str | None]]:
+    """By bug and column: the promise that caught it, None where none did."""
+    return json.loads(PATH.read_text()) if PATH.exists() else {}
+
+
+def keep(bug: str, column: str, caught: str | None) -> None:
+    """Write down what came of a bug."""
+    held = load()
+    held.setdefault(bug, {})[column] = caught
+    lines = [f"  {json.dumps(name)}: {json.dumps(held[name])}" for name in sorted(held)]
+    PATH.write_text("{\n" + ",\n".join(lines) + "\n}\n")

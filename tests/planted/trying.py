@@ -1,0 +1,125 @@
+"""Trying a plugin by its conformance class, as its author would, in a process of its own.
+
+That process is forked from one that has imported the kit already; promises that were quick with
+the sound plugin are tried first, and the first that fails ends it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any, Final
+
+import attrs
+
+from .planting import Bug, install
+
+LIMIT_S: Final = 300
+NO_END: Final = "(no end)"
+_FAILED: Final = re.compile(r"^(?:FAILED|ERROR) [^:]+::(?:\w+::)?(\w+)", re.MULTILINE)
+
+
+@attrs.frozen
+class Outcome:
+    """What came of a plugin's conformance class.
+
+    caught: the promise that failed first; None where all were kept.
+    seconds: of processor time; output: what pytest printed.
+    quick: the tests of the class, the quickest first.
+    """
+
+    caught: str | None
+    seconds: float
+    output: str
+    quick: tuple[str, ...] = ()
+
+
+def attempt(plugin: str, bug: Bug | None = None, *, quick: tuple[str, ...] = ()) -> Outcome:
+    """Run the class of a plugin, with a bug in it; quick: the order of its tests.
+
+    Raises RuntimeError where pytest could not run it at all.
+    """
+    before = os.times()
+    with tempfile.TemporaryDirectory(prefix="planted-") as name:
+        directory = Path(name)
+        (directory / "tmp").mkdir()
+        test = install(plugin, directory, bug)
+        process = os.fork()
+        if process == 0:
+            _child(directory, test, quick)
+        code = _ended(process)
+        said = (directory / "output").read_text(errors="replace")
+        took = directory / "durations.json"
+        order = tuple(json.loads(took.read_text())) if took.exists() else ()
+    after = os.times()
+    spent = after.children_user - before.children_user
+    spent += after.children_system - before.children_system
+    if code is None:
+        return Outcome(NO_END, spent, said)
+    if code == 0:
+        return Outcome(None, spent, said, order)
+    failed = _FAILED.search(said)
+    if code != 1 or failed is None:
+        raise RuntimeError(f"{plugin}: pytest ended with {code}\n{said}")
+    return Outcome(failed[1], spent, said)
+
+
+def _ended(process: int) -> int | None:
+    """The exit code of a process; None where it had to be ended, with those that it began."""
+    limit = time.monotonic() + LIMIT_S
+    while time.monotonic() < limit:
+        found, status = os.waitpid(process, os.WNOHANG)
+        if found:
+            return os.waitstatus_to_exitcode(status)
+        time.sleep(0.05)
+    os.killpg(process, signal.SIGKILL)
+    os.waitpid(process, 0)
+    return None
+
+
+def _child(directory: Path, test: Path, quick: tuple[str, ...]) -> None:
+    code: Any = 70
+    try:
+        os.setsid()
+        os.chdir(directory)
+        output = os.open("output", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        os.dup2(output, 1)
+        os.dup2(output, 2)
+        paths = [str(directory), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
+        os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
+        os.environ["TMPDIR"] = str(directory / "tmp")
+        tempfile.tempdir = None
+        sys.path.insert(0, str(directory))
+        import pytest
+
+        words = ["-x", "-q", "-rfE", "-p", "no:cacheprovider", test.name]
+        code = int(pytest.main(words, plugins=[_Order(quick)]))
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+
+
+class _Order:
+    """Has pytest try what was quick first, and keeps how long each test took."""
+
+    def __init__(self, quick: tuple[str, ...]):
+        self.quick = {name: place for place, name in enumerate(quick)}
+        self.took: dict[str, float] = {}
+
+    def pytest_collection_modifyitems(self, items: list[Any]) -> None:
+        items.sort(key=lambda item: self.quick.get(item.name, -1))
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        name = report.nodeid.rpartition("::")[2]
+        self.took[name] = self.took.get(name, 0.0) + report.duration
+
+    def pytest_sessionfinish(self) -> None:
+        order = sorted(self.took, key=lambda name: self.took[name])
+        Path("durations.json").write_text(json.dumps(order))
