@@ -46,6 +46,7 @@ LONG_TESTS_OF_THE_KIT = {
     "test_an_interrupted_run_ends_and_the_next_goes_on",
     "test_another_process_gives_the_same",
     "test_batch_size_does_not_matter",
+    "test_a_damaged_line_costs_itself_alone",
     "test_commits_leave_nothing_behind",
     "test_corrupt_input_becomes_rejects",
     "test_earlier_states_can_be_put_back",
@@ -59,6 +60,9 @@ LONG_TESTS_OF_THE_KIT = {
     "test_names_of_any_bytes",
     "test_no_failure_is_swallowed",
     "test_nothing_is_left_behind",
+    "test_numbers_keep_their_digits",
+    "test_texts_come_as_they_are",
+    "test_times_keep_their_microseconds",
     "test_what_libraries_write_is_flushed",
     "test_writers_work_in_other_processes",
 }

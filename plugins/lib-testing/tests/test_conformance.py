@@ -229,7 +229,7 @@ class Unpicklable(Lines):
         (Losing, "test_accounting_adds_up", "2 units read, but 1 rows"),
         (Renaming, "test_accounting_adds_up", "prepare() changed more than the options"),
         (Renumbering, "test_rows_say_where_they_come_from", "2 rows"),
-        (Counting, "test_partitions_are_independent", "read alone gives something else"),
+        (Counting, "test_partitions_are_independent", "read twice by one source"),
         (LocalTime, "test_time_zone_and_directory_do_not_matter", "TZ="),
         (Polluting, "test_no_global_state", "environment variables, random numbers"),
         (Littering, "test_the_input_is_left_as_it_is", "a.txt.idx"),

@@ -8,7 +8,8 @@ import unittest
 from pathlib import Path
 
 import pytest
-from planted.source_bugs import FOUND, UNSEEN, Bug
+from planted.bug import Bug
+from planted.source_bugs import FOUND, UNSEEN
 from planted.sources import PLANTINGS, plant
 from planted.table import PAGE, in_page, tables
 from strength import some

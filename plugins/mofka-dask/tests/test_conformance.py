@@ -25,6 +25,9 @@ class TestMofkaDask(SourceConformance):
         "command of the script": 15,
         "repeated transfer": 9,
     }
+    changed_values: ClassVar = {
+        **dict.fromkeys(("dask.client.action", "dask.worker.action"), "add or remove, in any case")
+    }
     names_matter = True
     blocks: ClassVar = {
         "harvest_toolkit.delimited:BLOCK_BYTES": (64, 500),

@@ -5,32 +5,8 @@
 
 from __future__ import annotations
 
-import attrs
-
-
-@attrs.frozen
-class Bug:
-    """A bug, said in a line, planted by replacing texts; ``found_by`` is empty if nothing does.
-
-    where: of ``sources.PLANTINGS``.  why: of one that cannot be found from outside.
-    """
-
-    says: str
-    where: str
-    changes: tuple[tuple[str, str], ...]
-    found_by: str = ""
-    why: str = ""
-
-
-def bug(says: str, where: str, found_by: str, *texts: str) -> Bug:
-    """A bug that a test finds; texts: old, new, old, new, ..."""
-    return Bug(says, where, tuple(zip(texts[::2], texts[1::2], strict=True)), found_by)
-
-
-def unseen(says: str, where: str, why: str, *texts: str) -> Bug:
-    """A bug that nothing can find from outside."""
-    return Bug(says, where, tuple(zip(texts[::2], texts[1::2], strict=True)), why=why)
-
+from planted.bug import bug, unseen
+from planted.other_bugs import ELSEWHERE, MANGLED
 
 APPEND = "            positions.append(position)\n"
 BLANK = 'ctx.folded(1, "blank line")\n                continue\n'
@@ -643,13 +619,6 @@ UNSEEN = (
         'texts.append(text if text != "good evening" else "")',
     ),
     unseen(
-        "the day of reading, in UTC, is in a row",
-        "scaffold",
-        "it changes once a day, and the kit sets no clock",
-        "name=name, value",
-        "name=f'{name}, {datetime.now(time.tzinfo).date()}', value",
-    ),
-    unseen(
         "an unused cache grows by file",
         "tasks",
         "what is kept and never used changes no row; memory is measured over one large input",
@@ -660,4 +629,25 @@ UNSEEN = (
     ),
 )
 
-FOUND = (*POSITIONS, *LINES, *COUNTS, *VALUES, *STATE, *PLANS, *SETTINGS)
+DAY = (
+    bug(
+        "the day of reading, in UTC, is in a row",
+        "scaffold",
+        "test_another_day_gives_the_same",
+        "name=name, value",
+        "name=f'{name}, {datetime.now(time.tzinfo).date()}', value",
+    ),
+)
+
+FOUND = (
+    *POSITIONS,
+    *LINES,
+    *COUNTS,
+    *VALUES,
+    *MANGLED,
+    *STATE,
+    *ELSEWHERE,
+    *DAY,
+    *PLANS,
+    *SETTINGS,
+)

@@ -9,7 +9,8 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from planted.source_bugs import FOUND, UNSEEN, Bug
+from planted.bug import Bug
+from planted.source_bugs import FOUND, UNSEEN
 from planted.view_bugs import REPORT_BUGS, VIEW_BUGS
 
 __all__ = ["PAGE", "in_page", "tables"]

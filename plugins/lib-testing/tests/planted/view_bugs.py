@@ -12,7 +12,7 @@ from harvest.pipeline.session import execute
 from harvest.plugins.registry import PluginManager
 from harvest.recipes.recipe import Endpoint, Recipe
 from harvest_testing import ReportConformance, ViewConformance
-from planted.source_bugs import bug
+from planted.bug import bug
 
 EVENTS = (
     "1714557600000\tinfo\tgood <b>morning</b>\n1714557601000\terror\tit broke\n",

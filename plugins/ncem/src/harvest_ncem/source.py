@@ -49,9 +49,9 @@ class NcemSource(Source):
                     start = file.read(4096)
                 if b'"time"' in start and b'"UUID"' in start:
                     return Detection(0.95, "a receiver status: name and keys")
-                return Detection(0.6, "a file named like a receiver status")
+                return Detection(0.5, "a file named like a receiver status")
             if name.kind == "h5":
-                return Detection(0.6, "a file named like Distiller's HDF5 files")
+                return Detection(0.5, "a file named like Distiller's HDF5 files")
             return Detection(0.5, f"a file named like the experiment's {name.kind} files")
         # what comes through a pipe has no ending
         if path.suffix.lower() in (".csv", "") and (table := recognise(path)):

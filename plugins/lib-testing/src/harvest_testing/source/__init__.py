@@ -6,14 +6,18 @@ from .declared import DeclaredPromises
 from .hostile import HostilePromises
 from .inputs import InputPromises
 from .lines import LinePromises
+from .moved import MovedPromises
 from .process import ProcessPromises
 from .sound import ReadingPromises
 from .surroundings import SurroundingPromises
+from .values import ValuePromises
 
 
 class SourceConformance(
     ReadingPromises,
     LinePromises,
+    ValuePromises,
+    MovedPromises,
     DeclaredPromises,
     InputPromises,
     HostilePromises,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shutil
 from collections.abc import Mapping, Sequence
@@ -35,6 +36,7 @@ class SourceKit(Conformance):
         other input has counts 0.  None where nobody knows the sample.
     examples: setting -> a value that changes what comes of the sample; None as above.
     without_effect: setting -> why no value of it changes what comes of the sample.
+    changed_values: ``record_type.column`` whose values are not kept as the input has them -> why.
     names_matter: True where a file's name is part of its format, so that tests leave it alone.
     existence_is_a_row: True where that a file exists is a row, whatever is in it.
     max_memory_mb: how much more memory an input of many times the size may take.
@@ -52,6 +54,7 @@ class SourceKit(Conformance):
     counted: ClassVar[Mapping[str, int] | None] = {}
     examples: ClassVar[Mapping[str, Any] | None] = {}
     without_effect: ClassVar[Mapping[str, str]] = {}
+    changed_values: ClassVar[Mapping[str, str]] = {}
     names_matter: ClassVar[bool] = False
     existence_is_a_row: ClassVar[bool] = False
     max_memory_mb: ClassVar[int] = 32
@@ -108,6 +111,21 @@ class SourceKit(Conformance):
             does_not_apply(f"the location {location!r} is not a file")
         return Path(location)
 
+    def several_files(self, location: Path | str) -> Path:
+        """A sample of several files; one of a single file is given another, and is a directory."""
+        if not isinstance(location, Path) or location.is_dir():
+            does_not_apply("the sample is one partition; give it two to see what one is to another")
+        stem, dot, suffix = location.name.partition(".")
+        if self.names_matter:
+            does_not_apply("the sample is one file; give it two to see what one is to the other")
+        copy_of(location, location.with_name(f"{stem}-2{dot}{suffix}"))
+        origins: set[str] = set()
+        with contextlib.suppress(SourceError):
+            origins = {partition.origin for partition in planned(self.open(location.parent))}
+        if len(origins) < 2:
+            does_not_apply("of a directory of such files, the source does not read each")
+        return location.parent
+
     def read(self, location: Path | str, **more: Any) -> list[Piece]:
         """Everything at a location, checked to be sound."""
         return self.checked(read_all(self.open(location, **more)))
@@ -140,7 +158,7 @@ def files_of(location: Path) -> list[Path]:
 def copy_of(location: Path, target: Path) -> Path:
     """The sample once more at another path, with the same times."""
     if location.is_dir():
-        return Path(shutil.copytree(location, target))
+        return Path(shutil.copytree(location, target, symlinks=True))
     target.parent.mkdir(parents=True, exist_ok=True)
     return Path(shutil.copy2(location, target))
 

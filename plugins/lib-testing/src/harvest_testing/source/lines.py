@@ -11,7 +11,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import attrs
+import polars as pl
+import pyarrow as pa
 
+from harvest import Reject
 from harvest.toolkit.texts import printable
 from harvest_testing.promise import does_not_apply, promise, require
 
@@ -26,7 +29,19 @@ MANY_LINES, MANY_BYTES = 70_000, 8 << 20
 
 NUMBERS = "number lines as the file has them, from 1, before any is skipped or grouped into batches"
 LOST = "count each line with ctx.read(1); let it become a row, or be rejected, filtered or folded"
+RAW_LIMIT = 64 * 1024
+"""Bytes of a rejected unit that the core keeps."""
+
+ALONE = "let a unit that cannot be read cost no other, those of its block neither: reject it alone"
 REJECTED = "reject"
+
+NOISE = (
+    b"  \x01 no line of yours \x7f  ",
+    b"\t" + b"no line of yours, and a long one; " * 200 + b"\t",
+    b"\x00",
+    b'"',
+)
+"""Lines of no format: with blanks at both ends, longer than what is often cut, with a quote."""
 
 
 @attrs.frozen
@@ -60,13 +75,7 @@ class LinePromises(SourceKit):
             for piece in self._pieces(location, path):
                 for reject in piece.found.rejects if piece.found else ():
                     line = lines[reject.position - 1] if reject.position else b""
-                    raw = reject.raw.rstrip(b"\r\n")
-                    require(
-                        (raw and line.startswith(raw)) or line.strip() == raw == b"",
-                        f"{path.name}: the reject at position {reject.position} has raw "
-                        f"{reject.raw[:80]!r}; line {reject.position} is {line[:80]!r}",
-                        "give ctx.reject the line's own bytes and its number",
-                    )
+                    _require_raw(path.name, line, reject)
 
     def _require_all(self, about: str, lines: list[bytes], shown: _Shown) -> None:
         header = self.header_lines or 0
@@ -82,6 +91,60 @@ class LinePromises(SourceKit):
             "units are accounted for",
             LOST,
         )
+
+    @promise("a line that is no unit costs itself alone, and is kept whole as a reject", quick=True)
+    def test_a_damaged_line_costs_itself_alone(self, tmp_path: Path) -> None:
+        location = self._location(tmp_path)
+        for path in self._files(location):
+            lines = self._sound_lines(location, path)
+            path.write_bytes(b"".join(lines))
+            shown = self._shown(location, path)
+            header = self.header_lines or 0
+            for number in {header, (header + len(lines)) // 2, len(lines)}:
+                for noise in NOISE:
+                    about = f"{path.name} with {_ends(noise)} below line {number}"
+                    more = [*lines[:number], noise + b"\n", *lines[number:]]
+                    self._require_others_kept(location, path, more, number + 1, shown, about)
+
+    def _sound_lines(self, location: Path, path: Path) -> list[bytes]:
+        """The header, and lines of which each gives rows by itself."""
+        lines = [
+            line if line.endswith(b"\n") else line + b"\n" for line in _lines(path.read_bytes())
+        ]
+        header, below = lines[: self.header_lines], lines[self.header_lines or 0 :]
+        step = max(1, len(below) // TRIED)
+        alone = {line: self._changed(location, path, [*header, line]) for line in below[::step]}
+        sound = (
+            line
+            for line, shown in alone.items()
+            if any(not text.startswith(REJECTED) for texts in shown.at.values() for text in texts)
+        )
+        return [*header, *sound]
+
+    def _require_others_kept(
+        self,
+        location: Path,
+        path: Path,
+        lines: list[bytes],
+        number: int,
+        shown: _Shown,
+        about: str,
+    ) -> None:
+        data = path.read_bytes()
+        path.write_bytes(b"".join(lines))
+        try:
+            found = self._shown(location, path)
+            pieces = self._pieces(location, path)
+        finally:
+            path.write_bytes(data)
+        if found.refused is not None:
+            return
+        for piece in pieces:
+            for reject in piece.found.rejects if piece.found else ():
+                if reject.position == number:
+                    _require_raw(about, lines[number - 1], reject)
+        expected, rest = shown.moved(number, 1), found.moved(1, 0, leave_out=number)
+        require_same(rest, expected, ALONE, about=f"{about}: other lines come otherwise")
 
     @promise("without one line, its unit is gone and later ones move up by one", quick=True)
     def test_a_line_can_be_removed(self, tmp_path: Path) -> None:
@@ -163,6 +226,10 @@ class LinePromises(SourceKit):
             damaged = line[:middle] + b"\xff" + line[middle:]
             found = self._changed(location, path, [*lines[: number - 1], damaged, *lines[number:]])
             before, texts = shown.at.get(number), found.at.get(number, [])
+            if found.refused is None and before is not None:
+                rest, others = (each.moved(1, 0, leave_out=number) for each in (found, shown))
+                about = f"{path.name} with a byte that is no text in line {number}: other lines"
+                require_same(rest, others, ALONE, about=about)
             replaced = [t for t in texts if REPLACED in t and not t.startswith(REJECTED)]
             require(
                 not replaced or REPLACED.encode() in line,
@@ -184,9 +251,11 @@ class LinePromises(SourceKit):
         data = [line if line.endswith(b"\n") else line + b"\n" for line in data]
         times = min(MANY_LINES // len(data), MANY_BYTES // sum(map(len, data)))
         rows = {n for n, texts in self._shown(location, path).at.items() if n > len(header)}
+        few = self._tables_below(len(header), self._pieces(location, path))
         path.write_bytes(b"".join((*header, *data * times)))
         numbers: list[int] = []
-        for piece in self._pieces(location, path):
+        pieces = self._pieces(location, path)
+        for piece in pieces:
             require(piece.found, f"{path.name} many times is refused: {piece.refused}", NUMBERS)
             assert piece.found is not None
             for table in piece.found.tables.values():
@@ -200,6 +269,29 @@ class LinePromises(SourceKit):
             f"{len(expected - set(numbers))} lines have none",
             NUMBERS,
         )
+        for name, table in self._tables_below(len(header), pieces).items():
+            require(
+                name in few and _repeats(table, few[name]),
+                f"{path.name} with its lines {times} times: rows of {name} have other values than "
+                "those of the lines once",
+                "let no value depend on how many lines come before, or on the way that large "
+                "inputs take",
+            )
+
+    def _tables_below(self, header: int, pieces: list[Piece]) -> dict[str, pl.DataFrame]:
+        """The rows of the lines below a header by type, in the order of lines, without places."""
+        tables: dict[str, list[pa.Table]] = {}
+        for piece in pieces:
+            for name, table in piece.found.tables.items() if piece.found else ():
+                tables.setdefault(name, []).append(table.drop_columns(["origin"]))
+        frames = {
+            name: pl.DataFrame(pa.concat_tables(each).combine_chunks())
+            for name, each in tables.items()
+        }
+        return {
+            name: frame.filter(pl.col("position") > header).sort("position").drop("position")
+            for name, frame in frames.items()
+        }
 
     # --- what these tests are made of -------------------------------------------------------------
 
@@ -262,6 +354,34 @@ class LinePromises(SourceKit):
         if not contents:
             expected, found = ([line.partition(":")[0] for line in s] for s in (expected, found))
         require_same(found, expected, NUMBERS, about=about)
+
+
+def _require_raw(about: str, line: bytes, reject: Reject) -> None:
+    """What is kept of a line is the line: whole, but for its end."""
+    raw, kept = reject.raw.rstrip(b"\r\n"), line.rstrip(b"\r\n")
+    require(
+        raw == kept[:RAW_LIMIT] or raw == kept.removeprefix(b"\xef\xbb\xbf") == kept.strip(),
+        f"{about}: the reject at position {reject.position} has raw {_ends(raw)}; line "
+        f"{reject.position} is {_ends(kept)}",
+        "give ctx.reject the line's own bytes, neither cut nor stripped, and its number",
+    )
+
+
+def _repeats(many: pl.DataFrame, few: pl.DataFrame) -> bool:
+    """Whether rows begin with some others, and go on as they do after these.
+
+    A line may change the meaning of those below it, also in the copies that follow.
+    """
+    once = few.height
+    if many.height <= once:
+        return many.equals(few)
+    again = (pl.int_range(many.height, eager=True) % once + once).rename("row")
+    rows = [*range(once), *again[once:]]
+    return many.head(once).equals(few) and many.equals(many[rows])
+
+
+def _ends(data: bytes) -> str:
+    return repr(data) if len(data) < 80 else f"{data[:40]!r}...{data[-20:]!r} ({len(data)} bytes)"
 
 
 def _lines(data: bytes) -> list[bytes]:

@@ -103,6 +103,15 @@ def read_all(
     return [read_piece(source, partition, batch_rows=batch_rows) for partition in some]
 
 
+def plan_lines(partitions: Iterable[Partition], root: Path | None = None) -> list[str]:
+    """Partitions, one line each, without what their place decides."""
+    return [
+        f"{without_place((p.id, p.origin, p.inputs, p.start, p.stop, p.size_bytes), root)!r} "
+        f"{without_place(dict(p.options), root)!r} {without_place(p.fingerprint, root)!r}"
+        for p in partitions
+    ]
+
+
 def all_lines(pieces: Iterable[Piece], root: Path | str | None = None) -> list[str]:
     """Everything that was found, for a comparison."""
     lines = []
@@ -112,6 +121,26 @@ def all_lines(pieces: Iterable[Piece], root: Path | str | None = None) -> list[s
         else:
             lines += lines_of(piece.found, root)
     return sorted(lines)
+
+
+def in_order(pieces: Iterable[Piece], root: Path | str | None = None) -> list[str]:
+    """Everything that was found, each kind of it in the order in which it came."""
+    lines = []
+    for piece in pieces:
+        if piece.found is None:
+            lines += all_lines([piece], root)
+            continue
+        found = piece.found
+        for name, table in sorted(found.tables.items()):
+            lines += rows_as_lines(name, table, root)
+        lines += [*_reject_lines(found, root), *_note_lines(found, root)]
+        lines += sorted(_counts_lines(found, root))
+    return lines
+
+
+def is_content(line: str) -> bool:
+    """Whether a line of these is a row or a reject, not a count or note of a partition."""
+    return not line.startswith(("units ", "filtered ", "folded ", "note "))
 
 
 def _place_text(place: Path | str | None) -> str:
@@ -164,22 +193,35 @@ def lines_of(found: Collected, root: Path | str | None = None) -> list[str]:
     lines = [
         line for name, table in found.tables.items() for line in rows_as_lines(name, table, root)
     ]
-    lines += [
-        f"reject {_without_place((r.origin, r.position, r.raw, r.reason, r.record_type), root)!r}"
+    lines += [*_reject_lines(found, root), *_counts_lines(found, root), *_note_lines(found, root)]
+    return sorted(lines)
+
+
+def _reject_lines(found: Collected, root: Path | str | None) -> list[str]:
+    return [
+        f"reject {without_place((r.origin, r.position, r.raw, r.reason, r.record_type), root)!r}"
         for r in found.rejects
     ]
-    lines += [f"filtered {n} {_without_place(why, root)!r}" for why, n in found.filtered.items()]
-    lines += [f"folded {n} {_without_place(why, root)!r}" for why, n in found.folded.items()]
-    lines += [f"note {_without_place(note, root)!r}" for note in found.notes]
-    return sorted([*lines, f"units {found.units}"])
+
+
+def _counts_lines(found: Collected, root: Path | str | None) -> list[str]:
+    return [
+        *(f"filtered {n} {without_place(why, root)!r}" for why, n in found.filtered.items()),
+        *(f"folded {n} {without_place(why, root)!r}" for why, n in found.folded.items()),
+        f"units {found.units}",
+    ]
+
+
+def _note_lines(found: Collected, root: Path | str | None) -> list[str]:
+    return [f"note {without_place(note, root)!r}" for note in found.notes]
 
 
 def rows_as_lines(name: str, table: Any, root: Path | str | None = None) -> list[str]:
     """The rows of a table, one line each, in their order."""
-    return [f"{name} {_without_place(row, root)!r}" for row in table.to_pylist()]
+    return [f"{name} {without_place(row, root)!r}" for row in table.to_pylist()]
 
 
-def _without_place(value: Any, root: Path | str | None) -> Any:
+def without_place(value: Any, root: Path | str | None) -> Any:
     """A value with the sample's place taken out of its texts and bytes."""
     if root is None:
         return value
@@ -188,11 +230,9 @@ def _without_place(value: Any, root: Path | str | None) -> Any:
     if isinstance(value, bytes):
         return value.replace(os.fsencode(root), b"<sample>")
     if isinstance(value, dict):
-        return {
-            _without_place(key, root): _without_place(item, root) for key, item in value.items()
-        }
+        return {without_place(key, root): without_place(item, root) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_without_place(item, root) for item in value]
+        return [without_place(item, root) for item in value]
     return value
 
 

@@ -7,21 +7,30 @@ import importlib
 import inspect
 import tempfile
 from collections import Counter
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any, ClassVar
 from unittest import mock
 
 import harvest
-from harvest import ReadContext, Source, SourceError
+from harvest import Partition, ReadContext, Source, SourceError
 from harvest.toolkit.texts import printable
 from harvest_testing.declarations import class_problems
 from harvest_testing.golden import check_schemas
 from harvest_testing.lab.globals import open_files
-from harvest_testing.promise import does_not_apply, promise, require
+from harvest_testing.promise import does_not_apply, promise, raises_nothing, require
 
 from .kit import SourceKit, copy_of, files_of
-from .reading import all_lines, planned, read_all, require_same
+from .reading import (
+    all_lines,
+    in_order,
+    is_content,
+    planned,
+    read_all,
+    read_piece,
+    require_same,
+    rows_as_lines,
+)
 
 CARRY = "carry what a block cuts off over to the next one"
 
@@ -115,9 +124,13 @@ class ReadingPromises(SourceKit):
         if source.plan_files(map(Path, files)) is None:
             does_not_apply("plan_files() gives None for these files: runs list the whole location")
         setting, values = self.partition_setting or ("", ())
-        for each in [source, *(self.open(location, **{setting: value}) for value in values)]:
+        ways = [{setting: value} for value in values]
+        ways += [{name: value} for name, value in (self.examples or {}).items()]
+        for each in [source, *(self.open(location, **way) for way in ways)]:
             for file in files:
                 _require_planned(each, file, {file})
+            with contextlib.suppress(SourceError):  # a setting may leave nothing to read
+                _require_all_planned(each, files)
         if not Path(location).is_dir():
             return  # where the location itself is gone, nobody asks
         for partition in partitions:
@@ -131,8 +144,14 @@ class ReadingPromises(SourceKit):
         location = self.make(tmp_path)
         source = self.open(location)
         partitions = self.partitions(source)
+        for partition in partitions:
+            once, again = (in_order([read_piece(source, partition)]) for _ in range(2))
+            about = f"partition {partition.id!r} read twice by one source gives something else"
+            require_same(again, once, "keep nothing in the source while it reads", about=about)
         if len(partitions) < 2:
-            does_not_apply("the sample is one partition; give it two to see whether they depend")
+            location = self.several_files(location)
+            source = self.open(location)
+            partitions = self.partitions(source)
         forwards = [all_lines([p]) for p in read_all(source, partitions)]
         backwards = [all_lines(read_all(self.open(location), [p])) for p in reversed(partitions)]
         for partition, one, other in zip(partitions, forwards, reversed(backwards), strict=True):
@@ -142,6 +161,12 @@ class ReadingPromises(SourceKit):
                 "keep nothing between partitions: each may be read in another process",
                 about=f"partition {partition.id!r} read alone gives something else",
             )
+        for first, second in pairwise(partitions):
+            found = _rows_read(self.open(location), first, second)
+            alone = _rows_read(self.open(location), first)
+            about = f"partition {first.id!r} with {second.id!r} read meanwhile: other rows"
+            remedy = "keep what read() needs in its own variables, not in the source"
+            require_same(found, alone, remedy, about=about)
 
     @promise("the size of batches does not change the rows", quick=True)
     def test_batch_size_does_not_matter(self, tmp_path: Path) -> None:
@@ -180,6 +205,26 @@ class ReadingPromises(SourceKit):
             f"all values of {setting} give {len(self.partitions(self.open(location)))} partitions",
             "choose values in partition_setting that cut the sample differently",
         )
+
+    @promise("a setting does the same however an input is cut, and whichever way it takes",
+             quick=True)  # fmt: skip
+    def test_settings_hold_for_all_ways(self, tmp_path: Path) -> None:
+        if self.partition_setting is None or not self.examples:
+            does_not_apply("there is one way (partition_setting and examples would tell others)")
+        setting, values = self.partition_setting
+        location = self.make(tmp_path)
+        for name, value in self.examples.items():
+            read = [self.read(location, **{name: value, setting: cut}) for cut in values]
+            if any(piece.found is None for pieces in read for piece in pieces):
+                continue
+            found = [list(filter(is_content, all_lines(pieces))) for pieces in read]
+            for cut, lines in zip(values, found, strict=True):
+                require_same(
+                    lines,
+                    found[0],
+                    "let each way of planning and reading heed all settings",
+                    about=f"{name} = {value!r}, with {setting} = {values[0]} and {cut}",
+                )
 
     @promise("reading may be given up at any batch, and leaves nothing open", quick=True)
     def test_reading_can_be_given_up(self, tmp_path: Path) -> None:
@@ -220,12 +265,40 @@ class ReadingPromises(SourceKit):
         require_same(found, expected, remedy)
 
 
+def _require_all_planned(source: Source, files: list[str]) -> None:
+    whole, some = list(source.plan()), list(source.plan_files(map(Path, files)) or ())
+    more = [p.id for p in some if p not in whole or some.count(p) > 1]
+    fewer = [p.id for p in whole if p not in some and p.inputs]
+    require(
+        not (more or fewer),
+        f"plan_files() of all files gives {more} besides what plan() gives, and lacks {fewer}",
+        "give the same partitions, each once, however many files are asked for",
+    )
+
+
+def _rows_read(source: Source, partition: Partition, other: Partition | None = None) -> list[str]:
+    """The rows of a partition; another one is read between the first of them and the rest."""
+    lines: list[str] = []
+    with tempfile.TemporaryDirectory() as scratch, contextlib.suppress(SourceError, OSError):
+        ctx = ReadContext(printable(partition.origin), Path(scratch))
+        tables = harvest.tables(source, partition, ctx, batch_rows=1)
+        for number, (kind, table) in enumerate(tables):
+            if number == 0 and other is not None:
+                read_piece(source, other)
+            lines += rows_as_lines(kind.name, table)
+    return lines
+
+
 def _require_planned(source: Source, file: str, inputs: set[str]) -> None:
     """``plan_files`` of a file gives what the plan has of each origin, at least of these inputs.
 
     What has a file as its only input may be given when that is gone: it is left out.
     """
-    given = source.plan_files([Path(file)])
+    with raises_nothing(
+        f"plan_files() of {file!r} raised ",
+        "plan a file that cannot be opened as any other: read() reports why",
+    ):
+        given = source.plan_files([Path(file)])
     if given is None:
         return
     there = Path(file).exists()
