@@ -93,13 +93,16 @@ class ExporterSpec:
     """Declares an exporter: a dataset in a form that others take, ``harvest export --as NAME``.
 
     write: callable or ``module:function`` that takes a ``harvest.Dataset``, the target as the user
-        gave it and the settings by name, writes, and gives the paths of the files that it wrote;
-        it raises ValueError for a setting's value that it does not take, UsageError for a target.
+        gave it and the settings by name, writes, and gives the paths of the files that it wrote, or
+        what it did as a text; it raises ValueError for a setting's value that it does not take,
+        UsageError for a target.
+    targets: how targets begin (``postgresql://``) or end (``.duckdb``) that mean it without a name.
     """
 
     name: str
     doc: str
-    write: Callable[..., Iterable[str | os.PathLike[str]]] | str
+    write: Callable[..., Iterable[str | os.PathLike[str]] | str] | str
+    targets: tuple[str, ...] = ()
     settings: Mapping[str, Setting] = attrs.field(factory=dict, converter=by_name)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
@@ -85,6 +85,12 @@ def states_of(path: Path) -> tuple[Path, Path]:
     return path / "_harvest", path.with_name(path.name + "._harvest")
 
 
+class Exported(list[Path]):
+    """The files of an export; ``text`` says what was done where it wrote no files, else nothing."""
+
+    text: str = ""
+
+
 class Dataset:
     """The committed rows of one sink, read-only, in the state in which it was opened.
 
@@ -93,6 +99,7 @@ class Dataset:
     then reading raises DatasetChanged.
 
     sink: which wrote it, with its ``location``.
+    manifest: its ``token`` names the commit that left this state, ``runs`` all runs, oldest first.
     plugins: those by which it is read: ``sources`` by name, the class ``source(name)``, all
         ``record_types()`` by name, and those that are ``broken``, by name with cause and remedy.
     """
@@ -166,8 +173,12 @@ class Dataset:
 
         Raises UnknownTypeError, a KeyError, when no installed plugin declares the type.
         """
+        return self.rows_of(name, self.files(name))
+
+    def rows_of(self, name: str, files: Sequence[PartFile]) -> pl.LazyFrame:
+        """The rows of a record type that some of its ``files`` hold, in the order given."""
         step(f"reading {name}")
-        files, kind = self.files(name), self.record_type(name)
+        kind = self.record_type(name)
         with self._of_its_state():
             now = self._other_state()
             while True:
@@ -272,7 +283,7 @@ class Dataset:
         with self._of_its_state():
             return build_report(self, name, settings)
 
-    def export(self, name: str, target: str | os.PathLike[str], /, **settings: Any) -> list[Path]:
+    def export(self, name: str, target: str | os.PathLike[str], /, **settings: Any) -> Exported:
         """Write it in a form that others take, as ``harvest export`` does; gives the files.
 
         name: of the exporter; settings by name, as it declares them.
@@ -285,7 +296,10 @@ class Dataset:
         with self._of_its_state():
             exporter = self.plugins.exporter(name)
             given = (self, os.fspath(target))
-            return sorted(map(Path, call("exporter", exporter, exporter.write, given, settings)))
+            written = call("exporter", exporter, exporter.write, given, settings)
+            files = Exported([] if isinstance(written, str) else sorted(map(Path, written)))
+            files.text = written if isinstance(written, str) else ""
+            return files
 
     def findings(
         self,

@@ -156,6 +156,11 @@ KNOWN: Final = (
         views=("slurm",),
     ),
     Known(
+        distribution="hpc-harvest-sql",
+        doc="exports datasets to PostgreSQL, commit by commit, and to a file of DuckDB",
+        exporters=("duckdb", "postgresql"),
+    ),
+    Known(
         distribution="hpc-harvest-testing",
         doc="tests of all that plugins promise, and new plugins: for their authors",
         commands=("plugins check", "plugins new"),

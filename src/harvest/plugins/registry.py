@@ -7,21 +7,13 @@ from collections.abc import Iterator, Mapping
 from importlib.metadata import EntryPoint
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from harvest.api.from_file import load_file, loaded_file
 from harvest.api.rule import Rule
 from harvest.api.sink import Sink
 from harvest.api.source import Source
-from harvest.api.spec import (
-    GROUP,
-    Command,
-    EngineSpec,
-    ExporterSpec,
-    ReportSpec,
-    SinkSpec,
-    SourceSpec,
-)
+from harvest.api.spec import GROUP, EngineSpec, ExporterSpec, ReportSpec, SinkSpec, SourceSpec
 from harvest.api.view import View
 from harvest.errors import PluginError, UsageError
 from harvest.model import RecordType, record_type
@@ -31,9 +23,25 @@ from .claims import UNKNOWN, Plugin
 from .given import Objects, of_module, plugin_of_class, require_record_types, unfinished
 from .registered import COMMITTED, RECORD_TYPES, Registered, as_broken, loaded
 
+_Spec = TypeVar("_Spec")
+
+
+class _Declared(Generic[_Spec]):
+    """What plugins declare of a kind, by name."""
+
+    def __init__(self, kind: str, spec: type[_Spec]):
+        self._kind = kind
+
+    def __get__(self, plugins: Registered, _: Any = None) -> Mapping[str, _Spec]:
+        return plugins.claims.all(self._kind)
+
 
 class PluginManager(Registered):
-    """The plugins of this environment, and everything they declare, by name."""
+    """The plugins of this environment, and everything they declare, by name.
+
+    ``sources``, ``sinks``, ``views``, ``reports``, ``rules``, ``exporters``, ``engines`` and
+    ``commands``: what is declared of each.
+    """
 
     def _hooks_of(self, loaded: Any) -> Any | None:
         """A module with hooks, or a plugin of a bare class; None for anything else."""
@@ -149,45 +157,13 @@ class PluginManager(Registered):
         self._owner = {spec: owner for spec, owner in self._owner.items() if owner != plugin}
         del self.plugins[plugin.name]
 
-    @property
-    def sources(self) -> Mapping[str, SourceSpec]:
-        """Declared sources by name."""
-        return self.claims.all("sources")
-
-    @property
-    def sinks(self) -> Mapping[str, SinkSpec]:
-        """Declared sinks by name."""
-        return self.claims.all("sinks")
-
-    @property
-    def views(self) -> Mapping[str, View]:
-        """Declared views by name."""
-        return self.claims.all("views")
-
-    @property
-    def reports(self) -> Mapping[str, ReportSpec]:
-        """Declared reports by name."""
-        return self.claims.all("reports")
-
-    @property
-    def rules(self) -> Mapping[str, Rule]:
-        """Declared rules by name."""
-        return self.claims.all("rules")
-
-    @property
-    def exporters(self) -> Mapping[str, ExporterSpec]:
-        """Declared exporters by name."""
-        return self.claims.all("exporters")
-
-    @property
-    def engines(self) -> Mapping[str, EngineSpec]:
-        """Declared engines by name."""
-        return self.claims.all("engines")
-
-    @property
-    def commands(self) -> Mapping[str, Command]:
-        """Declared commands and groups of commands by name."""
-        return super().commands
+    sources = _Declared("sources", SourceSpec)
+    sinks = _Declared("sinks", SinkSpec)
+    views = _Declared("views", View)
+    reports = _Declared("reports", ReportSpec)
+    rules = _Declared("rules", Rule)
+    exporters = _Declared("exporters", ExporterSpec)
+    engines = _Declared("engines", EngineSpec)
 
     def source(self, name: str) -> type[Source]:
         """The source class of this name; raises UsageError or PluginError."""

@@ -26,18 +26,23 @@ def show(dataset: DatasetPath, json: Json = False) -> int:
 def export(
     dataset: DatasetPath,
     target: Annotated[
-        str, typer.Argument(metavar="TARGET", help="Where to: a directory that does not exist yet.")
+        str,
+        typer.Argument(
+            metavar="TARGET",
+            help="Where to: a directory that does not exist yet, a file, the URI of a database.",
+        ),
     ],
     form: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--as",
             metavar="NAME",
-            help="The exporter, of those that `harvest plugins list --kind exporter` lists; "
-            "ro-crate: a research object (RO-Crate 1.1).",
+            help="The exporter, of those that `harvest plugins list --kind exporter` lists; unless "
+            "given, the one that TARGET means (FILE.duckdb, postgresql://...), else ro-crate: a "
+            "research object (RO-Crate 1.1).",
             autocompletion=completion.exporters,
         ),
-    ] = "ro-crate",
+    ] = None,
     settings: Annotated[
         list[str] | None,
         setting_option("A setting of the exporter. Repeatable.", completion.export_settings),
@@ -61,14 +66,28 @@ def export(
     publisher: Annotated[
         str | None, typer.Option(metavar="TEXT", help="The organisation that offers it.")
     ] = None,
+    schema: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The schema of a database that takes it.")
+    ] = None,
+    views: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--view",
+            metavar="NAME[:KEY=VALUE]",
+            help="A view that is exported as a table, too, with settings; all; or none. "
+            "Repeatable.",
+            autocompletion=completion.views,
+        ),
+    ] = None,
 ) -> int:
-    """Write a dataset in a form that others can find, understand and cite.
+    """Write a dataset in a form that others take: a research object, a database, a file.
 
     Example: harvest export out crate --as ro-crate --license CC-BY-4.0 --author 'Ada Lovelace'
     """
     from harvest.commands.asking import answer  # late: help needs none of it
     from harvest.commands.tables import how_many
 
+    form = form or _meant_by(target) or "ro-crate"
     known = manager().exporter(form).settings
     given: dict[str, Any] = dict(key_values(settings))
     for option, name, value in (
@@ -77,6 +96,8 @@ def export(
         ("--description", "description", description),
         ("--author", "authors", authors),
         ("--publisher", "publisher", publisher),
+        ("--schema", "schema", schema),
+        ("--view", "views", views),
     ):
         if not value:
             continue
@@ -86,8 +107,17 @@ def export(
             raise UsageError(f"{option} is not for --as {form}", remedy="leave it out")
         given[name] = value
     files = answer(dataset, lambda opened: opened.export(form, target, **given))
-    print(f"{how_many(len(files), 'file')} written to {target}")
+    print(files.text or f"{how_many(len(files), 'file')} written to {target}")
     return 0
+
+
+def _meant_by(target: str) -> str | None:
+    """The exporter that a target means by how it begins or ends; None where none does."""
+    for name, spec in manager().exporters.items():
+        for text in spec.targets:
+            if target.startswith(text) if text.endswith("://") else target.endswith(text):
+                return name
+    return None
 
 
 def runs(

@@ -1,0 +1,1 @@
+"""harvest exporters to databases: PostgreSQL, and a file of DuckDB."""

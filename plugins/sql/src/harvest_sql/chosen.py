@@ -1,0 +1,97 @@
+"""What of a dataset is exported: its record types, and the views that were asked for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+import attrs
+
+from harvest import Dataset, UsageError
+
+__all__ = ["ViewChoice", "column_comments", "every_view", "servable", "views_named"]
+
+ALL: Final = "all"
+NONE: Final = "none"
+_BETWEEN: Final = re.compile(r",(?=\w+=)")
+
+
+@attrs.frozen
+class ViewChoice:
+    """A view with its settings, in the order in which they were given."""
+
+    name: str
+    settings: Mapping[str, str] = attrs.field(factory=dict)
+
+    @classmethod
+    def parse(cls, text: str) -> ViewChoice:
+        """From ``NAME`` or ``NAME:KEY=VALUE,KEY=VALUE``; raises UsageError for anything else."""
+        name, colon, rest = text.strip().partition(":")
+        pairs = [each.partition("=") for each in _BETWEEN.split(rest)] if colon else []
+        if not name or any(not key or not equals for key, equals, _ in pairs):
+            raise UsageError(
+                f"{text!r} is not a view", remedy="write --view NAME or --view NAME:KEY=VALUE"
+            )
+        return cls(name, {key: value for key, _, value in pairs})
+
+    @property
+    def label(self) -> str:
+        """The text that ``parse`` takes; names the table of these rows."""
+        given = ",".join(f"{key}={value}" for key, value in self.settings.items())
+        return f"{self.name}:{given}" if given else self.name
+
+
+def views_named(dataset: Dataset, views: str | Iterable[str] | None) -> list[ViewChoice] | None:
+    """The views that a setting names, each once; None where it is not given.
+
+    Raises UsageError for a text that names no view.
+    """
+    if views is None:
+        return None
+    texts = views.split(";") if isinstance(views, str) else list(views)
+    texts = [text.strip() for text in texts if text.strip()]
+    if NONE in texts:
+        if len(texts) > 1:
+            raise UsageError("both none and a view are named", remedy="leave one of them out")
+        return []
+    chosen = [each for text in texts if text != ALL for each in [ViewChoice.parse(text)]]
+    for each in chosen:
+        dataset.plugins.view(each.name)
+    if ALL in texts:
+        chosen += [ViewChoice(name) for name in servable(dataset)]
+    return list({each.label: each for each in chosen}.values())
+
+
+def every_view(views: str | Iterable[str]) -> bool:
+    """Whether a setting asks for every view there is, by whatever name."""
+    return ALL in (views.split(";") if isinstance(views, str) else views)
+
+
+def servable(dataset: Dataset) -> list[str]:
+    """Views of whose record types the dataset holds all, and at least one."""
+    views = dataset.plugins.views
+    return [
+        name
+        for name in sorted(dataset.views())
+        if views[name].requires and all(kind in dataset for kind in views[name].requires)
+    ]
+
+
+def _plain(doc: str | None) -> str:
+    """Documentation in one paragraph, without the marks of its source."""
+    return " ".join((doc or "").replace("``", "").split())
+
+
+def column_comments(
+    dataset: Dataset, name: str, settings: Mapping[str, str] | None = None
+) -> tuple[str, dict[str, str]]:
+    """What the rows of a record type or a view are, and what each column means, with its unit."""
+    described = dataset.describe(name, **(settings or {}))
+    columns = {
+        column.name: " ".join(
+            filter(None, [_plain(column.doc), f"[{column.unit}]" if column.unit else ""])
+        )
+        for column in described.columns
+    }
+    return _plain(described.doc), columns

@@ -1,0 +1,196 @@
+"""The exporter ``duckdb``: one file that DuckDB opens without harvest.
+
+Record types and views are tables of the same names and columns as in ``harvest query``:
+``dask.transfer`` is the table ``transfer`` of the schema ``dask``.  The file is written beside its
+place and renamed, in a format that the oldest DuckDB that harvest works with reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import attrs
+import duckdb
+import polars as pl
+import pyarrow as pa
+
+from harvest import Dataset, HarvestError, UsageError
+from harvest.commands import remark
+from harvest.toolkit.files import replacing
+from harvest.toolkit.steps import step
+
+from .chosen import ViewChoice, column_comments, every_view, views_named
+from .names import literal, quoted
+
+__all__ = ["write"]
+
+BATCH_ROWS: Final = 65_536
+_FORMAT: Final = "v1.0.0"
+_TELLS_FORMAT: Final = (1, 2)
+"""The first DuckDB that writes formats of others; those before write that one."""
+
+
+def write(dataset: Dataset, target: str, *, views: str | Iterable[str] = "all") -> list[Path]:
+    """Write the file, in place of one that is there; gives its path.
+
+    views: as ``chosen.views_named`` takes them.
+    Raises UsageError for a target that is none, HarvestError where the disk says no.
+    """
+    path = Path(target).expanduser()
+    if path.is_dir() or not path.absolute().parent.is_dir():
+        raise UsageError(
+            "this cannot be a file of DuckDB",
+            where=str(path),
+            remedy="name a file in a directory that exists",
+        )
+    chosen = views_named(dataset, views) or []
+    asked = every_view(views)
+    with replacing(path) as temporary:
+        try:
+            with duckdb.connect(":memory:") as connection:
+                file = _File(connection, temporary)
+                file.fill(dataset, chosen, leave_out=asked)
+        except duckdb.Error as error:
+            raise HarvestError(
+                f"DuckDB says: {str(error).splitlines()[0]}",
+                where=str(path),
+                remedy="the file is as it was before; see whether there is room on the disk",
+            ) from error
+    return [path]
+
+
+@attrs.frozen
+class _Rows:
+    """What a table is made of."""
+
+    name: str
+    kind: str
+    frame: pl.LazyFrame
+    docs: tuple[str, Mapping[str, str]]
+
+
+class _File:
+    """A database that is being written."""
+
+    def __init__(self, connection: Any, path: Path):
+        self._connection = connection
+        version = tuple(int(word) for word in duckdb.__version__.split(".")[:2])
+        options = f" (STORAGE_VERSION {literal(_FORMAT)})" if version >= _TELLS_FORMAT else ""
+        path.unlink(missing_ok=True)
+        self._execute(f"ATTACH {literal(str(path))} AS export{options}")
+
+    def _execute(self, statement: str, *values: Any) -> Any:
+        return self._connection.execute(statement, list(values))
+
+    def fill(self, dataset: Dataset, views: Iterable[ViewChoice], *, leave_out: bool) -> None:
+        """Write all tables; leave_out: views that need a setting are left out, and said."""
+        held: list[tuple[str, str, int]] = []
+        for name in dataset.record_types:
+            rows = _Rows(name, "record type", dataset[name], column_comments(dataset, name))
+            held.append((name, rows.kind, self._table(rows)))
+        for view in views:
+            step(f"exporting {view.label}")
+            try:
+                frame = dataset.view(view.name, **view.settings)
+                docs = column_comments(dataset, view.name, view.settings)
+            except UsageError as error:
+                if not leave_out or view.settings:
+                    raise
+                remark(f"{view.label} is left out: {error}")
+                continue
+            rows = _Rows(view.label, "view", frame, docs)
+            held.append((view.label, rows.kind, self._table(rows)))
+        self._account(dataset, held)
+        self._execute("DETACH export")  # which writes what is left, so that the file is whole
+
+    def _table(self, rows: _Rows) -> int:
+        """Write a table with its comments; gives how many rows it has."""
+        step(f"exporting {rows.name}")
+        schema, _, table = rows.name.rpartition(".") if ":" not in rows.name else _parts(rows.name)
+        schema = schema or "main"
+        where = quoted("export", schema, table)
+        self._execute(f"CREATE SCHEMA IF NOT EXISTS {quoted('export', schema)}")
+        frame = _sendable(rows.frame)
+        names = _apart(frame.collect_schema().names())
+        failed: list[BaseException] = []
+        self._connection.register("rows of it", _reader(frame, list(names.values()), failed))
+        try:
+            self._execute(f'CREATE TABLE {where} AS FROM "rows of it"')
+        except duckdb.Error:
+            if failed:
+                raise failed[0] from None
+            raise
+        finally:
+            self._connection.unregister("rows of it")
+        doc, columns = rows.docs
+        self._execute(f"COMMENT ON TABLE {where} IS {literal(f'{rows.name}: {doc}')}")
+        for name, shown in names.items():
+            if text := columns.get(name):
+                self._execute(f"COMMENT ON COLUMN {where}.{quoted(shown)} IS {literal(text)}")
+        return int(self._execute(f"SELECT count(*) FROM {where}").fetchone()[0])
+
+    def _account(self, dataset: Dataset, held: Iterable[tuple[str, str, int]]) -> None:
+        self._execute(
+            "CREATE TABLE export.harvest_export AS SELECT $1 AS location, $2 AS token, "
+            "current_timestamp AS exported_at",
+            str(dataset.sink.location),
+            dataset.manifest.token,
+        )
+        self._execute("CREATE TABLE export.harvest_tables (name TEXT, kind TEXT, rows BIGINT)")
+        for each in held:
+            self._execute("INSERT INTO export.harvest_tables VALUES ($1, $2, $3)", *each)
+
+
+def _parts(label: str) -> tuple[str, str, str]:
+    """Schema and table of a view with settings, which may hold dots."""
+    name, colon, settings = label.partition(":")
+    schema, dot, table = name.rpartition(".")
+    return schema, dot, table + colon + settings
+
+
+def _sendable(frame: pl.LazyFrame) -> pl.LazyFrame:
+    """The frame with types that DuckDB has: categories are text, times are in microseconds."""
+    changed: list[pl.Expr] = []
+    for name, kind in frame.collect_schema().items():
+        column = pl.col(name)
+        if kind == pl.Null or kind == pl.Categorical or isinstance(kind, pl.Enum):
+            changed.append(column.cast(pl.String))
+        elif kind == pl.Int128:
+            changed.append(column.cast(pl.Decimal(38, 0)))
+        elif isinstance(kind, pl.Datetime) and kind.time_unit != "us" and kind.time_zone:
+            changed.append(column.dt.cast_time_unit("us"))
+    return frame.with_columns(changed) if changed else frame
+
+
+def _apart(names: Iterable[str]) -> dict[str, str]:
+    """Names of columns as DuckDB tells them apart: it does not by upper and lower case."""
+    found: dict[str, str] = {}
+    used: set[str] = set()
+    for name in names:
+        shown, number = name, 1
+        while shown.casefold() in used:
+            shown, number = f"{name}_{number}", number + 1
+        found[name] = shown
+        used.add(shown.casefold())
+    return found
+
+
+def _reader(
+    frame: pl.LazyFrame, names: list[str], failed: list[BaseException]
+) -> pa.RecordBatchReader:
+    """The rows, batch by batch; what goes wrong in making them is kept for who asked."""
+    level = pl.CompatLevel.oldest()
+    empty = pl.DataFrame(schema=frame.collect_schema())
+    schema = empty.to_arrow(compat_level=level).rename_columns(names).schema
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        try:
+            for batch in frame.collect_batches(chunk_size=BATCH_ROWS):
+                yield from batch.to_arrow(compat_level=level).rename_columns(names).to_batches()
+        except BaseException as error:
+            failed.append(error)
+            raise
+
+    return pa.RecordBatchReader.from_batches(schema, batches())

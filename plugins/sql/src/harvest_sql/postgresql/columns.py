@@ -1,0 +1,234 @@
+"""Columns of a table: which type of PostgreSQL keeps every value of a polars type, and how.
+
+Rows are sent in PostgreSQL's binary form, so that what is sent must be of exactly the column's
+type.  Lists of plain values are arrays; maps, structs and lists of such are jsonb.  A few values
+have no place there: a NUL in a text, times before 4714 BC, a map with one key twice.  They are
+changed as little as can be, and the row says in which columns.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import attrs
+import polars as pl
+import pyarrow as pa
+
+from harvest import UsageError
+
+from .nested import NUL_SHOWN, json_texts
+
+__all__ = ["CHANGED", "FILE", "PLACES", "ROW", "Column", "encoded", "sql_type", "wider"]
+
+FILE: Final = "harvest_file"
+ROW: Final = "harvest_row"
+CHANGED: Final = "harvest_changed"
+PLACES: Final = {
+    FILE: ("integer", "Of which file of the dataset the row is, as harvest_pieces numbers them."),
+    ROW: ("bigint", "Which row of it, from 0."),
+    CHANGED: ("text[]", "Columns whose value PostgreSQL cannot hold and was changed for it."),
+}
+"""The columns that end a table, their types and what they mean."""
+
+JSON: Final = "jsonb"
+_NUL: Final = re.compile(b"\0")
+_FIRST_MICROSECOND: Final = -210_866_803_200_000_000
+_FIRST_DAY: Final = -2_440_588
+_PLAIN: Final[Mapping[str, Any]] = {
+    "boolean": pl.Boolean(),
+    "smallint": pl.Int16(),
+    "integer": pl.Int32(),
+    "bigint": pl.Int64(),
+    "numeric(20)": pl.Decimal(20, 0),
+    "numeric(38)": pl.Decimal(38, 0),
+    "real": pl.Float32(),
+    "double precision": pl.Float64(),
+    "text": pl.String(),
+    "bytea": pl.Binary(),
+    "date": pl.Date(),
+    "time": pl.Time(),
+    "interval": pl.Duration("us"),
+    "timestamp": pl.Datetime("us"),
+    "timestamptz": pl.Datetime("us", "UTC"),
+}
+"""What is sent for a column of each type."""
+
+_TYPES: Final[Mapping[Any, str]] = {
+    pl.Boolean: "boolean",
+    pl.Int8: "smallint",
+    pl.Int16: "smallint",
+    pl.Int32: "integer",
+    pl.Int64: "bigint",
+    pl.Int128: "numeric(38)",
+    pl.UInt8: "smallint",
+    pl.UInt16: "integer",
+    pl.UInt32: "bigint",
+    pl.UInt64: "numeric(20)",
+    pl.Float32: "real",
+    pl.Float64: "double precision",
+    pl.String: "text",
+    pl.Categorical: "text",
+    pl.Enum: "text",
+    pl.Null: "text",
+    pl.Binary: "bytea",
+    pl.Date: "date",
+    pl.Time: "time",
+    pl.Duration: "interval",
+}
+_WIDER: Final[Mapping[str, tuple[str, ...]]] = {
+    "smallint": ("integer", "bigint", "numeric(20)", "numeric(38)"),
+    "integer": ("bigint", "numeric(20)", "numeric(38)"),
+    "bigint": ("numeric(20)", "numeric(38)"),
+    "numeric(20)": ("numeric(38)",),
+    "real": ("double precision",),
+}
+
+
+def sql_type(kind: pl.DataType) -> str:
+    """The type of PostgreSQL that keeps every value of a polars type.
+
+    Raises UsageError for Python objects, which have no type at all.
+    """
+    if isinstance(kind, pl.Datetime):
+        return "timestamp" if kind.time_zone is None else "timestamptz"
+    if isinstance(kind, pl.Decimal):
+        return f"numeric({kind.precision or 38},{kind.scale})"
+    if isinstance(kind, (pl.List, pl.Array)):
+        inner = sql_type(kind.inner)  # type: ignore[arg-type]
+        return JSON if inner == JSON or inner.endswith("[]") else f"{inner}[]"
+    if isinstance(kind, pl.Struct):
+        return JSON
+    if kind == pl.Object:
+        raise UsageError("a column of Python objects has no type in PostgreSQL")
+    return _TYPES[type(kind)]
+
+
+def wider(present: str, wanted: str) -> str | None:
+    """The one of two types of a column that keeps every value of both; None where neither does."""
+    if present == wanted:
+        return present
+    if present.endswith("[]") and wanted.endswith("[]"):
+        inner = wider(present[:-2], wanted[:-2])
+        return None if inner is None else f"{inner}[]"
+    if wanted in _WIDER.get(present, ()):
+        return wanted
+    return present if present in _WIDER.get(wanted, ()) else None
+
+
+@attrs.frozen
+class Column:
+    """A column of the dataset's rows and of a table.
+
+    name: in the dataset; sql_name, sql_type: in the table; shape: its polars type where it is
+    written as JSON, which a new field of a struct changes.
+    """
+
+    name: str
+    sql_name: str
+    sql_type: str
+    shape: str = ""
+
+    @property
+    def sent(self) -> Any:
+        """The polars type that is sent."""
+        kind = self.sql_type
+        if kind == JSON:
+            return pl.String()
+        if kind.endswith("[]"):
+            return pl.List(attrs.evolve(self, sql_type=kind[:-2]).sent)
+        if kind.startswith("numeric("):
+            precision, _, scale = kind[8:-1].partition(",")
+            return pl.Decimal(int(precision), int(scale or 0))
+        return _PLAIN[kind]
+
+
+def encoded(
+    frame: pl.DataFrame, columns: Sequence[Column], places: pl.DataFrame | None = None
+) -> tuple[pa.Table, int]:
+    """The rows as they are sent, with their places, and how many values had to be changed."""
+    changes: dict[str, pl.Series] = {}
+    sent = []
+    for column in columns:
+        series, changed = _encoded(frame.get_column(column.name), column)
+        if changed is not None:
+            changes[column.name] = changed
+        sent.append(series.alias(column.sql_name))
+    sent.append(_marks(changes, frame.height))
+    whole = pl.DataFrame([*sent, *(places.get_columns() if places is not None else ())])
+    table = whole.to_arrow(compat_level=pl.CompatLevel.oldest())
+    return table, sum(int(changed.sum()) for changed in changes.values())
+
+
+def _marks(changes: Mapping[str, pl.Series], rows: int) -> pl.Series:
+    """Of each row the columns that were changed, null where none was."""
+    if not changes:
+        return pl.repeat(None, rows, dtype=pl.List(pl.String), eager=True).alias(CHANGED)
+    names = [pl.when(pl.col(name)).then(pl.lit(name)) for name in changes]
+    lists = pl.concat_list(names).list.drop_nulls()
+    marked = pl.when(lists.list.len() > 0).then(lists)
+    return pl.DataFrame(dict(changes)).select(marked.alias(CHANGED)).to_series()
+
+
+def _encoded(series: pl.Series, column: Column) -> tuple[pl.Series, pl.Series | None]:
+    """A column as it is sent, and which of its values had to be changed, None where none had."""
+    if column.sql_type == JSON:
+        return json_texts(series)
+    changed = None
+    if isinstance(series.dtype, pl.Array):
+        series = series.arr.to_list()
+    plain = column.sql_type.removesuffix("[]")
+    if plain.startswith("timestamp") or plain in ("date", "time", "interval"):
+        series, changed = _within(series, column.sent)
+    if series.dtype != column.sent:
+        series = series.cast(column.sent)
+    if plain == "text" and _has_nul(series):
+        return _without_nul(series)
+    return series, changed
+
+
+def _within(series: pl.Series, sent: Any) -> tuple[pl.Series, pl.Series | None]:
+    """Times in microseconds, and none before the first that PostgreSQL has."""
+    whole = series.cast(sent)
+    changed = whole.cast(series.dtype).ne_missing(series) if series.dtype != sent else None
+    first = _FIRST_DAY if sent == pl.Date else _FIRST_MICROSECOND
+    if sent != pl.Date and not isinstance(sent, pl.Datetime):
+        early = None
+    elif (least := whole.to_physical().min()) is not None and least < first:  # type: ignore[operator]
+        early = (whole.to_physical() < first).fill_null(value=False)
+        limit = pl.Series([first], dtype=whole.to_physical().dtype).cast(sent)
+        whole = whole.zip_with(~early, limit.extend_constant(limit[0], len(whole) - 1))
+    else:
+        early = None
+    marks = [each for each in (changed, early) if each is not None and each.any()]
+    return whole, None if not marks else marks[0] if len(marks) == 1 else marks[0] | marks[1]
+
+
+def _has_nul(series: pl.Series) -> bool:
+    """Whether a text holds a NUL; one look at all their bytes."""
+    flat = series.explode() if isinstance(series.dtype, pl.List) else series
+    for array in flat.to_frame().to_arrow(compat_level=pl.CompatLevel.oldest()).column(0).chunks:
+        texts = array.buffers()[2]
+        if texts is None:
+            continue
+        offsets = memoryview(array.buffers()[1]).cast("q")
+        held = memoryview(texts)[offsets[array.offset] : offsets[array.offset + len(array)]]
+        if _NUL.search(held):
+            return True
+    return False
+
+
+def _without_nul(series: pl.Series) -> tuple[pl.Series, pl.Series]:
+    name = series.name or "v"
+    value = pl.col(name)
+    if isinstance(series.dtype, pl.List):
+        each = pl.element()
+        found = value.list.eval(each.str.contains("\0", literal=True)).list.any()
+        shown = value.list.eval(each.str.replace_all("\0", NUL_SHOWN, literal=True))
+    else:
+        found = value.str.contains("\0", literal=True)
+        shown = value.str.replace_all("\0", NUL_SHOWN, literal=True)
+    frame = series.alias(name).to_frame()
+    found = found.fill_null(value=False)
+    return frame.select(shown).to_series(), frame.select(found).to_series()

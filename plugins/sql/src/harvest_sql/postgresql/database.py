@@ -1,0 +1,140 @@
+"""A PostgreSQL, reached through ADBC: statements and bulk loads in one transaction."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any, Final
+from urllib.parse import parse_qsl, urlsplit
+
+import adbc_driver_manager
+import adbc_driver_postgresql.dbapi
+import pyarrow as pa
+
+from harvest import HarvestError, UsageError
+from harvest.toolkit.texts import printable_line
+
+__all__ = ["Database", "connected", "shown_address"]
+
+_SECRETS: Final = ("password", "sslpassword")
+_SESSION: Final = (
+    "SET client_encoding = 'UTF8'",
+    "SET standard_conforming_strings = on",
+    "SET search_path = pg_catalog",  # nothing in another schema can take a function's name
+    # a site's limits are for what people ask; an export takes as long as its rows
+    "SET statement_timeout = 0",
+    "SET lock_timeout = 0",
+    "SET idle_in_transaction_session_timeout = 0",
+)
+
+
+def shown_address(target: str) -> str:
+    """The URI as it may be shown: without a password, were there one.
+
+    Raises UsageError where it is no URI of PostgreSQL, or holds a password.
+    """
+    try:
+        parts = urlsplit(target)
+        secret = parts.password is not None
+        queried = {key for key, _ in parse_qsl(parts.query, keep_blank_values=True)}
+    except ValueError:
+        parts, secret, queried = urlsplit(""), False, set()
+    if parts.scheme not in ("postgresql", "postgres"):
+        raise UsageError(
+            "this is not the URI of a PostgreSQL",
+            remedy="write postgresql://USER@HOST:PORT/DATABASE",
+        )
+    if secret or queried.intersection(_SECRETS):
+        raise UsageError(
+            "the URI holds a password, which others on this machine could read",
+            where="postgresql",
+            remedy="take it out, and put it into the file that PGPASSFILE names (~/.pgpass), "
+            "or into the variable PGPASSWORD",
+        )
+    return printable_line(target.partition("?")[0])
+
+
+class Database:
+    """A connection with a transaction that is open."""
+
+    def __init__(self, connection: Any, address: str):
+        self._cursor = connection.cursor()
+        self.address = address
+
+    def execute(self, statement: str, *values: Any) -> None:
+        """Carry out one statement; values stand for ``$1``, ``$2``, ..."""
+        self._cursor.execute(statement, parameters=values or None)
+
+    def rows(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
+        """All rows that a query gives."""
+        self.execute(statement, *values)
+        return list(self._cursor.fetchall())
+
+    def value(self, statement: str, *values: Any) -> Any:
+        """The one value that a query gives."""
+        return self.rows(statement, *values)[0][0]
+
+    def load(self, schema: str, table: str, columns: pa.Schema, tables: Iterator[pa.Table]) -> None:
+        """Append rows to a table, whose columns of these names are of exactly these types.
+
+        An error of who makes the rows is raised as it is.
+        """
+        failed: list[BaseException] = []
+
+        def batches() -> Iterator[pa.RecordBatch]:
+            try:
+                for each in tables:
+                    yield from each.to_batches()
+            except BaseException as error:
+                failed.append(error)
+                raise
+
+        reader = pa.RecordBatchReader.from_batches(columns, batches())
+        try:
+            self._cursor.adbc_ingest(table, reader, mode="append", db_schema_name=schema)
+        except Exception:
+            if failed:
+                raise failed[0] from None
+            raise
+
+
+@contextlib.contextmanager
+def connected(target: str) -> Iterator[Database]:
+    """A database in one transaction, which stands where all goes well and never was otherwise.
+
+    Raises UsageError as ``shown_address``, HarvestError where PostgreSQL says no.
+    """
+    address = shown_address(target)
+    try:
+        connection = adbc_driver_postgresql.dbapi.connect(target)
+    except adbc_driver_manager.Error as error:
+        raise _said(error, address, _CONNECT) from error
+    try:
+        database = Database(connection, address)
+        for setting in _SESSION:
+            database.execute(setting)
+        yield database
+        connection.commit()
+    except adbc_driver_manager.Error as error:
+        raise _said(error, address, _REMEDIES.get(error.sqlstate or "", _OTHER)) from error
+    finally:
+        # what is not committed is rolled back with its connection
+        with contextlib.suppress(adbc_driver_manager.Error):
+            connection.close()
+
+
+_CONNECT: Final = (
+    "check host, port, database and user; the password comes from the file that PGPASSFILE names, "
+    "or from PGPASSWORD"
+)
+_OTHER: Final = "nothing was changed; export again when it is mended"
+_REMEDIES: Final = {
+    "42501": "let the database's owner grant it: CREATE on the database, for the first export",
+    "53100": "make room on the server's disk and export again; nothing was changed",
+}
+
+
+def _said(error: adbc_driver_manager.Error, address: str, remedy: str) -> HarvestError:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    text = " ".join(lines[:2]).removesuffix(".")
+    return HarvestError(f"PostgreSQL says: {printable_line(text)}", where=address, remedy=remedy)

@@ -1,0 +1,229 @@
+"""What a schema holds of a dataset, in tables beside its rows: the account of the last export.
+
+It is changed in the transaction that changes the rows, so that both are of one commit, always.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+import attrs
+import pyarrow as pa
+
+from harvest import Dataset, UsageError
+from harvest.toolkit.texts import printable
+
+from ..names import literal, quoted
+from .columns import Column
+from .database import Database
+from .pieces import FileName, Stretch, Stretches
+
+__all__ = ["EXPORT", "PIECES", "TABLES", "Held", "State"]
+
+EXPORT: Final = "harvest_export"
+TABLES: Final = "harvest_tables"
+PIECES: Final = "harvest_pieces"
+FORMAT: Final = 1
+
+_DECLARED: Final = {
+    EXPORT: (
+        "Of which dataset, and of which commit of it, the rows of this schema are.",
+        "format integer NOT NULL, dataset text NOT NULL, location text NOT NULL, "
+        "token text NOT NULL, runs bigint NOT NULL, exported_at timestamptz NOT NULL",
+    ),
+    TABLES: (
+        "The tables of rows: what each is of.",
+        '"table" text PRIMARY KEY, name text NOT NULL, kind text NOT NULL, rows bigint NOT NULL, '
+        "changed_values bigint NOT NULL, digest text, columns jsonb NOT NULL, token text NOT NULL",
+    ),
+    PIECES: (
+        "Which rows of which file of the dataset are in a table.",
+        '"table" text NOT NULL, file integer NOT NULL, path text NOT NULL, sha256 text NOT NULL, '
+        'first_row bigint NOT NULL, rows bigint NOT NULL, PRIMARY KEY ("table", file, first_row)',
+    ),
+}
+_PIECE: Final = pa.schema(
+    [
+        ("table", pa.string()),
+        ("file", pa.int32()),
+        ("path", pa.string()),
+        ("sha256", pa.string()),
+        ("first_row", pa.int64()),
+        ("rows", pa.int64()),
+    ]
+)
+
+
+@attrs.define
+class Held:
+    """A table of rows that the schema has.
+
+    name: the record type, or the view with its settings; kind: ``record type`` or ``view``.
+    rows, changed_values: how many; digest: of rows that are sent as a whole.
+    files: numbers of the files of which it has rows; stretches: which rows of each.
+    token: of the commit at which it was changed last.
+    """
+
+    table: str
+    name: str
+    kind: str
+    rows: int = 0
+    changed_values: int = 0
+    digest: str | None = None
+    columns: dict[str, Column] = attrs.field(factory=dict)
+    token: str = ""
+    files: dict[FileName, int] = attrs.field(factory=dict)
+    stretches: Stretches = attrs.field(factory=dict)
+
+    def number(self, files: Iterable[FileName]) -> None:
+        """Give a number to each file that has none."""
+        unused = itertools.count(max(self.files.values(), default=-1) + 1)
+        for file in files:
+            if file not in self.files:
+                self.files[file] = next(unused)
+
+
+class State:
+    """The tables that a schema holds, by what they are of."""
+
+    def __init__(self, database: Database, schema: str, held: Mapping[str, Held]):
+        self._database = database
+        self.schema = schema
+        self.held = dict(held)
+
+    @classmethod
+    def read(cls, database: Database, schema: str, dataset: Dataset) -> State:
+        """The state of a schema, which is made where there is none.
+
+        Raises UsageError where the schema holds another dataset, or tables of somebody else.
+        """
+        if not _made(database, schema, EXPORT):
+            _make(database, schema)
+            return cls(database, schema, {})
+        found = database.rows(f"SELECT format, dataset, location FROM {quoted(schema, EXPORT)}")
+        for written, of, location in found:
+            if written != FORMAT:
+                raise UsageError(
+                    f"the schema {schema!r} has the format {written}; this harvest writes {FORMAT}",
+                    remedy="export into another with --schema NAME, or update hpc-harvest-sql",
+                )
+            if of != _identity(dataset):
+                raise UsageError(
+                    f"the schema {schema!r} holds another dataset, {location}",
+                    remedy="export into one of its own with --schema NAME",
+                )
+        return cls(database, schema, _held(database, schema))
+
+    def commit_of(self, dataset: Dataset) -> None:
+        """Say that the rows are those of the dataset's commit."""
+        manifest = dataset.manifest
+        self._database.execute(f"DELETE FROM {quoted(self.schema, EXPORT)}")
+        self._database.execute(
+            f"INSERT INTO {quoted(self.schema, EXPORT)} VALUES ($1, $2, $3, $4, $5, now())",
+            FORMAT,
+            _identity(dataset),
+            printable(str(dataset.sink.location)),
+            manifest.token,
+            len(manifest.runs),
+        )
+
+    def keep(self, held: Held, touched: Iterable[FileName] = ()) -> None:
+        """Put what a table holds on record; touched: files of which it has other rows."""
+        self.held[held.name] = held
+        columns = json.dumps([attrs.astuple(column) for column in held.columns.values()])
+        where = quoted(self.schema, TABLES)
+        self._database.execute(f'DELETE FROM {where} WHERE "table" = $1', held.table)
+        self._database.execute(
+            f"INSERT INTO {where} VALUES ($1, $2, $3, $4, $5, $6, $7::jsonb, $8)",
+            *(held.table, held.name, held.kind, held.rows, held.changed_values),
+            *(held.digest, columns, held.token),
+        )
+        self._keep_pieces(held, {file: held.files[file] for file in touched})
+        held.files = {file: n for file, n in held.files.items() if file in held.stretches}
+
+    def _keep_pieces(self, held: Held, numbers: Mapping[FileName, int]) -> None:
+        if not numbers:
+            return
+        self._database.execute(
+            f'DELETE FROM {quoted(self.schema, PIECES)} WHERE "table" = $1 AND file = ANY ($2)',
+            held.table,
+            list(numbers.values()),
+        )
+        rows = [
+            (held.table, number, *file, first, beyond - first)
+            for file, number in numbers.items()
+            for first, beyond in held.stretches.get(file, ())
+        ]
+        if rows:
+            table = pa.Table.from_pylist(
+                [dict(zip(_PIECE.names, row, strict=True)) for row in rows], schema=_PIECE
+            )
+            self._database.load(self.schema, PIECES, _PIECE, iter([table]))
+
+    def forget(self, held: Held) -> None:
+        """Take a table of rows away, and what is known of it."""
+        del self.held[held.name]
+        self._database.execute(f"DROP TABLE IF EXISTS {quoted(self.schema, held.table)}")
+        for each in (TABLES, PIECES):
+            statement = f'DELETE FROM {quoted(self.schema, each)} WHERE "table" = $1'
+            self._database.execute(statement, held.table)
+
+
+def _identity(dataset: Dataset) -> str:
+    """What a dataset keeps wherever it lies: its first run."""
+    return str(dataset.manifest.runs[0])
+
+
+def _made(database: Database, schema: str, table: str) -> bool:
+    return bool(
+        database.value(
+            "SELECT count(*) FROM pg_tables WHERE schemaname = $1 AND tablename = $2", schema, table
+        )
+    )
+
+
+def _make(database: Database, schema: str) -> None:
+    """The schema, with rights for its owner alone, and the tables of its state."""
+    others = database.value("SELECT count(*) FROM pg_tables WHERE schemaname = $1", schema)
+    if others:
+        raise UsageError(
+            f"the schema {schema!r} holds tables that no export made",
+            remedy="export into one of its own with --schema NAME",
+        )
+    if not database.value("SELECT count(*) FROM pg_namespace WHERE nspname = $1", schema):
+        database.execute(f"CREATE SCHEMA {quoted(schema)}")
+        database.execute(f"REVOKE ALL ON SCHEMA {quoted(schema)} FROM PUBLIC")
+    for table, (meaning, columns) in _DECLARED.items():
+        name = quoted(schema, table)
+        database.execute(f"CREATE TABLE {name} ({columns})")
+        database.execute(f"REVOKE ALL ON {name} FROM PUBLIC")
+        database.execute(f"COMMENT ON TABLE {name} IS {literal(meaning)}")
+
+
+def _held(database: Database, schema: str) -> dict[str, Held]:
+    """What the schema holds; a table that somebody dropped is not among it."""
+    there = database.rows("SELECT tablename FROM pg_tables WHERE schemaname = $1", schema)
+    found: dict[str, Held] = {}
+    rows = database.rows(
+        'SELECT "table", name, kind, rows, changed_values, digest, columns::text, token '
+        f"FROM {quoted(schema, TABLES)}"
+    )
+    for table, name, kind, count, changed, digest, columns, token in rows:
+        made = [Column(*each) for each in json.loads(columns)]
+        by_name = {column.name: column for column in made}
+        if (table,) in there:
+            found[name] = Held(table, name, kind, count, changed, digest, by_name, token)
+    tables = {held.table: held for held in found.values()}
+    pieces = database.rows(
+        'SELECT "table", file, path, sha256, first_row, first_row + rows '
+        f'FROM {quoted(schema, PIECES)} ORDER BY "table", file, first_row'
+    )
+    for table, number, path, sha256, first, beyond in pieces:
+        if table in tables:
+            tables[table].files[path, sha256] = number
+            stretch: Stretch = (first, beyond)
+            tables[table].stretches.setdefault((path, sha256), []).append(stretch)
+    return found

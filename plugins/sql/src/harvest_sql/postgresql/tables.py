@@ -1,0 +1,136 @@
+"""Tables of rows: made, altered where columns came or widened, and told what they mean."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import attrs
+import polars as pl
+
+from harvest import UsageError
+
+from ..names import RESERVED, identifiers, literal, quoted
+from .columns import CHANGED, FILE, JSON, PLACES, ROW, Column, sql_type, wider
+from .database import Database
+from .state import Held
+
+__all__ = ["Fit", "fit"]
+
+
+@attrs.frozen
+class Fit:
+    """What a table had to become for its rows.
+
+    columns: those of the rows, in order, as the table has them.
+    added: those that came to a table that was there; reshaped: whether values of a column are
+    written in another shape, so that rows that are there are not what they shall be.
+    """
+
+    columns: tuple[Column, ...]
+    added: tuple[str, ...]
+    reshaped: bool
+
+
+def fit(database: Database, schema: str, held: Held, kinds: Mapping[str, Any], *,
+        is_new: bool, docs: Callable[[], tuple[str, Mapping[str, str]]]) -> Fit:  # fmt: skip
+    """Make or alter a table so that it takes rows of these polars types.
+
+    Raises UsageError where a column is of a type that keeps not all values.
+    """
+    wanted = _wanted(held, kinds)
+    if is_new:
+        _create(database, schema, held, wanted)
+    added: list[Column] = []
+    columns: list[Column] = []
+    reshaped = False
+    for column in wanted:
+        present = held.columns.get(column.name)
+        if present is None or is_new:
+            added.append(column)
+        else:
+            column, differs = _altered(database, schema, held, present, column)
+            reshaped = reshaped or differs
+        columns.append(column)
+    if added and not is_new:
+        _execute_add(database, schema, held, added)
+    held.columns = {**({} if is_new else held.columns), **{each.name: each for each in columns}}
+    if is_new or added:
+        _explain(database, schema, held, docs())
+    return Fit(tuple(columns), () if is_new else tuple(c.name for c in added), reshaped)
+
+
+def _wanted(held: Held, kinds: Mapping[str, Any]) -> list[Column]:
+    """The columns of rows, each with the name that the table has or gives it."""
+    known = {name: column.sql_name for name, column in held.columns.items()}
+    taken = {*RESERVED, *PLACES, *known.values()}
+    names = known | identifiers([name for name in kinds if name not in known], taken)
+    wanted = []
+    for name, kind in kinds.items():
+        try:
+            sent = sql_type(kind)
+        except UsageError as error:
+            raise UsageError(
+                error.message, where=f"{held.name}, column {name}", remedy="leave this view out"
+            ) from error
+        wanted.append(Column(name, names[name], sent, str(kind) if sent == JSON else ""))
+    return wanted
+
+
+def _create(database: Database, schema: str, held: Held, columns: list[Column]) -> None:
+    name = quoted(schema, held.table)
+    places = [FILE, ROW, CHANGED] if held.kind == "record type" else [CHANGED]
+    declared = [f"{quoted(column.sql_name)} {column.sql_type}" for column in columns]
+    declared += [f"{quoted(each)} {PLACES[each][0]}" for each in places]
+    database.execute(f"CREATE TABLE {name} ({', '.join(declared)})")
+    database.execute(f"REVOKE ALL ON {name} FROM PUBLIC")
+
+
+def _execute_add(database: Database, schema: str, held: Held, columns: list[Column]) -> None:
+    added = [f"ADD COLUMN {quoted(each.sql_name)} {each.sql_type}" for each in columns]
+    database.execute(f"ALTER TABLE {quoted(schema, held.table)} {', '.join(added)}")
+
+
+def _altered(
+    database: Database, schema: str, held: Held, present: Column, wanted: Column
+) -> tuple[Column, bool]:
+    """The column as the table has it now, and whether rows that are there have another shape."""
+    sent = wider(present.sql_type, wanted.sql_type)
+    if sent is None:
+        raise UsageError(
+            f"column {wanted.name!r} is {wanted.sql_type} now, and the table {held.table!r} has "
+            f"it as {present.sql_type}, which does not keep every value",
+            where=held.name,
+            remedy=f"drop the table {quoted(schema, held.table)}, which the next export makes "
+            "anew, or export into another schema with --schema NAME",
+        )
+    if sent != present.sql_type:
+        database.execute(
+            f"ALTER TABLE {quoted(schema, held.table)} "
+            f"ALTER COLUMN {quoted(present.sql_name)} TYPE {sent}"
+        )
+    return Column(wanted.name, present.sql_name, sent, wanted.shape), present.shape != wanted.shape
+
+
+def _explain(
+    database: Database, schema: str, held: Held, docs: tuple[str, Mapping[str, str]]
+) -> None:
+    """Write what the table and its columns mean into the database's own catalogue."""
+    name, (meaning, columns) = quoted(schema, held.table), docs
+    database.execute(f"COMMENT ON TABLE {name} IS {literal(f'{held.name}: {meaning}')}")
+    said = {column.sql_name: columns.get(column.name, "") for column in held.columns.values()}
+    for column in held.columns.values():
+        if column.sql_name != column.name:  # which a name that was shortened does not say
+            said[column.sql_name] = f"{column.name}: {said[column.sql_name]}"
+    said |= {each: meaning for each, (_, meaning) in PLACES.items()
+             if held.kind == "record type" or each == CHANGED}  # fmt: skip
+    for sql_name, text in said.items():
+        if text:
+            where = quoted(schema, held.table, sql_name)
+            database.execute(f"COMMENT ON COLUMN {where} IS {literal(text)}")
+
+
+def rows_with(frame: pl.LazyFrame, names: tuple[str, ...]) -> bool:
+    """Whether a row has a value in one of these columns."""
+    found = frame.select(pl.any_horizontal(pl.col(n).is_not_null().any() for n in names))
+    return bool(found.collect().item())

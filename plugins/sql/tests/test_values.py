@@ -1,0 +1,212 @@
+"""Every value of every type of column is in PostgreSQL what it is in the dataset."""
+
+from __future__ import annotations
+
+import json
+import math
+from datetime import UTC, datetime
+from pathlib import Path
+
+import attrs
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+import harvest
+from harvest.plugins import plugins_of
+from harvest_parquet.sink import ParquetSink
+from harvest_sql import plugin
+
+ROWS: list[dict] = []
+
+
+@attrs.frozen
+class Point:
+    """A struct."""
+
+    x: float | None
+    label: str | None
+
+
+@harvest.record("zoo.row", layer="system", level="client")
+class Row(harvest.Record):
+    """A column of each type."""
+
+    flag: bool | None = harvest.field(doc="Whether; it's a flag.")
+    small: harvest.Int32 | None = harvest.field(doc="Small.")
+    whole: int | None = harvest.field(unit="B", doc="Whole.")
+    natural: harvest.UInt32 | None = harvest.field(doc="Natural.")
+    large: harvest.UInt64 | None = harvest.field(doc="Large.")
+    number: float | None = harvest.field(doc="Number.")
+    text: str | None = harvest.field(doc="Text.")
+    raw: bytes | None = harvest.field(doc="Bytes.")
+    time: datetime | None = harvest.field(doc="Time.")
+    texts: list[str] | None = harvest.field(doc="Texts.")
+    wholes: list[int | None] | None = harvest.field(doc="Numbers.")
+    larges: list[harvest.UInt64] | None = harvest.field(doc="Large ones.")
+    times: list[datetime] | None = harvest.field(doc="Times.")
+    words: dict[str, str] | None = harvest.field(doc="A map.")
+    amounts: dict[str, float] | None = harvest.field(doc="Amounts.")
+    point: Point | None = harvest.field(doc="A struct.")
+    points: list[Point] | None = harvest.field(doc="Structs.")
+    table: list[list[int]] | None = harvest.field(doc="Lists of lists.")
+
+
+class ZooSource(harvest.Source):
+    """The rows of this module, for any file."""
+
+    name, record_types = "zoo", (Row,)
+
+    def read(self, partition, ctx):
+        for row in ROWS:
+            yield Row(**row)
+
+
+PLUGINS = plugins_of(ZooSource, ParquetSink, plugin)
+
+no_nul = st.text(st.characters(exclude_characters="\0", exclude_categories=("Cs",)), max_size=8)
+whole = st.integers(-(2**63), 2**63 - 1)
+large = st.integers(0, 2**64 - 1)
+moment = st.datetimes(datetime(1, 1, 1), datetime(9999, 12, 31), timezones=st.just(UTC))
+number = st.floats()
+point = st.builds(Point, x=st.none() | number, label=st.none() | no_nul)
+rows = st.fixed_dictionaries(
+    {
+        name: st.none() | values
+        for name, values in {
+            "flag": st.booleans(),
+            "small": st.integers(-(2**31), 2**31 - 1),
+            "whole": whole,
+            "natural": st.integers(0, 2**32 - 1),
+            "large": large,
+            "number": number,
+            "text": no_nul,
+            "raw": st.binary(max_size=8),
+            "time": moment,
+            "texts": st.lists(no_nul, max_size=3),
+            "wholes": st.lists(st.none() | whole, max_size=3),
+            "larges": st.lists(large, max_size=3),
+            "times": st.lists(moment, max_size=3),
+            "words": st.dictionaries(no_nul, no_nul, max_size=3),
+            "amounts": st.dictionaries(no_nul, number, max_size=3),
+            "point": point,
+            "points": st.lists(point, max_size=3),
+            "table": st.lists(st.lists(whole, max_size=2), max_size=2),
+        }.items()
+    }
+)
+
+
+def in_json(value):
+    """A value as JSON has it: numbers that it has not are words."""
+    if isinstance(value, Point):
+        return in_json(attrs.asdict(value))
+    if isinstance(value, dict):
+        return {key: in_json(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [in_json(each) for each in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    return value
+
+
+def same(found, expected) -> bool:
+    """Whether both are one value; JSON writes 4e16 as 40000000000000000, which is that number."""
+    if isinstance(expected, float) and isinstance(found, (int, float)):
+        return float(found) == expected or (math.isnan(found) and math.isnan(expected))
+    if isinstance(expected, list) and isinstance(found, list):
+        return len(found) == len(expected) and all(map(same, found, expected))
+    if isinstance(expected, dict) and isinstance(found, dict):
+        return found.keys() == expected.keys() and all(same(found[k], expected[k]) for k in found)
+    return found == expected
+
+
+@settings(
+    max_examples=12,
+    phases=(Phase.explicit, Phase.generate),
+    suppress_health_check=list(HealthCheck),
+    deadline=None,
+)
+@given(st.lists(rows, min_size=1, max_size=8))
+def test_every_value_is_the_same_after_the_export(server, database, tmp_path_factory, given_rows):
+    # given a dataset of these rows
+    folder = tmp_path_factory.mktemp("zoo")
+    (folder / "in.txt").write_text("x")
+    ROWS[:] = given_rows
+    harvest.run(f"zoo:{folder}/in.txt", f"parquet:{folder}/out", plugins=PLUGINS)
+    # when it is exported
+    dataset = harvest.open(folder / "out", plugins=PLUGINS)
+    dataset.export("postgresql", server.uri(database), schema=folder.name)
+    # then PostgreSQL has them
+    names = list(given_rows[0])
+    nested = {"words", "amounts", "point", "points", "table"}
+    columns = ", ".join(f'"{n}"' + ("::text" if n in nested else "") for n in names)
+    with server.connect(database) as connection:
+        found = connection.execute(
+            f'SELECT {columns} FROM "{folder.name}".zoo_row ORDER BY harvest_row'
+        ).fetchall()
+    assert len(found) == len(given_rows)
+    for had, expected in zip(found, given_rows, strict=True):
+        for name, value in zip(names, had, strict=True):
+            wanted = expected[name]
+            if name in nested and value is not None:
+                assert same(json.loads(value), in_json(wanted)), (name, value, wanted)
+            else:
+                assert same(value, wanted), (name, value, wanted)
+
+
+@pytest.fixture
+def exported(server, database, tmp_path: Path):
+    """A function that harvests and exports rows, and gives a connection to what came of it."""
+
+    def export(*given_rows: dict):
+        (tmp_path / "in.txt").write_text(str(given_rows))
+        ROWS[:] = given_rows
+        harvest.run(f"zoo:{tmp_path}/in.txt", f"parquet:{tmp_path}/out", plugins=PLUGINS)
+        dataset = harvest.open(tmp_path / "out", plugins=PLUGINS)
+        said = dataset.export("postgresql", server.uri(database)).text
+        return said, server.connect(database)
+
+    return export
+
+
+BLANK = dict.fromkeys(attrs.fields_dict(Row))
+for _tail in ("extra", "origin", "position"):
+    BLANK.pop(_tail, None)
+
+
+def test_what_postgresql_cannot_hold_is_changed_marked_and_counted(exported):
+    # given a NUL in a text, in texts and in a map, a key that is there twice, and a plain row
+    said, connection = exported(
+        {**BLANK, "text": "a\0b", "texts": ["x", "\0"], "words": {"k\0": "v\\u0000 \0"}},
+        {**BLANK, "text": "plain", "texts": ["y"], "words": {"k": "v"}},
+    )
+    # then the values show it, the row says in which columns, and the account how many
+    assert connection.execute(
+        "SELECT text, texts, words::text, harvest_changed FROM harvest.zoo_row ORDER BY harvest_row"
+    ).fetchall() == [
+        ("a\\x00b", ["x", "\\x00"], json.dumps({"k\\x00": "v\\u0000 \\x00"}),
+         ["text", "texts", "words"]),
+        ("plain", ["y"], '{"k": "v"}', None),
+    ]  # fmt: skip
+    assert "3 values that PostgreSQL cannot hold changed" in said
+    held = "SELECT changed_values FROM harvest.harvest_tables"
+    assert connection.execute(held).fetchall() == [(3,)]
+
+
+def test_what_columns_mean_stands_in_the_catalogue(exported):
+    _, connection = exported({**BLANK, "whole": 1})
+    ask = (
+        "SELECT col_description('harvest.zoo_row'::regclass, attnum) FROM pg_attribute "
+        "WHERE attrelid = 'harvest.zoo_row'::regclass AND attname = %s"
+    )
+    assert connection.execute(ask, ["whole"]).fetchone() == ("Whole. [B]",)
+    assert connection.execute(ask, ["flag"]).fetchone() == ("Whether; it's a flag.",)
+    table = "SELECT obj_description('harvest.zoo_row'::regclass)"
+    assert connection.execute(table).fetchone() == ("zoo.row: A column of each type.",)
+
+
+def test_a_very_long_text_comes_whole(exported):
+    _, connection = exported({**BLANK, "text": "ä" * 3_000_000})
+    found = "SELECT length(text), octet_length(text) FROM harvest.zoo_row"
+    assert connection.execute(found).fetchone() == (3_000_000, 6_000_000)
