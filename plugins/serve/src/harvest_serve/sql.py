@@ -18,7 +18,8 @@ from harvest import UsageError
 from harvest.errors import suggestion
 
 from .engine.files import FILE, ROW, files_of
-from .engine.guarded import Guarded, opened, quoted
+from .engine.guarded import opened, quoted
+from .engine.plain import plain
 from .state import Snapshot
 
 MOST_ROWS: Final = 10_000
@@ -104,18 +105,7 @@ def query(
                 written=True,
             )
         )
-        yield _distinct(engine, text)
-
-
-def _distinct(engine: Guarded, text: str) -> Iterator[pa.RecordBatch]:
-    """The batches of a result, no two of whose columns have one name."""
-    for batch in engine.batches(text):
-        seen: dict[str, int] = {}
-        names = []
-        for name in batch.schema.names:
-            seen[name] = seen.get(name, 0) + 1
-            names.append(name if seen[name] == 1 else f"{name}_{seen[name] - 1}")
-        yield pa.RecordBatch.from_arrays(batch.columns, names=names)
+        yield map(plain, engine.batches(text))
 
 
 def _shown(snapshot: Snapshot) -> pa.RecordBatch:

@@ -13,6 +13,7 @@ import pyarrow as pa
 from harvest import UsageError
 from harvest.commands.declared import columns_of, columns_of_record
 from harvest.errors import suggestion
+from harvest.model.frames import polars_schema
 
 from .engine.files import FILE, ROW, Files, files_of
 from .engine.guarded import opened, quoted
@@ -151,7 +152,7 @@ def _describe(snapshot: Snapshot, table: str, settings: Mapping[str, Any]) -> De
         doc = plugins.views[table].doc
     else:
         kind = dataset.record_type(table)
-        schema = pl.Schema(pl.from_arrow(kind.arrow_schema.empty_table()).schema)  # type: ignore[union-attr]
+        schema = pl.Schema(polars_schema(kind))
         declared, doc = columns_of_record(kind), kind.doc
     listed = [*(n for n in declared if n in schema), *(n for n in schema if n not in declared)]
     columns = []
@@ -206,16 +207,14 @@ def _type(kind: pl.DataType) -> str:
         inner = kind.inner
         is_map = isinstance(inner, pl.Struct) and [f.name for f in inner.fields] == ["key", "value"]
         return "map" if is_map else "list"
-    if isinstance(kind, pl.Datetime):
-        return "time"
     words: dict[Any, str] = {
+        pl.Datetime: "time",
+        pl.Struct: "structure",
         pl.Boolean: "boolean",
         pl.Date: "date",
         pl.Time: "time of day",
         pl.Binary: "bytes",
     }
-    if isinstance(kind, pl.Struct):
-        return "structure"
     return words.get(kind.base_type(), "text")
 
 
