@@ -38,7 +38,7 @@ def application(served: Mapping[str, Served], access: Access) -> Guard:
     @contextlib.asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         app.state.turns = Turns()
-        app.state.downloads = Turns(at_once=4, waiting=0)
+        app.state.downloads = Turns(at_once=2, waiting=0)
         yield
 
     static = [Mount("/static", StaticFiles(directory=_STATIC))] if _STATIC.is_dir() else []

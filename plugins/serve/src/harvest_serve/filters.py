@@ -44,6 +44,13 @@ _SQL: Final = {
     "ends": "ends_with({}, ?)",
 }
 
+_CAST: Final = {
+    "time": "CAST(? AS TIMESTAMP WITH TIME ZONE)",
+    "date": "CAST(? AS DATE)",
+    "time of day": "CAST(? AS TIME)",
+}
+"""What a value is in SQL, where it is given as text."""
+
 
 @attrs.frozen
 class Filter:
@@ -87,7 +94,8 @@ def where_sql(
                 f"{types[each.column]}",
                 remedy=f"use one of {', '.join(fitting)}",
             )
-        terms.append(_SQL[each.operator].format(quoted(each.column)))
+        sql = _SQL[each.operator].format(quoted(each.column))
+        terms.append(sql.replace("?", _CAST.get(types[each.column], "?")))
         if each.operator not in _NULL:
             values.append(_value(each, types[each.column]))
     if condition:
@@ -105,9 +113,17 @@ def _value(given: Filter, type: str) -> Any:  # noqa: A002 - what it is
         ) from None
 
 
-def _moment(text: str) -> datetime:
+def _moment(text: str) -> str:
     found = datetime.fromisoformat(text)
-    return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
+    return (found if found.tzinfo else found.replace(tzinfo=UTC)).astimezone(UTC).isoformat()
+
+
+def _date(text: str) -> str:
+    return date.fromisoformat(text).isoformat()
+
+
+def _time_of_day(text: str) -> str:
+    return time.fromisoformat(text).replace(tzinfo=None).isoformat()
 
 
 def _boolean(text: str) -> bool:
@@ -130,6 +146,6 @@ _READ: Final[dict[str, tuple[Callable[[str], Any], str]]] = {
     "text": (str, "text"),
     "boolean": (_boolean, "true or false"),
     "time": (_moment, "a time such as 2026-03-02 or 2026-03-02T10:00:00"),
-    "date": (date.fromisoformat, "a date such as 2026-03-02"),
-    "time of day": (time.fromisoformat, "a time such as 10:00:00"),
+    "date": (_date, "a date such as 2026-03-02"),
+    "time of day": (_time_of_day, "a time such as 10:00:00"),
 }

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import re
-import threading
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
 import attrs
-import duckdb
 import orjson
 import pyarrow as pa
 
@@ -18,15 +16,19 @@ from harvest import UsageError
 from harvest.errors import suggestion
 
 from .engine.files import FILE, ROW, files_of
-from .engine.guarded import opened, quoted
+from .engine.guarded import opened, parsed, quoted
 from .engine.plain import plain
+from .problems import Refused
 from .state import Snapshot
 
 MOST_ROWS: Final = 10_000
 """Rows of a result that are given at once; a download gives all."""
 
-MEMORY_MB: Final = 200
-"""What one query may hold."""
+MOST_LETTERS: Final = 100_000
+"""Letters of a query."""
+
+MOST_BYTES: Final = 64 * 2**20
+"""What the rows of a result that are given at once may hold."""
 
 _SHOW_TABLES: Final = re.compile(r"\s*show\s+tables\s*;?\s*", re.IGNORECASE)
 
@@ -61,6 +63,8 @@ def ask(
         taken: list[pa.RecordBatch] = []
         for batch in batches:
             taken.append(batch)
+            if sum(each.nbytes for each in taken) > MOST_BYTES:
+                raise Refused("its rows hold too much", remedy="ask for fewer columns or rows")
             if sum(each.num_rows for each in taken) > limit:
                 break
         table = pa.Table.from_batches(taken)
@@ -100,7 +104,6 @@ def query(
             opened(
                 dict.fromkeys(paths),
                 setup=setup,
-                memory_mb=MEMORY_MB,
                 spill=snapshot.scratch.spill,
                 written=True,
             )
@@ -140,31 +143,25 @@ def check_condition(condition: str | None) -> str | None:
     return condition
 
 
-_parsing = threading.Lock()
-_parser: list[Any] = []
-
-
 def _select(text: str, what: str = "query") -> dict[str, Any]:
     """The tree of the one SELECT that a text is."""
-    with _parsing:
-        if not _parser:
-            _parser.append(duckdb.connect(":memory:", config={"enable_external_access": "false"}))
-        try:
-            kinds = [each.type.name for each in _parser[0].extract_statements(text)]
-            if len(kinds) == 1 and kinds != ["SELECT"]:
-                raise UsageError(
-                    f"this is of the type {kinds[0]}, and a dataset is only read",
-                    remedy="ask with SELECT or FROM",
-                )
-            found = _parser[0].execute("SELECT json_serialize_sql(?)", [text]).fetchone()
-        except duckdb.Error as error:
-            raise UsageError(f"the {what} failed: {error}") from error
+    if len(text) > MOST_LETTERS:
+        raise UsageError(f"the {what} has {len(text):,} letters", remedy="write a shorter one")
+    kinds, found = parsed(text)
     if len(kinds) != 1:
         raise UsageError(
             f"{len(kinds)} statements where one {what} is expected",
             remedy="ask each in a call of its own",
         )
-    tree = orjson.loads(found[0])
+    if found is None:
+        raise UsageError(
+            f"this is of the type {kinds[0]}, and a dataset is only read",
+            remedy="ask with SELECT or FROM",
+        )
+    try:
+        tree = orjson.loads(found)
+    except orjson.JSONDecodeError as error:
+        raise UsageError(f"the {what} is nested too deeply", remedy="write it simpler") from error
     if tree["error"]:
         raise UsageError(f"the {what} failed: {tree['error_message']}")
     node: dict[str, Any] = tree["statements"][0]["node"]

@@ -7,7 +7,9 @@ memory of another.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
+import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -15,12 +17,17 @@ from typing import Any, Final
 import duckdb
 import pyarrow as pa
 
-from harvest import DatasetError, UsageError
+from harvest import DatasetError, HarvestError, UsageError
 from harvest_serve.problems import Refused
 from harvest_serve.work import Left, stopped, stopping
 
+from .apart import Apart
+
 MEMORY_MB: Final = 100
-"""What one question of a page may hold."""
+"""What one question may hold."""
+
+WRITTEN_MB: Final = 200
+"""What one that a user wrote may hold."""
 
 SPILL: Final = "1GB"
 """What one question may put on disk where memory is short."""
@@ -37,16 +44,18 @@ _CONFIG: Final = {
     "allow_persistent_secrets": "false",
     "python_enable_replacements": "false",
 }
-_USERS_FAULT: Final = (
-    duckdb.ParserException,
-    duckdb.BinderException,
-    duckdb.CatalogException,
-    duckdb.ConversionException,
-    duckdb.InvalidInputException,
-    duckdb.OutOfRangeException,
-    duckdb.PermissionException,
-    duckdb.NotImplementedException,
+_USERS_FAULT: Final = frozenset(
+    f"{kind}Exception"
+    for kind in (
+        *("Parser", "Binder", "Catalog", "Conversion", "InvalidInput", "OutOfRange"),
+        *("Permission", "NotImplemented", "Syntax", "InvalidType", "TypeMismatch", "Sequence"),
+    )
 )
+"""What the text of a query may have done, by the names of DuckDB's exceptions."""
+
+_SIZE: Final = frozenset({"OutOfMemoryException", "MemoryError", "TooWide", "ArrowMemoryError"})
+
+_numbers: Final = itertools.count(1)
 
 
 def quoted(name: str) -> str:
@@ -65,12 +74,10 @@ def literal(paths: Iterable[Path]) -> str:
 
 
 class Guarded:
-    """One instance of DuckDB; ``opened`` makes it."""
+    """One instance of DuckDB in this process; ``opened`` makes it."""
 
-    def __init__(self, connection: Any, memory_mb: int, *, written: bool) -> None:
+    def __init__(self, connection: Any) -> None:
         self._connection = connection
-        self._memory_mb = memory_mb
-        self._written = written
 
     def table(self, sql: str, values: Sequence[Any] = ()) -> pa.Table:
         """The result of a query, whole."""
@@ -78,10 +85,13 @@ class Guarded:
             return self._connection.sql(sql, params=list(values)).to_arrow_table()
 
     def batches(self, sql: str, values: Sequence[Any] = ()) -> Iterator[pa.RecordBatch]:
-        """The result of a query, batch by batch: no more is read than is taken."""
+        """The result of a query, batch by batch, the first of which is empty.
+
+        No more is read than is taken.
+        """
         with self._running():
             reader = self._connection.sql(sql, params=list(values)).to_arrow_reader(BATCH_ROWS)
-            yield pa.RecordBatch.from_pylist([], reader.schema)
+        yield pa.RecordBatch.from_pylist([], reader.schema)
         while True:
             with self._running():
                 batch = next(reader, None)
@@ -94,21 +104,22 @@ class Guarded:
         try:
             with stopping(self._connection.interrupt):
                 yield
-        except duckdb.InterruptException as error:
+        except duckdb.Error as error:
             if stopped():
                 raise Left from error
-            raise
-        except duckdb.OutOfMemoryException as error:
-            raise Refused(
-                f"this needs more memory than the {self._memory_mb} MB that one question may take",
-                remedy="ask for less: fewer columns, a condition, a coarser grouping",
-            ) from error
-        except _USERS_FAULT as error:
-            if self._written:
-                raise UsageError(f"the query failed: {error}") from error
-            raise DatasetError(f"its rows cannot be read: {error}") from error
-        except duckdb.Error as error:
-            raise DatasetError(f"its rows cannot be read: {error}") from error
+            raise _failed(type(error).__name__, str(error), written=False) from error
+
+
+def _failed(kind: str, said: str, *, written: bool = True) -> HarvestError:
+    """What an error of DuckDB means to who asked; written: whether their text may be at fault."""
+    if kind in _SIZE:
+        return Refused(
+            "this needs more memory than one question may take",
+            remedy="ask for less: fewer columns, a condition, a coarser grouping",
+        )
+    if written and kind in _USERS_FAULT:
+        return UsageError(f"the query failed: {said}", remedy=None)
+    return DatasetError(f"its rows cannot be read: {said}")
 
 
 @contextlib.contextmanager
@@ -116,31 +127,51 @@ def opened(
     paths: Iterable[Path],
     *,
     setup: Iterable[str] = (),
-    memory_mb: int = MEMORY_MB,
     spill: Path | None = None,
     written: bool = False,
-) -> Iterator[Guarded]:
+) -> Iterator[Guarded | Apart]:
     """A DuckDB that can read these files alone; no setting of it can be changed any more.
 
     setup: statements that are run before it is locked, such as views.
-    memory_mb: what it may hold; spill: a directory for what is beyond, up to SPILL; none without.
-    written: whether a user's text is in its queries, so that what is wrong may be theirs.
+    spill: a directory for what is more than MEMORY_MB, up to SPILL; none without.
+    written: whether a user's text is in its queries: then each runs in a process of its own, and
+        what is wrong may be theirs.
     """
-    connection = duckdb.connect(":memory:", config={**_CONFIG, "memory_limit": f"{memory_mb}MB"})
+    own = None if spill is None else spill / str(next(_numbers))
+    config = {**_CONFIG, "memory_limit": f"{WRITTEN_MB if written else MEMORY_MB}MB"}
+    statements = [
+        "SET TimeZone = 'UTC'",
+        f"SET temp_directory = {text(str(own or ''))}",
+        *([f"SET max_temp_directory_size = '{SPILL}'"] if own else []),
+        f"SET allowed_paths = {literal(paths)}",
+        *setup,
+        "SET enable_external_access = false",
+        "SET lock_configuration = true",
+    ]
     try:
-        for statement in (
-            "SET TimeZone = 'UTC'",
-            f"SET temp_directory = {text(str(spill or ''))}",
-            *([f"SET max_temp_directory_size = '{SPILL}'"] if spill else []),
-            f"SET allowed_paths = {literal(paths)}",
-            *setup,
-            "SET enable_external_access = false",
-            "SET lock_configuration = true",
-        ):
-            connection.execute(statement)
-        yield Guarded(connection, memory_mb, written=written)
+        if written:
+            yield Apart(config, statements, _failed)
+            return
+        connection = duckdb.connect(":memory:", config=config)
+        try:
+            for statement in statements:
+                connection.execute(statement)
+            yield Guarded(connection)
+        finally:
+            connection.close()
     finally:
-        connection.close()
+        if own is not None:
+            shutil.rmtree(own, ignore_errors=True)
+
+
+def parsed(query: str) -> tuple[list[str], str | None]:
+    """The types of the statements in a text, and as JSON the tree of one that is a SELECT.
+
+    Raises UsageError where it is no SQL.
+    """
+    with opened((), written=True) as engine:
+        assert isinstance(engine, Apart)
+        return engine.parsed(query)
 
 
 def names_and_types(source: str, paths: Iterable[Path]) -> dict[str, str]:

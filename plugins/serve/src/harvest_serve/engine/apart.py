@@ -1,0 +1,160 @@
+"""Queries with a user's text in them: each runs in a process of its own, which can be ended.
+
+DuckDB does not count all memory that a query takes, and cannot be interrupted in all that it does;
+and what fells it would fell the server.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import socket
+import struct
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.ipc
+
+from harvest import HarvestError
+from harvest_serve.problems import Refused
+from harvest_serve.work import Left, stopped, stopping
+
+from .nursery import LENGTH
+
+DATA_MB: Final = 400
+"""What the process of one query may hold beside what it begins with."""
+
+TIME_S: Final = 30.0
+"""How long one query may take; ``work`` may end it before."""
+
+BATCH_ROWS: Final = 8_192
+BATCH_BYTES: Final = 32 * 2**20
+"""What so many rows may hold."""
+
+AT_ONCE: Final = 4
+"""Such queries at the same time; two of them may be downloads."""
+
+
+class Nursery:
+    """The process that makes those of the queries; it is there when it is first needed."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._control: socket.socket | None = None
+        self._turns = threading.BoundedSemaphore(AT_ONCE)
+
+    @contextlib.contextmanager
+    def turn(self) -> Iterator[None]:
+        """Wait for a turn, unless the client leaves, and have it inside."""
+        while not self._turns.acquire(timeout=0.1):
+            if stopped():
+                raise Left
+        try:
+            yield
+        finally:
+            self._turns.release()
+
+    def child(self) -> socket.socket:
+        """A socket to a new process; it ends when this is closed."""
+        ours, theirs = socket.socketpair()
+        with theirs, self._lock:
+            for _ in range(2):
+                try:
+                    socket.send_fds(self._started(), [b"q"], [theirs.fileno()])
+                except OSError:  # it was ended by somebody
+                    self._close()
+                else:
+                    return ours
+        ours.close()
+        raise HarvestError("the process that answers SQL does not start")
+
+    def _started(self) -> socket.socket:
+        if self._control is None:
+            self._control, theirs = socket.socketpair()
+            with theirs:
+                self._process = subprocess.Popen(
+                    [sys.executable, "-m", "harvest_serve.engine.nursery", str(theirs.fileno())],
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL,
+                    pass_fds=[theirs.fileno()],
+                    start_new_session=True,  # Ctrl-C is for the server
+                )
+        return self._control
+
+    def _close(self) -> None:
+        if self._control is not None and self._process is not None:
+            self._control.close()  # it ends
+            self._process.wait()
+        self._control = self._process = None
+
+
+_nursery: Final = Nursery()
+
+
+class Apart:
+    """DuckDB in a process of its own for each query; see ``guarded.opened``."""
+
+    def __init__(
+        self, config: Mapping[str, Any], setup: Sequence[str], failed: Callable[..., Exception]
+    ) -> None:
+        self._asked = {
+            "config": dict(config),
+            "setup": list(setup),
+            "batch_rows": BATCH_ROWS,
+            "batch_bytes": BATCH_BYTES,
+            "time_s": TIME_S,
+            "data_mb": DATA_MB,
+        }
+        self._failed = failed
+
+    def table(self, sql: str, values: Sequence[Any] = ()) -> pa.Table:
+        """The result of a query, whole."""
+        return pa.Table.from_batches(list(self.batches(sql, values)))
+
+    def batches(
+        self, sql: str, values: Sequence[Any] = (), time_s: float = TIME_S
+    ) -> Iterator[pa.RecordBatch]:
+        """The result of a query, batch by batch: no more is made than is taken, and a little.
+
+        time_s: how long the query, and who takes its rows, may take.
+        """
+        return self._batches({**self._asked, "sql": sql, "values": list(values), "time_s": time_s})
+
+    def parsed(self, text: str) -> tuple[list[str], str | None]:
+        """The types of the statements in a text, and the tree of the one that is a SELECT."""
+        (found,) = self._batches({**self._asked, "parse": text})
+        return found["kinds"][0].as_py(), found["tree"][0].as_py()
+
+    def _batches(self, asked: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
+        with _nursery.turn(), _nursery.child() as talk:
+
+            def stop() -> None:
+                with contextlib.suppress(OSError):  # it has ended
+                    talk.shutdown(socket.SHUT_RDWR)
+
+            with stopping(stop), talk.makefile("rb") as answers:
+                try:
+                    data = json.dumps(asked).encode()
+                    talk.sendall(LENGTH.pack(len(data)) + data)
+                    mark = answers.read(1)
+                    if mark == b"A":
+                        yield from pa.ipc.open_stream(answers)
+                        mark = answers.read(1)
+                    (length,) = LENGTH.unpack(answers.read(LENGTH.size) if mark == b"E" else b"")
+                    said = json.loads(answers.read(length))
+                except (OSError, ValueError, struct.error) as error:
+                    if stopped():
+                        raise Left from error
+                    raise Refused(
+                        f"this needs more time than {asked['time_s']:g} s, or more memory than one "
+                        "question may take",
+                        remedy="ask for less: fewer rows, fewer columns, a coarser grouping",
+                    ) from error
+        if said:
+            raise self._failed(said["kind"], said["text"])

@@ -1,0 +1,132 @@
+"""A small process that makes one for each question: ``python -m harvest_serve.engine.nursery FD``.
+
+It has DuckDB and Arrow imported, and so makes a process in a moment.  FD is a socket over which it
+gets one socket for each question.  The process that it makes reads the question there, answers
+there, and ends; at once, whatever it does, when the other end closes or its time is over.  It
+imports nothing of harvest.
+
+A question is a JSON document behind its length: ``config`` and ``setup`` of DuckDB, ``sql`` and
+``values`` of one query, ``batch_rows``, ``batch_bytes``, ``time_s`` and ``data_mb``; or ``parse``,
+a text.  An answer is ``A`` and a stream of Arrow, or nothing; then ``E`` and a JSON document
+behind its length: empty, or ``kind`` and ``text`` of an error.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import resource
+import select
+import signal
+import socket
+import struct
+import sys
+import threading
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pyarrow.ipc
+
+LENGTH = struct.Struct("!Q")
+
+
+class TooWide(Exception):
+    """A few rows hold more than may be given."""
+
+
+def main() -> None:
+    """Make processes until the other end closes."""
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for them
+    control = socket.socket(fileno=int(sys.argv[1]))
+    while True:
+        said, descriptors, _, _ = socket.recv_fds(control, 1, 1)
+        if not said:
+            return
+        if os.fork() == 0:
+            control.close()
+            _answer(socket.socket(fileno=descriptors[0]))
+        os.close(descriptors[0])
+
+
+def _answer(talk: socket.socket) -> None:
+    """Answer one question, and end the process."""
+    code = 1
+    try:
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        with talk.makefile("rb") as questions:
+            (length,) = LENGTH.unpack(questions.read(LENGTH.size))
+            asked = json.loads(questions.read(length))
+        threading.Thread(target=_end, args=(talk, asked["time_s"]), daemon=True).start()
+        _limit(asked["data_mb"])
+        with talk.makefile("wb") as out:
+            try:
+                _run(asked, out)
+                said = {}
+            except Exception as error:  # noqa: BLE001 - it is told to who asked
+                said = {"kind": type(error).__name__, "text": str(error)}
+            data = json.dumps(said).encode()
+            out.write(b"E" + LENGTH.pack(len(data)) + data)
+        code = 0
+    finally:
+        os._exit(code)
+
+
+def _end(talk: socket.socket, time_s: float) -> None:
+    """End the process when nobody waits for it, or its time is over."""
+    waiting = select.poll()
+    waiting.register(talk, select.POLLIN)  # nothing comes any more but the end
+    waiting.poll(time_s * 1000)
+    os._exit(2)
+
+
+def _limit(data_mb: int) -> None:
+    """Let the process have no more memory than this beside what it has."""
+    with contextlib.suppress(OSError, ValueError):  # a system without /proc has other limits
+        with open("/proc/self/statm", encoding="ascii") as file:  # noqa: PTH123 - quicker
+            now = int(file.read().split()[5]) * resource.getpagesize()
+        most = now + data_mb * 2**20
+        resource.setrlimit(resource.RLIMIT_DATA, (most, most))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def _run(asked: dict[str, Any], out: Any) -> None:
+    connection = duckdb.connect(":memory:", config=asked["config"])
+    for statement in asked["setup"]:
+        connection.execute(statement)
+    if "parse" in asked:
+        kinds = [each.type.name for each in connection.extract_statements(asked["parse"])]
+        tree = None
+        if kinds == ["SELECT"]:
+            query = connection.execute("SELECT json_serialize_sql(?)", [asked["parse"]])
+            tree = query.fetchone()[0]
+        _write(out, iter([pa.RecordBatch.from_pydict({"kinds": [kinds], "tree": [tree]})]))
+        return
+    found = connection.sql(asked["sql"], params=asked["values"])
+    reader = found.to_arrow_reader(asked["batch_rows"])
+    empty = pa.RecordBatch.from_pylist([], reader.schema)
+    _write(out, _bounded(empty, reader, asked["batch_bytes"]))
+
+
+def _bounded(empty: pa.RecordBatch, reader: Any, most: int) -> Any:
+    yield empty
+    for batch in reader:
+        if batch.nbytes > most:
+            raise TooWide(f"{batch.num_rows} rows hold {batch.nbytes:,} bytes")
+        yield batch
+
+
+def _write(out: Any, batches: Any) -> None:
+    first = next(batches)
+    out.write(b"A")
+    with pa.ipc.new_stream(out, first.schema) as writer:
+        writer.write_batch(first)
+        out.flush()
+        for batch in batches:
+            writer.write_batch(batch)
+            out.flush()
+
+
+if __name__ == "__main__":
+    main()

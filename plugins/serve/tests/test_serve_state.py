@@ -1,0 +1,136 @@
+"""What is shown is one commit, the latest; damage is told; the server ends and begins at will."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+from pathlib import Path
+
+import pytest
+from serving import program, serving, things, until
+
+ROWS = "/api/out/tables/served.thing/rows?limit=1"
+
+
+def harvest(*words: object) -> str:
+    done = subprocess.run(program(*words), capture_output=True, text=True, check=False)
+    return done.stdout + done.stderr
+
+
+@pytest.mark.slow
+def test_a_new_commit_is_noticed_and_a_rollback_too(tmp_path):
+    location = things(tmp_path, "20 1")
+    with serving(location) as server:
+        first = server.ask(ROWS).json
+        things(tmp_path, "20 1", "30 2")
+        second = server.ask(ROWS).json
+        harvest("rollback", location, first["commit"])
+        third = server.ask(ROWS).json
+
+        assert [each["total"] for each in (first, second, third)] == [20, 50, 20]
+        assert len({each["commit"] for each in (first, second, third)}) == 3
+        assert server.ask("/api/out/commit").json == {"commit": third["commit"]}
+        counted = server.sql("select count(*) as n from served.thing").json
+        assert (counted["commit"], counted["rows"]) == (third["commit"], [{"n": 20}])
+
+
+@pytest.mark.slow
+def test_damage_is_told_as_verify_tells_it_until_it_is_mended(tmp_path):
+    location = things(tmp_path, "20 1")
+    (part,) = location.glob("served.thing/*.parquet")
+    whole = part.read_bytes()
+    with serving(location) as server:
+        part.write_bytes(whole[: len(whole) // 2])
+        rows, page = server.ask(ROWS), server.ask("/")
+        said = harvest("verify", location)
+        part.write_bytes(whole)
+        mended = server.ask(ROWS)
+
+    assert rows.status == 500
+    assert rows.json["message"] == "the dataset is damaged"
+    assert all(text in " ".join(said.split()) for text in rows.json["problems"])
+    assert str(part) in rows.json["problems"][0]
+    assert page.status in (200, 500)
+    assert mended.json["total"] == 20
+
+
+@pytest.mark.slow
+def test_a_damaged_manifest_is_told_and_other_datasets_are_served(tmp_path):
+    location = things(tmp_path, "20 1")
+    other = Path(shutil.copytree(location, tmp_path / "more" / "out"))
+    manifest = location / "_harvest" / "manifest.json"
+    whole = manifest.read_bytes()
+    with serving(location, other) as server:
+        manifest.write_bytes(whole.replace(b"parquet", b"parquez"))
+        damaged, fine = server.ask("/api/out"), server.ask("/api/out-2")
+        manifest.write_bytes(whole)
+        assert server.ask("/api/out").status == 200
+        names = [each["name"] for each in server.ask("/api/").json["datasets"]]
+
+    assert damaged.status == 500
+    assert str(manifest) in damaged.json["where"]
+    assert "harvest verify" in damaged.json["remedy"]
+    assert fine.status == 200
+    assert names == ["out", "out-2"]
+
+
+def test_what_is_no_dataset_is_refused_at_once(tmp_path):
+    said = harvest("serve", tmp_path, "--no-open")
+
+    assert "this is not a dataset" in said
+    assert "Traceback" not in said
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_it_with_one_line_also_while_it_works(dataset, number):
+    with serving(dataset) as server:
+        process = server.process
+        body = '{"query": "select count(*) from range(10000000) a, range(10000000) b"}'
+        asking = subprocess.Popen(
+            ["curl", "-s", "-H", f"Authorization: Bearer {server.token}", "-d", body,
+             f"{server.address}api/out/sql"], stdout=subprocess.PIPE,
+        ) if shutil.which("curl") else None  # fmt: skip
+        code, errors = server.stop(number)
+        if asking is not None:
+            asking.communicate(timeout=30)
+
+    assert (code, errors) == (0, "harvest: ended; nothing was written\n")
+    assert process.poll() == 0
+
+
+@pytest.mark.slow
+def test_after_a_kill_nothing_is_to_be_mended(dataset, tmp_path):
+    before = {path: path.stat().st_mtime_ns for path in dataset.rglob("*")}
+    with serving(dataset, TMPDIR=str(tmp_path)) as server:
+        assert server.ask("/api/out/tables/served.by_word/rows").status == 200
+        left = list(tmp_path.glob("harvest-serve-*"))
+        server.stop(signal.SIGKILL)
+    assert [len(list(each.glob("*.parquet"))) for each in left] == [1]
+
+    with serving(dataset, TMPDIR=str(tmp_path)) as server:
+        assert server.ask("/api/out/tables/served.by_word/rows").status == 200
+        assert not left[0].exists()
+        server.stop()
+
+    assert list(tmp_path.iterdir()) == []
+    assert {path: path.stat().st_mtime_ns for path in dataset.rglob("*")} == before
+
+
+def test_rows_of_views_are_kept_privately(server):
+    mine = [
+        path
+        for path in Path(tempfile.gettempdir()).glob("harvest-serve-*")
+        if until(lambda path=path: path.is_dir(), 1)
+    ]
+
+    assert mine
+    assert {path.stat().st_mode & 0o777 for path in mine} == {0o700}
+
+
+def test_a_port_that_is_taken_is_told(server, dataset):
+    said = harvest("serve", dataset, "--no-open", "--port", server.port)
+
+    assert re.search(r"cannot listen here.*--port", " ".join(said.split()))
