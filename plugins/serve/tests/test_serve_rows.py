@@ -169,7 +169,7 @@ def test_a_view_takes_its_settings_and_its_durations_are_seconds(snapshot, every
         ({"condition": "1=1) union select (2"}, "this is not a condition"),
         ({"condition": 'name in (select name from "served.thing")'}, "asks one table alone"),
         ({"condition": "nope > 1"}, "nope"),
-        ({"condition": "name >"}, "the condition failed"),
+        ({"condition": "name >"}, "syntax error"),
         ({"settings": {"least": "1"}}, "has no settings"),
     ],
 )

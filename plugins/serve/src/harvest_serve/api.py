@@ -282,7 +282,7 @@ async def download(
             raise
 
     try:
-        pieces, first = await answer(request, served(request), begin)
+        pieces, first = await answer(request, served(request), begin, time_s=downloads.TIME_S)
     except BaseException:
         await turn.__aexit__(None, None, None)
         raise

@@ -24,6 +24,9 @@ from .sql import query as sql_query
 from .state import Snapshot
 from .tables import Choice, checked, query
 
+TIME_S: Final = 900.0
+"""How long a download may take."""
+
 
 @attrs.frozen(kw_only=True)
 class Form:
@@ -147,9 +150,13 @@ def stream(
         sql, values = query(snapshot, table, settings, files, choice, columns)
         cut = "" if limit is None else f" LIMIT {int(limit)}"
         with opened(
-            files.paths, spill=snapshot.scratch.spill, written=condition is not None
+            files.paths,
+            spill=snapshot.scratch.spill,
+            written=condition is not None,
+            whole=bool(sort),
         ) as engine:
-            yield from form.write(engine.batches(sql + cut, values))
+            batches = engine.batches(sql + cut, values, time_s=TIME_S)
+            yield from form.write(batches)
 
 
 def stream_sql(
@@ -159,5 +166,5 @@ def stream_sql(
     settings: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Iterator[bytes]:
     """The whole result of a query, as bytes of a form; raises as ``sql.ask``."""
-    with sql_query(snapshot, text, settings) as batches:
+    with sql_query(snapshot, text, settings, time_s=TIME_S) as batches:
         yield from form.write(batches)

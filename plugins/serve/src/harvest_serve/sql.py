@@ -15,6 +15,7 @@ import pyarrow as pa
 from harvest import UsageError
 from harvest.errors import suggestion
 
+from .engine.apart import TIME_S
 from .engine.files import FILE, ROW, files_of
 from .engine.guarded import opened, parsed, quoted
 from .engine.plain import plain
@@ -73,9 +74,16 @@ def ask(
 
 @contextlib.contextmanager
 def query(
-    snapshot: Snapshot, text: str, settings: Mapping[str, Mapping[str, Any]] | None = None
+    snapshot: Snapshot,
+    text: str,
+    settings: Mapping[str, Mapping[str, Any]] | None = None,
+    *,
+    time_s: float = TIME_S,
 ) -> Iterator[Iterator[pa.RecordBatch]]:
-    """The result of one query, batch by batch, the first of which is empty; raises as ``ask``."""
+    """The result of one query, batch by batch, the first of which is empty; raises as ``ask``.
+
+    time_s: how long the query, and who takes its rows, may take.
+    """
     if _SHOW_TABLES.fullmatch(text):
         yield iter([_shown(snapshot)])
         return
@@ -108,7 +116,7 @@ def query(
                 written=True,
             )
         )
-        yield map(plain, engine.batches(text))
+        yield map(plain, engine.batches(text, time_s=time_s))
 
 
 def _shown(snapshot: Snapshot) -> pa.RecordBatch:

@@ -15,8 +15,9 @@ from harvest.commands.declared import columns_of, columns_of_record
 from harvest.errors import suggestion
 from harvest.model.frames import polars_schema
 
+from .engine.apart import Apart
 from .engine.files import FILE, ROW, Files, files_of
-from .engine.guarded import opened, quoted
+from .engine.guarded import Guarded, opened, quoted
 from .filters import Filter, operators, where_sql
 from .problems import NotFound
 from .sql import check_condition
@@ -261,12 +262,31 @@ def rows(
         )
     choice = Choice(tuple(where), tuple(sort), condition)
     with files_of(snapshot, checked(snapshot, table), settings) as files:
-        sql, values = query(snapshot, table, settings, files, choice, columns)
+        places = [FILE, ROW] if choice.sort else None
+        sql, values = query(snapshot, table, settings, files, choice, columns, places)
         with opened(
             files.paths, spill=snapshot.scratch.spill, written=condition is not None
         ) as engine:
-            found = engine.table(f"{sql} LIMIT {limit} OFFSET {offset}", values)
+            if choice.sort:
+                found = _sorted(engine, files, sql, values, f"LIMIT {limit} OFFSET {offset}")
+                found = found.select(list(columns or files.columns))
+            else:
+                found = engine.table(f"{sql} LIMIT {limit} OFFSET {offset}", values)
             return found, _count(snapshot, table, settings, files, choice, engine)
+
+
+def _sorted(
+    engine: Guarded | Apart, files: Files, sql: str, values: Sequence[Any], limit: str
+) -> pa.Table:
+    """Some of the rows in an order: first which, by their places alone, and then these rows."""
+    places = engine.table(f"{sql} {limit}", values)
+    wanted = list(zip(places[FILE].to_pylist(), places[ROW].to_pylist(), strict=True))
+    picked = engine.table(files.picked(wanted))
+    order = {place: number for number, place in enumerate(wanted)}
+    there = zip(picked[FILE].to_pylist(), picked[ROW].to_pylist(), strict=True)
+    numbers = [order[place] for place in there]
+    ordered = sorted(range(len(numbers)), key=numbers.__getitem__)
+    return picked.take(pa.array(ordered, pa.int64()))
 
 
 def checked(snapshot: Snapshot, table: str) -> str:
@@ -282,13 +302,14 @@ def query(
     files: Files,
     choice: Choice,
     columns: Sequence[str] | None = None,
+    places: Sequence[str] | None = None,
 ) -> tuple[str, list[Any]]:
-    """The SQL of the rows that are chosen, with its values."""
+    """The SQL of the rows that are chosen, with its values; of ``places`` alone, where given."""
     types = describe(snapshot, table, settings).types
     for name in (*(columns or ()), *(name for name, _ in choice.sort)):
         if name not in types:
             raise UsageError(f"no column is named {name!r}", remedy=suggestion(name, types))
-    wanted = ", ".join(quoted(name) for name in (columns or files.columns))
+    wanted = ", ".join(quoted(name) for name in (places or columns or files.columns))
     clause, values = where_sql(choice.where, types, check_condition(choice.condition))
     order = [f"{quoted(name)} {'DESC' if down else 'ASC'} NULLS LAST" for name, down in choice.sort]
     if order:

@@ -30,8 +30,11 @@ AT_ONCE: Final = 4
 WAITING: Final = 200
 """Questions that may wait for their turn."""
 
+TURN_S: Final = 60.0
+"""How long a question may wait for its turn."""
+
 TIME_S: Final = 30.0
-"""How long one question may take, its turn included."""
+"""How long one question may take."""
 
 ATTEMPTS: Final = 20
 """Commits that may come in between, one for each time that a question is asked."""
@@ -105,8 +108,17 @@ class Turns:
             raise Busy("too many questions are asked at once", remedy="try again in a moment")
         self._left -= 1
         try:
-            async with self._free:
+            try:
+                async with asyncio.timeout(TURN_S):
+                    await self._free.acquire()
+            except TimeoutError:
+                raise Busy(
+                    "others ask so much that this had no turn", remedy="try again in a moment"
+                ) from None
+            try:
                 yield
+            finally:
+                self._free.release()
         finally:
             self._left += 1
 
@@ -122,7 +134,7 @@ async def answer(
 
     It is asked of the next state where a commit took files of its own away.  All that a page shows
     is asked in one call, so that it is of one state.
-    time_s: how long it may take, its turn included.
+    time_s: how long it may take.
     Raises what it raises, Refused where its time is over, Left where the client is gone.
     """
 
@@ -143,7 +155,7 @@ async def work(
     """What a function gives that may take long, run in a thread; raises as ``answer``."""
     turns: Turns = request.app.state.turns
     try:
-        async with asyncio.timeout(time_s), turns.one():
+        async with turns.one(), asyncio.timeout(time_s):
             return await _in_thread(request, function)
     except TimeoutError:
         raise Refused(

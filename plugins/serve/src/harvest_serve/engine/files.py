@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import attrs
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 from polars import selectors
 
 from harvest import DatasetChanged, PartFile
@@ -25,17 +26,54 @@ ROW: Final = "harvest row"
 """Columns beside a table's own that say where a row stands: its order in the dataset."""
 
 
+MOST_PICKED: Final = 200
+"""Files from which some rows are picked one by one."""
+
+
 @attrs.frozen
 class Files:
     """Parquet files that hold a table's rows, in its order.
 
     select: the SQL of all its rows, with its columns as they are declared, FILE and ROW.
-    columns: their names, FILE and ROW not among them.
+    types: the type of SQL of each column, by name; FILE and ROW are not among them.
     """
 
     paths: tuple[Path, ...]
     select: str
-    columns: tuple[str, ...]
+    types: Mapping[str, str]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return tuple(self.types)
+
+    def picked(self, places: Iterable[tuple[int, int]]) -> str:
+        """The SQL of the rows at some places, each FILE and ROW, in no order; as ``select``.
+
+        From each file these rows alone are read, where DuckDB would look for all in each.
+        """
+        by_file: dict[int, list[int]] = {}
+        for file, row in places:
+            by_file.setdefault(file, []).append(row)
+        if len(by_file) > MOST_PICKED or not by_file:
+            wanted = ", ".join(f"({file}, {row})" for file, row in places) or "(-1, -1)"
+            place = f"({quoted(FILE)}, {quoted(ROW)})"
+            return f"SELECT * FROM ({self.select}) WHERE {place} IN ({wanted})"
+        return " UNION ALL ".join(
+            f"{self._of_one(file)} WHERE file_row_number IN ({', '.join(map(str, rows))})"
+            for file, rows in by_file.items()
+        )
+
+    def _of_one(self, number: int) -> str:
+        there = set(pq.read_schema(self.paths[number]).names)
+        columns = [
+            f"CAST({quoted(name) if name in there else 'NULL'} AS {kind}) AS {quoted(name)}"
+            for name, kind in self.types.items()
+        ]
+        return (
+            f"SELECT {', '.join(columns)}, {number} AS {quoted(FILE)}, "
+            f"file_row_number AS {quoted(ROW)} FROM read_parquet({literal([self.paths[number]])})"
+        )
 
 
 @contextlib.contextmanager
@@ -117,7 +155,7 @@ def _files(paths: tuple[Path, ...], declared: pa.Schema | None) -> Files:
         f"SELECT {', '.join(columns)}, file_index AS {quoted(FILE)}, "
         f"file_row_number AS {quoted(ROW)} FROM {source}"
     )
-    return Files(paths, select, tuple(wanted))
+    return Files(paths, select, wanted)
 
 
 _TYPES: Final = {

@@ -10,6 +10,7 @@ import contextlib
 import itertools
 import os
 import shutil
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -21,15 +22,15 @@ from harvest import DatasetError, HarvestError, UsageError
 from harvest_serve.problems import Refused
 from harvest_serve.work import Left, stopped, stopping
 
-from .apart import Apart
+from .apart import TIME_S, Apart
 
 MEMORY_MB: Final = 100
 """What one question may hold."""
 
-WRITTEN_MB: Final = 200
-"""What one that a user wrote may hold."""
+WIDE_MB: Final = 200
+"""What one that a user wrote, or that puts all rows in order, may hold."""
 
-SPILL: Final = "1GB"
+SPILL: Final = "4GB"
 """What one question may put on disk where memory is short."""
 
 THREADS: Final = max(1, min(4, os.cpu_count() or 1))
@@ -84,15 +85,21 @@ class Guarded:
         with self._running():
             return self._connection.sql(sql, params=list(values)).to_arrow_table()
 
-    def batches(self, sql: str, values: Sequence[Any] = ()) -> Iterator[pa.RecordBatch]:
+    def batches(
+        self, sql: str, values: Sequence[Any] = (), time_s: float = TIME_S
+    ) -> Iterator[pa.RecordBatch]:
         """The result of a query, batch by batch, the first of which is empty.
 
-        No more is read than is taken.
+        No more is read than is taken.  time_s: how long the query, and who takes its rows, may
+        take; looked at between batches.
         """
+        end = time.monotonic() + time_s
         with self._running():
             reader = self._connection.sql(sql, params=list(values)).to_arrow_reader(BATCH_ROWS)
         yield pa.RecordBatch.from_pylist([], reader.schema)
         while True:
+            if time.monotonic() > end:
+                raise Refused(f"this took longer than {time_s:g} s", remedy="ask for fewer rows")
             with self._running():
                 batch = next(reader, None)
             if batch is None:
@@ -129,6 +136,7 @@ def opened(
     setup: Iterable[str] = (),
     spill: Path | None = None,
     written: bool = False,
+    whole: bool = False,
 ) -> Iterator[Guarded | Apart]:
     """A DuckDB that can read these files alone; no setting of it can be changed any more.
 
@@ -136,9 +144,12 @@ def opened(
     spill: a directory for what is more than MEMORY_MB, up to SPILL; none without.
     written: whether a user's text is in its queries: then each runs in a process of its own, and
         what is wrong may be theirs.
+    whole: whether all columns of all rows may have to be put in order, by one thread.
     """
     own = None if spill is None else spill / str(next(_numbers))
-    config = {**_CONFIG, "memory_limit": f"{WRITTEN_MB if written else MEMORY_MB}MB"}
+    config = {**_CONFIG, "memory_limit": f"{MEMORY_MB}MB"}
+    if written or whole:
+        config |= {"memory_limit": f"{WIDE_MB}MB", "threads": 1 if whole else THREADS}
     statements = [
         "SET TimeZone = 'UTC'",
         f"SET temp_directory = {text(str(own or ''))}",
