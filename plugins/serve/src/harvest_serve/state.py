@@ -9,6 +9,7 @@ from collections.abc import Callable, Hashable, Iterable
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
+from polars.exceptions import PolarsError
 from starlette.requests import Request
 
 import harvest
@@ -126,7 +127,7 @@ class Served:
             return ask(snapshot)
         except (UsageError, DatasetChanged, Damaged, Refused):
             raise
-        except (HarvestError, OSError) as error:
+        except (HarvestError, OSError, PolarsError) as error:
             if not snapshot.dataset.is_current():
                 raise DatasetChanged(
                     "another commit is in force", where=str(self.location), remedy="ask again"

@@ -1,44 +1,50 @@
-"""The pages for people: ``routes`` of Starlette, and the page that says what went wrong."""
+"""The pages for people: ``routes`` of Starlette, and the page that says what went wrong.
+
+A module for each kind of page asks one state of a dataset, in one question, and gives what it
+found to a template, which escapes it.  All that a page shows is in its address.
+"""
 
 from __future__ import annotations
 
-import html
-
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
-from ..problems import Problem
-from ..state import Snapshot
-from ..tables import tables
-from ..work import answer
+from ..problems import NotFound
+from ..questions import number
+from . import finding, history, meaning, query, report, start, table
+from .render import problem_page as problem
 
-_PAGE = (
-    '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>{title}</title></head>'
-    "<body><main><h1>{title}</h1>{body}</main></body></html>"
-)
+__all__ = ["problem", "routes"]
 
 
-def _page(title: str, body: str) -> str:
-    return _PAGE.format(title=html.escape(title), body=body)
+async def _rows(request: Request) -> Response:
+    row = number(request.query_params.get("row"), "row")
+    return await table.table(request) if not row else await table.row(request, row)
 
 
-async def start(request: Request) -> Response:
-    """The datasets, each with its tables."""
-
-    def ask(snapshot: Snapshot) -> str:
-        names = "".join(f"<li>{html.escape(each.name)}</li>" for each in tables(snapshot))
-        return f"<h2>{html.escape(snapshot.name)}</h2><ul>{names}</ul>"
-
-    pieces = [await answer(request, each, ask) for each in request.app.state.served.values()]
-    return HTMLResponse(_page("harvest", "".join(pieces)))
+async def _nothing(request: Request) -> Response:
+    raise NotFound("there is no such page", where=request.url.path)
 
 
-def problem(request: Request, problem: Problem) -> Response:
-    """The page that says what went wrong."""
-    said = [problem.where, problem.remedy, *problem.problems]
-    body = "".join(f"<p>{html.escape(each)}</p>" for each in said if each)
-    return HTMLResponse(_page(problem.message, body), problem.status)
+_OF = {
+    "/": start.start,
+    "/tables": start.table_list,
+    "/table/{table}": _rows,
+    "/meaning/{table}": meaning.meaning,
+    "/reports": report.report_list,
+    "/report/{report}": report.report,
+    "/report/{report}/page": report.report_page,
+    "/finding/{rule}/{number}": finding.finding,
+    "/sql": query.query,
+    "/sql/file": query.query_file,
+    "/runs": history.runs,
+    "/runs/{run}": history.run,
+    "/rejects": history.rejects,
+    "/{rest:path}": _nothing,
+}
 
-
-routes = [Route("/", start)]
+routes = [
+    Route("/", start.datasets),
+    *(Route(f"/d/{{dataset}}{path}", function) for path, function in _OF.items()),
+]

@@ -1,0 +1,161 @@
+"""What a table's page shows, as its address says it, and the addresses that it leads to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+from urllib.parse import urlencode
+
+import attrs
+from starlette.requests import Request
+
+from harvest import UsageError
+
+from ..downloads import FORMS
+from ..filters import WORDS, Filter
+from ..questions import Question, number, question
+from .render import Here
+
+ROWS: Final = 50
+PAGE_SIZES: Final = (25, 50, 100, 250)
+
+_OWN: Final = ("facet", "exact", "rows", "row", "add", "is", "value", "show")
+_NO_VALUE: Final = ("null", "notnull")
+
+
+@attrs.frozen(kw_only=True)
+class Asked:
+    """A question, and how its answer is shown.
+
+    facets: columns whose values are counted; exact: values with all their digits.
+    rows: of a page.
+    """
+
+    question: Question
+    facets: tuple[str, ...] = ()
+    exact: bool = False
+    rows: int = ROWS
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """Settings of the view."""
+        return self.question.settings
+
+    @property
+    def condition(self) -> str:
+        """The condition in SQL; empty for none."""
+        return self.question.condition or ""
+
+    def pairs(self) -> list[tuple[str, str]]:
+        """The parameters of its address."""
+        asked = self.question
+        sort = ",".join(f"{'-' if down else ''}{name}" for name, down in asked.sort)
+        named = [
+            ("condition", asked.condition),
+            ("sort", sort),
+            ("columns", ",".join(asked.columns or ())),
+            ("facet", ",".join(self.facets)),
+            ("exact", "1" if self.exact else ""),
+            ("rows", str(self.rows) if self.rows != ROWS else ""),
+            ("offset", str(asked.offset) if asked.offset else ""),
+        ]
+        return [
+            *((f"set.{key}", value) for key, value in asked.settings.items()),
+            *((f"{each.column}.{each.operator}", each.value) for each in asked.where),
+            *((name, value) for name, value in named if value),
+        ]
+
+    def of_all(self) -> list[tuple[str, str]]:
+        """The parameters of all its rows, as programs ask for them."""
+        kept = attrs.evolve(self.question, offset=0)
+        return attrs.evolve(self, question=kept, facets=(), exact=False, rows=ROWS).pairs()
+
+    def having(self, **changes: Any) -> Asked:
+        """The same with some of the question changed; from its first row, unless that is given."""
+        changed = attrs.evolve(self.question, **({"offset": 0} | changes))
+        return attrs.evolve(self, question=changed)
+
+    def sorted_by(self, name: str, *, down_first: bool) -> Asked:
+        """By a column alone: one way, the other way, and then not at all."""
+        now = dict(self.question.sort[:1]).get(name)
+        if now is None:
+            return self.having(sort=((name, down_first),))
+        return self.having(sort=((name, not now),) if now == down_first else ())
+
+    def showing_values_of(self, name: str) -> Asked:
+        """With the values of a column counted, or no more where they are."""
+        others = tuple(each for each in self.facets if each != name)
+        return attrs.evolve(self, facets=others if name in self.facets else (*self.facets, name))
+
+
+def asked_of(request: Request) -> Asked:
+    """What a request asks; raises UsageError for a parameter that is unknown or does not fit."""
+    given = request.query_params
+    rows = number(given.get("rows"), "rows") or ROWS
+    if rows > max(PAGE_SIZES):
+        raise UsageError(
+            f"{rows:,} rows are too many for a page", remedy=f"at most {max(PAGE_SIZES)}"
+        )
+    return Asked(
+        question=question(given.multi_items(), _OWN),
+        facets=tuple(name for name in given.get("facet", "").split(",") if name),
+        exact=given.get("exact", "") not in ("", "0"),
+        rows=rows,
+    )
+
+
+def completed(request: Request, asked: Asked) -> Asked | None:
+    """What a form adds to it: a filter, or the columns to show; None where it adds nothing.
+
+    A form has a field each for column, operator and value, an address has one parameter.
+    """
+    given = request.query_params
+    column, operator = given.get("add"), given.get("is", "")
+    if column is not None:
+        if operator not in WORDS:
+            raise UsageError(f"{operator!r} is no condition", remedy=f"use {', '.join(WORDS)}")
+        value = "" if operator in _NO_VALUE else given.get("value", "")
+        return asked.having(where=(*asked.question.where, Filter(column, operator, value)))
+    if given.getlist("show"):
+        return asked.having(columns=tuple(given.getlist("show")))
+    return None
+
+
+def in_words(each: Filter) -> str:
+    """A filter: ``state is failed``."""
+    if each.operator in _NO_VALUE:
+        return f"{each.column} {WORDS[each.operator]}"
+    return f"{each.column} {WORDS[each.operator]} {each.value or '(empty)'}"
+
+
+def with_filter(asked: Asked, column: str, value: object) -> Asked:
+    """With the rows alone that have a value in a column, or none where that is None."""
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    new = Filter(column, "null") if value is None else Filter(column, "eq", text)
+    where = asked.question.where
+    return asked if new in where else asked.having(where=(*where, new))
+
+
+def operator_groups(kinds: Iterable[Sequence[str]]) -> dict[tuple[str, ...], str]:
+    """Names for sets of operators, each of which fits some types."""
+    groups: dict[tuple[str, ...], str] = {}
+    for kind in kinds:
+        fitting = tuple(kind)
+        if "contains" in fitting:
+            groups[fitting] = "text"
+        elif "lt" in fitting:
+            groups[fitting] = "numbers and times"
+        elif "eq" in fitting:
+            groups[fitting] = "yes or no"
+        else:
+            groups[fitting] = "any column"
+    return groups
+
+
+def downloads(here: Here, table: str, pairs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """The forms in which all rows can be had, each with its address."""
+    return [
+        (label, f"/api/{here.name}/tables/{table}/rows?{urlencode([*pairs, ('form', form)])}")
+        for label, form in (("CSV", "csv"), ("Parquet", "parquet"), ("JSON Lines", "jsonl"))
+        if form in FORMS
+    ]

@@ -1,0 +1,93 @@
+"""A finding by itself, with its evidence as a table."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from harvest.commands.tables import how_many
+
+from .. import reports, tables
+from ..problems import NotFound
+from ..state import Snapshot, served
+from ..work import answer
+from .asked import downloads
+from .render import here_of, of_snapshot, respond
+from .report import LONG_S
+from .shown import meanings, shown
+from .start import finding_items
+
+ROWS: Final = 50
+
+
+async def finding(request: Request) -> Response:
+    """What a rule found, how sure it is, what to try, and the rows that it rests on."""
+    rule, number = request.path_params["rule"], request.path_params["number"]
+
+    def ask(snapshot: Snapshot) -> dict[str, Any]:
+        here, verdict = here_of(snapshot), reports.findings(snapshot)
+        items = finding_items(here, verdict)
+        address = here.to("finding", rule, number)
+        at = next((i for i, item in enumerate(items) if item["address"] == address), None)
+        if at is None:
+            raise NotFound(
+                f"the rule {rule!r} has no finding {number} in this state of the dataset",
+                where=f"commit {snapshot.commit}",
+                remedy="see the findings at the start",
+            )
+        found = verdict.found[at]
+        evidence = found.evidence
+        given = {key: str(value) for key, value in evidence.settings.items()}
+        names = list(evidence.first.columns)
+        rows, total = tables.rows(
+            snapshot,
+            evidence.view,
+            given,
+            condition=evidence.where,
+            columns=names,
+            limit=ROWS,
+        )
+        table, empty = shown(rows, meanings(snapshot, evidence.view), drop_empty=True)
+        pairs = [*((f"set.{key}", value) for key, value in given.items())]
+        pairs += [("condition", evidence.where)]
+        some = [*pairs, ("columns", ",".join(names))]
+        return {
+            **of_snapshot(snapshot),
+            "title": f"Finding of {rule}",
+            "severity": found.finding.severity,
+            "text": found.finding.text,
+            "advice": found.rule.advice,
+            "sure": found.certainty_in_words(),
+            "rule": rule,
+            "rule_doc": found.rule.doc,
+            "reference": found.rule.reference,
+            "reports": [
+                (name, here.to("report", name))
+                for name in found.rule.reports
+                if name in snapshot.dataset.plugins.reports
+            ],
+            "counted": f"{how_many(table_rows(rows), 'row', total)} of {evidence.view}",
+            "whole": here.rows(evidence.view, pairs),
+            "files": downloads(here, evidence.view, some),
+            "shown": table,
+            "empty": empty,
+            "caption": f"Rows of {evidence.view} for which the rule's condition holds",
+            "command": evidence.command(str(snapshot.location)),
+            "others": _others(items, at),
+        }
+
+    values = await answer(request, served(request), ask, time_s=LONG_S)
+    return respond("finding.html.j2", **values)
+
+
+def table_rows(rows: Any) -> int:
+    """How many rows an Arrow table has."""
+    return int(rows.num_rows)
+
+
+def _others(items: list[dict[str, Any]], at: int) -> list[tuple[str, str]]:
+    """The findings before and after one."""
+    near = [("Finding before", at - 1), ("Next finding", at + 1)]
+    return [(label, items[i]["address"]) for label, i in near if 0 <= i < len(items)]

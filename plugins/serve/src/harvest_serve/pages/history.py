@@ -1,0 +1,160 @@
+"""The runs that wrote a dataset, and what of their input could not be read."""
+
+from __future__ import annotations
+
+import itertools
+from datetime import datetime
+from typing import Any, Final
+
+import polars as pl
+from starlette.requests import Request
+from starlette.responses import Response
+
+from harvest.errors import suggestion
+from harvest.toolkit.amounts import bytes_in_words, count_in_words, seconds_in_words
+from harvest.toolkit.texts import excerpt
+
+from ..problems import NotFound
+from ..questions import number
+from ..state import Snapshot, served
+from ..work import answer
+from .render import Here, here_of, moment, of_snapshot, respond
+
+REJECTS: Final = 50
+INPUTS: Final = 10
+RAW: Final = 200
+"""Characters of an input unit that are shown."""
+
+COUNTS: Final = ("partitions", "read", "written", "filtered", "folded", "rejected")
+
+
+async def runs(request: Request) -> Response:
+    """The runs, the last first."""
+
+    def ask(snapshot: Snapshot) -> dict[str, Any]:
+        here, records = here_of(snapshot), snapshot.dataset.runs()
+        kept = sum(1 for each in records if each["state"] == "kept")
+        said = count_in_words(len(records), "run")
+        if kept:
+            size = bytes_in_words(snapshot.dataset.kept_bytes())
+            states = count_in_words(kept, "earlier state")
+            said += f"; {states} kept, in {size} beside the present one"
+        return {
+            **of_snapshot(snapshot),
+            "said": said,
+            "runs": [_listed(here, each) for each in reversed(records)],
+        }
+
+    values = await answer(request, served(request), ask)
+    return respond("runs.html.j2", title="Runs", section="runs", **values)
+
+
+def _listed(here: Here, record: dict[str, Any]) -> dict[str, Any]:
+    found = {
+        "run": record["run"],
+        "address": here.to("runs", record["run"]),
+        "state": record["state"],
+        "problem": record["problem"],
+    }
+    if record["problem"] is not None:
+        return found
+    took = datetime.fromisoformat(record["ended"]) - datetime.fromisoformat(record["started"])
+    what = ", ".join(f"{each['name']}:{each['location']}" for each in record["sources"])
+    return {
+        **found,
+        "started": moment(record["started"])[:-4],
+        "took": seconds_in_words(took.total_seconds()),
+        "by": f"{record['user']}@{record['host']}",
+        "action": record["action"],
+        "what": f"to {record['to']}" if record["action"] == "rollback" else what,
+        "partitions": record["partitions"],
+        "written": sum(each["written"] for each in record["account"]),
+        "rejected": sum(each["rejected"] for each in record["account"]),
+    }
+
+
+async def run(request: Request) -> Response:
+    """One run: what became of its input, and all that is recorded of it."""
+    name = request.path_params["run"]
+
+    def ask(snapshot: Snapshot) -> dict[str, Any]:
+        records = {each["run"]: each for each in snapshot.dataset.runs()}
+        if name not in records:
+            raise NotFound(f"no run {name!r} was committed here", remedy=suggestion(name, records))
+        return {**of_snapshot(snapshot), "record": records[name]}
+
+    values = await answer(request, served(request), ask)
+    record = values.pop("record")
+    return respond(
+        "run.html.j2",
+        title=f"Run {name}",
+        section="runs",
+        problem=record["problem"],
+        account=record.get("account") or [],
+        counts=COUNTS,
+        facts=_facts(record),
+        **values,
+    )
+
+
+def _facts(record: dict[str, Any]) -> list[tuple[str, list[str]]]:
+    """What is recorded, each with its values, as ``harvest runs`` shows it."""
+    facts = []
+    for key, value in record.items():
+        if key in ("account", "problem") or value in (None, [], {}):
+            continue
+        if key == "sources":
+            value = [f"{each['name']}:{each['location']}" for each in value]
+        elif key == "sink":
+            value = f"{value['name']}:{value['location']}"
+        elif key in ("started", "ended"):
+            value = moment(value)
+        elif key == "settings":
+            value = [f"{name}.{k}={v}" for name, given in value.items() for k, v in given.items()]
+        elif isinstance(value, dict):
+            value = [f"{name}: {each}" for name, each in value.items()]
+        values = value if isinstance(value, list) else [value]
+        facts.append((key.replace("_", " "), [str(each) for each in values]))
+    return facts
+
+
+async def rejects(request: Request) -> Response:
+    """What could not be read: by input, and each with its place and reason."""
+    offset = number(request.query_params.get("offset"), "offset") or 0
+
+    def ask(snapshot: Snapshot) -> dict[str, Any]:
+        here = here_of(snapshot)
+        accounts = snapshot.dataset.accounts().filter(pl.col("rejected") > 0)
+        inputs = (
+            accounts.group_by("origin", "source")
+            .agg(pl.col("rejected", "written").sum())
+            .sort("rejected", "origin", descending=[True, False])
+        )
+        total = int(inputs["rejected"].sum() or 0)
+        found = list(itertools.islice(snapshot.dataset.rejects(), offset, offset + REJECTS))
+        last = offset + len(found)
+        return {
+            **of_snapshot(snapshot),
+            "said": f"{count_in_words(total, 'input unit')} of "
+            f"{count_in_words(inputs.height, 'input')} could not be read."
+            if total
+            else "Every input unit was read: nothing was rejected.",
+            "by_source": inputs.head(INPUTS).to_dicts(),
+            "more_inputs": inputs.height if inputs.height > INPUTS else 0,
+            "rejects": [_reject(each) for each in found],
+            "range": f"Rejects {offset + 1:,} to {last:,} of {total:,}",
+            "before": here.to("rejects", offset=max(0, offset - REJECTS)) if offset else "",
+            "after": here.to("rejects", offset=last) if last < total else "",
+        }
+
+    values = await answer(request, served(request), ask)
+    return respond("rejects.html.j2", title="Rejects", section="rejects", **values)
+
+
+def _reject(row: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "origin": row["origin"],
+        "position": row["position"],
+        "reason": row["reason"],
+        "raw": excerpt(row["raw"].decode("utf-8", "backslashreplace"), RAW),
+    }

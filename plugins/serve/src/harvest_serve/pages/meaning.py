@@ -1,0 +1,59 @@
+"""The documentation of a record type or view: what its rows and columns mean."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+from starlette.requests import Request
+from starlette.responses import Response
+
+from harvest import UsageError
+from harvest.commands.declared import settings_of as declared_settings
+
+from .. import tables
+from ..problems import NotFound
+from ..state import Snapshot, served
+from ..work import answer
+from .render import of_snapshot, respond
+from .report import settings_of
+
+
+async def meaning(request: Request) -> Response:
+    """A table's description, its place in the model, its columns and settings."""
+    name, given = request.path_params["table"], settings_of(request)
+
+    def ask(snapshot: Snapshot) -> dict[str, Any]:
+        plugins = snapshot.dataset.plugins
+        tables.check_table(snapshot, name)
+        view, unknown = plugins.views.get(name), ""
+        columns: list[dict[str, Any]] = []
+        try:
+            described = tables.describe(snapshot, name, given)
+            columns = [attrs.asdict(each) for each in described.columns]
+        except NotFound:
+            raise
+        except UsageError as error:
+            unknown = str(error)
+        if view is not None:
+            doc, of = view.doc, f", of {', '.join(view.requires)}" if view.requires else ""
+            kind = f"A view{of}"
+        else:
+            type_ = snapshot.dataset.record_type(name)
+            roles = {column.name: column.role for column in type_.columns}
+            columns = [{**each, "role": roles.get(each["name"])} for each in columns]
+            doc = type_.doc
+            kind = (
+                f"A record type, version {type_.version}; layer {type_.layer}, level {type_.level}"
+            )
+        return {
+            **of_snapshot(snapshot),
+            "kind": kind,
+            "paragraphs": [each for each in doc.split("\n\n") if each.strip()],
+            "columns": columns,
+            "settings": declared_settings(view.settings) if view else (),
+            "unknown": unknown,
+        }
+
+    values = await answer(request, served(request), ask)
+    return respond("meaning.html.j2", title=name, section="tables", name=name, **values)

@@ -1,0 +1,127 @@
+"""SQL: a query with its result, and beside it the tables that it can read."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import attrs
+from starlette.requests import Request
+from starlette.responses import Response
+
+from harvest import UsageError
+from harvest.commands.tables import how_many
+from harvest.errors import UnknownTypeError
+
+from .. import sql, tables
+from ..api import download
+from ..downloads import form_of, stream_sql
+from ..engine.guarded import quoted
+from ..problems import Refused, problem_of
+from ..state import Snapshot, served
+from ..work import TIME_S, answer
+from .render import Here, here_of, of_snapshot, respond
+from .shown import shown
+
+ROWS: Final = 500
+"""Rows of a result that a page shows; a download has all."""
+
+
+@attrs.frozen
+class Asked:
+    """A table that a query can read; columns: none where they are known once it is built."""
+
+    name: str
+    address: str
+    columns: tuple[Any, ...] = ()
+
+
+async def query(request: Request) -> Response:
+    """A query and its result."""
+    text = request.query_params.get("query", "")
+
+    def ask(snapshot: Snapshot) -> dict[str, Any]:
+        here = here_of(snapshot)
+        found: dict[str, Any] = {
+            **of_snapshot(snapshot),
+            "schema": _schema(snapshot, here),
+            "examples": _examples(snapshot, here),
+            "problem": None,
+            "shown": None,
+        }
+        if text.strip():
+            try:
+                found |= _result(snapshot, here, text)
+            except (UsageError, Refused) as error:
+                found["problem"] = problem_of(error)
+        return found
+
+    values = await answer(request, served(request), ask)
+    problem = values["problem"]
+    return respond(
+        "sql.html.j2",
+        title="SQL",
+        section="sql",
+        status=200 if problem is None else problem.status,
+        query=text,
+        limits=f"at most {TIME_S:.0f} s",
+        **values,
+    )
+
+
+async def query_file(request: Request) -> Response:
+    """The whole result of a query as a file."""
+    text, form = (
+        request.query_params.get("query", ""),
+        form_of(request.query_params.get("form", "")),
+    )
+    return await download(request, lambda snapshot: stream_sql(snapshot, text, form), form, "query")
+
+
+def _result(snapshot: Snapshot, here: Here, text: str) -> dict[str, Any]:
+    result = sql.ask(snapshot, text, limit=ROWS)
+    table, _ = shown(result.table, {})
+    counted = f"the first {ROWS} rows" if result.cut else how_many(result.table.num_rows, "row")
+    return {
+        "shown": table,
+        "counted": counted,
+        "caption": "Times in UTC" if any(c.kind == "time" for c in table.columns) else "",
+        "files": [
+            (label, here.to("sql", "file", query=text, form=form))
+            for label, form in (("CSV", "csv"), ("Parquet", "parquet"), ("JSON Lines", "jsonl"))
+        ],
+    }
+
+
+def _schema(snapshot: Snapshot, here: Here) -> list[tuple[str, list[Asked]]]:
+    """Record types with their columns, and views, whose columns are a page away."""
+    types, views = [], []
+    for each in tables.tables(snapshot):
+        address = here.to("meaning", each.name)
+        if each.kind == "view":
+            views.append(Asked(each.name, address))
+            continue
+        try:
+            described = tables.describe(snapshot, each.name)
+        except UnknownTypeError:
+            continue  # nothing declares its columns; a query cannot read it
+        types.append(Asked(each.name, address, described.columns))
+    return [("Record types", types), ("Views", views)]
+
+
+def _examples(snapshot: Snapshot, here: Here) -> list[dict[str, str]]:
+    """Queries that this dataset can answer: rows, and how many have each value."""
+    texts = ["show tables"]
+    held = [each for each in tables.tables(snapshot) if each.rows]
+    largest = sorted(held, key=lambda each: -(each.rows or 0))[:2]
+    for each in largest:
+        if each.name not in snapshot.dataset.plugins.record_types():
+            continue
+        described = tables.describe(snapshot, each.name)
+        texts.append(f"select * from {each.name} limit 20")
+        by = next((c.name for c in described.columns if c.type == "text"), None)
+        if by is not None:
+            texts.append(
+                f"select {quoted(by)}, count(*) as rows from {each.name} group by all "
+                "order by rows desc limit 20"
+            )
+    return [{"text": text, "address": here.to("sql", query=text)} for text in texts]

@@ -1,0 +1,92 @@
+"""Reports: the list of them, one with its settings as a form, and its own page within."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+
+from harvest import UsageError
+from harvest.commands.declared import settings_of as declared_settings
+
+from .. import reports
+from ..guard import SANDBOX
+from ..problems import NotFound, problem_of
+from ..questions import question
+from ..state import Snapshot, served
+from ..work import answer
+from .render import here_of, of_snapshot, respond
+
+LONG_S: Final = 120.0
+"""How long a report, or the rules, may take."""
+
+_POLICY: Final = SANDBOX.replace("sandbox ", "sandbox allow-same-origin ")
+"""The page around it may ask how high it is; a report itself runs no code that could ask."""
+
+
+async def report_list(request: Request) -> Response:
+    """The reports that the dataset can serve."""
+
+    def ask(snapshot: Snapshot) -> dict[str, Any]:
+        here = here_of(snapshot)
+        listed = [
+            {"name": each.name, "doc": each.doc, "address": here.to("report", each.name)}
+            for each in reports.reports(snapshot)
+        ]
+        return {**of_snapshot(snapshot), "reports": listed}
+
+    values = await answer(request, served(request), ask)
+    return respond("reports.html.j2", title="Reports", section="reports", **values)
+
+
+async def report(request: Request) -> Response:
+    """A report with its settings as a form."""
+    name, given = request.path_params["report"], settings_of(request)
+
+    def ask(snapshot: Snapshot) -> dict[str, Any]:
+        declared = snapshot.dataset.plugins.reports
+        problem = None
+        try:
+            reports.page(snapshot, name, given)
+        except NotFound:
+            raise
+        except UsageError as error:
+            problem = problem_of(error)
+        here = here_of(snapshot)
+        return {
+            **of_snapshot(snapshot),
+            "name": name,
+            "doc": declared[name].doc,
+            "settings": declared_settings(declared[name].settings),
+            "problem": problem,
+            "alone": here.to("report", name, "page", **{f"set.{k}": v for k, v in given.items()}),
+        }
+
+    values = await answer(request, served(request), ask, time_s=LONG_S)
+    problem = values["problem"]
+    return respond(
+        "report.html.j2",
+        title=f"Report {name}",
+        section="reports",
+        status=200 if problem is None else problem.status,
+        given=given,
+        **values,
+    )
+
+
+async def report_page(request: Request) -> Response:
+    """The page that ``harvest report -o FILE.html`` writes, in which no code runs."""
+    name, given = request.path_params["report"], settings_of(request)
+    page = await answer(
+        request,
+        served(request),
+        lambda snapshot: reports.page(snapshot, name, given),
+        time_s=LONG_S,
+    )
+    return HTMLResponse(page, headers={"content-security-policy": _POLICY})
+
+
+def settings_of(request: Request) -> dict[str, str]:
+    """The settings in an address."""
+    return question(request.query_params.multi_items()).settings

@@ -1,0 +1,112 @@
+"""Rows as a table of a page: the texts of their cells, as ``harvest view`` shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+import attrs
+import polars as pl
+import pyarrow as pa
+
+from harvest import Column
+from harvest.commands.declared import columns_of, columns_of_record
+from harvest.errors import UnknownTypeError
+from harvest_report.values import exact, form_of, texts_of
+
+from ..downloads import frame_of
+from ..state import Snapshot
+
+BRIEF: Final = 26
+"""Characters up to which the texts of a column are kept on one line."""
+
+LONGEST: Final = 300
+"""Characters of a cell in a table; a row by itself has all of them."""
+
+
+@attrs.frozen(kw_only=True)
+class Head:
+    """A column of a table: its name, unit, and how it is set.
+
+    kind: ``number``, ``time``, ``brief`` (never broken) or ``text``.
+    address: of the page that is sorted by it; sort: for ``aria-sort``.
+    """
+
+    name: str
+    unit: str | None
+    kind: str
+    address: str | None = None
+    sort: str | None = None
+
+
+@attrs.frozen(kw_only=True)
+class Shown:
+    """A table: its columns, and for each row a text a column, None where there is no value.
+
+    first_number: of the first row; rows_at: the address of each row by itself.
+    """
+
+    columns: Sequence[Head]
+    rows: Sequence[Sequence[str | None]]
+    first_number: int | None = None
+    rows_at: Sequence[str] = ()
+
+
+def meanings(snapshot: Snapshot, table: str) -> Mapping[str, Column]:
+    """What is declared of the columns of a record type or view; nothing of an unknown one."""
+    plugins = snapshot.dataset.plugins
+    if table in plugins.views:
+        return columns_of(plugins.views[table], plugins)
+    try:
+        return columns_of_record(snapshot.dataset.record_type(table))
+    except UnknownTypeError:
+        return {}
+
+
+def shown(
+    table: pa.Table | pl.DataFrame,
+    known: Mapping[str, Column],
+    *,
+    exactly: bool = False,
+    longest: int = LONGEST,
+    drop_empty: bool = False,
+    at_most: int | None = None,
+) -> tuple[Shown, list[str]]:
+    """A table of these rows, and the names of columns without a value that were left out.
+
+    exactly: values with all their digits.  longest: characters of a cell.
+    drop_empty: leave out columns that have no value in these rows, unless no row has any.
+    at_most: so many columns, the first.
+    """
+    frame = table if isinstance(table, pl.DataFrame) else frame_of(table)
+    empty = [n for n in frame.columns if frame.height and frame[n].null_count() == frame.height]
+    if not drop_empty or len(empty) == frame.width:
+        empty = []
+    names = [name for name in frame.columns if name not in empty][:at_most]
+    columns = [_column(frame[name], known, exactly, longest) for name in names]
+    rows = list(zip(*(texts for _, texts in columns), strict=True)) if columns else []
+    return Shown(columns=[head for head, _ in columns], rows=rows), empty
+
+
+def _column(
+    values: pl.Series, known: Mapping[str, Column], exactly: bool, longest: int
+) -> tuple[Head, list[str | None]]:
+    column = known.get(values.name) or Column(values.name)
+    form, unit = form_of(column, values.dtype)
+    listed = values.to_list()
+    if exactly:
+        texts, unit = list(map(exact, listed)), column.unit if column.scale == 1 else None
+    else:
+        texts = texts_of(listed, form, scale=column.scale)
+    if isinstance(values.dtype, pl.Datetime) and values.dtype.time_zone and not exactly:
+        unit = values.dtype.time_zone
+    cut = [text if len(text) <= longest else f"{text[:longest]}…" for text in texts]
+    is_brief = max(map(len, cut), default=0) <= BRIEF
+    kind = "number" if values.dtype.is_numeric() else "time" if values.dtype.is_temporal() else ""
+    head = Head(name=values.name, unit=unit, kind=kind or ("brief" if is_brief else "text"))
+    return head, [None if v is None else t for v, t in zip(listed, cut, strict=True)]
+
+
+def headed(given: Shown, head: Callable[[Head], Head]) -> Shown:
+    """The table with each of its columns as ``head`` gives it."""
+    return attrs.evolve(given, columns=[head(column) for column in given.columns])

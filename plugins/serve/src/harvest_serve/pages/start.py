@@ -1,0 +1,228 @@
+"""The first pages: the datasets, and what one of them holds and shows."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, Final
+
+import attrs
+from starlette.requests import Request
+from starlette.responses import Response
+
+from harvest import HarvestError
+from harvest.findings import Verdict
+from harvest.toolkit.amounts import bytes_in_words, count_in_words
+
+from .. import reports
+from ..problems import Refused
+from ..state import Served, Snapshot, served
+from ..tables import tables
+from ..work import answer
+from .render import Here, here_of, last_run, moment, of_snapshot, respond
+from .report import LONG_S
+
+FIRST: Final = 5
+"""Findings that are shown before those that a reader unfolds; all of high severity are."""
+
+
+async def datasets(request: Request) -> Response:
+    """The list of the datasets; of one dataset, its own start."""
+    known: dict[str, Served] = request.app.state.served
+    if len(known) == 1:
+        request.scope["path_params"] = {"dataset": next(iter(known))}
+        return await start(request)
+    listed = [await _listed(request, each) for each in known.values()]
+    return respond("datasets.html.j2", title="Datasets", datasets=listed)
+
+
+async def _listed(request: Request, each: Served) -> dict[str, Any]:
+    found = {"name": each.name, "location": str(each.location), "address": here_of(each).to("")}
+    try:
+        said = await answer(request, each, _size)
+    except HarvestError as error:
+        return {**found, "said": "", "problem": str(error)}
+    return {**found, "said": said, "problem": None}
+
+
+def _summary(snapshot: Snapshot) -> dict[str, Any]:
+    return snapshot.kept("summary", snapshot.dataset.summary)
+
+
+def _size(snapshot: Snapshot) -> str:
+    found = _summary(snapshot)
+    if not found["runs"]:
+        return "empty"
+    return (
+        f"{count_in_words(found['rows'], 'row')} of "
+        f"{count_in_words(len(found['record_types']), 'record type')} from "
+        f"{count_in_words(found['inputs'], 'input')}, {bytes_in_words(found['size_bytes'])}; "
+        f"{count_in_words(len(found['runs']), 'run')}, the last on {found['runs'][-1]['ended']} UTC"
+    )
+
+
+async def start(request: Request) -> Response:
+    """What a dataset shows: findings, the worst first; and what it holds."""
+    here = served(request)
+    verdict: Verdict | None = None
+    said = ""
+    commit = None
+    try:
+        commit, verdict = await answer(
+            request, here, lambda at: (at.commit, reports.findings(at)), time_s=LONG_S
+        )
+    except Refused as error:
+        said = f"The rules have not ended: {error}. They go on; show this page again later."
+    values = await answer(request, here, _values)
+    if commit not in (None, values["commit"]):
+        # a commit came in between; all that is shown is of one state
+        return await start(request)
+    place: Here = values["here"]
+    found = [] if verdict is None else finding_items(place, verdict)
+    worst = sum(1 for item in found if item["severity"] == "high")
+    cut = len(found) if len(found) <= FIRST + 1 else max(FIRST, worst)
+    return respond(
+        "start.html.j2",
+        title=here.name,
+        summary=said if verdict is None else verdict.summary(),
+        gaps=[] if verdict is None else verdict.gaps(),
+        first=found[:cut],
+        rest=found[cut:],
+        more=_severities(found[cut:]),
+        **values,
+    )
+
+
+def _severities(items: list[dict[str, Any]]) -> str:
+    """How many there are of each severity: ``2 medium, 8 low``."""
+    found = [item["severity"] for item in items]
+    return ", ".join(f"{found.count(each)} {each}" for each in dict.fromkeys(found))
+
+
+def finding_items(here: Here, verdict: Verdict) -> list[dict[str, Any]]:
+    """Findings as pages list them, each with the address of its own."""
+    numbers: dict[str, int] = {}
+    items = []
+    for number, each in enumerate(verdict.found, start=1):
+        rule = each.rule.name
+        numbers[rule] = numbers.get(rule, 0) + 1
+        items.append(
+            {
+                "number": number,
+                "severity": each.finding.severity,
+                "text": each.finding.text,
+                "advice": each.rule.advice,
+                "view": each.evidence.view,
+                "rows": count_in_words(each.evidence.rows, "row"),
+                "address": here.to("finding", rule, str(numbers[rule])),
+            }
+        )
+    return items
+
+
+def _values(snapshot: Snapshot) -> dict[str, Any]:
+    here, found = here_of(snapshot), _summary(snapshot)
+    spans = {each.name: (each.first, each.last) for each in tables(snapshot)}
+    moments = [each for span in spans.values() for each in span if each is not None]
+    known = {each.name: each for each in reports.reports(snapshot)}
+    views = sum(1 for each in tables(snapshot) if each.kind == "view")
+    rejects = found["rejects"]
+    return {
+        **of_snapshot(snapshot),
+        "size": _size(snapshot),
+        "held": [
+            {
+                **each,
+                "address": here.to("table", each["name"]),
+                "times": _times(*spans.get(each["name"], (None, None))),
+                "span": _span(*spans.get(each["name"], (None, None)), moments),
+            }
+            for each in found["record_types"]
+        ],
+        "spans": bool(moments) and min(moments) < max(moments),
+        "views": count_in_words(views, "view"),
+        "reports": [
+            {"name": each.name, "doc": each.doc, "address": here.to("report", each.name)}
+            for each in known.values()
+            if not each.requires or any(kind in snapshot.dataset for kind in each.requires)
+        ],
+        "run": _run(here, last_run(snapshot)),
+        "rejects": count_in_words(rejects, "input unit") if rejects else "",
+    }
+
+
+def _times(first: datetime | None, last: datetime | None) -> str:
+    """From when to when, to the minute; the days alone where there are several."""
+    if first is None or last is None:
+        return ""
+    begin, end = f"{first:%Y-%m-%d %H:%M}", f"{last:%Y-%m-%d %H:%M}"
+    if begin[:10] != end[:10]:
+        return f"{begin[:10]} to {end[:10]}"
+    return begin if begin == end else f"{begin} to {end[11:]}"
+
+
+def _span(
+    first: datetime | None, last: datetime | None, moments: list[datetime]
+) -> tuple[str, str] | None:
+    """Where a span begins within that of all, and how long it is, of 100."""
+    if first is None or last is None or min(moments) == max(moments):
+        return None
+    whole = (max(moments) - min(moments)).total_seconds()
+    length = max(1.0, 100 * (last - first).total_seconds() / whole)
+    begin = min(100 * (first - min(moments)).total_seconds() / whole, 100 - length)
+    return f"{begin:.2f}", f"{length:.2f}"
+
+
+def _run(here: Here, record: dict[str, Any] | None) -> dict[str, str] | None:
+    if record is None:
+        return None
+    found = {"name": record["run"], "address": here.to("runs", record["run"])}
+    if record["problem"] is not None:
+        return {**found, "ended": "", "by": "", "said": record["problem"]}
+    written = sum(each["written"] for each in record["account"])
+    sources = ", ".join(dict.fromkeys(each["name"] for each in record["sources"]))
+    read = count_in_words(record["partitions"], "partition")
+    said = f"{count_in_words(written, 'row')} of {read} from {sources}"
+    return {
+        **found,
+        "ended": moment(record["ended"]),
+        "by": f"{record['user']}@{record['host']}",
+        "said": record["action"] if record["action"] != "run" else said,
+    }
+
+
+@attrs.frozen
+class Listed:
+    """A table in the list of all."""
+
+    name: str
+    doc: str
+    address: str
+    meaning: str
+    rows: int | None = None
+    settings: str = ""
+
+
+async def table_list(request: Request) -> Response:
+    """All record types and views."""
+
+    def ask(snapshot: Snapshot) -> dict[str, Any]:
+        here, plugins = here_of(snapshot), snapshot.dataset.plugins
+        found = [
+            Listed(
+                each.name,
+                each.doc.partition("\n\n")[0],
+                here.to("table", each.name),
+                here.to("meaning", each.name),
+                each.rows,
+                ", ".join(plugins.views[each.name].settings) if each.kind == "view" else "",
+            )
+            for each in tables(snapshot)
+        ]
+        return {
+            **of_snapshot(snapshot),
+            "types": [each for each in found if each.rows is not None],
+            "views": [each for each in found if each.rows is None],
+        }
+
+    values = await answer(request, served(request), ask)
+    return respond("tables.html.j2", title="Tables", section="tables", **values)

@@ -1,0 +1,363 @@
+"""Rows of a record type or a view: filtered, sorted, page by page; and one row by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import attrs
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from harvest import Column, UsageError
+from harvest.commands.declared import settings_of
+from harvest.commands.tables import how_many
+from harvest.toolkit.amounts import share_in_words
+from harvest_report.values import form_of, texts_of
+
+from .. import facets, tables
+from ..downloads import frame_of
+from ..filters import WORDS
+from ..problems import NotFound, problem_of
+from ..state import Snapshot, served
+from ..work import answer
+from . import asked as address
+from .asked import Asked, asked_of, completed, operator_groups, with_filter
+from .render import Here, here_of, of_snapshot, respond
+from .shown import Head, Shown, headed, meanings, shown
+
+COLUMNS: Final = 12
+"""Columns that are shown where none are chosen: the most important ones that have values."""
+
+_TRIED: Final = 3 * COLUMNS
+"""Columns of which these are taken: of some no row of a page may have a value."""
+
+_NESTED: Final = ("list", "map", "structure", "bytes")
+_LAST: Final = ("extra", "origin", "position")
+
+SORT: Final = {"ascending": False, "descending": True}
+DOWN_FIRST: Final = ("integer", "number", "time", "date")
+
+
+async def table(request: Request) -> Response:
+    """A page of a table's rows, with what chooses them."""
+    name, asked = request.path_params["table"], asked_of(request)
+    more = completed(request, asked)
+    here = here_of(served(request))
+    if more is not None:
+        return RedirectResponse(here.rows(name, more.pairs()), 303)
+    values = await answer(request, served(request), lambda snapshot: _values(snapshot, name, asked))
+    problem = values["problem"]
+    return respond(
+        "table.html.j2",
+        title=name,
+        section="tables",
+        status=200 if problem is None else problem.status,
+        name=name,
+        asked=asked,
+        **values,
+    )
+
+
+def _values(snapshot: Snapshot, name: str, asked: Asked) -> dict[str, Any]:
+    here, plugins = here_of(snapshot), snapshot.dataset.plugins
+    tables.check_table(snapshot, name)
+    view = plugins.views.get(name)
+    found: dict[str, Any] = {
+        **of_snapshot(snapshot),
+        "doc": view.doc if view else _doc(snapshot, name),
+        "meaning": here.to("meaning", name, **{f"set.{k}": v for k, v in asked.settings.items()}),
+        "settings": settings_of(view.settings) if view else (),
+        "problem": None,
+        "columns": [],
+        "shown": None,
+        "chips": _chips(here, name, asked),
+        "without_filters": here.rows(name, asked.having(where=(), condition=None).pairs()),
+        "page_sizes": sorted({*address.PAGE_SIZES, asked.rows}),
+        "example": "",
+        "facets_of": [],
+        "facets": [],
+    }
+    try:
+        described = tables.describe(snapshot, name, asked.settings)
+        kept = _kept(snapshot, name, asked)
+        wanted = _wanted(described, asked, kept)
+        found |= _columns(described, wanted)
+        found |= _rows(snapshot, here, described, asked, wanted, kept)
+        found |= _facets(snapshot, here, described, asked)
+    except NotFound:
+        raise
+    except UsageError as error:
+        found["problem"] = problem_of(error)
+    return found
+
+
+def _doc(snapshot: Snapshot, name: str) -> str:
+    kind = snapshot.dataset.plugins.record_types().get(name)
+    return "" if kind is None else kind.doc.partition("\n\n")[0]
+
+
+def _chips(here: Here, name: str, asked: Asked) -> list[dict[str, str]]:
+    """The filters in force, each with the address of the page without it."""
+    where = asked.question.where
+    chips = [
+        {
+            "text": address.in_words(each),
+            "without": here.rows(name, asked.having(where=where[:i] + where[i + 1 :]).pairs()),
+        }
+        for i, each in enumerate(where)
+    ]
+    if asked.condition:
+        without = here.rows(name, asked.having(condition=None).pairs())
+        chips.append({"text": asked.condition, "without": without})
+    return chips
+
+
+def _columns(described: tables.Description, wanted: Sequence[str]) -> dict[str, Any]:
+    """What a form needs to know of the columns, and an example of a condition on them."""
+    kinds = operator_groups(each.operators for each in described.columns)
+    number = next((c for c in described.columns if c.type in ("number", "integer")), None)
+    return {
+        "columns": [
+            {
+                "name": each.name,
+                "operators": kinds[tuple(each.operators)],
+                "on": each.name in wanted,
+            }
+            for each in described.columns
+        ],
+        "chosen": described.columns[0].name if described.columns else "",
+        "operators": {
+            kind: [(operator, WORDS[operator]) for operator in fitting]
+            for fitting, kind in kinds.items()
+        },
+        "example": f"{number.name} > 1e6" if number else "",
+    }
+
+
+def _kept(snapshot: Snapshot, name: str, asked: Asked) -> set[str]:
+    """Columns that are shown wherever they stand: by which rows are filtered or sorted, and those
+    that have a role in all record types, such as its time and its user.
+    """
+    question = asked.question
+    kept = {each.column for each in question.where} | {column for column, _ in question.sort}
+    kind = snapshot.dataset.plugins.record_types().get(name)
+    return kept | (set(kind.roles.values()) if kind else set())
+
+
+def _wanted(described: tables.Description, asked: Asked, kept: set[str]) -> Sequence[str]:
+    """The columns to be read: those that were chosen, or the most important ones."""
+    if asked.question.columns:
+        return asked.question.columns
+    plain = [
+        each.name
+        for each in described.columns
+        if each.type not in _NESTED and (described.kind == "view" or each.name not in _LAST)
+    ]
+    first = {*plain[:_TRIED], *kept}
+    names = [each.name for each in described.columns if each.name in first]
+    return names or [each.name for each in described.columns][:COLUMNS]
+
+
+def _rows(
+    snapshot: Snapshot,
+    here: Here,
+    described: tables.Description,
+    asked: Asked,
+    wanted: Sequence[str],
+    kept: set[str],
+) -> dict[str, Any]:
+    question, name = asked.question, described.name
+    rows, total = tables.rows(
+        snapshot,
+        name,
+        asked.settings,
+        question.where,
+        question.sort,
+        question.offset,
+        asked.rows,
+        question.condition,
+        wanted,
+    )
+    known = meanings(snapshot, name)
+    chosen = question.columns is not None
+    table, empty = shown(rows, known, exactly=asked.exact, drop_empty=not chosen)
+    if not chosen:
+        table = _first(table, kept)
+    first, last = question.offset + 1, question.offset + rows.num_rows
+    pairs = [pair for pair in asked.pairs() if pair[0] not in ("offset", "facet")]
+    table = attrs.evolve(
+        headed(table, lambda head: _linked(head, here, described, asked)),
+        first_number=first,
+        rows_at=[here.rows(name, [*pairs, ("row", str(n))]) for n in range(first, last + 1)],
+    )
+    counted = how_many(total, "row")
+    if question.where or question.condition:
+        _, all_ = tables.rows(snapshot, name, asked.settings, limit=0)
+        counted = how_many(total, "row", all_)
+    order = ", ".join(
+        f"{column}, {'largest' if down else 'smallest'} first" for column, down in question.sort
+    )
+    at = asked.having
+    size = asked.rows
+    return {
+        "shown": table,
+        "empty": empty,
+        "counted": counted,
+        "caption": f"By {order}" if order else "In the order of the dataset",
+        "files": address.downloads(here, name, asked.of_all()),
+        "range": f"rows {first:,} to {last:,} of {total:,}",
+        "first_page": here.rows(name, at(offset=0).pairs()),
+        "before": here.rows(name, at(offset=max(0, first - 1 - size)).pairs()) if first > 1 else "",
+        "after": here.rows(name, at(offset=last).pairs()) if last < total else "",
+        "last_page": here.rows(name, at(offset=max(0, (total - 1) // size * size)).pairs()),
+    }
+
+
+def _first(table: Shown, kept: set[str]) -> Shown:
+    """As many columns as are shown unless others are chosen: the kept ones, and the first."""
+    names = [head.name for head in table.columns]
+    others = [name for name in names if name not in kept]
+    shown_ = kept | set(others[: max(2, COLUMNS - len(kept & set(names)))])
+    at = [i for i, name in enumerate(names) if name in shown_]
+    return attrs.evolve(
+        table,
+        columns=[table.columns[i] for i in at],
+        rows=[[row[i] for i in at] for row in table.rows],
+    )
+
+
+def _linked(head: Head, here: Here, described: tables.Description, asked: Asked) -> Head:
+    """A heading that sorts by its column, and says whether the rows are sorted by it."""
+    kind = described.types[head.name]
+    if kind in _NESTED:
+        return head
+    now = dict(asked.question.sort[:1]).get(head.name)
+    words = {value: word for word, value in SORT.items()}
+    after = asked.sorted_by(head.name, down_first=kind in DOWN_FIRST)
+    return attrs.evolve(
+        head,
+        address=here.rows(described.name, after.pairs()),
+        sort="none" if now is None else words[now],
+    )
+
+
+def _facets(
+    snapshot: Snapshot, here: Here, described: tables.Description, asked: Asked
+) -> dict[str, Any]:
+    name, question = described.name, asked.question
+    few = facets.facet_columns(snapshot, name, asked.settings)
+    texts = [
+        each.name
+        for each in described.columns
+        if each.type == "text" and each.format != "path" and each.name not in _LAST
+    ]
+    offered = list(dict.fromkeys([*few, *texts[:COLUMNS], *asked.facets]))
+    found = facets.facets(
+        snapshot, name, asked.facets, asked.settings, question.where, question.condition
+    ) if asked.facets else []  # fmt: skip
+    known = meanings(snapshot, name)
+    return {
+        "facets_of": [
+            {
+                "name": each,
+                "on": each in asked.facets,
+                "address": here.rows(name, asked.showing_values_of(each).pairs()),
+            }
+            for each in offered
+        ],
+        "facets": [_facet(here, name, asked, each, known) for each in found],
+    }
+
+
+def _facet(
+    here: Here, name: str, asked: Asked, facet: facets.Facet, known: Mapping[str, Column]
+) -> dict[str, Any]:
+    values = [value for value, _ in facet.values]
+    column = known.get(facet.column)
+    texts = texts_of(values, column.format if column else None)
+    total = sum(count for _, count in facet.values) + facet.others
+    return {
+        "name": facet.column,
+        "others": facet.others,
+        "rows": [
+            {
+                "text": None if value is None else text,
+                "count": count,
+                "share": share_in_words(count / total),
+                "width": f"{100 * count / total:.1f}",
+                "address": here.rows(name, with_filter(asked, facet.column, value).pairs()),
+            }
+            for (value, count), text in zip(facet.values, texts, strict=True)
+        ],
+    }
+
+
+async def row(request: Request, number: int) -> Response:
+    """One row with all its columns, one below the other, each with its meaning."""
+    name, asked = request.path_params["table"], asked_of(request)
+
+    def ask(snapshot: Snapshot) -> dict[str, Any]:
+        here, question = here_of(snapshot), asked.question
+        described = tables.describe(snapshot, name, asked.settings)
+        found, total = tables.rows(
+            snapshot,
+            name,
+            asked.settings,
+            question.where,
+            question.sort,
+            number - 1,
+            1,
+            question.condition,
+        )
+        if not found.num_rows:
+            raise NotFound(f"{name} has no row {number:,}", remedy=f"it has {total:,}")
+        known, frame = meanings(snapshot, name), frame_of(found)
+        as_people, _ = shown(frame, known, longest=100_000)
+        exactly, _ = shown(frame, known, exactly=True, longest=100_000)
+        by_name = {
+            head.name: (head, text, whole)
+            for head, text, whole in zip(
+                as_people.columns, as_people.rows[0], exactly.rows[0], strict=True
+            )
+        }
+        pairs = [pair for pair in asked.pairs() if pair[0] != "row"]
+        page = (number - 1) // asked.rows * asked.rows
+        at = [pair for pair in pairs if pair[0] != "offset"]
+        return {
+            **of_snapshot(snapshot),
+            "values": [
+                _value(each, *by_name[each.name], frame[each.name].dtype, known)
+                for each in described.columns
+            ],
+            "back": here.rows(name, asked.having(offset=page).pairs()),
+            "before": here.rows(name, [*at, ("row", str(number - 1))]) if number > 1 else "",
+            "after": here.rows(name, [*at, ("row", str(number + 1))]) if number < total else "",
+        }
+
+    values = await answer(request, served(request), ask)
+    return respond(
+        "row.html.j2", title=f"Row {number:,} of {name}", section="tables", number=number, **values
+    )
+
+
+def _value(
+    each: tables.Described,
+    head: Head,
+    text: str | None,
+    whole: str | None,
+    dtype: Any,
+    known: Mapping[str, Column],
+) -> dict[str, Any]:
+    """A value as people read it, and with all its digits where that says more."""
+    form, _ = form_of(known.get(each.name) or Column(each.name), dtype)
+    plain = (text or "").replace(",", "")
+    says_more = text is not None and whole != plain and (dtype.is_numeric() or dtype.is_temporal())
+    unit = f" {each.unit}" if each.unit and form in ("bytes", "seconds", "duration") else ""
+    return {
+        "name": each.name,
+        "unit": head.unit,
+        "text": text,
+        "exact": f"{whole}{unit}" if says_more else "",
+        "doc": each.doc,
+    }
