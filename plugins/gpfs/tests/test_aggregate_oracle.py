@@ -17,6 +17,11 @@ from strength import examples
 
 from harvest_gpfs import aggregate, write_result
 from harvest_gpfs.aggregation import METRICS, backends
+from harvest_gpfs.aggregation.bins import AgeBins, SizeBins
+from harvest_gpfs.aggregation.definition import Aggregation
+from harvest_gpfs.aggregation.groupings import Setting
+from harvest_gpfs.aggregation.listing import Listing
+from harvest_gpfs.aggregation.on_polars import PolarsRows
 
 BACKENDS = [
     pytest.param(
@@ -183,9 +188,9 @@ def edge(pick, values):
     return pick((v for v in values if v is not None), default=None)
 
 
-def expected(rows, by):
+def expected(rows, by, root=None):
     counts = first_paths(rows)
-    root = root_of([r["path"] for r in rows])
+    root = root or root_of([r["path"] for r in rows])
     groups = defaultdict(list)
     for r in rows:
         for key in keys_of(r, by, root):
@@ -265,6 +270,41 @@ def test_all_backends_write_the_same_bytes(parts, by):
             for suffix in ("csv", "parquet", "jsonl"):
                 path = write_result(found, Path(folder) / f"{backend.name}.{suffix}")
                 assert path.read_bytes() == written.setdefault(suffix, path.read_bytes())
+
+
+@settings(max_examples=examples(25))
+@given(
+    parts=DATASETS.map(once),
+    finer=st.lists(st.sampled_from(BY), min_size=1, max_size=4, unique=True),
+    directories=st.booleans(),
+    data=st.data(),
+)
+def test_sums_of_smaller_groups_are_added_up_as_loops_do(parts, finer, directories, data):
+    by = data.draw(st.sampled_from([*finer, *(["top"] if "directory" in finer else [])]))
+    setting = Setting(sizes=SizeBins.parse("4K,64K"), ages=AgeBins.parse("7d,1y"))
+    with tempfile.TemporaryDirectory() as folder:
+        rows = CountedRows(dataset(Path(folder), *parts)["gpfs.file"])
+        listing = Listing.of(rows, "all")
+        listing.aggregate(finer, METRICS, setting)
+        read = rows.aggregated
+        frame = listing.aggregate([by], METRICS, setting, directories=directories)
+    found = [r for part in parts for r in part if directories or r["kind"] != "directory"]
+    root = root_of([r["path"] for part in parts for r in part])
+    assert as_groups(frame, by) == expected(found, by, root)
+    assert (rows.aggregated == read) == (directories or "kind" in finer)
+
+
+class CountedRows(PolarsRows):
+    """Rows that know how many aggregations went through all of them."""
+
+    aggregated = 0
+
+    def of(self, scan):
+        return self
+
+    def reduce(self, step):
+        type(self).aggregated += isinstance(step, Aggregation)
+        return super().reduce(step)
 
 
 def test_the_order_of_parts_does_not_matter(tmp_path):

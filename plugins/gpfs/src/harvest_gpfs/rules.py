@@ -11,7 +11,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from harvest import Basis, Finding, Rule, Threshold
-from harvest.toolkit.amounts import bytes_in_words, count_in_words, share_in_words
+from harvest.toolkit.amounts import bytes_in_words as _bytes
+from harvest.toolkit.amounts import count_in_words, share_in_words
 
 if TYPE_CHECKING:
     import polars as pl
@@ -20,9 +21,6 @@ __all__ = ["RULES"]
 
 _SUMMARY: Final = ("gpfs.summary",)
 _BOTH: Final = ("gpfs.summary", "gpfs.change")
-
-
-_bytes = partial(bytes_in_words, binary=True)
 
 
 def _owner(row: dict[str, Any]) -> str:
@@ -166,7 +164,7 @@ def grew(
         "high" if worst["growth_bytes"] >= limits["growth"] else "medium",
         f"{rows.height:,} of {count_in_words(total, *words)} grew from {worst['old_scan'][:10]} to "
         f"{worst['new_scan'][:10]} by {limits['percent']:g} % of what there was, or more (at least "
-        f"{bytes_in_words(limits['least'])}), or by {bytes_in_words(limits['growth'])}; {most}, by "
+        f"{_bytes(limits['least'])}), or by {_bytes(limits['growth'])}; {most}, by "
         f"{_bytes(worst['growth_bytes'])} ({share}) to {_bytes(worst['new_bytes'])}.",
         certainty=("part",) if _sum(rows, "unmeasured") else (),
     )

@@ -77,6 +77,28 @@ class Aggregation(Step):
         together = pl.concat(partials)
         return together.group_by(self._keys).agg(part.combined() for part in self.parts)
 
+    def folded(self, finer: Aggregation, partial: pl.DataFrame) -> pl.DataFrame | None:
+        """The partial result, from one of smaller groups; None where that does not say enough."""
+        ours, theirs = self.setting, finer.setting
+        enough = {part.name for part in self.parts} <= {part.name for part in finer.parts}
+        if self.directories != finer.directories:
+            enough &= finer.directories and "kind" in finer.by
+        keys: list[pl.Expr] = [] if self.by else [pl.lit(0, pl.Int8).alias(_ONE_GROUP)]
+        for grouping in self.groupings:
+            if grouping.name in finer.by:
+                keys.append(pl.col(grouping.name))
+                enough &= grouping.key(ours).meta == grouping.key(theirs).meta
+            else:
+                keys.append(_first_names(ours.top_depth).alias(grouping.name))
+                same_root = (ours.root, ours.covered) == (theirs.root, theirs.covered)
+                enough &= grouping.name == "top" and DIRECTORY in finer.by and same_root
+                enough &= ours.top_depth <= theirs.depth
+        if not enough:
+            return None
+        rows = partial.lazy()
+        rows = rows if self.directories == finer.directories else _without_directories(rows)
+        return rows.group_by(keys).agg(part.combined() for part in self.parts).collect()
+
     def result(self, partial: pl.DataFrame) -> pl.DataFrame:
         """Keys and metrics of each group, sorted by the keys, nulls last.
 
@@ -108,7 +130,7 @@ class Aggregation(Step):
 
     def _grouped(self, rows: pl.LazyFrame, parts: Sequence[Part]) -> pl.LazyFrame:
         if not self.directories:
-            rows = rows.filter(pl.col("kind").ne_missing(pl.lit("directory")))
+            rows = _without_directories(rows)
         keys = [g.key(self.setting).alias(g.name) for g in self.groupings]
         if not keys:
             keys = [pl.lit(0, pl.Int8).alias(_ONE_GROUP)]
@@ -117,13 +139,10 @@ class Aggregation(Step):
     def _levels(self, partial: pl.DataFrame) -> list[pl.DataFrame]:
         """The groups under each of their directories: those at depth 0, at depth 1 and so on."""
         outside = partial.filter(pl.col(DIRECTORY).is_null())
-        names = pl.col(DIRECTORY).str.split("/")
         return [
             outside,
             *(
-                partial.filter(_depth() >= depth).with_columns(
-                    names.list.head(depth).list.join("/").alias(DIRECTORY)
-                )
+                partial.filter(_depth() >= depth).with_columns(_first_names(depth))
                 for depth in range(self.setting.depth + 1)
             ),
         ]
@@ -144,6 +163,15 @@ class Aggregation(Step):
                     remedy="see gpfs.largest for sizes that cannot be, or sum allocated_bytes",
                 )
         return partial
+
+
+def _without_directories(rows: pl.LazyFrame) -> pl.LazyFrame:
+    return rows.filter(pl.col("kind").ne_missing(pl.lit("directory")))
+
+
+def _first_names(depth: int) -> pl.Expr:
+    """The first so many names of a group's directory."""
+    return pl.col(DIRECTORY).str.split("/").list.head(depth).list.join("/")
 
 
 def _depth() -> pl.Expr:

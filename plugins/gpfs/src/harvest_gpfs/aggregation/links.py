@@ -21,7 +21,10 @@ import polars as pl
 
 from .steps import Counts, Rows, Step
 
-__all__ = ["IDENTITY", "candidate", "first_paths", "linked_rows", "passes_for"]
+__all__ = [
+    *("IDENTITY", "Candidates", "candidate", "first_paths"),
+    *("linked_rows", "passes_for", "repeated_inodes"),
+]
 
 IDENTITY = ("inode", "generation", "snapshot_id")
 """The columns that identify an object within a scan."""
@@ -59,7 +62,7 @@ def passes_for(rows: int, *, least: int, bytes_each: int, budget: int) -> int:
 
 
 @attrs.frozen
-class _Candidates(Step):
+class Candidates(Step):
     """How many rows may be one of several paths."""
 
     everything: bool = False
@@ -108,13 +111,14 @@ class _RowsOf(Step):
         return pl.concat(partials)
 
 
-def repeated_inodes(rows: Rows, budget: int, *, everything: bool = False) -> pl.DataFrame:
+def repeated_inodes(
+    rows: Rows, count: int, budget: int, *, everything: bool = False
+) -> pl.DataFrame:
     """Inodes that occur more than once among the candidates, and in how many rows.
 
-    budget: bytes that may be used.
+    count: of candidates; budget: bytes that may be used.
     everything: takes every row for a candidate, whatever its link count.
     """
-    count = int(rows.reduce(_Candidates(everything)).item())
     shares = passes_for(count, least=LEAST_INODES, bytes_each=_BYTES_PER_INODE, budget=budget)
     found = [rows.reduce(_Repeated("inode", share, shares, everything)) for share in range(shares)]
     return pl.concat(found).sort("inode")

@@ -14,7 +14,7 @@ from harvest import UsageError
 
 from .definition import Aggregation
 from .groupings import GROUPINGS, Setting
-from .links import first_paths, linked_rows, repeated_inodes
+from .links import Candidates, first_paths, linked_rows, repeated_inodes
 from .metrics import METRICS
 from .on_polars import PolarsRows
 from .scans import LATEST, Scan, label_of, pick
@@ -26,7 +26,8 @@ BUDGET = 256 << 20
 """Bytes that finding hard links may use unless more are allowed."""
 
 MOST_KEPT = 200_000
-"""Rows of objects with several paths that are kept at most, with what anybody may ask of them."""
+"""Rows of objects with several paths that are kept at most, with what anybody may ask of them; and
+of sums."""
 
 _ALL: Final = ("nlink", *(c for w in (GROUPINGS, METRICS) for g in w.values() for c in g.columns))
 
@@ -121,16 +122,24 @@ class Listing:
             )
         return now
 
-    def further_paths(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
-        """Rows that are further paths of an object, in portions."""
-        if "linked" not in self.found:
-            repeated, rows = repeated_inodes(self.rows, self.budget), self.rows
-            if 0 < repeated["rows"].sum() <= MOST_KEPT:
-                every = linked_rows(rows, repeated, _ALL, self.budget)
-                rows = PolarsRows(pl.concat(every).lazy())
-            self.found["linked"] = rows, repeated
-        for portion in linked_rows(*self.found["linked"], columns, self.budget):
-            yield portion.filter(~first_paths())
+    def linked(self, columns: Sequence[str], *, everything: bool = False) -> Iterator[pl.DataFrame]:
+        """Rows of objects that may have several paths, in portions; see ``linked_rows``."""
+        known = self.found.setdefault("linked", {})
+        if everything not in known:
+            count = self.rows.reduce(Candidates(everything)).item()
+            # as many candidates: the same ones
+            same = [each for each in known.values() if each[0] == count]
+            known[everything] = same[0] if same else (count, *self._linked(count, everything))
+        _, rows, repeated = known[everything]
+        return linked_rows(rows, repeated, columns, self.budget, everything=everything)
+
+    def _linked(self, count: int, everything: bool) -> tuple[Rows, pl.DataFrame]:
+        """Inodes of several rows among so many candidates, and rows that hold theirs."""
+        repeated = repeated_inodes(self.rows, count, self.budget, everything=everything)
+        if not 0 < repeated["rows"].sum() <= MOST_KEPT:
+            return self.rows, repeated
+        every = linked_rows(self.rows, repeated, _ALL, self.budget, everything=everything)
+        return PolarsRows(pl.concat(every).lazy()), repeated
 
     def prepared(self, by: Sequence[str], setting: Setting) -> Setting:
         """The setting with root and time filled in, where a grouping needs them."""
@@ -148,13 +157,23 @@ class Listing:
         *,
         directories: bool = True,
     ) -> pl.DataFrame:
-        """The result of an aggregation over this scan, hard links counted once."""
+        """The result of an aggregation over this scan, hard links counted once.
+
+        Taken from the sums of an earlier one where its groups are made of that one's.
+        """
         setting = self.prepared(by, setting or Setting())
         task = Aggregation(tuple(by), tuple(metrics), setting, directories)
+        summed: list[tuple[Aggregation, pl.DataFrame]] = self.found.setdefault("summed", [])
+        for finer, sums in summed:
+            if (partial := task.folded(finer, sums)) is not None:
+                return task.result(partial)
         partials = [self.rows.reduce(task)]
         if any(not part.of_path for part in task.parts):
             partials += [
-                task.surplus(portion.lazy()).collect()
-                for portion in self.further_paths(task.columns)
+                task.surplus(portion.filter(~first_paths()).lazy()).collect()
+                for portion in self.linked(task.columns)
             ]
-        return task.result(task.combine([partial.lazy() for partial in partials]).collect())
+        sums = task.combine([partial.lazy() for partial in partials]).collect()
+        if sums.height <= MOST_KEPT:
+            summed.append((task, sums))
+        return task.result(sums)

@@ -13,7 +13,7 @@ import attrs
 import polars as pl
 
 from harvest import DatasetReader
-from harvest.toolkit.amounts import share_in_words
+from harvest.toolkit.amounts import bytes_in_words, share_in_words
 from harvest_report import Column, Report, Section, Table
 from harvest_toolkit.frames import fraction
 
@@ -22,7 +22,7 @@ from ..aggregation.scans import Scan
 from ..views.changes.change import span
 from ..views.common import rows_of
 from .plots import growth_bars
-from .tables import Unit, bytes_text, day, most_changed, percent, unit_for, unit_of, with_others
+from .tables import amount, day, most_changed, percent, with_others
 
 __all__ = ["change"]
 
@@ -44,12 +44,11 @@ _RENAMED: Final = (
 
 @attrs.frozen
 class _Request:
-    """What the report was asked for: settings of ``gpfs.change``, rows of a table, its unit."""
+    """What the report was asked for: settings of ``gpfs.change``, and rows of a table."""
 
     data: DatasetReader
     given: dict[str, Any]
     n: int
-    unit: Unit
 
     def changes(self, by: str) -> pl.DataFrame:
         """The rows of ``gpfs.change``."""
@@ -72,10 +71,8 @@ def change(
     """The report ``gpfs.change``; its settings are those of the views (``from`` is in ``more``)."""
     before, after = span(list_scans(rows_of(data)), more.get("from"), to, over)
     given = {"from": before.label, "to": after.label, "root": root, "top_depth": top_depth}
-    request = _Request(data, {**given, "passwd": passwd, "group": group}, n, unit_for(None))
-    whole = request.changes("")
-    request = attrs.evolve(request, unit=unit_of(whole, "old_bytes", "new_bytes"))
-    row = whole.row(0, named=True)
+    request = _Request(data, {**given, "passwd": passwd, "group": group}, n)
+    row = request.changes("").row(0, named=True)
     return Report(
         "What changed in a file system",
         intro=[*_in_words(row, before, after), *_most_changed(request)],
@@ -98,7 +95,7 @@ def _in_words(row: dict[str, Any], before: Scan, after: Scan) -> list[str]:
     old, new = row["old_bytes"], row["new_bytes"]
     volume = "one of the lists says no sizes, so growth is not known"
     if old is not None and new is not None:
-        volume = f"{bytes_text(old)} became {bytes_text(new)} ({_signed(row)})"
+        volume = f"{bytes_in_words(old)} became {bytes_in_words(new)} ({_signed(row)})"
     modified = "unknown how many" if row["modified"] is None else f"{row['modified']:,}"
     said = [
         f"From {day(before.label)} to {day(after.label)}{days}: {volume}.",
@@ -125,7 +122,7 @@ def _most_changed(request: _Request) -> list[str]:
 
 def _signed(row: dict[str, Any]) -> str:
     """``+5.10 GiB, +4.4 %``: growth in bytes, and in percent where there was something."""
-    grown = f"{'+' if row['growth_bytes'] >= 0 else ''}{bytes_text(row['growth_bytes'])}"
+    grown = f"{'+' if row['growth_bytes'] >= 0 else ''}{bytes_in_words(row['growth_bytes'])}"
     if row["growth_percent"] is None:
         return grown
     sign = "+" if row["growth_percent"] >= 0 else ""
@@ -155,23 +152,23 @@ def _volumes(request: _Request, table: pl.DataFrame, by: str, title: str) -> Tab
         moved_bytes=pl.col("moved_in_bytes") - pl.col("moved_out_bytes"),
         growth=fraction("growth_bytes", "old_bytes"),
     )
-    unit, moved = request.unit, (rows["moved_bytes"] != 0).any()
+    moved = (rows["moved_bytes"] != 0).any()
     note = _GROWTH.format(" and moved here from other rows" if moved else "")
     if (total := rows["growth_bytes"].sum()) and rows["growth_bytes"].count():
-        note += f" Growth of all rows together: {'+' if total > 0 else ''}{bytes_text(total)}."
+        note += f" Growth of all rows together: {'+' if total > 0 else ''}{bytes_in_words(total)}."
     return Table(
         f"{by}s" if by != "top" else "directories",
         rows,
         (
             _group(by),
-            unit.column("old_bytes", "before"),
-            unit.column("new_bytes", "after"),
-            unit.signed("growth_bytes", "growth"),
+            amount("old_bytes", "before"),
+            amount("new_bytes", "after"),
+            amount("growth_bytes", "growth", "+"),
             Column("growth", "growth", None, "+,.1%"),
-            unit.column("created_bytes", "new"),
-            unit.column("deleted_bytes", "deleted"),
-            unit.signed("grown_bytes", "others"),
-            *([unit.signed("moved_bytes", "moved here")] if moved else []),
+            amount("created_bytes", "new"),
+            amount("deleted_bytes", "deleted"),
+            amount("grown_bytes", "others", "+"),
+            *([amount("moved_bytes", "moved here", "+")] if moved else []),
         ),
         title=title,
         note=note,
@@ -200,8 +197,7 @@ def _ends(request: _Request) -> list[Section]:
             continue
         found = found.sort(size, "top", descending=[True, False], nulls_last=True)
         rows = with_others(found, "top", [objects, size], request.n)
-        amounts = unit_of(found, size).column(size, "logical")
-        columns = (_group("top"), Column(objects, "objects"), amounts)
+        columns = (_group("top"), Column(objects, "objects"), amount(size, "logical"))
         sections.append(Table(name, rows, columns, title=title, note=note))
     return sections
 
@@ -261,6 +257,5 @@ _TIMES: Final = {"access": "not accessed", "modify": "not modified", "both": "ne
 def _amounts(table: pl.DataFrame, part: str) -> list[Column]:
     """Logical bytes of a part and, where the list says them, allocated bytes."""
     size, allocated = f"{part}_size_bytes", f"{part}_allocated_bytes"
-    unit = unit_of(table, size, allocated)
-    columns = [unit.column(size, "logical")]
-    return columns + ([unit.column(allocated, "allocated")] if table[allocated].count() else [])
+    columns = [amount(size, "logical")]
+    return columns + ([amount(allocated, "allocated")] if table[allocated].count() else [])

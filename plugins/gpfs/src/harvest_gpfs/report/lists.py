@@ -12,7 +12,7 @@ from harvest_report import Column, Section, Table
 from ..aggregation.listing import list_scans
 from ..views.common import rows_of
 from .plots import growth_plot
-from .tables import day, unit_of, with_others
+from .tables import amount, day, with_others
 
 __all__ = ["odd_names", "over_time", "paths", "quality"]
 
@@ -28,7 +28,7 @@ def paths(data: DatasetReader, scan: str, n: int, passwd: Path | None) -> list[S
         columns = (
             Column("path", format="path"),
             owner,
-            unit_of(table, "size_bytes").column("size_bytes", "logical"),
+            amount("size_bytes", "logical"),
             Column("modify_time", "modified", None, "%Y-%m-%d"),
             Column("access_time", "accessed", None, "%Y-%m-%d"),
         )
@@ -42,12 +42,11 @@ def over_time(data: DatasetReader, root: str | None, top_depth: int, n: int) -> 
     if len(timed) < 2:
         return []
     growth = data.view("gpfs.growth").filter(pl.col("scan_time").is_not_null()).collect()
-    unit = unit_of(growth, "size_bytes")
     days = [
         pl.Series(name, [day(label) for label in growth[name]], pl.String)
         for name in ("scan", "since")
     ]
-    allocated = unit.column("allocated_bytes", "allocated")
+    allocated = [amount("allocated_bytes", "allocated")]
     return [
         growth_plot(growth),
         Table(
@@ -58,9 +57,9 @@ def over_time(data: DatasetReader, root: str | None, top_depth: int, n: int) -> 
                 Column("since"),
                 Column("inodes", "objects"),
                 Column("inodes_change", "change", None, "+,d"),
-                unit.column("size_bytes", "logical"),
-                unit.signed("size_change_bytes", "change"),
-                *([allocated] if growth["allocated_bytes"].count() else []),
+                amount("size_bytes", "logical"),
+                amount("size_change_bytes", "change", "+"),
+                *allocated[: growth["allocated_bytes"].count()],
             ),
             title="Growth",
             note="The newest scan first; changes are counted from the scan before.",
@@ -76,7 +75,6 @@ def _churn(data: DatasetReader, root: str | None, top_depth: int, n: int) -> lis
     """Objects and bytes by what happened to them, in a table each."""
     churn = data.view("gpfs.churn", top_depth=top_depth, root=root).collect()
     volumes = [f"{name}_bytes" for name in _CHANGES]
-    unit = unit_of(churn, *volumes)
     between = "".join(
         f"Between {day(old)} and {day(new)}; directories are left out."
         for old, new in churn.select("old_scan", "new_scan").head(1).iter_rows()
@@ -85,7 +83,7 @@ def _churn(data: DatasetReader, root: str | None, top_depth: int, n: int) -> lis
     rows = with_others(ordered, "top", [*_CHANGES, *volumes], n)
     top = Column("top", format="path")
     title = "What happened between the latest two scans"
-    bytes_of = [unit.column(name, change) for name, change in zip(volumes, _CHANGES, strict=True)]
+    bytes_of = map(amount, volumes, _CHANGES)
     return [
         Table("churn", rows, (top, *map(Column, _CHANGES)), f"{title}: objects", note=between),
         Table("churn-volumes", rows, (top, *bytes_of), f"{title}: logical bytes", note=between),
@@ -95,21 +93,21 @@ def _churn(data: DatasetReader, root: str | None, top_depth: int, n: int) -> lis
 def odd_names(data: DatasetReader, scan: str, n: int) -> list[Section]:
     """How many names are odd and in what way, and the first of them."""
     found = data.view("gpfs.odd_names", scan=scan)
-    kinds = (
+    counts = (
         found.select(pl.col("oddities").str.split(", ").alias("oddity"))
         .explode("oddity")
         .group_by("oddity")
         .agg(pl.len().cast(pl.Int64).alias("paths"))
         .sort("paths", "oddity", descending=[True, False])
-        .collect(engine="streaming")
     )
+    kinds, first = pl.collect_all([counts, found.head(n)], engine="streaming")
     if kinds.is_empty():
         return []
     return [
         Table("odd-names", kinds, title="Names that scripts stumble over"),
         Table(
             "odd-paths",
-            found.head(n).collect(engine="streaming"),
+            first,
             (Column("path", format="path"), Column("oddities"), Column("uid", format="d")),
             title="The first of them",
         ),

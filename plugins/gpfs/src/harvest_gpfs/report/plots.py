@@ -8,9 +8,10 @@ from typing import Any
 
 import polars as pl
 
-from harvest_report import Plot, legend
+from harvest.toolkit.amounts import bytes_in_words
+from harvest_report import Plot, bytes_axis, legend
 
-from .tables import Unit, bytes_text, most_changed, unit_of
+from .tables import most_changed
 
 __all__ = ["age_plot", "bars", "growth_bars", "growth_plot", "size_plot"]
 
@@ -24,24 +25,22 @@ def bars(name: str, title: str, table: pl.DataFrame, column: str) -> Plot:
     names = [_shortened(text) for text in head[column].cast(pl.String)]
     labels = {"size_bytes": "logical", "allocated_bytes": "allocated"}
     sizes_known = [c for c in labels if head[c].count()]
-    unit = unit_of(head, *sizes_known)
 
     def draw(axes: Any) -> None:
         height = 0.8 / max(len(sizes_known), 1)
         for number, c in enumerate(sizes_known):
-            values = _scaled(head[c], unit)
+            values = _drawn(head[c])
             shift = (number - (len(sizes_known) - 1) / 2) * height
             places = [place + shift for place in range(len(values))]
             axes.barh(places, values, height=height * 0.92, color=f"C{number}", label=labels[c])
         axes.set_xlim(left=0)
         axes.margins(y=0.02)
-        axes.set_xlabel(unit.name)
-        axes.xaxis.set_major_formatter("{x:,.6g}")
+        bytes_axis(axes.xaxis, axes.get_xlim()[1])
         if len(sizes_known) > 1:
             legend(axes.figure)
 
     first_size = head[sizes_known[0]][0] if sizes_known else None
-    size = "no size known" if first_size is None else bytes_text(first_size)
+    size = "no size known" if first_size is None else bytes_in_words(first_size)
     alt = (
         f"Bars: bytes of the {head.height} largest{_out_of(head, table)}; the first is "
         f"{_shortened(str(head[column][0]))} with {size}."
@@ -55,21 +54,19 @@ def growth_bars(name: str, title: str, table: pl.DataFrame, column: str) -> Plot
     head = most_changed(changed, SHOWN).head(SHOWN)
     names = [_shortened(text) for text in head[column]]
     values = head["growth_bytes"].to_list()
-    unit = unit_of(head, "growth_bytes")
 
     def draw(axes: Any) -> None:
         colours = ["C1" if value < 0 else "C0" for value in values]
-        axes.barh(range(len(values)), _scaled(values, unit), height=0.7, color=colours)
+        axes.barh(range(len(values)), _drawn(values), height=0.7, color=colours)
         axes.axvline(0, color="C5", linewidth=0.8)
-        axes.set_xlabel(f"growth ({unit.name})")
-        axes.xaxis.set_major_formatter("{x:+,.6g}")
+        bytes_axis(axes.xaxis, max(map(abs, axes.get_xlim())), "growth")
 
     alt = "Nothing grew or shrank."
     if names:
         alt = (
             f"Bars: growth of the {len(names)}{_out_of(head, table)} that changed most; from "
-            f"{names[0]} with {bytes_text(values[0])} to {names[-1]} with "
-            f"{bytes_text(values[-1])}."
+            f"{names[0]} with {bytes_in_words(values[0])} to {names[-1]} with "
+            f"{bytes_in_words(values[-1])}."
         )
     unknown = table["growth_bytes"].null_count()
     if unknown:
@@ -99,27 +96,26 @@ def age_plot(ages: pl.DataFrame) -> Plot:
     longer = accessed if accessed.height >= modified.height else modified
     labels = longer["age"].fill_null("not known").to_list()
     series = {"since the last access": accessed, "since the last modification": modified}
-    unit = unit_of(ages, "size_bytes")
 
     def draw(figure: Any) -> None:
         axes = figure.subplots()
         for number, (name, table) in enumerate(series.items()):
             places = [place + (number - 0.5) * 0.4 for place in range(table.height)]
-            values = _scaled(table["size_bytes"], unit)
+            values = _drawn(table["size_bytes"])
             axes.bar(places, values, width=0.37, color=f"C{number}", label=name)
-        _classes(axes, labels, unit)
+        _classes(axes, labels)
         legend(figure)
 
     timed = accessed.filter(pl.col("age").is_not_null())
     untimed = accessed.filter(pl.col("age").is_null())
     total = int(timed["size_bytes"].sum())
     old = int(timed.filter(pl.col("above_days") >= 365)["size_bytes"].sum())
-    said = f"of {bytes_text(total)}, {bytes_text(old)} were not accessed for a year"
+    said = f"of {bytes_in_words(total)}, {bytes_in_words(old)} were not accessed for a year"
     # an empty class has 0 bytes, whatever is known of the others
     if not timed.filter(pl.col("inodes") > 0)["size_bytes"].count():
         said = "when they were accessed, or their size, is not known"
     rest = int(untimed["size_bytes"].sum())
-    more = f"; of further {bytes_text(rest)} it is not known" if rest else ""
+    more = f"; of further {bytes_in_words(rest)} it is not known" if rest else ""
     alt = f"Bars: bytes by age in {len(labels)} classes; {said}{more}."
     return Plot("ages-plot", draw, "How old the data are", alt, size=(9.6, 3.4))
 
@@ -127,19 +123,18 @@ def age_plot(ages: pl.DataFrame) -> Plot:
 def size_plot(sizes: pl.DataFrame) -> Plot:
     """Objects and bytes by size, one above the other."""
     labels = sizes["size"].fill_null("not known").to_list()
-    unit = unit_of(sizes, "size_bytes")
 
     def draw(figure: Any) -> None:
         above, below = figure.subplots(2, 1, sharex=True)
         places = range(sizes.height)
-        above.bar(places, _scaled(sizes["inodes"], Unit("", 1)), width=0.75, color="C0")
+        above.bar(places, _drawn(sizes["inodes"]), width=0.75, color="C0")
         above.set_ylabel("objects")
         above.yaxis.set_major_formatter("{x:,.0f}")
         above.yaxis.get_major_locator().set_params(integer=True)
         above.grid(visible=False, axis="x")
-        below.bar(places, _scaled(sizes["size_bytes"], unit), width=0.75, color="C1")
+        below.bar(places, _drawn(sizes["size_bytes"]), width=0.75, color="C1")
         below.set_ylim(bottom=0)
-        _classes(below, labels, unit)
+        _classes(below, labels)
 
     most, heaviest = (
         labels[sizes[name].arg_max() or 0] if sizes[name].count() else none
@@ -157,12 +152,11 @@ def growth_plot(growth: pl.DataFrame) -> Plot:
     timed = growth.filter(pl.col("scan_time").is_not_null()).sort("scan_time")
     times = timed["scan_time"].dt.replace_time_zone(None).to_numpy()
     volumes = timed["size_bytes"].to_list()
-    unit = unit_of(timed, "size_bytes")
 
     def draw(figure: Any) -> None:
         above, below = figure.subplots(2, 1, sharex=True)
         lines = (
-            (above, _scaled(volumes, unit), unit.name, "C0"),
+            (above, _drawn(volumes), "", "C0"),
             (below, timed["inodes"].to_list(), "objects", "C1"),
         )
         for axes, values, label, colour in lines:
@@ -170,10 +164,11 @@ def growth_plot(growth: pl.DataFrame) -> Plot:
             axes.set_ylabel(label)
             axes.set_ylim(0, max([1e-9, *(v for v in values if not math.isnan(v))]) * 1.12)
             axes.yaxis.set_major_formatter("{x:,.6g}")
+        bytes_axis(above.yaxis, above.get_ylim()[1])
         below.set_xlabel("time of the scan (UTC)")
 
     ends = [
-        "a size not known" if size is None else bytes_text(size)
+        "a size not known" if size is None else bytes_in_words(size)
         for size in (volumes[0], volumes[-1])
     ]
     alt = f"Two lines over {timed.height} scans: from {ends[0]} to {ends[1]}."
@@ -185,18 +180,17 @@ def _out_of(head: pl.DataFrame, table: pl.DataFrame) -> str:
     return f" of {table.height:,}" if head.height < table.height else ""
 
 
-def _scaled(values: Iterable[int | None], unit: Unit) -> list[float]:
-    """Values in a unit; what is not known has no bar."""
-    return [math.nan if value is None else value / unit.size for value in values]
+def _drawn(values: Iterable[int | None]) -> list[float]:
+    """Values as they are drawn; what is not known has no bar."""
+    return [math.nan if value is None else value for value in values]
 
 
-def _classes(axes: Any, labels: Sequence[str], unit: Unit) -> None:
+def _classes(axes: Any, labels: Sequence[str]) -> None:
     """A bar's class below it, bytes to the left."""
     in_lines = [x if x.startswith("up to") else x.replace(" to ", "\nto ") for x in labels]
     axes.set_xticks(range(len(labels)), in_lines)
     axes.tick_params(axis="x", length=0, labelsize=7.5)
-    axes.set_ylabel(unit.name)
-    axes.yaxis.set_major_formatter("{x:,.6g}")
+    bytes_axis(axes.yaxis, axes.get_ylim()[1])
     axes.grid(visible=False, axis="x")
 
 

@@ -14,14 +14,18 @@ import attrs
 import polars as pl
 
 from harvest import DatasetReader
+from harvest.toolkit.amounts import bytes_in_words
 from harvest_report import Column, Notes, Report, Section, Table
 from harvest_toolkit.frames import fraction
 
+from ..aggregation.bins import parse_age
+from ..aggregation.groupings import Setting
 from ..aggregation.scans import ALL, label_of
+from ..measures import DEFAULT, DIRECTORY
 from ..views.common import SUMS, listing
 from .lists import odd_names, over_time, paths, quality
 from .plots import age_plot, bars, size_plot
-from .tables import Unit, bytes_text, day, percent, unit_for, unit_of, with_others
+from .tables import amount, day, percent, with_others
 
 __all__ = ["summary"]
 
@@ -32,12 +36,11 @@ _TOP = Column("top", format="path")
 
 @attrs.frozen
 class _Request:
-    """What a report was asked for, and the unit of its tables."""
+    """What a report was asked for, and what the list says."""
 
     data: DatasetReader
     scan: str
     n: int
-    unit: Unit
     ages_known: bool
     allocated_known: bool
     among: dict[str, Any]
@@ -49,13 +52,11 @@ class _Request:
         """The rows of a view of the scan."""
         return self.data.view(name, scan=self.scan, **settings).collect()
 
-    def amounts(self, prefix: str = "", said: str = "", unit: Unit | None = None) -> list[Column]:
+    def amounts(self, prefix: str = "", said: str = "") -> list[Column]:
         """Columns of logical bytes and, where the list says them, allocated bytes."""
-        unit = unit or self.unit
-        columns = [unit.column(f"{prefix}size_bytes", f"{said}logical")]
-        if self.allocated_known:
-            columns.append(unit.column(f"{prefix}allocated_bytes", f"{said}allocated"))
-        return columns
+        known = ("size", "allocated") if self.allocated_known else ("size",)
+        words = {"size": "logical", "allocated": "allocated"}
+        return [amount(f"{prefix}{each}_bytes", f"{said}{words[each]}") for each in known]
 
 
 def summary(
@@ -72,13 +73,19 @@ def summary(
 ) -> Report:
     """The report ``gpfs.summary``; its settings are those of the views."""
     found = listing(data, scan, root=root, now=now)
-    total = data.view("gpfs.usage", by="", scan=scan).collect().row(0, named=True)
     counted_from = found.given_now or found.scan.time
+    # tables are made from these sums, without going through all rows for each
+    setting = Setting(depth=depth, cold_days=parse_age(cold))
+    for by in (
+        (DIRECTORY, "small", *(["cold"] if counted_from else [])),
+        ("pool", "fileset", "size_bin", *(["access_age", "modify_age"] if counted_from else [])),
+    ):
+        found.aggregate(("kind", *by), DEFAULT, setting)
+    total = data.view("gpfs.usage", by="", scan=scan).collect().row(0, named=True)
     request = _Request(
         data=data,
         scan=scan,
         n=n,
-        unit=unit_for(max(total["size_bytes"] or 0, total["allocated_bytes"] or 0)),
         allocated_known=total["allocated_bytes"] is not None,
         ages_known=counted_from is not None,
         among={"root": root, "top_depth": top_depth},
@@ -117,8 +124,10 @@ def _in_words(total: dict[str, Any], scan: str, root: str) -> list[str]:
     size, allocated = total["size_bytes"], total["allocated_bytes"]
     volume = "The list says no sizes"
     if size is not None:
-        volume = f"They hold {bytes_text(size)}"
-        volume += f" and take {bytes_text(allocated)} of storage" if allocated is not None else ""
+        volume = f"They hold {bytes_in_words(size)}"
+        volume += (
+            f" and take {bytes_in_words(allocated)} of storage" if allocated is not None else ""
+        )
     return [f"{many}{linked}.", f"{volume}. Scan: {day(scan)}."]
 
 
@@ -154,7 +163,7 @@ def _users_table(owners: pl.DataFrame, request: _Request) -> Table:
         cold_share=fraction("cold_size_bytes", "cold_known_bytes"),
         small_share=fraction("small_inodes", "small_known_inodes"),
     )
-    cold = (request.unit.column("cold_size_bytes", "cold"), percent("cold_share", "of theirs"))
+    cold = (amount("cold_size_bytes", "cold"), percent("cold_share", "of theirs"))
     return Table(
         "users",
         rows,
@@ -256,8 +265,6 @@ def _sizes(request: _Request) -> list[Section]:
     small = with_others(small, "top", sums, request.n).with_columns(
         share=fraction("small_inodes", "known_inodes")
     )
-    # amounts of small files need a unit of their own
-    unit = unit_of(small, "small_size_bytes", "small_allocated_bytes")
     counted = (Column("inodes", "objects"), *request.amounts(), _OF_ALL)
     return [
         size_plot(sizes),
@@ -275,7 +282,7 @@ def _sizes(request: _Request) -> list[Section]:
                 _TOP,
                 Column("small_inodes", "small objects"),
                 percent("share", "of theirs"),
-                *request.amounts("small_", unit=unit),
+                *request.amounts("small_"),
             ),
             title="Small objects (below 64 KiB) by top-level directory",
             note="Directories are left out.",

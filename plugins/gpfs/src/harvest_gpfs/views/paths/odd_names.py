@@ -23,7 +23,6 @@ _PATTERNS: Final = {
     "quote": r"""['"`]""",
     "shell character": r"[*?\[\]{}$&|;<>!()#~]",
     "percent code": r"%[0-9A-Fa-f]{2}",
-    "longer than 200 characters": r"[^/]{201}",
 }
 _ODDITIES: Final = {
     "not UTF-8": _UNDECODABLE,
@@ -32,10 +31,14 @@ _ODDITIES: Final = {
     .then(_PATH.str.contains(r"\\\\"))
     .otherwise(_PATH.str.contains("\\", literal=True)),
     **{name: _PATH.str.contains(pattern) for name, pattern in _PATTERNS.items()},
+    # a pattern that is slow, and that few paths are long enough for
+    "longer than 200 characters": pl.when(_PATH.str.len_bytes() > 200)
+    .then(_PATH)
+    .str.contains(r"[^/]{201}"),
 }
 """What makes a name odd, and whether a path shows it."""
-_NOT_PLAIN: Final = _PATH.str.contains(r"(^|/)-|[^A-Za-z0-9/_.+,:=@-]")
-"""What all odd paths show that are decoded and short: found by one pattern, before the others."""
+_SHORT: Final = _PATH.str.contains("|".join((r"\\", *_PATTERNS.values())))
+"""What shows any oddity of a decoded name that is not long, by one pattern."""
 
 
 def odd_names(dataset: DatasetReader, scan: str, kinds: Sequence[str] = ()) -> pl.LazyFrame:
@@ -53,7 +56,7 @@ def odd_names(dataset: DatasetReader, scan: str, kinds: Sequence[str] = ()) -> p
     columns = ["path", "path_raw", "kind", "size_bytes", "uid", "inode", "origin", "position"]
     return (
         frame_of(found)
-        .filter(_UNDECODABLE | _NOT_PLAIN | (_PATH.str.len_bytes() > 200))
+        .filter(_UNDECODABLE | _SHORT | _ODDITIES["longer than 200 characters"])
         .select(*columns, kinds_found.alias("oddities"))
         .filter(pl.col("oddities") != "")
         .select("path", "oddities", *columns[1:], pl.lit(found.scan.label).alias("scan"))

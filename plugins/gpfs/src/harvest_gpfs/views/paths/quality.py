@@ -9,7 +9,7 @@ import polars as pl
 
 from harvest import DatasetReader
 
-from ...aggregation.links import first_paths, linked_rows, repeated_inodes
+from ...aggregation.links import first_paths
 from ...aggregation.listing import Listing
 from ..common import INT, TEXT, collected, frame_of, listing, of_scan
 
@@ -38,6 +38,7 @@ _MAY_LACK = {
 _ORDER: Final = ("fact", "gap", "oddity")
 _COMPARED: Final = ("size_bytes", "modify_time", "uid", "nlink", "kind")
 _NOT_DIRECTORY: Final = pl.col("kind").ne_missing(pl.lit("directory"))
+_SEVERAL: Final = (pl.col("nlink") > 1) & _NOT_DIRECTORY
 _TIMES: Final = ("access_time", "modify_time", "create_time")
 
 
@@ -52,12 +53,18 @@ def scan_quality(dataset: DatasetReader, scan: str, now: str | None = None) -> p
 
     def compute() -> pl.DataFrame:
         tests = _tests(found.given_now or found.scan.time)
-        counts = _counts(found, {name: test for name, (_, test, _) in tests.items()})
-        origins = collected(frame_of(found).select(pl.col("origin").n_unique())).item()
+        counts = collected(
+            frame_of(found).select(
+                pl.col("origin").n_unique().alias("lists"),
+                _count(_SEVERAL).alias("elsewhere"),
+                *(_count(test).alias(name) for name, (_, test, _) in tests.items()),
+            )
+        ).row(0, named=True)
+        lists, elsewhere = counts.pop("lists"), counts.pop("elsewhere")
         rows = [
-            ("fact", "lists", origins, "files or parts that it is of"),
+            ("fact", "lists", lists, "files or parts that it is of"),
             *((tests[name][0], name, count, tests[name][2]) for name, count in counts.items()),
-            *_links(found),
+            *_links(found, elsewhere),
         ]
         rows.sort(key=lambda check: _ORDER.index(check[0]))
         return pl.DataFrame(rows, schema=schema, orient="row")
@@ -65,13 +72,9 @@ def scan_quality(dataset: DatasetReader, scan: str, now: str | None = None) -> p
     return of_scan(found, schema, compute)
 
 
-def _counts(found: Listing, tests: dict[str, pl.Expr]) -> dict[str, int | None]:
-    """Of how many rows each test is true; None where it may be of some and is known of none."""
-    query = frame_of(found).select(
-        pl.when(test.any() | test.is_not_null().all()).then(test.sum().cast(pl.Int64)).alias(name)
-        for name, test in tests.items()
-    )
-    return collected(query).row(0, named=True)
+def _count(test: pl.Expr) -> pl.Expr:
+    """Of how many rows a test is true; null where it may be of some and is known of none."""
+    return pl.when(test.any() | test.is_not_null().all()).then(test.sum().cast(pl.Int64))
 
 
 def _tests(reference: datetime | None) -> dict[str, tuple[str, pl.Expr, str]]:
@@ -100,16 +103,15 @@ def _tests(reference: datetime | None) -> dict[str, tuple[str, pl.Expr, str]]:
     }
 
 
-def _links(found: Listing) -> list[tuple[str, str, int | None, str]]:
-    """What all rows of an object say together, whatever link count they claim."""
-    several = (pl.col("nlink") > 1) & _NOT_DIRECTORY
-    repeated = repeated_inodes(found.rows, found.budget, everything=True)
+def _links(found: Listing, several: int | None) -> list[tuple[str, str, int | None, str]]:
+    """What all rows of an object say together, whatever link count they claim.
+
+    several: rows that claim more than one link; one that is listed once has links elsewhere.
+    """
     linked = twice = disagree = further = 0
-    # an object with nlink above 1 that is listed once has links elsewhere
-    elsewhere = _counts(found, {"rows": several})["rows"]
-    for portion in linked_rows(found.rows, repeated, _COMPARED, found.budget, everything=True):
+    for portion in found.linked(_COMPARED, everything=True):
         counted = portion.with_columns(
-            first_paths().cum_sum().alias("object"), several.alias("has links")
+            first_paths().cum_sum().alias("object"), _SEVERAL.alias("has links")
         )
         objects = counted.group_by("object").agg(
             pl.len().cast(pl.Int64).alias("rows"),
@@ -131,7 +133,7 @@ def _links(found: Listing) -> list[tuple[str, str, int | None, str]]:
         (
             "gap",
             "objects with links elsewhere",
-            None if elsewhere is None else elsewhere - further,
+            None if several is None else several - further,
             "some of their paths are not in the list",
         ),
     ]
