@@ -14,8 +14,8 @@ from harvest.cli.commands import COMMANDS
 from harvest.plugins.registry import manager
 
 VERBS = {
-    "Begin", "Bring", "Capture", "Check", "Collect", "Compile", "Convert", "Keep", "List", "Print",
-    "Read", "Run", "Say", "Show", "Split", "Sum", "Write",
+    "Answer", "Begin", "Bring", "Capture", "Check", "Collect", "Compile", "Convert", "Keep", "List",
+    "Print", "Read", "Run", "Say", "Serve", "Show", "Split", "Sum", "Write",
 }  # fmt: skip
 """First words of what commands do."""
 

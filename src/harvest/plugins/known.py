@@ -145,7 +145,7 @@ KNOWN: Final = (
     Known(
         distribution="hpc-harvest-serve",
         doc="shows datasets in the browser, and answers other programs by HTTP",
-        commands=("serve",),
+        commands=("mcp", "serve"),
     ),
     Known(
         distribution="hpc-harvest-slurm",

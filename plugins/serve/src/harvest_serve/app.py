@@ -19,6 +19,7 @@ from harvest.toolkit.texts import printable_line
 
 from . import api, pages
 from .guard import Access, Guard
+from .mcp import http
 from .problems import NotFound, Problem, problem_of
 from .state import Served
 from .work import Left, Turns
@@ -35,15 +36,19 @@ def application(served: Mapping[str, Served], access: Access) -> Guard:
         Exception: _failed,
     }
 
+    turns = Turns()
+    program = http.Program(served, turns)
+
     @contextlib.asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        app.state.turns = Turns()
+        app.state.turns = turns
         app.state.downloads = Turns(at_once=2, waiting=0)
-        yield
+        async with program.running():
+            yield
 
     static = [Mount("/static", StaticFiles(directory=_STATIC))] if _STATIC.is_dir() else []
     app = Starlette(
-        routes=[*static, Mount("/api", routes=api.routes), *pages.routes],
+        routes=[*static, Mount("/api", routes=api.routes), *program.routes, *pages.routes],
         exception_handlers=handlers,  # type: ignore[arg-type]
         lifespan=lifespan,
     )
@@ -52,7 +57,7 @@ def application(served: Mapping[str, Served], access: Access) -> Guard:
 
 
 def _answer(request: Request, problem: Problem) -> Response:
-    if request.url.path.startswith("/api"):
+    if request.url.path.startswith(("/api", "/mcp")):
         return api.problem(request, problem)
     return pages.problem(request, problem)
 

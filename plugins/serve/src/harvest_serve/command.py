@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 Datasets = Annotated[
-    list[Path], typer.Argument(metavar="DATASET...", help="What a sink wrote; one or several.")
+    list[Path], typer.Argument(metavar="DATASET", help="What a sink wrote; one or several.")
 ]
 Port = Annotated[
     int, typer.Option(min=0, max=65535, metavar="N", help="Listen at this port; 0 is a free one.")
@@ -53,7 +53,7 @@ def serve(
     token_file: TokenFile = None,
     no_token: NoToken = False,
 ) -> int:
-    """Show datasets in the browser, and answer other programs by HTTP; nothing is ever written.
+    """Serve datasets in the browser, and to other programs by HTTP; nothing is written.
 
     Prints the address, which holds a token; whoever has it can read the datasets. New commits are
     noticed. Ctrl-C ends it.

@@ -1,4 +1,4 @@
-"""What this plugin offers: one command."""
+"""What this plugin offers: two commands."""
 
 from __future__ import annotations
 
@@ -9,12 +9,18 @@ harvest_api = 1
 
 @hookimpl
 def harvest_commands() -> list[Command]:
-    """The command that shows datasets in the browser."""
+    """The commands that show datasets in the browser, and to programs of language models."""
     return [
         Command(
             name="serve",
-            doc="Show datasets in the browser, and answer other programs by HTTP; only read.",
+            doc="Serve datasets in the browser, and to other programs by HTTP; nothing is written.",
             app="harvest_serve.command:serve",
             after="query",
+        ),
+        Command(
+            name="mcp",
+            doc="Answer the Model Context Protocol over standard input and output; only read.",
+            app="harvest_serve.mcp.command:mcp",
+            after="serve",
         ),
     ]

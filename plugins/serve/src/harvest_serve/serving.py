@@ -50,7 +50,7 @@ def serve_datasets(
         )
     with interrupt.orderly(), scratch() as directory:
         served = serve(datasets, directory)
-        _check(list(served.values()))
+        check(list(served.values()))
         listening = listen(host, port)
         with listening:
             here = listening.getsockname()[1]
@@ -65,7 +65,7 @@ def serve_datasets(
     return 0
 
 
-def _check(served: Sequence[Served]) -> None:
+def check(served: Sequence[Served]) -> None:
     """Raise the first error where no dataset can be opened."""
     errors = []
     for each in served:

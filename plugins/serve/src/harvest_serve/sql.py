@@ -131,6 +131,11 @@ def _shown(snapshot: Snapshot) -> pa.RecordBatch:
     return pa.RecordBatch.from_pydict(columns)
 
 
+def tables_of(snapshot: Snapshot, text: str) -> list[str]:
+    """The record types and views that a query reads; raises UsageError as ``ask``."""
+    return [] if _SHOW_TABLES.fullmatch(text) else _tables_of(_select(text), snapshot)
+
+
 def check_condition(condition: str | None) -> str | None:
     """An SQL condition on one table's columns, as it is given.
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import Future
 from contextvars import ContextVar, copy_context
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -138,6 +138,12 @@ async def answer(
     Raises what it raises, Refused where its time is over, Left where the client is gone.
     """
 
+    return await work(request, asked(served, ask), time_s=time_s)
+
+
+def asked(served: Served, ask: Callable[[Snapshot], Answer]) -> Callable[[], Answer]:
+    """What asks the state in force, and the next one where a commit took files of it away."""
+
     def attempt() -> Answer:
         for _ in range(ATTEMPTS):
             try:
@@ -146,7 +152,7 @@ async def answer(
                 continue
         return served.ask(ask)
 
-    return await work(request, attempt, time_s=time_s)
+    return attempt
 
 
 async def work(
@@ -154,9 +160,23 @@ async def work(
 ) -> Answer:
     """What a function gives that may take long, run in a thread; raises as ``answer``."""
     turns: Turns = request.app.state.turns
+    return await in_turn(turns, function, request.is_disconnected, time_s=time_s)
+
+
+async def in_turn(
+    turns: Turns,
+    function: Callable[[], Answer],
+    has_left: Callable[[], Awaitable[bool]] | None = None,
+    *,
+    time_s: float = TIME_S,
+) -> Answer:
+    """The same for who asks otherwise than by a request; it is stopped where it is cancelled.
+
+    has_left: whether nobody waits for it any more.
+    """
     try:
         async with turns.one(), asyncio.timeout(time_s):
-            return await _in_thread(request, function)
+            return await _in_thread(function, has_left)
     except TimeoutError:
         raise Refused(
             f"this took longer than {time_s:g} s",
@@ -164,7 +184,9 @@ async def work(
         ) from None
 
 
-async def _in_thread(request: Request, function: Callable[[], Answer]) -> Answer:
+async def _in_thread(
+    function: Callable[[], Answer], has_left: Callable[[], Awaitable[bool]] | None
+) -> Answer:
     ticket = Ticket()
     context = copy_context()
     context.run(_ticket.set, ticket)
@@ -185,7 +207,7 @@ async def _in_thread(request: Request, function: Callable[[], Answer]) -> Answer
             done, _ = await asyncio.wait([waited], timeout=_POLL_S)
             if done:
                 return waited.result()
-            if await request.is_disconnected():
+            if has_left is not None and await has_left():
                 raise Left
     except BaseException:
         ticket.stop()

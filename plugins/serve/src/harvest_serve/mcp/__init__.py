@@ -1,0 +1,8 @@
+"""The Model Context Protocol: what programs of language models ask datasets by."""
+
+from __future__ import annotations
+
+from typing import Final
+
+MISSING: Final = "the Model Context Protocol needs the package mcp, which is not installed"
+REMEDY: Final = "pip install 'hpc-harvest-serve[mcp]'"

@@ -1,0 +1,221 @@
+"""What the tools answer: plain values that a model can hold, with the unit of each number.
+
+Rows are cut at MOST_ROWS and at MOST_CHARACTERS; an answer says how many there are, how many of
+them it shows, and how to ask for the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+import orjson
+import polars as pl
+
+from harvest.model.json import encode_frame
+from harvest_serve import reports, sql, tables
+from harvest_serve.downloads import frame_of
+from harvest_serve.questions import Question
+from harvest_serve.state import Served, Snapshot
+
+MOST_ROWS: Final = 200
+"""Rows that one answer shows at most."""
+
+MOST_CHARACTERS: Final = 40_000
+"""Characters of rows, or of a report's text, that one answer holds at most: about 10,000 words."""
+
+EVIDENCE_ROWS: Final = 5
+"""Rows of evidence that a finding is shown with."""
+
+WIDTH: Final = 120
+"""Characters in a line of a report's text."""
+
+Value = dict[str, Any]
+
+
+def datasets(served: Mapping[str, Served]) -> Value:
+    """The datasets that are served, by the name that the other tools take."""
+    return {
+        "datasets": [
+            {"dataset": each.name, "location": str(each.location)} for each in served.values()
+        ]
+    }
+
+
+def table_list(snapshot: Snapshot) -> Value:
+    """Record types and views of a dataset, with what a row of each is."""
+    listed = [
+        {
+            "table": each.name,
+            "kind": each.kind,
+            "rows": each.rows,
+            "meaning": each.doc,
+            "first_time": each.first and each.first.isoformat(),
+            "last_time": each.last and each.last.isoformat(),
+        }
+        for each in tables.tables(snapshot)
+    ]
+    return _of(snapshot) | {"tables": [_known(each) for each in listed]}
+
+
+def table(snapshot: Snapshot, name: str, settings: Mapping[str, Any]) -> Value:
+    """What a table's columns mean, in which units they are, and which settings it takes."""
+    found = tables.describe(snapshot, name, settings)
+    columns = [
+        _known(
+            {
+                "name": each.name,
+                "type": each.type,
+                "unit": each.unit,
+                "meaning": each.doc,
+                "operators": list(each.operators),
+            }
+        )
+        for each in found.columns
+    ]
+    named = [
+        _known(
+            {
+                "name": each.name,
+                "meaning": each.doc,
+                "type": each.type,
+                "default": each.default or None,
+                "choices": list(each.choices) or None,
+            }
+        )
+        for each in found.settings
+    ]
+    about = {"table": name, "kind": found.kind, "meaning": found.doc}
+    return _of(snapshot) | about | {"columns": columns, "settings": named}
+
+
+def rows(snapshot: Snapshot, name: str, asked: Question) -> Value:
+    """Rows of a record type or view."""
+    limit = min(MOST_ROWS if asked.limit is None else asked.limit, MOST_ROWS)
+    found, total = tables.rows(
+        snapshot,
+        name,
+        asked.settings,
+        asked.where,
+        asked.sort,
+        asked.offset,
+        limit,
+        asked.condition,
+        asked.columns,
+    )
+    described = {
+        each.name: each for each in tables.describe(snapshot, name, asked.settings).columns
+    }
+    columns = [
+        _known({"name": n, "type": described[n].type, "unit": described[n].unit})
+        for n in found.column_names
+    ]
+    shown, cut = _fitting(frame_of(found))
+    answer = {
+        "table": name,
+        "columns": columns,
+        "rows_that_fit": total,
+        "first_row": asked.offset,
+        "rows_shown": len(shown),
+        "rows": shown,
+    }
+    rest = total - asked.offset - len(shown)
+    if rest > 0 and not (cut and not shown):
+        answer["not_shown"] = (
+            f"{rest:,} more rows fit: ask again with offset={asked.offset + len(shown)}, "
+            "or for less by filters and columns, or sum them up by the tool sql"
+        )
+    return _of(snapshot) | answer | ({"cut": _TOO_WIDE} if cut else {})
+
+
+def query(snapshot: Snapshot, text: str, settings: Mapping[str, Mapping[str, Any]]) -> Value:
+    """The result of one SQL query."""
+    found = sql.ask(snapshot, text, limit=MOST_ROWS, settings=settings)
+    shown, cut = _fitting(frame_of(found.table))
+    columns = [{"name": f.name, "type": str(f.type)} for f in found.table.schema]
+    answer: Value = {"columns": columns, "rows_shown": len(shown), "rows": shown}
+    units = {
+        name: {c.name: c.unit for c in tables.describe(snapshot, name).columns if c.unit}
+        for name in sql.tables_of(snapshot, text)
+    }
+    answer["units_of_the_tables_that_it_reads"] = {n: of for n, of in units.items() if of}
+    if found.cut or cut:
+        answer["not_shown"] = (
+            f"there are more than these {len(shown):,} rows: group, or narrow them with WHERE; "
+            "LIMIT and OFFSET give others"
+        )
+    return _of(snapshot) | answer
+
+
+def findings(snapshot: Snapshot) -> Value:
+    """What rules conclude, the worst first, each with the first rows that it rests on."""
+    verdict = reports.findings(snapshot)
+    whole = verdict.to_dict()
+    room = MOST_CHARACTERS
+    for plain, each in zip(whole["findings"], verdict.found, strict=True):
+        first = each.evidence.first.head(EVIDENCE_ROWS)
+        shown, _ = _fitting(first, min(room, MOST_CHARACTERS // 8))
+        room -= sum(len(orjson.dumps(row)) for row in shown)
+        described = tables.describe(snapshot, each.evidence.view, each.evidence.settings).columns
+        plain["certainty_in_words"] = each.certainty_in_words()
+        plain["units"] = {c.name: c.unit for c in described if c.unit and c.name in first.columns}
+        plain["rows_shown"], plain["first_rows"] = len(shown), shown
+    return _of(snapshot) | {"summary": verdict.summary()} | whole
+
+
+def report_list(snapshot: Snapshot) -> Value:
+    """The reports that a dataset can serve."""
+    listed = [
+        {
+            "report": each.name,
+            "meaning": each.doc,
+            "settings": {setting.name: setting.doc for setting in each.settings},
+        }
+        for each in reports.reports(snapshot)
+    ]
+    return _of(snapshot) | {"reports": listed}
+
+
+def report(snapshot: Snapshot, name: str, settings: Mapping[str, Any], section: str | None) -> str:
+    """A report as text, or one section of it."""
+    made = reports.report(snapshot, name, settings)
+    if section is not None:
+        made = made.only(section)
+    whole: str = made.text(WIDTH)
+    if len(whole) <= MOST_CHARACTERS:
+        return whole
+    end = whole.rfind("\n", 0, MOST_CHARACTERS)
+    names = ", ".join(each.name for each in made.sections)
+    return (
+        f"{whole[: end if end > 0 else MOST_CHARACTERS]}\n\n"
+        f"[cut: {len(whole):,} characters in all. Ask for one section alone: {names}]"
+    )
+
+
+_TOO_WIDE: Final = (
+    f"the rows would be longer than {MOST_CHARACTERS:,} characters: name fewer columns"
+)
+
+
+def _of(snapshot: Snapshot) -> Value:
+    return {"dataset": snapshot.name, "commit": snapshot.commit}
+
+
+def _known(value: Value) -> Value:
+    """Without what is not known, which needs no words."""
+    return {key: each for key, each in value.items() if each is not None}
+
+
+def _fitting(frame: pl.DataFrame, most: int = MOST_CHARACTERS) -> tuple[list[Any], bool]:
+    """The first rows, as objects, that have no more characters; whether some have no room."""
+    taken: list[Any] = []
+    for text in _texts(frame):
+        most -= len(text)
+        if most < 0:
+            return taken, True
+        taken.append(orjson.loads(text))
+    return taken, False
+
+
+def _texts(frame: pl.DataFrame) -> Iterable[str]:
+    return encode_frame(frame)

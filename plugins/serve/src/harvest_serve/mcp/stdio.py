@@ -1,0 +1,45 @@
+"""The tools over standard input and output, until the input ends."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+from harvest import UsageError, interrupt
+from harvest_serve.engine.scratch import scratch
+from harvest_serve.serving import check
+from harvest_serve.state import serve
+from harvest_serve.work import Turns
+
+from . import MISSING, REMEDY
+
+
+def serve_mcp(datasets: Sequence[Path]) -> int:
+    """Answer until standard input ends, or Ctrl-C; raises HarvestError where that cannot begin."""
+    if importlib.util.find_spec("mcp") is None:
+        raise UsageError(MISSING, remedy=REMEDY)
+    with interrupt.orderly(), scratch() as directory:
+        served = serve(datasets, directory)
+        check(list(served.values()))
+        from .server import server  # of an optional library
+
+        made, failed = server(served, Turns()), list[BaseException]()
+
+        def answer() -> None:
+            try:
+                asyncio.run(made.run_stdio_async())
+            except BaseException as error:  # noqa: BLE001 - it is raised below
+                failed.append(error)
+
+        # it waits for its input and hears of no signal, so it does not keep the process
+        answering = threading.Thread(target=answer, daemon=True)
+        answering.start()
+        while answering.is_alive() and not interrupt.requested():
+            answering.join(interrupt.POLL_S)
+        interrupt.forget()
+        if failed:
+            raise failed[0]
+    return 0

@@ -1,0 +1,220 @@
+"""A client of the Model Context Protocol, the SDK's own, asks by tools alone.
+
+What it is told is compared with what ``harvest findings`` and ``harvest view`` print.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import harvest
+from harvest_serve.mcp import answers
+
+mcp = pytest.importorskip("mcp")
+
+HARVEST = (sys.executable, "-m", "harvest")
+HEADER = (
+    "JobID|JobName|User|Account|State|ExitCode|Submit|Start|End|Elapsed|AllocCPUS|TotalCPU|"
+    "Timelimit|ReqMem|MaxRSS|NodeList"
+)
+JOBS = 600
+
+
+def job(number: int) -> str:
+    """Each tenth job fails, ann's jobs leave most of their CPUs idle."""
+    user, account = ("ann", "maths") if number % 3 == 0 else (f"u{number % 7}", "physics")
+    state, code = ("FAILED", "1:0") if number % 10 == 0 else ("COMPLETED", "0:0")
+    hours, day = 1 + number % 9, 1 + number % 27
+    used = f"00:{number % 60:02}:00" if user == "ann" else f"{hours * 7:02}:30:00"
+    when = f"2025-03-{day:02}T00:00:00"
+    name = "<script>\x1b[31m" if number == 5 else "run"
+    return (
+        f"{number}|{name}|{user}|{account}|{state}|{code}|{when}|{when}|"
+        f"2025-03-{day:02}T{hours:02}:00:00|{hours:02}:00:00|8|{used}|12:00:00|1G||n{number % 4}"
+    )
+
+
+@pytest.fixture(scope="module")
+def out(tmp_path_factory) -> Path:
+    place = tmp_path_factory.mktemp("mcp")
+    (place / "dump.txt").write_text("\n".join([HEADER, *map(job, range(1, JOBS + 1)), ""]))
+    harvest.run(f"slurm:{place / 'dump.txt'}", f"parquet:{place / 'out'}", workers=1)
+    return place / "out"
+
+
+def asked(out: Path, ask: Callable[[Any], Awaitable[Any]]) -> Any:
+    """What a client is told by ``harvest mcp``, over standard input and output."""
+    command = mcp.StdioServerParameters(command=HARVEST[0], args=[*HARVEST[1:], "mcp", str(out)])
+
+    async def session() -> Any:
+        async with mcp.Client(mcp.stdio_client(command)) as client:
+            return await ask(client)
+
+    return asyncio.run(session())
+
+
+async def told(client: Any, tool: str, **arguments: Any) -> Any:
+    """What a tool answers, read as JSON where it is."""
+    result = await client.call_tool(tool, arguments)
+    (content,) = result.content
+    assert not result.is_error, content.text
+    return json.loads(content.text) if content.text.startswith("{") else content.text
+
+
+def printed(*words: str) -> Any:
+    """What a command of harvest prints as JSON: a document, or a line for each row."""
+    done = subprocess.run([*HARVEST, *words], check=True, capture_output=True, text=True)
+    try:
+        return json.loads(done.stdout)
+    except json.JSONDecodeError:
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def known(row: dict[str, Any]) -> dict[str, Any]:
+    """The columns of a row whose value is known; a time however it is written."""
+    values = {k: v for k, v in row.items() if v is not None and k != "record_type"}
+    return {k: datetime.fromisoformat(v) if k.endswith("_time") else v for k, v in values.items()}
+
+
+@pytest.mark.slow
+def test_five_questions_are_answered_with_the_numbers_that_commands_print(out):
+    async def ask(client):
+        return [
+            # what is wrong?
+            await told(client, "findings"),
+            # why did jobs fail, by account?
+            await told(client, "rows", table="slurm.reasons", settings={"by": "account"}),
+            # who wasted most?
+            await told(
+                client, "rows", table="slurm.usage", settings={"by": "user"},
+                sort=["-cpu_wasted_hours"], columns=["user", "cpu_wasted_hours"], limit=1,
+            ),
+            # how many of ann's jobs ran for more than eight hours?
+            await told(
+                client, "rows", table="slurm.job", limit=1, where=[
+                    {"column": "user", "operator": "eq", "value": "ann"},
+                    {"column": "elapsed_s", "operator": "gt", "value": 28800},
+                ],
+            ),
+            # how many jobs did each account run?
+            await told(
+                client, "sql",
+                query="SELECT account, count(*) AS n FROM slurm.job GROUP BY account ORDER BY n",
+            ),
+        ]  # fmt: skip
+
+    found, reasons, wasted, long, counted = asked(out, ask)
+
+    verdict = printed("findings", str(out), "--json")
+    assert [each["text"] for each in found["findings"]] == [
+        each["text"] for each in verdict["findings"]
+    ]
+    shown = printed("view", "slurm.reasons", str(out), "--set", "by=account", "--json")
+    assert [known(row) for row in reasons["rows"]] == [known(row) for row in shown]
+    usage = printed("view", "slurm.usage", str(out), "--set", "by=user", "--json")
+    most = max(usage, key=lambda row: row["cpu_wasted_hours"])
+    assert wasted["rows"] == [{k: most[k] for k in ("user", "cpu_wasted_hours")}]
+    assert {"name": "cpu_wasted_hours", "type": "number", "unit": "h"} in wasted["columns"]
+    # counted from what was written
+    hours = [1 + n % 9 for n in range(1, JOBS + 1) if n % 3 == 0]
+    assert long["rows_that_fit"] == sum(each > 8 for each in hours)
+    assert counted["rows"] == [{"account": "maths", "n": 200}, {"account": "physics", "n": 400}]
+
+
+@pytest.mark.slow
+def test_a_long_answer_is_cut_and_says_so_and_an_error_says_what_to_do(out):
+    async def ask(client):
+        wrong = [
+            await client.call_tool("rows", {"table": "slurm.jib"}),
+            await client.call_tool("sql", {"query": "COPY (SELECT 1) TO '/tmp/stolen'"}),
+            await client.call_tool("sql", {"query": "FROM read_text('/etc/passwd')"}),
+            await client.call_tool("report", {"report": "slurm.usage", "dataset": "another"}),
+        ]
+        return wrong, [
+            await told(client, "rows", table="slurm.job", limit=1000),
+            await told(client, "rows", table="slurm.job", sort=["job_id"], offset=590),
+            await told(client, "sql", query="SELECT * FROM slurm.job", dataset="out"),
+            await told(client, "report", report="slurm.usage"),
+            await told(client, "rows", table="slurm.job", condition="name LIKE '<%'"),
+            (await client.list_tools()).tools,
+        ]
+
+    wrong, (all_rows, last, by_sql, report, odd, tools) = asked(out, ask)
+
+    remedies = ("did you mean 'slurm.job'", "only read", "show tables", "use one of out")
+    for one, said in zip(wrong, remedies, strict=True):
+        assert one.is_error
+        assert said in one.content[0].text
+    # the rows that are shown are so many, and the rest can be asked for
+    assert all_rows["rows_that_fit"] == JOBS
+    assert 0 < all_rows["rows_shown"] == len(all_rows["rows"]) <= answers.MOST_ROWS
+    assert len(json.dumps(all_rows["rows"])) < answers.MOST_CHARACTERS * 1.2
+    assert f"offset={all_rows['rows_shown']}" in all_rows["not_shown"]
+    assert (len(last["rows"]), "not_shown" in last) == (10, False)
+    assert "more than these" in by_sql["not_shown"]
+    assert by_sql["units_of_the_tables_that_it_reads"]["slurm.job"]["elapsed_s"] == "s"
+    assert "ann" in report
+    # what comes from data is data
+    assert [row["name"] for row in odd["rows"]] == ["<script>\x1b[31m"]
+    assert all(tool.annotations.read_only_hint for tool in tools)
+
+
+@pytest.mark.slow
+def test_the_tools_are_there_over_http_behind_the_same_guard(out):
+    httpx = pytest.importorskip("httpx2")
+    from mcp.client.streamable_http import streamable_http_client
+
+    command = [*HARVEST, "serve", str(out), "--no-open"]
+    server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    try:
+        line = server.stdout.readline()
+        address, token = re.search(r"(http://\S+/)\?token=(\S+)", line).groups()
+
+        async def ask():
+            stranger = httpx.AsyncClient()
+            guest = httpx.AsyncClient(headers={"Authorization": f"Bearer {token}"})
+            async with stranger, guest:
+                refused = await stranger.post(f"{address}mcp", json={})
+                async with mcp.Client(
+                    streamable_http_client(f"{address}mcp", http_client=guest)
+                ) as client:
+                    return refused, await told(client, "tables")
+
+        refused, tables = asyncio.run(ask())
+    finally:
+        server.send_signal(signal.SIGINT)
+        server.wait(20)
+
+    assert refused.status_code == 401
+    assert {"slurm.job", "slurm.usage"} <= {each["table"] for each in tables["tables"]}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_it_without_a_word_though_its_input_is_open(out, number):
+    command = [*HARVEST, "mcp", str(out)]
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    with subprocess.Popen(command, **pipes, text=True) as process:
+        call = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+            "protocolVersion": "2025-06-18", "capabilities": {},
+            "clientInfo": {"name": "test", "version": "1"},
+        }}  # fmt: skip
+        process.stdin.write(json.dumps(call) + "\n")
+        process.stdin.flush()
+        assert json.loads(process.stdout.readline())["result"]["serverInfo"]["name"] == "harvest"
+
+        process.send_signal(number)
+
+        assert process.wait(20) == 0
+        assert (process.stdout.read(), process.stderr.read()) == ("", "")
