@@ -58,7 +58,7 @@ class Bug:
 def install(plugin: str, directory: Path, bug: Bug | None = None) -> Path:
     """Write a plugin and its conformance class as installed; gives the file of the class."""
     module = f"planted_{plugin}.py"
-    for path in SOUND.glob("planted_*.py"):
+    for path in SOUND.glob("*.py"):
         shutil.copy(path, directory)
     if bug is not None:
         (directory / module).write_text(bug.applied((SOUND / module).read_text()))

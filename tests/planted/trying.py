@@ -22,6 +22,24 @@ from .planting import Bug, install
 
 LIMIT_S: Final = 300
 NO_END: Final = "(no end)"
+LONG: Final = {
+    "test_killed_runs_resume": {"identity"},
+    "test_memory_is_bounded": {"memory"},
+    "test_another_process_gives_the_same": {
+        *("order", "surroundings", "settings", "state kept", "texts changed", "times"),
+    },
+    "test_a_full_disk_is_told": {"errors swallowed"},
+    "test_no_failure_is_swallowed": {"errors swallowed", "durability"},
+    "test_killed_commits_resume": {"durability", "left behind", "commits"},
+    "test_commits_leave_nothing_behind": {"left behind", "commits"},
+    "test_earlier_states_can_be_put_back": {"commits", "left behind"},
+    "test_foreign_changes_are_noticed": {"foreign changes"},
+    "test_interrupts_pass": {"errors swallowed", "interruptions"},
+    "test_what_libraries_write_is_flushed": {"durability"},
+    "test_writers_work_in_other_processes": {"state kept", "surroundings"},
+}
+"""Tests that take seconds, and the kinds of bugs that they are about; others are spared them."""
+
 _FAILED: Final = re.compile(r"^(?:FAILED|ERROR) [^:]+::(?:\w+::)?(\w+)", re.MULTILINE)
 
 
@@ -45,6 +63,7 @@ def attempt(plugin: str, bug: Bug | None = None, *, quick: tuple[str, ...] = ())
 
     Raises RuntimeError where pytest could not run it at all.
     """
+    spared = {name for name, kinds in LONG.items() if bug is not None and bug.kind not in kinds}
     before = os.times()
     with tempfile.TemporaryDirectory(prefix="planted-") as name:
         directory = Path(name)
@@ -52,7 +71,7 @@ def attempt(plugin: str, bug: Bug | None = None, *, quick: tuple[str, ...] = ())
         test = install(plugin, directory, bug)
         process = os.fork()
         if process == 0:
-            _child(directory, test, quick)
+            _child(directory, test, quick, spared)
         code = _ended(process)
         said = (directory / "output").read_text(errors="replace")
         took = directory / "durations.json"
@@ -83,7 +102,7 @@ def _ended(process: int) -> int | None:
     return None
 
 
-def _child(directory: Path, test: Path, quick: tuple[str, ...]) -> None:
+def _child(directory: Path, test: Path, quick: tuple[str, ...], spared: set[str]) -> None:
     code: Any = 70
     try:
         os.setsid()
@@ -99,7 +118,7 @@ def _child(directory: Path, test: Path, quick: tuple[str, ...]) -> None:
         import pytest
 
         words = ["-x", "-q", "-rfE", "-p", "no:cacheprovider", test.name]
-        code = int(pytest.main(words, plugins=[_Order(quick)]))
+        code = int(pytest.main(words, plugins=[_Order(quick, spared)]))
     finally:
         sys.stdout.flush()
         sys.stderr.flush()
@@ -109,11 +128,13 @@ def _child(directory: Path, test: Path, quick: tuple[str, ...]) -> None:
 class _Order:
     """Has pytest try what was quick first, and keeps how long each test took."""
 
-    def __init__(self, quick: tuple[str, ...]):
+    def __init__(self, quick: tuple[str, ...], spared: set[str]):
+        self.spared = spared
         self.quick = {name: place for place, name in enumerate(quick)}
         self.took: dict[str, float] = {}
 
     def pytest_collection_modifyitems(self, items: list[Any]) -> None:
+        items[:] = [item for item in items if item.originalname not in self.spared]
         items.sort(key=lambda item: self.quick.get(item.name, -1))
 
     def pytest_runtest_logreport(self, report: Any) -> None:

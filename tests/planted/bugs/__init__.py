@@ -7,8 +7,14 @@ from typing import Final
 from ..planting import Bug
 from .lines import LINES
 from .nested import NESTED
+from .others import OTHERS
 from .ranges import RANGES
+from .sinks import SINKS
 from .stations import STATIONS
 from .tree import TREE
+from .views import VIEWS
 
-BUGS: Final[tuple[Bug, ...]] = (*LINES, *RANGES, *STATIONS, *NESTED, *TREE)
+BUGS: Final[tuple[Bug, ...]] = (
+    *(*LINES, *RANGES, *STATIONS, *NESTED, *TREE),
+    *(*VIEWS, *SINKS, *OTHERS),
+)

@@ -61,7 +61,7 @@ STATIONS: Final = (
         (
             (
                 f"    return [file for file in files {INPUTS}",
-                f"    return sorted((file for file in files {INPUTS[:-1]}), key=lambda f: f.stat().st_ino)",
+                f"    return sorted((file for file in files {INPUTS[:-1]}), key=lambda f: f.lstat().st_ino)",
             ),
         ),
     ),
