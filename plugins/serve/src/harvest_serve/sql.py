@@ -19,6 +19,7 @@ from .engine.apart import TIME_S
 from .engine.files import FILE, ROW, files_of
 from .engine.guarded import opened, parsed, quoted
 from .engine.plain import plain
+from .listing import tables
 from .problems import Refused
 from .state import Snapshot
 
@@ -120,8 +121,6 @@ def query(
 
 
 def _shown(snapshot: Snapshot) -> pa.RecordBatch:
-    from .tables import tables  # late: tables asks with conditions, which are checked here
-
     found = tables(snapshot)
     columns = {
         "name": [each.name for each in found],

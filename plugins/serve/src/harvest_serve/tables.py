@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from typing import Any, Final
 
 import attrs
@@ -19,32 +18,16 @@ from .engine.apart import Apart
 from .engine.files import FILE, ROW, Files, files_of
 from .engine.guarded import Guarded, opened, quoted
 from .filters import Filter, operators, where_sql
+from .listing import Table, tables
 from .problems import NotFound
 from .sql import check_condition
 from .state import Snapshot
 
-__all__ = ["Filter", "describe", "operators", "rows", "tables"]
+__all__ = ["Filter", "Table", "describe", "operators", "rows", "tables"]
 
 PAGE_ROWS: Final = 50
 MOST_ROWS: Final = 10_000
 """Rows that are given at most at once; ``downloads`` gives all."""
-
-
-@attrs.frozen(kw_only=True)
-class Table:
-    """A record type or view of a dataset.
-
-    kind: ``record type`` or ``view``; rows: how many, where known without building it.
-    doc: what its rows are; first, last: the span of times in its rows, of record types that have
-    times.
-    """
-
-    name: str
-    kind: str
-    rows: int | None
-    doc: str
-    first: datetime | None = None
-    last: datetime | None = None
 
 
 @attrs.frozen(kw_only=True)
@@ -91,32 +74,6 @@ class Description:
     def types(self) -> dict[str, str]:
         """The type of each column, by name."""
         return {column.name: column.type for column in self.columns}
-
-
-def tables(snapshot: Snapshot) -> list[Table]:
-    """Record types with rows, by name, and the views that the dataset can serve."""
-    return snapshot.kept("tables", lambda: _tables(snapshot))
-
-
-def _tables(snapshot: Snapshot) -> list[Table]:
-    dataset, plugins = snapshot.dataset, snapshot.dataset.plugins
-    types = plugins.record_types()
-    held = [
-        Table(
-            name=each.record_type,
-            kind="record type",
-            rows=each.rows,
-            doc=types[each.record_type].doc if each.record_type in types else "",
-            first=each.first,
-            last=each.last,
-        )
-        for each in dataset.holdings()
-    ]
-    views = [
-        Table(name=name, kind="view", rows=None, doc=plugins.views[name].doc)
-        for name in dataset.views()
-    ]
-    return [*held, *views]
 
 
 def check_table(snapshot: Snapshot, table: str) -> None:
