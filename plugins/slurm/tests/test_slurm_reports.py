@@ -44,6 +44,10 @@ USE = {
     "mem_eff": pl.Float64,
 }
 
+FIELDS = (
+    *("elapsed_s", "planned_s", "cpu_time_s", "cpu_s", "mem_used_bytes", "alloc_mem_bytes"),
+)
+
 
 class Dataset:
     """A dataset whose views are given frames."""
@@ -63,7 +67,7 @@ class Dataset:
             "slurm.jobs": pl.LazyFrame(
                 [{"partition": "p", "qos": "q", "state": "pending"}] * (jobs - len(waits))
                 + [{**wait, "partition": "p", "qos": "q"} for wait in waits],
-                schema={**WAITS, "elapsed_s": pl.Float64, "planned_s": pl.Float64},
+                schema=WAITS | dict.fromkeys(FIELDS, pl.Float64),
             ),
             "slurm.worst_days": days,
             "slurm.efficiency": pl.LazyFrame(list(use), schema=USE),

@@ -22,7 +22,7 @@ from slurm_reader import Reader
 from strength import examples
 
 from harvest import collect
-from harvest_report import Report, Table
+from harvest_report import Notes, Report, Table
 from harvest_slurm.config import SlurmConfig
 from harvest_slurm.report.summary import summary
 from harvest_slurm.report.waits import queue_time
@@ -322,6 +322,15 @@ def table(report: Report, name: str) -> pl.DataFrame:
     return found.data
 
 
+def said_once(report: Report, field: str) -> bool:
+    """Whether a note says which option brings a field; never twice."""
+    notes = [section for section in report.sections if isinstance(section, Notes)]
+    said = [item for section in notes for item in section.items]
+    count = sum(f"sacct --format={field} brings it" in item for item in said)
+    assert count < 2
+    return count == 1
+
+
 @pytest.mark.parametrize("missing", WITHOUT, ids=IDS)
 def test_totals_of_the_summary_equal_the_sums_of_its_tables(missing: set[str]) -> None:
     names = set(EVERY) - missing
@@ -345,6 +354,8 @@ def test_totals_of_the_summary_equal_the_sums_of_its_tables(missing: set[str]) -
         assert not is_known or rows["cpu_hours"].sum() == pytest.approx(expected)
         used = any(source <= names for source in USED)
         assert ("cpu_eff" in rows.columns) is (is_known and used)
+    for field in ("User", "Partition", "State"):
+        assert said_once(report, field) is (field in missing)
     # of those that ended; where no state says whether they completed, no share is given
     done = re.search(r"(\d+) ended, (\d+) % of them completed", text)
     assert (done is not None) is ("State" in names)
@@ -366,6 +377,8 @@ def test_totals_of_the_waits_equal_the_sums_of_its_tables(missing: set[str]) -> 
         assert mine["jobs"].sum() == count
         mean = (mine["mean_wait_s"] * mine["jobs"]).sum() / max(count, 1)
         assert mean == pytest.approx(sum(job.waits for job in JOBS) / len(JOBS))
+    for field in ("Partition", "QOS", "Start"):
+        assert said_once(report, field) is (field in missing)
     # and every job is either in the tables or said to be left out, with the reason
     left_out = {
         reason: int(number)

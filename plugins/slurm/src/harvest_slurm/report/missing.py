@@ -25,28 +25,33 @@ _FIELDS: Final = (
     ("user", "users", "User"),
     ("account", "accounts", "Account"),
     ("partition", "partitions", "Partition"),
+    ("qos", "the quality of service", "QOS"),
 )
 """A column of slurm.jobs, what it says, and the fields of sacct that bring it."""
 
 
-def missing(jobs: pl.LazyFrame) -> list[str]:
-    """A sentence on each field that no job has, with the option of sacct that brings it."""
-    names = [name for name, _, _ in _FIELDS]
-    util = pl.col("gpu_util_percent").count()
+def missing(jobs: pl.LazyFrame, *asked: str) -> list[str]:
+    """A sentence on each field that no job has, with the option of sacct that brings it.
+
+    asked: the columns that a report needs; all but that of QOS unless given.
+    """
+    fields = [each for each in _FIELDS if (each[0] in asked if asked else each[0] != "qos")]
+    names = [name for name, _, _ in fields]
+    gpus = [(pl.col("gpu_util_percent").count() == 0) & (pl.col("alloc_gpus") > 0).any()]
     counts = jobs.select(
         pl.col(names).count(),
+        *(each.alias("unmeasured") for each in gpus if not asked),
         all=pl.len(),
-        unmeasured=(util == 0) & (pl.col("alloc_gpus") > 0).any(),
     )
     found = counts.collect().row(0, named=True)
     if not found["all"]:
         return []
     said = [
-        f"Not in this dump: {what}; sacct --format={fields} brings it."
-        for name, what, fields in _FIELDS
+        f"Not in this dump: {what}; sacct --format={options} brings it."
+        for name, what, options in fields
         if not found[name]
     ]
-    if found["unmeasured"]:
+    if found.get("unmeasured"):
         said.append(
             "Not in this dump: the use of GPUs; sacct --format=TRESUsageInTot "
             f"({_WITH_STEPS}) brings it where the cluster gathers gres/gpuutil (AutoDetect=nvml "

@@ -15,10 +15,12 @@ from harvest_toolkit.frames import fraction, known_sum
 from ..states import ENDED
 from ..views.period import WAITED_AT, selection_of
 from ..views.zone import Zone
-from .missing import filled
+from .missing import filled, missing
 from .plots import cpu_hours, states
 from .words import CLOCK, days, period
 
+_NEEDED = ("state", "cpu_time_s", "cpu_s", "mem_used_bytes", "alloc_mem_bytes", "submit_time",
+           "start_time", "user", "partition")  # fmt: skip
 _SHARED = r"^\([0-9,]+ others\)$"
 """Name of the row that the users without one of their own share."""
 
@@ -32,6 +34,7 @@ def summary(data: DatasetReader, top: int = 25, **choice: str | None) -> Report:
     zone = selection.zone
     month = pl.col("date").dt.strftime("%Y-%m").alias("month")
     used = selection.submitted(data, "slurm.efficiency").with_columns(month)
+    lacking = missing(selection.submitted(data, "slurm.jobs").lazy(), *_NEEDED)
     waits = data.view("slurm.queue_time", **choice).collect().with_columns(month)
     others = _others(used, top)
     named = {by: sum_up(_fold(used, others), _fold(waits, others), by)
@@ -61,7 +64,7 @@ def summary(data: DatasetReader, top: int = 25, **choice: str | None) -> Report:
                 counts=True,
             ),
             *([cpu_hours(people), states(named["state"])] if used.height else []),
-            _about_use(used, waits, others, zone),
+            _about_use(used, waits, others, zone, lacking),
         ],
     )
 
@@ -184,23 +187,25 @@ def _ends_in_words(used: pl.DataFrame) -> str:
     return said
 
 
-def _about_use(used: pl.DataFrame, waits: pl.DataFrame, others: list[str], zone: Zone) -> Notes:
+def _about_use(
+    used: pl.DataFrame, waits: pl.DataFrame, others: list[str], zone: Zone, lacking: list[str]
+) -> Notes:
     items = []
-    for column, what in (
-        ("cpu_hours", "CPU hours are known"),
-        ("cpu_eff", "The CPU time used is known"),
-        ("mem_eff", "The memory used is known"),
-        ("state", "The state is known"),
+    for column, what, field in (
+        ("cpu_hours", "CPU hours are known", "CPU hours"),
+        ("cpu_eff", "The CPU time used is known", "the CPU time used"),
+        ("mem_eff", "The memory used is known", "the memory"),
+        ("state", "The state is known", "how jobs ended"),
     ):
         known = used[column].count()
-        if known < used.height:
+        if known < used.height and not any(f": {field}" in said for said in lacking):
             items.append(f"{what} for {known:,} of {used.height:,} jobs.")
     others_wait = ", the others had not started or have no such times"
     items.append(
         f"A wait is the time from submit to start; it is known for {waits.height:,} of "
         f"{used.height:,} jobs{others_wait if waits.height < used.height else ''}."
     )
-    items += [CLOCK, zone.why]
+    items += [*lacking, CLOCK, zone.why]
     if others:
         items.append(
             f"{len(others):,} users with the fewest CPU hours share a row: top=0 lists all."

@@ -11,6 +11,7 @@ from harvest_report import Column, Notes, Report, Table
 
 from ..views.period import WAITED_AT, selection_of
 from ..views.zone import Zone
+from .missing import missing
 from .plots import histogram, scatter
 from .words import CLOCK, days, period
 
@@ -24,6 +25,7 @@ _WAITS = (
     Column("p90_wait_s", "90 %", None, "duration", doc="nine of ten jobs waited no longer"),
     Column("max_wait_s", "longest", None, "duration"),
 )
+_NEEDED = ("submit_time", "start_time", "partition", "qos")
 
 
 def queue_time(data: DatasetReader, top: int = 10, **choice: str | None) -> Report:
@@ -106,7 +108,7 @@ def _waits_in_words(waits: pl.DataFrame, zone: Zone, chosen: Mapping[str, str]) 
 
 def _about_waits(waits: pl.DataFrame, jobs: pl.DataFrame, zone: Zone) -> Notes:
     items = ["A wait is the time from submit to start; a requeued job waits once per run."]
-    items += _left_out(jobs)
+    items += [*missing(jobs.lazy(), *_NEEDED), *_left_out(jobs)]
     planned = waits.filter(pl.col("submit_time").is_null()).height
     if planned:
         items.append(
