@@ -57,12 +57,17 @@ def reports(snapshot: Snapshot) -> list[ReportOf]:
 def report(snapshot: Snapshot, name: str, settings: Mapping[str, Any] | None = None) -> Any:
     """A report, as ``harvest.Dataset.report`` gives it: ``harvest_report.Report``, or another.
 
-    Raises NotFound for an unknown one, UsageError for settings that it does not take, DatasetError
-    where the dataset lacks what it reads.
+    Raises NotFound for an unknown one, and where the dataset lacks all that it reads; UsageError
+    for settings that it does not take.
     """
     known = snapshot.dataset.plugins.reports
     if name not in known:
         raise NotFound(f"no report is named {name!r}", remedy=suggestion(name, known))
+    if name not in names_for(known, snapshot.dataset):
+        raise NotFound(
+            f"report {name!r} reads what is not in this dataset",
+            remedy=f"it reads {', '.join(known[name].requires)}",
+        )
     given = dict(settings or {})
 
     def make() -> Any:

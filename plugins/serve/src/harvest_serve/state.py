@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import threading
+import time
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -24,6 +25,9 @@ KEPT: Final = 64
 
 NAMED: Final = 20
 """Problems of a damaged dataset that are named."""
+
+LOOK_S: Final = 30.0
+"""So long, what was found when a dataset's files were looked at is not looked for again."""
 
 Answer = TypeVar("Answer")
 
@@ -81,7 +85,8 @@ class Served:
         self._scratch = scratch
         self._lock = threading.Lock()
         self._opened: tuple[Any, Snapshot] | None = None
-        self._damage: tuple[Any, Damaged] | None = None
+        self._looking = threading.Lock()
+        self._looked: tuple[Any, float, Damaged | None] = (None, 0.0, None)
 
     def current(self) -> Snapshot:
         """The state in force; it is opened anew only where the manifest is another file by now.
@@ -138,22 +143,24 @@ class Served:
             raise damage from error
 
     def _look_for_damage(self, snapshot: Snapshot) -> Damaged | None:
-        """What ``harvest verify`` says; looked for once in a state that is damaged."""
-        mark = self._mark()
-        if self._damage is not None and self._damage[0] == mark:
-            return self._damage[1]
-        texts = snapshot.dataset.verify()
+        """What ``harvest verify`` says, which reads all files; it holds for LOOK_S."""
+        with self._looking:
+            mark, until, found = self._looked
+            if mark != self._mark() or until < time.monotonic():
+                found = self._damage(snapshot.dataset.verify())
+                self._looked = (self._mark(), time.monotonic() + LOOK_S, found)
+            return found
+
+    def _damage(self, texts: Sequence[str]) -> Damaged | None:
         if not texts:
             return None
         more = [f"and {len(texts) - NAMED} more"] if len(texts) > NAMED else []
-        damage = Damaged(
+        return Damaged(
             "the dataset is damaged",
             where=str(self.location),
             problems=[*texts[:NAMED], *more],
             remedy=f"harvest verify {self.location} --repair",
         )
-        self._damage = (mark, damage)
-        return damage
 
     def _mark(self) -> tuple[int, ...] | None:
         """What changes with each commit: the manifest is replaced as a whole."""
