@@ -18,6 +18,8 @@ MEANING = {
     ExitCode.USAGE: "wrong usage or configuration",
     ExitCode.REJECTS: "committed, with rejects",
     ExitCode.TOO_MANY_REJECTS: "more rejects than `--max-rejects`, nothing was committed",
+    ExitCode.EXPORT: "committed, with or without rejects, but an export that follows the run "
+    "failed; the next run makes it",
     ExitCode.INTERRUPTED: "interrupted (Ctrl-C or SIGTERM); what was committed before stays",
 }
 """What each exit code means."""

@@ -140,7 +140,7 @@ def test_the_account_as_json_and_none_at_all() -> None:
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        (["-k", "parquet:out"], "no other can do in the same run"),
+        (["-k", "parquet:out"], "there is no second sink"),
         (["--workers", "2"], "there is no workers"),
         (["--keep-runs", "2", "--deleted", "drop"], "there is no deleted and no keep-runs"),
         (["--since", "last"], "there is no last run"),

@@ -39,6 +39,7 @@ class ExitCode(enum.IntEnum):
     USAGE = 2
     REJECTS = 3
     TOO_MANY_REJECTS = 4
+    EXPORT = 5
     INTERRUPTED = 130
 
 

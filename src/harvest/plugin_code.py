@@ -16,8 +16,7 @@ from harvest import interrupt
 
 __all__ = ["contained", "results"]
 
-_apart: int | None = None
-"""Where results go while standard output is standard error."""
+_apart: int | None = None  # where results go while standard output is standard error
 
 _COMMAND_LINE = frozenset(("click", "typer"))
 """Packages that have exceptions to end a command with, also as if all were well."""

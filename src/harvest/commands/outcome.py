@@ -21,9 +21,9 @@ from harvest.toolkit.remarks import remark
 from harvest.toolkit.texts import printable_line
 
 from .options import RunOptions
-from .tables import print_json, print_plain, print_table, width_of_terminal
+from .tables import print_json, print_lines, print_plain, print_table, width_of_terminal
 
-__all__ = ["run_recipe"]
+__all__ = ["exports_failed", "run_recipe"]
 
 
 def run_recipe(
@@ -51,9 +51,9 @@ def run_recipe(
             recipe, manager(), force=force, dry_run=dry_run, wait_s=wait_s, observer=observer
         )
     if quiet:
-        say(rejects_line(result, recipe))
+        say([*rejects_line(result, recipe), *exports_failed(result)])
         return result
-    say(result.choices)
+    say([*result.choices, *exports_failed(result)])
     # rows are what is read on standard output
     with contextlib.redirect_stdout(sys.stderr) if result.streamed else contextlib.nullcontext():
         if dry_run:
@@ -131,6 +131,7 @@ def print_result(result: RunResult, recipe: Recipe, *, json: bool) -> None:
         print(f"\nnothing new for {printable_line(where)}")
     else:
         print(f"\ncommitted to {printable_line(where)} as run {result.run}")
+    print_lines(f"exported to {text}" for text, why in result.exports.items() if why is None)
     print_plain(rejects_line(result, recipe))
 
 
@@ -142,6 +143,16 @@ def rejects_line(result: RunResult, recipe: Recipe) -> list[str]:
     target = printable_line(str(recipe.sinks[0].location))
     return [
         f"{units} could not be read" + ("" if result.streamed else f": harvest rejects {target}")
+    ]
+
+
+def exports_failed(result: RunResult) -> list[str]:
+    """What to say of exports that failed, each in a line."""
+    return [
+        f"not exported to {printable_line(text)}: {why}; the dataset stands, and the next run "
+        "exports it"
+        for text, why in result.exports.items()
+        if why is not None
     ]
 
 

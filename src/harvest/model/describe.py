@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from .types import Shape, shape_of
+from .types import shape_of
 
 if TYPE_CHECKING:
     from .record import RecordType
@@ -32,7 +32,7 @@ def json_schema(record_type: RecordType) -> dict[str, Any]:
     """The JSON Schema of one record as the JSONL sink writes it: a property for every column."""
     properties = {}
     for column in record_type.columns:
-        schema = _of(shape_of(column.python_type))
+        schema = json_type(shape_of(column.python_type).kind)
         if column.nullable:
             schema = {"anyOf": [schema, {"type": "null"}]}
         if column.doc:
@@ -56,24 +56,13 @@ def json_schema(record_type: RecordType) -> dict[str, Any]:
     }
 
 
-def _of(shape: Shape) -> dict[str, Any]:
-    if pa.types.is_list(shape.kind):
-        item = shape.inner["item"]
-        return {"type": "array", "items": _nullable(_of(item)) if item.nullable else _of(item)}
-    if pa.types.is_map(shape.kind):
-        return {"type": "object", "additionalProperties": _nullable(_of(shape.inner["value"]))}
-    if shape.inner:
-        members = {name: _nullable(_of(part)) for name, part in shape.inner.items()}
-        return {"type": "object", "properties": members}
-    return json_type(shape.kind)
-
-
 def json_type(kind: pa.DataType) -> dict[str, Any]:
     """The JSON Schema of a value of an Arrow type, as rows are written in JSON."""
     if pa.types.is_map(kind):
         return {"type": "object", "additionalProperties": _nullable(json_type(kind.item_type))}
     if pa.types.is_list(kind):
-        return {"type": "array", "items": _nullable(json_type(kind.value_type))}
+        items = json_type(kind.value_type)
+        return {"type": "array", "items": _nullable(items) if kind.value_field.nullable else items}
     if pa.types.is_struct(kind):
         members = {field.name: _nullable(json_type(field.type)) for field in kind}
         return {"type": "object", "properties": members}

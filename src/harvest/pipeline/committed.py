@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Callable, Iterator
-from typing import Final
+from collections.abc import Callable, Iterator, Mapping
+
+import attrs
 
 from harvest.api.sink import Sink
 from harvest.errors import HarvestError
@@ -14,20 +15,26 @@ from harvest.plugins.registry import PluginManager
 from harvest.storage.target import manifest_of
 from harvest.toolkit.texts import printable_line
 
+from .exporting import DATASET
 from .result import RunResult
-
-DATASET: Final = "harvest.dataset:Dataset"
-"""What listeners are given; imported only where a plugin listens, as what plugins declare is."""
 
 
 @contextlib.contextmanager
-def announcing(plugins: PluginManager) -> Iterator[Callable[[Sink, RunResult | None], None]]:
-    """Take note of commits; at the end plugins hear of each, whatever failed after it."""
+def announcing(
+    plugins: PluginManager, exports: Callable[[], Mapping[str, str | None]] = dict
+) -> Iterator[Callable[[Sink, RunResult | None], None]]:
+    """Take note of commits; at the end plugins hear of each, whatever failed after it.
+
+    exports: makes those that follow a run that did not fail, before that is heard of.
+    """
     commits: list[tuple[Sink, RunResult | None]] = []
+    made: Mapping[str, str | None] = {}
     try:
         yield lambda sink, result: commits.append((sink, result))
+        made = exports()
     finally:
         for sink, result in commits if plugins.listeners() else ():
+            result = result and attrs.evolve(result, exports=made)
             try:
                 dataset = resolve(DATASET)(sink, manifest_of(sink), plugins)
                 failed = plugins.announce(dataset, result)

@@ -30,6 +30,7 @@ from harvest.toolkit.texts import printable, printable_line
 from .deciding import Planned
 from .drift import Drift, declared_kinds
 from .engine import Engine, Work
+from .exporting import check_exports
 from .plan import Plan, make_plan
 from .result import RunResult
 
@@ -111,11 +112,12 @@ def _settings_of(
 
 
 def prepare_sinks(recipe: Recipe, plugins: PluginManager) -> list[Sink]:
-    """The recipe's sinks, configured.  Raises UsageError for what cannot be."""
+    """The recipe's sinks, configured.  Raises UsageError for what cannot be, exports included."""
     if not recipe.sinks:
         raise UsageError("no sink given", remedy="name one with --sink NAME:LOCATION")
     sinks: list[Sink] = []
     recipe = bind(recipe, plugins)
+    check_exports(recipe, plugins)
     for endpoint in recipe.sinks:
         sink = endpoint.made if endpoint.made is not None else _sink(endpoint, recipe, plugins)
         for other in sinks:
@@ -129,23 +131,17 @@ def prepare_sinks(recipe: Recipe, plugins: PluginManager) -> list[Sink]:
 
 def _check_stream(recipe: Recipe, sinks: Sequence[Sink]) -> None:
     """Raise UsageError for what means nothing where no dataset is written."""
-    where = printable_line(str(next(sink.location for sink in sinks if sink.streams)))
-    if len(sinks) > 1:
-        raise UsageError(
-            "this sink takes rows as they are read, which no other can do in the same run",
-            where=where,
-            remedy="make a run for each sink",
-        )
     here = recipe.workers if recipe.workers == 1 else None
     usual = attrs.evolve(recipe, engine="local", workers=here, keep_runs=None)
-    usual = attrs.evolve(usual, deleted="keep", schema_drift="evolve")
+    usual = attrs.evolve(usual, deleted="keep", schema_drift="evolve", export=())
     options = run_options().items()
     given = [word for word, f in options if getattr(recipe, f.name) != getattr(usual, f.name)]
-    if given or recipe.since_last:
+    given += ["second sink"] * (len(sinks) > 1) + ["last run"] * recipe.since_last
+    if given:
         raise UsageError(
-            f"this sink takes rows as they are read, by one process, and keeps nothing: for it "
-            f"there is no {' and no '.join(given) or 'last run'}",
-            where=where,
+            "this sink takes rows as they are read, by one process, and keeps nothing: for it "
+            f"there is no {' and no '.join(given)}",
+            where=printable_line(str(next(sink.location for sink in sinks if sink.streams))),
             remedy="leave that out, or write a dataset",
         )
 
@@ -171,12 +167,12 @@ def _sink_by_suffix(location: str, plugins: PluginManager) -> str:
 
 
 def _check_setting_names(recipe: Recipe, plugins: PluginManager) -> None:
-    known = {*plugins.sources, *plugins.sinks, *plugins.engines}
+    known = {*plugins.sources, *plugins.sinks, *plugins.engines, *plugins.exporters}
     for name in recipe.settings:
         if name not in known:
             raise ConfigError(
-                f"settings are given for {name!r}, which is not a source, sink or engine",
-                remedy=plugins.remedy(name, known, "source", "sink"),
+                f"settings are given for {name!r}, which is not a source, sink, engine or exporter",
+                remedy=plugins.remedy(name, known, "source", "sink", "exporter"),
             )
 
 

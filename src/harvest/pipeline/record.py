@@ -33,6 +33,7 @@ from harvest.storage.part import Part, plain
 from harvest.toolkit.texts import printable
 
 from .account import account_of
+from .exporting import without_password
 
 HIDDEN = "***"
 """Stands for a setting that is secret."""
@@ -138,6 +139,7 @@ def without_secrets(recipe: Recipe, plugins: PluginManager) -> Recipe:
         recipe,
         sources=tuple(map(redact, recipe.sources, own)),
         settings=_without_secrets(recipe.settings, classes),
+        export=[without_password(text) for text in recipe.export],
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, overload
 
@@ -83,6 +83,7 @@ class RunResult:
     choices: what is to be said about locations that were given without a source, and about
         inputs that were not looked at.
     datasets: locations of the datasets that it was to write; streamed: rows went there for good.
+    exports: those that followed, each with why it failed, or None.
     """
 
     run: str | None
@@ -95,6 +96,7 @@ class RunResult:
     choices: tuple[str, ...] = ()
     datasets: tuple[str, ...] = ()
     streamed: bool = False
+    exports: Mapping[str, str | None] = attrs.field(factory=dict)
 
     @property
     def account(self) -> Account:
@@ -143,7 +145,9 @@ class RunResult:
 
     @property
     def exit_code(self) -> ExitCode:
-        """0, or 3 when the run committed rejects."""
+        """0, 3 when the run committed rejects, or 5 when an export failed."""
+        if any(self.exports.values()):
+            return ExitCode.EXPORT
         return ExitCode.REJECTS if self.account.rejected else ExitCode.DONE
 
     def document(self) -> dict[str, Any]:
@@ -156,6 +160,7 @@ class RunResult:
             "record_types": self.rows,
             "notes": self.notes,
             "choices": list(self.choices),
+            "exports": dict(self.exports),
         }
 
     def __repr__(self) -> str:

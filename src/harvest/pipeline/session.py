@@ -27,6 +27,7 @@ from harvest.toolkit.texts import printable
 
 from .committed import announcing
 from .engine import Engine
+from .exporting import export_all
 from .last import last_day
 from .prepare import Observer, PreparedRun, prepare_sinks, prepare_sources
 from .result import RunResult, Unchanged
@@ -78,6 +79,7 @@ class Session:
         self.choices = tuple(choices)
         self._uses = prepare_sources(self.recipe, self._plugins)
         self.sinks: Sequence[Sink] = prepare_sinks(self.recipe, self._plugins)
+        self._exports: Mapping[str, str | None] = {}
 
     def check(self) -> None:
         """Raise HarvestError for what would stop a run: a sink, or an engine that is not there."""
@@ -153,9 +155,16 @@ class Session:
         wait_s: how long to wait for another run on a dataset to end, in seconds.
         Raises HarvestError for everything that stops the run; then no dataset has changed.
         """
-        with announcing(self._plugins) as committed, _writing(self.sinks, wait_s) as targets:
+        announced = announcing(self._plugins, self._export)
+        with announced as committed, _writing(self.sinks, wait_s) as targets:
             more: dict[str, Any] = {"force": force, "observer": observer, "committed": committed}
-            return self._commit(listing, targets, ready=ready, **more)[0]
+            done, _ = self._commit(listing, targets, ready=ready, **more)
+        return attrs.evolve(done, exports=self._exports)
+
+    def _export(self) -> Mapping[str, str | None]:
+        """Make the exports that the recipe names, of the first dataset."""
+        self._exports = export_all(self.recipe, self.sinks[0], self._plugins)
+        return self._exports
 
     def _commit(
         self,
@@ -250,7 +259,8 @@ def execute(
     stops the run; then no dataset has changed.
     """
     recipe = with_pipes(recipe)
-    with announcing(plugins) as committed, contextlib.ExitStack() as stack:
+    announced = announcing(plugins, lambda: {} if dry_run else session._export())
+    with announced as committed, contextlib.ExitStack() as stack:
         targets: Sequence[Target] = ()
         if not dry_run and any(endpoint.pipe is not None for endpoint in recipe.sources):
             spooling = _spooled(recipe, plugins, wait_s, observer or Observer())
@@ -270,7 +280,7 @@ def execute(
         if recipe.since_last:
             choices = [*choices, "no earlier run of these sources: all is looked at"]
         choices = [*choices, *unread_below(listing.listed)]
-    return attrs.evolve(done, choices=tuple(choices))
+    return attrs.evolve(done, choices=tuple(choices), exports=session._exports)
 
 
 @contextlib.contextmanager

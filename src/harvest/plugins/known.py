@@ -118,8 +118,9 @@ KNOWN: Final = (
         doc="looks before a run (what a directory is made of, first rows, columns) and at what it "
         "gave: views, reports, findings, SQL, exports, runs",
         commands=(
-            *("detect", "export", "findings", "look", "plugins show", "preview", "query"),
-            *("rejects", "report", "rollback", "runs", "schema", "show", "view"),
+            *("detect", "export", "findings", "look", "plugins available", "plugins show"),
+            *("preview", "query", "rejects", "report", "rollback", "runs"),
+            *("schema", "show", "view"),
         ),
     ),
     Known(

@@ -21,6 +21,7 @@ from harvest.plugin_code import contained
 
 from .claims import UNKNOWN, Plugin
 from .given import Objects, of_module, plugin_of_class, require_record_types, unfinished
+from .known import KNOWN, Known, canonical
 from .registered import COMMITTED, RECORD_TYPES, Registered, as_broken, loaded
 
 _Spec = TypeVar("_Spec")
@@ -52,6 +53,12 @@ class PluginManager(Registered):
     def _api_versions(self, hooks: Any) -> tuple[Any, ...]:
         """Those of its classes, where a plugin consists of such."""
         return hooks.api_versions if isinstance(hooks, Objects) else super()._api_versions(hooks)
+
+    def published(self) -> list[tuple[Known, str | None]]:
+        """The plugins that the project publishes, each with the version that is installed."""
+        found = (*self.broken.values(), *self)
+        there = {canonical(each.distribution): each.version for each in found}
+        return [(known, there.get(known.distribution)) for known in KNOWN]
 
     def listeners(self) -> list[str]:
         """Names of the plugins that hear of commits."""

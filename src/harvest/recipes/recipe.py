@@ -22,7 +22,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, get_origin
 
 import attrs
 import tomli_w
@@ -162,6 +162,16 @@ class Recipe:
         metavar="LIST",
     )
 
+    export: Sequence[str] = attrs.field(
+        default=(),
+        metadata={
+            "kind": list[str],
+            "doc": "Then export the dataset as `harvest export` does. Repeatable.",
+            "metavar": "NAME:TARGET",
+            "recorded": False,
+        },
+    )
+
     def __attrs_post_init__(self) -> None:
         if self.since is not None and not (is_since_last(self.since) or day_of(self.since)):
             raise ConfigError(
@@ -198,7 +208,7 @@ class Recipe:
 
     def merged(self, **changes: Any) -> Recipe:
         """This recipe with what the command line says on top; None and empty say nothing."""
-        given = {k: v for k, v in changes.items() if v is not None and v != () and v != {}}
+        given = {k: v for k, v in changes.items() if v not in (None, (), {}, [])}
         settings = {name: dict(values) for name, values in self.settings.items()}
         for name, values in given.pop("settings", {}).items():
             settings.setdefault(name, {}).update(values)
@@ -247,10 +257,11 @@ def load_recipe(path: Path) -> Recipe:
     _check_keys(run, tuple(run_options()), path, "key of [run]")
     for key, field in run_options().items():
         kind = field.metadata["kind"]
-        if key in run and (not isinstance(run[key], kind) or isinstance(run[key], bool)):
-            raise ConfigError(
-                f"[run] {key} = {run[key]!r} is not of type {kind.__name__}", where=str(path)
-            )
+        plain = get_origin(kind) or kind
+        fits = isinstance(run.get(key), plain) and not isinstance(run[key], bool)
+        if key in run and not (fits and (plain is not list or set(map(type, run[key])) <= {str})):
+            what = "a list of texts" if plain is list else f"of type {kind.__name__}"
+            raise ConfigError(f"[run] {key} = {run[key]!r} is not {what}", where=str(path))
     settings = document.get("set", {})
     for name, values in settings.items():
         if not isinstance(values, dict):

@@ -63,6 +63,11 @@ def harvest_commands() -> list[Command]:
         *_in_order(_AFTER, after="plugins"),
         *_in_order(_AGAIN, after="verify"),
         Command(
+            name="plugins available",
+            doc="List the plugins that the project publishes, and which of them are here.",
+            app="harvest_look.commands.dataset:available",
+        ),
+        Command(
             name="plugins show",
             doc="Show the settings of what plugins offer, or the thresholds of a rule.",
             app="harvest_look.commands.dataset:show_plugin",

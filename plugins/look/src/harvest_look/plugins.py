@@ -1,4 +1,4 @@
-"""``harvest plugins show``: what has a name, with its settings."""
+"""``harvest plugins show`` and ``available``: what has a name, and what there is to install."""
 
 from __future__ import annotations
 
@@ -28,6 +28,31 @@ def print_plugin(name: str, *, json: bool) -> int:
         if number:
             print()
         _print_described(part)
+    return 0
+
+
+def print_available(*, json: bool) -> int:
+    """Print the plugins that the project publishes, and which of them are installed."""
+    found = manager().published()
+    if json:
+        print_json(
+            [
+                {
+                    "distribution": each.distribution,
+                    "installed": version,
+                    "doc": each.doc,
+                    "sources": each.sources,
+                    "sinks": each.sinks,
+                }
+                for each, version in found
+            ]
+        )
+        return 0
+    print_table(
+        ("distribution", "installed", "what it does"),
+        [(each.distribution, version or "no", each.doc) for each, version in found],
+        prose=("what it does",),
+    )
     return 0
 
 

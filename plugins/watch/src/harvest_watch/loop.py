@@ -18,6 +18,7 @@ from harvest import (
     UsageError,
     interrupt,
 )
+from harvest.commands.outcome import exports_failed
 from harvest.errors import ExitCode
 
 from .entry import refuse_streams
@@ -73,9 +74,9 @@ def watch(recipe: Recipe, options: WatchOptions, reporter: Reporter | None = Non
     A signal (see ``harvest.interrupt``) that comes between rounds ends it after a last round;
     one that comes during a round interrupts that.
 
-    Returns 0; 3 if some round committed rejects; the code of the error that the last round ended
-    with, if it did.  Raises UsageError for what no later round can do better, KeyboardInterrupt
-    when a round was interrupted.
+    Returns 0; 3 if some round committed rejects; 5 if an export of the last round failed; the code
+    of the error that the last round ended with, if it did.  Raises UsageError for what no later
+    round can do better, KeyboardInterrupt when a round was interrupted.
     """
     for option in ("limit", "changed"):
         if getattr(recipe, option) is not None:
@@ -141,6 +142,7 @@ class _Watch:
         # kind and place of the error that the last round ended with
         self.trouble: tuple[type, str | None] | None = None
         self.failures: dict[str, str] = {}
+        self.unexported: set[str] = set()
         # a round is due though no file has changed
         self.again = True
         # a location without a name may get files of another source
@@ -304,6 +306,18 @@ class _Watch:
                 self.note(f"{part.origin}: it cannot be read, and is kept as a reject")
         for note in made.result.notes:
             self.note(note)
+        self._after_exports(made.result)
+
+    def _after_exports(self, result: RunResult) -> None:
+        """Say which exports fail, and that they do no more; one that failed is made again."""
+        failed = {text for text, why in result.exports.items() if why is not None}
+        if failed != self.unexported:
+            for note in exports_failed(result) or ["the exports are up to date again"]:
+                self.reporter.note(note)
+        self.unexported = failed
+        if failed:
+            self.failed = self.failed or ExitCode.EXPORT
+            self.again = self.whole = True  # a round of nothing would export nothing
 
     def note(self, text: str) -> None:
         """Report it, unless it was reported already."""

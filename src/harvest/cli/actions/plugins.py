@@ -8,7 +8,7 @@ from harvest.cli.commands import KINDS
 from harvest.commands.tables import print_json, print_table
 from harvest.errors import UsageError, suggestion
 from harvest.plugins.claims import DISABLE_VARIABLE, PREFER_VARIABLE
-from harvest.plugins.known import KNOWN, canonical
+from harvest.plugins.known import canonical
 from harvest.plugins.registry import PluginManager, manager
 
 
@@ -67,29 +67,6 @@ def _print_plugins(found: PluginManager, offers: dict[str, dict[str, list[str]]]
     for name in found.claims.preferred:
         if canonical(name) not in there:
             print(f"\n{PREFER_VARIABLE} names {name}, which is not installed")
-
-
-def print_available(*, json: bool) -> int:
-    """Print the plugins that the project publishes, and which of them are installed."""
-    found = manager()
-    there = {canonical(p.distribution): p.version for p in found}
-    there |= {canonical(b.distribution): b.version for b in found.broken.values()}
-    rows = [(k.distribution, there.get(k.distribution), k.doc) for k in KNOWN]
-    if json:
-        keys = ("distribution", "installed", "doc")
-        print_json(
-            [
-                {**dict(zip(keys, row, strict=True)), **_values(known, ("sources", "sinks"))}
-                for row, known in zip(rows, KNOWN, strict=True)
-            ]
-        )
-        return 0
-    print_table(
-        ("distribution", "installed", "what it does"),
-        [(name, version or "no", doc) for name, version, doc in rows],
-        prose=("what it does",),
-    )
-    return 0
 
 
 def _offers(found: PluginManager) -> dict[str, dict[str, list[str]]]:

@@ -41,11 +41,3 @@ def list_plugins(kind: Kind = None, json: Json = False) -> int:
     from harvest.cli.actions.plugins import print_declared, print_plugins  # late: help needs none
 
     return print_plugins(json=json) if kind is None else print_declared(kind, json=json)
-
-
-@app.command("available")
-def available(json: Json = False) -> int:
-    """List the plugins that the project publishes: what each reads or writes, and if it is here."""
-    from harvest.cli.actions.plugins import print_available  # late: help needs none of it
-
-    return print_available(json=json)

@@ -34,7 +34,8 @@ def run(
     """Read sources, write them to sinks; skip what is unchanged.
 
     Exit codes: 0 done; 1 failed, nothing committed; 2 wrong usage; 3 committed with rejects;
-    4 more rejects than --max-rejects, nothing committed; 130 interrupted.
+    4 more rejects than --max-rejects, nothing committed; 5 committed, an export failed;
+    130 interrupted.
     """
     from harvest.commands.outcome import print_recipe, run_recipe  # late: help needs none of it
 

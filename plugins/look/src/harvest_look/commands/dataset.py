@@ -150,6 +150,13 @@ def runs(
     return 0
 
 
+def available(json: Json = False) -> int:
+    """List the plugins that the project publishes: what each reads or writes, and if it is here."""
+    from harvest_look.plugins import print_available  # late: help needs none of it
+
+    return print_available(json=json)
+
+
 def show_plugin(
     name: Annotated[
         str,

@@ -64,7 +64,8 @@ def watch(
     last one for what has arrived; during a round it interrupts that, which may be done any time.
 
     Exit codes: 0 done; 1 the last round failed; 2 wrong usage; 3 rejects were committed;
-    4 the last round had more rejects than --max-rejects; 130 a round was interrupted.
+    4 the last round had more rejects than --max-rejects; 5 its export failed; 130 a round was
+    interrupted.
     """
     from harvest_watch import loop  # late: help needs none of it
     from harvest_watch.lines import Lines

@@ -1,0 +1,68 @@
+"""Exports that follow each run: the dataset in the forms that its recipe names.
+
+An exporter compares the state of its target with the dataset's, so that it catches up with what an
+earlier run left undone, whether or not this one committed something.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from harvest.api.sink import Sink
+from harvest.errors import ConfigError, DatasetChanged, HarvestError, system_reason
+from harvest.plugin_code import contained
+from harvest.plugins.building import check_settings
+from harvest.plugins.registered import resolve
+from harvest.plugins.registry import PluginManager
+from harvest.recipes.recipe import Recipe
+from harvest.storage.target import manifest_of
+
+DATASET: Final = "harvest.dataset:Dataset"
+"""What exporters and listeners are given; imported only where there is one."""
+
+_PASSWORD: Final = re.compile(r"(:/{1,2}[^/@:\s]*):[^/@\s]*@")
+
+
+def without_password(text: str) -> str:
+    """A text as it may be shown: without passwords of addresses."""
+    return _PASSWORD.sub(r"\1:***@", text)
+
+
+def check_exports(recipe: Recipe, plugins: PluginManager) -> None:
+    """Raise UsageError for an export whose exporter is unknown, or does not have a setting."""
+    for name, target in map(_parts, recipe.export):
+        if not (name and target):
+            raise ConfigError(f"export {name or target!r} is none", remedy="write NAME:TARGET")
+        check_settings("exporter", plugins.exporter(name), recipe.settings.get(name, {}))
+
+
+def _parts(text: str) -> tuple[str, str]:
+    """The exporter and the target; that of an address may be its scheme."""
+    name, _, target = text.partition(":")
+    return name, text if target.startswith("//") else target
+
+
+def export_all(recipe: Recipe, sink: Sink, plugins: PluginManager) -> Mapping[str, str | None]:
+    """Export a dataset, which others may write to meanwhile; by export, why it failed or None."""
+    return {without_password(text): _export(text, recipe, sink, plugins) for text in recipe.export}
+
+
+def _export(text: str, recipe: Recipe, sink: Sink, plugins: PluginManager) -> str | None:
+    name, target = _parts(text)
+    for _ in range(10):
+        try:
+            with contained():
+                dataset = resolve(DATASET)(sink, manifest_of(sink), plugins)
+                dataset.export(name, target, **recipe.settings.get(name, {}))
+        except DatasetChanged:
+            continue
+        except HarvestError as error:
+            return without_password(str(error))
+        except OSError as error:
+            return without_password(f"{error.filename or name}: {system_reason(error)}")
+        except Exception as error:  # noqa: BLE001 - a stranger's code; the commit stands
+            return without_password(f"{type(error).__name__}: {error}; {plugins.blame(error)}")
+        return None
+    return "others wrote to the dataset again and again"
