@@ -149,8 +149,7 @@ def rejects_line(result: RunResult, recipe: Recipe) -> list[str]:
 def exports_failed(result: RunResult) -> list[str]:
     """What to say of exports that failed, each in a line."""
     return [
-        f"not exported to {printable_line(text)}: {why}; the dataset stands, and the next run "
-        "exports it"
+        f"not exported to {printable_line(text)}: {why}; the dataset stands, the next run retries"
         for text, why in result.exports.items()
         if why is not None
     ]

@@ -23,10 +23,7 @@ from .result import RunResult
 def announcing(
     plugins: PluginManager, exports: Callable[[], Mapping[str, str | None]] = dict
 ) -> Iterator[Callable[[Sink, RunResult | None], None]]:
-    """Take note of commits; at the end plugins hear of each, whatever failed after it.
-
-    exports: makes those that follow a run that did not fail, before that is heard of.
-    """
+    """Take note of commits; then make exports, and let plugins hear of each, whatever failed."""
     commits: list[tuple[Sink, RunResult | None]] = []
     made: Mapping[str, str | None] = {}
     try:

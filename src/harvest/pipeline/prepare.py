@@ -20,7 +20,7 @@ from harvest.reading.bundling import bundles, cost_bytes
 from harvest.reading.meter import Progress
 from harvest.reading.task import Task
 from harvest.recipes.endpoints import bind, own_settings
-from harvest.recipes.recipe import Endpoint, Recipe, run_options
+from harvest.recipes.recipe import Endpoint, Recipe
 from harvest.recipes.uses import Listed, SourceUse
 from harvest.storage.manifest import Manifest
 from harvest.storage.part import Part
@@ -131,11 +131,9 @@ def prepare_sinks(recipe: Recipe, plugins: PluginManager) -> list[Sink]:
 
 def _check_stream(recipe: Recipe, sinks: Sequence[Sink]) -> None:
     """Raise UsageError for what means nothing where no dataset is written."""
-    here = recipe.workers if recipe.workers == 1 else None
-    usual = attrs.evolve(recipe, engine="local", workers=here, keep_runs=None)
-    usual = attrs.evolve(usual, deleted="keep", schema_drift="evolve", export=())
-    options = run_options().items()
-    given = [word for word, f in options if getattr(recipe, f.name) != getattr(usual, f.name)]
+    usual = Recipe(workers=1 if recipe.workers == 1 else None)
+    names = ("engine", "workers", "deleted", "keep_runs", "schema_drift", "export")
+    given = [n.replace("_", "-") for n in names if getattr(recipe, n) != getattr(usual, n)]
     given += ["second sink"] * (len(sinks) > 1) + ["last run"] * recipe.since_last
     if given:
         raise UsageError(
@@ -168,6 +166,7 @@ def _sink_by_suffix(location: str, plugins: PluginManager) -> str:
 
 def _check_setting_names(recipe: Recipe, plugins: PluginManager) -> None:
     known = {*plugins.sources, *plugins.sinks, *plugins.engines, *plugins.exporters}
+    known |= set(plugins.listeners())
     for name in recipe.settings:
         if name not in known:
             raise ConfigError(

@@ -83,7 +83,7 @@ class RunResult:
     choices: what is to be said about locations that were given without a source, and about
         inputs that were not looked at.
     datasets: locations of the datasets that it was to write; streamed: rows went there for good.
-    exports: those that followed, each with why it failed, or None.
+    exports: those that followed, each with why it failed, or None; settings: of plugins, by name.
     """
 
     run: str | None
@@ -97,6 +97,7 @@ class RunResult:
     datasets: tuple[str, ...] = ()
     streamed: bool = False
     exports: Mapping[str, str | None] = attrs.field(factory=dict)
+    settings: Mapping[str, Mapping[str, Any]] = attrs.field(factory=dict)
 
     @property
     def account(self) -> Account:

@@ -106,6 +106,7 @@ class _Execution:
             choices=tuple(choices),
             datasets=tuple(str(sink.location) for sink in self.sinks),
             streamed=any(sink.streams for sink in self.sinks),
+            settings=self.recipe.settings,
         )
 
     def _commit(self, number: int, parts: Mapping[str, Part]) -> None:
