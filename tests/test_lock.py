@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import fcntl
 import os
@@ -18,6 +19,7 @@ import crash
 import pytest
 from datasets import Small, dump
 
+from harvest import interrupt
 from harvest.errors import DatasetError
 from harvest.storage import lock as lock_module
 from harvest.storage.lock import STALE_S, Holder, locked
@@ -71,6 +73,17 @@ def test_waiting_has_an_end(locks: str, tmp_path: Path) -> None:
         locked(tmp_path, wait_s=0.2),
     ):
         pass
+
+
+def test_a_run_that_may_wait_for_a_second_looks_again_before_it_is_over(
+    locks: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with contextlib.ExitStack() as first:
+        first.enter_context(locked(tmp_path))
+        monkeypatch.setattr(interrupt, "sleep", lambda seconds: first.close())
+
+        with locked(tmp_path, wait_s=1):  # the first run ends in the meantime
+            pass
 
 
 CHILD = """

@@ -20,7 +20,7 @@ from harvest.storage import segment
 from harvest.storage.accounts import accounts_of, rows_by_type
 from harvest.storage.difference import apart, files_apart, keys_apart, rejects_apart
 from harvest.storage.manifest import NAME, Manifest
-from harvest.storage.part import Part
+from harvest.storage.part import Part, key_of, part_stem
 from harvest.storage.parts import Parts, rows_where
 from harvest.storage.stored_files import StoredFiles
 
@@ -235,3 +235,14 @@ for parts in (Parts(), Parts([empty]), Parts([empty, empty])):
         [sys.executable, "-c", asked], capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("name", ["a.csv", "run-1-of-2.csv", "-", ""])
+def test_the_names_of_a_parts_files_tell_its_key_whatever_its_input_is_called(name: str) -> None:
+    stem = part_stem("0123456789abcdef", f"/data/{name}", "its fingerprint")
+
+    assert key_of(stem) == "0123456789abcdef"
+
+
+def test_other_names_tell_no_key() -> None:
+    assert key_of("attempts") is None

@@ -1,4 +1,4 @@
-"""Files of a dataset: writing that survives a power cut, and names that stay inside.
+"""Files of a dataset: directories that survive a power cut, and names that stay inside.
 
 What a manifest names lies inside its dataset: plain names, relative paths, no links.  Whoever can
 write into a dataset's directory can write its manifest, checksum and all.  It must not lead whoever
@@ -11,7 +11,7 @@ import re
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from harvest.toolkit.files import fsync, fsync_directory
+from harvest.toolkit.files import fsync_directory
 
 
 def make_directories(path: Path) -> None:
@@ -20,14 +20,6 @@ def make_directories(path: Path) -> None:
     path.mkdir(parents=True, exist_ok=True)
     for directory in reversed(missing):
         fsync_directory(directory.parent)
-
-
-def write_durably(path: Path, data: bytes) -> None:
-    """Write a new file and flush its content; a power cut may still take the file's name."""
-    with path.open("wb") as file:
-        file.write(data)
-        file.flush()
-        fsync(file.fileno())
 
 
 _NAME: Final = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.+=-]{0,254}")

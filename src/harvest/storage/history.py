@@ -268,7 +268,6 @@ def _copy(
     except FileNotFoundError:
         digest = ""
     if digest != file.sha256:
-        temporary.unlink()
         return False
     fsync_file(temporary)
     temporary.replace(target)

@@ -15,8 +15,9 @@ import orjson
 
 from harvest.api.sink import PartFile
 from harvest.api.source import Partition
+from harvest.toolkit.files import fsync_file
 
-from .files import is_digest, is_inside, is_name, write_durably
+from .files import is_digest, is_inside, is_name
 
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
 
@@ -140,7 +141,8 @@ def _read(path: Path, kind: Any) -> Any:
 
 def write_part(path: Path, part: Part | Sequence[Part]) -> None:
     """Describe a part, or those staged together, in a directory that is yet to be put in place."""
-    write_durably(path, orjson.dumps(plain(part)))
+    path.write_bytes(orjson.dumps(plain(part)))
+    fsync_file(path)
 
 
 @cache
