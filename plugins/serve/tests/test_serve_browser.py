@@ -190,8 +190,8 @@ def test_three_people_find_what_they_came_for(folder, served, browser_of, tmp_pa
     assert sizes == sorted(sizes, reverse=True)
     scans, grown = sorted({row["scan_time"] for row in rows}), defaultdict(int)
     for row in rows:
-        folder = "/".join(row["path"].split("/")[:4])
-        grown[folder] += int(row["size_bytes"] or 0) * (1 if row["scan_time"] == scans[-1] else -1)
+        place = "/".join(row["path"].split("/")[:4])
+        grown[place] += int(row["size_bytes"] or 0) * (1 if row["scan_time"] == scans[-1] else -1)
     assert max(grown, key=grown.__getitem__).startswith("/gpfs/demo/")
 
 
