@@ -10,25 +10,31 @@ from pathlib import Path
 import pytest
 
 from tests.planted.bugs import BUGS
-from tests.planted.planting import SOUND
+from tests.planted.bugs.second import SECOND
+from tests.planted.page import PAGE, shown, tables
+from tests.planted.planting import sound
 
 ROOT = Path(__file__).resolve().parents[1]
 
 
-@pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.name)
+@pytest.mark.parametrize("bug", [*BUGS, *SECOND], ids=lambda bug: bug.name)
 def test_a_bug_is_a_small_change_that_python_takes(bug):
-    sound = (SOUND / f"planted_{bug.plugin}.py").read_text()
+    text = sound(bug.plugin)
 
-    planted = bug.applied(sound)
+    planted = bug.applied(text)
 
     compile(planted, bug.name, "exec")
-    changed = Counter(planted.splitlines()) - Counter(sound.splitlines())
+    changed = Counter(planted.splitlines()) - Counter(text.splitlines())
     assert 0 <= changed.total() <= 15
-    assert planted != sound
+    assert planted != text
 
 
 def test_no_two_bugs_have_one_name():
-    assert Counter(bug.name for bug in BUGS).most_common(1)[0][1] == 1
+    assert Counter(bug.name for bug in (*BUGS, *SECOND)).most_common(1)[0][1] == 1
+
+
+def test_the_page_shows_what_came_of_them():
+    assert shown(PAGE.read_text()) == tables(), "python -m tests.planted.page --write"
 
 
 @pytest.mark.night

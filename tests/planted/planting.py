@@ -9,6 +9,9 @@ from typing import Final
 import attrs
 
 SOUND: Final = Path(__file__).parent / "sound"
+EXAMPLES: Final = Path(__file__).parents[2] / "examples" / "plugins"
+ELSEWHERE: Final = {"engine": EXAMPLES / "harvest-futures/src/harvest_futures/engine.py"}
+"""Sound plugins that are there already."""
 
 PLUGINS: Final = {
     "lines": "planted_lines:LinesSource",
@@ -22,9 +25,9 @@ PLUGINS: Final = {
     "csvsink": "planted_csvsink:CsvSink",
     "sqlitesink": "planted_sqlitesink:SqliteSink",
     "exporter": "planted_exporter",
-    "engine": "planted_engine",
+    "engine": "",
 }
-"""The sound plugins, by the names of their modules: what the entry point of each is."""
+"""The sound plugins, by the names of their modules: the entry point of each, if it has one."""
 
 
 @attrs.frozen
@@ -55,21 +58,22 @@ class Bug:
         return text
 
 
+def sound(plugin: str) -> str:
+    """The text of a sound plugin's module."""
+    return ELSEWHERE.get(plugin, SOUND / f"planted_{plugin}.py").read_text()
+
+
 def install(plugin: str, directory: Path, bug: Bug | None = None) -> Path:
     """Write a plugin and its conformance class as installed; gives the file of the class."""
     module = f"planted_{plugin}.py"
     for path in SOUND.glob("*.py"):
         shutil.copy(path, directory)
-    if bug is not None:
-        (directory / module).write_text(bug.applied((SOUND / module).read_text()))
+    text = sound(plugin)
+    (directory / module).write_text(text if bug is None else bug.applied(text))
     described = directory / "planted-1.0.dist-info"
     described.mkdir()
     (described / "METADATA").write_text("Metadata-Version: 2.1\nName: planted\nVersion: 1.0\n")
-    points = [
-        f"planted-{name} = {where}\n"
-        for name, where in PLUGINS.items()
-        if (SOUND / f"planted_{name}.py").exists()
-    ]
+    points = [f"planted-{name} = {where}\n" for name, where in PLUGINS.items() if where]
     (described / "entry_points.txt").write_text("[harvest]\n" + "".join(points))
     (directory / "pytest.ini").write_text("[pytest]\n")
     test = directory / f"test_{plugin}.py"

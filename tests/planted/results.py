@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import fcntl
 import json
+import tempfile
 from pathlib import Path
 from typing import Final, TypeAlias
 
 COLUMNS: Final = ("before", "after")
 PATH: Final = Path(__file__).with_name("results.json")
+LOCK: Final = Path(tempfile.gettempdir(), "harvest-planted.lock")
 
 
 Results: TypeAlias = "dict[str, dict[str, str | None]]"
@@ -21,7 +23,7 @@ def load() -> Results:
 
 def keep(bug: str, column: str, caught: str | None) -> None:
     """Write down what came of a bug."""
-    with PATH.with_name(".results.lock").open("w") as lock:  # several may try bugs at a time
+    with LOCK.open("w") as lock:  # several may try bugs at a time
         fcntl.flock(lock, fcntl.LOCK_EX)
         held = load()
         held.setdefault(bug, {})[column] = caught

@@ -83,13 +83,8 @@ OTHERS: Final = (
         "engine",
         "bundles lost",
         "last-bundle-lost",
-        "What is still in hand when the bundles end is never given.",
-        (
-            (
-                "                for future in done:\n",
-                "                done = list(done)[: len(done) - (not given)]\n                for future in done:\n",
-            ),
-        ),
+        "The last bundle in hand is dropped when the others are done.",
+        (("            if not self.given:\n", "            if len(self.given) < 2:\n"),),
     ),
     Bug(
         "engine",
@@ -98,34 +93,55 @@ OTHERS: Final = (
         "What a bundle raises is passed over, and its result is missing.",
         (
             (
-                "                    yield future.result()\n",
-                "                    if future.exception() is None:\n                        yield future.result()\n",
+                "                result = future.result()\n",
+                "                if future.exception() is not None:\n                    del self.given[future]\n"
+                "                    continue\n                result = future.result()\n",
             ),
         ),
+    ),
+    Bug(
+        "engine",
+        "bundles lost",
+        "lost-workers-bundles",
+        "What a lost worker had in hand is not given out again.",
+        (("again = list(pool.given.values())", "again = list(pool.given.values())[:0]"),),
     ),
     Bug(
         "engine",
         "memory",
         "all-bundles-at-once",
         "All bundles are made before the first is read: a million partitions fill the memory.",
-        (("bundles = iter(work.bundles)", "bundles = iter(list(work.bundles))"),),
+        (
+            (
+                "bundles = map(harvest.Bundle.prepare, work.bundles)",
+                "bundles = iter(list(map(harvest.Bundle.prepare, work.bundles)))",
+            ),
+        ),
     ),
     Bug(
         "engine",
         "interruptions",
         "interrupt-unheard",
         "Ctrl-C is not noticed until all is read.",
-        (("                interrupt.check()\n", ""),),
+        (("            interrupt.check()\n", ""),),
     ),
     Bug(
         "engine",
-        "order",
-        "prepared-in-threads",
-        "Bundles are prepared in threads, and not in the plan's order: positions are wrong.",
+        "interruptions",
+        "workers-live-on",
+        "Workers read on when the run has been interrupted.",
+        (("            worker.kill()\n", "            pass\n"),),
+    ),
+    Bug(
+        "engine",
+        "position",
+        "prepared-by-workers",
+        "Bundles are prepared by the workers, each on its own and in no order.",
         (
+            ("bundles = map(harvest.Bundle.prepare, work.bundles)", "bundles = iter(work.bundles)"),
             (
-                "pool.submit(bundle.prepare().read, work.on_progress)",
-                "pool.submit(lambda b: b.prepare().read(work.on_progress), bundle)",
+                "    return bundle.read(_reports.put)",
+                "    return bundle.prepare().read(_reports.put)",
             ),
         ),
     ),
@@ -134,7 +150,7 @@ OTHERS: Final = (
         "progress",
         "engine-tells-nothing",
         "Progress is not passed on.",
-        (("bundle.prepare().read, work.on_progress)", "bundle.prepare().read, None)"),),
+        (("            self._report()\n", ""),),
     ),
     Bug(
         "engine",

@@ -1,11 +1,11 @@
-"""The engine planted-threads, and what every engine promises."""
+"""The engine futures, and what every engine promises."""
 
 from __future__ import annotations
 
-from planted_engine import ThreadsEngine
+from planted_engine import FuturesEngine
 
 from harvest_testing import EngineConformance
 
 
-class TestThreads(EngineConformance):
-    engine = ThreadsEngine
+class TestFutures(EngineConformance):
+    engine = FuturesEngine
