@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from weakref import WeakKeyDictionary
+
 import polars as pl
 
 from harvest import DatasetReader, UsageError
@@ -15,7 +17,9 @@ run_of = directory_of
 
 
 def runs_of(dataset: DatasetReader) -> list[str]:
-    """The directories of all Dask runs in a dataset, sorted."""
+    """The directories of all Dask runs in a dataset, sorted; found out once."""
+    if dataset in _FOUND:
+        return _FOUND[dataset]
     origins = [
         dataset[name].select(pl.col("origin").cast(pl.String)).unique()
         for name in DASK_TYPES
@@ -24,7 +28,10 @@ def runs_of(dataset: DatasetReader) -> list[str]:
     if not origins:
         return []
     found = pl.concat(pl.collect_all(origins)).select(run=run_of(pl.col("origin")))
-    return found["run"].unique().sort().to_list()
+    return _FOUND.setdefault(dataset, found["run"].unique().sort().to_list())
+
+
+_FOUND: WeakKeyDictionary[DatasetReader, list[str]] = WeakKeyDictionary()
 
 
 def named_run(dataset: DatasetReader, run: str | None) -> str | None:
