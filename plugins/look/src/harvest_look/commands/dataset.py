@@ -38,8 +38,8 @@ def export(
             "--as",
             metavar="NAME",
             help="The exporter, of those that `harvest plugins list --kind exporter` lists; unless "
-            "given, the one that TARGET means (FILE.duckdb, postgresql://HOST/NAME), else ro-crate: "
-            "a research object (RO-Crate 1.1).",
+            "given, the one that TARGET means (FILE.duckdb, postgresql://HOST/NAME), else "
+            "ro-crate: a research object (RO-Crate 1.1).",
             autocompletion=completion.exporters,
         ),
     ] = None,

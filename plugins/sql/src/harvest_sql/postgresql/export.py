@@ -32,7 +32,12 @@ from .tables import Fit, fit, rows_with
 
 __all__ = ["write"]
 
-BATCH_ROWS: Final = 32_768
+BATCH_ROWS: Final = 65_536
+"""Rows in memory at once: polars' own batches are read far ahead of who takes them."""
+
+SENT_ROWS: Final = 16_384
+"""Rows of them that are encoded and sent at once."""
+
 FILES_AT_ONCE: Final = 256
 
 
@@ -170,7 +175,7 @@ class _Export:
             rows = [(held.files[file], *each) for file in made.new for each in made.new[file]]
             self._load(held, dataset[name], fitted.columns, Places(rows))
         elif made.new:
-            for some in groups(files, made.new, FILES_AT_ONCE):
+            for some in groups(files, made.new, FILES_AT_ONCE, BATCH_ROWS):
                 self._load(held, dataset.rows_of(name, some), fitted.columns, _places(held, some))
         if is_new:
             where, key = quoted(self._schema, held.table), f"{quoted(FILE)}, {quoted(ROW)}"
@@ -241,7 +246,7 @@ class _Export:
 
         def tables() -> Iterator[pa.Table]:
             nonlocal sent
-            for batch in frame.collect_batches(chunk_size=BATCH_ROWS):
+            for batch in _batches(frame):
                 numbers = _taken(places, batch.height, held)
                 table, changed = encoded(batch, columns, numbers)
                 self._sent.changed += changed
@@ -282,6 +287,17 @@ class _Export:
             self._load(held, frame, fitted.columns, None)
             held.digest = digest
             self._keep(held)
+
+
+def _batches(frame: pl.LazyFrame) -> Iterator[pl.DataFrame]:
+    """All rows in order, so many at a time."""
+    first = 0
+    while True:
+        batch = frame.slice(first, BATCH_ROWS).collect()
+        yield from batch.iter_slices(SENT_ROWS) if batch.height else ()
+        if batch.height < BATCH_ROWS:
+            return
+        first += BATCH_ROWS
 
 
 def _as_one(files: Sequence[PartFile], rows: int) -> Stretches:

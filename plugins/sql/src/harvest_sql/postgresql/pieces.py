@@ -101,21 +101,26 @@ def whole(file: PartFile) -> Stretch:
     return (0, file.rows if file.file_rows is None else file.file_rows)
 
 
-def groups(files: Iterable[PartFile], new: Stretches, at_once: int) -> Iterator[list[PartFile]]:
-    """The files of new rows, so many at once as their rows are best read: whole ones together."""
+def groups(
+    files: Iterable[PartFile], new: Stretches, most: int, rows: int
+) -> Iterator[list[PartFile]]:
+    """The files of new rows, in the groups in which they are read: small whole ones together.
+
+    most: files of a group; rows: with so many a group is full.
+    """
     together: list[PartFile] = []
     for (path, sha256), file in {(file.path, file.sha256): file for file in files}.items():
         stretches = new.get((path, sha256), [])
         all_rows = whole(file)
         if stretches == [all_rows]:
             together.append(attrs.evolve(file, rows=all_rows[1]))
-            if len(together) == at_once:
+            if len(together) == most or sum(each.rows for each in together) >= rows:
                 yield together
                 together = []
             continue
         for first, beyond in stretches:
-            rows = beyond - first
-            yield [attrs.evolve(file, first_row=first, rows=rows, file_rows=all_rows[1])]
+            count = beyond - first
+            yield [attrs.evolve(file, first_row=first, rows=count, file_rows=all_rows[1])]
     if together:
         yield together
 
