@@ -246,11 +246,13 @@ def _facets(
     snapshot: Snapshot, here: Here, described: tables.Description, asked: Asked
 ) -> dict[str, Any]:
     name, question = described.name, asked.question
+    kind = snapshot.dataset.plugins.record_types().get(name)
+    subject = kind.roles.get("subject") if kind else None  # mostly another in each row
     few = facets.facet_columns(snapshot, name, asked.settings)
     texts = [
         each.name
         for each in described.columns
-        if each.type == "text" and each.format != "path" and each.name not in _LAST
+        if each.type == "text" and each.format != "path" and each.name not in (*_LAST, subject)
     ]
     offered = list(dict.fromkeys([*few, *texts[:COLUMNS], *asked.facets]))
     found = facets.facets(
