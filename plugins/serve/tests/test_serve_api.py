@@ -95,6 +95,7 @@ def rounded(value: Any) -> Any:
     return [rounded(each) for each in value] if isinstance(value, list) else value
 
 
+@pytest.mark.night
 def test_findings_and_reports_are_those_of_the_command_line(jobs):
     location = jobs.ask("/api/").json["datasets"][0]["location"]
 

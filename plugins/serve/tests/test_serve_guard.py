@@ -183,6 +183,7 @@ def test_a_body_that_never_comes_ends(server):
         assert talk.recv(100).startswith(b"HTTP/1.1 408 ")
 
 
+@pytest.mark.slow
 def test_beyond_loopback_a_token_is_needed(dataset):
     words = program("serve", dataset, "--no-open", "--no-token", "--host", "0.0.0.0")
 
@@ -198,6 +199,7 @@ def test_beyond_loopback_a_token_is_needed(dataset):
         assert server.ask("/api/", headers={"Host": "evil.example"}).status == 421
 
 
+@pytest.mark.slow
 def test_a_proxy_may_guard_it_and_call_it_by_its_own_name(dataset):
     with serving(dataset, "--no-token", "--allow-host", "data.example") as server:
         assert server.token is None
@@ -205,6 +207,7 @@ def test_a_proxy_may_guard_it_and_call_it_by_its_own_name(dataset):
         assert server.ask("/api/", headers={"Host": "evil.example"}).status == 421
 
 
+@pytest.mark.night
 def test_the_token_may_be_one_s_own_that_nobody_else_can_read(dataset, tmp_path):
     file = tmp_path / "token"
     file.write_text("0123456789abcdef-mine\n")

@@ -107,7 +107,7 @@ IN_POLARS = {
 }
 
 
-@pytest.mark.parametrize("number", range(times("HARVEST_QUESTIONS", day=40, night=200)))
+@pytest.mark.parametrize("number", range(times("HARVEST_QUESTIONS", day=20, night=200)))
 def test_the_rows_of_a_question_are_those_that_polars_gives(snapshot, everything, number):
     draw = random.Random(f"{SEED} {number}")
     where, frame = [], everything

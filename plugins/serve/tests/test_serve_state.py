@@ -84,6 +84,7 @@ def test_what_is_no_dataset_is_refused_at_once(tmp_path):
     assert "Traceback" not in said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_it_with_one_line_also_while_it_works(dataset, number):
     with serving(dataset) as server:
