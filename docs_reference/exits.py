@@ -32,6 +32,9 @@ ENVIRONMENT = {
     "see [fault points](../reliability.md#fault-points)",
     "PGPASSWORD": "the database's password, read by PostgreSQL's library; it is hidden in every "
     "message and record",
+    "HARVEST_NOTIFY": "a TOML file of settings of [notify](../how-to/notify.md), for all runs",
+    "HARVEST_NOTIFY_URL": "the address of its webhook, which is a secret",
+    "XDG_STATE_HOME": "below it lies what `notify` has said, `~/.local/state` unless set",
     "SLURM_CONF": "which Slurm its commands talk to; read by them",
     "SLURM_ARRAY_TASK_ID": "which command of an array a batch job runs; set by Slurm, like those "
     "below",

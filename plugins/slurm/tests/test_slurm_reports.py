@@ -44,9 +44,7 @@ USE = {
     "mem_eff": pl.Float64,
 }
 
-FIELDS = (
-    *("elapsed_s", "planned_s", "cpu_time_s", "cpu_s", "mem_used_bytes", "alloc_mem_bytes"),
-)
+FIELDS = (*("elapsed_s", "planned_s", "cpu_time_s", "cpu_s", "mem_used_bytes", "alloc_mem_bytes"),)
 
 
 class Dataset:

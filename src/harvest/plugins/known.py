@@ -139,6 +139,10 @@ KNOWN: Final = (
         views=("ncem",),
     ),
     Known(
+        distribution="hpc-harvest-notify",
+        doc="says what a commit brought: by mail, to a webhook, or to a command",
+    ),
+    Known(
         distribution="hpc-harvest-parquet",
         doc="writes a directory of Parquet files, one folder per record type",
         sinks=("parquet",),

@@ -1,0 +1,139 @@
+"""What there is to say of a dataset after a commit: findings, rejects, exports that failed."""
+
+from __future__ import annotations
+
+import hashlib
+import socket
+from collections.abc import Collection, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+import attrs
+import orjson
+import polars as pl
+
+from harvest import Dataset, HarvestError, RunResult
+from harvest.commands import remark
+from harvest.findings import SEVERITIES
+from harvest.toolkit.amounts import count_in_words
+from harvest.toolkit.texts import printable_line
+
+_SHOWN: Final = 20
+"""Inputs with rejects that a message names."""
+
+
+@attrs.frozen
+class News:
+    """All that could be said of a dataset, by what makes it new: a digest.
+
+    about: the dataset and the run.
+    """
+
+    about: Mapping[str, Any]
+    findings: Mapping[str, dict[str, Any]]
+    rejects: Mapping[str, dict[str, Any]]
+    exports: Mapping[str, dict[str, Any]]
+
+    @property
+    def keys(self) -> set[str]:
+        """What each is known by."""
+        return {*self.findings, *self.rejects, *self.exports}
+
+    def message(self, said: Collection[str]) -> dict[str, Any] | None:
+        """What is new, as JSON shows it; None where nothing is."""
+        new = [
+            [value for key, value in part.items() if key not in said]
+            for part in (self.findings, self.rejects, self.exports)
+        ]
+        if not any(new):
+            return None
+        findings, rejects, exports = new
+        return {
+            **self.about,
+            "findings": findings,
+            "rejected": sum(each["rejected"] for each in rejects),
+            "rejects": rejects[:_SHOWN],
+            "inputs_with_rejects": len(rejects),
+            "failed_exports": exports,
+        }
+
+
+def news_of(dataset: Dataset, result: RunResult, least: str) -> News:
+    """What there is to say; least: the severity from which findings count."""
+    place = printable_line(str(Path(dataset.sink.location).absolute()))
+    return News(
+        about={
+            "dataset": place,
+            "host": socket.gethostname(),
+            "run": result.run,
+            "time": f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}",
+            "rows": result.rows,
+        },
+        findings=_findings(dataset, SEVERITIES[: SEVERITIES.index(least) + 1]),
+        rejects=_rejects(dataset),
+        exports={
+            _key("export", text): {"export": text, "reason": why}
+            for text, why in result.exports.items()
+            if why is not None
+        },
+    )
+
+
+def _key(*parts: Any) -> str:
+    return hashlib.sha256(orjson.dumps(parts, default=str)).hexdigest()[:16]
+
+
+def _findings(dataset: Dataset, severities: Collection[str]) -> dict[str, dict[str, Any]]:
+    """Findings by rule, place and severity: a number in a text may change with each run."""
+    try:
+        found = dataset.findings().to_dict()["findings"]
+    except HarvestError as error:
+        remark(f"notify: findings could not be drawn, and none is said: {error}")
+        return {}
+    wanted = ("severity", "rule", "text", "advice", "view", "where", "certainty")
+    return {
+        _key("finding", each["rule"], each["where"], each["severity"]): {
+            name: each[name] for name in wanted
+        }
+        for each in found
+        if each["severity"] in severities
+    }
+
+
+def _rejects(dataset: Dataset) -> dict[str, dict[str, Any]]:
+    """Inputs with rejects; one with as many as before is the same."""
+    found = dataset.accounts().group_by("source", "origin").agg(pl.col("rejected").sum())
+    rows = found.filter(pl.col("rejected") > 0).sort("source", "origin").rows()
+    return {
+        _key("rejects", *row): {"source": row[0], "input": row[1], "rejected": int(row[2])}
+        for row in rows
+    }
+
+
+def in_words(message: Mapping[str, Any]) -> tuple[str, str]:
+    """A message as the subject and the text of a mail."""
+    parts = [
+        count_in_words(len(message["findings"]), "new finding") if message["findings"] else "",
+        count_in_words(message["rejected"], "reject") if message["rejected"] else "",
+        count_in_words(len(message["failed_exports"]), "failed export")
+        if message["failed_exports"]
+        else "",
+    ]
+    dataset = message["dataset"]
+    subject = f"harvest: {', '.join(filter(None, parts))} in {dataset}"
+    lines = [f"Dataset {dataset} on {message['host']}, run {message['run']}."]
+    for each in message["findings"]:
+        lines += ["", f"{each['severity'].upper()}: {each['text']}", f"  {each['advice']}"]
+    if message["findings"]:
+        lines += ["", f"Evidence: harvest findings {dataset}"]
+    for each in message["rejects"]:
+        units = count_in_words(each["rejected"], "input unit")
+        lines += ["", f"{each['input']}: {units} could not be read"]
+    if (more := message["inputs_with_rejects"] - len(message["rejects"])) > 0:
+        lines += ["", f"and {count_in_words(more, 'more input')}"]
+    if message["rejects"]:
+        lines += ["", f"Each with its reason: harvest rejects {dataset}"]
+    for each in message["failed_exports"]:
+        lines += ["", f"Not exported to {each['export']}: {each['reason']}"]
+    return printable_line(subject), "\n".join(map(printable_line, lines)) + "\n"

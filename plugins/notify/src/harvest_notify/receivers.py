@@ -1,0 +1,167 @@
+"""Who hears: a mail server or ``sendmail``, a webhook, a command; each within a time."""
+
+from __future__ import annotations
+
+import getpass
+import http.client
+import os
+import signal
+import smtplib
+import socket
+import subprocess
+import tempfile
+import threading
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Callable, Mapping, Sequence
+from email.message import EmailMessage
+from pathlib import Path
+from typing import Any, Final
+
+import orjson
+
+from harvest import interrupt
+from harvest.toolkit.texts import excerpt, printable_line
+
+from .config import URL_VARIABLE, Config
+from .news import in_words
+
+
+class NotSaid(Exception):
+    """Why a receiver did not take what it was to hear."""
+
+
+def mail(message: Mapping[str, Any], config: Config) -> None:
+    """Send a mail; raises NotSaid."""
+    subject, text = in_words(message)
+    sender = config.mail_from or f"{getpass.getuser()}@{socket.getfqdn()}"
+    letter = EmailMessage()
+    try:
+        letter["From"], letter["To"] = sender, ", ".join(config.mail_to)
+        letter["Subject"] = subject
+    except ValueError as error:
+        raise NotSaid(f"not an address: {error}") from error
+    letter["Auto-Submitted"] = "auto-generated"
+    letter.set_content(text)
+    if config.sendmail:
+        _feed([config.sendmail, "-i", "-t"], letter.as_bytes(), config.timeout_s)
+        return
+    host, _, port = config.smtp.rpartition(":") if ":" in config.smtp else (config.smtp, "", "25")
+    if not port.isdecimal():
+        raise NotSaid(f"notify.smtp {config.smtp!r} is not HOST:PORT")
+
+    def send() -> None:
+        with smtplib.SMTP(host, int(port), timeout=config.timeout_s) as server:
+            refused = server.send_message(letter)
+        if refused:
+            raise NotSaid(f"refused for {', '.join(refused)}")
+
+    _within(config.timeout_s, send, config.smtp)
+
+
+def webhook(message: Mapping[str, Any], config: Config) -> None:
+    """Post JSON, with a line of ``text`` that chats show; raises NotSaid.
+
+    Its address is a secret, of which the host alone is said.
+    """
+    url = os.environ.get(URL_VARIABLE, "")
+    if config.url_file:
+        try:
+            url = Path(config.url_file).expanduser().read_text(encoding="utf-8").strip()
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or "not a text"
+            raise NotSaid(f"{config.url_file} cannot be read: {reason}") from error
+    host = urllib.parse.urlsplit(url).hostname
+    if not (url.startswith(("https://", "http://")) and host):
+        raise NotSaid("its address is none of http:// or https://")
+    data = orjson.dumps({"text": in_words(message)[0], **message})
+    headers = {"Content-Type": "application/json", "User-Agent": "harvest-notify"}
+
+    def post() -> None:
+        request = urllib.request.Request(url, data, headers)  # noqa: S310 - looked at above
+        opener = urllib.request.build_opener(_NoRedirect)
+        try:
+            with opener.open(request, timeout=config.timeout_s) as answer:
+                answer.read(1)
+        except urllib.error.HTTPError as error:
+            with error:
+                raise NotSaid(f"{host} answered {error.code}") from None
+        except urllib.error.URLError as error:
+            raise NotSaid(f"{host}: {error.reason}") from None
+        except http.client.HTTPException as error:
+            raise NotSaid(f"{host} answered what is not HTTP ({type(error).__name__})") from None
+
+    _within(config.timeout_s, post, host)
+
+
+class _NoRedirect(urllib.request.HTTPRedirectHandler):
+    """What is posted would be asked for elsewhere, without its content."""
+
+    def redirect_request(self, *_: Any) -> None:
+        return None
+
+
+def command(message: Mapping[str, Any], config: Config) -> None:
+    """Give JSON to a program's standard input; raises NotSaid where it fails."""
+    _feed(config.command, orjson.dumps(message) + b"\n", config.timeout_s)
+
+
+def _feed(words: Sequence[str], data: bytes, timeout_s: float) -> None:
+    with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as said:
+        given.write(data)
+        given.seek(0)
+        try:
+            process = subprocess.Popen(
+                list(words), stdin=given, stdout=subprocess.DEVNULL, stderr=said,
+                start_new_session=True,
+            )  # fmt: skip
+        except OSError as error:
+            raise NotSaid(f"{words[0]}: {error.strerror}") from error
+        try:
+            code = process.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            raise NotSaid(f"{words[0]} took longer than {timeout_s:g} s, and was ended") from None
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+        if code:
+            said.seek(max(0, said.seek(0, os.SEEK_END) - 1_000))
+            lines = said.read().decode("utf-8", "backslashreplace").strip().splitlines()
+            last = f": {excerpt(printable_line(lines[-1]), 200)}" if lines else ""
+            raise NotSaid(f"{words[0]} ended with {code}{last}")
+
+
+def _within(timeout_s: float, call: Callable[[], None], whom: str) -> None:
+    """Call a function that may be kept waiting again and again; raises NotSaid after a time."""
+    failed: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            call()
+        except BaseException as error:  # noqa: BLE001 - raised below
+            failed.append(error)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    left = timeout_s
+    while thread.is_alive() and left > 0:
+        interrupt.check()
+        thread.join(min(left, interrupt.POLL_S))
+        left -= interrupt.POLL_S
+    if thread.is_alive():
+        raise NotSaid(f"{whom} took longer than {timeout_s:g} s")
+    if failed:
+        error = failed[0]
+        if isinstance(error, (OSError, smtplib.SMTPException)):
+            reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
+            raise NotSaid(f"{whom}: {printable_line(reason)}") from error
+        raise error
+
+
+RECEIVERS: Final[Mapping[str, Callable[[Mapping[str, Any], Config], None]]] = {
+    "mail": mail,
+    "webhook": webhook,
+    "command": command,
+}

@@ -1,0 +1,84 @@
+"""Saying what is new to each receiver, and keeping what was said to whom.
+
+It is kept after it was said: who is killed in between says it again, at most once more.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import orjson
+
+from harvest import Dataset, HarvestError, RunResult, interrupt
+from harvest.commands import remark
+from harvest.toolkit.files import replacing
+
+from .config import Config
+from .news import News, news_of
+from .receivers import RECEIVERS, NotSaid
+
+
+def say(dataset: Dataset, result: RunResult, config: Config) -> None:
+    """Say what is new; a receiver that fails is a remark, and hears it after the next commit."""
+    place = str(Path(dataset.sink.location).absolute())
+    name = hashlib.sha256(os.fsencode(place)).hexdigest()[:16]
+    news = news_of(dataset, result, config.severity)
+    with _alone(config.folder, name, config.timeout_s) as file:
+        said = _read(file)
+        for receiver in config.receivers:
+            before = said.get(receiver, [])
+            try:
+                _say(receiver, news, before, config)
+            except NotSaid as error:
+                remark(f"notify: {receiver}: {error}; it is said after the next commit")
+                said[receiver] = sorted(news.keys.intersection(before))
+            else:
+                said[receiver] = sorted(news.keys)
+            with replacing(file) as temporary:
+                temporary.write_bytes(orjson.dumps({"dataset": os.fsencode(place).decode(
+                    "utf-8", "backslashreplace"), "said": said}))  # fmt: skip
+
+
+def _say(receiver: str, news: News, said: list[str], config: Config) -> None:
+    message = news.message(said)
+    if message is not None:
+        RECEIVERS[receiver](message, config)
+
+
+def _read(file: Path) -> dict[str, list[str]]:
+    try:
+        found: dict[str, list[str]] = orjson.loads(file.read_bytes())["said"]
+    except FileNotFoundError:
+        return {}
+    except (ValueError, KeyError, TypeError) as error:
+        raise HarvestError(
+            "what was said cannot be read", where=str(file), remedy="remove it: all is said again"
+        ) from error
+    return found
+
+
+@contextlib.contextmanager
+def _alone(folder: Path, name: str, wait_s: float) -> Iterator[Path]:
+    """The file of a dataset, which no other process says anything of meanwhile."""
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with (folder / f"{name}.lock").open("w") as lock:
+        until = time.monotonic() + wait_s
+        while True:
+            interrupt.check()
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() > until:
+                    raise HarvestError(
+                        "another process says something of this dataset",
+                        where=str(folder / f"{name}.lock"),
+                    ) from None
+            time.sleep(0.05)
+        yield folder / f"{name}.json"

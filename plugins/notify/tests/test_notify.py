@@ -1,0 +1,325 @@
+"""What a commit brought, said to a real mail server, web server and command, and to broken ones."""
+
+from __future__ import annotations
+
+import email
+import email.policy
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+HEADER = "JobID|JobName|User|State|Submit|Start|End|Elapsed|ExitCode"
+RULE = """
+import harvest
+
+def judge(frame, judged):
+    return [
+        harvest.Finding(severity=severity, text=f"{name} failed", where={"name": name})
+        for name in sorted(set(frame["name"]))
+        for severity in ["high" if name.startswith("big") else "low"]
+    ]
+
+failing = harvest.Rule(
+    name="test.failing", doc="Jobs that failed.", view="slurm.jobs", where="state = 'failed'",
+    columns=("name", "state"), judge=judge, advice="look at it", reference="none",
+    basis=harvest.Basis("jobs", "of all jobs", "a state that is not known"),
+)
+"""
+
+
+def job(number: int, name: str, state: str) -> str:
+    return (
+        f"{number}|{name}|ann|{state}|2026-05-01T10:00:00|2026-05-01T10:05:00|"
+        f"2026-05-01T11:05:00|01:00:00|0:0"
+    )
+
+
+class Folder:
+    """A folder of dumps, harvested into a dataset beside it by whole programs."""
+
+    def __init__(self, path: Path):
+        self.path = path
+        self.environment = {
+            **os.environ, "XDG_STATE_HOME": str(path / "state"), "no_proxy": "*",
+        }  # fmt: skip
+        self.environment.pop("HARVEST_NOTIFY", None)
+        (path / "in").mkdir()
+
+    def give(self, name: str, *lines: str) -> None:
+        (self.path / "in" / name).write_text("\n".join((HEADER, *lines, "")))
+
+    def run(self, *settings: str, words: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
+        line = [sys.executable, "-m", "harvest", "run", "-s", "slurm:in", "-k", "parquet:out", "-q",
+                "--set", "slurm.timezone=UTC", *words]  # fmt: skip
+        for setting in settings:
+            line += ["--set", f"notify.{setting}"]
+        return subprocess.run(line, cwd=self.path, env=self.environment, capture_output=True,
+                              text=True, timeout=100, check=False)  # fmt: skip
+
+    def heard(self) -> list[dict[str, Any]]:
+        """What the command was given, each time."""
+        file = self.path / "heard.jsonl"
+        return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Folder:
+    found = Folder(tmp_path)
+    ear = tmp_path / "ear"
+    ear.write_text("#!/bin/sh\ncat >> heard.jsonl\n")
+    ear.chmod(0o755)
+    return found
+
+
+class Web:
+    """A web server that keeps what is posted, and answers as it is asked to."""
+
+    def __init__(self) -> None:
+        self.posts: list[dict[str, Any]] = []
+        self.status, self.wait_s = 204, 0.0
+        web = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                web.posts.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+                self.send_response(web.status)
+                if web.wait_s:  # a byte now and then, so that no read waits long
+                    self.send_header("X-Slow", "")
+                    for _ in range(int(web.wait_s / 0.2)):
+                        self.wfile.write(b"X")
+                        self.wfile.flush()
+                        time.sleep(0.2)
+                self.send_header("Location", "http://127.0.0.1:1/")
+                self.end_headers()
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self.server.server_port}/hook/sesame"
+
+
+@pytest.fixture
+def web(folder: Folder) -> Iterator[Web]:
+    found = Web()
+    threading.Thread(target=found.server.serve_forever, daemon=True).start()
+    (folder.path / "url").write_text(found.url + "\n")
+    yield found
+    found.server.shutdown()
+    found.server.server_close()
+
+
+def test_a_command_hears_once_of_rejects_and_of_more(folder: Folder) -> None:
+    # given a dump with a line that is no job
+    folder.give("a.txt", job(1, "a", "COMPLETED"), "x|||||||")
+    done = folder.run("command=./ear")
+    assert done.returncode == 3
+    (message,) = folder.heard()
+    assert message["dataset"] == str(folder.path / "out")
+    assert message["rows"] == {"slurm.job": 1}
+    assert message["rejects"] == [
+        {"source": "slurm", "input": str(folder.path / "in" / "a.txt"), "rejected": 1}
+    ]
+    # then it is not said again, whatever else comes
+    folder.give("b.txt", job(2, "b", "COMPLETED"))
+    assert folder.run("command=./ear").returncode == 0
+    assert len(folder.heard()) == 1
+    # but what is new is
+    folder.give("c.txt", "y|||||||", "z|||||||")
+    folder.run("command=./ear")
+    assert [each["rejected"] for each in folder.heard()] == [1, 2]
+
+
+def test_findings_are_said_when_they_are_new_and_severe(folder: Folder) -> None:
+    (folder.path / "rule.py").write_text(RULE)
+    line = [sys.executable, "-m", "harvest", "--plugin", "rule.py", "run", "-s", "slurm:in", "-q",
+            "-k", "parquet:out", "--set", "slurm.timezone=UTC", "--set", "notify.command=./ear",
+            "--set", "notify.severity=high"]  # fmt: skip
+
+    def run() -> list[list[str]]:
+        subprocess.run(line, cwd=folder.path, env=folder.environment, timeout=100, check=True)
+        return [
+            [each["text"] for each in message["findings"] if each["rule"] == "test.failing"]
+            for message in folder.heard()
+        ]
+
+    folder.give("a.txt", job(1, "big", "FAILED"), job(2, "small", "FAILED"))
+    assert run()[-1] == ["big failed"]
+    folder.give("b.txt", job(3, "big", "FAILED"))
+    before = len(run())
+    folder.give("c.txt", job(4, "bigger", "FAILED"))
+    assert run()[before:] == [["bigger failed"]]
+
+
+def test_a_webhook_gets_json_and_its_address_is_nowhere(folder: Folder, web: Web) -> None:
+    folder.give("a.txt", "x|||||||")
+    folder.give("b.txt", job(1, "a", "COMPLETED"))
+    done = folder.run("url_file=url")
+    assert done.returncode == 3
+    (post,) = web.posts
+    assert post["text"] == f"harvest: 1 reject in {folder.path / 'out'}"
+    assert post["inputs_with_rejects"] == 1
+    kept = b"".join(p.read_bytes() for p in (folder.path / "out").rglob("*") if p.is_file())
+    assert b"sesame" not in kept
+    assert "sesame" not in done.stdout + done.stderr
+    # and it cannot be a setting, which would be recorded
+    folder.give("c.txt", "y|||||||")
+    refused = folder.run(f"url={web.url}")
+    assert "is a secret, and settings are recorded" in refused.stderr
+    assert refused.returncode == 3
+
+
+def test_a_mail_server_gets_a_mail(folder: Folder) -> None:
+    controller = pytest.importorskip("aiosmtpd.controller")
+    mails: list[Any] = []
+
+    class Keep:
+        async def handle_DATA(self, server: object, session: object, envelope: Any) -> str:
+            mails.append(envelope)
+            return "250 OK"
+
+    server = controller.Controller(Keep(), hostname="127.0.0.1", port=0)
+    server.port = free_port()
+    server.start()
+    try:
+        folder.give("a.txt", job(1, "a", "COMPLETED"), "x|||||||")
+        done = folder.run("mail_to=ops@example.org,b@example.org", "mail_from=h@example.org",
+                          f"smtp=127.0.0.1:{server.port}")  # fmt: skip
+    finally:
+        server.stop()
+    assert done.returncode == 3
+    (envelope,) = mails
+    assert envelope.mail_from == "h@example.org"
+    assert envelope.rcpt_tos == ["ops@example.org", "b@example.org"]
+    letter = email.message_from_bytes(envelope.content, policy=email.policy.default)
+    assert letter["Subject"] == f"harvest: 1 reject in {folder.path / 'out'}"
+    assert "a.txt: 1 input unit could not be read" in letter.get_content()
+
+
+def test_sendmail_takes_a_mail(folder: Folder) -> None:
+    program = folder.path / "sendmail"
+    program.write_text('#!/bin/sh\necho "$@" > mail.txt; cat >> mail.txt\n')
+    program.chmod(0o755)
+    folder.give("a.txt", "x|||||||", job(1, "a", "COMPLETED"))
+    folder.run("mail_to=ops@example.org", "sendmail=./sendmail")
+    text = (folder.path / "mail.txt").read_text()
+    assert text.startswith("-i -t\n")
+    assert "To: ops@example.org" in text
+
+
+def free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
+
+
+def test_a_failed_export_is_said(folder: Folder) -> None:
+    (folder.path / "bad.py").write_text(
+        "import harvest\n"
+        "def write(dataset, target):\n    raise harvest.UsageError('no room')\n"
+        "bad = harvest.ExporterSpec(name='bad', doc='Fails.', write=write)\n"
+    )
+    folder.give("a.txt", job(1, "a", "COMPLETED"))
+    line = [sys.executable, "-m", "harvest", "--plugin", "bad.py", "run", "-s", "slurm:in", "-q",
+            "-k", "parquet:out", "--set", "slurm.timezone=UTC", "--export", "bad:x",
+            "--set", "notify.command=./ear"]  # fmt: skip
+    done = subprocess.run(line, cwd=folder.path, env=folder.environment, timeout=100, check=False)
+    assert done.returncode == 5
+    assert folder.heard()[0]["failed_exports"] == [{"export": "bad:x", "reason": "no room"}]
+
+
+@pytest.mark.parametrize("how", ["dead", "500", "302", "slow", "no-http"])
+def test_a_webhook_that_fails_harms_nothing(folder: Folder, web: Web, how: str) -> None:
+    folder.give("a.txt", job(1, "a", "COMPLETED"), "x|||||||")
+    said = {
+        "dead": "refused", "500": "127.0.0.1 answered 500", "302": "answered 302",
+        "slow": "took longer than 1 s", "no-http": "took longer than 1 s",
+    }[how]  # fmt: skip
+    silent = socket.create_server(("127.0.0.1", 0))
+    if how == "dead":
+        (folder.path / "url").write_text(f"http://127.0.0.1:{free_port()}/sesame")
+    elif how == "no-http":  # it takes connections, and never says anything
+        (folder.path / "url").write_text(f"http://127.0.0.1:{silent.getsockname()[1]}/sesame")
+    elif how == "slow":
+        web.wait_s = 30.0
+    else:
+        web.status = int(how)
+    done = folder.run("url_file=url", "command=./ear", "timeout_s=1")
+    silent.close()
+    # then the run ends as it would, the command has heard, and the webhook is a remark
+    assert done.returncode == 3
+    assert len(folder.heard()) == 1
+    assert "notify: webhook: 127.0.0.1" in done.stderr
+    assert said in done.stderr
+    assert "sesame" not in done.stderr
+    # and it hears after the next commit, the command not again
+    web.status, web.wait_s = 200, 0.0
+    web.posts.clear()
+    (folder.path / "url").write_text(web.url)
+    folder.give("b.txt", job(2, "b", "COMPLETED"))
+    folder.run("url_file=url", "command=./ear")
+    assert [post["rejected"] for post in web.posts] == [1]
+    assert len(folder.heard()) == 1
+
+
+@pytest.mark.parametrize(
+    ("program", "said"),
+    [
+        ("sleep 30", "took longer than 1 s, and was ended"),
+        ("sleep 30 & echo no >&2; exit 7", "ended with 7: no"),
+        (None, "./none: No such file or directory"),
+    ],
+)
+def test_a_command_that_fails_harms_nothing(folder: Folder, program: str | None, said: str) -> None:
+    folder.give("a.txt", job(1, "a", "COMPLETED"), "x|||||||")
+    if program is not None:
+        (folder.path / "none").write_text(f"#!/bin/sh\n{program}\n")
+        (folder.path / "none").chmod(0o755)
+    done = folder.run("command=./none", "timeout_s=1")
+    assert done.returncode == 3
+    assert f"notify: command: {said}" in done.stderr or said in done.stderr
+
+
+@pytest.mark.parametrize("how", ["dead", "silent"])
+def test_a_mail_server_that_fails_harms_nothing(folder: Folder, how: str) -> None:
+    folder.give("a.txt", job(1, "a", "COMPLETED"), "x|||||||")
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        port = silent.getsockname()[1] if how == "silent" else free_port()
+        done = folder.run("mail_to=a@b", f"smtp=127.0.0.1:{port}", "timeout_s=1")
+    assert done.returncode == 3
+    assert "notify: mail: 127.0.0.1" in done.stderr
+
+
+def test_settings_of_a_file_count_for_all_runs_and_a_misspelt_one_is_said(folder: Folder) -> None:
+    folder.give("a.txt", job(1, "a", "COMPLETED"), "x|||||||")
+    (folder.path / "notify.toml").write_text('command = ["./ear"]\n')
+    folder.environment["HARVEST_NOTIFY"] = str(folder.path / "notify.toml")
+    assert folder.run().returncode == 3
+    assert len(folder.heard()) == 1
+    folder.give("b.txt", job(2, "b", "COMPLETED"))
+    done = folder.run("comand=./ear")
+    assert done.returncode == 0
+    assert "'notify' has no setting 'comand'; did you mean 'command'?" in done.stderr
+
+
+def test_nobody_hears_of_nothing_and_without_a_receiver_nothing_is_kept(folder: Folder) -> None:
+    folder.give("a.txt", job(1, "a", "COMPLETED"))
+    assert folder.run("command=./ear", "severity=high").returncode == 0
+    assert folder.heard() == []
+    (folder.path / "in" / "a.txt").unlink()
+    folder.give("b.txt", "x|||||||", job(1, "a", "COMPLETED"))
+    kept = sorted((folder.path / "state").rglob("*.json"))
+    before = [path.read_bytes() for path in kept]
+    folder.run()
+    assert [path.read_bytes() for path in kept] == before
