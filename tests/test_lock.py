@@ -223,6 +223,20 @@ for _ in range(25):
 """
 
 
+def test_without_hard_links_too_a_number_is_taken_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(source: Path, target: Path) -> None:
+        raise PermissionError(errno.EPERM, "no hard links on this file system")
+
+    monkeypatch.setattr(os, "link", refuse)
+    path = tmp_path / "lock-00000001"
+
+    assert lock_module._create(path, b"of the first")
+    assert not lock_module._create(path, b"of the second")
+    assert path.read_bytes() == b"of the first"
+
+
 @pytest.mark.slow
 def test_numbered_files_let_one_in_at_a_time(tmp_path: Path) -> None:
     # given processes that each add to a number, which only works one at a time

@@ -455,6 +455,13 @@ def test_a_column_that_is_there_twice_is_refused() -> None:
         conform(type_of(int | None), twice, origin="/in")
 
 
+def test_a_field_of_a_struct_that_is_not_declared_is_refused() -> None:
+    given = pa.array([{"key": "a", "surplus": 1}])
+    table = pa.table([given, [7]], names=["value", "position"])
+    with pytest.raises(BatchError, match="field 'surplus' is not declared"):
+        conform(type_of(Piece), table, origin="/in")
+
+
 def test_times_of_finer_units_are_taken_where_nothing_is_lost() -> None:
     kind = type_of(datetime)
     for nanoseconds, expected in ((1_000, "1970-01-01T00:00:00.000001+00:00"), (1_001, REFUSED)):

@@ -233,6 +233,24 @@ def test_links_that_lead_outside_are_named_and_not_followed(tmp_path: Path, what
     assert {p: p.read_bytes() for p in before} == before
 
 
+def test_what_a_link_leads_to_is_not_kept_for_going_back(tmp_path: Path) -> None:
+    # given a part's file moved elsewhere, with a link in its place
+    small = Small(tmp_path, "jsonl").write(a=dump(1))
+    small.harvest()
+    (part,) = small.manifest()
+    path = small.location / part.files[0].path
+    target = path.rename(tmp_path / "elsewhere")
+    path.symlink_to(target)
+
+    # when a run replaces the part
+    small.write(a=dump(2))
+    small.harvest()
+
+    # then the state before cannot be gone back to, and the file elsewhere has no second name
+    assert small.manifest().kept == ()
+    assert target.stat().st_nlink == 1
+
+
 def test_staged_work_that_leads_outside_is_not_used(small: Small) -> None:
     # given finished work in staging, as a killed run leaves it, that names a file elsewhere
     (part, *_) = small.manifest()

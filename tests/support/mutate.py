@@ -175,7 +175,8 @@ class Mutation:
         those = known & set(lines.get(str(line), ())) or known & set(chain(*lines.values()))
         ordered = sorted(those, key=seconds.get)
         sums = accumulate(map(seconds.get, ordered))
-        tests = [t for t, sum_s in zip(ordered, sums, strict=True) if sum_s <= self.given.budget]
+        fit = sum(total <= self.given.budget for total in sums)
+        tests = ordered[: max(fit, 1)]
         source, status = path.read_bytes(), path.stat()
         changed = source[: where.start] + text.encode() + source[where.stop :]
         self.failed.unlink(missing_ok=True)
@@ -203,7 +204,7 @@ class Mutation:
             resource.setrlimit(resource.RLIMIT_CPU, (int(3 * self.given.budget + 20),) * 2)
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
             os.dup2(1, 2)
-            if not prepare():  # it is of what is done at the import
+            if tests and not prepare():  # it is of what is done at the import
                 words = [*QUICK, "-x", *tests[:12]]
                 os.execv(sys.executable, [sys.executable, "-m", "pytest", *words])
             for test, following in zip(tests, [*tests[1:], None], strict=True):

@@ -119,8 +119,7 @@ def frame_of(record_type: RecordType, table: pa.Table) -> pl.DataFrame:
 
 def without_maps(array: pa.ChunkedArray | pa.Array) -> pa.ChunkedArray | pa.Array:
     """The array with maps as lists of key-value structs, which every polars takes in alike."""
-    kind = _without_maps(array.type)
-    return array if kind == array.type else array.cast(kind)
+    return array.cast(_without_maps(array.type))
 
 
 def _without_maps(kind: pa.DataType) -> pa.DataType:
