@@ -76,7 +76,7 @@ def _results_apart() -> Iterator[None]:
         yield
         return
     sys.stdout.flush()
-    _apart = os.dup(1)
+    outer, _apart = _apart, os.dup(1)
     os.dup2(2, 1)
     try:
         with contextlib.redirect_stdout(sys.stderr):
@@ -84,7 +84,7 @@ def _results_apart() -> Iterator[None]:
     finally:
         os.dup2(_apart, 1)
         os.close(_apart)
-        _apart = None
+        _apart = outer
 
 
 def _has_results() -> bool:

@@ -3,11 +3,11 @@
 ``collect`` runs a source the way the core does, in this process, and gives everything that came
 of it; ``SinkDriver`` takes a sink through a commit step by step.  ``SourceConformance``,
 ``SinkConformance`` and ``EngineConformance`` are tests of all that plugins promise, to be
-inherited, as are ``ViewConformance`` and ``ReportConformance``.  ``check_golden``
-compares what a source gave with a file; ``check_view`` builds a view and wants a meaning for each
-of its columns; ``faults_of_unknown`` looks for what a view and its rules say too much where less is
-known (``without_column``); ``judge`` applies a rule to rows of its view.  None of it needs pytest,
-which finds fixtures for the same things in ``harvest_testing.pytest_plugin``.
+inherited, as are ``ViewConformance``, ``ReportConformance`` and ``ExporterConformance``.
+``check_golden`` compares what a source gave with a file; ``check_view`` builds a view and wants a
+meaning for each of its columns; ``faults_of_unknown`` looks for what a view and its rules say too
+much where less is known (``without_column``); ``judge`` applies a rule to rows of its view.  None
+of it needs pytest, which finds fixtures for the same things in ``harvest_testing.pytest_plugin``.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from harvest.findings import judge as judge
 
     from .engine import EngineConformance as EngineConformance
+    from .exporters import ExporterConformance as ExporterConformance
     from .golden import check_golden as check_golden
     from .golden import check_schemas as check_schemas
     from .golden import update_golden as update_golden
@@ -40,6 +41,7 @@ _HOMES = {
     "harvest": ("Collected", "collect", "collect_partition"),
     "harvest.findings": ("judge",),
     ".engine": ("EngineConformance",),
+    ".exporters": ("ExporterConformance",),
     ".golden": ("check_golden", "check_schemas", "update_golden"),
     ".promise": ("BrokenPromise",),
     ".reports": ("ReportConformance",),

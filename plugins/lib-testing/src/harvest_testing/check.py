@@ -30,6 +30,7 @@ from .declarations import check_plugin, owned
 from .promise import BrokenPromise, does_not_apply
 from .sink import SinkConformance
 from .source import SourceConformance
+from .thorough import kits_of_others, print_page
 
 INDENT = " " * 9
 """Below the first word of a line."""
@@ -41,17 +42,23 @@ class Finding:
 
     about: what promised it (``source greeting``); promise: in words.
     result: ``kept``, ``broken`` or ``skipped``.
-    detail: what was seen, or why it was skipped.
+    detail: what was seen, or why it was skipped.  test: the kit's method; empty for declarations.
     """
 
     about: str
     promise: str
     result: str
     detail: str = ""
+    test: str = ""
 
 
-def check_plugins(names: Sequence[str], sample: Path | None, *, json: bool) -> int:
-    """Try what plugins promise, and print what became of it; 1 on a problem."""
+def check_plugins(
+    names: Sequence[str], sample: Path | None, *, json: bool, thorough: bool = False
+) -> int:
+    """Try what plugins promise, and print what became of it; 1 on a problem.
+
+    thorough: all that the kit can try, and a page of it, instead of the quick part.
+    """
     found = manager()
     names = [found.add_file(Path(n)).name if n.endswith(".py") else n for n in names]
     known = [*found.plugins, *found.broken]
@@ -59,16 +66,22 @@ def check_plugins(names: Sequence[str], sample: Path | None, *, json: bool) -> i
         if name not in known:
             remedy = found.remedy(name, known, "plugin", "source", "sink")
             raise UsageError(f"unknown plugin {name!r}", remedy=remedy)
+    if thorough and len(names) != 1:
+        raise UsageError("--thorough is for one plugin", remedy="name it")
     if sample is not None and len(names) != 1:
         raise UsageError("a sample is for one plugin", remedy="name the plugin that can read it")
     results: dict[str, list[Finding]] = {name: [] for name in sorted(names or known)}
     for name, findings in results.items():
-        for finding in check_promises(found, name, sample=sample):
+        for finding in check_promises(found, name, sample=sample, thorough=thorough):
             findings.append(finding)
+            if thorough:
+                continue
             shown = ("kept", "broken") if names else ("broken",)
             if not json and finding.result in shown:
                 _print_finding(name, finding)
-        if not json:
+        if thorough and not json:
+            print_page(name, findings)
+        elif not json:
             _sum_up(name, findings, reasons=bool(names))
     if json:
         told = {name: [*map(attrs.asdict, found)] for name, found in results.items()}
@@ -106,11 +119,12 @@ def _print_folded(text: str) -> None:
 
 
 def check_promises(
-    plugins: PluginManager, name: str, *, sample: Path | None = None
+    plugins: PluginManager, name: str, *, sample: Path | None = None, thorough: bool = False
 ) -> Iterator[Finding]:
     """Try the quick promises of a plugin's sources and sinks; broken ones are findings, too.
 
     sample: a file or directory that its sources can read; without one, what needs input is skipped.
+    thorough: the slow promises, too, and those of its views, reports and engines.
     Raises UsageError for a sample that is not there.
     """
     if sample is not None and not sample.exists():
@@ -124,27 +138,37 @@ def check_promises(
     if name in plugins.broken:
         return
     for spec in owned(plugins, "sources", name):
-        yield from _try_class(f"source {spec.name}", plugins, spec, _source_kit, sample)
+        about = f"source {spec.name}"
+        yield from _try_class(about, plugins, spec, _source_kit, sample, thorough=thorough)
     for spec in owned(plugins, "sinks", name):
         for ending in ("", *spec.suffixes[:1]):
-            yield from _try_class(f"sink {spec.name}:out{ending}", plugins, spec, _sink_kit, ending)
+            about = f"sink {spec.name}:out{ending}"
+            yield from _try_class(about, plugins, spec, _sink_kit, ending, thorough=thorough)
+    if thorough:
+        for about, kit in kits_of_others(plugins, name, sample):
+            yield from try_promises(kit, about, thorough=True)
 
 
 def _try_class(
-    about: str, plugins: PluginManager, spec: Any, kit: Any, choice: Any
+    about: str, plugins: PluginManager, spec: Any, kit: Any, choice: Any, *, thorough: bool
 ) -> Iterator[Finding]:
     try:
         cls = plugins.load(spec)
     except PluginError:
         return  # reported among the declarations
-    yield from try_quick_promises(kit(cls, choice), about)
+    yield from try_promises(kit(cls, choice), about, thorough=thorough)
 
 
 def try_quick_promises(kit: Any, about: str) -> Iterator[Finding]:
     """Try each quick promise of a conformance object, without pytest."""
+    return try_promises(kit, about)
+
+
+def try_promises(kit: Any, about: str, *, thorough: bool = False) -> Iterator[Finding]:
+    """Try each promise of a conformance object, without pytest; only quick ones unless thorough."""
     for name in dir(kit):
         test = getattr(kit, name)
-        if not (name.startswith("test_") and getattr(test, "quick", False)):
+        if not (name.startswith("test_") and (thorough or getattr(test, "quick", False))):
             continue
         wanted = inspect.signature(test).parameters
         chosen: dict[str, list[str]] = {"": [""]}
@@ -156,7 +180,7 @@ def try_quick_promises(kit: Any, about: str) -> Iterator[Finding]:
             words = f"{test.promise} ({choice})" if choice else test.promise
             given = {parameter: choice} if choice else {}
             result, detail = _outcome(test, given, directory="tmp_path" in wanted)
-            yield Finding(about=about, promise=words, result=result, detail=detail)
+            yield Finding(about=about, promise=words, result=result, detail=detail, test=name)
 
 
 def _outcome(test: Any, given: dict[str, str], *, directory: bool) -> tuple[str, str]:

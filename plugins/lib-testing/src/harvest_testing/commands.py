@@ -21,14 +21,23 @@ def check(
         typer.Option(metavar="PATH", help="Input that the plugin's sources can read, to try more."),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    thorough: Annotated[
+        bool,
+        typer.Option(
+            "--thorough",
+            help="Try all of the kit, kills and memory too, and print a page: kept, failed, and "
+            "what to declare for the rest.",
+        ),
+    ] = False,
 ) -> int:
     """Check a plugin's declarations, and try what it promises. Ends with 1 on a problem.
 
-    It is the quick part of the conformance kit for plugins' own tests, harvest_testing.
+    It is the quick part of the conformance kit for plugins' own tests, harvest_testing; with
+    --thorough, all of it.
     """
     from .check import check_plugins  # late: help needs none of it
 
-    return check_plugins(names or (), sample, json=json)
+    return check_plugins(names or (), sample, json=json, thorough=thorough)
 
 
 def new(

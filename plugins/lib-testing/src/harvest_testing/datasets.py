@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
@@ -14,6 +16,11 @@ from harvest import Dataset, HarvestError, ReportSpec, View
 from .lab.globals import elsewhere
 from .promise import Conformance, does_not_apply, promise, raises_nothing, require
 from .source.reading import require_same
+
+_DEFAULT_TOLD = re.compile(
+    r"(?i)\bdefaults?(?: is| to|:)? `?(-?\d+(?:\.\d+)?)\b"
+    r"|(-?\d+(?:\.\d+)?) (?:by default|unless given)"
+)
 
 ODD = ("no such value", "", "-1", "é;1")
 
@@ -94,6 +101,86 @@ class DatasetKit(Conformance):
                 found = self.lines(dataset)
             remedy = "sort by columns that identify a row, and use no zone but UTC or a setting's"
             require_same(found, expected, remedy, about=f"with TZ={zone}")
+        late = AlteredDataset(dataset, _late_in_the_day)
+        expected = self.lines(late)
+        for zone in ("America/St_Johns", "Pacific/Auckland"):
+            with elsewhere(tmp_path, zone):
+                found = self.lines(late)
+            about = f"with TZ={zone} and times 20 minutes before midnight"
+            require_same(found, expected, remedy, about=about)
+
+    @promise("rows in another order give the same answer in the same order")
+    def test_ties_have_an_order(self, tmp_path: Path) -> None:
+        dataset = self.two(tmp_path)
+        expected = self.lines(dataset)
+        for words, change in (("backwards", _reversed), ("shuffled", _shuffled)):
+            found = self.lines(AlteredDataset(dataset, change))
+            remedy = (
+                "sort by columns that identify a row, the last of them too; take no first or last "
+                "row of a group without an order, such as origin and position"
+            )
+            require_same(found, expected, remedy, about=f"with the rows of the dataset {words}")
+
+    @promise("zero is a number to divide by: no value is infinite or NaN")
+    def test_no_value_is_infinite(self, tmp_path: Path) -> None:
+        dataset = self.two(tmp_path)
+        kinds = dataset.plugins.record_types()
+        known = set(self.odd_numbers(dataset))
+        for name in self.spec(dataset).requires:
+            for column in [c.name for c in kinds[name].columns if c.name != "position"]:
+                none = AlteredDataset(dataset, partial(_zero, column), of=name)
+                found: set[str] = set()
+                self._require_words(
+                    lambda none=none, found=found: found.update(self.odd_numbers(none)),  # type: ignore[misc]
+                    f"{name}.{column} = 0",
+                )
+                require(
+                    found <= known,
+                    f"with {name}.{column} = 0: {', '.join(sorted(found - known))}",
+                    "give null where there is nothing to divide by",
+                )
+
+    def odd_numbers(self, dataset: Dataset) -> list[str]:
+        """Columns of the answer with a value that is infinite or NaN, each with words for it."""
+        return [
+            f"{about} has {float(value)}"
+            for about, frame in self.frames(dataset)
+            for column in frame.columns
+            if frame.schema[column].is_float()
+            for value in frame[column].filter(~frame[column].is_finite()).unique()
+            for about in [f"{about}{column}"]
+        ]
+
+    def frames(self, dataset: Dataset) -> list[tuple[str, pl.DataFrame]]:
+        """The tables of the answer, each with words that name it."""
+        raise NotImplementedError
+
+    @promise("defaults of settings are the declared ones, and those that their docs tell")
+    def test_defaults_are_as_declared(self, tmp_path: Path) -> None:
+        dataset = self.two(tmp_path)
+        spec = self.spec(dataset)
+        if not spec.settings:
+            does_not_apply("it has no settings")
+        build = dataset.plugins.load_part(spec, spec.build, spec.name)
+        taken = inspect.signature(build).parameters
+        plain = self.lines(dataset)
+        for name, declared in spec.settings.items():
+            own = taken[name].default if name in taken else inspect.Parameter.empty
+            if declared.default is not None:
+                require(
+                    self.lines(dataset, **{name: declared.default}) == plain,
+                    f"{name} = {declared.default!r}, the declared default, gives another answer "
+                    f"than no {name}; the function's default is {own!r}",
+                    "let the function have the default that the Setting declares",
+                )
+            told = told_default(declared.doc)
+            default = own if declared.default is None else declared.default
+            if told is not None and isinstance(default, (int, float)):
+                require(
+                    float(told) == float(default),
+                    f"the doc of {name} tells the default {told}, and it is {default!r}",
+                    "mend the doc, or the default",
+                )
 
     @promise("settings are declared, typed, have an effect, and refuse what they do not take")
     def test_settings_have_an_effect(self, tmp_path: Path) -> None:
@@ -143,6 +230,19 @@ class DatasetKit(Conformance):
         for absent in self.spec(dataset).requires:
             less = AlteredDataset(dataset, absent=absent)
             self._require_words(partial(self.lines, less), f"a dataset without {absent}")
+        kinds = dataset.plugins.record_types()
+        optional = {
+            column.name
+            for name in self.spec(dataset).requires
+            for column in kinds[name].columns
+            if column.nullable
+        }
+        for words, change in (
+            ("one row of each type", lambda frame: frame.head(1)),
+            ("all columns null that may be", partial(_all_null, optional)),
+        ):
+            little = AlteredDataset(dataset, change)
+            self._require_words(partial(self.lines, little), words)
 
     def _require_words(self, ask: Callable[[], object], about: str) -> None:
         with raises_nothing(
@@ -154,3 +254,36 @@ class DatasetKit(Conformance):
                 ask()
             except HarvestError as error:
                 require(error.message, f"{about}: an error without words", "say what is missing")
+
+
+def told_default(doc: str) -> str | None:
+    """The number that a doc says to be the default, if it does."""
+    found = _DEFAULT_TOLD.search(doc)
+    return None if found is None else found[1] or found[2]
+
+
+def _reversed(frame: pl.LazyFrame) -> pl.LazyFrame:
+    return frame.reverse()
+
+
+def _shuffled(frame: pl.LazyFrame) -> pl.LazyFrame:
+    return frame.sort(pl.int_range(pl.len()).hash(4711))
+
+
+def _late_in_the_day(frame: pl.LazyFrame) -> pl.LazyFrame:
+    """All times at 23:40 of their day."""
+    times = pl.selectors.datetime()
+    return frame.with_columns(times.dt.truncate("1d") + pl.duration(hours=23, minutes=40))
+
+
+def _all_null(columns: set[str], frame: pl.LazyFrame) -> pl.LazyFrame:
+    held = frame.collect_schema()
+    nulls = [pl.lit(None, held[name]).alias(name) for name in sorted(columns & held.keys())]
+    return frame.with_columns(nulls)
+
+
+def _zero(column: str, frame: pl.LazyFrame) -> pl.LazyFrame:
+    kind = frame.collect_schema().get(column)
+    if kind is None or not kind.is_numeric():
+        return frame
+    return frame.with_columns(pl.lit(0).cast(kind).alias(column))

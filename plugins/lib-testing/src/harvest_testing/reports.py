@@ -40,11 +40,22 @@ class ReportConformance(DatasetKit):
         shown = [f"{table.name}: {row!r}" for table in report.tables for row in table.data.rows()]
         return [*_words(report), *shown]
 
+    def frames(self, dataset: Dataset) -> list[tuple[str, pl.DataFrame]]:
+        return [(f"{table.name}.", table.rows) for table in dataset.report(self.report).tables]
+
     @promise("totals are the sums of their tables, and the tables' sums those of their views")
     def test_totals_add_up(self, tmp_path: Path) -> None:
+        one, two = self.one(tmp_path), self.two(tmp_path)
+        shown_totals = [t.name for t in two.report(self.report).tables if _has_total(t)]
+        untold = sorted(set(shown_totals) - set(self.totals))
+        require(
+            not untold,
+            f"{', '.join(untold)} shows a total, and `totals` of the test class does not name it",
+            "say which columns add up: totals = {'table': ('column',)}",
+        )
         if not (self.totals or self.sums):
             does_not_apply("the class names no totals (totals, sums)")
-        for dataset in (self.one(tmp_path), self.two(tmp_path)):
+        for dataset in (one, two):
             tables = {table.name: table for table in dataset.report(self.report).tables}
             for name, columns in self.totals.items():
                 _require_total(tables[name], columns)
@@ -101,6 +112,10 @@ def _marked(column: str, frame: pl.LazyFrame) -> pl.LazyFrame:
 
 def _is_total() -> pl.Expr:
     return pl.nth(0).cast(pl.String).str.to_lowercase() == "total"
+
+
+def _has_total(table: Table) -> bool:
+    return bool(table.rows.width) and table.rows.filter(_is_total()).height > 0
 
 
 def _without_total(table: Table) -> pl.DataFrame:

@@ -13,6 +13,7 @@ from harvest import Column, Dataset, View
 
 from .datasets import AlteredDataset, DatasetKit
 from .promise import BrokenPromise, does_not_apply, promise, require
+from .recount import Recount, altered, equal, inferred
 from .unknown import faults_of_unknown, without_each_column
 
 
@@ -118,6 +119,10 @@ class ViewConformance(DatasetKit):
     view: its name.  key: columns that identify a row.
     row_of: a record type of which every row gives one of the view's, where that is so.
     adds_up: columns whose sum over two inputs is the sum over each.
+    counts: column -> what its sum counts or sums up, for a recount by SQL: a record type or a
+        column of one, as ``greeting.line``, ``greeting.line.size``, also with a condition:
+        ``greeting.line WHERE text = ''``.  Of ``adds_up``, the kit finds out what it can.
+    of_all: columns that depend on all rows, such as a rank or a share of the whole.
     null_says: ``record_type.column`` -> what its null says, where that is not "not known".
     """
 
@@ -126,6 +131,8 @@ class ViewConformance(DatasetKit):
     key: ClassVar[tuple[str, ...]] = ()
     row_of: ClassVar[str | None] = None
     adds_up: ClassVar[tuple[str, ...]] = ()
+    counts: ClassVar[Mapping[str, str]] = {}
+    of_all: ClassVar[tuple[str, ...]] = ()
     null_says: ClassVar[Mapping[str, str]] = {}
 
     def less_known(self, dataset: Dataset) -> Iterator[tuple[str, Dataset]]:
@@ -143,6 +150,9 @@ class ViewConformance(DatasetKit):
     def lines(self, dataset: Dataset, **settings: Any) -> list[str]:
         frame = dataset.view(self.view, **settings).collect()
         return [repr(row) for row in frame.iter_rows(named=True)]
+
+    def frames(self, dataset: Dataset) -> list[tuple[str, pl.DataFrame]]:
+        return [("", dataset.view(self.view).collect())]
 
     @promise("columns are what their declarations say")
     def test_columns_are_as_declared(self, tmp_path: Path) -> None:
@@ -194,6 +204,69 @@ class ViewConformance(DatasetKit):
                 abs(whole - sum(sums)) <= 1e-9 * abs(whole),
                 f"{column} sums up to {whole}, and to {sums} over the inputs one by one",
                 LOST,
+            )
+
+        if self.key:
+            self._require_own_rows(parts, both)
+
+    def _require_own_rows(
+        self, parts: list[tuple[Dataset, pl.DataFrame]], both: pl.DataFrame
+    ) -> None:
+        """A row that one input gives alone is the same where there is another input."""
+        held = Counter(key for _, part in parts for key in part.select(self.key).iter_rows())
+        rows = {tuple(row[k] for k in self.key): row for row in both.iter_rows(named=True)}
+        for _, part in parts:
+            for row in part.iter_rows(named=True):
+                key = tuple(row[k] for k in self.key)
+                other = rows.get(key, row)
+                differing = [
+                    name
+                    for name in row
+                    if name not in self.of_all and not _same(row[name], other.get(name))
+                ]
+                require(
+                    held[key] > 1 or not differing,
+                    f"{key}: {differing[:1]} is {row[(differing or [self.key[0]])[0]]!r} with one "
+                    f"input alone, and {other[(differing or [self.key[0]])[0]]!r} beside another",
+                    "join and group by what tells runs and inputs apart; where a column depends on "
+                    "all rows, name it in `of_all` of the test class",
+                )
+
+    @promise("what a view counts and sums up is what SQL finds in its record types")
+    def test_a_recount_finds_the_same(self, tmp_path: Path) -> None:
+        two = self.two(tmp_path)
+        requires = self.spec(two).requires
+        views = [*self._input_by_input(two), (two, two.view(self.view).collect())]
+        recounts = [Recount(*each) for each in self.counts.items()]
+        columns = tuple(name for name in self.adds_up if name not in self.counts)
+        recounts += inferred(views, columns, requires)
+        if not (recounts or self.row_of):
+            does_not_apply("say in `counts` what a column counts, as in {'lines': 'greeting.line'}")
+        for dataset, frame in views:
+            self._recount(recounts, dataset, frame, "")
+        for words, less in altered(two, requires, self.null_says):
+            self._recount(recounts, less, less.view(self.view).collect(), f"with {words}, ")
+
+    def _recount(
+        self, recounts: list[Recount], dataset: Dataset, frame: pl.DataFrame, about: str
+    ) -> None:
+        remedy = (
+            "keep rows whose key is null (nulls_equal=True in joins), and sum up before a join "
+            "multiplies rows"
+        )
+        for recount in recounts:
+            asked, held = recount.asked(dataset), recount.held(frame)
+            require(
+                equal(asked, held),
+                f"{about}{recount.column} sums up to {held}; SQL finds {asked} for {recount.told}",
+                remedy,
+            )
+        if self.row_of is not None:
+            rows = dataset[self.row_of].select(pl.len()).collect().item()
+            require(
+                frame.height == rows,
+                f"{about}{frame.height} rows of {rows} of {self.row_of}",
+                remedy,
             )
 
     def _input_by_input(self, two: Dataset) -> Iterator[tuple[Dataset, pl.DataFrame]]:
@@ -248,6 +321,13 @@ class ViewConformance(DatasetKit):
 
 
 LOST = "see whether a join drops rows without a partner, or doubles those with two"
+
+
+def _same(one: object, other: object) -> bool:
+    """Whether values are the same; NaN is NaN, and fractions may differ in their last digits."""
+    if isinstance(one, float) and isinstance(other, float):
+        return one == other or one != one or abs(one - other) <= 1e-9 * abs(one)
+    return one == other
 
 
 class _Read(Exception):

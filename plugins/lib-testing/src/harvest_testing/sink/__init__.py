@@ -6,6 +6,7 @@ from .commits import CommitPromises
 from .durable import DurablePromises
 from .faults import FaultPromises
 from .native import NativePromises
+from .places import PlacePromises
 from .rows import RowPromises
 from .upkeep import UpkeepPromises
 from .writers import WriterPromises
@@ -19,6 +20,7 @@ class SinkConformance(
     FaultPromises,
     UpkeepPromises,
     NativePromises,
+    PlacePromises,
 ):
     """What every sink promises, as tests that an author's class inherits.
 

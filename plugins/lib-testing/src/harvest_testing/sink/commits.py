@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from harvest_testing.lab.process import done_in_process
 from harvest_testing.promise import promise, raises_nothing, require
@@ -13,6 +14,9 @@ from .kills import Kill, kill_runs, read_back, run_into
 from .kit import SinkKit, files_below
 from .steps import Switch
 from .values import LINE, OTHER, lines
+
+if TYPE_CHECKING:
+    from .driver import SinkDriver
 
 KILLS = 12
 """Steps of a commit at which runs are killed, spread from the first to the last."""
@@ -46,7 +50,10 @@ class CommitPromises(SinkKit):
 
     @promise("publish() and finish() may be repeated after they were cut short", quick=True)
     def test_publish_and_finish_can_be_repeated(self, tmp_path: Path) -> None:
-        driver = self.driver(tmp_path)
+        for driver in self.drivers(tmp_path):
+            self._require_repeatable(driver)
+
+    def _require_repeatable(self, driver: SinkDriver) -> None:
         old, new = lines(LINE, 1), lines(LINE, 1, 2, text="new")
         driver.commit({"a": [(LINE, old)], "b": [(LINE, old)]})
         publication = driver.stage({"a": [(LINE, new)], "b": None})
@@ -55,6 +62,8 @@ class CommitPromises(SinkKit):
         for _ in range(2):
             driver.finish(publication)
             self.require_rows(driver, LINE, new, after="after publishing and finishing twice")
+        driver.commit({"c": [(LINE, old)]})
+        self.require_rows(driver, LINE, new, old, after="after the commit that followed")
 
     @promise("a commit that is given up before the manifest leaves the old rows", quick=True)
     def test_commits_can_be_given_up(self, tmp_path: Path) -> None:

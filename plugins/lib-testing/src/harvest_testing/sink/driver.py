@@ -43,12 +43,14 @@ class SinkDriver:
     files: partition key -> committed files.
     small_bytes: Arrow bytes up to which a sink that shares files is given a partition's rows to
         write them together with others; 0 has each written by a writer of its own.
+    stem: gives a part's stem from its key and the state of its input.
     """
 
     sink: Sink
     files: dict[str, tuple[PartFile, ...]] = attrs.field(factory=dict)
     commits: int = 0
     small_bytes: int = 1 << 20
+    stem: Callable[[str, str], str] = part_stem
 
     def commit(
         self, partitions: Mapping[str, Iterable[tuple[RecordType, pa.Table]] | None]
@@ -72,7 +74,7 @@ class SinkDriver:
             if tables is None:
                 del parts[key]
                 continue
-            stem = part_stem(key, token)
+            stem = self.stem(key, token)
             staged[key] = self.sink.state / "staging" / stem
             staged[key].mkdir(parents=True)
             few, rows = self._take_few(iter(tables))

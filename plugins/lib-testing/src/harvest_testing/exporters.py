@@ -1,0 +1,324 @@
+"""The conformance kit for exporters: a dataset is written as a whole, or nothing of it is."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any, ClassVar
+
+import polars as pl
+
+from harvest import Dataset, HarvestError
+
+from .datasets import AlteredDataset
+from .lab.globals import at_home_in, changes, elsewhere, open_files, snapshot
+from .promise import Conformance, does_not_apply, promise, raises_nothing, require
+from .sink.kit import files_below
+from .sink.steps import Switch
+
+KILLS = 6
+"""Steps of an export at which it is killed, spread from the first to the last."""
+
+REPORTED = (HarvestError, OSError)
+WHOLE = (
+    "write below harvest.toolkit.files.new_directory(target), or to what replacing(target) gives: "
+    "each is there as a whole, or not at all"
+)
+
+
+class ExporterConformance(Conformance):
+    """What every exporter promises, as tests that an author's class inherits.
+
+        class TestCounts(ExporterConformance):
+            exporter = "counts"
+
+            def dataset(self, directory, inputs):
+                for number in range(inputs):
+                    (directory / f"{number}.txt").write_text("good\\nmorning\\n")
+                harvest.run(f"greeting:{directory}", f"parquet:{directory / 'out'}")
+                return harvest.open(directory / "out")
+
+    exporter: its name.  settings: for all tests.
+    target: name of what it writes, with the ending that it wants, if any.
+    examples: setting -> a value that changes what is written.
+    without_effect: setting -> why no value of it does.
+    deterministic: whether the same dataset gives the same bytes each time.
+    """
+
+    exporter: ClassVar[str]
+    settings: ClassVar[Mapping[str, Any]] = {}
+    target: ClassVar[str] = "exported"
+    examples: ClassVar[Mapping[str, Any]] = {}
+    without_effect: ClassVar[Mapping[str, str]] = {}
+    deterministic: ClassVar[bool] = True
+
+    def dataset(self, directory: Path, inputs: int) -> Dataset:
+        """Harvest so many inputs, 1 or 2, into an empty directory; gives the dataset, opened."""
+        raise NotImplementedError(f"{type(self).__name__} needs dataset(self, directory, inputs)")
+
+    def rows_of(self, target: Path, record_type: str) -> int:
+        """How many rows of a type an export holds, by the format's own tools."""
+        does_not_apply(
+            "a method rows_of(self, target, record_type) would count rows by the format's own tools"
+        )
+
+    def write(self, dataset: Dataset, target: Path, **more: Any) -> list[Path]:
+        """Export as ``harvest export`` does; gives the files that the exporter names."""
+        return dataset.export(self.exporter, target, **{**self.settings, **more})
+
+    @promise("the files that it names are there, and it writes no others")
+    def test_it_names_what_it_writes(self, tmp_path: Path) -> None:
+        dataset, target = self._prepared(tmp_path)
+        with at_home_in(tmp_path / "home"):
+            named = {path.resolve() for path in self.write(dataset, target)}
+        found = _files_of(target.parent)
+        require(
+            named == found and named,
+            f"it names {_names(named - found) or 'no file'} that is not there, and does not name "
+            f"{_names(found - named) or 'none'}",
+            "give the paths of all files that were written, and of no others",
+        )
+        left = sorted(path.name for path in (tmp_path / "home").rglob("*"))
+        require(not left, f"it leaves {', '.join(left)} elsewhere", "write at the target alone")
+        held = open_files(target.parent)
+        require(not held, f"it leaves open: {held[:3]}", "open files in a `with` block")
+
+    @promise("the dataset stays as it is, and so does what belongs to the whole process")
+    def test_the_dataset_is_left_as_it_is(self, tmp_path: Path) -> None:
+        dataset, target = self._prepared(tmp_path)
+        before = files_below(tmp_path / "inputs")
+        self.write(dataset, target.with_name(f"first-{target.name}"))
+        state = snapshot(later=True)
+        self.write(dataset, target)
+        changed = set(before.items()) ^ set(files_below(tmp_path / "inputs").items())
+        require(not changed, f"{_names(n for n, _ in changed)} is changed", "write at the target")
+        altered = changes(state)
+        require(not altered, f"it changes {', '.join(altered)}", "leave it, or put it back")
+
+    @promise("the same dataset gives the same files, wherever and in whatever zone")
+    def test_it_is_repeatable(self, tmp_path: Path) -> None:
+        dataset, target = self._prepared(tmp_path)
+        self.write(dataset, target)
+        other = tmp_path / "other place" / target.name
+        other.parent.mkdir()
+        (tmp_path / "place").mkdir()
+        with elsewhere(tmp_path / "place", "Pacific/Auckland"):
+            self.write(dataset, other)
+        one, two = files_below(target.parent), files_below(other.parent)
+        if not self.deterministic:
+            one, two = dict.fromkeys(one, b""), dict.fromkeys(two, b"")
+        differing = sorted({name for name, _ in set(one.items()) ^ set(two.items())})
+        require(
+            not differing,
+            f"these differ: {', '.join(differing)}",
+            "write no time, random number or path, and nothing in the order of a set; where the "
+            "format wants it, set deterministic = False",
+        )
+
+    @promise("what is there is replaced as a whole, or refused with words and left")
+    def test_what_is_there_is_whole(self, tmp_path: Path) -> None:
+        dataset, target = self._prepared(tmp_path)
+        self.write(dataset, target)
+        before = files_below(target.parent)
+        less = AlteredDataset(dataset, lambda frame: frame.head(1))
+        try:
+            self.write(less, target)
+        except (*REPORTED, ValueError):
+            require(files_below(target.parent) == before, "it refuses, and has changed it", WHOLE)
+        target.parent.joinpath("beside.txt").write_text("precious\n")
+        with contextlib.suppress(*REPORTED, ValueError):
+            self.write(dataset, target)
+        beside = target.parent / "beside.txt"
+        require(
+            beside.is_file() and beside.read_text() == "precious\n",
+            "a file beside the target is gone or changed",
+            "write at the target alone",
+        )
+
+    @promise("a directory or file of others at the target is not overwritten in part")
+    def test_what_others_wrote_is_kept(self, tmp_path: Path) -> None:
+        dataset, target = self._prepared(tmp_path)
+        target.mkdir()
+        (target / "notes.txt").write_text("precious\n")
+        with contextlib.suppress(*REPORTED, ValueError):
+            self.write(dataset, target)
+        kept = target / "notes.txt"
+        require(
+            kept.is_file() and kept.read_text() == "precious\n",
+            "a file in a directory that was at the target is gone or changed",
+            "raise harvest.UsageError for a target that is somebody else's",
+        )
+
+    @promise("killed at any step, nothing is at the target, or what was there before")
+    def test_a_kill_leaves_old_or_nothing(self, tmp_path: Path) -> None:
+        dataset, target = self._prepared(tmp_path)
+        self.write(dataset, target)
+        whole = files_below(target.parent)
+        steps = _steps(partial(self.write, dataset, target.with_name(f"counted-{target.name}")))
+        for number in range(min(KILLS, steps)):
+            at = 1 + round(number * (steps - 1) / max(1, min(KILLS, steps) - 1))
+            place = tmp_path / f"killed {at}"
+            place.mkdir()
+            with contextlib.suppress(_Killed), Switch(partial(_die, at)).armed():
+                self.write(dataset, place / target.name)
+            found = _at(place / target.name)
+            require(
+                not found or (not self.deterministic or found == _of(whole, target.name)),
+                f"killed before step {at} of {steps}, {_names(found)} is at the target, in part",
+                WHOLE,
+            )
+
+    @promise("a failing disk is reported, and leaves nothing at the target")
+    def test_no_failure_is_swallowed(self, tmp_path: Path) -> None:
+        dataset, target = self._prepared(tmp_path)
+        self.write(dataset, target)
+        whole = files_below(target.parent)
+        steps = _steps(partial(self.write, dataset, target.with_name(f"counted-{target.name}")))
+        for number in range(min(KILLS, steps)):
+            at = 1 + round(number * (steps - 1) / max(1, min(KILLS, steps) - 1))
+            place = tmp_path / f"failed {at}" / target.name
+            place.parent.mkdir()
+
+            def before(number: int, step: str, at: int = at) -> None:
+                if number == at:
+                    raise OSError(errno.EIO, "the disk fails, says harvest's conformance kit")
+
+            failed = True
+            remedy = "raise OSError or harvest.HarvestError, which the core reports to the user"
+            with (
+                contextlib.suppress(*REPORTED),
+                raises_nothing("where the disk fails, it raises ", remedy, but=REPORTED),
+                Switch(before).armed(),
+            ):
+                self.write(dataset, place)
+                failed = False
+            found = _at(place)
+            complete = not self.deterministic or found == _of(whole, target.name)
+            require(
+                complete or (failed and not found),
+                f"step {at} of {steps} failed, "
+                + ("an error was raised" if failed else "no error was raised")
+                + f", and {_names(found) or 'nothing'} is at the target",
+                WHOLE,
+            )
+
+    @promise("a dataset without rows, with one, or with nulls is written, or refused with words")
+    def test_little_is_written(self, tmp_path: Path) -> None:
+        dataset, target = self._prepared(tmp_path)
+        ways: tuple[tuple[str, Callable[[pl.LazyFrame], pl.LazyFrame]], ...] = (
+            ("no rows", lambda frame: frame.head(0)),
+            ("one row of each type", lambda frame: frame.head(1)),
+            ("nulls", _nulls),
+        )
+        for words, change in ways:
+            place = target.with_name(f"{words} {target.name}")
+            with (
+                contextlib.suppress(*REPORTED, ValueError),
+                raises_nothing(
+                    f"a dataset with {words}: ",
+                    "raise ValueError or harvest.HarvestError with words",
+                    but=(*REPORTED, ValueError),
+                ),
+            ):
+                self.write(AlteredDataset(dataset, change), place)
+        blank = Dataset.blank(dataset.plugins)
+        with (
+            contextlib.suppress(*REPORTED, ValueError),
+            raises_nothing(
+                "an empty dataset: ", "say what is missing", but=(*REPORTED, ValueError)
+            ),
+        ):
+            self.write(blank, target)
+
+    @promise("no row is lost or doubled")
+    def test_all_rows_are_written(self, tmp_path: Path) -> None:
+        for inputs in (1, 2):
+            place = tmp_path / f"of {inputs}"
+            dataset, target = self._prepared(place, inputs)
+            self.write(dataset, target)
+            for name, rows in dataset.record_types.items():
+                found = self.rows_of(target, name)
+                require(
+                    found == rows,
+                    f"{found} rows of {name} are written of {rows}",
+                    "write all rows of each record type",
+                )
+
+    @promise("settings have an effect, and refuse with words what they do not take")
+    def test_settings_have_an_effect(self, tmp_path: Path) -> None:
+        dataset, target = self._prepared(tmp_path)
+        declared = dataset.plugins.exporter(self.exporter).settings
+        if not declared:
+            does_not_apply("it has no settings")
+        missing = set(declared) - set(self.examples) - set(self.without_effect) - set(self.settings)
+        require(
+            not missing,
+            f"no example of {', '.join(sorted(missing))}",
+            "add a value to `examples` of the test class, or say why there is none in "
+            "`without_effect`",
+        )
+        self.write(dataset, target)
+        plain = files_below(target.parent)
+        for name, value in self.examples.items():
+            place = tmp_path / f"with {name}" / target.name
+            place.parent.mkdir()
+            self.write(dataset, place, **{name: value})
+            require(
+                files_below(place.parent) != plain,
+                f"{name} = {value!r} changes nothing",
+                "let the setting do what it says, or mend `examples` of the test class",
+            )
+
+    def _prepared(self, directory: Path, inputs: int = 1) -> tuple[Dataset, Path]:
+        """The dataset, and a target in a directory that is empty."""
+        (directory / "inputs").mkdir(parents=True)
+        (directory / "target").mkdir()
+        return self.dataset(directory / "inputs", inputs), directory / "target" / self.target
+
+
+def _files_of(directory: Path) -> set[Path]:
+    return {path.resolve() for path in directory.rglob("*") if path.is_file()}
+
+
+def _names(paths: Any) -> str:
+    return ", ".join(sorted(Path(path).name for path in paths)[:5])
+
+
+def _at(target: Path) -> dict[str, bytes]:
+    """What is at a target: its files by the path from the directory that it is in."""
+    found = files_below(target.parent)
+    return _of(found, target.name)
+
+
+def _of(files: Mapping[str, bytes], name: str) -> dict[str, bytes]:
+    return {
+        path: data for path, data in files.items() if path == name or path.startswith(f"{name}/")
+    }
+
+
+def _steps(write: Callable[[], object]) -> int:
+    switch = Switch(lambda number, step: None)
+    with switch.armed():
+        write()
+    return switch.steps
+
+
+class _Killed(KeyboardInterrupt):
+    """The process is gone: it takes no step any more, to tidy up neither."""
+
+
+def _die(at: int, number: int, step: str) -> None:
+    if number >= at:
+        raise _Killed(step)
+
+
+def _nulls(frame: pl.LazyFrame) -> pl.LazyFrame:
+    """All but where rows come from is null."""
+    held = frame.collect_schema()
+    kept = ("origin", "position")
+    return frame.with_columns(
+        pl.lit(None, kind).alias(name) for name, kind in held.items() if name not in kept
+    )
