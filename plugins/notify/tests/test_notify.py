@@ -32,7 +32,6 @@ def judge(frame, judged):
 failing = harvest.Rule(
     name="test.failing", doc="Jobs that failed.", view="slurm.jobs", where="state = 'failed'",
     columns=("name", "state"), judge=judge, advice="look at it", reference="none",
-    basis=harvest.Basis("jobs", "of all jobs", "a state that is not known"),
 )
 """
 
