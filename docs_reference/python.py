@@ -72,6 +72,7 @@ MODULES = (
     "harvest_toolkit.deferred",
     "harvest_toolkit.delimited",
     "harvest_toolkit.frames",
+    "harvest_toolkit.headless",
     "harvest_toolkit.hosts",
     "harvest_toolkit.json_lines",
     "harvest_toolkit.line_blocks",

@@ -13,11 +13,11 @@ import polars as pl
 from harvest import ReadContext
 from harvest_toolkit.frames import first_text
 
+from .exports import ID
+
 COLUMNS: Final = ("scan_id", "slurm_id", "elapsed")
 """The columns of text that every row has; blank or null where there is nothing."""
 
-# pandas writes ids beside blanks as 58250603.0
-_ID: Final = r"^(\d{1,18})(?:\.0*)?$"
 _ELAPSED: Final = (
     r"^(-)?(?:(\d{1,6})(?:\s+days?,?\s*|-|$))?\s*(?:(\d{1,7}):(\d{2}):(\d{2})(\.\d+)?)?$"
 )
@@ -49,8 +49,8 @@ def _parse(rows: pl.DataFrame) -> pl.DataFrame:
             for name, text in stripped.items()
         )
         .with_columns(
-            pl.col("scan_id").str.extract(_ID).cast(pl.Int64, strict=False).alias("#scan"),
-            pl.col("slurm_id").str.extract(_ID).cast(pl.Int64, strict=False).alias("#slurm"),
+            pl.col("scan_id").str.extract(f"^{ID}$").cast(pl.Int64, strict=False).alias("#scan"),
+            pl.col("slurm_id").str.extract(f"^{ID}$").cast(pl.Int64, strict=False).alias("#slurm"),
             *_elapsed(pl.col("elapsed")),
         )
         .with_columns(_reason().alias("reason"))

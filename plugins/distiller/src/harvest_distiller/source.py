@@ -57,10 +57,12 @@ class DistillerSource(Source):
         # what comes through a pipe has no ending
         if not path.is_file() or path.suffix.lower() not in (".csv", ""):
             return None
-        names = recognise(path)
-        if names is None:
+        export = recognise(path)
+        if export is None:
             return None
-        if slurm_column(names) == MERGED:
+        if export.order:
+            return Detection(0.6, f"Distiller's jobs: {export.order.reason}")
+        if slurm_column(export.columns) == MERGED:
             return Detection(0.6, "the header of Distiller's jobs, merged with sacct's")
         sized = ", and a scan size as name" if size_of_name(path) else ""
         return Detection(0.95 if sized else 0.9, f"the header of Distiller's jobs{sized}")

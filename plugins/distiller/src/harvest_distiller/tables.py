@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import polars as pl
@@ -10,8 +10,9 @@ import polars as pl
 from harvest import ReadContext, SourceError
 from harvest_toolkit.delimited import tables
 from harvest_toolkit.frames import extra_of
+from harvest_toolkit.headless import misfit
 
-from .exports import MERGED, recognise, size_of_name, slurm_column
+from .exports import MERGED, ORDERS, Export, recognise, size_of_name, slurm_column
 from .records import DistillerJob
 from .rows import accepted
 
@@ -34,17 +35,19 @@ def read_export(
     Raises SourceError for a file that cannot be read, or is not an export.
     """
     try:
-        columns = recognise(path)
-        if columns is None:
+        export = recognise(path)
+        if export is None:
             raise SourceError(
-                "the header does not have the columns id, slurm_id, elapsed",
+                f"the header does not have the columns id, slurm_id, elapsed{misfit(path, ORDERS)}",
                 where=f"{path}, line 1",
                 remedy="export them with COPY ... TO ... WITH CSV HEADER",
             )
+        if export.order:
+            ctx.note(export.order.note)
         size = scan_size or size_of_name(path)
-        if size is None and SIZE not in columns:
+        if size is None and SIZE not in export.columns:
             ctx.note("the file name has no scan size such as 128_128; set distiller.scan_size")
-        for rows in _lines(path, columns, size, ctx):
+        for rows in _lines(path, export, size, ctx):
             if not rows.is_empty():
                 yield DistillerJob, rows
     except OSError as error:
@@ -54,16 +57,24 @@ def read_export(
 
 
 def _lines(
-    path: Path, names: Sequence[str], size: str | None, ctx: ReadContext
+    path: Path, export: Export, size: str | None, ctx: ReadContext
 ) -> Iterator[pl.DataFrame]:
     """The lines of an export that fit, parsed; the others are rejected.
 
     size: of all scans; None for that in the column ``size``, where there is one.
     """
+    names = export.columns
     slurm = slurm_column(names)
     own = size is None and SIZE in names
     other = [name for name in names if name not in ("id", slurm, "elapsed", SIZE if own else "id")]
-    found = tables(path, names, record_limit=LONGEST, count_lines=True, require_final_newline=False)
+    found = tables(
+        path,
+        names,
+        header=export.order is None,
+        record_limit=LONGEST,
+        count_lines=True,
+        require_final_newline=False,
+    )
     for table, block in found:
         ctx.advance(block.read_bytes)
         ctx.read(len(block) + len(block.damages) + block.blank)

@@ -302,15 +302,19 @@ _NONE: Final = np.zeros(0, np.int64)
 _EMPTY: Final = Block(b"", _NONE, _NONE, _NONE)
 
 
-def tables(path: Path, names: Sequence[str], **options: Any) -> Iterator[tuple[pa.Table, Block]]:
+def tables(
+    path: Path, names: Sequence[str], *, header: bool = True, **options: Any
+) -> Iterator[tuple[pa.Table, Block]]:
     """The records below the header of a file, as columns of texts, block by block.
 
     names: of the columns, as ``column_names`` gives them for the header.
+    header: whether the file has one; without, its first record is a row.
     options: those of ``blocks``.
     """
     with path.open("rb") as stream:
         for number, block in enumerate(blocks(stream, **options)):
-            yield columns(block if number else block.split_first()[1], names, where=str(path))
+            rows = block if number or not header else block.split_first()[1]
+            yield columns(rows, names, where=str(path))
 
 
 def columns(block: Block, names: Sequence[str], *, where: str = "") -> tuple[pa.Table, Block]:

@@ -3,7 +3,8 @@
 Receiver table: ``scan_number,time0,time1,...[,time_last_written]``.
 File table: ``distiller_id,scan_number,datetime``.
 
-Columns that a table has beside these go to ``extra``.
+Columns that a table has beside these go to ``extra``.  A table without a header is known by its
+lines, in an order that NCEM's four receivers, and the scripts that gathered their times, left.
 """
 
 from __future__ import annotations
@@ -14,9 +15,29 @@ from pathlib import Path
 import attrs
 
 from harvest_toolkit.csv_header import column_names, header_line
+from harvest_toolkit.headless import Fit, Order, fitting
 
 _TIME = re.compile(r"time(\d{1,3})")
 LAST_WRITTEN = "time_last_written"
+
+_NUMBER = r"\d{1,18}"
+MOMENT = (
+    r"^\s*(\d{4}-\d{2}-\d{2})[T ](\d{2}:[0-5]\d:[0-5]\d)(?:[.,](\d{1,9}))?"
+    r"\s?(Z|[+-]\d{2}:?[0-5]\d)?(Z|[+-]\d{2}:?[0-5]\d)?\s*$"
+)
+"""A time as the experiment's tools write it: date, time of day, fraction, zone offset, again."""
+_CELL = rf"{MOMENT}|(?i:null|nan|nat|)"
+_RECEIVERS = tuple(f"time{number}" for number in range(4))
+_RECEIVER_TABLE = {"scan_number": _NUMBER, **dict.fromkeys(_RECEIVERS, _CELL)}
+ORDERS = (
+    Order(_RECEIVER_TABLE, _RECEIVERS),
+    Order({**_RECEIVER_TABLE, LAST_WRITTEN: _CELL}, _RECEIVERS),
+    Order(
+        {"distiller_id": rf"{_NUMBER}|", "scan_number": _NUMBER, "datetime": _CELL},
+        ("datetime",),
+    ),
+)
+"""Of tables without a header."""
 
 
 @attrs.frozen
@@ -24,10 +45,12 @@ class Table:
     """A recognised table.
 
     columns: of its header, in order.  receivers: column -> number, empty for a file table.
+    order: the known order that its lines fit, where it has no header.
     """
 
     columns: list[str]
     receivers: dict[str, int]
+    order: Fit | None = None
 
     @property
     def extra(self) -> list[str]:
@@ -41,8 +64,16 @@ class Table:
 
 
 def recognise(path: Path) -> Table | None:
-    """The table in a file, by its header; None where it is another."""
-    columns = column_names(header_line(path))
+    """The table in a file, by its header or the order of its columns; None where it is another."""
+    if table := _table(column_names(header_line(path))):
+        return table
+    order = fitting(path, ORDERS)
+    table = _table(order.names) if order else None
+    return attrs.evolve(table, order=order) if table else None
+
+
+def _table(columns: list[str]) -> Table | None:
+    """The table with these columns."""
     if "scan_number" not in columns or len(set(columns)) != len(columns):
         return None
     # a table of these tools has neither, and both are names of our own while it is read

@@ -56,6 +56,8 @@ class NcemSource(Source):
         # what comes through a pipe has no ending
         if path.suffix.lower() in (".csv", "") and (table := recognise(path)):
             what = "receiver times" if table.receivers else "HDF5 write times"
+            if table.order:
+                return Detection(0.6, f"{what}: {table.order.reason}")
             return Detection(0.9, f"the header of a table of {what}")
         return None
 

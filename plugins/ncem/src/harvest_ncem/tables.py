@@ -17,9 +17,10 @@ from harvest import ReadContext, SourceError
 from harvest.model.frames import seconds
 from harvest_toolkit.delimited import Block, tables
 from harvest_toolkit.frames import extra_of
+from harvest_toolkit.headless import misfit
 
 from .config import NcemConfig
-from .headers import LAST_WRITTEN, Table, recognise
+from .headers import LAST_WRITTEN, ORDERS, Table, recognise
 from .records import DataFile, ReceiverStatus
 from .times import ZoneCounts, parse_times
 
@@ -40,7 +41,7 @@ def read_table(
         table = recognise(path)
         if table is None:
             raise SourceError(
-                "neither the name nor the header is one of the experiment's",
+                f"neither the name nor the header is one of the experiment's{misfit(path, ORDERS)}",
                 where=str(path),
                 remedy="give a directory, a receiver status, or a table with the header "
                 "scan_number,time0,... or distiller_id,scan_number,datetime",
@@ -67,10 +68,13 @@ class _TableReader:
     def read(
         self, path: Path
     ) -> Iterator[tuple[type[ReceiverStatus] | type[DataFile], pl.DataFrame]]:
-        columns = self.table.columns
+        columns, order = self.table.columns, self.table.order
+        if order:
+            self.ctx.note(order.note)
         found = tables(
             path,
             columns,
+            header=order is None,
             record_limit=LONGEST_LINE,
             count_lines=True,
             require_final_newline=False,
@@ -121,6 +125,7 @@ class _TableReader:
     ) -> Iterator[tuple[type[ReceiverStatus], pl.DataFrame]]:
         """A row per cell of a receiver's column that holds a time."""
         numbers = self.table.receivers
+        first = 1 if self.table.order else 2
         names = list(numbers)
         index = {name: place for place, name in enumerate(names)}
         kept = ["line", "#scan_number", "extra"]
@@ -144,7 +149,7 @@ class _TableReader:
                 receiver=pl.col("cell").replace_strict(numbers, return_dtype=pl.Int64),
                 recorded_time="time",
                 clock_offset_s=seconds(pl.col("shift")),
-                position=(pl.col("line") - 2) * len(names) + pl.col("index") + 1,
+                position=(pl.col("line") - first) * len(names) + pl.col("index") + 1,
             ),
         )
 

@@ -7,17 +7,14 @@ instant; of one that they showed twice, the first is taken.
 
 from __future__ import annotations
 
-from typing import Final, Literal
+from typing import Literal
 
 import attrs
 import polars as pl
 
 from harvest_toolkit.frames import first_text
 
-_FORM: Final = (
-    r"^\s*(\d{4}-\d{2}-\d{2})[T ](\d{2}:[0-5]\d:[0-5]\d)(?:[.,](\d{1,9}))?"
-    r"\s?(Z|[+-]\d{2}:?[0-5]\d)?(Z|[+-]\d{2}:?[0-5]\d)?\s*$"
-)
+from .headers import MOMENT
 
 
 @attrs.frozen
@@ -94,7 +91,7 @@ def _in_zone(zone: str, ambiguous: Literal["earliest", "latest"]) -> pl.Expr:
 
 def _with_parts(texts: pl.Series) -> pl.DataFrame:
     """The texts with ``local``, date and time of day, and ``shift``, the offset in minutes."""
-    part = pl.col("text").str.extract_groups(_FORM).struct
+    part = pl.col("text").str.extract_groups(MOMENT).struct
     # digits beyond the microsecond are finer than the model's clock
     micros = pl.col("fraction").str.pad_end(6, "0").str.slice(0, 6).cast(pl.Int64)
     seconds = (pl.col("date") + "T" + pl.col("clock")).str.to_datetime(

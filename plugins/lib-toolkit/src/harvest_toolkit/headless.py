@@ -1,0 +1,175 @@
+"""CSV files without a header: the known orders of columns, tried against their first lines.
+
+Light, so that planning stays fast::
+
+    JOBS = Order({"id": r"\\d+", "elapsed": r"\\d+:\\d\\d:\\d\\d|"}, telling=("elapsed",))
+
+    if fit := fitting(path, [JOBS]):
+        ctx.note(fit.note)
+        for table, block in tables(path, fit.names, header=False):
+            yield table
+    else:
+        raise SourceError(f"no export{misfit(path, [JOBS])}", where=str(path))
+
+An order fits where nine of ten lines have its columns, each with a value that may stand there.  A
+first line in which nothing may stand where it stands is a header with other names: then none fits.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+import attrs
+
+from harvest.toolkit.amounts import count_in_words
+from harvest.toolkit.texts import excerpt
+
+from .csv_header import HEADER_BYTES
+from .lines import BOM
+
+__all__ = ["Fit", "Order", "fitting", "misfit"]
+
+LINES: Final = 100
+"""So many are looked at."""
+SHARE: Final = 0.9
+"""Of these, so many must fit."""
+
+_Row = tuple[int, list[str]]
+"""The number of a line, and its fields."""
+
+
+@attrs.frozen
+class Order:
+    """A known order of columns.
+
+    columns: their names, each with the pattern of what may stand there (blanks around it apart);
+        an empty pattern stands for any text.
+    telling: columns of which one at least must hold something in some line; where a pattern lets
+        fields be empty, lines without a telling value would fit too much.
+    name: what a file in this order is.
+    """
+
+    columns: Mapping[str, str]
+    telling: tuple[str, ...] = ()
+    name: str = ""
+
+    @property
+    def words(self) -> str:
+        """Its columns, as a sentence names them."""
+        return ", ".join(self.columns)
+
+    def fault(self, row: Sequence[str]) -> str:
+        """Why a row does not fit; empty where it does."""
+        if len(row) != len(self.columns):
+            return f"it has {count_in_words(len(row), 'field')}"
+        return next(
+            (
+                f"{name} is {excerpt(value)!r}"
+                for (name, shape), value in zip(self.columns.items(), row, strict=True)
+                if shape and not re.fullmatch(shape, value)
+            ),
+            "",
+        )
+
+    def resembles(self, row: Sequence[str]) -> bool:
+        """Whether something in a row stands where it may: then it is no header."""
+        return any(
+            value and shape and re.fullmatch(shape, value)
+            for shape, value in zip(self.columns.values(), row, strict=False)
+        )
+
+    def tells(self, rows: Sequence[Sequence[str]]) -> bool:
+        """Whether rows that fit hold something by which they are known."""
+        places = [place for place, name in enumerate(self.columns) if name in self.telling]
+        return not places or any(row[place] for row in rows for place in places)
+
+
+@attrs.frozen
+class Fit:
+    """An order that fits, and how many lines of those looked at do."""
+
+    order: Order
+    lines: int
+    looked_at: int
+
+    @property
+    def names(self) -> list[str]:
+        """The columns."""
+        return list(self.order.columns)
+
+    @property
+    def reason(self) -> str:
+        """Words for a ``Detection``."""
+        return (
+            f"rows without a header, in the order {self.order.words}: {self.lines:,} of "
+            f"{count_in_words(self.looked_at, 'line')} looked at fit"
+        )
+
+    @property
+    def note(self) -> str:
+        """What must be said to who harvests it."""
+        return (
+            f"it has no header: its columns were taken as {self.order.words}, the one known order "
+            f"that its first lines fit ({self.lines:,} of {self.looked_at:,}); where they are "
+            "others, write their names into a first line"
+        )
+
+
+def fitting(path: Path, orders: Sequence[Order]) -> Fit | None:
+    """The order that the first lines of a file fit; None where that is none, or several."""
+    rows = _first_rows(path)
+    found = list(_fits(rows, orders))
+    return found[0] if len(found) == 1 else None
+
+
+def misfit(path: Path, orders: Sequence[Order]) -> str:
+    """Why no order is taken, as the end of a sentence; empty where line 1 is some header."""
+    rows = _first_rows(path)
+    if several := list(_fits(rows, orders)):
+        fits = " as well as ".join(fit.order.words for fit in several)
+        return f", and without a header its lines fit {fits}"
+    near = [order for order in orders if rows and order.resembles(rows[0][1])]
+    if not near:
+        return ""
+    # of equal ones the order with as many columns as line 1 has fields
+    near.sort(key=lambda order: len(order.columns) != len(rows[0][1]))
+    best = min(near, key=lambda order: sum(bool(order.fault(row)) for _, row in rows))
+    odd = [(number, fault) for number, row in rows if (fault := best.fault(row))]
+    if not odd:
+        return f", and nothing in its lines tells that they are rows of {best.words}"
+    number, fault = odd[0]
+    return (
+        f", and taken as lines without a header, {len(rows) - len(odd):,} of {len(rows):,} looked "
+        f"at fit the order {best.words} (line {number:,}: {fault})"
+    )
+
+
+def _fits(rows: Sequence[_Row], orders: Sequence[Order]) -> Iterator[Fit]:
+    for order in orders if rows else ():
+        good = [row for _, row in rows if not order.fault(row)]
+        if len(good) >= SHARE * len(rows) and order.resembles(rows[0][1]) and order.tells(good):
+            yield Fit(order, len(good), len(rows))
+
+
+def _first_rows(path: Path) -> list[_Row]:
+    """The first lines that are not blank; one that is cut off where reading stopped is left out."""
+    with path.open("rb") as file:
+        head = file.read(HEADER_BYTES)
+        cut = bool(file.read(1))
+    text = head.removeprefix(BOM).decode("utf-8", "replace")
+    reader = csv.reader(io.StringIO(text, newline=""))
+    rows: list[_Row] = []
+    try:
+        for row in reader:
+            if any(row):
+                rows.append((reader.line_num, [value.strip() for value in row]))
+            if len(rows) > LINES:
+                break
+    except csv.Error:
+        return []  # which fits no order
+    return (rows[:-1] if cut or len(rows) > LINES else rows)[:LINES]
