@@ -12,6 +12,8 @@ from datasets import dump
 
 import harvest
 
+pytestmark = pytest.mark.slow
+
 pytest.importorskip("harvest_slurm")
 
 COUNTS = """

@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from datasets import dump
 
+pytestmark = pytest.mark.slow
+
 pytest.importorskip("harvest_slurm")
 pytest.importorskip("harvest_jsonl")
 

@@ -18,6 +18,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 HEADER = "JobID|JobName|User|State|Submit|Start|End|Elapsed|ExitCode"
 RULE = """
 import harvest

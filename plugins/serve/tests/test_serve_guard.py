@@ -176,6 +176,7 @@ def test_who_sends_a_byte_now_and_then_is_let_go(server):
             raise AssertionError("it may go on for ever")
 
 
+@pytest.mark.slow
 def test_a_body_that_never_comes_ends(server):
     with connected(server) as talk:
         talk.sendall(head(server, "Content-Length: 100") + b"{")

@@ -19,6 +19,8 @@ from strength import times
 import harvest
 from harvest_serve.filters import WORDS
 
+pytestmark = pytest.mark.slow
+
 TABLE = "/d/out/table/served.thing"
 KINDS = times("HARVEST_PAGES", day=1, night=6)
 """Pages of one path that are opened: their addresses differ in what they ask alone."""

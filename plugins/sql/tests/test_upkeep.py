@@ -18,6 +18,8 @@ from harvest_parquet.sink import ParquetSink
 from harvest_sql import plugin
 from harvest_sql.postgresql.database import connected
 
+pytestmark = pytest.mark.slow
+
 
 @harvest.record("box.item", layer="system", level="client")
 class Item(harvest.Record):

@@ -11,11 +11,14 @@ import attrs
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+from strength import examples
 
 import harvest
 from harvest.plugins import plugins_of
 from harvest_parquet.sink import ParquetSink
 from harvest_sql import plugin
+
+pytestmark = pytest.mark.slow
 
 ROWS: list[dict] = []
 
@@ -122,7 +125,7 @@ def same(found, expected) -> bool:
 
 
 @settings(
-    max_examples=12,
+    max_examples=examples(12),
     phases=(Phase.explicit, Phase.generate),
     suppress_health_check=list(HealthCheck),
     deadline=None,

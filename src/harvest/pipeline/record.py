@@ -139,7 +139,7 @@ def without_secrets(recipe: Recipe, plugins: PluginManager) -> Recipe:
         recipe,
         sources=tuple(map(redact, recipe.sources, own)),
         settings=_without_secrets(recipe.settings, classes),
-        export=[without_password(text) for text in recipe.export],
+        export=tuple(map(without_password, recipe.export)),
     )
 
 

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from harvest import Dataset, RunResult, hookimpl
+from typing import TYPE_CHECKING
+
+from harvest import hookimpl
+
+if TYPE_CHECKING:
+    from harvest import Dataset, RunResult
 
 harvest_api = 1
 

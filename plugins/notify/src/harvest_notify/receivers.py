@@ -88,6 +88,8 @@ def webhook(message: Mapping[str, Any], config: Config) -> None:
             with error:
                 raise NotSaid(f"{host} answered {error.code}") from None
         except urllib.error.URLError as error:
+            if isinstance(error.reason, TimeoutError):
+                raise error.reason from None
             raise NotSaid(f"{host}: {error.reason}") from None
         except http.client.HTTPException as error:
             raise NotSaid(f"{host} answered what is not HTTP ({type(error).__name__})") from None
@@ -150,7 +152,7 @@ def _within(timeout_s: float, call: Callable[[], None], whom: str) -> None:
         interrupt.check()
         thread.join(min(left, interrupt.POLL_S))
         left -= interrupt.POLL_S
-    if thread.is_alive():
+    if thread.is_alive() or (failed and isinstance(failed[0], TimeoutError)):
         raise NotSaid(f"{whom} took longer than {timeout_s:g} s")
     if failed:
         error = failed[0]

@@ -14,7 +14,8 @@ _STEP: Final = "null where no step is known to have failed"
 
 _REASONS_COLUMNS: Final = (
     *GROUPS,
-    Column("node", doc="A node of the runs; one that ran on several counts at each of them."),
+    Column("node", doc="A node of the runs; one that ran on several counts at each of them; null "
+           "of those that never started."),
     *passed_on("name"),
     Column(
         "reason",
