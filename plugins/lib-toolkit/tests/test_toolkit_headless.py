@@ -71,6 +71,15 @@ def test_a_large_file_is_known_by_its_beginning(tmp_path):
     assert fitting(written(tmp_path, long * 3), [JOBS]).looked_at == 2
 
 
+def test_of_a_first_line_that_is_too_long_what_was_read_of_it_must_fit(tmp_path):
+    GRAPH = Order({"": r"\d+", "client": r"Client-\d+", "graph": r"\{.*\}"}, name="graph")
+    whole = written(tmp_path, f"0,Client-7,{{{'a' * 70_000}}}\n1,Client-7,{{}}\n")
+    assert fitting(whole, [JOBS, GRAPH]).order.name == "graph"
+    other = written(tmp_path, f"0,client,{{{'a' * 70_000}}}\n")
+    assert fitting(other, [JOBS, GRAPH]) is None
+    assert "(index), client, graph (line 1: client is 'client')" in misfit(other, [GRAPH])
+
+
 def test_without_a_header_the_first_record_is_a_row(tmp_path):
     path = written(tmp_path, "1,a,0:10\n2,b,0:20\n")
     rows = [

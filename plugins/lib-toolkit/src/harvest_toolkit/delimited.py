@@ -95,7 +95,7 @@ class Block:
 
     data: their bytes.
     starts, stops: where each begins and ends (newline included) in ``data``.
-    numbers: which record of the file each is, the header being 0; or the number of the line that
+    numbers: which record of the file each is, a header being 0; or the number of the line that
         it begins in, from 1.
     damages: what lies among them and cannot be read.
     blank: blank lines among them, which have no number.
@@ -150,6 +150,7 @@ def blocks(
     *,
     block_bytes: int | None = None,
     record_limit: int = RECORD_LIMIT,
+    header: bool = True,
     count_lines: bool = False,
     require_final_newline: bool = True,
 ) -> Iterator[Block]:
@@ -158,13 +159,14 @@ def blocks(
     block_bytes: how much is read at a time; ``BLOCK_BYTES`` unless given.
     record_limit: bytes that are held of a record whose end is not found.  Its first line is then a
         Damage, and reading goes on behind that.
-    count_lines: whether ``numbers`` are those of lines, from 1, and not of records, from 0.
+    header: whether the first record is one, with the number 0; without, it is a row, with 1.
+    count_lines: whether ``numbers`` are those of lines, from 1, and not of records.
     require_final_newline: whether a last record without a newline is a Damage: a program that
         writes as it goes may have been stopped within it.
     """
     size = block_bytes or BLOCK_BYTES
     begin = stream.read(max(size, len(BOM)))
-    rest, number, want, read = b"", int(count_lines), size, 0
+    rest, number, want, read = b"", int(count_lines or not header), size, 0
     while True:
         piece = begin or stream.read(want)
         read += len(piece)
@@ -312,7 +314,7 @@ def tables(
     options: those of ``blocks``.
     """
     with path.open("rb") as stream:
-        for number, block in enumerate(blocks(stream, **options)):
+        for number, block in enumerate(blocks(stream, header=header, **options)):
             rows = block if number or not header else block.split_first()[1]
             yield columns(rows, names, where=str(path))
 

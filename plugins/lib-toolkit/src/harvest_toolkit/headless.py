@@ -48,7 +48,7 @@ class Order:
     """A known order of columns.
 
     columns: their names, each with the pattern of what may stand there (blanks around it apart);
-        an empty pattern stands for any text.
+        an empty pattern stands for any text.  A name may be empty, as that of pandas' index.
     telling: columns of which one at least must hold something in some line; where a pattern lets
         fields be empty, lines without a telling value would fit too much.
     name: what a file in this order is.
@@ -61,16 +61,21 @@ class Order:
     @property
     def words(self) -> str:
         """Its columns, as a sentence names them."""
-        return ", ".join(self.columns)
+        return ", ".join(name or "(index)" for name in self.columns)
 
-    def fault(self, row: Sequence[str]) -> str:
-        """Why a row does not fit; empty where it does."""
-        if len(row) != len(self.columns):
+    def fault(self, row: Sequence[str], *, cut: bool = False) -> str:
+        """Why a row does not fit; empty where it does.
+
+        cut: whether reading stopped within the row: then the fields before its last must fit.
+        """
+        if cut and len(row) <= len(self.columns):
+            row = row[:-1]
+        elif len(row) != len(self.columns):
             return f"it has {count_in_words(len(row), 'field')}"
         return next(
             (
-                f"{name} is {excerpt(value)!r}"
-                for (name, shape), value in zip(self.columns.items(), row, strict=True)
+                f"{name or '(index)'} is {excerpt(value)!r}"
+                for (name, shape), value in zip(self.columns.items(), row, strict=False)
                 if shape and not re.fullmatch(shape, value)
             ),
             "",
@@ -86,7 +91,7 @@ class Order:
     def tells(self, rows: Sequence[Sequence[str]]) -> bool:
         """Whether rows that fit hold something by which they are known."""
         places = [place for place, name in enumerate(self.columns) if name in self.telling]
-        return not places or any(row[place] for row in rows for place in places)
+        return not places or any(row[place] for row in rows for place in places if place < len(row))
 
 
 @attrs.frozen
@@ -122,15 +127,14 @@ class Fit:
 
 def fitting(path: Path, orders: Sequence[Order]) -> Fit | None:
     """The order that the first lines of a file fit; None where that is none, or several."""
-    rows = _first_rows(path)
-    found = list(_fits(rows, orders))
+    found = list(_fits(*_first_rows(path), orders))
     return found[0] if len(found) == 1 else None
 
 
 def misfit(path: Path, orders: Sequence[Order]) -> str:
     """Why no order is taken, as the end of a sentence; empty where line 1 is some header."""
-    rows = _first_rows(path)
-    if several := list(_fits(rows, orders)):
+    rows, cut = _first_rows(path)
+    if several := list(_fits(rows, cut, orders)):
         fits = " as well as ".join(fit.order.words for fit in several)
         return f", and without a header its lines fit {fits}"
     near = [order for order in orders if rows and order.resembles(rows[0][1])]
@@ -138,8 +142,8 @@ def misfit(path: Path, orders: Sequence[Order]) -> str:
         return ""
     # of equal ones the order with as many columns as line 1 has fields
     near.sort(key=lambda order: len(order.columns) != len(rows[0][1]))
-    best = min(near, key=lambda order: sum(bool(order.fault(row)) for _, row in rows))
-    odd = [(number, fault) for number, row in rows if (fault := best.fault(row))]
+    best = min(near, key=lambda order: sum(bool(order.fault(row, cut=cut)) for _, row in rows))
+    odd = [(number, fault) for number, row in rows if (fault := best.fault(row, cut=cut))]
     if not odd:
         return f", and nothing in its lines tells that they are rows of {best.words}"
     number, fault = odd[0]
@@ -149,18 +153,21 @@ def misfit(path: Path, orders: Sequence[Order]) -> str:
     )
 
 
-def _fits(rows: Sequence[_Row], orders: Sequence[Order]) -> Iterator[Fit]:
+def _fits(rows: Sequence[_Row], cut: bool, orders: Sequence[Order]) -> Iterator[Fit]:
     for order in orders if rows else ():
-        good = [row for _, row in rows if not order.fault(row)]
+        good = [row[:-1] if cut else row for _, row in rows if not order.fault(row, cut=cut)]
         if len(good) >= SHARE * len(rows) and order.resembles(rows[0][1]) and order.tells(good):
             yield Fit(order, len(good), len(rows))
 
 
-def _first_rows(path: Path) -> list[_Row]:
-    """The first lines that are not blank; one that is cut off where reading stopped is left out."""
+def _first_rows(path: Path) -> tuple[list[_Row], bool]:
+    """The first lines that are not blank, and whether the only one is cut off.
+
+    One that is cut off where reading stopped is left out where there are others.
+    """
     with path.open("rb") as file:
         head = file.read(HEADER_BYTES)
-        cut = bool(file.read(1))
+        more = bool(file.read(1))
     text = head.removeprefix(BOM).decode("utf-8", "replace")
     reader = csv.reader(io.StringIO(text, newline=""))
     rows: list[_Row] = []
@@ -169,7 +176,7 @@ def _first_rows(path: Path) -> list[_Row]:
             if any(row):
                 rows.append((reader.line_num, [value.strip() for value in row]))
             if len(rows) > LINES:
-                break
+                return rows[:LINES], False
     except csv.Error:
-        return []  # which fits no order
-    return (rows[:-1] if cut or len(rows) > LINES else rows)[:LINES]
+        return [], False  # which fits no order
+    return (rows[:-1], False) if more and len(rows) > 1 else (rows, more)

@@ -149,6 +149,8 @@ def _detect_file(path: Path) -> Detection | None:
         return None
     if file.by_header:
         return Detection(0.95, f"has the header of {file.kind}.csv")
+    if file.order:
+        return Detection(0.8, f"{file.kind}.csv: {file.order.reason}")
     if file.kind in ("scheduler_log", "worker_log"):
         with path.open("rb") as stream:
             known = b" - distributed." in stream.read(layout.HEAD_BYTES)

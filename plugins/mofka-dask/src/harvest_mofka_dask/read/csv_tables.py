@@ -9,6 +9,7 @@ fault as a table of the record type and rejects the others.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import attrs
@@ -18,9 +19,12 @@ import pyarrow as pa
 from harvest import Partition, ReadContext, Record, record_type
 from harvest.toolkit.texts import excerpt
 from harvest_dask_records.arrays import flags, text_map
+from harvest_toolkit.csv_header import header_line
 from harvest_toolkit.delimited import CUT, Block, blocks, columns
+from harvest_toolkit.headless import Fit, fitting, misfit
 
 from .layout import CSV_KINDS, CsvKind, parse_header
+from .orders import of_kind
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -136,18 +140,22 @@ def chunks(
     count: whether each record counts as a unit read; False where the caller counts other units
         (rejects are counted in any case).
 
-    A file without the columns that its kind needs gives no rows and one reject.
+    A file without the columns that its kind needs gives no rows and one reject; one without a
+    header whose lines are in a known order is read, with a note.
     """
     kind = CSV_KINDS[partition.options["kind"]]
-    header: list[str] | None = None
+    order = _order(partition.path, kind)
+    header = order.names if order else None
+    if order:
+        ctx.note(order.note)
     records = 0
     with partition.path.open("rb") as stream:
-        for block in blocks(stream):
+        for block in blocks(stream, header=order is None):
             ctx.advance(block.read_bytes)
             if header is None and (len(block) or block.damages):
                 first, block = block.split_first()
                 header = parse_header(first)
-                if not _check_header(first, header, kind, ctx, cls):
+                if not _check_header(first, header, partition.path, kind, ctx, cls):
                     return
             table, block = columns(block, header or (), where=ctx.origin)
             _account(block, ctx, cls, count)
@@ -161,8 +169,20 @@ def chunks(
         ctx.note(f"{partition.path.name} has a header and no rows")
 
 
+def _order(path: Path, kind: CsvKind) -> Fit | None:
+    """The known order that the lines of a file fit; None where it has a header, or fits none."""
+    if set(kind.required) <= set(parse_header(header_line(path))):
+        return None
+    return fitting(path, of_kind(kind.name))
+
+
 def _check_header(
-    line: bytes, names: list[str], kind: CsvKind, ctx: ReadContext, cls: type[Record]
+    line: bytes,
+    names: list[str],
+    path: Path,
+    kind: CsvKind,
+    ctx: ReadContext,
+    cls: type[Record],
 ) -> bool:
     missing = [name for name in kind.required if name not in names]
     if not missing:
@@ -172,7 +192,7 @@ def _check_header(
     ctx.reject(
         line,
         f"the header lacks {', '.join(missing)} of a {kind.name}.csv (found: "
-        f"{excerpt(found, SHOWN)}); the file was not read",
+        f"{excerpt(found, SHOWN)}){misfit(path, of_kind(kind.name))}; the file was not read",
         record_type=record_type(cls).name,
     )
     return False

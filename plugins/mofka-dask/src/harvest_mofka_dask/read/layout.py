@@ -1,6 +1,7 @@
 """Which files of a run directory are read, and as what.
 
-A CSV is known by the columns of its header, whatever its name; the other files by their names and,
+A CSV is known by the columns of its header, or by its lines where it has none but they are in a
+known order, whatever its name; the other files by their names and,
 where a name says too little (a shell script, a job's output), by a look at their first lines.
 A directory is a *run* when it holds a file that only a Dask run leaves.
 """
@@ -16,6 +17,9 @@ import attrs
 
 from harvest.toolkit.files import folders_of, list_files, out_of_files, walk_files
 from harvest_toolkit.csv_header import column_names, header_line
+from harvest_toolkit.headless import Fit, fitting
+
+from .orders import ORDERS
 
 __all__ = [
     "CSV_KINDS",
@@ -145,11 +149,15 @@ EVIDENCE: Final = frozenset({*CSV_KINDS, "scheduler_log", "worker_log", "consume
 
 @attrs.frozen
 class RunFile:
-    """A file that is read: its path and kind (a CSV kind, or ``nodes``, ``worker_log``, ...)."""
+    """A file that is read: its path and kind (a CSV kind, or ``nodes``, ``worker_log``, ...).
+
+    order: the known order of columns that the lines of a CSV without a header fit.
+    """
 
     path: Path
     kind: str
     by_header: bool = False
+    order: Fit | None = None
 
 
 def parse_header(line: bytes) -> list[str]:
@@ -189,7 +197,7 @@ def kind_of(path: Path) -> RunFile | None:
         match = _CSV_NAMES.fullmatch(name)
         by_name = match[1] if match else None
         try:
-            found = _by_header(path)
+            found = _by_content(path)
         except OSError as error:
             if out_of_files(error):
                 raise
@@ -214,12 +222,15 @@ def _may_hold_directives(path: Path) -> bool:
 
 def kind_by_itself(path: Path) -> RunFile | None:
     """As ``kind_of``, of a file that is named: what has no ending, as from a pipe, may be a CSV."""
-    return kind_of(path) or (_by_header(path) if not path.suffix else None)
+    return kind_of(path) or (_by_content(path) if not path.suffix else None)
 
 
-def _by_header(path: Path) -> RunFile | None:
+def _by_content(path: Path) -> RunFile | None:
     kind = csv_kind_of_header(parse_header(header_line(path)))
-    return RunFile(path, kind, by_header=True) if kind is not None else None
+    if kind is not None:
+        return RunFile(path, kind, by_header=True)
+    order = fitting(path, ORDERS)
+    return RunFile(path, order.order.name, order=order) if order else None
 
 
 def files_of(directory: Path) -> list[RunFile]:
