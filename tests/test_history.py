@@ -309,6 +309,7 @@ def test_a_run_that_was_cut_short_before_its_commit_is_not_listed(tmp_path: Path
     assert len(small.open().runs()) == 1
     small.harvest()
     assert len(small.open().runs()) == 2
+    assert small.open().runs(skip=1) == small.open().runs()[1:]
 
 
 def test_secrets_are_in_no_file_of_the_dataset(tmp_path: Path) -> None:

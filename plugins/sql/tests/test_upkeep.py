@@ -8,6 +8,7 @@ import random
 import signal
 import threading
 import time
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -155,6 +156,54 @@ def test_an_earlier_state_is_put_back_as_it_was(box):
     dataset.rollback(first)
     box.export()
     assert box.held() == before
+
+
+def test_the_runs_are_a_table_to_which_new_ones_are_added(box, monkeypatch):
+    skipped: list[int] = []
+    read = harvest.Dataset.runs
+
+    def runs(self, skip=0):
+        skipped.append(skip)
+        return read(self, skip)
+
+    monkeypatch.setattr(harvest.Dataset, "runs", runs)
+    ask = (
+        "SELECT run, action, started, ended, exit_code, partitions, read, written, rejected "
+        "FROM harvest.harvest_runs ORDER BY number"
+    )
+
+    def recorded(dataset) -> list[tuple]:
+        return [
+            (each["run"], each["action"], *(datetime.fromisoformat(each[name])
+             for name in ("started", "ended")), each["exit_code"], each["partitions"],
+             *(each["account"][0][name] if each["account"] else None
+               for name in ("read", "written", "rejected")))
+            for each in read(dataset)
+        ]  # fmt: skip
+
+    # given two runs that were exported, the second of one new input
+    box.put("a", 1, 2)
+    first = box.harvest().manifest.run
+    box.export()
+    box.put("b", 3)
+    dataset = box.harvest()
+    box.export()
+    box.export()
+    # then they are as their records say, and the first record was not read again
+    assert box.rows(ask) == recorded(dataset)
+    assert [row[7] for row in box.rows(ask)] == [2, 1]
+    assert skipped == [0, 1]
+    # and going back is a run, too, that read nothing
+    dataset.rollback(first)
+    box.export()
+    dataset = harvest.open(box.out, plugins=PLUGINS)
+    assert box.rows(ask) == recorded(dataset)
+    assert box.rows(ask)[-1][6:] == (None, None, None)
+    # a table that holds other runs, or was dropped, is made anew
+    for other in ("UPDATE harvest.harvest_runs SET run = 'x'", "DROP TABLE harvest.harvest_runs"):
+        box.execute(other)
+        box.export()
+        assert box.rows(ask) == recorded(dataset)
 
 
 def test_a_consolidated_file_is_exported_whole(box, tmp_path):

@@ -374,9 +374,9 @@ class Dataset:
                 )
             yield from read_rejects([self.sink.state / path])
 
-    def runs(self) -> list[dict[str, Any]]:
-        """The records of the runs that wrote it, oldest first, and whether their state is kept."""
-        return read_runs(self.sink, self.manifest)
+    def runs(self, skip: int = 0) -> list[dict[str, Any]]:
+        """Records of runs, oldest first but ``skip`` of them, and whether their state is kept."""
+        return read_runs(self.sink, self.manifest, skip)
 
     def keep_runs(self, count: int, *, wait_s: float = 0) -> None:
         """Keep so many states before the present one from now on; remove older ones at once.

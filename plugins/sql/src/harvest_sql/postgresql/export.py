@@ -27,7 +27,7 @@ from ..names import identifiers, quoted
 from .columns import CHANGED, FILE, ROW, Column, encoded
 from .database import Database, connected
 from .pieces import FileName, Places, Stretches, change, groups, of_files
-from .state import EXPORT, PIECES, TABLES, Held, State
+from .state import OWN_TABLES, Held, State
 from .tables import Fit, fit, rows_with
 
 __all__ = ["write"]
@@ -139,7 +139,7 @@ class _Export:
     def _tables(self, names: Sequence[str]) -> dict[str, str]:
         """The table of each record type and view: that which it has, or a new one."""
         known = {name: held.table for name, held in self._state.held.items()}
-        taken = {EXPORT, TABLES, PIECES, *known.values()}
+        taken = {*OWN_TABLES, *known.values()}
         new = [name for name in names if name not in known]
         plain = {name: "".join(c if c.isalnum() else "_" for c in name) for name in new}
         for name in new:

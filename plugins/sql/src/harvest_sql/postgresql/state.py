@@ -20,8 +20,9 @@ from ..names import literal, quoted
 from .columns import Column
 from .database import Database
 from .pieces import FileName, Stretch, Stretches
+from .runs import RUNS, RUNS_DECLARED, keep_runs
 
-__all__ = ["EXPORT", "PIECES", "TABLES", "Held", "State"]
+__all__ = ["OWN_TABLES", "Held", "State"]
 
 EXPORT: Final = "harvest_export"
 TABLES: Final = "harvest_tables"
@@ -44,7 +45,11 @@ _DECLARED: Final = {
         '"table" text NOT NULL, file integer NOT NULL, path text NOT NULL, sha256 text NOT NULL, '
         'first_row bigint NOT NULL, rows bigint NOT NULL, PRIMARY KEY ("table", file, first_row)',
     ),
+    RUNS: RUNS_DECLARED,
 }
+OWN_TABLES: Final = frozenset(_DECLARED)
+"""Names that no table of rows has."""
+
 _PIECE: Final = pa.schema(
     [
         ("table", pa.string()),
@@ -103,6 +108,7 @@ class State:
         if not _made(database, schema, EXPORT):
             _make(database, schema)
             return cls(database, schema, {})
+        _declare(database, schema)
         found = database.rows(f"SELECT format, dataset, location FROM {quoted(schema, EXPORT)}")
         for written, of, location in found:
             if written != FORMAT:
@@ -129,6 +135,7 @@ class State:
             manifest.token,
             len(manifest.runs),
         )
+        keep_runs(self._database, self.schema, dataset)
 
     def keep(self, held: Held, touched: Iterable[FileName] = ()) -> None:
         """Put what a table holds on record; touched: files of which it has other rows."""
@@ -196,7 +203,14 @@ def _make(database: Database, schema: str) -> None:
     if not database.value("SELECT count(*) FROM pg_namespace WHERE nspname = $1", schema):
         database.execute(f"CREATE SCHEMA {quoted(schema)}")
         database.execute(f"REVOKE ALL ON SCHEMA {quoted(schema)} FROM PUBLIC")
+    _declare(database, schema)
+
+
+def _declare(database: Database, schema: str) -> None:
+    """The tables of the state, as far as the schema has them not."""
     for table, (meaning, columns) in _DECLARED.items():
+        if _made(database, schema, table):
+            continue
         name = quoted(schema, table)
         database.execute(f"CREATE TABLE {name} ({columns})")
         database.execute(f"REVOKE ALL ON {name} FROM PUBLIC")
