@@ -11,12 +11,15 @@ import os
 import pwd
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
 
 import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))  # helpers beside the tests, by their names
 
 _numbers = itertools.count()
 

@@ -46,13 +46,24 @@ def totals(dataset):
     return dataset["box.item"].group_by("word").len("items").sort("word")
 
 
+def one_word(dataset):
+    """The word of a dataset that holds one: a view that is refused where there are several."""
+    words = dataset["box.item"].select("word").unique()
+    if words.collect().height > 1:
+        raise harvest.UsageError("there are several words")
+    return words
+
+
 class Extra:
-    """What declares the view."""
+    """What declares the views."""
 
     @harvest.hookimpl
     def harvest_views(self):
-        doc = "How many of each word."
-        return [harvest.View(name="box.totals", doc=doc, build=totals, requires=("box.item",))]
+        needs = {"requires": ("box.item",)}
+        return [
+            harvest.View(name="box.totals", doc="How many of each word.", build=totals, **needs),
+            harvest.View(name="box.word", doc="The one word.", build=one_word, **needs),
+        ]
 
 
 PLUGINS = plugins_of(BoxSource, ParquetSink, plugin, Extra())
@@ -141,6 +152,25 @@ def test_a_view_is_a_table_that_later_exports_bring_up_to_date(box):
     # one that wants none takes it away
     box.export(views="none")
     assert box.rows("SELECT name FROM harvest.harvest_tables") == [("box.item",)]
+
+
+def test_all_views_are_those_that_can_be_made_and_one_that_cannot_any_more_goes(box, capfd):
+    box.put("a", 1)
+    box.harvest()
+    box.export(views="all")
+    views = "SELECT name FROM harvest.harvest_tables WHERE name LIKE 'box.%' ORDER BY 1"
+    assert box.rows(views) == [("box.item",), ("box.totals",), ("box.word",)]
+    # when a view is refused where it was not
+    box.put("b", 2, word="v")
+    box.harvest()
+    with pytest.raises(harvest.UsageError, match="there are several words"):
+        box.export(views="box.word")
+    assert capfd.readouterr().err == ""
+    box.export(views="all")
+    # then its rows of before are gone, and the command says so
+    assert box.rows(views) == [("box.item",), ("box.totals",)]
+    assert "the view box.word is left out: there are several words" in capfd.readouterr().err
+    assert box.held() == box.expected()
 
 
 def test_an_earlier_state_is_put_back_as_it_was(box):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from datetime import UTC, datetime
 from pathlib import Path
 
 import attrs
@@ -12,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from strength import examples
+from zoo_rows import BLANK, ROWS, Point, ZooSource, rows
 
 import harvest
 from harvest.plugins import plugins_of
@@ -20,84 +20,7 @@ from harvest_sql import plugin
 
 pytestmark = pytest.mark.slow
 
-ROWS: list[dict] = []
-
-
-@attrs.frozen
-class Point:
-    """A struct."""
-
-    x: float | None
-    label: str | None
-
-
-@harvest.record("zoo.row", layer="system", level="client")
-class Row(harvest.Record):
-    """A column of each type."""
-
-    flag: bool | None = harvest.field(doc="Whether; it's a flag.")
-    small: harvest.Int32 | None = harvest.field(doc="Small.")
-    whole: int | None = harvest.field(unit="B", doc="Whole.")
-    natural: harvest.UInt32 | None = harvest.field(doc="Natural.")
-    large: harvest.UInt64 | None = harvest.field(doc="Large.")
-    number: float | None = harvest.field(doc="Number.")
-    text: str | None = harvest.field(doc="Text.")
-    raw: bytes | None = harvest.field(doc="Bytes.")
-    time: datetime | None = harvest.field(doc="Time.")
-    texts: list[str] | None = harvest.field(doc="Texts.")
-    wholes: list[int | None] | None = harvest.field(doc="Numbers.")
-    larges: list[harvest.UInt64] | None = harvest.field(doc="Large ones.")
-    times: list[datetime] | None = harvest.field(doc="Times.")
-    words: dict[str, str] | None = harvest.field(doc="A map.")
-    amounts: dict[str, float] | None = harvest.field(doc="Amounts.")
-    point: Point | None = harvest.field(doc="A struct.")
-    points: list[Point] | None = harvest.field(doc="Structs.")
-    table: list[list[int]] | None = harvest.field(doc="Lists of lists.")
-
-
-class ZooSource(harvest.Source):
-    """The rows of this module, for any file."""
-
-    name, record_types = "zoo", (Row,)
-
-    def read(self, partition, ctx):
-        for row in ROWS:
-            yield Row(**row)
-
-
 PLUGINS = plugins_of(ZooSource, ParquetSink, plugin)
-
-no_nul = st.text(st.characters(exclude_characters="\0", exclude_categories=("Cs",)), max_size=8)
-whole = st.integers(-(2**63), 2**63 - 1)
-large = st.integers(0, 2**64 - 1)
-moment = st.datetimes(datetime(1, 1, 1), datetime(9999, 12, 31), timezones=st.just(UTC))
-number = st.floats()
-point = st.builds(Point, x=st.none() | number, label=st.none() | no_nul)
-rows = st.fixed_dictionaries(
-    {
-        name: st.none() | values
-        for name, values in {
-            "flag": st.booleans(),
-            "small": st.integers(-(2**31), 2**31 - 1),
-            "whole": whole,
-            "natural": st.integers(0, 2**32 - 1),
-            "large": large,
-            "number": number,
-            "text": no_nul,
-            "raw": st.binary(max_size=8),
-            "time": moment,
-            "texts": st.lists(no_nul, max_size=3),
-            "wholes": st.lists(st.none() | whole, max_size=3),
-            "larges": st.lists(large, max_size=3),
-            "times": st.lists(moment, max_size=3),
-            "words": st.dictionaries(no_nul, no_nul, max_size=3),
-            "amounts": st.dictionaries(no_nul, number, max_size=3),
-            "point": point,
-            "points": st.lists(point, max_size=3),
-            "table": st.lists(st.lists(whole, max_size=2), max_size=2),
-        }.items()
-    }
-)
 
 
 def in_json(value):
@@ -171,11 +94,6 @@ def exported(server, database, tmp_path: Path):
         return said, server.connect(database)
 
     return export
-
-
-BLANK = dict.fromkeys(attrs.fields_dict(Row))
-for _tail in ("extra", "origin", "position"):
-    BLANK.pop(_tail, None)
 
 
 def test_what_postgresql_cannot_hold_is_changed_marked_and_counted(exported):

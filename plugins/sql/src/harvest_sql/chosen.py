@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 import attrs
 
 from harvest import Dataset, UsageError
+from harvest.commands import remark
 
-__all__ = ["ViewChoice", "column_comments", "every_view", "servable", "views_named"]
+__all__ = ["ViewChoice", "column_comments", "left_out_where_refused", "views_named"]
 
 ALL: Final = "all"
 NONE: Final = "none"
@@ -19,10 +21,14 @@ _BETWEEN: Final = re.compile(r",(?=\w+=)")
 
 @attrs.frozen
 class ViewChoice:
-    """A view with its settings, in the order in which they were given."""
+    """A view with its settings, in the order in which they were given.
+
+    of_all: whether nothing asks for it but ``all``.
+    """
 
     name: str
     settings: Mapping[str, str] = attrs.field(factory=dict)
+    of_all: bool = False
 
     @classmethod
     def parse(cls, text: str) -> ViewChoice:
@@ -58,24 +64,24 @@ def views_named(dataset: Dataset, views: str | Iterable[str] | None) -> list[Vie
     chosen = [each for text in texts if text != ALL for each in [ViewChoice.parse(text)]]
     for each in chosen:
         dataset.plugins.view(each.name)
+    found = {each.label: each for each in chosen}
     if ALL in texts:
-        chosen += [ViewChoice(name) for name in servable(dataset)]
-    return list({each.label: each for each in chosen}.values())
+        found = {name: ViewChoice(name, of_all=True) for name in sorted(dataset.views())} | found
+    return list(found.values())
 
 
-def every_view(views: str | Iterable[str]) -> bool:
-    """Whether a setting asks for every view there is, by whatever name."""
-    return ALL in (views.split(";") if isinstance(views, str) else views)
+@contextlib.contextmanager
+def left_out_where_refused(view: ViewChoice) -> Iterator[None]:
+    """Say that a view is left out which only ``all`` asks for, where it wants a choice of its own.
 
-
-def servable(dataset: Dataset) -> list[str]:
-    """Views of whose record types the dataset holds all, and at least one."""
-    views = dataset.plugins.views
-    return [
-        name
-        for name in sorted(dataset.views())
-        if views[name].requires and all(kind in dataset for kind in views[name].requires)
-    ]
+    Raises UsageError for one that was asked for by its name.
+    """
+    try:
+        yield
+    except UsageError as error:
+        if not view.of_all:
+            raise
+        remark(f"the view {view.name} is left out: {error}")
 
 
 def _plain(doc: str | None) -> str:

@@ -7,6 +7,8 @@ place and renamed, in a format that the oldest DuckDB that harvest works with re
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -21,7 +23,7 @@ from harvest.commands import remark
 from harvest.toolkit.files import replacing
 from harvest.toolkit.steps import step
 
-from .chosen import ViewChoice, column_comments, every_view, views_named
+from .chosen import ViewChoice, column_comments, left_out_where_refused, views_named
 from .names import literal, quoted
 
 __all__ = ["write"]
@@ -46,19 +48,37 @@ def write(dataset: Dataset, target: str, *, views: str | Iterable[str] = "all") 
             remedy="name a file in a directory that exists",
         )
     chosen = views_named(dataset, views) or []
-    asked = every_view(views)
-    with replacing(path) as temporary:
+    with contextlib.ExitStack() as until_there, replacing(path) as temporary:
+        # DuckDB takes no empty file, and makes one anew: beside that which keeps others away
+        made = temporary.with_name(f"{temporary.name}.duckdb")
+        until_there.callback(_remove, made)
+        _remove(made)
         try:
             with duckdb.connect(":memory:") as connection:
-                file = _File(connection, temporary)
-                file.fill(dataset, chosen, leave_out=asked)
+                _File(connection, made).fill(dataset, chosen)
         except duckdb.Error as error:
             raise HarvestError(
                 f"DuckDB says: {str(error).splitlines()[0]}",
                 where=str(path),
                 remedy="the file is as it was before; see whether there is room on the disk",
             ) from error
+        held = until_there.enter_context(made.open("rb"))
+        with contextlib.suppress(OSError):  # no locks here
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        made.replace(temporary)
+    catalog = path.name.partition(".")[0]
+    if any(name.startswith(f"{catalog}.") for name in dataset.record_types):
+        remark(
+            f"DuckDB names a file by its first word, and {catalog!r} is the schema of tables, too: "
+            f"ask for them as {catalog}.{catalog}.NAME, or export into a file of another name"
+        )
     return [path]
+
+
+def _remove(database: Path) -> None:
+    """Remove what an export that failed or was killed left."""
+    database.unlink(missing_ok=True)
+    database.with_name(f"{database.name}.wal").unlink(missing_ok=True)
 
 
 @attrs.frozen
@@ -78,30 +98,24 @@ class _File:
         self._connection = connection
         version = tuple(int(word) for word in duckdb.__version__.split(".")[:2])
         options = f" (STORAGE_VERSION {literal(_FORMAT)})" if version >= _TELLS_FORMAT else ""
-        path.unlink(missing_ok=True)
         self._execute(f"ATTACH {literal(str(path))} AS export{options}")
 
     def _execute(self, statement: str, *values: Any) -> Any:
         return self._connection.execute(statement, list(values))
 
-    def fill(self, dataset: Dataset, views: Iterable[ViewChoice], *, leave_out: bool) -> None:
-        """Write all tables; leave_out: views that need a setting are left out, and said."""
+    def fill(self, dataset: Dataset, views: Iterable[ViewChoice]) -> None:
+        """Write all tables."""
         held: list[tuple[str, str, int]] = []
         for name in dataset.record_types:
             rows = _Rows(name, "record type", dataset[name], column_comments(dataset, name))
             held.append((name, rows.kind, self._table(rows)))
         for view in views:
             step(f"exporting {view.label}")
-            try:
+            with left_out_where_refused(view):
                 frame = dataset.view(view.name, **view.settings)
                 docs = column_comments(dataset, view.name, view.settings)
-            except UsageError as error:
-                if not leave_out or view.settings:
-                    raise
-                remark(f"{view.label} is left out: {error}")
-                continue
-            rows = _Rows(view.label, "view", frame, docs)
-            held.append((view.label, rows.kind, self._table(rows)))
+                rows = _Rows(view.label, "view", frame, docs)
+                held.append((view.label, rows.kind, self._table(rows)))
         self._account(dataset, held)
         self._execute("DETACH export")  # which writes what is left, so that the file is whole
 

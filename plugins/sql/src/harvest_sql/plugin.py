@@ -11,7 +11,7 @@ harvest_api = 1
 
 _VIEWS: Final = (
     "views as tables, each NAME or NAME:KEY=VALUE,KEY=VALUE; semicolons between them; "
-    "all: every view that the dataset holds all record types of; none: no view"
+    "all: every view that the dataset serves without a setting; none: no view"
 )
 
 

@@ -22,7 +22,7 @@ from harvest import Dataset, DatasetChanged, DatasetError, PartFile, UsageError
 from harvest.toolkit.amounts import count_in_words
 from harvest.toolkit.steps import step
 
-from ..chosen import ViewChoice, column_comments, views_named
+from ..chosen import ViewChoice, column_comments, left_out_where_refused, views_named
 from ..names import identifiers, quoted
 from .columns import CHANGED, FILE, ROW, Column, encoded
 from .database import Database, connected
@@ -122,9 +122,7 @@ class _Export:
         kept = {view.label for view in views}
         for each in [each for each in held.values() if each.kind == "view"]:
             if each.name not in kept:
-                self._sent.gone += each.rows
-                self._sent.tables += 1
-                self._state.forget(each)
+                self._drop(each)
         names = [*self._dataset.record_types, *kept]
         tables = self._tables(names)
         for name in self._dataset.record_types:
@@ -148,6 +146,12 @@ class _Export:
                 (known[name],) = identifiers([name], {*taken, name}).values()
             taken.add(known[name])
         return known
+
+    def _drop(self, held: Held) -> None:
+        """Take a view's table away."""
+        self._sent.gone += held.rows
+        self._sent.tables += 1
+        self._state.forget(held)
 
     # --- record types ---
 
@@ -270,7 +274,12 @@ class _Export:
         dataset, held = self._dataset, self._state.held.get(view.label)
         with tempfile.TemporaryDirectory(prefix="harvest-") as scratch:
             path = Path(scratch) / "view.arrow"
-            dataset.view(view.name, **view.settings).sink_ipc(path, compression="lz4")
+            with left_out_where_refused(view):
+                dataset.view(view.name, **view.settings).sink_ipc(path, compression="lz4")
+            if not path.exists():
+                if held is not None:
+                    self._drop(held)
+                return
             with path.open("rb") as stream:
                 digest = hashlib.file_digest(stream, "sha256").hexdigest()
             if held is not None and held.digest == digest:
