@@ -34,7 +34,7 @@ LEFT_OPEN = {
 }
 """What is imported without being declared, and why."""
 
-MODULES_OF_THEIR_OWN = {"dask", "distributed", "numpy"}
+MODULES_OF_THEIR_OWN = {"dask", "distributed", "mcp", "numpy", "pydantic"}
 """Optional libraries for which there are whole modules, imported where the library is there."""
 
 
