@@ -390,6 +390,7 @@ def test_an_interrupted_run_stops_its_workers(anywhere, folder, tmp_path):
     assert rows_files(out) == rows_files(tmp_path / "local")
 
 
+@pytest.mark.night
 @pytest.mark.slow
 def test_neither_client_nor_workers_hold_the_rows(tmp_path):
     # given 800 MB of rows in four partitions, none of them large on disk

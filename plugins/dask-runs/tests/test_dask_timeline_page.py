@@ -264,9 +264,9 @@ def million(workers=64):
     return made(rows, names, lanes)
 
 
+@pytest.mark.night
 def test_a_million_events_are_marks_from_afar_and_themselves_nearby(opened, tmp_path):
-    slices = million()
-    path = tmp_path / "million.html"
+    slices, path = million(), tmp_path / "million.html"
     path.write_text(to_page(slices), "utf-8")
     assert path.stat().st_size < 40e6
 
