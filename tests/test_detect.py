@@ -23,7 +23,7 @@ from harvest.commands.inputs import Reader
 from harvest.commands.settings import plugin_settings
 from harvest.plugins.detect import best
 from harvest.plugins.registry import PluginManager, manager
-from harvest.recipes.survey import NAMED_AT_MOST, Known, survey
+from harvest.recipes.survey import Known, survey
 from harvest_look.first_rows import first_rows
 
 PLUGINS = manager()
@@ -121,14 +121,21 @@ def test_files_that_nobody_recognises_are_not_given_to_a_source(tmp_path):
     assert found.locations == (tmp_path / "jobs.csv",)
 
 
-def test_a_directory_with_many_dumps_is_named_as_a_whole_though_it_holds_another_file(tmp_path):
-    for number in range(NAMED_AT_MOST + 1):
-        (tmp_path / f"{number}.csv").write_bytes(FILES["slurm/csv"][1])
+@pytest.mark.parametrize("more", [0, 1])
+def test_a_directory_with_very_many_dumps_is_named_as_a_whole_though_it_holds_another_file(
+    tmp_path, monkeypatch, more
+):
+    # given as many dumps as are named one by one beside a stranger, or one more
+    monkeypatch.setattr("harvest.recipes.survey.NAMED_AT_MOST", 30)
+    dumps = [tmp_path / f"{number:02}.csv" for number in range(30 + more)]
+    for dump in dumps:
+        dump.write_bytes(FILES["slurm/csv"][1])
     laid_out(tmp_path, {"nobody/notes": ""})
 
     (found,) = recognised(tmp_path)
 
-    assert (found.locations, found.others) == ((tmp_path,), 1)
+    expected = ((tmp_path,), 1) if more else (tuple(dumps), 0)
+    assert (found.locations, found.others) == expected
 
 
 def test_a_directory_that_a_source_refuses_as_a_whole_is_still_recognised(tmp_path):

@@ -20,7 +20,7 @@ from .recipe import Endpoint
 
 NAME_ALONE: Final = 0.5
 """How sure a source is of a file that has a fitting name and nothing else."""
-NAMED_AT_MOST: Final = 1000
+NAMED_AT_MOST: Final = 10_000
 """Files of a directory that are named one by one, where the directory holds others."""
 
 
