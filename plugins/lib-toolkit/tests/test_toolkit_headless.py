@@ -44,7 +44,10 @@ def test_the_order_that_lines_fit_is_found(tmp_path, text, columns, lines):
             "0 of 2 looked at fit the order id, name, elapsed (line 1: it has 2 fields)",
         ),
         ("1,a,0:10\n\n1,a,ten\n", "1 of 2 looked at fit the order id, name, elapsed (line 3: "),
-        ("1,a,\n2,b,\n", "nothing in its lines tells that they are rows of id, name, elapsed"),
+        (
+            "1,a,\n2,b,\n",
+            "nothing in its lines tells that they are id, name, elapsed: write the names of",
+        ),
         ('1,"a,0:10\n2,b,0:10\n', "(line 2: it has 2 fields)"),
     ],
 )
@@ -58,9 +61,8 @@ def test_where_none_fits_the_reason_says_what_was_found(tmp_path, text, why):
 def test_two_orders_that_fit_are_not_chosen_from(tmp_path):
     path = written(tmp_path, "1,a,0:10\n")
     assert fitting(path, [JOBS, OTHER]) is None
-    assert misfit(path, [JOBS, OTHER]).endswith(
-        "id, name, elapsed as well as number, word, duration"
-    )
+    said = misfit(path, [JOBS, OTHER])
+    assert "its lines fit id, name, elapsed as well as number, word, duration: write" in said
 
 
 def test_a_large_file_is_known_by_its_beginning(tmp_path):

@@ -38,6 +38,7 @@ LINES: Final = 100
 """So many are looked at."""
 SHARE: Final = 0.9
 """Of these, so many must fit."""
+_NAME_THEM: Final = "write the names of its columns into a first line"
 
 _Row = tuple[int, list[str]]
 """The number of a line, and its fields."""
@@ -120,8 +121,8 @@ class Fit:
         """What must be said to who harvests it."""
         return (
             f"it has no header: its columns were taken as {self.order.words}, the one known order "
-            f"that its first lines fit ({self.lines:,} of {self.looked_at:,}); where they are "
-            "others, write their names into a first line"
+            f"that its first lines fit ({self.lines:,} of {self.looked_at:,}); where that is "
+            f"wrong, {_NAME_THEM}"
         )
 
 
@@ -136,7 +137,7 @@ def misfit(path: Path, orders: Sequence[Order]) -> str:
     rows, cut = _first_rows(path)
     if several := list(_fits(rows, cut, orders)):
         fits = " as well as ".join(fit.order.words for fit in several)
-        return f", and without a header its lines fit {fits}"
+        return f", and without a header its lines fit {fits}: {_NAME_THEM}"
     near = [order for order in orders if rows and order.resembles(rows[0][1])]
     if not near:
         return ""
@@ -145,11 +146,11 @@ def misfit(path: Path, orders: Sequence[Order]) -> str:
     best = min(near, key=lambda order: sum(bool(order.fault(row, cut=cut)) for _, row in rows))
     odd = [(number, fault) for number, row in rows if (fault := best.fault(row, cut=cut))]
     if not odd:
-        return f", and nothing in its lines tells that they are rows of {best.words}"
+        return f", and nothing in its lines tells that they are {best.words}: {_NAME_THEM}"
     number, fault = odd[0]
     return (
         f", and taken as lines without a header, {len(rows) - len(odd):,} of {len(rows):,} looked "
-        f"at fit the order {best.words} (line {number:,}: {fault})"
+        f"at fit the order {best.words} (line {number:,}: {fault}): {_NAME_THEM}"
     )
 
 
