@@ -161,6 +161,7 @@ WAYS: dict[str, Callable[[Path, Path], tuple[Any, str]]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
 def test_a_pipe_gives_the_rows_of_the_file(
     way: str, table: Path, expected: pl.DataFrame, tmp_path: Path

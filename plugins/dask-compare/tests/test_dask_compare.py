@@ -48,6 +48,7 @@ def test_a_run_and_itself_do_not_differ(same):
     assert (report.plots, [t.rows.height for t in report.tables]) == ([], [0])
 
 
+@pytest.mark.slow
 def test_nor_does_the_same_run_in_another_dataset(same, tmp_path):
     write(tmp_path / "elsewhere" / "R1")
     harvested(tmp_path / "elsewhere")
@@ -183,6 +184,7 @@ def test_other_workers_are_compared_by_rank(changed):
     assert names == {"no. 1 by time", "no. 2 by time", "no. 3 by time"}
 
 
+@pytest.mark.slow
 def test_what_does_not_fit_the_table_is_one_row_of_it(changed):
     whole, short = (table(report_of(changed, top=top), "kinds") for top in (20, 1))
 
@@ -194,6 +196,7 @@ def test_what_does_not_fit_the_table_is_one_row_of_it(changed):
         assert sum(parts) == pytest.approx(rows[-1]["difference"])
 
 
+@pytest.mark.slow
 def test_a_kind_that_a_silent_worker_may_have_had_is_not_new(tmp_path):
     # given a first run of which one worker recorded nothing, and nobody credits it with anything
     silent = "tcp://10.0.0.9:1"
@@ -262,6 +265,7 @@ def several(tmp_path_factory):
     return harvested(folder)
 
 
+@pytest.mark.slow
 def test_several_runs_show_their_spread(several):
     rows = numbers(several, before=("A*",), after=("B*",))
     row, base = rows["prefix", "sum", "total_s"], sum(DURATIONS["sum"])
@@ -320,6 +324,7 @@ def test_one_run_alone_has_nothing_to_be_compared_with(same):
     assert "other=" in str(caught.value.remedy)
 
 
+@pytest.mark.slow
 def test_two_datasets_are_compared_by_all_of_their_runs(same, changed):
     other = str(changed.sink.location)
 

@@ -19,6 +19,8 @@ SHARED = REPOSITORY.parent / "shared" / "data" / "mofka-dask"
 REAL = ("D2024-04-19_19:01:00_R1_W8", "D2024-04-19_19:01:02_R6_W8")
 ENDED = ("processing", "memory")
 
+pytestmark = pytest.mark.slow
+
 
 def durations(run: Path) -> dict[str, list[float]]:
     """How long executions took, by kind of tasks, as the scheduler's CSV has it."""

@@ -134,26 +134,25 @@ def test_the_whole_run_makes_rules_speak(whole):
 
 
 def faults(whole: Any, less: Any) -> list[str]:
-    return [
-        fault for view, key in KEYS.items() for fault in faults_of_unknown(whole, less, view, key)
-    ]
+    return [f for view, key in KEYS.items() for f in faults_of_unknown(whole, less, view, key)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_kind_of_record_that_is_absent_makes_nothing_0_and_nothing_worse(whole, kind):
     assert faults(whole, AlteredDataset(whole, absent=kind)) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", range(len(WORKERS)))
 @pytest.mark.parametrize("scheduler", [True, False], ids=["scheduler", "no scheduler"])
 def test_a_worker_that_is_silent_makes_nothing_0_and_nothing_worse(whole, number, scheduler):
     absent = None if scheduler else "dask.task_transition"
-    known = whole if scheduler else AlteredDataset(whole, absent=absent)
+    known = AlteredDataset(whole, absent=absent) if absent else whole
     less = AlteredDataset(whole, partial(silenced, number), absent=absent)
 
     # then nothing is concluded from it but that it is silent
-    concluded = [fault for fault in faults(known, less) if not fault.startswith(ABOUT_SILENCE)]
-    assert concluded == []
+    assert [f for f in faults(known, less) if not f.startswith(ABOUT_SILENCE)] == []
     # and what is said of a part says so
     verdicts = less.findings(rules=["dask.unused_threads"]).found
     assert [f.finding.certainty for f in verdicts] == [() if scheduler else ("part",)]
