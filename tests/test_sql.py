@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -95,3 +96,26 @@ def test_a_pivot_is_one_query(dataset):
         "pivot slurm.job on state using count(*) group by user"
     )
     assert sorted(found["user"]) == ["ada", "tim"]
+
+
+def test_the_difference_of_two_times_is_a_duration(tmp_path):
+    # given jobs that end 26 hours, a second and a half apart, by plain arithmetic
+    (tmp_path / "sacct.txt").write_text(
+        "JobID|State|End\n1|COMPLETED|2024-01-02T03:00:00\n2|COMPLETED|2024-01-03T05:00:01\n"
+    )
+    harvest.run([f"slurm:{tmp_path / 'sacct.txt'}"], f"parquet:{tmp_path / 'out'}", workers=1)
+    text = (
+        'select max(end_time) - min(end_time) as span, -interval 90 seconds as "a ""b", '
+        "min(end_time) - null as none, count(*) as jobs from slurm.job"
+    )
+    (row,) = harvest.open(tmp_path / "out").sql(text).to_dicts()
+    assert row == {
+        "span": timedelta(hours=26, seconds=1), 'a "b': timedelta(seconds=-90), "none": None,
+        "jobs": 2,
+    }  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, "-m", "harvest", "query", str(tmp_path / "out"), text],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "1.1 d" in done.stdout

@@ -20,12 +20,11 @@ SHOW_TABLES: Final = re.compile(r"\s*show\s+tables\s*;?\s*", re.IGNORECASE)
 """DuckDB would show the tables that were opened, and only those that a query names are."""
 READING: Final = ("SELECT", "EXPLAIN", "MULTI")
 """Types of the statements that give rows and change nothing; a PIVOT is several at once."""
+_Settings = Mapping[str, Mapping[str, Any]]
 _NO_TABLE: Final = re.compile(r"Table with name \"?(.+?)\"? does not exist")
 
 
-def query(
-    dataset: Dataset, text: str, settings: Mapping[str, Mapping[str, Any]] | None = None
-) -> pl.DataFrame:
+def query(dataset: Dataset, text: str, settings: _Settings | None = None) -> pl.DataFrame:
     """The result of one SQL query; several are refused.  See ``queries``."""
     found = queries(dataset, text, settings)
     if len(found) != 1:
@@ -36,9 +35,7 @@ def query(
     return found[0]
 
 
-def queries(
-    dataset: Dataset, text: str, settings: Mapping[str, Mapping[str, Any]] | None = None
-) -> list[pl.DataFrame]:
+def queries(dataset: Dataset, text: str, settings: _Settings | None = None) -> list[pl.DataFrame]:
     """The results of SQL queries, divided by semicolons; ``show tables`` lists what can be asked.
 
     settings: of views, by the view's name.
@@ -74,10 +71,8 @@ def queries(
         found: list[pl.DataFrame] = []
         of = len(statements)
         for number, statement in enumerate(statements, start=1):  # noqa: B007 - an error says it
-            if SHOW_TABLES.fullmatch(statement.query):
-                found.append(_tables(dataset))
-            else:
-                found.append(connection.sql(statement.query).pl())
+            shown = SHOW_TABLES.fullmatch(statement.query)
+            found.append(_tables(dataset) if shown else _rows(connection.sql(statement.query)))
         return found
     except duckdb.Error as error:
         # rows are read while the query runs
@@ -94,13 +89,22 @@ def queries(
         connection.close()
 
 
+def _rows(answer: Any) -> pl.DataFrame:
+    """The rows of an answer; an interval is a duration, as which DuckDB takes 30 days a month."""
+    spans = [n for n, kind in zip(answer.columns, answer.types, strict=True) if kind == "INTERVAL"]
+    if spans:
+        quoted = ['"' + name.replace('"', '""') + '"' for name in spans]
+        made = ", ".join(f"epoch_us({name}) AS {name}" for name in quoted)
+        answer = answer.project(f"* REPLACE ({made})")
+    return answer.pl().with_columns(pl.col(spans).cast(pl.Duration("us")))  # type: ignore[no-any-return]
+
+
 def _check(statements: Sequence[Any]) -> None:
     """Raise UsageError where there is none, or one that does other than reading."""
     if not statements:
         raise UsageError("0 statements where a query is expected", remedy="ask with SELECT or FROM")
     for number, statement in enumerate(statements, start=1):
-        kind = statement.type.name
-        if kind not in READING:
+        if (kind := statement.type.name) not in READING:
             raise UsageError(
                 f"statement {number} is of the type {kind}, and a dataset is only read",
                 remedy="ask with SELECT or FROM",
@@ -138,10 +142,7 @@ def _named(text: str, names: Iterable[str]) -> list[str]:
 
 
 def _register_all(
-    connection: Any,
-    dataset: Dataset,
-    names: Sequence[str],
-    settings: Mapping[str, Mapping[str, Any]],
+    connection: Any, dataset: Dataset, names: Sequence[str], settings: _Settings
 ) -> None:
     for name in settings:
         dataset.plugins.view(name)
@@ -155,8 +156,7 @@ def _register_all(
 
 
 def _register(connection: Any, dataset: Dataset, name: str, settings: Mapping[str, Any]) -> None:
-    views = dataset.plugins.views
-    frame = dataset.view(name, **settings) if name in views else dataset[name]
+    frame = dataset.view(name, **settings) if name in dataset.plugins.views else dataset[name]
     # DuckDB reads the lazy frame itself, and asks it for the columns and rows it needs
     table = f"source of {name}"
     connection.register(table, frame)
