@@ -18,7 +18,7 @@ block is:
     Parsed.
 ``sh``
     What cannot be run here, and ``<!-- not run: REASON -->`` says why.  bash parses it.
-``text``
+``text``, ``http``
     Anything: shown files, diagrams.
 
 ``<!-- file: NAME -->`` before a block of any language writes it to a file for later blocks, instead
@@ -269,7 +269,7 @@ def _check(block: Block, directory: Path, python: _Python, before: str) -> str:
         done = _bash(["-n"], directory, block.text)
         if done.returncode:
             raise PageError(f"bash cannot read it: {done.stdout}")
-    elif block.language == "text":
+    elif block.language in ("text", "http"):
         if "output" in block.comments:
             _compare(block.text.splitlines(), before, "the Python block before")
     else:
