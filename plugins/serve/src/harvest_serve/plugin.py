@@ -9,7 +9,7 @@ harvest_api = 1
 
 @hookimpl
 def harvest_commands() -> list[Command]:
-    """The commands that show datasets in the browser, and to programs of language models."""
+    """The commands that show datasets in the browser, and answer the Model Context Protocol."""
     return [
         Command(
             name="serve",

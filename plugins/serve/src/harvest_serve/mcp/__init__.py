@@ -1,4 +1,4 @@
-"""The Model Context Protocol: what programs of language models ask datasets by."""
+"""The Model Context Protocol: how its clients ask datasets."""
 
 from __future__ import annotations
 

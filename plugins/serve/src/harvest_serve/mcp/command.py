@@ -8,7 +8,7 @@ from harvest_serve.command import Datasets
 def mcp(datasets: Datasets) -> int:
     """Answer the Model Context Protocol over standard input and output; only read.
 
-    A program of a language model starts it, asks by its tools, and ends it by closing its input:
+    A client starts it, asks by its tools, and ends it by closing its input:
     tables with their meaning, rows, SQL, findings with evidence, reports. Needs the extra mcp.
 
     Example: harvest mcp out

@@ -1,4 +1,4 @@
-"""The tools of ``harvest mcp`` and ``/mcp``: asked by programs of language models; only read."""
+"""The tools of ``harvest mcp`` and ``/mcp``: asked by clients of the protocol; only read."""
 
 from __future__ import annotations
 
