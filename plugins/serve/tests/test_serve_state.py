@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import shutil
 import signal
 import subprocess
 import tempfile
+import threading
 from pathlib import Path
 
 import pytest
 from serving import program, serving, things, until
+
+from harvest_serve.problems import Refused
+from harvest_serve.work import Turns, in_turn
 
 ROWS = "/api/out/tables/served.thing/rows?limit=1"
 
@@ -135,3 +140,20 @@ def test_a_port_that_is_taken_is_told(server, dataset):
     said = harvest("serve", dataset, "--no-open", "--port", server.port)
 
     assert re.search(r"cannot listen here.*--port", " ".join(said.split()))
+
+
+def test_work_that_cannot_be_stopped_keeps_its_turn_until_it_has_ended():
+    """Else what nobody waits for any more would be done by more and more threads at once."""
+
+    async def scene() -> list[str]:
+        turns, goes_on, seen = Turns(at_once=1, waiting=1), threading.Event(), []
+        with pytest.raises(Refused, match=r"longer than 0\.05 s"):
+            await in_turn(turns, lambda: goes_on.wait(60), time_s=0.05)
+        next_one = asyncio.create_task(in_turn(turns, lambda: seen.append("next")))
+        await asyncio.sleep(0.3)
+        seen.append("the first has ended")
+        goes_on.set()
+        await next_one
+        return seen
+
+    assert asyncio.run(scene()) == ["the first has ended", "next"]

@@ -128,6 +128,17 @@ class ExporterConformance(Conformance):
             self.write(less, target)
         except (*REPORTED, ValueError):
             require(files_below(target.parent) == before, "it refuses, and has changed it", WHOLE)
+        else:
+            other = tmp_path / "of less" / target.name
+            other.parent.mkdir()
+            self.write(less, other)
+            found, wanted = files_below(target.parent), files_below(other.parent)
+            differing = sorted(set(found) ^ set(wanted)) or ["their content"]
+            require(
+                self._complete(found, wanted),
+                f"an export of less in its place is another than beside it: {differing[:5]}",
+                WHOLE,
+            )
         target.parent.joinpath("beside.txt").write_text("precious\n")
         with contextlib.suppress(*REPORTED, ValueError):
             self.write(dataset, target)

@@ -27,24 +27,24 @@ _SHOWN: Final = 20
 class News:
     """All that could be said of a dataset, by what makes it new: a digest.
 
-    about: the dataset and the run.
+    about: the dataset and the run.  findings: None where it is not known which there are.
     """
 
     about: Mapping[str, Any]
-    findings: Mapping[str, dict[str, Any]]
+    findings: Mapping[str, dict[str, Any]] | None
     rejects: Mapping[str, dict[str, Any]]
     exports: Mapping[str, dict[str, Any]]
 
     @property
     def keys(self) -> set[str]:
         """What each is known by."""
-        return {*self.findings, *self.rejects, *self.exports}
+        return {*(self.findings or ()), *self.rejects, *self.exports}
 
     def message(self, said: Collection[str]) -> dict[str, Any] | None:
         """What is new, as JSON shows it; None where nothing is."""
         new = [
             [value for key, value in part.items() if key not in said]
-            for part in (self.findings, self.rejects, self.exports)
+            for part in (self.findings or {}, self.rejects, self.exports)
         ]
         if not any(new):
             return None
@@ -84,13 +84,16 @@ def _key(*parts: Any) -> str:
     return hashlib.sha256(orjson.dumps(parts, default=str)).hexdigest()[:16]
 
 
-def _findings(dataset: Dataset, severities: Collection[str]) -> dict[str, dict[str, Any]]:
-    """Findings by rule, place and severity: a number in a text may change with each run."""
+def _findings(dataset: Dataset, severities: Collection[str]) -> dict[str, dict[str, Any]] | None:
+    """Findings by rule, place and severity: a number in a text may change with each run.
+
+    None where they cannot be drawn.
+    """
     try:
         found = dataset.findings().to_dict()["findings"]
     except HarvestError as error:
         remark(f"notify: findings could not be drawn, and none is said: {error}")
-        return {}
+        return None
     wanted = ("severity", "rule", "text", "advice", "view", "where", "certainty")
     return {
         _key("finding", each["rule"], each["where"], each["severity"]): {

@@ -33,13 +33,15 @@ def say(dataset: Dataset, result: RunResult, config: Config) -> None:
         said = _read(file)
         for receiver in config.receivers:
             before = said.get(receiver, [])
+            # where it is not known which findings there are, none that was said is new later
+            kept = set(before) if news.findings is None else news.keys.intersection(before)
             try:
                 _say(receiver, news, before, config)
             except NotSaid as error:
                 remark(f"notify: {receiver}: {error}; it is said after the next commit")
-                said[receiver] = sorted(news.keys.intersection(before))
             else:
-                said[receiver] = sorted(news.keys)
+                kept |= news.keys
+            said[receiver] = sorted(kept)
             with replacing(file) as temporary:
                 temporary.write_bytes(orjson.dumps({"dataset": os.fsencode(place).decode(
                     "utf-8", "backslashreplace"), "said": said}))  # fmt: skip

@@ -101,26 +101,35 @@ class Turns:
         self._free = asyncio.Semaphore(at_once)
         self._left = at_once + waiting
 
-    @contextlib.asynccontextmanager
-    async def one(self) -> Any:
-        """Wait for a turn, and have it inside."""
+    async def take(self) -> None:
+        """Wait for a turn; raises Busy where there is none."""
         if self._left <= 0:
             raise Busy("too many questions are asked at once", remedy="try again in a moment")
         self._left -= 1
         try:
-            try:
-                async with asyncio.timeout(TURN_S):
-                    await self._free.acquire()
-            except TimeoutError:
+            async with asyncio.timeout(TURN_S):
+                await self._free.acquire()
+        except BaseException as error:
+            self._left += 1
+            if isinstance(error, TimeoutError):
                 raise Busy(
                     "others ask so much that this had no turn", remedy="try again in a moment"
                 ) from None
-            try:
-                yield
-            finally:
-                self._free.release()
+            raise
+
+    def give_back(self) -> None:
+        """Let another have the turn that was taken."""
+        self._free.release()
+        self._left += 1
+
+    @contextlib.asynccontextmanager
+    async def one(self) -> Any:
+        """Wait for a turn, and have it inside."""
+        await self.take()
+        try:
+            yield
         finally:
-            self._left += 1
+            self.give_back()
 
 
 async def answer(
@@ -137,7 +146,6 @@ async def answer(
     time_s: how long it may take.
     Raises what it raises, Refused where its time is over, Left where the client is gone.
     """
-
     return await work(request, asked(served, ask), time_s=time_s)
 
 
@@ -173,10 +181,19 @@ async def in_turn(
     """The same for who asks otherwise than by a request; it is stopped where it is cancelled.
 
     has_left: whether nobody waits for it any more.
+    The turn is taken until the work has ended, though its answer was given up before: a view that
+    is being made cannot be stopped, and of such work there is no more at once either.
     """
+    await turns.take()
     try:
-        async with turns.one(), asyncio.timeout(time_s):
-            return await _in_thread(function, has_left)
+        waited, ticket = _begun(function)
+    except BaseException:
+        turns.give_back()
+        raise
+    waited.add_done_callback(lambda _: turns.give_back())
+    try:
+        async with asyncio.timeout(time_s):
+            return await _ended(waited, ticket, has_left)
     except TimeoutError:
         raise Refused(
             f"this took longer than {time_s:g} s",
@@ -184,9 +201,8 @@ async def in_turn(
         ) from None
 
 
-async def _in_thread(
-    function: Callable[[], Answer], has_left: Callable[[], Awaitable[bool]] | None
-) -> Answer:
+def _begun(function: Callable[[], Answer]) -> tuple[asyncio.Future[Answer], Ticket]:
+    """What a function gives that runs in a thread from now on, and how it is stopped."""
     ticket = Ticket()
     context = copy_context()
     context.run(_ticket.set, ticket)
@@ -202,6 +218,12 @@ async def _in_thread(
     threading.Thread(target=run, daemon=True, name="answer").start()
     waited = asyncio.wrap_future(future)
     waited.add_done_callback(lambda done: done.cancelled() or done.exception())  # seen by nobody
+    return waited, ticket
+
+
+async def _ended(
+    waited: asyncio.Future[Answer], ticket: Ticket, has_left: Callable[[], Awaitable[bool]] | None
+) -> Answer:
     try:
         while True:
             done, _ = await asyncio.wait([waited], timeout=_POLL_S)
