@@ -236,12 +236,38 @@ def test_a_failure_half_way_leaves_the_old_file_and_nothing_else(tmp_path):
             dataset.export("duckdb", target)
 
 
-def test_what_is_at_its_place_is_replaced_also_what_a_kill_left(tmp_path):
+def test_a_file_that_is_no_export_is_refused_and_left(tmp_path):
+    dataset, file = zoo(tmp_path, BLANK), tmp_path / "z.duckdb"
+    file.write_text("notes")
+    with pytest.raises(harvest.UsageError, match="cannot be seen") as caught:
+        dataset.export("duckdb", file)
+    assert "name another file" in str(caught.value.remedy)
+    assert file.read_text() == "notes"
+    file.unlink()
+    with duckdb.connect(str(file)) as mine:
+        mine.execute("CREATE TABLE results AS SELECT 1 AS one")
+    before = file.read_bytes()
+    with pytest.raises(harvest.UsageError, match="no export of harvest"):
+        dataset.export("duckdb", file)
+    assert file.read_bytes() == before
+    # and an export that somebody has open for writing, of which nothing can be seen
+    file.unlink()
+    dataset.export("duckdb", file)
+    with (
+        duckdb.connect(str(file)),
+        pytest.raises(harvest.UsageError, match="cannot be seen"),
+    ):
+        dataset.export("duckdb", file)
+    dataset.export("duckdb", file)
+
+
+def test_an_export_is_made_anew_also_what_a_kill_left(tmp_path):
     folder = tmp_path / "to"
     folder.mkdir()
     file = folder / "z.duckdb"
-    file.write_text("notes")
     dataset = zoo(tmp_path, {**BLANK, "text": "t" * 100_000})
+    dataset.export("duckdb", file)
+    before = file.read_bytes()
     # given an export that is killed in its midst
     killed = (
         f"import os, sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); import zoo_rows; "
@@ -249,7 +275,7 @@ def test_what_is_at_its_place_is_replaced_also_what_a_kill_left(tmp_path):
         f"zoo_rows.opened({str(tmp_path)!r}, views).export('duckdb', {str(file)!r})"
     )
     assert run_as(tmp_path, "-c", killed).returncode == -signal.SIGKILL
-    assert file.read_text() == "notes"
+    assert file.read_bytes() == before
     assert len(list(folder.iterdir())) > 1
     # then the next one writes the file, and nothing is left beside it
     dataset.export("duckdb", file)

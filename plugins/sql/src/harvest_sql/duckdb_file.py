@@ -29,16 +29,19 @@ from .names import literal, quoted
 __all__ = ["write"]
 
 BATCH_ROWS: Final = 65_536
+EXPORT: Final = "harvest_export"
+"""The table that says of which commit a file is; who has it was made by an export."""
 _FORMAT: Final = "v1.0.0"
 _TELLS_FORMAT: Final = (1, 2)
 """The first DuckDB that writes formats of others; those before write that one."""
 
 
 def write(dataset: Dataset, target: str, *, views: str | Iterable[str] = "all") -> list[Path]:
-    """Write the file, in place of one that is there; gives its path.
+    """Write the file, in place of an earlier export; gives its path.
 
     views: as ``chosen.views_named`` takes them.
-    Raises UsageError for a target that is none, HarvestError where the disk says no.
+    Raises UsageError for a target that is none, and for a file that is there and no export, or
+    of which that cannot be seen; HarvestError where the disk says no.
     """
     path = Path(target).expanduser()
     if path.is_dir() or not path.absolute().parent.is_dir():
@@ -47,6 +50,7 @@ def write(dataset: Dataset, target: str, *, views: str | Iterable[str] = "all") 
             where=str(path),
             remedy="name a file in a directory that exists",
         )
+    _check_present(path)
     chosen = views_named(dataset, views) or []
     with contextlib.ExitStack() as until_there, replacing(path) as temporary:
         # DuckDB takes no empty file, and makes one anew: beside that which keeps others away
@@ -73,6 +77,30 @@ def write(dataset: Dataset, target: str, *, views: str | Iterable[str] = "all") 
             f"ask for them as {catalog}.{catalog}.NAME, or export into a file of another name"
         )
     return [path]
+
+
+def _check_present(path: Path) -> None:
+    """Raise UsageError for a file that would be lost: only an export is made anew."""
+    if not path.exists() or not path.stat().st_size:
+        return
+    try:
+        with duckdb.connect(str(path), read_only=True) as there:
+            found = there.execute(
+                "SELECT count(*) FROM duckdb_tables() WHERE table_name = $1", [EXPORT]
+            ).fetchone()
+    except duckdb.Error as error:
+        raise UsageError(
+            f"whether this is an earlier export cannot be seen: {str(error).splitlines()[0]}",
+            where=str(path),
+            remedy="close it where it is open for writing (duckdb -readonly leaves it to exports), "
+            "or name another file",
+        ) from error
+    if not (found and found[0]):
+        raise UsageError(
+            "this file is no export of harvest, and would be replaced",
+            where=str(path),
+            remedy="remove it, or name another file",
+        )
 
 
 def _remove(database: Path) -> None:
@@ -147,7 +175,7 @@ class _File:
 
     def _account(self, dataset: Dataset, held: Iterable[tuple[str, str, int]]) -> None:
         self._execute(
-            "CREATE TABLE export.harvest_export AS SELECT $1 AS location, $2 AS token, "
+            f"CREATE TABLE export.{EXPORT} AS SELECT $1 AS location, $2 AS token, "
             "current_timestamp AS exported_at",
             str(dataset.sink.location),
             dataset.manifest.token,
