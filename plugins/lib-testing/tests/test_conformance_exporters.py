@@ -108,6 +108,14 @@ def clears_the_target(dataset, target, *, upper=False):
     return sound(dataset, target, upper=upper)
 
 
+def leaves_the_end_of_what_was_there(dataset, target, *, upper=False):
+    before = Path(target).read_text() if Path(target).is_file() else ""
+    sound(dataset, target, upper=upper)
+    with Path(target).open("a") as file:
+        file.write(before[Path(target).stat().st_size :])
+    return [target]
+
+
 def swallows(dataset, target, *, upper=False):
     with contextlib.suppress(OSError):
         sound(dataset, target, upper=upper)
@@ -169,6 +177,7 @@ def test_a_sound_exporter_keeps_all_promises(test, tmp_path):
         (leaves_a_copy, "test_it_names_what_it_writes"),
         (in_place, "test_a_kill_leaves_old_or_nothing"),
         (in_place, "test_no_failure_is_swallowed"),
+        (leaves_the_end_of_what_was_there, "test_what_is_there_is_whole"),
         (swallows, "test_no_failure_is_swallowed"),
         (loses_one, "test_all_rows_are_written"),
         (takes_the_first, "test_little_is_written"),
