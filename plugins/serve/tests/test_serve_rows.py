@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -26,6 +27,8 @@ from harvest_serve import facets, tables
 from harvest_serve.downloads import FORMS, frame_of, stream
 from harvest_serve.engine.scratch import scratch
 from harvest_serve.filters import Filter
+from harvest_serve.problems import Refused
+from harvest_serve.questions import Question
 from harvest_serve.state import Snapshot
 
 COLUMNS = {
@@ -124,9 +127,10 @@ def test_the_rows_of_a_question_are_those_that_polars_gives(snapshot, everything
         frame = frame.sort(names, descending=down, nulls_last=True, maintain_order=True)
     offset, limit = draw.choice((0, 0, 7, 250)), draw.choice((0, 5, 50, 1000))
 
-    found, total = tables.rows(
-        snapshot, "served.thing", None, where, sort, offset, limit, condition
+    asked = Question(
+        where=tuple(where), sort=tuple(sort), offset=offset, limit=limit, condition=condition
     )
+    found, total = tables.rows(snapshot, "served.thing", asked)
 
     print(where, sort, condition, offset, limit)  # of the seed that fails
     assert total == frame.height
@@ -149,7 +153,7 @@ def test_a_table_describes_its_columns_with_type_unit_and_meaning(snapshot):
 def test_a_view_takes_its_settings_and_its_durations_are_seconds(snapshot, everything):
     counted = {word: n for word, n in everything["word"].value_counts().iter_rows() if n >= 30}
 
-    found, total = tables.rows(snapshot, "served.by_word", {"least": "30"})
+    found, total = tables.rows(snapshot, "served.by_word", Question(settings={"least": "30"}))
 
     rows = found.to_pylist()
     assert total == len(rows) == len(counted)
@@ -160,11 +164,11 @@ def test_a_view_takes_its_settings_and_its_durations_are_seconds(snapshot, every
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
-        ({"where": [Filter("nope", "eq", "1")]}, "no column is named 'nope'"),
-        ({"where": [Filter("size", "contains", "1")]}, "no operator for size"),
-        ({"where": [Filter("size", "eq", "many")]}, "'many' is no integer"),
-        ({"where": [Filter("moment", "eq", "noon")]}, "'noon' is no time"),
-        ({"sort": [("nope", True)]}, "no column is named 'nope'"),
+        ({"where": (Filter("nope", "eq", "1"),)}, "no column is named 'nope'"),
+        ({"where": (Filter("size", "contains", "1"),)}, "no operator for size"),
+        ({"where": (Filter("size", "eq", "many"),)}, "'many' is no integer"),
+        ({"where": (Filter("moment", "eq", "noon"),)}, "'noon' is no time"),
+        ({"sort": (("nope", True),)}, "no column is named 'nope'"),
         ({"limit": 10**6}, "are not given at once"),
         ({"condition": "1=1) union select (2"}, "this is not a condition"),
         ({"condition": 'name in (select name from "served.thing")'}, "asks one table alone"),
@@ -175,7 +179,7 @@ def test_a_view_takes_its_settings_and_its_durations_are_seconds(snapshot, every
 )
 def test_what_does_not_fit_is_refused_with_words(snapshot, asked, said):
     with pytest.raises(UsageError) as error:
-        tables.rows(snapshot, "served.thing", **asked)
+        tables.rows(snapshot, "served.thing", Question(**asked))
 
     assert said in str(error.value)
 
@@ -183,25 +187,39 @@ def test_what_does_not_fit_is_refused_with_words(snapshot, asked, said):
 def test_facets_count_the_values_of_columns_with_few(snapshot, everything):
     chosen = everything.filter(pl.col("small") > 0)
 
-    found = {f.column: f for f in facets.facets(
-        snapshot, "served.thing", where=[Filter("small", "gt", "0")]
-    )}  # fmt: skip
+    asked = Question(where=(Filter("small", "gt", "0"),))
+    found = {f.column: f for f in facets.facets(snapshot, "served.thing", asked)}
 
     assert set(found) == {"word", "small", "flag", "origin"}  # of two files
     for name, facet in found.items():
         assert dict(facet.values) == dict(chosen[name].value_counts().iter_rows())
         assert facet.others == 0
-    (few,) = facets.facets(snapshot, "served.thing", ["name"], most=3)
+    (few,) = facets.facets(snapshot, "served.thing", Question(columns=("name",)), most=3)
     assert few.others == everything.height - sum(n for _, n in few.values)
     assert [n for _, n in few.values] == sorted(
         everything["name"].value_counts()["count"], reverse=True
     )[:3]
 
 
+def test_a_column_with_too_many_values_is_not_counted(snapshot, everything, monkeypatch):
+    monkeypatch.setattr(facets, "MOST_COUNTED", 40)
+    names = everything["name"].n_unique()
+    assert names > 2 * 40  # the count that decides is within some percent
+
+    with pytest.raises(Refused) as error:
+        facets.facets(snapshot, "served.thing", Question(columns=("name",)))
+
+    said = re.fullmatch(r"'name' has about (\d+) values .*, too many to count", error.value.message)
+    assert abs(int(said[1]) - names) < 0.2 * names
+    (few,) = facets.facets(snapshot, "served.thing", Question(columns=("word",)))
+    assert len(few.values) == everything["word"].n_unique()
+
+
 @pytest.mark.parametrize("form", FORMS)
 def test_a_download_holds_every_row_that_fits(snapshot, everything, form, tmp_path):
     path = tmp_path / f"rows{FORMS[form].suffix}"
-    path.write_bytes(b"".join(stream(snapshot, "served.thing", FORMS[form], sort=[("size", True)])))
+    asked = Question(sort=(("size", True),))
+    path.write_bytes(b"".join(stream(snapshot, "served.thing", FORMS[form], asked)))
 
     wanted = everything.sort("size", descending=True, nulls_last=True, maintain_order=True)
     if form in ("parquet", "arrow"):
@@ -222,9 +240,8 @@ def test_a_download_holds_every_row_that_fits(snapshot, everything, form, tmp_pa
 @pytest.mark.parametrize("sink", ["jsonl"])
 def test_a_dataset_that_is_not_parquet_is_asked_alike(tmp_path, everything, sink):
     with opened(things(tmp_path, "200 1", "100 2", sink=sink)) as snapshot:
-        found, total = tables.rows(
-            snapshot, "served.thing", None, [Filter("small", "gt", "0")], [("large", False)]
-        )
+        asked = Question(where=(Filter("small", "gt", "0"),), sort=(("large", False),), limit=50)
+        found, total = tables.rows(snapshot, "served.thing", asked)
 
     wanted = everything.filter(pl.col("small") > 0).sort("large", maintain_order=True)
     assert total == wanted.height

@@ -104,33 +104,15 @@ async def rows(request: Request) -> Response:
     if form is not None:
         return await download(
             request,
-            lambda snapshot: downloads.stream(
-                snapshot,
-                name,
-                form,
-                asked.settings,
-                asked.where,
-                asked.sort,
-                asked.condition,
-                asked.columns,
-                asked.limit,
-            ),
+            lambda snapshot: downloads.stream(snapshot, name, form, asked),
             form,
             name,
         )
 
+    limited = asked if asked.limit is not None else attrs.evolve(asked, limit=ROWS)
+
     def ask(snapshot: Snapshot) -> Any:
-        found, total = tables.rows(
-            snapshot,
-            name,
-            asked.settings,
-            asked.where,
-            asked.sort,
-            asked.offset,
-            ROWS if asked.limit is None else asked.limit,
-            asked.condition,
-            asked.columns,
-        )
+        found, total = tables.rows(snapshot, name, limited)
         return {
             "commit": snapshot.commit,
             "table": name,
@@ -148,15 +130,7 @@ async def facet_list(request: Request) -> Response:
     name, most = request.path_params["table"], number(request.query_params.get("most"), "most")
 
     def ask(snapshot: Snapshot) -> Any:
-        found = facets.facets(
-            snapshot,
-            name,
-            asked.columns,
-            asked.settings,
-            asked.where,
-            asked.condition,
-            facets.FEW if most is None else most,
-        )
+        found = facets.facets(snapshot, name, asked, facets.FEW if most is None else most)
         return {
             "commit": snapshot.commit,
             "table": name,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 import attrs
@@ -19,10 +19,10 @@ from harvest_report.csv import CSV_TIME, csv_columns
 
 from .engine.files import files_of
 from .engine.guarded import opened
-from .filters import Filter
+from .questions import Question
 from .sql import query as sql_query
 from .state import Snapshot
-from .tables import Choice, checked, query
+from .tables import describe, query
 
 TIME_S: Final = 900.0
 """How long a download may take."""
@@ -130,30 +130,20 @@ def form_of(name: str) -> Form:
     return FORMS[name]
 
 
-def stream(
-    snapshot: Snapshot,
-    table: str,
-    form: Form,
-    settings: Mapping[str, Any] | None = None,
-    where: Sequence[Filter] = (),
-    sort: Sequence[tuple[str, bool]] = (),
-    condition: str | None = None,
-    columns: Sequence[str] | None = None,
-    limit: int | None = None,
-) -> Iterator[bytes]:
-    """All rows that are chosen, as bytes of a form; no more is read than is taken.
+def stream(snapshot: Snapshot, table: str, form: Form, asked: Question) -> Iterator[bytes]:
+    """All rows that fit, or so many as are asked for, as bytes of a form.
 
-    limit: only so many, the first.  Raises as ``tables.rows``, with the first bytes.
+    No more is read than is taken.  Raises as ``tables.rows``, with the first bytes.
     """
-    with files_of(snapshot, checked(snapshot, table), settings) as files:
-        choice = Choice(tuple(where), tuple(sort), condition)
-        sql, values = query(snapshot, table, settings, files, choice, columns)
-        cut = "" if limit is None else f" LIMIT {int(limit)}"
+    types = describe(snapshot, table, asked.settings).types
+    with files_of(snapshot, table, asked.settings) as files:
+        sql, values = query(types, files, asked)
+        cut = "" if asked.limit is None else f" LIMIT {asked.limit}"
         with opened(
             files.paths,
             spill=snapshot.scratch.spill,
-            written=condition is not None,
-            whole=bool(sort),
+            written=asked.condition is not None,
+            whole=bool(asked.sort),
         ) as engine:
             batches = engine.batches(sql + cut, values, time_s=TIME_S)
             yield from form.write(batches)

@@ -12,13 +12,21 @@ from harvest import UsageError
 
 from .engine.files import files_of
 from .engine.guarded import opened, quoted
-from .filters import Filter, where_sql
+from .filters import where_sql
+from .problems import Refused
+from .questions import Question
 from .sql import check_condition
 from .state import Snapshot
-from .tables import checked, describe, frozen
+from .tables import describe, frozen
 
 FEW: Final = 30
 """A column with more values than so many is no facet."""
+
+MOST: Final = 1_000
+"""Values of a column that are listed at most."""
+
+MOST_COUNTED: Final = 1_000_000
+"""Values of a column up to which the rows of each are counted: more need too much memory."""
 
 _SAMPLE: Final = 20_000
 """Rows, the first ones, that show that a column has too many values."""
@@ -43,13 +51,15 @@ def facet_columns(
     snapshot: Snapshot, table: str, settings: Mapping[str, Any] | None = None
 ) -> list[str]:
     """The columns of text, truth and whole numbers that have two to FEW values at first."""
-    key = ("facet columns", checked(snapshot, table), frozen(settings))
-    return snapshot.kept(key, lambda: _columns(snapshot, table, settings))
-
-
-def _columns(snapshot: Snapshot, table: str, settings: Mapping[str, Any] | None) -> list[str]:
     described = describe(snapshot, table, settings).columns
     names = [each.name for each in described if each.type in _TYPES and each.unit is None]
+    key = ("facet columns", table, frozen(settings))
+    return snapshot.kept(key, lambda: _columns(snapshot, table, settings, names))
+
+
+def _columns(
+    snapshot: Snapshot, table: str, settings: Mapping[str, Any] | None, names: Sequence[str]
+) -> list[str]:
     if not names:
         return []
     with files_of(snapshot, table, settings) as files, opened(files.paths) as engine:
@@ -58,52 +68,48 @@ def _columns(snapshot: Snapshot, table: str, settings: Mapping[str, Any] | None)
     return [name for name in names if 2 <= pc.count_distinct(sample[name], "all").as_py() <= FEW]
 
 
-def facets(
-    snapshot: Snapshot,
-    table: str,
-    columns: Sequence[str] | None = None,
-    settings: Mapping[str, Any] | None = None,
-    where: Sequence[Filter] = (),
-    condition: str | None = None,
-    most: int = FEW,
-) -> list[Facet]:
-    """The values of columns among the rows that are chosen; of ``facet_columns`` unless given.
+def facets(snapshot: Snapshot, table: str, asked: Question, most: int = FEW) -> list[Facet]:
+    """The values of columns among the rows that fit; of ``facet_columns`` unless some are named.
 
-    most: so many values of a column are listed, 1,000 at most; the rows of the others are counted.
-    Raises NotFound and UsageError as ``tables.rows``.
+    most: so many values of a column are listed, MOST at most; the rows of the others are counted.
+    Raises NotFound and UsageError as ``tables.rows``, and Refused for a column with more values
+    than MOST_COUNTED.
     """
-    types = describe(snapshot, table, settings).types
-    names = facet_columns(snapshot, table, settings) if columns is None else list(columns)
+    types = describe(snapshot, table, asked.settings).types
+    names = asked.columns
+    if names is None:
+        names = tuple(facet_columns(snapshot, table, asked.settings))
     for name in names:
         if types.get(name) not in _TYPES:
             raise UsageError(
-                f"{name!r} is no column of text, truth or whole numbers",
+                f"{name!r} is not a column of text, truth or whole numbers",
                 remedy="use one of " + ", ".join(n for n, kind in types.items() if kind in _TYPES),
             )
-    key = ("facets", table, tuple(names), frozen(settings), tuple(where), condition, most)
-    return snapshot.kept(
-        key, lambda: _facets(snapshot, table, names, settings, where, condition, min(most, 1_000))
-    )
+    most = min(most, MOST)
+    key = ("facets", table, names, frozen(asked.settings), asked.where, asked.condition, most)
+    return snapshot.kept(key, lambda: _facets(snapshot, table, names, asked, most))
 
 
 def _facets(
-    snapshot: Snapshot,
-    table: str,
-    names: Sequence[str],
-    settings: Mapping[str, Any] | None,
-    where: Sequence[Filter],
-    condition: str | None,
-    most: int,
+    snapshot: Snapshot, table: str, names: Sequence[str], asked: Question, most: int
 ) -> list[Facet]:
-    types = describe(snapshot, table, settings).types
-    clause, values = where_sql(where, types, check_condition(condition))
+    types = describe(snapshot, table, asked.settings).types
+    few = facet_columns(snapshot, table, asked.settings)
+    clause, values = where_sql(asked.where, types, check_condition(asked.condition))
     found = []
     with (
-        files_of(snapshot, table, settings) as files,
-        opened(files.paths, spill=snapshot.scratch.spill, written=bool(condition)) as engine,
+        files_of(snapshot, table, asked.settings) as files,
+        opened(
+            files.paths, spill=snapshot.scratch.spill, written=asked.condition is not None
+        ) as engine,
     ):
         for name in names:
             chosen = f"SELECT {quoted(name)} AS v FROM ({files.select}){clause}"
+            if name not in few:
+                counted = engine.table(
+                    f"SELECT approx_count_distinct(v) AS n FROM ({chosen})", values
+                )
+                _check_count(name, int(counted["n"][0].as_py()))
             grouped = f"SELECT v, count(*) AS n FROM ({chosen}) GROUP BY v"
             listed = engine.table(
                 f"SELECT v, n, sum(n) OVER () AS t FROM ({grouped}) "
@@ -115,3 +121,13 @@ def _facets(
             others = total - sum(n for _, n in pairs)
             found.append(Facet(column=name, values=pairs, others=others))
     return found
+
+
+def _check_count(name: str, count: int) -> None:
+    if count > MOST_COUNTED:
+        raise Refused(
+            f"{name!r} has about {count:,} values among these rows, too many to count",
+            where=name,
+            remedy=f"choose fewer rows, by a condition, or a column with at most {MOST_COUNTED:,} "
+            "values",
+        )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, date, datetime, time
 from typing import Any, Final
 
@@ -74,7 +74,7 @@ def operators(type: str) -> tuple[str, ...]:  # noqa: A002 - what it is
 
 
 def where_sql(
-    where: Sequence[Filter], types: dict[str, str], condition: str | None
+    where: Sequence[Filter], types: Mapping[str, str], condition: str | None
 ) -> tuple[str, list[Any]]:
     """A WHERE clause, empty where all rows are wanted, and its values.
 

@@ -12,7 +12,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import attrs
 
@@ -23,9 +24,17 @@ from .filters import WORDS, Filter
 
 @attrs.frozen(kw_only=True)
 class Question:
-    """Which rows of a table are asked for; see ``tables.rows``."""
+    """Which rows of a table are asked for, in which order, and which of their columns.
 
-    settings: dict[str, str] = attrs.field(factory=dict)
+    settings: of a view, by name.
+    where: conditions on columns, all of which hold; condition: one in SQL, besides.
+    sort: columns, the first first, each with whether its largest values come first; what is not
+    known comes last.  Equal rows, and all without it, stand in the dataset's order.
+    offset: how many of these rows are left out before; limit: how many are given, None for as many
+    as whoever answers gives at once.  columns: only these, in this order; None for all.
+    """
+
+    settings: Mapping[str, Any] = attrs.field(factory=dict)
     where: tuple[Filter, ...] = ()
     sort: tuple[tuple[str, bool], ...] = ()
     offset: int = 0

@@ -17,15 +17,15 @@ from harvest.model.frames import polars_schema
 from .engine.apart import Apart
 from .engine.files import FILE, ROW, Files, files_of
 from .engine.guarded import Guarded, opened, quoted
-from .filters import Filter, operators, where_sql
+from .filters import operators, where_sql
 from .listing import Table, tables
 from .problems import NotFound
+from .questions import Question
 from .sql import check_condition
 from .state import Snapshot
 
-__all__ = ["Filter", "Table", "describe", "operators", "rows", "tables"]
+__all__ = ["Table", "describe", "operators", "rows", "tables"]
 
-PAGE_ROWS: Final = 50
 MOST_ROWS: Final = 10_000
 """Rows that are given at most at once; ``downloads`` gives all."""
 
@@ -181,55 +181,29 @@ def frozen(settings: Mapping[str, Any] | None) -> tuple[tuple[str, str], ...]:
     return tuple(sorted((key, str(value)) for key, value in (settings or {}).items()))
 
 
-@attrs.frozen
-class Choice:
-    """Which rows are wanted, in which order.
+def rows(snapshot: Snapshot, table: str, asked: Question) -> tuple[pa.Table, int]:
+    """The rows of a table that are asked for, MOST_ROWS at most, and how many there are that fit.
 
-    where: conditions on columns, all of which hold; condition: one in SQL, besides.
-    sort: columns, the first first, each with whether its largest values come first; what is not
-    known comes last.  Equal rows, and all without it, stand in the dataset's order.
-    """
-
-    where: tuple[Filter, ...] = ()
-    sort: tuple[tuple[str, bool], ...] = ()
-    condition: str | None = None
-
-
-def rows(
-    snapshot: Snapshot,
-    table: str,
-    settings: Mapping[str, Any] | None = None,
-    where: Sequence[Filter] = (),
-    sort: Sequence[tuple[str, bool]] = (),
-    offset: int = 0,
-    limit: int = PAGE_ROWS,
-    condition: str | None = None,
-    columns: Sequence[str] | None = None,
-) -> tuple[pa.Table, int]:
-    """Rows of a table, as ``Choice`` says, and how many rows there are that fit.
-
-    offset: how many of these are left out before; limit: how many are given, at most MOST_ROWS.
-    columns: only these, in this order.
     Raises NotFound, or UsageError for a column, operator, value or setting that does not fit.
     """
+    offset, limit = asked.offset, MOST_ROWS if asked.limit is None else asked.limit
     if offset < 0 or not 0 <= limit <= MOST_ROWS:
         raise UsageError(
             f"rows {offset} to {offset + limit} are not given at once",
             remedy=f"ask for at most {MOST_ROWS} rows, from 0",
         )
-    choice = Choice(tuple(where), tuple(sort), condition)
-    with files_of(snapshot, checked(snapshot, table), settings) as files:
-        places = [FILE, ROW] if choice.sort else None
-        sql, values = query(snapshot, table, settings, files, choice, columns, places)
+    types = describe(snapshot, table, asked.settings).types
+    with files_of(snapshot, table, asked.settings) as files:
+        sql, values = query(types, files, asked, [FILE, ROW] if asked.sort else None)
         with opened(
-            files.paths, spill=snapshot.scratch.spill, written=condition is not None
+            files.paths, spill=snapshot.scratch.spill, written=asked.condition is not None
         ) as engine:
-            if choice.sort:
+            if asked.sort:
                 found = _sorted(engine, files, sql, values, f"LIMIT {limit} OFFSET {offset}")
-                found = found.select(list(columns or files.columns))
+                found = found.select(list(asked.columns or files.columns))
             else:
                 found = engine.table(f"{sql} LIMIT {limit} OFFSET {offset}", values)
-            return found, _count(snapshot, table, settings, files, choice, engine)
+            return found, _count(snapshot, table, types, files, asked, engine)
 
 
 def _sorted(
@@ -246,29 +220,20 @@ def _sorted(
     return picked.take(pa.array(ordered, pa.int64()))
 
 
-def checked(snapshot: Snapshot, table: str) -> str:
-    """The table's name, of one that there is."""
-    check_table(snapshot, table)
-    return table
-
-
 def query(
-    snapshot: Snapshot,
-    table: str,
-    settings: Mapping[str, Any] | None,
-    files: Files,
-    choice: Choice,
-    columns: Sequence[str] | None = None,
-    places: Sequence[str] | None = None,
+    types: Mapping[str, str], files: Files, asked: Question, places: Sequence[str] | None = None
 ) -> tuple[str, list[Any]]:
-    """The SQL of the rows that are chosen, with its values; of ``places`` alone, where given."""
-    types = describe(snapshot, table, settings).types
-    for name in (*(columns or ()), *(name for name, _ in choice.sort)):
+    """The SQL of all rows that fit, in their order, with its values.
+
+    types: of the table's columns, by name; files: of its rows.
+    places: columns of ``files`` that are read in place of those that are asked for.
+    """
+    for name in (*(asked.columns or ()), *(name for name, _ in asked.sort)):
         if name not in types:
             raise UsageError(f"no column is named {name!r}", remedy=suggestion(name, types))
-    wanted = ", ".join(quoted(name) for name in (places or columns or files.columns))
-    clause, values = where_sql(choice.where, types, check_condition(choice.condition))
-    order = [f"{quoted(name)} {'DESC' if down else 'ASC'} NULLS LAST" for name, down in choice.sort]
+    wanted = ", ".join(quoted(name) for name in (places or asked.columns or files.columns))
+    clause, values = where_sql(asked.where, types, check_condition(asked.condition))
+    order = [f"{quoted(name)} {'DESC' if down else 'ASC'} NULLS LAST" for name, down in asked.sort]
     if order:
         order += [quoted(FILE), quoted(ROW)]
     ordered = f" ORDER BY {', '.join(order)}" if order else ""
@@ -278,20 +243,19 @@ def query(
 def _count(
     snapshot: Snapshot,
     table: str,
-    settings: Mapping[str, Any] | None,
+    types: Mapping[str, str],
     files: Files,
-    choice: Choice,
-    engine: Any,
+    asked: Question,
+    engine: Guarded | Apart,
 ) -> int:
     """How many rows fit; counted once."""
-    if not choice.where and not choice.condition and table in snapshot.dataset.record_types:
+    if not asked.where and not asked.condition and table in snapshot.dataset.record_types:
         return snapshot.dataset.record_types[table]
-    types = describe(snapshot, table, settings).types
-    clause, values = where_sql(choice.where, types, choice.condition)
+    clause, values = where_sql(asked.where, types, asked.condition)
 
     def count() -> int:
         found = engine.table(f"SELECT count(*) AS n FROM ({files.select}){clause}", values)
         return int(found["n"][0].as_py())
 
-    key = ("count", table, frozen(settings), choice.where, choice.condition)
+    key = ("count", table, frozen(asked.settings), asked.where, asked.condition)
     return snapshot.kept(key, count)

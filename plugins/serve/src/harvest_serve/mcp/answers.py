@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+import attrs
 import orjson
 import polars as pl
 
@@ -92,17 +93,7 @@ def table(snapshot: Snapshot, name: str, settings: Mapping[str, Any]) -> Value:
 def rows(snapshot: Snapshot, name: str, asked: Question) -> Value:
     """Rows of a record type or view."""
     limit = min(MOST_ROWS if asked.limit is None else asked.limit, MOST_ROWS)
-    found, total = tables.rows(
-        snapshot,
-        name,
-        asked.settings,
-        asked.where,
-        asked.sort,
-        asked.offset,
-        limit,
-        asked.condition,
-        asked.columns,
-    )
+    found, total = tables.rows(snapshot, name, attrs.evolve(asked, limit=limit))
     described = {
         each.name: each for each in tables.describe(snapshot, name, asked.settings).columns
     }

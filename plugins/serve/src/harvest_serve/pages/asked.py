@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import urlencode
 
@@ -37,7 +37,7 @@ class Asked:
     rows: int = ROWS
 
     @property
-    def settings(self) -> dict[str, str]:
+    def settings(self) -> Mapping[str, str]:
         """Settings of the view."""
         return self.question.settings
 

@@ -11,6 +11,7 @@ from harvest.commands.tables import how_many
 
 from .. import reports, tables
 from ..problems import NotFound
+from ..questions import Question
 from ..state import Snapshot, served
 from ..work import answer
 from .asked import downloads
@@ -40,15 +41,9 @@ async def finding(request: Request) -> Response:
         found = verdict.found[at]
         evidence = found.evidence
         given = {key: str(value) for key, value in evidence.settings.items()}
-        names = list(evidence.first.columns)
-        rows, total = tables.rows(
-            snapshot,
-            evidence.view,
-            given,
-            condition=evidence.where,
-            columns=names,
-            limit=ROWS,
-        )
+        names = tuple(evidence.first.columns)
+        wanted = Question(settings=given, condition=evidence.where, columns=names, limit=ROWS)
+        rows, total = tables.rows(snapshot, evidence.view, wanted)
         table, empty = shown(rows, meanings(snapshot, evidence.view), drop_empty=True)
         pairs = [*((f"set.{key}", value) for key, value in given.items())]
         pairs += [("condition", evidence.where)]
@@ -68,7 +63,7 @@ async def finding(request: Request) -> Response:
                 for name in found.rule.reports
                 if name in snapshot.dataset.plugins.reports
             ],
-            "counted": f"{how_many(table_rows(rows), 'row', total)} of {evidence.view}",
+            "counted": f"{how_many(rows.num_rows, 'row', total)} of {evidence.view}",
             "whole": here.rows(evidence.view, pairs),
             "files": downloads(here, evidence.view, some),
             "shown": table,
@@ -80,11 +75,6 @@ async def finding(request: Request) -> Response:
 
     values = await answer(request, served(request), ask, time_s=LONG_S)
     return respond("finding.html.j2", **values)
-
-
-def table_rows(rows: Any) -> int:
-    """How many rows an Arrow table has."""
-    return int(rows.num_rows)
 
 
 def _others(items: list[dict[str, Any]], at: int) -> list[tuple[str, str]]:

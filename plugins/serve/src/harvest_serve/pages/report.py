@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from starlette.requests import Request
@@ -87,6 +88,6 @@ async def report_page(request: Request) -> Response:
     return HTMLResponse(page, headers={"content-security-policy": _POLICY})
 
 
-def settings_of(request: Request) -> dict[str, str]:
+def settings_of(request: Request) -> Mapping[str, str]:
     """The settings in an address."""
     return question(request.query_params.multi_items()).settings

@@ -18,7 +18,8 @@ from harvest_report.values import form_of, texts_of
 from .. import facets, tables
 from ..downloads import frame_of
 from ..filters import WORDS
-from ..problems import NotFound, problem_of
+from ..problems import NotFound, Refused, problem_of
+from ..questions import Question
 from ..state import Snapshot, served
 from ..work import answer
 from . import asked as address
@@ -87,7 +88,7 @@ def _values(snapshot: Snapshot, name: str, asked: Asked) -> dict[str, Any]:
         found |= _facets(snapshot, here, described, asked)
     except NotFound:
         raise
-    except UsageError as error:
+    except (UsageError, Refused) as error:
         found["problem"] = problem_of(error)
     return found
 
@@ -168,17 +169,8 @@ def _rows(
     kept: set[str],
 ) -> dict[str, Any]:
     question, name = asked.question, described.name
-    rows, total = tables.rows(
-        snapshot,
-        name,
-        asked.settings,
-        question.where,
-        question.sort,
-        question.offset,
-        asked.rows,
-        question.condition,
-        wanted,
-    )
+    page = attrs.evolve(question, columns=tuple(wanted), limit=asked.rows)
+    rows, total = tables.rows(snapshot, name, page)
     known = meanings(snapshot, name)
     chosen = question.columns is not None
     table, empty = shown(rows, known, exactly=asked.exact, drop_empty=not chosen)
@@ -193,7 +185,7 @@ def _rows(
     )
     counted = how_many(total, "row")
     if question.where or question.condition:
-        _, all_ = tables.rows(snapshot, name, asked.settings, limit=0)
+        _, all_ = tables.rows(snapshot, name, Question(settings=asked.settings, limit=0))
         counted = how_many(total, "row", all_)
     order = ", ".join(
         f"{column}, {'largest' if down else 'smallest'} first" for column, down in question.sort
@@ -255,9 +247,8 @@ def _facets(
         if each.type == "text" and each.format != "path" and each.name not in (*_LAST, subject)
     ]
     offered = list(dict.fromkeys([*few, *texts[:COLUMNS], *asked.facets]))
-    found = facets.facets(
-        snapshot, name, asked.facets, asked.settings, question.where, question.condition
-    ) if asked.facets else []  # fmt: skip
+    counted = attrs.evolve(question, columns=asked.facets)
+    found = facets.facets(snapshot, name, counted) if asked.facets else []
     known = meanings(snapshot, name)
     return {
         "facets_of": [
@@ -300,18 +291,10 @@ async def row(request: Request, number: int) -> Response:
     name, asked = request.path_params["table"], asked_of(request)
 
     def ask(snapshot: Snapshot) -> dict[str, Any]:
-        here, question = here_of(snapshot), asked.question
+        here = here_of(snapshot)
         described = tables.describe(snapshot, name, asked.settings)
-        found, total = tables.rows(
-            snapshot,
-            name,
-            asked.settings,
-            question.where,
-            question.sort,
-            number - 1,
-            1,
-            question.condition,
-        )
+        one = attrs.evolve(asked.question, columns=None, offset=number - 1, limit=1)
+        found, total = tables.rows(snapshot, name, one)
         if not found.num_rows:
             raise NotFound(f"{name} has no row {number:,}", remedy=f"it has {total:,}")
         known, frame = meanings(snapshot, name), frame_of(found)
