@@ -8,6 +8,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import attrs
@@ -15,6 +16,7 @@ import polars as pl
 
 import harvest
 from harvest import Column, Partition, ReadContext, Record, Setting, View, field
+from harvest_toolkit.choices import ChoiceNeeded
 
 harvest_api = 1
 
@@ -99,6 +101,19 @@ def by_word(dataset: harvest.DatasetReader, *, least: int) -> pl.LazyFrame:
     return counted.filter(pl.col("things") >= least).sort("things", "word", descending=True)
 
 
+def of_word(
+    dataset: harvest.DatasetReader, *, word: str | None = None, words: Path | None = None
+) -> pl.LazyFrame:
+    """Things with one word, which is to be chosen, or read from a file."""
+    if words is not None:
+        word = words.read_text()
+    found = dataset["served.thing"]
+    if word is None:
+        known = found.select(pl.col("word").drop_nulls().unique().sort()).collect()["word"]
+        raise ChoiceNeeded("there are several words", settings=["word"], names=known)
+    return found.select("name", "word").filter(pl.col("word") == word)
+
+
 @harvest.hookimpl
 def harvest_sources() -> list[harvest.SourceSpec]:
     return [harvest.SourceSpec(name="served", doc="Things.", factory=ThingSource)]
@@ -114,5 +129,16 @@ def harvest_views() -> list[View]:
             build=by_word,
             columns=(Column("word"), Column("things", doc="Things."), Column("took", unit="s")),
             settings={"least": Setting("how many things at least", int, 0)},
-        )
+        ),
+        View(
+            name="served.of_word",
+            doc="Things with one word.",
+            requires=("served.thing",),
+            build=of_word,
+            columns=(Column("name"), Column("word")),
+            settings={
+                "word": Setting("the word", str),
+                "words": Setting("a file that holds the word", Path),
+            },
+        ),
     ]

@@ -9,11 +9,11 @@ import runpy
 import shutil
 import sys
 import time
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
-from urllib.parse import urlencode
+from urllib.parse import unquote_to_bytes, urlencode
 
 import pytest
 from serving import Server, serving, things
@@ -178,21 +178,42 @@ def test_three_people_find_what_they_came_for(folder, served, browser_of, tmp_pa
     assert sorted(row["job_id"] for row in rows) == sorted(job["job_id"] for job in failed)
     assert {row["exit_code"] for row in rows} == {str(job["exit_code"]) for job in failed}
 
-    # which directory grew: the report, its rows sorted, and a file of them
+    # which directory grew: the report, the directories sorted by growth, and a file of them
     person.goes(f"location = '{person.home}/d/gpfs/reports'")
     person.follows("gpfs.change")
     browser.wait("document.querySelector('iframe').contentDocument?.readyState == 'complete'")
     assert "grew" in browser.value(f"{frame}.body.innerText")
-    person.goes(f"location = '{person.home}/d/gpfs/table/gpfs.file'")
-    person.follows("size_bytes")
+    person.follows("Tables")
+    person.follows("gpfs.change")
+    browser.value("document.getElementById('set.by').value = 'top'")
+    person.goes("document.getElementById('set.by').form.requestSubmit()")
+    person.follows("growth_bytes")
+    before, after = (
+        bytes_by_directory(folder / "scan" / "scans" / f"{day}.list")
+        for day in ("20260111", "20260211")
+    )
+    grown = {name: after[name] - before[name] for name in before | after}
+    most = max(grown, key=grown.__getitem__)
+    assert browser.value("document.querySelector('.rows tbody th').innerText") == most
     rows = person.downloads_file("CSV")
-    sizes = [int(row["size_bytes"]) for row in rows if row["size_bytes"]]
-    assert sizes == sorted(sizes, reverse=True)
-    scans, grown = sorted({row["scan_time"] for row in rows}), defaultdict(int)
-    for row in rows:
-        place = "/".join(row["path"].split("/")[:4])
-        grown[place] += int(row["size_bytes"] or 0) * (1 if row["scan_time"] == scans[-1] else -1)
-    assert max(grown, key=grown.__getitem__).startswith("/gpfs/demo/")
+    assert [(row["top"], int(row["growth_bytes"])) for row in rows] == sorted(
+        grown.items(), key=lambda each: -each[1]
+    )
+
+
+def bytes_by_directory(path: Path) -> Counter[str]:
+    """Bytes below each top-level directory by the lines of a policy list, hard links once."""
+    sizes = {}
+    for line in path.read_bytes().splitlines():
+        attributes, written_whole, place = line.partition(b" -- ")
+        if not line.startswith(b"#") and written_whole:
+            size = re.search(rb"\|size=(\d+)\|", unquote_to_bytes(attributes))
+            directory = b"/".join(unquote_to_bytes(place).split(b"/")[:5]).decode()
+            sizes[directory, line.split()[0]] = int(size[1])
+    found = Counter()
+    for (directory, _), size in sizes.items():
+        found[directory] += size
+    return found
 
 
 PAGES = (

@@ -104,6 +104,28 @@ def test_no_path_of_a_request_reaches_the_file_system(server, path):
         assert answer.json["message"]
 
 
+FILES = (
+    "tables/served.of_word?set.words={}",
+    "tables/served.of_word/rows?set.words={}",
+    "tables/served.of_word/rows?set.words={}&form=csv",
+    "tables/served.of_word/facets?set.words={}",
+)
+
+
+@pytest.mark.parametrize("path", FILES)
+def test_no_setting_that_may_be_a_file_is_taken(server, tmp_path, path):
+    (tmp_path / "words").write_text("a")  # things have this word
+
+    answer = server.ask(f"/api/out/{path.format(tmp_path / 'words')}")
+
+    assert answer.status == 400
+    assert "the server opens none" in answer.json["message"]
+    named = {"served.of_word": {"words": str(tmp_path / "words")}}
+    assert server.sql("from served.of_word", settings=named).status == 400
+    described = server.ask("/api/out/tables/served.of_word?set.word=a").json
+    assert [setting["name"] for setting in described["settings"]] == ["word"]
+
+
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"])
 def test_no_route_writes(server, method):
     for path in ("/", "/api/", "/api/out", "/api/out/tables", ROWS):

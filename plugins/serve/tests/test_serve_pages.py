@@ -206,6 +206,22 @@ def test_settings_of_a_view_are_a_form_and_a_wrong_value_is_said_beside_it(serve
     assert "must be a whole number" in wrong.text
 
 
+def test_where_a_name_is_to_be_chosen_the_page_offers_all_there_are(server, all_rows):
+    page = server.ask("/d/out/table/served.of_word")
+    shown = Shown(page.text)
+    offered = [given["value"] for tag, given in shown.elements if tag == "option"]
+
+    assert page.status == 200
+    assert "There are several words: choose below." in page.text
+    assert offered == sorted({row["word"] for row in all_rows} - {None})
+    chosen = server.ask("/d/out/table/served.of_word?set.word=%C3%A4").text
+    assert heading(chosen) == f"{sum(row['word'] == 'ä' for row in all_rows)} rows"
+    # programs get the same
+    error = server.ask("/api/out/tables/served.of_word/rows")
+    assert error.status == 400
+    assert (error.json["settings"], error.json["names"]) == (["word"], offered)
+
+
 def test_downloads_of_a_page_have_its_rows(server, all_rows):
     text = server.ask(
         f"{TABLE}?{urlencode({'flag.eq': 'true', 'sort': 'small', 'offset': '50'})}"
@@ -229,6 +245,22 @@ def test_a_query_shows_its_result_and_an_error_its_place(server, all_rows):
     assert wrong.status == 400
     assert "&lt;b&gt;" in wrong.text
     assert "<b>" not in wrong.text
+
+
+def test_columns_of_record_types_stand_beside_a_query_and_those_of_a_view_once_asked(server):
+    query = "select 1 as one"
+    text = server.ask(f"/d/out/sql?{urlencode({'query': query})}").text
+    places = dict(re.findall(r'<details id="table-([^"]*)"(.*?)</details>', text, re.DOTALL))
+    of_view = html.unescape(re.search(r'<a href="([^"#]*)#', places["served.by_word"])[1])
+    asked = server.ask(of_view).text
+    view = asked[asked.index('id="table-served.by_word" open') :].partition("</details>")[0]
+
+    assert ">moment</span>" in places["served.thing"]
+    assert ">things</span>" not in places["served.by_word"]
+    assert re.findall(r'<li><span class="mono">(\w+)', view) == ["word", "things", "took"]
+    assert query in asked  # what was written stays
+    unknown = server.ask("/d/out/sql?table=served.of_word").text
+    assert "there are several words" in unknown
 
 
 def test_rejects_are_shown_with_place_and_reason(server):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Final
 
 from harvest import Column, Setting, View
@@ -29,7 +30,7 @@ SIDES: Final = {
         tuple[str, ...],
         (),
     ),
-    "other": Setting("another dataset, in which the runs of the second side lie", str),
+    "other": Setting("another dataset, in which the runs of the second side lie", Path),
 }
 
 _SEVERAL: Final = "null where the number is known of no run of that side"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
+from pathlib import Path
 from typing import TypeAlias
 
 import attrs
@@ -12,7 +13,7 @@ import polars as pl
 import harvest
 from harvest import DatasetReader, UsageError
 from harvest.toolkit.amounts import count_in_words
-from harvest_toolkit.choices import named_directory, run_choices
+from harvest_toolkit.choices import choice_of_runs, named_directory
 from harvest_toolkit.frames import directory_of
 
 from .declared import READ
@@ -42,7 +43,7 @@ def sides_of(
     runs: Sequence[str] = (),
     before: Sequence[str] = (),
     after: Sequence[str] = (),
-    other: str | None = None,
+    other: str | Path | None = None,
 ) -> Sides:
     """The runs of both sides; the settings are those of the view.
 
@@ -62,7 +63,7 @@ def sides_of(
     if runs:
         before, after = runs[:1], runs[1:]
     first = runs_of(dataset)
-    second = first if other is None else runs_of(harvest.open(other), other)
+    second = first if other is None else runs_of(harvest.open(other), str(other))
     if not before and not after:
         return (first, second) if other is not None else _both(first)
     firsts = _named(first, before)
@@ -93,9 +94,11 @@ def _both(runs: list[RunOf]) -> Sides:
         raise UsageError(there, remedy="harvest another into it, or name its dataset by other=")
     if len(runs) > 2:
         names = [run.directory for run in runs]
-        raise UsageError(
+        raise choice_of_runs(
             f"the dataset holds {len(runs)} runs, and two sides are compared",
-            remedy=run_choices("choose by runs=A,B, or by before= and after=", names),
+            "choose by runs=A,B, or by before= and after=",
+            names,
+            ["before", "after"],
         )
     return runs[:1], runs[1:]
 

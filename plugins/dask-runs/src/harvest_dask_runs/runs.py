@@ -7,7 +7,7 @@ from weakref import WeakKeyDictionary
 import polars as pl
 
 from harvest import DatasetReader, UsageError
-from harvest_toolkit.choices import named_directory, run_choices
+from harvest_toolkit.choices import choice_of_runs, named_directory
 from harvest_toolkit.frames import directory_of
 
 from .record_names import DASK_TYPES
@@ -57,7 +57,6 @@ def choose_run(dataset: DatasetReader, run: str | None, how: str) -> str:
             remedy="harvest one with the source 'mofka-dask' or 'dask'",
         )
     if len(runs) > 1:
-        raise UsageError(
-            f"the dataset holds {len(runs)} runs", remedy=run_choices(f"choose with {how}", runs)
-        )
+        many = f"the dataset holds {len(runs)} runs"
+        raise choice_of_runs(many, f"choose with {how}", runs, ["run"])
     return runs[0]

@@ -7,9 +7,28 @@ from typing import Final
 
 from harvest import UsageError
 
-__all__ = ["choices", "named_directory", "run_choices"]
+__all__ = ["ChoiceNeeded", "choice_of_runs", "choices", "named_directory", "run_choices"]
 
 SHOWN: Final = 10
+
+
+class ChoiceNeeded(UsageError):
+    """Some of several names are to be chosen.
+
+    settings: of the view or report, each of which takes a name; names: all that there are.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        where: str | None = None,
+        remedy: str | None = None,
+        settings: Iterable[str] = (),
+        names: Iterable[str] = (),
+    ):
+        super().__init__(message, where=where, remedy=remedy)
+        self.settings, self.names = tuple(settings), tuple(names)
 
 
 def named_directory(directories: Iterable[str], wanted: str) -> str:
@@ -32,8 +51,20 @@ def named_directory(directories: Iterable[str], wanted: str) -> str:
 
 def run_choices(what: str, runs: Sequence[str]) -> str:
     """The names of the directories of which one is to be chosen; whole paths where names agree."""
+    return choices(what, _names(runs))
+
+
+def choice_of_runs(
+    message: str, what: str, runs: Sequence[str], settings: Iterable[str]
+) -> UsageError:
+    """The error where settings are to name some of these directories; what: how, in words."""
+    remedy = run_choices(what, runs)
+    return ChoiceNeeded(message, remedy=remedy, settings=settings, names=_names(runs))
+
+
+def _names(runs: Sequence[str]) -> Sequence[str]:
     names = [run.rpartition("/")[2] or run for run in runs]
-    return choices(what, runs if len(set(names)) < len(names) else names)
+    return runs if len(set(names)) < len(names) else names
 
 
 def choices(what: str, names: Sequence[str]) -> str:

@@ -15,9 +15,10 @@ from .engine.guarded import opened, quoted
 from .filters import where_sql
 from .problems import Refused
 from .questions import Question
+from .settings import settings_key
 from .sql import check_condition
 from .state import Snapshot
-from .tables import describe, frozen
+from .tables import describe
 
 FEW: Final = 30
 """A column with more values than so many is no facet."""
@@ -53,7 +54,7 @@ def facet_columns(
     """The columns of text, truth and whole numbers that have two to FEW values at first."""
     described = describe(snapshot, table, settings).columns
     names = [each.name for each in described if each.type in _TYPES and each.unit is None]
-    key = ("facet columns", table, frozen(settings))
+    key = ("facet columns", table, settings_key(settings))
     return snapshot.kept(key, lambda: _columns(snapshot, table, settings, names))
 
 
@@ -86,7 +87,7 @@ def facets(snapshot: Snapshot, table: str, asked: Question, most: int = FEW) -> 
                 remedy="use one of " + ", ".join(n for n, kind in types.items() if kind in _TYPES),
             )
     most = min(most, MOST)
-    key = ("facets", table, names, frozen(asked.settings), asked.where, asked.condition, most)
+    key = ("facets", table, names, settings_key(asked.settings), asked.where, asked.condition, most)
     return snapshot.kept(key, lambda: _facets(snapshot, table, names, asked, most))
 
 

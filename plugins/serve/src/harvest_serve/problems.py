@@ -9,6 +9,7 @@ import attrs
 
 from harvest import ConfigError, DatasetChanged, DatasetError, HarvestError, PluginError, UsageError
 from harvest.errors import UnknownTypeError
+from harvest_toolkit.choices import ChoiceNeeded
 
 
 class NotFound(UsageError):
@@ -48,6 +49,7 @@ class Problem:
     message: what is wrong; where: in which file, setting or text; remedy: what to do.
     status: of HTTP.
     problems: of a damaged dataset, what ``harvest verify`` says, a sentence each.
+    settings, names: where some of several are to be chosen, the settings that each take a name.
     """
 
     message: str
@@ -55,6 +57,8 @@ class Problem:
     remedy: str | None = None
     status: int = 500
     problems: tuple[str, ...] = ()
+    settings: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """As a program gets it."""
@@ -63,7 +67,11 @@ class Problem:
             "where": self.where,
             "remedy": self.remedy,
         }
-        return found | ({"problems": list(self.problems)} if self.problems else {})
+        if self.problems:
+            found["problems"] = list(self.problems)
+        if self.settings:
+            found |= {"settings": list(self.settings), "names": list(self.names)}
+        return found
 
 
 def problem_of(error: BaseException) -> Problem:
@@ -78,7 +86,9 @@ def problem_of(error: BaseException) -> Problem:
         where=error.where,
         remedy=error.remedy,
         status=_status(error),
-        problems=getattr(error, "problems", ()),
+        problems=error.problems if isinstance(error, Damaged) else (),
+        settings=error.settings if isinstance(error, ChoiceNeeded) else (),
+        names=error.names if isinstance(error, ChoiceNeeded) else (),
     )
 
 

@@ -13,8 +13,8 @@ from harvest.errors import suggestion
 from harvest.findings import Verdict
 
 from .problems import NotFound
+from .settings import SettingOf, settings_in_words, settings_key
 from .state import Snapshot
-from .tables import SettingOf, frozen, settings_in_words
 
 _drawing = threading.Lock()
 """matplotlib draws in one thread at a time."""
@@ -36,7 +36,7 @@ def findings(snapshot: Snapshot, settings: Mapping[str, Any] | None = None) -> V
     settings: of views, such as ``run``; each is passed to the views that have it.
     """
     given = dict(settings or {})
-    key = ("findings", frozen(given))
+    key = ("findings", settings_key(given))
     return snapshot.kept(key, lambda: snapshot.dataset.findings(**given))
 
 
@@ -72,9 +72,9 @@ def report(snapshot: Snapshot, name: str, settings: Mapping[str, Any] | None = N
 
     def make() -> Any:
         with _drawing:
-            return snapshot.dataset.report(name, **given)
+            return snapshot.report(name, given)
 
-    return snapshot.kept(("report", name, frozen(given)), make)
+    return snapshot.kept(("report", name, settings_key(given)), make)
 
 
 def page(snapshot: Snapshot, name: str, settings: Mapping[str, Any] | None = None) -> str:
@@ -88,4 +88,4 @@ def page(snapshot: Snapshot, name: str, settings: Mapping[str, Any] | None = Non
         with _drawing:
             return str(made.html())
 
-    return snapshot.kept(("page", name, frozen(settings)), draw)
+    return snapshot.kept(("page", name, settings_key(settings)), draw)

@@ -6,10 +6,11 @@ import re
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
+import polars as pl
 from polars.exceptions import PolarsError
 from starlette.requests import Request
 
@@ -19,6 +20,7 @@ from harvest.errors import suggestion
 
 from .engine.scratch import Scratch
 from .problems import Damaged, NotFound, Refused
+from .settings import check_settings
 
 KEPT: Final = 64
 """Answers that are kept of a state: findings, reports, counts, facets."""
@@ -57,6 +59,16 @@ class Snapshot:
                 self._kept.popitem(last=False)
         answer: Answer = once.get(make)
         return answer
+
+    def view(self, name: str, settings: Mapping[str, Any]) -> pl.LazyFrame:
+        """A view with settings of a request; raises UsageError for one that may be a file."""
+        check_settings(self.dataset.plugins.views[name], settings)
+        return self.dataset.view(name, **settings)
+
+    def report(self, name: str, settings: Mapping[str, Any]) -> Any:
+        """A report with settings of a request; raises UsageError as ``view``."""
+        check_settings(self.dataset.plugins.reports[name], settings)
+        return self.dataset.report(name, **settings)
 
 
 class _Once:

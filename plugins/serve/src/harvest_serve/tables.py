@@ -21,6 +21,7 @@ from .filters import operators, where_sql
 from .listing import Table, tables
 from .problems import NotFound
 from .questions import Question
+from .settings import SettingOf, settings_in_words, settings_key
 from .sql import check_condition
 from .state import Snapshot
 
@@ -43,21 +44,6 @@ class Described:
     doc: str | None
     format: str | None
     operators: tuple[str, ...]
-
-
-@attrs.frozen(kw_only=True)
-class SettingOf:
-    """A setting of a view or report: what it means, the text of its default, and what it may be.
-
-    type: in words; choices: all values, where these are some words.
-    """
-
-    name: str
-    doc: str
-    type: str
-    default: str
-    choices: tuple[str, ...]
-    allowed: str
 
 
 @attrs.frozen(kw_only=True)
@@ -95,7 +81,7 @@ def describe(
     Raises NotFound where nothing has this name, UsageError for settings that it does not take.
     """
     check_table(snapshot, table)
-    key = ("describe", table, frozen(settings))
+    key = ("describe", table, settings_key(settings))
     return snapshot.kept(key, lambda: _describe(snapshot, table, settings or {}))
 
 
@@ -105,7 +91,7 @@ def _describe(snapshot: Snapshot, table: str, settings: Mapping[str, Any]) -> De
     if not is_view and settings:
         raise UsageError(f"{table} is a record type, which has no settings")
     if is_view:
-        schema = dataset.view(table, **settings).collect_schema()
+        schema = snapshot.view(table, settings).collect_schema()
         declared = columns_of(plugins.views[table], plugins)
         doc = plugins.views[table].doc
     else:
@@ -135,27 +121,6 @@ def _describe(snapshot: Snapshot, table: str, settings: Mapping[str, Any]) -> De
     )
 
 
-def settings_in_words(spec: Any) -> tuple[SettingOf, ...]:
-    """The settings of a view or report, as forms and documents show them."""
-    return tuple(
-        SettingOf(
-            name=name,
-            doc=each.doc,
-            type=getattr(each.type, "__name__", str(each.type)),
-            default="" if each.default is None else _text(each.default),
-            choices=each.choices,
-            allowed=each.allowed,
-        )
-        for name, each in spec.settings.items()
-    )
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    return ",".join(map(str, value)) if isinstance(value, tuple | list) else str(value)
-
-
 def _type(kind: pl.DataType) -> str:
     if kind.is_integer():
         return "integer"
@@ -174,11 +139,6 @@ def _type(kind: pl.DataType) -> str:
         pl.Binary: "bytes",
     }
     return words.get(kind.base_type(), "text")
-
-
-def frozen(settings: Mapping[str, Any] | None) -> tuple[tuple[str, str], ...]:
-    """Settings as a key."""
-    return tuple(sorted((key, str(value)) for key, value in (settings or {}).items()))
 
 
 def rows(snapshot: Snapshot, table: str, asked: Question) -> tuple[pa.Table, int]:
@@ -257,5 +217,5 @@ def _count(
         found = engine.table(f"SELECT count(*) AS n FROM ({files.select}){clause}", values)
         return int(found["n"][0].as_py())
 
-    key = ("count", table, frozen(asked.settings), asked.where, asked.condition)
+    key = ("count", table, settings_key(asked.settings), asked.where, asked.condition)
     return snapshot.kept(key, count)

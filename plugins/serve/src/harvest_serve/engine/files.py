@@ -15,6 +15,7 @@ from polars import selectors
 
 from harvest import DatasetChanged, PartFile
 from harvest.model.frames import seconds
+from harvest_serve.settings import settings_key
 
 from .guarded import literal, names_and_types, quoted
 
@@ -91,16 +92,11 @@ def files_of(
         yield direct
         return
     given = dict(settings or {})
-    key = (
-        snapshot.name,
-        snapshot.commit,
-        table,
-        tuple(sorted((k, str(v)) for k, v in given.items())),
-    )
+    key = (snapshot.name, snapshot.commit, table, settings_key(given))
 
     def make(path: Path) -> None:
         views = snapshot.dataset.plugins.views
-        frame = snapshot.dataset.view(table, **given) if table in views else snapshot.dataset[table]
+        frame = snapshot.view(table, given) if table in views else snapshot.dataset[table]
         _plain(frame).sink_parquet(path, compression="zstd", compression_level=1)
 
     with snapshot.scratch.file(key, make) as path:

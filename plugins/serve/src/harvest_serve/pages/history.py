@@ -89,7 +89,7 @@ async def run(request: Request) -> Response:
         "run.html.j2",
         title=f"Run {name}",
         section="runs",
-        problem=record["problem"],
+        unreadable=record["problem"],
         account=record.get("account") or [],
         counts=COUNTS,
         facts=_facts(record),

@@ -26,24 +26,32 @@ ROWS: Final = 500
 """Rows of a result that a page shows; a download has all."""
 
 
-@attrs.frozen
-class Asked:
-    """A table that a query can read; columns: none where they are known once it is built."""
+@attrs.frozen(kw_only=True)
+class Listed:
+    """A table that a query can read.
+
+    meaning: the address of its documentation; here: of this page with its columns.
+    columns: None where it is a view that was not asked about: to know them may take as long as it;
+    open: whether they are shown; problem: why they are not known.
+    """
 
     name: str
-    address: str
-    columns: tuple[Any, ...] = ()
+    meaning: str
+    here: str
+    columns: tuple[tables.Described, ...] | None = None
+    open: bool = False
+    problem: str = ""
 
 
 async def query(request: Request) -> Response:
     """A query and its result."""
-    text = request.query_params.get("query", "")
+    text, about = request.query_params.get("query", ""), request.query_params.get("table", "")
 
     def ask(snapshot: Snapshot) -> dict[str, Any]:
         here = here_of(snapshot)
         found: dict[str, Any] = {
             **of_snapshot(snapshot),
-            "schema": _schema(snapshot, here),
+            "schema": _schema(snapshot, here, text, about),
             "examples": _examples(snapshot, here),
             "problem": None,
             "shown": None,
@@ -56,12 +64,10 @@ async def query(request: Request) -> Response:
         return found
 
     values = await answer(request, served(request), ask)
-    problem = values["problem"]
     return respond(
         "sql.html.j2",
         title="SQL",
         section="sql",
-        status=200 if problem is None else problem.status,
         query=text,
         limits=f"at most {TIME_S:.0f} s",
         **values,
@@ -92,20 +98,28 @@ def _result(snapshot: Snapshot, here: Here, text: str) -> dict[str, Any]:
     }
 
 
-def _schema(snapshot: Snapshot, here: Here) -> list[tuple[str, list[Asked]]]:
-    """Record types with their columns, and views, whose columns are a page away."""
-    types, views = [], []
+def _schema(
+    snapshot: Snapshot, here: Here, text: str, about: str
+) -> list[tuple[str, list[Listed]]]:
+    """Record types and views, with the columns of each record type and of the view ``about``."""
+    found: dict[str, list[Listed]] = {"record type": [], "view": []}
     for each in tables.tables(snapshot):
-        address = here.to("meaning", each.name)
-        if each.kind == "view":
-            views.append(Asked(each.name, address))
-            continue
+        listed = Listed(
+            name=each.name,
+            meaning=here.to("meaning", each.name),
+            here=here.to("sql", query=text or None, table=each.name),
+            open=each.name == about,
+        )
         try:
-            described = tables.describe(snapshot, each.name)
+            if each.kind == "record type" or listed.open:
+                columns = tables.describe(snapshot, each.name).columns
+                listed = attrs.evolve(listed, columns=columns)
         except UnknownTypeError:
             continue  # nothing declares its columns; a query cannot read it
-        types.append(Asked(each.name, address, described.columns))
-    return [("Record types", types), ("Views", views)]
+        except UsageError as error:
+            listed = attrs.evolve(listed, problem=str(error))
+        found[each.kind].append(listed)
+    return [("Record types", found["record type"]), ("Views", found["view"])]
 
 
 def _examples(snapshot: Snapshot, here: Here) -> list[dict[str, str]]:

@@ -23,7 +23,7 @@ EVERY_MS: Final = 10_000
 """How often a page in sight asks whether its state is in force still."""
 
 _DATE: Final = re.compile(r"\d{4}-\d\d-\d\d(?:[T_]\d\d:\d\d(?::\d\d)?)?")
-_WORDS: Final = re.compile(r"`([^`\n]+)`")
+_WORDS: Final = re.compile(r"``?([^`\n]+)``?")
 
 
 @attrs.frozen
@@ -57,13 +57,14 @@ def respond(
     commit: str = "",
     state: str = "",
     section: str = "",
-    status: int = 200,
+    problem: Problem | None = None,
     **values: Any,
 ) -> Response:
     """A page from a template.
 
     commit: names the state that it shows, which the page asks for again; state: the same for
     people.  section: which of the pages at the top it belongs to.
+    problem: what went wrong, which gives the answer its status, unless all that lacks is a choice.
     """
     page = (
         _environment()
@@ -74,10 +75,11 @@ def respond(
             commit=commit,
             state=state,
             section=section,
+            problem=problem,
             **values,
         )
     )
-    return HTMLResponse(page, status)
+    return HTMLResponse(page, 200 if problem is None or problem.settings else problem.status)
 
 
 def state_in_words(snapshot: Snapshot) -> str:
@@ -114,9 +116,9 @@ def problem_page(request: Request, problem: Problem) -> Response:
     name = request.path_params.get("dataset", "")
     return respond(
         "error.html.j2",
-        title=problem.message,
+        title=_sentence(problem.message),
+        section="error",
         here=here_of(known[name]) if name in known else None,
-        status=problem.status,
         problem=problem,
     )
 
@@ -136,6 +138,12 @@ def _line(text: Any) -> str:
     return printable_line(str(text))
 
 
+def _sentence(text: str) -> str:
+    """Text in one line that begins with a capital, unless its first word is a name."""
+    first = text.partition(" ")[0]
+    return _line(text[:1].upper() + text[1:] if first.isalpha() else text)
+
+
 _made: list[jinja2.Environment] = []
 
 
@@ -148,7 +156,7 @@ def _environment() -> jinja2.Environment:
             trim_blocks=True,
             lstrip_blocks=True,
         )
-        made.filters |= {"line": _line, "prose": prose}
+        made.filters |= {"line": _line, "prose": prose, "sentence": _sentence}
         made.globals |= {
             "static": _static,
             "home": "/",

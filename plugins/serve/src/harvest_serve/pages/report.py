@@ -15,6 +15,7 @@ from .. import reports
 from ..guard import SANDBOX
 from ..problems import NotFound, problem_of
 from ..questions import question
+from ..settings import offered
 from ..state import Snapshot, served
 from ..work import answer
 from .render import here_of, of_snapshot, respond
@@ -59,18 +60,16 @@ async def report(request: Request) -> Response:
             **of_snapshot(snapshot),
             "name": name,
             "doc": declared[name].doc,
-            "settings": declared_settings(declared[name].settings),
+            "settings": declared_settings(offered(declared[name])),
             "problem": problem,
             "alone": here.to("report", name, "page", **{f"set.{k}": v for k, v in given.items()}),
         }
 
     values = await answer(request, served(request), ask, time_s=LONG_S)
-    problem = values["problem"]
     return respond(
         "report.html.j2",
         title=f"Report {name}",
         section="reports",
-        status=200 if problem is None else problem.status,
         given=given,
         **values,
     )

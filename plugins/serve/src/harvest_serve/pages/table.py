@@ -20,6 +20,7 @@ from ..downloads import frame_of
 from ..filters import WORDS
 from ..problems import NotFound, Refused, problem_of
 from ..questions import Question
+from ..settings import offered
 from ..state import Snapshot, served
 from ..work import answer
 from . import asked as address
@@ -48,12 +49,10 @@ async def table(request: Request) -> Response:
     if more is not None:
         return RedirectResponse(here.rows(name, more.pairs()), 303)
     values = await answer(request, served(request), lambda snapshot: _values(snapshot, name, asked))
-    problem = values["problem"]
     return respond(
         "table.html.j2",
         title=name,
         section="tables",
-        status=200 if problem is None else problem.status,
         name=name,
         asked=asked,
         **values,
@@ -68,7 +67,7 @@ def _values(snapshot: Snapshot, name: str, asked: Asked) -> dict[str, Any]:
         **of_snapshot(snapshot),
         "doc": view.doc if view else _doc(snapshot, name),
         "meaning": here.to("meaning", name, **{f"set.{k}": v for k, v in asked.settings.items()}),
-        "settings": settings_of(view.settings) if view else (),
+        "settings": settings_of(offered(view)) if view else (),
         "problem": None,
         "columns": [],
         "shown": None,

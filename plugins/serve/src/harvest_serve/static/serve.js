@@ -47,6 +47,28 @@ for (const form of document.querySelectorAll("form[method=get]"))
     }
   });
 
+// the columns of a view are asked for when it is unfolded
+for (const view of document.querySelectorAll("details[data-columns]"))
+  view.addEventListener("toggle", async () => {
+    const place = view.querySelector("summary + p");
+    const answer = await fetch(view.dataset.columns);
+    const found = await answer.json();
+    if (!answer.ok) {
+      place.textContent = [found.message, found.remedy].filter(Boolean).join("; ");
+      return;
+    }
+    const list = document.createElement("ul");
+    for (const column of found.columns) {
+      const [item, name, type] = ["li", "span", "span"].map((each) => document.createElement(each));
+      [name.className, type.className] = ["mono", "soft"];
+      name.textContent = column.name;
+      type.textContent = [column.type, column.unit].filter(Boolean).join(", ");
+      item.append(name, " ", type);
+      list.append(item);
+    }
+    place.replaceWith(list);
+  }, { once: true });
+
 // a query is sent by Ctrl and Enter
 for (const area of document.querySelectorAll("textarea"))
   area.addEventListener("keydown", (event) => {

@@ -1,0 +1,80 @@
+"""Settings of views and reports: which of them a request may give, and what they are in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import date, datetime
+from types import EllipsisType, NoneType
+from typing import Any, Final, get_args
+
+import attrs
+
+from harvest import ReportSpec, Setting, UsageError, View
+
+_PLAIN: Final = (bool, int, float, str, date, datetime)
+
+
+@attrs.frozen(kw_only=True)
+class SettingOf:
+    """A setting of a view or report: what it means, the text of its default, and what it may be.
+
+    type: in words; choices: all values, where these are some words.
+    """
+
+    name: str
+    doc: str
+    type: str
+    default: str
+    choices: tuple[str, ...]
+    allowed: str
+
+
+def offered(of: View | ReportSpec) -> dict[str, Setting]:
+    """The settings that a request may give: those of numbers, texts, times and yes or no.
+
+    Of any other type, a setting may be the path of a file, and the server opens none for a request.
+    """
+    return {name: each for name, each in of.settings.items() if _is_plain(each.type)}
+
+
+def _is_plain(kind: Any) -> bool:
+    inner = [each for each in get_args(kind) if each not in (Ellipsis, EllipsisType, NoneType)]
+    return all(map(_is_plain, inner)) if inner else kind in _PLAIN
+
+
+def check_settings(of: View | ReportSpec, given: Mapping[str, Any]) -> None:
+    """Raise UsageError for a setting that is declared and may not be given by a request."""
+    for name in given:
+        if name in of.settings and name not in offered(of):
+            raise UsageError(
+                f"{name} of {of.name} is not declared as a number, a text or a time: it may be a "
+                "file, and the server opens none for a request",
+                where=name,
+                remedy=f"leave it out, or give it on a command line: --set {name}=...",
+            )
+
+
+def settings_in_words(of: View | ReportSpec) -> tuple[SettingOf, ...]:
+    """The settings that a request may give, as programs are shown them."""
+    return tuple(
+        SettingOf(
+            name=name,
+            doc=each.doc,
+            type=getattr(each.type, "__name__", str(each.type)),
+            default="" if each.default is None else _text(each.default),
+            choices=each.choices,
+            allowed=each.allowed,
+        )
+        for name, each in offered(of).items()
+    )
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return ",".join(map(str, value)) if isinstance(value, tuple | list) else str(value)
+
+
+def settings_key(settings: Mapping[str, Any] | None) -> tuple[tuple[str, str], ...]:
+    """Settings as a part of the key of what is kept."""
+    return tuple(sorted((key, str(value)) for key, value in (settings or {}).items()))
