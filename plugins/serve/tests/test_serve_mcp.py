@@ -183,7 +183,7 @@ def test_the_tools_are_there_over_http_behind_the_same_guard(out):
 
         async def ask():
             stranger = httpx.AsyncClient()
-            guest = httpx.AsyncClient(headers={"Authorization": f"Bearer {token}"})
+            guest = httpx.AsyncClient(headers={"Authorization": f"Bearer {token}"}, timeout=60)
             async with stranger, guest:
                 refused = await stranger.post(f"{address}mcp", json={})
                 async with mcp.Client(

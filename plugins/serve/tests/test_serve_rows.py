@@ -165,9 +165,9 @@ def test_a_view_takes_its_settings_and_its_durations_are_seconds(snapshot, every
     ("asked", "said"),
     [
         ({"where": (Filter("nope", "eq", "1"),)}, "no column is named 'nope'"),
-        ({"where": (Filter("size", "contains", "1"),)}, "no operator for size"),
-        ({"where": (Filter("size", "eq", "many"),)}, "'many' is no integer"),
-        ({"where": (Filter("moment", "eq", "noon"),)}, "'noon' is no time"),
+        ({"where": (Filter("size", "contains", "1"),)}, "not an operator for size"),
+        ({"where": (Filter("size", "eq", "many"),)}, "'many' is not of the type integer"),
+        ({"where": (Filter("moment", "eq", "noon"),)}, "'noon' is not of the type time"),
         ({"sort": (("nope", True),)}, "no column is named 'nope'"),
         ({"limit": 10**6}, "are not given at once"),
         ({"condition": "1=1) union select (2"}, "this is not a condition"),

@@ -15,7 +15,7 @@ import pytest
 from serving import program, serving, things, until
 
 from harvest_serve.problems import Refused
-from harvest_serve.work import Turns, in_turn
+from harvest_serve.work import Turns, run_in_turn
 
 ROWS = "/api/out/tables/served.thing/rows?limit=1"
 
@@ -148,8 +148,8 @@ def test_work_that_cannot_be_stopped_keeps_its_turn_until_it_has_ended():
     async def scene() -> list[str]:
         turns, goes_on, seen = Turns(at_once=1, waiting=1), threading.Event(), []
         with pytest.raises(Refused, match=r"longer than 0\.05 s"):
-            await in_turn(turns, lambda: goes_on.wait(60), time_s=0.05)
-        next_one = asyncio.create_task(in_turn(turns, lambda: seen.append("next")))
+            await run_in_turn(turns, lambda: goes_on.wait(60), time_s=0.05)
+        next_one = asyncio.create_task(run_in_turn(turns, lambda: seen.append("next")))
         await asyncio.sleep(0.3)
         seen.append("the first has ended")
         goes_on.set()

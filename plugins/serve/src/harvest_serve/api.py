@@ -20,7 +20,7 @@ from . import downloads, facets, reports, sql, tables
 from .downloads import FORMS, Form, form_of, frame_of
 from .problems import Busy, NotFound, Problem
 from .questions import number, question
-from .state import Snapshot, served
+from .state import Snapshot, find_served
 from .work import Turns, answer, work
 
 _ARROW: Final = FORMS["arrow"].media_type
@@ -64,15 +64,15 @@ async def dataset(request: Request) -> Response:
     """What a dataset holds and what can be asked of it, and the commit that this is of."""
 
     def ask(snapshot: Snapshot) -> Any:
-        found = snapshot.kept("summary", snapshot.dataset.summary)
+        found = snapshot.keep("summary", snapshot.dataset.summary)
         return {"commit": snapshot.commit, **found}
 
-    return _json(await answer(request, served(request), ask))
+    return _json(await answer(request, find_served(request), ask))
 
 
 async def commit(request: Request) -> Response:
     """What names the state in force: another text after each commit."""
-    found = served(request)
+    found = find_served(request)
     return _json({"commit": await work(request, found.commit)})
 
 
@@ -82,7 +82,7 @@ async def table_list(request: Request) -> Response:
     def ask(snapshot: Snapshot) -> Any:
         return {"commit": snapshot.commit, "tables": tables.tables(snapshot)}
 
-    return _json(await answer(request, served(request), ask))
+    return _json(await answer(request, find_served(request), ask))
 
 
 async def table(request: Request) -> Response:
@@ -93,7 +93,7 @@ async def table(request: Request) -> Response:
         found = tables.describe(snapshot, name, asked.settings)
         return {"commit": snapshot.commit, **_plain(found)}
 
-    return _json(await answer(request, served(request), ask))
+    return _json(await answer(request, find_served(request), ask))
 
 
 async def rows(request: Request) -> Response:
@@ -121,7 +121,7 @@ async def rows(request: Request) -> Response:
             "rows": _objects(found),
         }
 
-    return _json(await answer(request, served(request), ask))
+    return _json(await answer(request, find_served(request), ask))
 
 
 async def facet_list(request: Request) -> Response:
@@ -144,7 +144,7 @@ async def facet_list(request: Request) -> Response:
             ],
         }
 
-    return _json(await answer(request, served(request), ask))
+    return _json(await answer(request, find_served(request), ask))
 
 
 async def query(request: Request) -> Response:
@@ -154,7 +154,7 @@ async def query(request: Request) -> Response:
     settings = given.get("settings", {})
     if not isinstance(text, str) or not isinstance(limit, int) or not _are_settings(settings):
         raise UsageError(
-            "this is no question", remedy='send {"query": "select ...", "limit": 100} as JSON'
+            "this is not a question", remedy='send {"query": "select ...", "limit": 100} as JSON'
         )
     form = _form(request)
     if form is not None:
@@ -169,16 +169,16 @@ async def query(request: Request) -> Response:
         found = sql.ask(snapshot, text, limit=limit, settings=settings)
         return {"commit": snapshot.commit, "cut": found.cut, "rows": _objects(found.table)}
 
-    return _json(await answer(request, served(request), ask))
+    return _json(await answer(request, find_served(request), ask))
 
 
 async def _body(request: Request) -> dict[str, Any]:
     try:
         given = orjson.loads(await request.body())
     except orjson.JSONDecodeError as error:
-        raise UsageError(f"the body is no JSON: {error}", remedy="send JSON") from error
+        raise UsageError(f"the body is not JSON: {error}", remedy="send JSON") from error
     if not isinstance(given, dict):
-        raise UsageError("the body is no JSON object", remedy='send {"query": "select ..."}')
+        raise UsageError("the body is not a JSON object", remedy='send {"query": "select ..."}')
     return given
 
 
@@ -196,7 +196,7 @@ async def findings(request: Request) -> Response:
             plain["first"] = [orjson.Fragment(t) for t in encode_frame(each.evidence.first)]
         return {"commit": snapshot.commit, "summary": verdict.summary(), **found}
 
-    return _json(await answer(request, served(request), ask))
+    return _json(await answer(request, find_served(request), ask))
 
 
 async def report_list(request: Request) -> Response:
@@ -205,7 +205,7 @@ async def report_list(request: Request) -> Response:
     def ask(snapshot: Snapshot) -> Any:
         return {"commit": snapshot.commit, "reports": reports.reports(snapshot)}
 
-    return _json(await answer(request, served(request), ask))
+    return _json(await answer(request, find_served(request), ask))
 
 
 async def report(request: Request) -> Response:
@@ -218,7 +218,7 @@ async def report(request: Request) -> Response:
             **reports.report(snapshot, name, asked.settings).to_dict(),
         }
 
-    return _json(await answer(request, served(request), ask))
+    return _json(await answer(request, find_served(request), ask))
 
 
 def _form(request: Request) -> Form | None:
@@ -256,7 +256,7 @@ async def download(
             raise
 
     try:
-        pieces, first = await answer(request, served(request), begin, time_s=downloads.TIME_S)
+        pieces, first = await answer(request, find_served(request), begin, time_s=downloads.TIME_S)
     except BaseException:
         await turn.__aexit__(None, None, None)
         raise
@@ -282,7 +282,7 @@ def _next(pieces: Iterator[bytes]) -> bytes | None:
 
 
 async def nothing(request: Request) -> Response:
-    """What is no address of the API."""
+    """An address that the API does not have."""
     raise NotFound("there is no such address", where=request.url.path, remedy="see /api/")
 
 

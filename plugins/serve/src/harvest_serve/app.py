@@ -30,10 +30,10 @@ _STATIC = Path(__file__).with_name("static")
 def application(served: Mapping[str, Served], access: Access) -> Guard:
     """What answers for some datasets, behind its guard."""
     handlers = {
-        HarvestError: _failed,
+        HarvestError: _report_failure,
         HTTPException: _not_found,
         Left: _nobody_reads,
-        Exception: _failed,
+        Exception: _report_failure,
     }
 
     turns = Turns()
@@ -62,7 +62,7 @@ def _answer(request: Request, problem: Problem) -> Response:
     return pages.problem(request, problem)
 
 
-async def _failed(request: Request, error: Exception) -> Response:
+async def _report_failure(request: Request, error: Exception) -> Response:
     problem = problem_of(error)
     if problem.status == 500:
         said = printable_line(f"{type(error).__name__}: {error}")

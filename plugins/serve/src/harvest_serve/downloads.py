@@ -18,7 +18,7 @@ from harvest.model.json import encode_frame
 from harvest_report.csv import CSV_TIME, csv_columns
 
 from .engine.files import files_of
-from .engine.guarded import opened
+from .engine.guarded import open_engine
 from .questions import Question
 from .sql import query as sql_query
 from .state import Snapshot
@@ -78,7 +78,7 @@ class _Taken(io.RawIOBase):
         return b"".join(pieces)
 
 
-def _written(
+def _write_batches(
     batches: Iterable[pa.RecordBatch], writer_of: Callable[[Any, pa.Schema], Any]
 ) -> Iterator[bytes]:
     taken, writer = _Taken(), None
@@ -94,11 +94,13 @@ def _written(
 
 
 def _parquet(batches: Iterable[pa.RecordBatch]) -> Iterator[bytes]:
-    return _written(batches, lambda to, schema: pq.ParquetWriter(to, schema, compression="zstd"))
+    return _write_batches(
+        batches, lambda to, schema: pq.ParquetWriter(to, schema, compression="zstd")
+    )
 
 
 def _arrow(batches: Iterable[pa.RecordBatch]) -> Iterator[bytes]:
-    return _written(batches, pa.ipc.new_stream)
+    return _write_batches(batches, pa.ipc.new_stream)
 
 
 FORMS: Final[Mapping[str, Form]] = {
@@ -139,7 +141,7 @@ def stream(snapshot: Snapshot, table: str, form: Form, asked: Question) -> Itera
     with files_of(snapshot, table, asked.settings) as files:
         sql, values = query(types, files, asked)
         cut = "" if asked.limit is None else f" LIMIT {asked.limit}"
-        with opened(
+        with open_engine(
             files.paths,
             spill=snapshot.scratch.spill,
             written=asked.condition is not None,

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from harvest import UsageError
 
 from .engine.files import files_of
-from .engine.guarded import opened, quoted
+from .engine.guarded import open_engine, quote_name
 from .filters import where_sql
 from .problems import Refused
 from .questions import Question
@@ -21,7 +21,7 @@ from .state import Snapshot
 from .tables import describe
 
 FEW: Final = 30
-"""A column with more values than so many is no facet."""
+"""Values that a column has at most to be a facet unless it is asked for."""
 
 MOST: Final = 1_000
 """Values of a column that are listed at most."""
@@ -55,7 +55,7 @@ def facet_columns(
     described = describe(snapshot, table, settings).columns
     names = [each.name for each in described if each.type in _TYPES and each.unit is None]
     key = ("facet columns", table, settings_key(settings))
-    return snapshot.kept(key, lambda: _columns(snapshot, table, settings, names))
+    return snapshot.keep(key, lambda: _columns(snapshot, table, settings, names))
 
 
 def _columns(
@@ -63,8 +63,8 @@ def _columns(
 ) -> list[str]:
     if not names:
         return []
-    with files_of(snapshot, table, settings) as files, opened(files.paths) as engine:
-        wanted = ", ".join(map(quoted, names))
+    with files_of(snapshot, table, settings) as files, open_engine(files.paths) as engine:
+        wanted = ", ".join(map(quote_name, names))
         sample = engine.table(f"SELECT {wanted} FROM ({files.select}) LIMIT {_SAMPLE}")
     return [name for name in names if 2 <= pc.count_distinct(sample[name], "all").as_py() <= FEW]
 
@@ -88,7 +88,7 @@ def facets(snapshot: Snapshot, table: str, asked: Question, most: int = FEW) -> 
             )
     most = min(most, MOST)
     key = ("facets", table, names, settings_key(asked.settings), asked.where, asked.condition, most)
-    return snapshot.kept(key, lambda: _facets(snapshot, table, names, asked, most))
+    return snapshot.keep(key, lambda: _facets(snapshot, table, names, asked, most))
 
 
 def _facets(
@@ -100,12 +100,12 @@ def _facets(
     found = []
     with (
         files_of(snapshot, table, asked.settings) as files,
-        opened(
+        open_engine(
             files.paths, spill=snapshot.scratch.spill, written=asked.condition is not None
         ) as engine,
     ):
         for name in names:
-            chosen = f"SELECT {quoted(name)} AS v FROM ({files.select}){clause}"
+            chosen = f"SELECT {quote_name(name)} AS v FROM ({files.select}){clause}"
             if name not in few:
                 counted = engine.table(
                     f"SELECT approx_count_distinct(v) AS n FROM ({chosen})", values

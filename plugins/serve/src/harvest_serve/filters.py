@@ -11,7 +11,7 @@ import attrs
 from harvest import UsageError
 from harvest.errors import suggestion
 
-from .engine.guarded import quoted
+from .engine.guarded import quote_name
 
 WORDS: Final = {
     "eq": "is",
@@ -90,11 +90,11 @@ def where_sql(
         fitting = operators(types[each.column])
         if each.operator not in fitting:
             raise UsageError(
-                f"{each.operator!r} is no operator for {each.column}, which is "
+                f"{each.operator!r} is not an operator for {each.column}, which is "
                 f"{types[each.column]}",
                 remedy=f"use one of {', '.join(fitting)}",
             )
-        sql = _SQL[each.operator].format(quoted(each.column))
+        sql = _SQL[each.operator].format(quote_name(each.column))
         terms.append(sql.replace("?", _CAST.get(types[each.column], "?")))
         if each.operator not in _NULL:
             values.append(_value(each, types[each.column]))
@@ -109,7 +109,7 @@ def _value(given: Filter, type: str) -> Any:  # noqa: A002 - what it is
         return read(given.value.strip() if type != "text" else given.value)
     except ValueError:
         raise UsageError(
-            f"{given.value!r} is no {type}", where=given.column, remedy=f"write {what}"
+            f"{given.value!r} is not of the type {type}", where=given.column, remedy=f"write {what}"
         ) from None
 
 

@@ -39,7 +39,7 @@ AT_ONCE: Final = 256
 """Requests that are at work or wait for their turn."""
 
 OPEN: Final = "/static/"
-"""What anybody may have: files of this distribution, which tell nothing."""
+"""What anybody may have: files of this distribution, which hold no data."""
 
 POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
@@ -83,7 +83,7 @@ class Access:
 
     @property
     def ticket(self) -> str:
-        """What the cookie holds: it proves the token and does not tell it."""
+        """What the cookie holds: it proves the token and does not contain it."""
         return hashlib.sha256(f"cookie {self.token}".encode()).hexdigest()
 
     def calls_us(self, host: str) -> bool:
@@ -196,7 +196,7 @@ class Guard:
         if asked.token is None or asked.method not in ("GET", "HEAD") or asked.is_program:
             return None
         # where it stands in the address, it would stay in the history
-        answer = RedirectResponse(asked.without_token(), status_code=303)
+        answer = RedirectResponse(asked.address_without_token(), status_code=303)
         if given is not None:
             answer.set_cookie(
                 self._access.cookie, self._access.ticket, httponly=True, samesite="strict"
@@ -211,7 +211,7 @@ _TOO_LARGE: Final = (
 
 
 def _same(given: str, wanted: str) -> bool:
-    """Whether two texts are the same; the time that it takes does not tell how near they are."""
+    """Whether two texts are the same, in a time that does not depend on how near they are."""
     return hmac.compare_digest(given.encode(), wanted.encode())
 
 
@@ -241,7 +241,7 @@ class _Asked:
         """The token in the address."""
         return next((value for key, value in self._query if key == "token"), None)
 
-    def without_token(self) -> str:
+    def address_without_token(self) -> str:
         """The address without it."""
         rest = urlencode([(key, value) for key, value in self._query if key != "token"])
         # two slashes would begin the address of another server

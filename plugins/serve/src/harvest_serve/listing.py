@@ -28,7 +28,7 @@ class Table:
 
 def tables(snapshot: Snapshot) -> list[Table]:
     """Record types with rows, by name, and the views that the dataset can serve."""
-    return snapshot.kept("tables", lambda: _tables(snapshot))
+    return snapshot.keep("tables", lambda: _tables(snapshot))
 
 
 def _tables(snapshot: Snapshot) -> list[Table]:

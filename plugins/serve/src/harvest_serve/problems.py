@@ -1,4 +1,4 @@
-"""What went wrong, as it is told: message, where, remedy, and the status of HTTP."""
+"""What went wrong, as it is reported: message, where, remedy, and the status of HTTP."""
 
 from __future__ import annotations
 

@@ -88,5 +88,5 @@ def number(text: str | None, name: str) -> int | None:
     if not text:
         return None
     if not (text.isascii() and text.isdigit() and len(text) < 16):
-        raise UsageError(f"{text!r} is no number of rows", where=name, remedy="write one from 0")
+        raise UsageError(f"{text!r} is not a number of rows", where=name, remedy="write one from 0")
     return int(text)

@@ -37,7 +37,7 @@ def findings(snapshot: Snapshot, settings: Mapping[str, Any] | None = None) -> V
     """
     given = dict(settings or {})
     key = ("findings", settings_key(given))
-    return snapshot.kept(key, lambda: snapshot.dataset.findings(**given))
+    return snapshot.keep(key, lambda: snapshot.dataset.findings(**given))
 
 
 def reports(snapshot: Snapshot) -> list[ReportOf]:
@@ -74,7 +74,7 @@ def report(snapshot: Snapshot, name: str, settings: Mapping[str, Any] | None = N
         with _drawing:
             return snapshot.report(name, given)
 
-    return snapshot.kept(("report", name, settings_key(given)), make)
+    return snapshot.keep(("report", name, settings_key(given)), make)
 
 
 def page(snapshot: Snapshot, name: str, settings: Mapping[str, Any] | None = None) -> str:
@@ -88,4 +88,4 @@ def page(snapshot: Snapshot, name: str, settings: Mapping[str, Any] | None = Non
         with _drawing:
             return str(made.html())
 
-    return snapshot.kept(("page", name, settings_key(settings)), draw)
+    return snapshot.keep(("page", name, settings_key(settings)), draw)

@@ -29,7 +29,7 @@ class SettingOf:
     allowed: str
 
 
-def offered(of: View | ReportSpec) -> dict[str, Setting]:
+def offered_settings(of: View | ReportSpec) -> dict[str, Setting]:
     """The settings that a request may give: those of numbers, texts, times and yes or no.
 
     Of any other type, a setting may be the path of a file, and the server opens none for a request.
@@ -45,7 +45,7 @@ def _is_plain(kind: Any) -> bool:
 def check_settings(of: View | ReportSpec, given: Mapping[str, Any]) -> None:
     """Raise UsageError for a setting that is declared and may not be given by a request."""
     for name in given:
-        if name in of.settings and name not in offered(of):
+        if name in of.settings and name not in offered_settings(of):
             raise UsageError(
                 f"{name} of {of.name} is not declared as a number, a text or a time: it may be a "
                 "file, and the server opens none for a request",
@@ -65,7 +65,7 @@ def settings_in_words(of: View | ReportSpec) -> tuple[SettingOf, ...]:
             choices=each.choices,
             allowed=each.allowed,
         )
-        for name, each in offered(of).items()
+        for name, each in offered_settings(of).items()
     )
 
 

@@ -17,7 +17,7 @@ from harvest.errors import suggestion
 
 from .engine.apart import TIME_S
 from .engine.files import FILE, ROW, files_of
-from .engine.guarded import opened, parsed, quoted
+from .engine.guarded import open_engine, parse, quote_name
 from .engine.plain import plain
 from .listing import tables
 from .problems import Refused
@@ -58,7 +58,8 @@ def ask(
     """The result of one query; record types and views are tables, ``show tables`` lists them.
 
     limit: rows that are given at most, up to MOST_ROWS.  settings: of views, by the view's name.
-    Raises UsageError for what is no query, or reads anything else; Refused where it takes too much.
+    Raises UsageError for what is not a query, or reads anything else; Refused for one that takes
+    too much.
     """
     limit = max(0, min(limit, MOST_ROWS))
     with query(snapshot, text, settings) as batches:
@@ -103,14 +104,14 @@ def query(
         for name in named:
             files = stack.enter_context(files_of(snapshot, name, given.get(name)))
             paths += files.paths
-            body = f"SELECT * EXCLUDE ({quoted(FILE)}, {quoted(ROW)}) FROM ({files.select})"
+            body = f"SELECT * EXCLUDE ({quote_name(FILE)}, {quote_name(ROW)}) FROM ({files.select})"
             schema, dot, rest = name.partition(".")
             if dot:
-                setup.append(f"CREATE SCHEMA IF NOT EXISTS {quoted(schema)}")
-                setup.append(f"CREATE VIEW {quoted(schema)}.{quoted(rest)} AS {body}")
-            setup.append(f"CREATE VIEW {quoted(name)} AS {body}")
+                setup.append(f"CREATE SCHEMA IF NOT EXISTS {quote_name(schema)}")
+                setup.append(f"CREATE VIEW {quote_name(schema)}.{quote_name(rest)} AS {body}")
+            setup.append(f"CREATE VIEW {quote_name(name)} AS {body}")
         engine = stack.enter_context(
-            opened(
+            open_engine(
                 dict.fromkeys(paths),
                 setup=setup,
                 spill=snapshot.scratch.spill,
@@ -159,7 +160,7 @@ def _select(text: str, what: str = "query") -> dict[str, Any]:
     """The tree of the one SELECT that a text is."""
     if len(text) > MOST_LETTERS:
         raise UsageError(f"the {what} has {len(text):,} letters", remedy="write a shorter one")
-    kinds, found = parsed(text)
+    kinds, found = parse(text)
     if len(kinds) != 1:
         raise UsageError(
             f"{len(kinds)} statements where one {what} is expected",

@@ -50,7 +50,7 @@ class Snapshot:
         self._kept: OrderedDict[Hashable, _Once] = OrderedDict()
         self._lock = threading.Lock()
 
-    def kept(self, key: Hashable, make: Callable[[], Answer]) -> Answer:
+    def keep(self, key: Hashable, make: Callable[[], Answer]) -> Answer:
         """What ``make`` gives, made once for a key; the keys that are asked for least go first."""
         with self._lock:
             once = self._kept.setdefault(key, _Once())
@@ -205,7 +205,7 @@ def serve(locations: Iterable[Path], scratch: Scratch) -> dict[str, Served]:
     return found
 
 
-def served(request: Request, name: str | None = None) -> Served:
+def find_served(request: Request, name: str | None = None) -> Served:
     """The dataset of a request: of the path's parameter ``dataset`` unless another is named.
 
     Raises NotFound where none is served under this name.

@@ -16,7 +16,7 @@ from harvest.model.frames import polars_schema
 
 from .engine.apart import Apart
 from .engine.files import FILE, ROW, Files, files_of
-from .engine.guarded import Guarded, opened, quoted
+from .engine.guarded import Guarded, open_engine, quote_name
 from .filters import operators, where_sql
 from .listing import Table, tables
 from .problems import NotFound
@@ -82,7 +82,7 @@ def describe(
     """
     check_table(snapshot, table)
     key = ("describe", table, settings_key(settings))
-    return snapshot.kept(key, lambda: _describe(snapshot, table, settings or {}))
+    return snapshot.keep(key, lambda: _describe(snapshot, table, settings or {}))
 
 
 def _describe(snapshot: Snapshot, table: str, settings: Mapping[str, Any]) -> Description:
@@ -155,24 +155,24 @@ def rows(snapshot: Snapshot, table: str, asked: Question) -> tuple[pa.Table, int
     types = describe(snapshot, table, asked.settings).types
     with files_of(snapshot, table, asked.settings) as files:
         sql, values = query(types, files, asked, [FILE, ROW] if asked.sort else None)
-        with opened(
+        with open_engine(
             files.paths, spill=snapshot.scratch.spill, written=asked.condition is not None
         ) as engine:
             if asked.sort:
-                found = _sorted(engine, files, sql, values, f"LIMIT {limit} OFFSET {offset}")
+                found = _sort(engine, files, sql, values, f"LIMIT {limit} OFFSET {offset}")
                 found = found.select(list(asked.columns or files.columns))
             else:
                 found = engine.table(f"{sql} LIMIT {limit} OFFSET {offset}", values)
             return found, _count(snapshot, table, types, files, asked, engine)
 
 
-def _sorted(
+def _sort(
     engine: Guarded | Apart, files: Files, sql: str, values: Sequence[Any], limit: str
 ) -> pa.Table:
     """Some of the rows in an order: first which, by their places alone, and then these rows."""
     places = engine.table(f"{sql} {limit}", values)
     wanted = list(zip(places[FILE].to_pylist(), places[ROW].to_pylist(), strict=True))
-    picked = engine.table(files.picked(wanted))
+    picked = engine.table(files.pick(wanted))
     order = {place: number for number, place in enumerate(wanted)}
     there = zip(picked[FILE].to_pylist(), picked[ROW].to_pylist(), strict=True)
     numbers = [order[place] for place in there]
@@ -191,11 +191,13 @@ def query(
     for name in (*(asked.columns or ()), *(name for name, _ in asked.sort)):
         if name not in types:
             raise UsageError(f"no column is named {name!r}", remedy=suggestion(name, types))
-    wanted = ", ".join(quoted(name) for name in (places or asked.columns or files.columns))
+    wanted = ", ".join(quote_name(name) for name in (places or asked.columns or files.columns))
     clause, values = where_sql(asked.where, types, check_condition(asked.condition))
-    order = [f"{quoted(name)} {'DESC' if down else 'ASC'} NULLS LAST" for name, down in asked.sort]
+    order = [
+        f"{quote_name(name)} {'DESC' if down else 'ASC'} NULLS LAST" for name, down in asked.sort
+    ]
     if order:
-        order += [quoted(FILE), quoted(ROW)]
+        order += [quote_name(FILE), quote_name(ROW)]
     ordered = f" ORDER BY {', '.join(order)}" if order else ""
     return f"SELECT {wanted} FROM ({files.select}){clause}{ordered}", values
 
@@ -218,4 +220,4 @@ def _count(
         return int(found["n"][0].as_py())
 
     key = ("count", table, settings_key(asked.settings), asked.where, asked.condition)
-    return snapshot.kept(key, count)
+    return snapshot.keep(key, count)

@@ -88,7 +88,7 @@ def stopping(stop: Callable[[], object]) -> Iterator[None]:
         yield
 
 
-def stopped() -> bool:
+def is_stopped() -> bool:
     """Whether the question that this thread answers was stopped."""
     ticket = _ticket.get()
     return ticket is not None and ticket.stopped
@@ -146,10 +146,10 @@ async def answer(
     time_s: how long it may take.
     Raises what it raises, Refused where its time is over, Left where the client is gone.
     """
-    return await work(request, asked(served, ask), time_s=time_s)
+    return await work(request, attempts(served, ask), time_s=time_s)
 
 
-def asked(served: Served, ask: Callable[[Snapshot], Answer]) -> Callable[[], Answer]:
+def attempts(served: Served, ask: Callable[[Snapshot], Answer]) -> Callable[[], Answer]:
     """What asks the state in force, and the next one where a commit took files of it away."""
 
     def attempt() -> Answer:
@@ -168,10 +168,10 @@ async def work(
 ) -> Answer:
     """What a function gives that may take long, run in a thread; raises as ``answer``."""
     turns: Turns = request.app.state.turns
-    return await in_turn(turns, function, request.is_disconnected, time_s=time_s)
+    return await run_in_turn(turns, function, request.is_disconnected, time_s=time_s)
 
 
-async def in_turn(
+async def run_in_turn(
     turns: Turns,
     function: Callable[[], Answer],
     has_left: Callable[[], Awaitable[bool]] | None = None,
@@ -182,18 +182,18 @@ async def in_turn(
 
     has_left: whether nobody waits for it any more.
     The turn is taken until the work has ended, though its answer was given up before: a view that
-    is being made cannot be stopped, and of such work there is no more at once either.
+    is being made cannot be stopped, and of such work, too, no more is done at once.
     """
     await turns.take()
     try:
-        waited, ticket = _begun(function)
+        waited, ticket = _start(function)
     except BaseException:
         turns.give_back()
         raise
     waited.add_done_callback(lambda _: turns.give_back())
     try:
         async with asyncio.timeout(time_s):
-            return await _ended(waited, ticket, has_left)
+            return await _wait(waited, ticket, has_left)
     except TimeoutError:
         raise Refused(
             f"this took longer than {time_s:g} s",
@@ -201,7 +201,7 @@ async def in_turn(
         ) from None
 
 
-def _begun(function: Callable[[], Answer]) -> tuple[asyncio.Future[Answer], Ticket]:
+def _start(function: Callable[[], Answer]) -> tuple[asyncio.Future[Answer], Ticket]:
     """What a function gives that runs in a thread from now on, and how it is stopped."""
     ticket = Ticket()
     context = copy_context()
@@ -221,7 +221,7 @@ def _begun(function: Callable[[], Answer]) -> tuple[asyncio.Future[Answer], Tick
     return waited, ticket
 
 
-async def _ended(
+async def _wait(
     waited: asyncio.Future[Answer], ticket: Ticket, has_left: Callable[[], Awaitable[bool]] | None
 ) -> Answer:
     try:

@@ -21,7 +21,7 @@ import pyarrow.ipc
 
 from harvest import HarvestError
 from harvest_serve.problems import Refused
-from harvest_serve.work import Left, stopped, stopping
+from harvest_serve.work import Left, is_stopped, stopping
 
 from .nursery import LENGTH
 
@@ -52,7 +52,7 @@ class Nursery:
     def turn(self) -> Iterator[None]:
         """Wait for a turn, unless the client leaves, and have it inside."""
         while not self._turns.acquire(timeout=0.1):
-            if stopped():
+            if is_stopped():
                 raise Left
         try:
             yield
@@ -65,7 +65,7 @@ class Nursery:
         with theirs, self._lock:
             for _ in range(2):
                 try:
-                    socket.send_fds(self._started(), [b"q"], [theirs.fileno()])
+                    socket.send_fds(self._start(), [b"q"], [theirs.fileno()])
                 except OSError:  # it was ended by somebody
                     self._close()
                 else:
@@ -73,7 +73,7 @@ class Nursery:
         ours.close()
         raise HarvestError("the process that answers SQL does not start")
 
-    def _started(self) -> socket.socket:
+    def _start(self) -> socket.socket:
         if self._control is None:
             self._control, theirs = socket.socketpair()
             with theirs:
@@ -98,7 +98,7 @@ _nursery: Final = Nursery()
 
 
 class Apart:
-    """DuckDB in a process of its own for each query; see ``guarded.opened``."""
+    """DuckDB in a process of its own for each query; see ``guarded.open_engine``."""
 
     def __init__(
         self, config: Mapping[str, Any], setup: Sequence[str], failed: Callable[..., Exception]
@@ -126,7 +126,7 @@ class Apart:
         """
         return self._batches({**self._asked, "sql": sql, "values": list(values), "time_s": time_s})
 
-    def parsed(self, text: str) -> tuple[list[str], str | None]:
+    def parse(self, text: str) -> tuple[list[str], str | None]:
         """The types of the statements in a text, and the tree of the one that is a SELECT."""
         (found,) = self._batches({**self._asked, "parse": text})
         return found["kinds"][0].as_py(), found["tree"][0].as_py()
@@ -149,7 +149,7 @@ class Apart:
                     (length,) = LENGTH.unpack(answers.read(LENGTH.size) if mark == b"E" else b"")
                     said = json.loads(answers.read(length))
                 except (OSError, ValueError, struct.error) as error:
-                    if stopped():
+                    if is_stopped():
                         raise Left from error
                     raise Refused(
                         f"this needs more time than {asked['time_s']:g} s, or more memory than one "

@@ -17,7 +17,7 @@ from harvest import DatasetChanged, PartFile
 from harvest.model.frames import seconds
 from harvest_serve.settings import settings_key
 
-from .guarded import literal, names_and_types, quoted
+from .guarded import literal, names_and_types, quote_name
 
 if TYPE_CHECKING:
     from harvest_serve.state import Snapshot
@@ -48,7 +48,7 @@ class Files:
         """The names of the columns."""
         return tuple(self.types)
 
-    def picked(self, places: Iterable[tuple[int, int]]) -> str:
+    def pick(self, places: Iterable[tuple[int, int]]) -> str:
         """The SQL of the rows at some places, each FILE and ROW, in no order; as ``select``.
 
         From each file these rows alone are read, where DuckDB would look for all in each.
@@ -58,7 +58,7 @@ class Files:
             by_file.setdefault(file, []).append(row)
         if len(by_file) > MOST_PICKED or not by_file:
             wanted = ", ".join(f"({file}, {row})" for file, row in places) or "(-1, -1)"
-            place = f"({quoted(FILE)}, {quoted(ROW)})"
+            place = f"({quote_name(FILE)}, {quote_name(ROW)})"
             return f"SELECT * FROM ({self.select}) WHERE {place} IN ({wanted})"
         return " UNION ALL ".join(
             f"{self._of_one(file)} WHERE file_row_number IN ({', '.join(map(str, rows))})"
@@ -67,13 +67,10 @@ class Files:
 
     def _of_one(self, number: int) -> str:
         there = set(pq.read_schema(self.paths[number]).names)
-        columns = [
-            f"CAST({quoted(name) if name in there else 'NULL'} AS {kind}) AS {quoted(name)}"
-            for name, kind in self.types.items()
-        ]
+        columns = [_cast(name, kind, name in there) for name, kind in self.types.items()]
         return (
-            f"SELECT {', '.join(columns)}, {number} AS {quoted(FILE)}, "
-            f"file_row_number AS {quoted(ROW)} FROM read_parquet({literal([self.paths[number]])})"
+            f"SELECT {', '.join(columns)}, {number} AS {quote_name(FILE)}, file_row_number "
+            f"AS {quote_name(ROW)} FROM read_parquet({literal([self.paths[number]])})"
         )
 
 
@@ -87,7 +84,7 @@ def files_of(
     """
     direct = None
     if table not in snapshot.dataset.plugins.views:
-        direct = snapshot.kept(("files", table), lambda: _in_place(snapshot, table))
+        direct = snapshot.keep(("files", table), lambda: _in_place(snapshot, table))
     if direct is not None:
         yield direct
         return
@@ -142,16 +139,20 @@ def _files(paths: tuple[Path, ...], declared: pa.Schema | None) -> Files:
     there = names_and_types(source, paths)
     wanted = {field.name: sql_type(field.type) for field in declared} if declared else there
     columns = [
-        quoted(name)
-        if there.get(name) == kind
-        else f"CAST({quoted(name) if name in there else 'NULL'} AS {kind}) AS {quoted(name)}"
+        quote_name(name) if there.get(name) == kind else _cast(name, kind, name in there)
         for name, kind in wanted.items()
     ]
     select = (
-        f"SELECT {', '.join(columns)}, file_index AS {quoted(FILE)}, "
-        f"file_row_number AS {quoted(ROW)} FROM {source}"
+        f"SELECT {', '.join(columns)}, file_index AS {quote_name(FILE)}, "
+        f"file_row_number AS {quote_name(ROW)} FROM {source}"
     )
     return Files(paths, select, wanted)
+
+
+def _cast(name: str, kind: str, is_there: bool) -> str:
+    """The SQL of a column as a type; of no values where the file has no such column."""
+    value = quote_name(name) if is_there else "NULL"
+    return f"CAST({value} AS {kind}) AS {quote_name(name)}"
 
 
 _TYPES: Final = {
@@ -185,6 +186,6 @@ def sql_type(kind: pa.DataType) -> str:
     if pa.types.is_list(kind):
         return f"{sql_type(kind.value_type)}[]"
     if pa.types.is_struct(kind):
-        inner = ", ".join(f"{quoted(field.name)} {sql_type(field.type)}" for field in kind)
+        inner = ", ".join(f"{quote_name(field.name)} {sql_type(field.type)}" for field in kind)
         return f"STRUCT({inner})"
     raise TypeError(f"no type of SQL is laid down for Arrow's {kind}")

@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from harvest import DatasetError, HarvestError, UsageError
 from harvest_serve.problems import Refused
-from harvest_serve.work import Left, stopped, stopping
+from harvest_serve.work import Left, is_stopped, stopping
 
 from .apart import TIME_S, Apart
 
@@ -59,7 +59,7 @@ _SIZE: Final = frozenset({"OutOfMemoryException", "MemoryError", "TooWide", "Arr
 _numbers: Final = itertools.count(1)
 
 
-def quoted(name: str) -> str:
+def quote_name(name: str) -> str:
     """A name in SQL."""
     return '"' + name.replace('"', '""') + '"'
 
@@ -75,7 +75,7 @@ def literal(paths: Iterable[Path]) -> str:
 
 
 class Guarded:
-    """One instance of DuckDB in this process; ``opened`` makes it."""
+    """One instance of DuckDB in this process; ``open_engine`` makes it."""
 
     def __init__(self, connection: Any) -> None:
         self._connection = connection
@@ -112,12 +112,12 @@ class Guarded:
             with stopping(self._connection.interrupt):
                 yield
         except duckdb.Error as error:
-            if stopped():
+            if is_stopped():
                 raise Left from error
-            raise _failed(type(error).__name__, str(error), written=False) from error
+            raise _error_of(type(error).__name__, str(error), written=False) from error
 
 
-def _failed(kind: str, said: str, *, written: bool = True) -> HarvestError:
+def _error_of(kind: str, said: str, *, written: bool = True) -> HarvestError:
     """What an error of DuckDB means to who asked; written: whether their text may be at fault."""
     if kind in _SIZE:
         return Refused(
@@ -130,7 +130,7 @@ def _failed(kind: str, said: str, *, written: bool = True) -> HarvestError:
 
 
 @contextlib.contextmanager
-def opened(
+def open_engine(
     paths: Iterable[Path],
     *,
     setup: Iterable[str] = (),
@@ -161,7 +161,7 @@ def opened(
     ]
     try:
         if written:
-            yield Apart(config, statements, _failed)
+            yield Apart(config, statements, _error_of)
             return
         connection = duckdb.connect(":memory:", config=config)
         try:
@@ -175,19 +175,19 @@ def opened(
             shutil.rmtree(own, ignore_errors=True)
 
 
-def parsed(query: str) -> tuple[list[str], str | None]:
+def parse(query: str) -> tuple[list[str], str | None]:
     """The types of the statements in a text, and as JSON the tree of one that is a SELECT.
 
-    Raises UsageError where it is no SQL.
+    Raises UsageError where it is not SQL.
     """
-    with opened((), written=True) as engine:
+    with open_engine((), written=True) as engine:
         assert isinstance(engine, Apart)
-        return engine.parsed(query)
+        return engine.parse(query)
 
 
 def names_and_types(source: str, paths: Iterable[Path]) -> dict[str, str]:
     """The columns of a source of rows, each with its type in SQL."""
-    with opened(paths) as guarded:
+    with open_engine(paths) as guarded:
         found = guarded.table(f"DESCRIBE FROM {source}")
     return dict(
         zip(found["column_name"].to_pylist(), found["column_type"].to_pylist(), strict=True)

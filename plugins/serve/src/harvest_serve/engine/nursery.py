@@ -64,7 +64,7 @@ def _answer(talk: socket.socket) -> None:
             try:
                 _run(asked, out)
                 said = {}
-            except Exception as error:  # noqa: BLE001 - it is told to who asked
+            except Exception as error:  # noqa: BLE001 - it is reported to the server
                 said = {"kind": type(error).__name__, "text": str(error)}
             data = json.dumps(said).encode()
             out.write(b"E" + LENGTH.pack(len(data)) + data)
@@ -106,10 +106,10 @@ def _run(asked: dict[str, Any], out: Any) -> None:
     found = connection.sql(asked["sql"], params=asked["values"])
     reader = found.to_arrow_reader(asked["batch_rows"])
     empty = pa.RecordBatch.from_pylist([], reader.schema)
-    _write(out, _bounded(empty, reader, asked["batch_bytes"]))
+    _write(out, _bound(empty, reader, asked["batch_bytes"]))
 
 
-def _bounded(empty: pa.RecordBatch, reader: Any, most: int) -> Any:
+def _bound(empty: pa.RecordBatch, reader: Any, most: int) -> Any:
     yield empty
     for batch in reader:
         if batch.nbytes > most:

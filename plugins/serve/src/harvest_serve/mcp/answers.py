@@ -101,7 +101,7 @@ def rows(snapshot: Snapshot, name: str, asked: Question) -> Value:
         _known({"name": n, "type": described[n].type, "unit": described[n].unit})
         for n in found.column_names
     ]
-    shown, cut = _fitting(frame_of(found))
+    shown, cut = _fit(frame_of(found))
     answer = {
         "table": name,
         "columns": columns,
@@ -122,7 +122,7 @@ def rows(snapshot: Snapshot, name: str, asked: Question) -> Value:
 def query(snapshot: Snapshot, text: str, settings: Mapping[str, Mapping[str, Any]]) -> Value:
     """The result of one SQL query."""
     found = sql.ask(snapshot, text, limit=MOST_ROWS, settings=settings)
-    shown, cut = _fitting(frame_of(found.table))
+    shown, cut = _fit(frame_of(found.table))
     columns = [{"name": f.name, "type": str(f.type)} for f in found.table.schema]
     answer: Value = {"columns": columns, "rows_shown": len(shown), "rows": shown}
     units = {
@@ -145,7 +145,7 @@ def findings(snapshot: Snapshot) -> Value:
     room = MOST_CHARACTERS
     for plain, each in zip(whole["findings"], verdict.found, strict=True):
         first = each.evidence.first.head(EVIDENCE_ROWS)
-        shown, _ = _fitting(first, min(room, MOST_CHARACTERS // 8))
+        shown, _ = _fit(first, min(room, MOST_CHARACTERS // 8))
         room -= sum(len(orjson.dumps(row)) for row in shown)
         described = tables.describe(snapshot, each.evidence.view, each.evidence.settings).columns
         plain["certainty_in_words"] = each.certainty_in_words()
@@ -197,7 +197,7 @@ def _known(value: Value) -> Value:
     return {key: each for key, each in value.items() if each is not None}
 
 
-def _fitting(frame: pl.DataFrame, most: int = MOST_CHARACTERS) -> tuple[list[Any], bool]:
+def _fit(frame: pl.DataFrame, most: int = MOST_CHARACTERS) -> tuple[list[Any], bool]:
     """The first rows, as objects, that have no more characters; whether some have no room."""
     taken: list[Any] = []
     for text in _texts(frame):

@@ -56,12 +56,12 @@ class Program:
 
     async def _run(self) -> None:
         await self._wanted.wait()
-        self._manager = await asyncio.to_thread(self._made)
+        self._manager = await asyncio.to_thread(self._make)
         async with self._manager.run():
             self._ready.set()
             await asyncio.Event().wait()
 
-    def _made(self) -> Any:
+    def _make(self) -> Any:
         from mcp.server.transport_security import TransportSecuritySettings
 
         from .server import server

@@ -19,7 +19,7 @@ from harvest_serve.filters import Filter
 from harvest_serve.problems import problem_of
 from harvest_serve.questions import Question
 from harvest_serve.state import Served, Snapshot
-from harvest_serve.work import Turns, asked, in_turn
+from harvest_serve.work import Turns, attempts, run_in_turn
 
 from . import answers
 
@@ -63,7 +63,7 @@ class Tools:
 
     def datasets(self) -> str:
         """List the datasets that can be asked, by the name that the other tools take."""
-        return _written(answers.datasets(self._served))
+        return _to_text(answers.datasets(self._served))
 
     async def tables(self, dataset: Dataset = None) -> str:
         """List a dataset's record types and views: what a row of each is, and how many."""
@@ -152,7 +152,7 @@ class Tools:
     async def _ask(self, dataset: str | None, ask: Callable[[Snapshot], Any]) -> str:
         """What a question gives, in its turn; raises ToolError with message, where and remedy."""
         try:
-            return _written(await in_turn(self._turns, asked(self._chosen(dataset), ask)))
+            return _to_text(await run_in_turn(self._turns, attempts(self._choose(dataset), ask)))
         except HarvestError as error:
             raise ToolError(str(error)) from error
         except Exception as error:
@@ -160,7 +160,7 @@ class Tools:
             remark(f"mcp: {said}")
             raise ToolError(problem_of(error).message) from error
 
-    def _chosen(self, dataset: str | None) -> Served:
+    def _choose(self, dataset: str | None) -> Served:
         if dataset is None and len(self._served) == 1:
             return next(iter(self._served.values()))
         if dataset is None or dataset not in self._served:
@@ -183,7 +183,7 @@ def server(served: Mapping[str, Served], turns: Turns) -> MCPServer[Any]:
     return made
 
 
-def _written(answer: Any) -> str:
+def _to_text(answer: Any) -> str:
     """An answer as JSON without blanks, which would take room; a text as it is."""
     return answer if isinstance(answer, str) else orjson.dumps(answer).decode()
 

@@ -65,12 +65,12 @@ class Asked:
             *((name, value) for name, value in named if value),
         ]
 
-    def of_all(self) -> list[tuple[str, str]]:
+    def pairs_of_all(self) -> list[tuple[str, str]]:
         """The parameters of all its rows, as programs ask for them."""
         kept = attrs.evolve(self.question, offset=0)
         return attrs.evolve(self, question=kept, facets=(), exact=False, rows=ROWS).pairs()
 
-    def having(self, **changes: Any) -> Asked:
+    def change(self, **changes: Any) -> Asked:
         """The same with some of the question changed; from its first row, unless that is given."""
         changed = attrs.evolve(self.question, **({"offset": 0} | changes))
         return attrs.evolve(self, question=changed)
@@ -79,10 +79,10 @@ class Asked:
         """By a column alone: one way, the other way, and then not at all."""
         now = dict(self.question.sort[:1]).get(name)
         if now is None:
-            return self.having(sort=((name, down_first),))
-        return self.having(sort=((name, not now),) if now == down_first else ())
+            return self.change(sort=((name, down_first),))
+        return self.change(sort=((name, not now),) if now == down_first else ())
 
-    def showing_values_of(self, name: str) -> Asked:
+    def toggle_facet(self, name: str) -> Asked:
         """With the values of a column counted, or no more where they are."""
         others = tuple(each for each in self.facets if each != name)
         return attrs.evolve(self, facets=others if name in self.facets else (*self.facets, name))
@@ -104,7 +104,7 @@ def asked_of(request: Request) -> Asked:
     )
 
 
-def completed(request: Request, asked: Asked) -> Asked | None:
+def complete(request: Request, asked: Asked) -> Asked | None:
     """What a form adds to it: a filter, or the columns to show; None where it adds nothing.
 
     A form has a field each for column, operator and value, an address has one parameter.
@@ -113,27 +113,27 @@ def completed(request: Request, asked: Asked) -> Asked | None:
     column, operator = given.get("add"), given.get("is", "")
     if column is not None:
         if operator not in WORDS:
-            raise UsageError(f"{operator!r} is no condition", remedy=f"use {', '.join(WORDS)}")
+            raise UsageError(f"{operator!r} is not a condition", remedy=f"use {', '.join(WORDS)}")
         value = "" if operator in _NO_VALUE else given.get("value", "")
-        return asked.having(where=(*asked.question.where, Filter(column, operator, value)))
+        return asked.change(where=(*asked.question.where, Filter(column, operator, value)))
     if given.getlist("show"):
-        return asked.having(columns=tuple(given.getlist("show")))
+        return asked.change(columns=tuple(given.getlist("show")))
     return None
 
 
-def in_words(each: Filter) -> str:
+def filter_in_words(each: Filter) -> str:
     """A filter: ``state is failed``."""
     if each.operator in _NO_VALUE:
         return f"{each.column} {WORDS[each.operator]}"
     return f"{each.column} {WORDS[each.operator]} {each.value or '(empty)'}"
 
 
-def with_filter(asked: Asked, column: str, value: object) -> Asked:
+def add_filter(asked: Asked, column: str, value: object) -> Asked:
     """With the rows alone that have a value in a column, or none where that is None."""
     text = str(value).lower() if isinstance(value, bool) else str(value)
     new = Filter(column, "null") if value is None else Filter(column, "eq", text)
     where = asked.question.where
-    return asked if new in where else asked.having(where=(*where, new))
+    return asked if new in where else asked.change(where=(*where, new))
 
 
 def operator_groups(kinds: Iterable[Sequence[str]]) -> dict[tuple[str, ...], str]:

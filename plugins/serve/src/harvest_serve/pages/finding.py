@@ -12,12 +12,12 @@ from harvest.commands.tables import how_many
 from .. import reports, tables
 from ..problems import NotFound
 from ..questions import Question
-from ..state import Snapshot, served
+from ..state import Snapshot, find_served
 from ..work import answer
 from .asked import downloads
-from .render import here_of, of_snapshot, respond
+from .render import here_of, respond, snapshot_values
 from .report import LONG_S
-from .shown import meanings, shown
+from .shown import meanings, page_table
 from .start import finding_items
 
 ROWS: Final = 50
@@ -44,12 +44,12 @@ async def finding(request: Request) -> Response:
         names = tuple(evidence.first.columns)
         wanted = Question(settings=given, condition=evidence.where, columns=names, limit=ROWS)
         rows, total = tables.rows(snapshot, evidence.view, wanted)
-        table, empty = shown(rows, meanings(snapshot, evidence.view), drop_empty=True)
+        table, empty = page_table(rows, meanings(snapshot, evidence.view), drop_empty=True)
         pairs = [*((f"set.{key}", value) for key, value in given.items())]
         pairs += [("condition", evidence.where)]
         some = [*pairs, ("columns", ",".join(names))]
         return {
-            **of_snapshot(snapshot),
+            **snapshot_values(snapshot),
             "title": f"Finding of {rule}",
             "severity": found.finding.severity,
             "text": found.finding.text,
@@ -73,7 +73,7 @@ async def finding(request: Request) -> Response:
             "others": _others(items, at),
         }
 
-    values = await answer(request, served(request), ask, time_s=LONG_S)
+    values = await answer(request, find_served(request), ask, time_s=LONG_S)
     return respond("finding.html.j2", **values)
 
 

@@ -16,9 +16,9 @@ from harvest.toolkit.texts import excerpt
 
 from ..problems import NotFound
 from ..questions import number
-from ..state import Snapshot, served
+from ..state import Snapshot, find_served
 from ..work import answer
-from .render import Here, here_of, moment, of_snapshot, respond
+from .render import Here, here_of, moment, respond, snapshot_values
 
 REJECTS: Final = 50
 INPUTS: Final = 10
@@ -40,12 +40,12 @@ async def runs(request: Request) -> Response:
             states = count_in_words(kept, "earlier state")
             said += f"; {states} kept, in {size} beside the present one"
         return {
-            **of_snapshot(snapshot),
+            **snapshot_values(snapshot),
             "said": said,
             "runs": [_listed(here, each) for each in reversed(records)],
         }
 
-    values = await answer(request, served(request), ask)
+    values = await answer(request, find_served(request), ask)
     return respond("runs.html.j2", title="Runs", section="runs", **values)
 
 
@@ -81,9 +81,9 @@ async def run(request: Request) -> Response:
         records = {each["run"]: each for each in snapshot.dataset.runs()}
         if name not in records:
             raise NotFound(f"no run {name!r} was committed here", remedy=suggestion(name, records))
-        return {**of_snapshot(snapshot), "record": records[name]}
+        return {**snapshot_values(snapshot), "record": records[name]}
 
-    values = await answer(request, served(request), ask)
+    values = await answer(request, find_served(request), ask)
     record = values.pop("record")
     return respond(
         "run.html.j2",
@@ -134,7 +134,7 @@ async def rejects(request: Request) -> Response:
         found = list(itertools.islice(snapshot.dataset.rejects(), offset, offset + REJECTS))
         last = offset + len(found)
         return {
-            **of_snapshot(snapshot),
+            **snapshot_values(snapshot),
             "said": f"{count_in_words(total, 'input unit')} of "
             f"{count_in_words(inputs.height, 'input')} could not be read."
             if total
@@ -147,7 +147,7 @@ async def rejects(request: Request) -> Response:
             "after": here.to("rejects", offset=last) if last < total else "",
         }
 
-    values = await answer(request, served(request), ask)
+    values = await answer(request, find_served(request), ask)
     return respond("rejects.html.j2", title="Rejects", section="rejects", **values)
 
 

@@ -13,9 +13,9 @@ from harvest.commands.declared import settings_of as declared_settings
 
 from .. import tables
 from ..problems import NotFound
-from ..state import Snapshot, served
+from ..state import Snapshot, find_served
 from ..work import answer
-from .render import of_snapshot, respond
+from .render import respond, snapshot_values
 from .report import settings_of
 
 
@@ -47,7 +47,7 @@ async def meaning(request: Request) -> Response:
                 f"A record type, version {type_.version}; layer {type_.layer}, level {type_.level}"
             )
         return {
-            **of_snapshot(snapshot),
+            **snapshot_values(snapshot),
             "kind": kind,
             "paragraphs": [each for each in doc.split("\n\n") if each.strip()],
             "columns": columns,
@@ -55,5 +55,5 @@ async def meaning(request: Request) -> Response:
             "unknown": unknown,
         }
 
-    values = await answer(request, served(request), ask)
+    values = await answer(request, find_served(request), ask)
     return respond("meaning.html.j2", title=name, section="tables", name=name, **values)

@@ -15,12 +15,12 @@ from harvest.errors import UnknownTypeError
 from .. import sql, tables
 from ..api import download
 from ..downloads import form_of, stream_sql
-from ..engine.guarded import quoted
+from ..engine.guarded import quote_name
 from ..problems import Refused, problem_of
-from ..state import Snapshot, served
+from ..state import Snapshot, find_served
 from ..work import TIME_S, answer
-from .render import Here, here_of, of_snapshot, respond
-from .shown import shown
+from .render import Here, here_of, respond, snapshot_values
+from .shown import page_table
 
 ROWS: Final = 500
 """Rows of a result that a page shows; a download has all."""
@@ -50,7 +50,7 @@ async def query(request: Request) -> Response:
     def ask(snapshot: Snapshot) -> dict[str, Any]:
         here = here_of(snapshot)
         found: dict[str, Any] = {
-            **of_snapshot(snapshot),
+            **snapshot_values(snapshot),
             "schema": _schema(snapshot, here, text, about),
             "examples": _examples(snapshot, here),
             "problem": None,
@@ -63,7 +63,7 @@ async def query(request: Request) -> Response:
                 found["problem"] = problem_of(error)
         return found
 
-    values = await answer(request, served(request), ask)
+    values = await answer(request, find_served(request), ask)
     return respond(
         "sql.html.j2",
         title="SQL",
@@ -85,7 +85,7 @@ async def query_file(request: Request) -> Response:
 
 def _result(snapshot: Snapshot, here: Here, text: str) -> dict[str, Any]:
     result = sql.ask(snapshot, text, limit=ROWS)
-    table, _ = shown(result.table, {})
+    table, _ = page_table(result.table, {})
     counted = f"the first {ROWS} rows" if result.cut else how_many(result.table.num_rows, "row")
     return {
         "shown": table,
@@ -135,7 +135,7 @@ def _examples(snapshot: Snapshot, here: Here) -> list[dict[str, str]]:
         by = next((c.name for c in described.columns if c.type == "text"), None)
         if by is not None:
             texts.append(
-                f"select {quoted(by)}, count(*) as rows from {each.name} group by all "
+                f"select {quote_name(by)}, count(*) as rows from {each.name} group by all "
                 "order by rows desc limit 20"
             )
     return [{"text": text, "address": here.to("sql", query=text)} for text in texts]

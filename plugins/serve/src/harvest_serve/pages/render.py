@@ -84,7 +84,7 @@ def respond(
 
 def state_in_words(snapshot: Snapshot) -> str:
     """Which state of a dataset a page shows: the run that made it, and when that was."""
-    record = snapshot.kept("last run", lambda: last_run(snapshot))
+    record = snapshot.keep("last run", lambda: last_run(snapshot))
     if record is None:
         return snapshot.commit[:12]
     return f"{record['run']}, {moment(record.get('ended'))}".rstrip(", ")
@@ -96,8 +96,8 @@ def last_run(snapshot: Snapshot) -> dict[str, Any] | None:
     return next((each for each in records if each["state"] == "in force"), None)
 
 
-def of_snapshot(snapshot: Snapshot) -> dict[str, Any]:
-    """What ``respond`` is told of the state that a page shows."""
+def snapshot_values(snapshot: Snapshot) -> dict[str, Any]:
+    """What ``respond`` needs to know of the state that a page shows."""
     return {
         "here": here_of(snapshot),
         "commit": snapshot.commit,

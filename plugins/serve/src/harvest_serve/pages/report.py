@@ -15,10 +15,10 @@ from .. import reports
 from ..guard import SANDBOX
 from ..problems import NotFound, problem_of
 from ..questions import question
-from ..settings import offered
-from ..state import Snapshot, served
+from ..settings import offered_settings
+from ..state import Snapshot, find_served
 from ..work import answer
-from .render import here_of, of_snapshot, respond
+from .render import here_of, respond, snapshot_values
 
 LONG_S: Final = 120.0
 """How long a report, or the rules, may take."""
@@ -36,9 +36,9 @@ async def report_list(request: Request) -> Response:
             {"name": each.name, "doc": each.doc, "address": here.to("report", each.name)}
             for each in reports.reports(snapshot)
         ]
-        return {**of_snapshot(snapshot), "reports": listed}
+        return {**snapshot_values(snapshot), "reports": listed}
 
-    values = await answer(request, served(request), ask)
+    values = await answer(request, find_served(request), ask)
     return respond("reports.html.j2", title="Reports", section="reports", **values)
 
 
@@ -57,15 +57,15 @@ async def report(request: Request) -> Response:
             problem = problem_of(error)
         here = here_of(snapshot)
         return {
-            **of_snapshot(snapshot),
+            **snapshot_values(snapshot),
             "name": name,
             "doc": declared[name].doc,
-            "settings": declared_settings(offered(declared[name])),
+            "settings": declared_settings(offered_settings(declared[name])),
             "problem": problem,
             "alone": here.to("report", name, "page", **{f"set.{k}": v for k, v in given.items()}),
         }
 
-    values = await answer(request, served(request), ask, time_s=LONG_S)
+    values = await answer(request, find_served(request), ask, time_s=LONG_S)
     return respond(
         "report.html.j2",
         title=f"Report {name}",
@@ -80,7 +80,7 @@ async def report_page(request: Request) -> Response:
     name, given = request.path_params["report"], settings_of(request)
     page = await answer(
         request,
-        served(request),
+        find_served(request),
         lambda snapshot: reports.page(snapshot, name, given),
         time_s=LONG_S,
     )

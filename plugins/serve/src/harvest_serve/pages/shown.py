@@ -41,7 +41,7 @@ class Head:
 
 @attrs.frozen(kw_only=True)
 class Shown:
-    """A table: its columns, and for each row a text a column, None where there is no value.
+    """A table: its columns, and for each row a text a column, None for a value that is not known.
 
     first_number: of the first row; rows_at: the address of each row by itself.
     """
@@ -63,7 +63,7 @@ def meanings(snapshot: Snapshot, table: str) -> Mapping[str, Column]:
         return {}
 
 
-def shown(
+def page_table(
     table: pa.Table | pl.DataFrame,
     known: Mapping[str, Column],
     *,
@@ -107,6 +107,6 @@ def _column(
     return head, [None if v is None else t for v, t in zip(listed, cut, strict=True)]
 
 
-def headed(given: Shown, head: Callable[[Head], Head]) -> Shown:
+def change_heads(given: Shown, head: Callable[[Head], Head]) -> Shown:
     """The table with each of its columns as ``head`` gives it."""
     return attrs.evolve(given, columns=[head(column) for column in given.columns])

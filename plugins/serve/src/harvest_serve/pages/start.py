@@ -15,10 +15,10 @@ from harvest.toolkit.amounts import bytes_in_words, count_in_words
 
 from .. import reports
 from ..problems import Refused
-from ..state import Served, Snapshot, served
+from ..state import Served, Snapshot, find_served
 from ..tables import tables
 from ..work import answer
-from .render import Here, here_of, last_run, moment, of_snapshot, respond
+from .render import Here, here_of, last_run, moment, respond, snapshot_values
 from .report import LONG_S
 
 FIRST: Final = 5
@@ -45,7 +45,7 @@ async def _listed(request: Request, each: Served) -> dict[str, Any]:
 
 
 def _summary(snapshot: Snapshot) -> dict[str, Any]:
-    return snapshot.kept("summary", snapshot.dataset.summary)
+    return snapshot.keep("summary", snapshot.dataset.summary)
 
 
 def _size(snapshot: Snapshot) -> str:
@@ -62,7 +62,7 @@ def _size(snapshot: Snapshot) -> str:
 
 async def start(request: Request) -> Response:
     """What a dataset shows: findings, the worst first; and what it holds."""
-    here = served(request)
+    here = find_served(request)
     verdict: Verdict | None = None
     said = ""
     commit = None
@@ -127,7 +127,7 @@ def _values(snapshot: Snapshot) -> dict[str, Any]:
     views = sum(1 for each in tables(snapshot) if each.kind == "view")
     rejects = found["rejects"]
     return {
-        **of_snapshot(snapshot),
+        **snapshot_values(snapshot),
         "size": _size(snapshot),
         "held": [
             {
@@ -219,10 +219,10 @@ async def table_list(request: Request) -> Response:
             for each in tables(snapshot)
         ]
         return {
-            **of_snapshot(snapshot),
+            **snapshot_values(snapshot),
             "types": [each for each in found if each.rows is not None],
             "views": [each for each in found if each.rows is None],
         }
 
-    values = await answer(request, served(request), ask)
+    values = await answer(request, find_served(request), ask)
     return respond("tables.html.j2", title="Tables", section="tables", **values)

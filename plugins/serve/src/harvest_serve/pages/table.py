@@ -20,13 +20,13 @@ from ..downloads import frame_of
 from ..filters import WORDS
 from ..problems import NotFound, Refused, problem_of
 from ..questions import Question
-from ..settings import offered
-from ..state import Snapshot, served
+from ..settings import offered_settings
+from ..state import Snapshot, find_served
 from ..work import answer
 from . import asked as address
-from .asked import Asked, asked_of, completed, operator_groups, with_filter
-from .render import Here, here_of, of_snapshot, respond
-from .shown import Head, Shown, headed, meanings, shown
+from .asked import Asked, add_filter, asked_of, complete, operator_groups
+from .render import Here, here_of, respond, snapshot_values
+from .shown import Head, Shown, change_heads, meanings, page_table
 
 COLUMNS: Final = 12
 """Columns that are shown where none are chosen: the most important ones that have values."""
@@ -44,11 +44,13 @@ DOWN_FIRST: Final = ("integer", "number", "time", "date")
 async def table(request: Request) -> Response:
     """A page of a table's rows, with what chooses them."""
     name, asked = request.path_params["table"], asked_of(request)
-    more = completed(request, asked)
-    here = here_of(served(request))
+    more = complete(request, asked)
+    here = here_of(find_served(request))
     if more is not None:
         return RedirectResponse(here.rows(name, more.pairs()), 303)
-    values = await answer(request, served(request), lambda snapshot: _values(snapshot, name, asked))
+    values = await answer(
+        request, find_served(request), lambda snapshot: _values(snapshot, name, asked)
+    )
     return respond(
         "table.html.j2",
         title=name,
@@ -64,15 +66,15 @@ def _values(snapshot: Snapshot, name: str, asked: Asked) -> dict[str, Any]:
     tables.check_table(snapshot, name)
     view = plugins.views.get(name)
     found: dict[str, Any] = {
-        **of_snapshot(snapshot),
+        **snapshot_values(snapshot),
         "doc": view.doc if view else _doc(snapshot, name),
         "meaning": here.to("meaning", name, **{f"set.{k}": v for k, v in asked.settings.items()}),
-        "settings": settings_of(offered(view)) if view else (),
+        "settings": settings_of(offered_settings(view)) if view else (),
         "problem": None,
         "columns": [],
         "shown": None,
         "chips": _chips(here, name, asked),
-        "without_filters": here.rows(name, asked.having(where=(), condition=None).pairs()),
+        "without_filters": here.rows(name, asked.change(where=(), condition=None).pairs()),
         "page_sizes": sorted({*address.PAGE_SIZES, asked.rows}),
         "example": "",
         "facets_of": [],
@@ -102,13 +104,13 @@ def _chips(here: Here, name: str, asked: Asked) -> list[dict[str, str]]:
     where = asked.question.where
     chips = [
         {
-            "text": address.in_words(each),
-            "without": here.rows(name, asked.having(where=where[:i] + where[i + 1 :]).pairs()),
+            "text": address.filter_in_words(each),
+            "without": here.rows(name, asked.change(where=where[:i] + where[i + 1 :]).pairs()),
         }
         for i, each in enumerate(where)
     ]
     if asked.condition:
-        without = here.rows(name, asked.having(condition=None).pairs())
+        without = here.rows(name, asked.change(condition=None).pairs())
         chips.append({"text": asked.condition, "without": without})
     return chips
 
@@ -172,13 +174,13 @@ def _rows(
     rows, total = tables.rows(snapshot, name, page)
     known = meanings(snapshot, name)
     chosen = question.columns is not None
-    table, empty = shown(rows, known, exactly=asked.exact, drop_empty=not chosen)
+    table, empty = page_table(rows, known, exactly=asked.exact, drop_empty=not chosen)
     if not chosen:
         table = _first(table, kept)
     first, last = question.offset + 1, question.offset + rows.num_rows
     pairs = [pair for pair in asked.pairs() if pair[0] not in ("offset", "facet")]
     table = attrs.evolve(
-        headed(table, lambda head: _linked(head, here, described, asked)),
+        change_heads(table, lambda head: _link(head, here, described, asked)),
         first_number=first,
         rows_at=[here.rows(name, [*pairs, ("row", str(n))]) for n in range(first, last + 1)],
     )
@@ -189,14 +191,14 @@ def _rows(
     order = ", ".join(
         f"{column}, {'largest' if down else 'smallest'} first" for column, down in question.sort
     )
-    at = asked.having
+    at = asked.change
     size = asked.rows
     return {
         "shown": table,
         "empty": empty,
         "counted": counted,
         "caption": f"By {order}" if order else "In the order of the dataset",
-        "files": address.downloads(here, name, asked.of_all()),
+        "files": address.downloads(here, name, asked.pairs_of_all()),
         "range": f"rows {first:,} to {last:,} of {total:,}",
         "first_page": here.rows(name, at(offset=0).pairs()),
         "before": here.rows(name, at(offset=max(0, first - 1 - size)).pairs()) if first > 1 else "",
@@ -218,7 +220,7 @@ def _first(table: Shown, kept: set[str]) -> Shown:
     )
 
 
-def _linked(head: Head, here: Here, described: tables.Description, asked: Asked) -> Head:
+def _link(head: Head, here: Here, described: tables.Description, asked: Asked) -> Head:
     """A heading that sorts by its column, and says whether the rows are sorted by it."""
     kind = described.types[head.name]
     if kind in _NESTED:
@@ -254,7 +256,7 @@ def _facets(
             {
                 "name": each,
                 "on": each in asked.facets,
-                "address": here.rows(name, asked.showing_values_of(each).pairs()),
+                "address": here.rows(name, asked.toggle_facet(each).pairs()),
             }
             for each in offered
         ],
@@ -278,7 +280,7 @@ def _facet(
                 "count": count,
                 "share": share_in_words(count / total),
                 "width": f"{100 * count / total:.1f}",
-                "address": here.rows(name, with_filter(asked, facet.column, value).pairs()),
+                "address": here.rows(name, add_filter(asked, facet.column, value).pairs()),
             }
             for (value, count), text in zip(facet.values, texts, strict=True)
         ],
@@ -297,8 +299,8 @@ async def row(request: Request, number: int) -> Response:
         if not found.num_rows:
             raise NotFound(f"{name} has no row {number:,}", remedy=f"it has {total:,}")
         known, frame = meanings(snapshot, name), frame_of(found)
-        as_people, _ = shown(frame, known, longest=100_000)
-        exactly, _ = shown(frame, known, exactly=True, longest=100_000)
+        as_people, _ = page_table(frame, known, longest=100_000)
+        exactly, _ = page_table(frame, known, exactly=True, longest=100_000)
         by_name = {
             head.name: (head, text, whole)
             for head, text, whole in zip(
@@ -309,17 +311,17 @@ async def row(request: Request, number: int) -> Response:
         page = (number - 1) // asked.rows * asked.rows
         at = [pair for pair in pairs if pair[0] != "offset"]
         return {
-            **of_snapshot(snapshot),
+            **snapshot_values(snapshot),
             "values": [
                 _value(each, *by_name[each.name], frame[each.name].dtype, known)
                 for each in described.columns
             ],
-            "back": here.rows(name, asked.having(offset=page).pairs()),
+            "back": here.rows(name, asked.change(offset=page).pairs()),
             "before": here.rows(name, [*at, ("row", str(number - 1))]) if number > 1 else "",
             "after": here.rows(name, [*at, ("row", str(number + 1))]) if number < total else "",
         }
 
-    values = await answer(request, served(request), ask)
+    values = await answer(request, find_served(request), ask)
     return respond(
         "row.html.j2", title=f"Row {number:,} of {name}", section="tables", number=number, **values
     )
