@@ -262,6 +262,22 @@ def test_no_page_has_a_serious_fault_of_access_or_runs_over_the_edge(
         assert browser.value("document.documentElement.scrollWidth") <= width, page
 
 
+@pytest.mark.night
+def test_columns_of_a_view_come_when_it_is_unfolded(served, browser_of, tmp_path):
+    browser = browser_of(1280)
+    Person(browser, served, tmp_path)
+    browser.open(f"{served.address}d/slurm/sql")
+    listed = "[...document.getElementById('table-slurm.usage').querySelectorAll('li .mono')]"
+    assert browser.value(f"{listed}.length") == 0
+
+    browser.value("document.getElementById('table-slurm.usage').open = true")
+
+    browser.wait(f"{listed}.length")
+    described = served.ask("/api/slurm/tables/slurm.usage").json["columns"]
+    names = browser.value(f"{listed}.map(name => name.innerText)")
+    assert names == [column["name"] for column in described]
+
+
 FOCUSED = """(e => [e.tagName, e.id || e.innerText, getComputedStyle(e).outlineStyle].join("|"))
 (document.activeElement)"""
 

@@ -15,6 +15,7 @@ from harvest.toolkit.amounts import bytes_in_words, count_in_words
 
 from .. import reports
 from ..problems import Refused
+from ..settings import offered_settings
 from ..state import Served, Snapshot, find_served
 from ..tables import tables
 from ..work import answer
@@ -214,7 +215,9 @@ async def table_list(request: Request) -> Response:
                 here.to("table", each.name),
                 here.to("meaning", each.name),
                 each.rows,
-                ", ".join(plugins.views[each.name].settings) if each.kind == "view" else "",
+                ", ".join(offered_settings(plugins.views[each.name]))
+                if each.kind == "view"
+                else "",
             )
             for each in tables(snapshot)
         ]
