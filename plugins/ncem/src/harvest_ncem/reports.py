@@ -60,7 +60,10 @@ COLUMNS = (
 
 
 def comparison(
-    dataset: DatasetReader, study: Any = None, max_elapsed: Any = None, save_correction: bool = True
+    dataset: DatasetReader,
+    study: Any = None,
+    max_elapsed: str | None = None,
+    save_correction: bool = True,
 ) -> Report:
     """The report ``ncem.comparison``.
 

@@ -20,7 +20,7 @@ from .scans import BOGUS, duration, statuses
 
 
 def build(
-    dataset: DatasetReader, study: Any = None, per: str = "scan", threshold: Any = None
+    dataset: DatasetReader, study: Any = None, per: str = "scan", threshold: str | None = None
 ) -> pl.LazyFrame:
     """One row per take of a scan, or with ``per="receiver"`` one per receiver.
 

@@ -30,12 +30,12 @@ JOB_COLUMNS = (
 def build(
     dataset: DatasetReader,
     study: Any = None,
-    max_elapsed: Any = None,
+    max_elapsed: str | None = None,
     save_correction: bool = True,
 ) -> pl.LazyFrame:
     """One row per pair of a Slurm job and a row of Distiller, and per row without a partner.
 
-    study: path of the study's TOML, or a Study; max_elapsed: seconds, or text such as ``29m``.
+    study: path of the study's TOML, or a Study; max_elapsed: text such as ``29m``.
     Jobs that Distiller does not know are listed where they pass the study's job filters.
     """
     made = load_study(study)

@@ -34,7 +34,10 @@ STEPS = (1_000_000, 100_000, 10_000, 1_000, 100, 10)
 
 
 def build(
-    dataset: DatasetReader, study: Any = None, max_elapsed: Any = None, save_correction: bool = True
+    dataset: DatasetReader,
+    study: Any = None,
+    max_elapsed: str | None = None,
+    save_correction: bool = True,
 ) -> pl.LazyFrame:
     """One row per size and method: quartiles, fences, how many outliers, and what to beware of.
 
@@ -46,7 +49,7 @@ def build(
 
 
 def durations(
-    dataset: DatasetReader, study: Study, max_elapsed: Any, save_correction: bool
+    dataset: DatasetReader, study: Study, max_elapsed: str | None, save_correction: bool
 ) -> pl.DataFrame:
     """All that the views ncem.file_transfer and ncem.streaming list, in the columns of SCHEMA.
 

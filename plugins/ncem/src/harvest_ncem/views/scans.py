@@ -7,8 +7,6 @@ from 1.
 
 from __future__ import annotations
 
-from typing import Any
-
 import polars as pl
 
 from harvest import DatasetReader, UsageError
@@ -33,7 +31,7 @@ def rows_of(dataset: DatasetReader, record_type: str, plugin: str) -> pl.LazyFra
         ) from error
 
 
-def duration(name: str, value: Any, example: str) -> float:
+def duration(name: str, value: str, example: str) -> float:
     """Seconds of a setting that is a duration, such as ``example``."""
     try:
         return durations.seconds(value)

@@ -152,7 +152,8 @@ CLOCK_CHECK: Final = View(
         "study": shared.STUDY,
         **shared.per("scan", "receiver"),
         "threshold": Setting(
-            "largest difference that counts as synchronised, such as 2s; overrides the study's"
+            "largest difference that counts as synchronised, such as 2s; overrides the study's",
+            str,
         ),
     },
     columns=_CLOCK_CHECK,

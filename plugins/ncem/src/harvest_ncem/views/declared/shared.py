@@ -11,7 +11,7 @@ from harvest_toolkit.columns import number
 STUDY: Final = Setting("TOML file with the study's scan ranges, sizes and limits")
 OF_DURATIONS: Final = {
     "study": STUDY,
-    "max_elapsed": Setting("longest elapsed allowed, such as 29m; overrides the study's"),
+    "max_elapsed": Setting("longest elapsed allowed, such as 29m; overrides the study's", str),
     "save_correction": Setting("whether to subtract the study's save time", bool, True),
 }
 ALL_TYPES: Final = ("slurm.job", "distiller.job", "ncem.receiver_status", "ncem.data_file")
