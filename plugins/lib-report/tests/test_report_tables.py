@@ -89,6 +89,7 @@ def shown_in(values, unit="GiB", scale=2**30, column="size"):
         ([3 * 2**40, *[5 * 2**20] * 9], "MiB"),  # one giant among many small ones
         ([3 * 2**40, *[2**40] * 3, 2**20], "TiB"),  # one small one is no reason
         ([0, 0, 0, 7], "bytes"),
+        ([0, None], "bytes"),  # nothing that a larger unit would suit
         ([0, None, 2**30], "GiB"),  # what is zero is small in any unit
         ([-(2**30), 2**30], "GiB"),
     ],

@@ -67,10 +67,9 @@ def _amounts(table: Table, name: str, size: float) -> list[float]:
 
 
 def _best(amounts: Sequence[float]) -> str:
-    """The unit in which most of the amounts can be read; of several the largest."""
-    return min(
-        reversed(BINARY_UNITS), key=lambda unit: sum(_cost(a / _SIZES[unit]) for a in amounts)
-    )
+    """The unit in which most of the amounts can be read; of several the largest, of none bytes."""
+    units = reversed(BINARY_UNITS) if amounts else BINARY_UNITS
+    return min(units, key=lambda unit: sum(_cost(a / _SIZES[unit]) for a in amounts))
 
 
 def _cost(number: float) -> float:
