@@ -178,6 +178,15 @@ def test_failures_and_bytes_are_named(changed):
     assert "workers 3 in place of 2; threads 3 in place of 2" in other
 
 
+def test_what_reads_alike_on_both_sides_is_no_difference_to_name(tmp_path):
+    write(tmp_path / "R1", moved=1_000_000)
+    write(tmp_path / "R2", moved=1_000_001, since=60.0)
+    dataset = harvested(tmp_path)
+
+    assert numbers(dataset)["run", "all", "moved_bytes"]["difference"] > 0
+    assert not any("bytes transferred" in text for text in report_of(dataset).intro)
+
+
 def test_other_workers_are_compared_by_rank(changed):
     names = {name for part, name, _ in numbers(changed) if part == "worker"}
 

@@ -243,13 +243,15 @@ def test_the_time_of_executions_is_the_same_wherever_it_is_summed(report):
     total = sum(known([row["total_s"] for row in prefixes]))
 
     assert sum(known([row["busy_s"] for row in workers])) == pytest.approx(total)
-    assert sum(known([row["seconds"] for row in rows(report, "slowest")])) == pytest.approx(total)
     said = re.search(r"took ([\d,.]+) thread-seconds", report.intro[1])
     if said:
+        slowest = known([row["seconds"] for row in rows(report, "slowest")])
+        assert sum(slowest) == pytest.approx(total)
         assert said[1] == f"{total:,.1f}"
         assert sum(row["share"] for row in known(prefixes) if row["share"]) == pytest.approx(1)
     else:
         assert total == 0
+        assert "which took longest is not known" in report.text()
     # what is not known is not 0
     unended = sum(known([row["unended"] for row in prefixes]))
     assert unended == sum(known([row["unended"] for row in workers]))

@@ -164,8 +164,9 @@ def _listed(title: str, measures: tuple[str, ...], rows: dict[Any, dict[str, Any
         row = rows.get(("run", "all", measure))
         if row is not None and row["difference"]:
             least = "at least " if row["sure"] == "in part" else ""
-            values = (least + amount(row[side], row["unit"]) for side in ("after", "before"))
-            said.append(f"{OF_RUN[measure]} {' in place of '.join(values)}")
+            after, before = (least + amount(row[side], row["unit"]) for side in ("after", "before"))
+            if after != before:
+                said.append(f"{OF_RUN[measure]} {after} in place of {before}")
     return [f"{title}: {'; '.join(said)}."] if said else []
 
 

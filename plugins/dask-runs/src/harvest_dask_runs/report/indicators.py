@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import polars as pl
 
 from harvest import DatasetReader, UsageError
 from harvest.toolkit.amounts import count_in_words
 from harvest_report import Column, Notes, Report, Table
-from harvest_report.values import texts_of
+from harvest_report.values import MISSING, texts_of
 
 from ..runs import named_run, runs_of
 from ..views.declared.indicators import INDICATOR_COLUMNS
@@ -30,9 +32,10 @@ def indicators_of_runs(data: DatasetReader, runs: tuple[str, ...] = ()) -> Repor
     ]
     shown = [c for c in INDICATOR_COLUMNS if c.name not in ("run", "runs")]
     known = [c for c in shown if rows[c.name].null_count() < rows.height]
-    cells = [[c.name, *texts_of(rows[c.name].to_list(), c.format)] for c in known]
+    cells = [[c.name, *_texts(rows[c.name].to_list(), c)] for c in known]
     places = ["indicator", *(f"run_{number}" for number in range(1, len(wanted) + 1))]
     unknown = ", ".join(c.name for c in shown if c not in known)
+    rest = [Notes("unknown", [f"{unknown}."], title="Known of none of them")] if unknown else []
     return Report(
         f"Indicators of {count_in_words(len(wanted), 'Dask run')}",
         sections=[
@@ -44,10 +47,13 @@ def indicators_of_runs(data: DatasetReader, runs: tuple[str, ...] = ()) -> Repor
                 note="– is not known of that run. `harvest schema dask.indicators` says what each "
                 "means, and the view of that name has the numbers themselves.",
             ),
-            *(
-                [Notes("unknown", [f"{unknown}."], title="Known of none of them")]
-                if unknown
-                else []
-            ),
+            *rest,
         ],
     )
+
+
+def _texts(values: list[Any], column: Column) -> list[str]:
+    """The cells of a row: durations all in seconds, so that runs compare at a glance."""
+    if column.unit != "s":
+        return texts_of(values, column.format)
+    return [text if text == MISSING else f"{text} s" for text in texts_of(values)]

@@ -154,10 +154,7 @@ def _streams(tasks: pl.DataFrame, kinds: pl.DataFrame, workers: pl.DataFrame) ->
                 title="Task stream",
             )
         ]
-    return [
-        stream(tasks, kinds["prefix"].to_list()),
-        occupancy(tasks, workers),
-    ]
+    return [stream(tasks, kinds["prefix"].to_list()), occupancy(tasks, workers)]
 
 
 def _prefixes(kinds: pl.DataFrame) -> Table:
@@ -175,12 +172,7 @@ def _prefixes(kinds: pl.DataFrame) -> Table:
             Column("mean_s", "mean", "s"),
             Column("median_s", "median", "s"),
             Column("max_s", "longest", "s"),
-            Column(
-                "size_bytes",
-                "results",
-                "bytes",
-                doc="sizes of all results together, as the scheduler recorded them",
-            ),
+            Column("size_bytes", "results", "bytes", doc="all together, as the scheduler has them"),
         ),
         title="Kinds of tasks",
     )
@@ -221,10 +213,8 @@ def _workers(workers: pl.DataFrame, tasks: pl.DataFrame, summary: dict[str, Any]
             *(unended if rows["unended"].sum() else []),
             Column("nthreads", "threads", doc="that it has, as it recorded or the logs say"),
             Column("busy_s", "busy", "s", ",.2f", doc="durations of its executions together"),
-            Column(
-                "share", "occupied", None, ".1%",
-                doc="part of the run in which at least one of its threads was executing",
-            ),
+            Column("share", "occupied", None, ".1%",
+                   doc="part of the run in which at least one of its threads was executing"),
             Column("bytes_received", "received", "bytes", doc="by its own account"),
             Column("bytes_sent", "sent", "bytes", doc="by its own account"),
             Column("reported", doc="whether it recorded anything itself; silence is not idleness"),
@@ -295,7 +285,10 @@ def _transfers(pairs: pl.DataFrame, top: int) -> list[Section]:
     return [*sized, pairs_table(pairs, top)]
 
 
-def _slowest(io: RunIo, tasks: pl.DataFrame, top: int) -> Table:
+def _slowest(io: RunIo, tasks: pl.DataFrame, top: int) -> Section:
+    if tasks["seconds"].is_null().all():
+        unknown = "No execution was seen to end, so that which took longest is not known."
+        return Notes("slowest", [unknown], title="Slowest tasks")
     slowest = tasks.sort("seconds", "key", descending=[True, False], nulls_last=True).head(top)
     columns = [
         Column("key", format="id"),
