@@ -199,6 +199,9 @@ def test_jobs_that_have_not_started_are_counted_not_averaged():
 
     assert report.tables[0].data["mean_wait_s"][0] == 20.0
     assert "3 of 5 jobs had not started and are left out." in report.text()
+    one = queue_time(Dataset([wait(10), wait(30)], jobs=3))
+    assert "1 of 3 jobs had not started and is left out." in one.text()
+    assert "started: 100 % within a minute" in one.intro[0]
 
 
 def test_a_partition_can_be_picked():

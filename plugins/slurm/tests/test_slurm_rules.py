@@ -87,8 +87,8 @@ def test_runs_that_failed_are_counted_with_their_most_frequent_exit_code():
         cpu_hours=[5.0, 20.0, 24.9, 100.0],
     )
     text = (
-        "10 of 1,000 runs (1 %) failed, with {} of the CPU hours (50); most are of bob (7); exit "
-        "code 1 is the most frequent."
+        "10 of 1,000 runs (1 %) ended in the state FAILED, with {} of the CPU hours (50); most are "
+        "of bob (7); exit code 1 is the most frequent."
     )
 
     assert spoken("slurm.failed_jobs", rows, hours=50) == [("medium", text.format("10 %"))]
@@ -127,8 +127,8 @@ def test_runs_whose_cpu_hours_or_users_are_not_known_are_counted_all_the_same():
     assert spoken("slurm.failed_jobs", rows) == [
         (
             "medium",
-            "1,000 of 1,000 runs (100 %) failed, whose CPU hours are not known; whose they are is "
-            "not known.",
+            "1,000 of 1,000 runs (100 %) ended in the state FAILED, whose CPU hours are not known; "
+            "whose they are is not known.",
         )
     ]
 
@@ -263,8 +263,8 @@ def test_one_wasteful_user_and_one_broken_array_are_what_is_found(tmp_path):
         "whose use is known; ann (physics) wasted most, 1,800, and used 10 %."
     )
     failed = (
-        "11 of 32 runs (34 %) failed, with 34 % of the CPU hours (1,100); most are of bob (11); "
-        "exit code 1 is the most frequent."
+        "11 of 32 runs (34 %) ended in the state FAILED, with 34 % of the CPU hours (1,100); most "
+        "are of bob (11); exit code 1 is the most frequent."
     )
     array = (
         "In 1 of 1 array more than 50 % of the tasks failed, 11 tasks together; the most in 30 of "

@@ -205,8 +205,8 @@ def _ends_and_waits(rows: pl.DataFrame, keys: list[Column]) -> list[Table]:
                 Column("failed_share", "of ended", None, ".1%", doc="of the runs that ended"),
                 lost,
             ),
-            title="Jobs that failed, by cause",
-            note="Exit codes, signals, nodes and steps are in the report slurm.failures.",
+            title="Jobs that failed, by final state",
+            note="Reasons are in slurm.failures: a job may have failed since a step lacked memory.",
         ),
         Table(
             "ends",

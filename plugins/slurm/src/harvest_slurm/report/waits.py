@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import polars as pl
 
 from harvest import DatasetReader
+from harvest.toolkit.amounts import share_in_words
 from harvest_report import Column, Notes, Report, Table
 
 from ..views.period import WAITED_AT, selection_of
@@ -102,7 +103,8 @@ def _waits_in_words(waits: pl.DataFrame, zone: Zone, chosen: Mapping[str, str]) 
     minute = waits.filter(pl.col("wait_s") <= 60).height / waits.height
     return [
         f"{waits.height:,} jobs{which} that were submitted {period(waits['date'], zone)} "
-        f"and started: {minute:.0%} within a minute, {hour:.0%} within an hour."
+        f"and started: {share_in_words(minute)} within a minute, {share_in_words(hour)} within an "
+        "hour."
     ]
 
 
@@ -128,14 +130,14 @@ def _left_out(jobs: pl.DataFrame) -> list[str]:
     known = ran | (pl.col("elapsed_s") == 0) | (pl.col("state") == "pending")
     reasons = (
         (started & pl.col("wait_s").is_null() & pl.col("planned_s").is_null(),
-         "started, but it is not known when they were submitted"),
-        (~started & ran, "ran, but it is not known when they started"),
+         "started, without a known time of submission"),
+        (~started & ran, "ran, without a known start"),
         (~started & ~ran & known.fill_null(value=False), "had not started"),
         (~started & ~known.fill_null(value=False), "may have started or not"),
     )  # fmt: skip
     counts = [(jobs.filter(which).height, reason) for which, reason in reasons]
     return [
-        f"{count:,} of {jobs.height:,} jobs {reason} and are left out."
+        f"{count:,} of {jobs.height:,} jobs {reason} and {'is' if count == 1 else 'are'} left out."
         for count, reason in counts
         if count
     ]

@@ -184,7 +184,7 @@ RULES: Final = (
         share=0.2, hours=1000, much=0.75, severities=("medium", "low"),
     ),
     _ends(
-        "failed_jobs", ("failed",), "failed",
+        "failed_jobs", ("failed",), "ended in the state FAILED",
         "Runs that ended with an exit code that is not 0.",
         "See why and where with `harvest report slurm.failures DATASET`; look at the first lines "
         "of an error in the output of last_job, whose failed step `harvest slurm job` shows.",
