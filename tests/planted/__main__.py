@@ -30,12 +30,15 @@ def main() -> None:
     parser.add_argument("--sure", action="store_true", help="try no plugin without a bug first")
     parser.add_argument("--hold", action="store_true", help="fail where one that was caught is not")
     parser.add_argument("--second", action="store_true", help="the second set")
+    parser.add_argument("--third", action="store_true", help="the third set")
     told = parser.parse_args()
     if told.kit is not None:  # found before the installed one, here and in processes begun here
         sys.path.insert(0, str(told.kit))
         os.environ["PYTHONPATH"] = str(told.kit)
     if told.second:
         from .bugs.second import SECOND as bugs
+    elif told.third:
+        from .bugs.third import THIRD as bugs
     else:
         bugs = BUGS
     held = results.load()
