@@ -138,6 +138,56 @@ def test_only_what_changed_is_sent_and_only_what_left_is_deleted(box, monkeypatc
     assert box.rows("SELECT token FROM harvest.harvest_export") == [(token,)]
 
 
+def test_of_inputs_that_share_a_file_only_those_that_changed_are_sent(box):
+    # given many inputs whose rows are in one file of the dataset
+    for number in range(40):
+        box.put(f"f{number:02}", *range(10))
+    box.harvest()
+    assert box.export().startswith("400 rows sent and 0 rows deleted in 1 table ")
+    (file,) = harvest.open(box.out, plugins=PLUGINS).files("box.item")
+    # when one changes, one leaves and one comes, and the commit writes the rest into another file
+    box.put("f20", *range(3))
+    (box.inputs / "f07").unlink()
+    box.put("new", 1, 2)
+    dataset = box.harvest()
+    assert file not in dataset.files("box.item")
+    # then the rows of the rest stay as they are, under what named them before
+    ask = "SELECT harvest_piece, harvest_row FROM harvest.box_item WHERE origin LIKE '%f39'"
+    before = box.rows(ask)
+    assert box.export().startswith("5 rows sent and 20 rows deleted in 1 table ")
+    assert box.held() == box.expected()
+    assert box.rows(ask) == before
+    # and also where one of them is left alone in its file, and where it gets company again
+    for number in range(1, 40):
+        (box.inputs / f"f{number:02}").unlink(missing_ok=True)
+    (box.inputs / "new").unlink()
+    box.harvest()
+    assert box.export().startswith("0 rows sent and 375 rows deleted in 1 table ")
+    box.put("last", 5)
+    box.harvest()
+    assert box.export().startswith("1 row sent and 0 rows deleted in 1 table ")
+    assert box.held() == box.expected()
+    # the account of what is there is that of the rows
+    counted = "SELECT piece, rows FROM harvest.harvest_pieces ORDER BY 1"
+    by_piece = "SELECT harvest_piece, count(*) FROM harvest.box_item GROUP BY 1 ORDER BY 1"
+    assert box.rows(counted) == box.rows(by_piece)
+
+
+def test_what_is_read_again_is_sent_again_where_its_file_differs(box):
+    box.put("a", 1, 2)
+    box.put("b", 3)
+    box.harvest()
+    box.export()
+    # when all is read again with the same result, the files are the same ones
+    harvest.run(f"box:{box.inputs}", f"parquet:{box.out}", plugins=PLUGINS, force=True)
+    assert box.export().startswith("0 rows sent and 0 rows deleted in 0 tables ")
+    # when one changes then, the other is of another run than the table's, and exact all the same
+    box.put("a", 7)
+    box.harvest()
+    box.export()
+    assert box.held() == box.expected()
+
+
 def test_a_view_is_a_table_that_later_exports_bring_up_to_date(box):
     box.put("a", 1, 2)
     box.put("b", 3, word="v")
@@ -236,19 +286,21 @@ def test_the_runs_are_a_table_to_which_new_ones_are_added(box, monkeypatch):
         assert box.rows(ask) == recorded(dataset)
 
 
-def test_a_consolidated_file_is_exported_whole(box, tmp_path):
+def test_of_a_consolidated_file_only_what_changed_is_sent(box, tmp_path):
     pytest.importorskip("harvest_jsonl")
     from harvest_jsonl.sink import JsonlSink
 
     plugins = plugins_of(BoxSource, JsonlSink, plugin)
     out = tmp_path / "events.jsonl"
+    said: list[str] = []
     for numbers in ((1, 2), (3,)):
         box.put("a", *numbers)
         box.put("b", 9)
         harvest.run(f"box:{box.inputs}", f"jsonl:{out}", plugins=plugins)
         uri = box.server.uri(box.database)
-        harvest.open(out, plugins=plugins).export("postgresql", uri)
+        said.append(harvest.open(out, plugins=plugins).export("postgresql", uri).text)
         assert box.held() == box.expected()
+    assert said[1].startswith("1 row sent and 2 rows deleted ")  # but not those of the other input
 
 
 def test_another_dataset_or_a_schema_of_others_is_refused(box, tmp_path_factory):

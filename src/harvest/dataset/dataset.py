@@ -162,6 +162,11 @@ class Dataset:
         """The partitions it is made of, with their accounts."""
         return list(self.manifest)
 
+    def parts_in(self, files: Iterable[PartFile]) -> Iterator[Any]:
+        """Those of its partitions that have rows in these files, in the dataset's order."""
+        keys = self.manifest.files.users_of({file.path for file in files})
+        return self.manifest.parts.at(self.manifest.parts.rows_picked(keys))
+
     def __iter__(self) -> Iterator[str]:
         return iter(self.record_types)
 

@@ -51,16 +51,14 @@ def _spans(
     dataset: Dataset, names: Sequence[str]
 ) -> dict[str, tuple[datetime | None, datetime | None]]:
     """The first and the last time in the rows of each record type that has times."""
-    timed, queries = [], []
+    queries = {}
     for name in names:
         roles = dataset.record_type(name).roles
         columns = [roles[role] for role in ("time", "end_time") if role in roles]
         if columns:
-            timed.append(name)
-            queries.append(
-                dataset[name].select(
-                    first=pl.min_horizontal(pl.col(c).min() for c in columns),
-                    last=pl.max_horizontal(pl.col(c).max() for c in columns),
-                )
+            queries[name] = dataset[name].select(
+                first=pl.min_horizontal(pl.col(c).min() for c in columns),
+                last=pl.max_horizontal(pl.col(c).max() for c in columns),
             )
-    return {name: table.row(0) for name, table in zip(timed, pl.collect_all(queries), strict=True)}
+    spans = zip(queries, pl.collect_all(queries.values()), strict=True)
+    return {name: table.row(0) for name, table in spans}

@@ -23,20 +23,17 @@ def accounts_of(parts: Parts) -> pl.DataFrame:
 
     rows: by record type, as structs of ``of`` and ``count``; written: the sum of these.
     """
-    tables = [
-        parts.table(name).select(columns).filter(parts.counting)
+    frames = [
+        pl.DataFrame(parts.table(name).select(columns).filter(parts.counting).unify_dictionaries())
         for name, columns in _COLUMNS.items()
     ]
-    frames = [pl.DataFrame(table.unify_dictionaries()) for table in tables]
     counts = pl.col("rows").list.eval(pl.element().struct.field("count"))
     return pl.concat(frames, how="horizontal").select(
         pl.col("source").cast(pl.String),
         pl.concat_str(pl.col("folder").cast(pl.String), "name").alias("origin"),
         pl.col("plugin").cast(pl.String),
         pl.col("run").cast(pl.String),
-        "rejected",
-        "failed",
-        "rows",
+        pl.col("rejected", "failed", "rows"),
         counts.list.sum().alias("written"),
     )
 

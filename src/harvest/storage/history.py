@@ -218,8 +218,7 @@ def located(sink: Sink, files: Iterable[PartFile], now: Manifest) -> list[PartFi
     here = {content_of(file): file for file in now.files.distinct()}
     found = []
     for file in files:
-        place = here.get(content_of(file))
-        if place is not None:
+        if (place := here.get(content_of(file))) is not None:
             found.append(attrs.evolve(file, path=place.path, offset=place.offset))
             continue
         kept = sink.state / KEPT / file.sha256

@@ -20,13 +20,16 @@ from harvest import UsageError
 
 from .nested import NUL_SHOWN, json_texts
 
-__all__ = ["CHANGED", "FILE", "PLACES", "ROW", "Column", "encoded", "sql_type", "wider"]
+__all__ = ["CHANGED", "PIECE", "PLACES", "ROW", "Column", "encoded", "sql_type", "wider"]
 
-FILE: Final = "harvest_file"
+PIECE: Final = "harvest_piece"
 ROW: Final = "harvest_row"
 CHANGED: Final = "harvest_changed"
 PLACES: Final = {
-    FILE: ("integer", "Of which file of the dataset the row is, as harvest_pieces numbers them."),
+    PIECE: (
+        "integer",
+        "Of which input the row is, as harvest_pieces numbers what was read of each.",
+    ),
     ROW: ("bigint", "Which row of it, from 0."),
     CHANGED: ("text[]", "Columns whose value PostgreSQL cannot hold and was changed for it."),
 }

@@ -8,11 +8,10 @@ has the old rows and the old token, and the next export goes on from there.
 from __future__ import annotations
 
 import hashlib
-import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import itertools
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import attrs
 import polars as pl
@@ -22,23 +21,24 @@ from harvest import Dataset, DatasetChanged, DatasetError, PartFile, UsageError
 from harvest.toolkit.amounts import count_in_words
 from harvest.toolkit.steps import step
 
-from ..chosen import ViewChoice, column_comments, left_out_where_refused, views_named
+from ..batches import BATCH_ROWS, batches, stored_view
+from ..chosen import ViewChoice, column_comments, views_named
 from ..names import identifiers, quoted
-from .columns import CHANGED, FILE, ROW, Column, encoded
+from .columns import CHANGED, PIECE, ROW, Column, encoded
 from .database import Database, connected
-from .pieces import FileName, Places, Stretches, change, groups, of_files
+from .pieces import OTHERS, Piece, Places, files_by_name, groups, numbered, pieces_in, places_of
 from .state import OWN_TABLES, Held, State
 from .tables import Fit, fit, rows_with
 
 __all__ = ["write"]
 
-BATCH_ROWS: Final = 65_536
-"""Rows in memory at once: polars' own batches are read far ahead of who takes them."""
-
 SENT_ROWS: Final = 16_384
-"""Rows of them that are encoded and sent at once."""
+"""Rows that are encoded and sent at once."""
 
 FILES_AT_ONCE: Final = 256
+
+_Rows: TypeAlias = tuple[pl.DataFrame, pl.DataFrame | None]
+"""Rows, and what names them: their piece and their number in it; views have none."""
 
 
 def write(
@@ -158,34 +158,50 @@ class _Export:
     def _export_type(self, name: str, table: str) -> None:
         dataset, held = self._dataset, self._state.held.get(name)
         step(f"exporting {name}")
-        files = dataset.files(name)
+        listed = dataset.files(name)
         is_new = held is None
         held = held or Held(table, name, "record type")
-        kinds = dataset.rows_of(name, files[:1]).collect_schema()
+        kinds = dataset.rows_of(name, listed[:1]).collect_schema()
         fitted = self._fit(held, kinds, is_new, lambda: column_comments(dataset, name))
-        consolidated = any(file.record_type != name for file in files)
-        wanted = _as_one(files, dataset.record_types[name]) if consolidated else of_files(files)
-        touched = set[FileName]()
-        if fitted.reshaped or (fitted.added and self._has_values(name, files, held, fitted.added)):
-            touched.update(held.stretches)
-            self._delete(held, held.stretches)
-            held.stretches = {}
-        made = change(held.stretches, wanted)
-        touched |= made.touched
-        self._delete(held, made.gone)
-        held.stretches = wanted
-        held.number(wanted)
-        if consolidated and made.new:
-            rows = [(held.files[file], *each) for file in made.new for each in made.new[file]]
-            self._load(held, dataset[name], fitted.columns, Places(rows))
-        elif made.new:
-            for some in groups(files, made.new, FILES_AT_ONCE, BATCH_ROWS):
-                self._load(held, dataset.rows_of(name, some), fitted.columns, _places(held, some))
+        files = files_by_name(listed)
+        same = [files[each] for each in files.keys() & held.files]
+        # columns that came may have values in rows that are there
+        if fitted.reshaped or (
+            fitted.added and same and rows_with(dataset.rows_of(name, same), fitted.added)
+        ):
+            same = []
+        come = files if not same else {k: f for k, f in files.items() if k not in held.files}
+        gone = held.files - (files.keys() if same else set())
+        if come or gone:
+            self._change(held, fitted, gone, come)
         if is_new:
-            where, key = quoted(self._schema, held.table), f"{quoted(FILE)}, {quoted(ROW)}"
+            where, key = quoted(self._schema, held.table), f"{quoted(PIECE)}, {quoted(ROW)}"
             self._database.execute(f"ALTER TABLE {where} ADD PRIMARY KEY ({key})")
-        if touched or is_new or fitted.added:
-            self._keep(held, touched)
+        if come or gone or fitted.added:
+            self._keep(held)
+
+    def _change(
+        self, held: Held, fitted: Fit, gone: Collection[str], come: Mapping[str, PartFile]
+    ) -> None:
+        """Give a table the rows of files that came in place of those of files that left.
+
+        Rows that went from one into another stay as they are, unless columns were added.
+        """
+        before = self._state.pieces(held, gone)
+        pieces, stay = numbered(
+            pieces_in(self._dataset, held.name, come),
+            () if fitted.added or fitted.reshaped else before,
+            held.unused,
+        )
+        self._delete(held, [piece for piece in before if piece.number not in stay])
+        by_file: dict[str, list[Piece]] = {}
+        for piece in pieces:
+            by_file.setdefault(piece.file, []).append(piece)
+        fresh = {p.file for p in pieces if p.number not in stay}
+        files = {name: file for name, file in come.items() if name in fresh}
+        self._load(held, fitted.columns, self._rows(held, files, by_file, stay))
+        held.unused = max([held.unused, *(piece.number + 1 for piece in pieces)])
+        self._state.keep_pieces(held, before, pieces)
 
     def _fit(
         self,
@@ -196,73 +212,70 @@ class _Export:
     ) -> Fit:
         return fit(self._database, self._schema, held, kinds, is_new=is_new, docs=docs)
 
-    def _keep(self, held: Held, touched: Iterable[FileName] = ()) -> None:
+    def _keep(self, held: Held) -> None:
         """Put a table that was changed on record."""
         held.token = self._dataset.manifest.token
         self._sent.tables += 1
-        self._state.keep(held, touched)
+        self._state.keep(held)
 
-    def _has_values(
-        self, name: str, files: Sequence[PartFile], held: Held, columns: tuple[str, ...]
-    ) -> bool:
-        """Whether rows that the table has already have a value in columns that it had not."""
-        there = [file for file in files if (file.path, file.sha256) in held.stretches]
-        return bool(there) and rows_with(self._dataset.rows_of(name, there), columns)
-
-    def _delete(self, held: Held, gone: Stretches) -> None:
+    def _delete(self, held: Held, gone: Sequence[Piece]) -> None:
         """Delete rows, by the table's key: it costs as much as there are."""
-        if not gone:
-            return
-        rows = sum(beyond - first for each in gone.values() for first, beyond in each)
+        rows = sum(piece.rows for piece in gone)
         where = quoted(self._schema, held.table)
-        if gone == held.stretches:
+        if rows and rows == held.rows:
             self._database.execute(f"DELETE FROM {where}")
-        else:
-            for method in ("seqscan", "hashjoin", "mergejoin"):
-                self._database.execute(f"SET LOCAL enable_{method} = off")
-            numbers, firsts, ends = zip(
-                *((held.files[file], *each) for file, some in gone.items() for each in some),
-                strict=True,
-            )
-            self._database.execute(
-                f"DELETE FROM {where} USING unnest($1::int[], $2::bigint[], $3::bigint[]) "
-                f"AS gone (file, first, beyond) WHERE {FILE} = gone.file "
-                f"AND {ROW} >= gone.first AND {ROW} < gone.beyond",
-                *map(list, (numbers, firsts, ends)),
-            )
-            for method in ("seqscan", "hashjoin", "mergejoin"):
-                self._database.execute(f"SET LOCAL enable_{method} = on")
+        elif rows:
+            numbers = [piece.number for piece in gone]
+            self._database.execute(f"DELETE FROM {where} WHERE {PIECE} = ANY ($1)", numbers)
         held.rows -= rows
         self._sent.gone += rows
 
     def _clear(self, held: Held) -> None:
         """The dataset has no rows of a record type any more: its table stays, empty."""
-        if held.stretches:
-            gone, held.stretches = held.stretches, {}
+        if held.files:
+            gone = self._state.pieces(held, held.files)
             self._delete(held, gone)
-            self._keep(held, gone)
+            self._state.keep_pieces(held, gone, ())
+            self._keep(held)
 
-    def _load(
-        self, held: Held, frame: pl.LazyFrame, columns: Sequence[Column], places: Places | None
-    ) -> None:
+    def _rows(
+        self,
+        held: Held,
+        files: Mapping[str, PartFile],
+        pieces: Mapping[str, Sequence[Piece]],
+        stay: Collection[int],
+    ) -> Iterator[_Rows]:
+        """The rows of files that the table has not, batch by batch."""
+        for group in groups(files, FILES_AT_ONCE, BATCH_ROWS):
+            frame = self._dataset.rows_of(held.name, list(group.values()))
+            places = Places(p for f in group for p in places_of(pieces[f], files[f], stay))
+            for batch in _sent(frame):
+                place = _taken(places, batch.height, held)
+                new = place.get_column(PIECE) != OTHERS
+                if new.all():
+                    yield batch, place
+                elif new.any():
+                    yield batch.filter(new), place.filter(new)
+            if places.left:
+                raise _other_rows(held)
+
+    def _load(self, held: Held, columns: Sequence[Column], rows: Iterable[_Rows]) -> None:
         """Send rows, batch by batch."""
         sent = 0
 
         def tables() -> Iterator[pa.Table]:
             nonlocal sent
-            for batch in _batches(frame):
-                numbers = _taken(places, batch.height, held)
-                table, changed = encoded(batch, columns, numbers)
+            for batch, places in rows:
+                table, changed = encoded(batch, columns, places)
                 self._sent.changed += changed
                 held.changed_values += changed
                 sent += batch.height
                 yield table
 
-        empty = pl.DataFrame(schema=frame.collect_schema())
-        schema = encoded(empty, columns, _taken(places, 0, held))[0].schema
-        self._database.load(self._schema, held.table, schema, tables())
-        if places is not None and places.left:
-            raise _other_rows(held)
+        following = tables()
+        for first in following:
+            together = itertools.chain((first,), following)
+            self._database.load(self._schema, held.table, first.schema, together)
         held.rows += sent
         self._sent.rows += sent
 
@@ -272,11 +285,8 @@ class _Export:
         """Send a view as a whole, where its rows are others than the table has."""
         step(f"exporting {view.label}")
         dataset, held = self._dataset, self._state.held.get(view.label)
-        with tempfile.TemporaryDirectory(prefix="harvest-") as scratch:
-            path = Path(scratch) / "view.arrow"
-            with left_out_where_refused(view):
-                dataset.view(view.name, **view.settings).sink_ipc(path, compression="lz4")
-            if not path.exists():
+        with stored_view(dataset, view) as path:
+            if path is None:
                 if held is not None:
                     self._drop(held)
                 return
@@ -293,38 +303,20 @@ class _Export:
                 self._database.execute(f"DELETE FROM {quoted(self._schema, held.table)}")
                 self._sent.gone += held.rows
             held.rows = held.changed_values = 0
-            self._load(held, frame, fitted.columns, None)
+            self._load(held, fitted.columns, ((batch, None) for batch in _sent(frame)))
             held.digest = digest
             self._keep(held)
 
 
-def _batches(frame: pl.LazyFrame) -> Iterator[pl.DataFrame]:
-    """All rows in order, so many at a time."""
-    first = 0
-    while True:
-        batch = frame.slice(first, BATCH_ROWS).collect()
-        yield from batch.iter_slices(SENT_ROWS) if batch.height else ()
-        if batch.height < BATCH_ROWS:
-            return
-        first += BATCH_ROWS
+def _sent(frame: pl.LazyFrame) -> Iterator[pl.DataFrame]:
+    """All rows in order, as many at a time as are encoded and sent at once."""
+    for batch in batches(frame):
+        yield from batch.iter_slices(SENT_ROWS)
 
 
-def _as_one(files: Sequence[PartFile], rows: int) -> Stretches:
-    """The rows of a record type in a consolidated file, which every commit writes as a whole."""
-    digest = hashlib.sha256("".join(file.sha256 for file in files).encode()).hexdigest()
-    return {("", digest): [(0, rows)]}
-
-
-def _places(held: Held, files: Sequence[PartFile]) -> Places:
-    return Places(
-        (held.files[file.path, file.sha256], file.first_row or 0, (file.first_row or 0) + file.rows)
-        for file in files
-    )
-
-
-def _taken(places: Places | None, rows: int, held: Held) -> pl.DataFrame | None:
+def _taken(places: Places, rows: int, held: Held) -> pl.DataFrame:
     try:
-        return None if places is None else places.take(rows)
+        return places.take(rows)
     except ValueError as error:
         raise _other_rows(held) from error
 

@@ -5,9 +5,8 @@ It is changed in the transaction that changes the rows, so that both are of one 
 
 from __future__ import annotations
 
-import itertools
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
 import attrs
@@ -19,7 +18,7 @@ from harvest.toolkit.texts import printable
 from ..names import literal, quoted
 from .columns import Column
 from .database import Database
-from .pieces import FileName, Stretch, Stretches
+from .pieces import Piece
 from .runs import RUNS, RUNS_DECLARED, keep_runs
 
 __all__ = ["OWN_TABLES", "Held", "State"]
@@ -27,7 +26,7 @@ __all__ = ["OWN_TABLES", "Held", "State"]
 EXPORT: Final = "harvest_export"
 TABLES: Final = "harvest_tables"
 PIECES: Final = "harvest_pieces"
-FORMAT: Final = 1
+FORMAT: Final = 2
 
 _DECLARED: Final = {
     EXPORT: (
@@ -41,9 +40,10 @@ _DECLARED: Final = {
         "changed_values bigint NOT NULL, digest text, columns jsonb NOT NULL, token text NOT NULL",
     ),
     PIECES: (
-        "Which rows of which file of the dataset are in a table.",
-        '"table" text NOT NULL, file integer NOT NULL, path text NOT NULL, sha256 text NOT NULL, '
-        'first_row bigint NOT NULL, rows bigint NOT NULL, PRIMARY KEY ("table", file, first_row)',
+        "What was read of which input is in a table: the input's key, the run that read it, how "
+        "many rows it gave, and a digest of the dataset's file that holds them.",
+        '"table" text NOT NULL, piece integer NOT NULL, key text NOT NULL, run text NOT NULL, '
+        'rows bigint NOT NULL, file text NOT NULL, PRIMARY KEY ("table", piece)',
     ),
     RUNS: RUNS_DECLARED,
 }
@@ -53,11 +53,11 @@ OWN_TABLES: Final = frozenset(_DECLARED)
 _PIECE: Final = pa.schema(
     [
         ("table", pa.string()),
-        ("file", pa.int32()),
-        ("path", pa.string()),
-        ("sha256", pa.string()),
-        ("first_row", pa.int64()),
+        ("piece", pa.int32()),
+        ("key", pa.string()),
+        ("run", pa.string()),
         ("rows", pa.int64()),
+        ("file", pa.string()),
     ]
 )
 
@@ -68,8 +68,9 @@ class Held:
 
     name: the record type, or the view with its settings; kind: ``record type`` or ``view``.
     rows, changed_values: how many; digest: of rows that are sent as a whole.
-    files: numbers of the files of which it has rows; stretches: which rows of each.
     token: of the commit at which it was changed last.
+    files: names of the dataset's files of which it has rows; unused: a number that no piece of its
+        rows has, nor any greater one.
     """
 
     table: str
@@ -80,15 +81,8 @@ class Held:
     digest: str | None = None
     columns: dict[str, Column] = attrs.field(factory=dict)
     token: str = ""
-    files: dict[FileName, int] = attrs.field(factory=dict)
-    stretches: Stretches = attrs.field(factory=dict)
-
-    def number(self, files: Iterable[FileName]) -> None:
-        """Give a number to each file that has none."""
-        unused = itertools.count(max(self.files.values(), default=-1) + 1)
-        for file in files:
-            if file not in self.files:
-                self.files[file] = next(unused)
+    files: set[str] = attrs.field(factory=set)
+    unused: int = 0
 
 
 class State:
@@ -137,8 +131,8 @@ class State:
         )
         keep_runs(self._database, self.schema, dataset)
 
-    def keep(self, held: Held, touched: Iterable[FileName] = ()) -> None:
-        """Put what a table holds on record; touched: files of which it has other rows."""
+    def keep(self, held: Held) -> None:
+        """Put on record what a table is and how many rows it has."""
         self.held[held.name] = held
         columns = json.dumps([attrs.astuple(column) for column in held.columns.values()])
         where = quoted(self.schema, TABLES)
@@ -148,35 +142,42 @@ class State:
             *(held.table, held.name, held.kind, held.rows, held.changed_values),
             *(held.digest, columns, held.token),
         )
-        self._keep_pieces(held, {file: held.files[file] for file in touched})
-        held.files = {file: n for file, n in held.files.items() if file in held.stretches}
 
-    def _keep_pieces(self, held: Held, numbers: Mapping[FileName, int]) -> None:
-        if not numbers:
-            return
-        self._database.execute(
-            f'DELETE FROM {quoted(self.schema, PIECES)} WHERE "table" = $1 AND file = ANY ($2)',
+    def pieces(self, held: Held, files: Collection[str]) -> list[Piece]:
+        """The pieces of a table whose rows were in these files of the dataset, by number."""
+        if not files:
+            return []
+        found = self._database.rows(
+            f"SELECT key, run, rows, file, piece FROM {quoted(self.schema, PIECES)} "
+            'WHERE "table" = $1 AND file = ANY ($2) ORDER BY piece',
             held.table,
-            list(numbers.values()),
+            list(files),
         )
+        return [Piece(key, run, rows, file, number=n) for key, run, rows, file, n in found]
+
+    def keep_pieces(self, held: Held, gone: Iterable[Piece], come: Iterable[Piece]) -> None:
+        """Put on record which pieces a table has no more, and which it has now."""
+        if numbers := [piece.number for piece in gone]:
+            where = f'{quoted(self.schema, PIECES)} WHERE "table" = $1 AND piece = ANY ($2)'
+            self._database.execute(f"DELETE FROM {where}", held.table, numbers)
         rows = [
-            (held.table, number, *file, first, beyond - first)
-            for file, number in numbers.items()
-            for first, beyond in held.stretches.get(file, ())
+            {"table": held.table, "piece": piece.number, **attrs.asdict(piece)} for piece in come
         ]
         if rows:
-            table = pa.Table.from_pylist(
-                [dict(zip(_PIECE.names, row, strict=True)) for row in rows], schema=_PIECE
-            )
+            table = pa.Table.from_pylist(rows, schema=_PIECE)
             self._database.load(self.schema, PIECES, _PIECE, iter([table]))
 
     def forget(self, held: Held) -> None:
         """Take a table of rows away, and what is known of it."""
         del self.held[held.name]
         self._database.execute(f"DROP TABLE IF EXISTS {quoted(self.schema, held.table)}")
-        for each in (TABLES, PIECES):
-            statement = f'DELETE FROM {quoted(self.schema, each)} WHERE "table" = $1'
-            self._database.execute(statement, held.table)
+        _forget(self._database, self.schema, held.table)
+
+
+def _forget(database: Database, schema: str, table: str) -> None:
+    """Take what is known of a table of rows away."""
+    for each in (TABLES, PIECES):
+        database.execute(f'DELETE FROM {quoted(schema, each)} WHERE "table" = $1', table)
 
 
 def _identity(dataset: Dataset) -> str:
@@ -228,16 +229,16 @@ def _held(database: Database, schema: str) -> dict[str, Held]:
     for table, name, kind, count, changed, digest, columns, token in rows:
         made = [Column(*each) for each in json.loads(columns)]
         by_name = {column.name: column for column in made}
-        if (table,) in there:
+        if (table,) not in there:
+            _forget(database, schema, table)
+        else:
             found[name] = Held(table, name, kind, count, changed, digest, by_name, token)
     tables = {held.table: held for held in found.values()}
-    pieces = database.rows(
-        'SELECT "table", file, path, sha256, first_row, first_row + rows '
-        f'FROM {quoted(schema, PIECES)} ORDER BY "table", file, first_row'
+    files = database.rows(
+        f'SELECT "table", file, max(piece) FROM {quoted(schema, PIECES)} GROUP BY "table", file'
     )
-    for table, number, path, sha256, first, beyond in pieces:
+    for table, file, last in files:
         if table in tables:
-            tables[table].files[path, sha256] = number
-            stretch: Stretch = (first, beyond)
-            tables[table].stretches.setdefault((path, sha256), []).append(stretch)
+            tables[table].files.add(file)
+            tables[table].unused = max(tables[table].unused, last + 1)
     return found

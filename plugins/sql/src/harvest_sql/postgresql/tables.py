@@ -11,7 +11,7 @@ import polars as pl
 from harvest import UsageError
 
 from ..names import RESERVED, identifiers, literal, quoted
-from .columns import CHANGED, FILE, JSON, PLACES, ROW, Column, sql_type, wider
+from .columns import CHANGED, JSON, PIECE, PLACES, ROW, Column, sql_type, wider
 from .database import Database
 from .state import Held
 
@@ -79,7 +79,7 @@ def _wanted(held: Held, kinds: Mapping[str, Any]) -> list[Column]:
 
 def _create(database: Database, schema: str, held: Held, columns: list[Column]) -> None:
     name = quoted(schema, held.table)
-    places = [FILE, ROW, CHANGED] if held.kind == "record type" else [CHANGED]
+    places = [PIECE, ROW, CHANGED] if held.kind == "record type" else [CHANGED]
     declared = [f"{quoted(column.sql_name)} {column.sql_type}" for column in columns]
     declared += [f"{quoted(each)} {PLACES[each][0]}" for each in places]
     database.execute(f"CREATE TABLE {name} ({', '.join(declared)})")
