@@ -6,6 +6,7 @@ import math
 import os
 import signal
 import stat
+import struct
 import subprocess
 import sys
 import threading
@@ -225,7 +226,8 @@ def test_a_failure_half_way_leaves_the_old_file_and_nothing_else(tmp_path):
     dataset = zoo(tmp_path, BLANK, views=views)
     dataset.export("duckdb", file)
     before = file.read_bytes()
-    # when an export fails in a view, after the record types
+    # when an export of another state fails in a view, after the record types
+    dataset = zoo(tmp_path, BLANK, BLANK, views=views)
     views.then = fail
     with pytest.raises(RuntimeError):
         dataset.export("duckdb", file)
@@ -268,7 +270,8 @@ def test_an_export_is_made_anew_also_what_a_kill_left(tmp_path):
     dataset = zoo(tmp_path, {**BLANK, "text": "t" * 100_000})
     dataset.export("duckdb", file)
     before = file.read_bytes()
-    # given an export that is killed in its midst
+    # given an export of another state that is killed in its midst
+    zoo(tmp_path, BLANK)
     killed = (
         f"import os, sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); import zoo_rows; "
         "views = zoo_rows.Views(lambda: os.kill(os.getpid(), 9)); "
@@ -278,9 +281,43 @@ def test_an_export_is_made_anew_also_what_a_kill_left(tmp_path):
     assert file.read_bytes() == before
     assert len(list(folder.iterdir())) > 1
     # then the next one writes the file, and nothing is left beside it
-    dataset.export("duckdb", file)
+    zoo(tmp_path, BLANK, BLANK).export("duckdb", file)
     assert [each.name for each in folder.iterdir()] == ["z.duckdb"]
-    assert asked(file, "SELECT count(*) FROM zoo.row") == [(1,)]
+    assert asked(file, "SELECT count(*) FROM zoo.row") == [(2,)]
+
+
+@pytest.mark.slow
+def test_a_file_of_what_is_in_force_is_left_and_that_is_said(tmp_path):
+    # given an export, and one that names other views
+    file, dataset = tmp_path / "z.duckdb", zoo(tmp_path, BLANK)
+    assert dataset.export("duckdb", file, views="zoo.texts") == [file]
+    assert dataset.export("duckdb", file) == [file]
+    before = file.stat().st_mtime_ns, file.stat().st_ino
+    # when it is made again, then the file is as it was
+    again = dataset.export("duckdb", file)
+    assert (again, again.text) == ([], f"{file} is up to date, and was left as it is")
+    assert (file.stat().st_mtime_ns, file.stat().st_ino) == before
+    # but not where a view has settings, which may name other files, nor after a commit
+    for _ in range(2):
+        assert dataset.export("duckdb", file, views="zoo.one:which=a") == [file]
+    assert zoo(tmp_path, BLANK, BLANK).export("duckdb", file, views="zoo.one:which=a") == [file]
+    assert asked(file, "SELECT count(*) FROM zoo.row") == [(2,)]
+
+
+def test_the_format_is_that_of_the_oldest_duckdb_that_is_allowed(tmp_path):
+    zoo(tmp_path, BLANK).export("duckdb", tmp_path / "z.duckdb")
+    # the header of a file says which; DuckDB 1.1 reads 64 and older ones
+    magic, number = struct.unpack("<4sQ", (tmp_path / "z.duckdb").read_bytes()[8:20])
+    assert (magic, number) == (b"DUCK", 64)
+
+
+@pytest.mark.slow
+def test_more_memory_is_given_where_it_lacks(tmp_path):
+    dataset = zoo(tmp_path, *[{**BLANK, "text": "t" * 1_000_000} for _ in range(40)])
+    with pytest.raises(harvest.HarvestError, match="let DuckDB have more with --memory"):
+        dataset.export("duckdb", tmp_path / "z.duckdb", views="none", memory="10MB")
+    dataset.export("duckdb", tmp_path / "z.duckdb", views="none", memory="1GB")
+    assert asked(tmp_path / "z.duckdb", "SELECT sum(length(text)) FROM zoo.row") == [(40_000_000,)]
 
 
 def test_two_at_once_into_one_file_each_write_a_whole_one(tmp_path):
@@ -316,6 +353,7 @@ class TestPromises(testing.ExporterConformance):
     deterministic = False  # it says when it was made
     settings: ClassVar = {"views": "none"}
     examples: ClassVar = {"views": "zoo.texts"}
+    without_effect: ClassVar = {"memory": "it decides how a file is made, not what it holds"}
 
     def dataset(self, directory: Path, inputs: int) -> harvest.Dataset:
         """A row of each input."""

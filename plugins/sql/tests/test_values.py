@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import math
+import socket
 from pathlib import Path
 
 import attrs
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+from postgresql import running
 from strength import examples
-from zoo_rows import BLANK, ROWS, Point, ZooSource, rows
+from zoo_rows import BLANK, ROWS, Point, ZooSource, rows, zoo
 
 import harvest
 from harvest.plugins import plugins_of
@@ -113,6 +115,59 @@ def test_what_postgresql_cannot_hold_is_changed_marked_and_counted(exported):
     assert "3 values that PostgreSQL cannot hold changed" in said
     held = "SELECT changed_values FROM harvest.harvest_tables"
     assert connection.execute(held).fetchall() == [(3,)]
+
+
+def test_whole_numbers_of_64_bits_are_exact_whatever_their_sign(exported):
+    _, connection = exported(
+        {**BLANK, "large": 2**64 - 1, "larges": [2**63, 0], "whole": -(2**63)},
+        {**BLANK, "large": 2**63 + 1, "whole": 2**63 - 1},
+    )
+    ask = "SELECT large, larges, whole FROM harvest.zoo_row ORDER BY harvest_row"
+    assert connection.execute(ask).fetchall() == [
+        (2**64 - 1, [2**63, 0], -(2**63)), (2**63 + 1, None, 2**63 - 1),
+    ]  # fmt: skip
+
+
+def test_a_view_is_a_table_for_each_of_its_settings(server, database, tmp_path):
+    # given a view that wants a choice, and two choices
+    dataset = zoo(tmp_path, BLANK)
+    dataset.export("postgresql", server.uri(database), views="zoo.one:which=a;zoo.one:which=b")
+    with server.connect(database) as connection:
+        ask = "SELECT name, \"table\" FROM harvest.harvest_tables WHERE kind = 'view' ORDER BY 1"
+        tables = connection.execute(ask).fetchall()
+        assert tables == [(f"zoo.one:which={x}", f"zoo_one_which_{x}") for x in "ab"]
+        # when a later export names none, then both are there still, and brought up to date
+        connection.execute("UPDATE harvest.harvest_tables SET digest = 'of other rows'")
+        zoo(tmp_path, BLANK, BLANK).export("postgresql", server.uri(database))
+        assert connection.execute(ask).fetchall() == tables
+        for name, table in tables:
+            held = connection.execute(f"SELECT which FROM harvest.{table}").fetchall()
+            assert held == [(name[-1],)]
+    with pytest.raises(harvest.UsageError, match="has no setting"):
+        dataset.export("postgresql", server.uri(database), views="zoo.one:witch=a")
+
+
+def test_the_password_comes_from_the_environment_and_is_told_nowhere(tmp_path, monkeypatch):
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    uri = f"postgresql://admin@127.0.0.1:{port}/postgres"
+    dataset = zoo(tmp_path, BLANK)
+    with running(f"-c listen_addresses=127.0.0.1 -p {port}", password="right-one") as root:
+        # given a password that is wrong, and one that is right, as programs of PostgreSQL take them
+        monkeypatch.setenv("PGPASSWORD", "wrong-one")
+        with pytest.raises(harvest.HarvestError, match="password authentication failed") as caught:
+            dataset.export("postgresql", uri)
+        assert "wrong-one" not in str(caught.value)
+        monkeypatch.delenv("PGPASSWORD")
+        (tmp_path / "pass").write_text(f"127.0.0.1:{port}:*:admin:right-one\n")
+        (tmp_path / "pass").chmod(0o600)
+        monkeypatch.setenv("PGPASSFILE", str(tmp_path / "pass"))
+        said = dataset.export("postgresql", uri).text
+        # then it is in nothing that is said or kept, not even in the server's log
+        assert said.startswith("1 row sent")
+        kept = [path for path in (tmp_path / "out").rglob("*") if path.is_file()]
+        assert not [p for p in (*kept, root / "log") if b"right-one" in p.read_bytes()]
 
 
 def test_what_columns_mean_stands_in_the_catalogue(exported):

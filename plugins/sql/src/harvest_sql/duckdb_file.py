@@ -9,7 +9,11 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import hashlib
+import secrets
+import shutil
 from collections.abc import Iterable, Iterator, Mapping
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,12 +27,12 @@ from harvest.commands import remark
 from harvest.toolkit.files import replacing
 from harvest.toolkit.steps import step
 
-from .chosen import ViewChoice, column_comments, left_out_where_refused, views_named
+from .batches import batches, stored_view
+from .chosen import ViewChoice, column_comments, views_named
 from .names import literal, quoted
 
 __all__ = ["write"]
 
-BATCH_ROWS: Final = 65_536
 EXPORT: Final = "harvest_export"
 """The table that says of which commit a file is; who has it was made by an export."""
 _FORMAT: Final = "v1.0.0"
@@ -36,10 +40,12 @@ _TELLS_FORMAT: Final = (1, 2)
 """The first DuckDB that writes formats of others; those before write that one."""
 
 
-def write(dataset: Dataset, target: str, *, views: str | Iterable[str] = "all") -> list[Path]:
-    """Write the file, in place of an earlier export; gives its path.
+def write(
+    dataset: Dataset, target: str, *, views: str | Iterable[str] = "all", memory: str = "512MB"
+) -> list[Path] | str:
+    """Write the file, in place of an earlier export; gives its path, or says that it is up to date.
 
-    views: as ``chosen.views_named`` takes them.
+    views: as ``chosen.views_named`` takes them; memory: what DuckDB may take, such as ``2GB``.
     Raises UsageError for a target that is none, and for a file that is there and no export, or
     of which that cannot be seen; HarvestError where the disk says no.
     """
@@ -50,8 +56,10 @@ def write(dataset: Dataset, target: str, *, views: str | Iterable[str] = "all") 
             where=str(path),
             remedy="name a file in a directory that exists",
         )
-    _check_present(path)
     chosen = views_named(dataset, views) or []
+    made_of = _made_of(dataset, chosen)
+    if _present(path) == made_of:
+        return f"{path} is up to date, and was left as it is"
     with contextlib.ExitStack() as until_there, replacing(path) as temporary:
         # DuckDB takes no empty file, and makes one anew: beside that which keeps others away
         made = temporary.with_name(f"{temporary.name}.duckdb")
@@ -59,12 +67,13 @@ def write(dataset: Dataset, target: str, *, views: str | Iterable[str] = "all") 
         _remove(made)
         try:
             with duckdb.connect(":memory:") as connection:
-                _File(connection, made).fill(dataset, chosen)
+                _File(connection, made, memory).fill(dataset, chosen, made_of)
         except duckdb.Error as error:
             raise HarvestError(
                 f"DuckDB says: {str(error).splitlines()[0]}",
                 where=str(path),
-                remedy="the file is as it was before; see whether there is room on the disk",
+                remedy="the file is as it was before; make room on the disk or, where it is "
+                "memory that lacks, let DuckDB have more with --memory",
             ) from error
         held = until_there.enter_context(made.open("rb"))
         with contextlib.suppress(OSError):  # no locks here
@@ -79,15 +88,31 @@ def write(dataset: Dataset, target: str, *, views: str | Iterable[str] = "all") 
     return [path]
 
 
-def _check_present(path: Path) -> None:
-    """Raise UsageError for a file that would be lost: only an export is made anew."""
+def _made_of(dataset: Dataset, views: Iterable[ViewChoice]) -> str:
+    """All that decides what a file holds: a commit, record types, and views as plugins make them.
+
+    A view that has settings may read other files, so that it is never known to be the same.
+    """
+    plugins = dataset.plugins
+    words = [str(dataset.sink.location), dataset.manifest.token, version("hpc-harvest-sql")]
+    words += [f"{name} {dataset.record_type(name).version}" for name in dataset.record_types]
+    words += [f"{each.label} {plugins.version_of(plugins.view(each.name))}" for each in views]
+    if any(each.settings for each in views):
+        words.append(secrets.token_hex())
+    return hashlib.sha256("\0".join(words).encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def _present(path: Path) -> str | None:
+    """What the export that is there was made of; raises UsageError for a file that is none."""
     if not path.exists() or not path.stat().st_size:
-        return
+        return None
     try:
         with duckdb.connect(str(path), read_only=True) as there:
             found = there.execute(
-                "SELECT count(*) FROM duckdb_tables() WHERE table_name = $1", [EXPORT]
-            ).fetchone()
+                "SELECT column_name FROM duckdb_columns() WHERE table_name = $1", [EXPORT]
+            ).fetchall()
+            if ("made_of",) in found:
+                return str(there.execute(f"SELECT made_of FROM {EXPORT}").fetchall()[0][0])
     except duckdb.Error as error:
         raise UsageError(
             f"whether this is an earlier export cannot be seen: {str(error).splitlines()[0]}",
@@ -95,18 +120,25 @@ def _check_present(path: Path) -> None:
             remedy="close it where it is open for writing (duckdb -readonly leaves it to exports), "
             "or name another file",
         ) from error
-    if not (found and found[0]):
+    if not found:
         raise UsageError(
             "this file is no export of harvest, and would be replaced",
             where=str(path),
             remedy="remove it, or name another file",
         )
+    return None
 
 
 def _remove(database: Path) -> None:
     """Remove what an export that failed or was killed left."""
     database.unlink(missing_ok=True)
     database.with_name(f"{database.name}.wal").unlink(missing_ok=True)
+    shutil.rmtree(_scratch(database), ignore_errors=True)
+
+
+def _scratch(database: Path) -> Path:
+    """Where DuckDB puts what is more than its memory."""
+    return database.with_name(f"{database.name}.tmp")
 
 
 @attrs.frozen
@@ -122,16 +154,18 @@ class _Rows:
 class _File:
     """A database that is being written."""
 
-    def __init__(self, connection: Any, path: Path):
+    def __init__(self, connection: Any, path: Path, memory: str):
         self._connection = connection
-        version = tuple(int(word) for word in duckdb.__version__.split(".")[:2])
-        options = f" (STORAGE_VERSION {literal(_FORMAT)})" if version >= _TELLS_FORMAT else ""
+        release = tuple(int(word) for word in duckdb.__version__.split(".")[:2])
+        options = f" (STORAGE_VERSION {literal(_FORMAT)})" if release >= _TELLS_FORMAT else ""
+        self._execute(f"SET memory_limit = {literal(memory)}")
+        self._execute(f"SET temp_directory = {literal(str(_scratch(path)))}")
         self._execute(f"ATTACH {literal(str(path))} AS export{options}")
 
     def _execute(self, statement: str, *values: Any) -> Any:
         return self._connection.execute(statement, list(values))
 
-    def fill(self, dataset: Dataset, views: Iterable[ViewChoice]) -> None:
+    def fill(self, dataset: Dataset, views: Iterable[ViewChoice], made_of: str) -> None:
         """Write all tables."""
         held: list[tuple[str, str, int]] = []
         for name in dataset.record_types:
@@ -139,12 +173,12 @@ class _File:
             held.append((name, rows.kind, self._table(rows)))
         for view in views:
             step(f"exporting {view.label}")
-            with left_out_where_refused(view):
-                frame = dataset.view(view.name, **view.settings)
-                docs = column_comments(dataset, view.name, view.settings)
-                rows = _Rows(view.label, "view", frame, docs)
-                held.append((view.label, rows.kind, self._table(rows)))
-        self._account(dataset, held)
+            with stored_view(dataset, view) as path:
+                if path is not None:
+                    docs = column_comments(dataset, view.name, view.settings)
+                    rows = _Rows(view.label, "view", pl.scan_ipc(path), docs)
+                    held.append((view.label, rows.kind, self._table(rows)))
+        self._account(dataset, made_of, held)
         self._execute("DETACH export")  # which writes what is left, so that the file is whole
 
     def _table(self, rows: _Rows) -> int:
@@ -173,12 +207,15 @@ class _File:
                 self._execute(f"COMMENT ON COLUMN {where}.{quoted(shown)} IS {literal(text)}")
         return int(self._execute(f"SELECT count(*) FROM {where}").fetchone()[0])
 
-    def _account(self, dataset: Dataset, held: Iterable[tuple[str, str, int]]) -> None:
+    def _account(
+        self, dataset: Dataset, made_of: str, held: Iterable[tuple[str, str, int]]
+    ) -> None:
         self._execute(
             f"CREATE TABLE export.{EXPORT} AS SELECT $1 AS location, $2 AS token, "
-            "current_timestamp AS exported_at",
+            "current_timestamp AS exported_at, $3 AS made_of",
             str(dataset.sink.location),
             dataset.manifest.token,
+            made_of,
         )
         self._execute("CREATE TABLE export.harvest_tables (name TEXT, kind TEXT, rows BIGINT)")
         for each in held:
@@ -227,12 +264,12 @@ def _reader(
     empty = pl.DataFrame(schema=frame.collect_schema())
     schema = empty.to_arrow(compat_level=level).rename_columns(names).schema
 
-    def batches() -> Iterator[pa.RecordBatch]:
+    def sent() -> Iterator[pa.RecordBatch]:
         try:
-            for batch in frame.collect_batches(chunk_size=BATCH_ROWS):
+            for batch in batches(frame):
                 yield from batch.to_arrow(compat_level=level).rename_columns(names).to_batches()
         except BaseException as error:
             failed.append(error)
             raise
 
-    return pa.RecordBatchReader.from_batches(schema, batches())
+    return pa.RecordBatchReader.from_batches(schema, sent())

@@ -34,6 +34,9 @@ def harvest_exporters() -> Iterable[ExporterSpec]:
             doc="one file for DuckDB: record types and views as tables, with what columns mean",
             write="harvest_sql.duckdb_file:write",
             targets=(".duckdb",),
-            settings={"views": Setting(_VIEWS, default="all")},
+            settings={
+                "views": Setting(_VIEWS, default="all"),
+                "memory": Setting("memory that DuckDB may take", type=str, default="512MB"),
+            },
         ),
     ]
