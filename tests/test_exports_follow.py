@@ -89,6 +89,12 @@ def test_one_that_fails_is_a_remark_and_the_next_run_catches_up(folder: Path) ->
     assert "not exported to counts:counts.json" in done.stderr
     assert harvest.open(folder / "out").record_types == {"slurm.job": 3}
     assert json.loads((folder / "heard.txt").read_text())["counts:counts.json"]
+    # and one that finds nothing new and fails again says so, too
+    (folder / "in" / "b.txt").touch()
+    for words in ((), ("-q",)):
+        failed = harvested(folder, "--export", "counts:counts.json", *words)
+        assert failed.returncode == 5
+        assert "not exported to counts:counts.json" in failed.stderr
     # and a run that finds nothing new exports it
     (folder / "counts.json").rmdir()
     again = harvested(folder, "--export", "counts:counts.json", "--json")
@@ -143,12 +149,12 @@ def test_a_recipe_names_exports(folder: Path) -> None:
 
 
 def test_a_password_of_an_address_is_shown_and_kept_nowhere(folder: Path) -> None:
-    address = "counts://ann:hush-hush@nowhere/x"
+    address = "counts://ann:hush-hush@nowhere/x?sslpassword=hush-hush&mode=a"
     shown = harvested(folder, "--export", address, "--print-config")
     assert "ann:***@nowhere" in shown.stdout
     done = harvested(folder, "--export", address)
     assert done.returncode == 5
-    assert "counts://ann:***@nowhere/x" in done.stderr
+    assert "counts://ann:***@nowhere/x?sslpassword=***&mode=a" in done.stderr
     kept = b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
     assert "hush-hush" not in shown.stdout + done.stdout + done.stderr
     assert b"hush-hush" not in kept

@@ -22,12 +22,12 @@ from harvest.storage.target import manifest_of
 DATASET: Final = "harvest.dataset:Dataset"
 """What exporters and listeners are given; imported only where there is one."""
 
-_PASSWORD: Final = re.compile(r"(:/{1,2}[^/@:\s]*):[^/@\s]*@")
+_PASSWORD: Final = re.compile(r"(:/{1,2}[^/@:\s]*:)[^/@\s]*(?=@)|([?&]\w*password=)[^&\s]*")
 
 
 def without_password(text: str) -> str:
     """A text as it may be shown: without passwords of addresses."""
-    return _PASSWORD.sub(r"\1:***@", text)
+    return _PASSWORD.sub(r"\1\2***", text)
 
 
 def check_exports(recipe: Recipe, plugins: PluginManager) -> None:
