@@ -18,8 +18,6 @@ from typing import Any
 
 import pytest
 
-pytestmark = pytest.mark.slow
-
 HEADER = "JobID|JobName|User|State|Submit|Start|End|Elapsed|ExitCode"
 RULE = """
 import harvest
@@ -121,6 +119,7 @@ def web(folder: Folder) -> Iterator[Web]:
     found.server.server_close()
 
 
+@pytest.mark.slow
 def test_a_command_hears_once_of_rejects_and_of_more(folder: Folder) -> None:
     # given a dump with a line that is no job
     folder.give("a.txt", job(1, "a", "COMPLETED"), "x|||||||")
@@ -142,6 +141,7 @@ def test_a_command_hears_once_of_rejects_and_of_more(folder: Folder) -> None:
     assert [each["rejected"] for each in folder.heard()] == [1, 2]
 
 
+@pytest.mark.slow
 def test_findings_are_said_when_they_are_new_and_severe(folder: Folder) -> None:
     (folder.path / "rule.py").write_text(RULE)
     line = [sys.executable, "-m", "harvest", "--plugin", "rule.py", "run", "-s", "slurm:in", "-q",
@@ -163,6 +163,7 @@ def test_findings_are_said_when_they_are_new_and_severe(folder: Folder) -> None:
     assert run()[before:] == [["bigger failed"]]
 
 
+@pytest.mark.slow
 def test_a_webhook_gets_json_and_its_address_is_nowhere(folder: Folder, web: Web) -> None:
     folder.give("a.txt", "x|||||||")
     folder.give("b.txt", job(1, "a", "COMPLETED"))
@@ -181,6 +182,7 @@ def test_a_webhook_gets_json_and_its_address_is_nowhere(folder: Folder, web: Web
     assert refused.returncode == 3
 
 
+@pytest.mark.slow
 def test_a_mail_server_gets_a_mail(folder: Folder) -> None:
     controller = pytest.importorskip("aiosmtpd.controller")
     mails: list[Any] = []
@@ -208,6 +210,7 @@ def test_a_mail_server_gets_a_mail(folder: Folder) -> None:
     assert "a.txt: 1 input unit could not be read" in letter.get_content()
 
 
+@pytest.mark.slow
 def test_sendmail_takes_a_mail(folder: Folder) -> None:
     program = folder.path / "sendmail"
     program.write_text('#!/bin/sh\necho "$@" > mail.txt; cat >> mail.txt\n')
@@ -225,6 +228,7 @@ def free_port() -> int:
         return int(found.getsockname()[1])
 
 
+@pytest.mark.slow
 def test_a_failed_export_is_said(folder: Folder) -> None:
     (folder.path / "bad.py").write_text(
         "import harvest\n"
@@ -240,6 +244,7 @@ def test_a_failed_export_is_said(folder: Folder) -> None:
     assert folder.heard()[0]["failed_exports"] == [{"export": "bad:x", "reason": "no room"}]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["dead", "500", "302", "slow", "no-http"])
 def test_a_webhook_that_fails_harms_nothing(folder: Folder, web: Web, how: str) -> None:
     folder.give("a.txt", job(1, "a", "COMPLETED"), "x|||||||")
@@ -274,6 +279,7 @@ def test_a_webhook_that_fails_harms_nothing(folder: Folder, web: Web, how: str) 
     assert len(folder.heard()) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("program", "said"),
     [
@@ -292,6 +298,7 @@ def test_a_command_that_fails_harms_nothing(folder: Folder, program: str | None,
     assert f"notify: command: {said}" in done.stderr or said in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["dead", "silent"])
 def test_a_mail_server_that_fails_harms_nothing(folder: Folder, how: str) -> None:
     folder.give("a.txt", job(1, "a", "COMPLETED"), "x|||||||")
@@ -302,6 +309,7 @@ def test_a_mail_server_that_fails_harms_nothing(folder: Folder, how: str) -> Non
     assert "notify: mail: 127.0.0.1" in done.stderr
 
 
+@pytest.mark.slow
 def test_settings_of_a_file_count_for_all_runs_and_a_misspelt_one_is_said(folder: Folder) -> None:
     folder.give("a.txt", job(1, "a", "COMPLETED"), "x|||||||")
     (folder.path / "notify.toml").write_text('command = ["./ear"]\n')
