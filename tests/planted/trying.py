@@ -37,6 +37,19 @@ LONG: Final = {
     "test_interrupts_pass": {"errors swallowed", "interruptions"},
     "test_what_libraries_write_is_flushed": {"durability"},
     "test_writers_work_in_other_processes": {"state kept", "surroundings"},
+    "test_results_come_as_they_are_done": {"results held back"},
+    "test_a_lost_worker_costs_no_row": {"bundles lost", "position"},
+    "test_workers_are_not_replaced_without_end": {"bundles lost", "errors swallowed"},
+    "test_settings_are_read": {"settings"},
+    "test_an_interrupted_run_ends_and_the_next_goes_on": {"interruptions"},
+    "test_a_killed_run_leaves_no_worker": {"left behind", "surroundings"},
+    "test_progress_is_reported": {"progress"},
+    "test_what_stops_a_bundle_stops_the_run": {
+        *("bundles lost", "errors changed", "errors swallowed", "left behind", "surroundings"),
+    },
+    "test_runs_are_independent": {"progress", "state kept", "surroundings"},
+    "test_a_source_of_the_program_is_read_or_refused": {"types"},
+    "test_bundles_are_not_gathered": {"memory"},
 }
 """Tests that take seconds, and the kinds of bugs that they are about; others are spared them."""
 

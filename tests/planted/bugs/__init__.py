@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 from ..planting import Bug
+from .engines import ENGINES
+from .exporters import EXPORTERS
 from .lines import LINES
 from .nested import NESTED
-from .others import OTHERS
 from .ranges import RANGES
 from .sinks import SINKS
 from .stations import STATIONS
@@ -16,5 +17,5 @@ from .views import VIEWS
 
 BUGS: Final[tuple[Bug, ...]] = (
     *(*LINES, *RANGES, *STATIONS, *NESTED, *TREE),
-    *(*VIEWS, *SINKS, *OTHERS),
+    *(*VIEWS, *SINKS, *EXPORTERS, *ENGINES),
 )

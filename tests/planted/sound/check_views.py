@@ -45,5 +45,6 @@ class TestPerHost(ViewConformance):
     view = "planted.per_host"
     key = ("day", "host")
     adds_up = ("transfers", "size_bytes", "unknown_sizes")
+    counts: ClassVar = {"transfers": "planted.transfer"}
     examples: ClassVar = {"timezone": "Asia/Tokyo", "least": "2"}
     dataset = harvested

@@ -34,12 +34,12 @@ class AlteredDataset(Dataset):
     def __init__(
         self,
         dataset: Dataset,
-        change: Callable[[pl.LazyFrame], pl.LazyFrame] = lambda frame: frame,
+        change: Callable[[pl.LazyFrame], pl.LazyFrame] | None = None,
         absent: str | None = None,
         of: str | None = None,
     ):
         super().__init__(dataset.sink, dataset.manifest, dataset.plugins)
-        self.change, self.absent, self.of = change, absent, of
+        self.change, self.absent, self.of = change or _as_it_is, absent, of
 
     @property
     def record_types(self) -> dict[str, int]:
@@ -112,14 +112,17 @@ class DatasetKit(Conformance):
     @promise("rows in another order give the same answer in the same order")
     def test_ties_have_an_order(self, tmp_path: Path) -> None:
         dataset = self.two(tmp_path)
-        expected = self.lines(dataset)
-        for words, change in (("backwards", _reversed), ("shuffled", _shuffled)):
-            found = self.lines(AlteredDataset(dataset, change))
-            remedy = (
-                "sort by columns that identify a row, the last of them too; take no first or last "
-                "row of a group without an order, such as origin and position"
-            )
-            require_same(found, expected, remedy, about=f"with the rows of the dataset {words}")
+        remedy = (
+            "sort by columns that identify a row, the last of them too; take no first or last row "
+            "of a group without an order, such as origin and position"
+        )
+        for alike in ("", ", all numbers 0"):  # where whatever rows are sorted by is a tie
+            made = _all_zero if alike else _as_it_is
+            expected = self.lines(AlteredDataset(dataset, made))
+            for words, change in (("backwards", _reversed), ("shuffled", _shuffled)):
+                found = self.lines(AlteredDataset(dataset, partial(_both, made, change)))
+                about = f"with the rows of the dataset {words}{alike}"
+                require_same(found, expected, remedy, about=about)
 
     @promise("zero is a number to divide by: no value is infinite or NaN")
     def test_no_value_is_infinite(self, tmp_path: Path) -> None:
@@ -262,6 +265,18 @@ def told_default(doc: str) -> str | None:
     return None if found is None else found[1] or found[2]
 
 
+def _as_it_is(frame: pl.LazyFrame) -> pl.LazyFrame:
+    return frame
+
+
+def _both(
+    first: Callable[[pl.LazyFrame], pl.LazyFrame],
+    then: Callable[[pl.LazyFrame], pl.LazyFrame],
+    frame: pl.LazyFrame,
+) -> pl.LazyFrame:
+    return then(first(frame))
+
+
 def _reversed(frame: pl.LazyFrame) -> pl.LazyFrame:
     return frame.reverse()
 
@@ -280,6 +295,11 @@ def _all_null(columns: set[str], frame: pl.LazyFrame) -> pl.LazyFrame:
     held = frame.collect_schema()
     nulls = [pl.lit(None, held[name]).alias(name) for name in sorted(columns & held.keys())]
     return frame.with_columns(nulls)
+
+
+def _all_zero(frame: pl.LazyFrame) -> pl.LazyFrame:
+    numbers = pl.selectors.numeric() - pl.selectors.by_name("position")
+    return frame.with_columns(numbers * 0)
 
 
 def _zero(column: str, frame: pl.LazyFrame) -> pl.LazyFrame:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import shutil
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
@@ -11,16 +12,23 @@ from typing import Any, ClassVar
 
 import polars as pl
 
+import harvest
 from harvest import Dataset, HarvestError
+from harvest.plugins import manager
 
 from .datasets import AlteredDataset
 from .lab.globals import at_home_in, changes, elsewhere, open_files, snapshot
+from .lab.process import done_in_process
 from .promise import Conformance, does_not_apply, promise, raises_nothing, require
+from .recount import copies
 from .sink.kit import files_below
 from .sink.steps import Switch
 
 KILLS = 6
 """Steps of an export at which it is killed, spread from the first to the last."""
+
+MANY = 20_000
+"""Rows of a dataset that is made large."""
 
 REPORTED = (HarvestError, OSError)
 WHOLE = (
@@ -107,6 +115,18 @@ class ExporterConformance(Conformance):
         (tmp_path / "place").mkdir()
         with elsewhere(tmp_path / "place", "Pacific/Auckland"):
             self.write(dataset, other)
+        self._require_alike(target, other)
+        if dataset.plugins is not manager():
+            return  # another process has other plugins
+        for seed in ("1", "2", "3"):  # few things have many orders
+            done_in_process(
+                *(_export, str(dataset.sink.location), self.exporter, str(other), self.settings),
+                scratch=tmp_path,
+                environment={"PYTHONHASHSEED": seed},
+            )
+            self._require_alike(target, other)
+
+    def _require_alike(self, target: Path, other: Path) -> None:
         one, two = files_below(target.parent), files_below(other.parent)
         if not self.deterministic:
             one, two = dict.fromkeys(one, b""), dict.fromkeys(two, b"")
@@ -114,8 +134,8 @@ class ExporterConformance(Conformance):
         require(
             not differing,
             f"these differ: {', '.join(differing)}",
-            "write no time, random number or path, and nothing in the order of a set; where the "
-            "format wants it, set deterministic = False",
+            "write no time, random number or path, and nothing in the order of a set or a hash; "
+            "where the format wants it, set deterministic = False",
         )
 
     @promise("what is there is replaced as a whole, or refused with words and left")
@@ -250,13 +270,20 @@ class ExporterConformance(Conformance):
             place = tmp_path / f"of {inputs}"
             dataset, target = self._prepared(place, inputs)
             self.write(dataset, target)
-            for name, rows in dataset.record_types.items():
-                found = self.rows_of(target, name)
-                require(
-                    found == rows,
-                    f"{found} rows of {name} are written of {rows}",
-                    "write all rows of each record type",
-                )
+            self._require_rows(dataset, target, 1)
+        times = MANY // max(1, sum(dataset.record_types.values())) + 1
+        large = target.with_name(f"large-{target.name}")
+        self.write(copies(dataset, times), large)
+        self._require_rows(dataset, large, times)
+
+    def _require_rows(self, dataset: Dataset, target: Path, times: int) -> None:
+        for name, rows in dataset.record_types.items():
+            found = self.rows_of(target, name)
+            require(
+                found == rows * times,
+                f"{found} rows of {name} are written of {rows * times}",
+                "write all rows of each record type",
+            )
 
     @promise("settings have an effect, and refuse with words what they do not take")
     def test_settings_have_an_effect(self, tmp_path: Path) -> None:
@@ -294,6 +321,13 @@ class ExporterConformance(Conformance):
         (directory / "inputs").mkdir(parents=True)
         (directory / "target").mkdir()
         return self.dataset(directory / "inputs", inputs), directory / "target" / self.target
+
+
+def _export(location: str, exporter: str, target: str, settings: Mapping[str, Any]) -> None:
+    """Export in another process, in place of what is there."""
+    path = Path(target)
+    shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+    harvest.open(location).export(exporter, path, **settings)
 
 
 def _files_of(directory: Path) -> set[Path]:

@@ -6,14 +6,15 @@ from those of the rows themselves; they do so where the sample is altered for it
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import contextlib
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
 import attrs
 import polars as pl
 
-from harvest import Dataset
+from harvest import Dataset, HarvestError
 
 from .datasets import AlteredDataset
 
@@ -46,28 +47,71 @@ class Recount:
 
 
 def inferred(
-    views: list[tuple[Dataset, pl.DataFrame]], columns: tuple[str, ...], requires: tuple[str, ...]
-) -> list[Recount]:
-    """Recounts of columns that add up, as far as each of some datasets bears one out."""
-    found = []
-    for column in columns:
-        for told in _candidates(views[0][0], requires):
-            recount = Recount(column, told)
-            numbers = [(recount.asked(dataset), recount.held(frame)) for dataset, frame in views]
-            if all(equal(*pair) for pair in numbers) and len({n for n, _ in numbers}) > 1:
-                found.append(recount)
-                break
-    return found
+    dataset: Dataset,
+    view: Callable[[Dataset], pl.DataFrame],
+    columns: tuple[str, ...],
+    requires: tuple[str, ...],
+) -> dict[str, list[Recount]]:
+    """For columns that add up: what each may count, where rows of one type, all known, are alone.
 
-
-def _candidates(dataset: Dataset, requires: tuple[str, ...]) -> Iterator[str]:
-    kinds = dataset.plugins.record_types()
+    There no join multiplies and no null is left out; parts of the rows show what it is.
+    """
+    held: dict[str, list[Recount]] = {}
     for name in requires:
-        yield name
-        types = dataset[name].collect_schema()
-        for column in kinds[name].columns:
-            if types[column.name].is_numeric() and column.name != "position":
-                yield f"{name}.{column.name}"
+        tried = []
+        for share in range(4):
+            alone = _Alone(dataset, partial(_known_share, share), of=name)
+            with contextlib.suppress(HarvestError):  # it needs another record type
+                tried.append((alone, view(alone)))
+        for column in columns:
+            for told in _candidates(dataset, name):
+                recount = Recount(column, told)
+                numbers = [(recount.asked(alone), recount.held(frame)) for alone, frame in tried]
+                if all(equal(*pair) for pair in numbers) and len({n for n, _ in numbers}) > 1:
+                    held.setdefault(column, []).append(recount)
+    return held
+
+
+def _candidates(dataset: Dataset, name: str) -> Iterator[str]:
+    columns = dataset.plugins.record_types()[name].columns
+    types = dataset[name].collect_schema()
+    yield name
+    for column in columns:
+        if types[column.name].is_numeric() and column.name != "position":
+            yield f"{name}.{column.name}"
+        if column.nullable:
+            yield f'{name} WHERE "{column.name}" IS NOT NULL'
+
+
+class _Alone(AlteredDataset):
+    """Other record types than the one that is changed have no rows."""
+
+    def __getitem__(self, name: str) -> pl.LazyFrame:
+        frame = super().__getitem__(name)
+        return frame if name == self.of else frame.head(0)
+
+
+def _known_share(share: int, frame: pl.LazyFrame) -> pl.LazyFrame:
+    """A part of the rows, with something in place of what is not known."""
+    texts = pl.selectors.string() | pl.selectors.categorical()
+    some = frame.filter(pl.int_range(pl.len()) % 5 > share)
+    return some.with_columns(
+        pl.selectors.numeric().fill_null(pl.int_range(pl.len()) % 5 + 1),
+        texts.cast(pl.String).fill_null("something"),
+    )
+
+
+def copies(dataset: Dataset, times: int) -> Dataset:
+    """So many datasets as one, with the same numbers and times, and texts of their own."""
+    return AlteredDataset(dataset, partial(_copied, times))
+
+
+def _copied(times: int, frame: pl.LazyFrame) -> pl.LazyFrame:
+    texts = [n for n, kind in frame.collect_schema().items() if kind in (pl.String, pl.Categorical)]
+    number = pl.LazyFrame({"copy of": range(times)})
+    suffix = pl.when(pl.col("copy of") > 0).then("~" + pl.col("copy of").cast(pl.String))
+    own = (pl.col(n).cast(pl.String) + suffix.otherwise(pl.lit("")) for n in texts)
+    return frame.join(number, how="cross").with_columns(own).drop("copy of")
 
 
 def altered(

@@ -56,17 +56,23 @@ class ReportConformance(DatasetKit):
         if not (self.totals or self.sums):
             does_not_apply("the class names no totals (totals, sums)")
         for dataset in (one, two):
-            tables = {table.name: table for table in dataset.report(self.report).tables}
-            for name, columns in self.totals.items():
-                _require_total(tables[name], columns)
-            for (name, column), (view, of_view) in self.sums.items():
-                shown = _without_total(tables[name])[column].sum()
-                held = dataset.view(view).select(pl.col(of_view).sum()).collect().item()
-                require(
-                    _equal(shown, held),
-                    f"{name}.{column} sums up to {shown}, {view}.{of_view} to {held}",
-                    "show all rows, or one for the rest",
-                )
+            self._require_totals(dataset, {})
+        for name, value in self.examples.items():  # such as how many rows are shown
+            self._require_totals(two, {name: value})
+
+    def _require_totals(self, dataset: Dataset, how: Mapping[str, Any]) -> None:
+        about = "".join(f"with {name} = {value!r}, " for name, value in how.items())
+        tables = {table.name: table for table in dataset.report(self.report, **how).tables}
+        for name, columns in self.totals.items():
+            _require_total(tables[name], columns, about)
+        for (name, column), (view, of_view) in self.sums.items():
+            shown = _without_total(tables[name])[column].sum()
+            held = dataset.view(view).select(pl.col(of_view).sum()).collect().item()
+            require(
+                how or _equal(shown, held),  # a setting may leave rows out
+                f"{name}.{column} sums up to {shown}, {view}.{of_view} to {held}",
+                "show all rows, or one for the rest",
+            )
 
     @promise("any text of the input is shown as text: on a page, on a terminal")
     def test_texts_are_escaped(self, tmp_path: Path) -> None:
@@ -122,18 +128,18 @@ def _without_total(table: Table) -> pl.DataFrame:
     return table.rows.filter(_is_total().ne_missing(True))
 
 
-def _require_total(table: Table, columns: tuple[str, ...]) -> None:
+def _require_total(table: Table, columns: tuple[str, ...], about: str) -> None:
     total = table.rows.filter(_is_total())
     require(
         total.height == 1,
-        f"table {table.name} has {total.height} rows whose first column is 'total'",
+        f"{about}table {table.name} has {total.height} rows whose first column is 'total'",
         "mend the report, or `totals` of the test class",
     )
     for column in columns:
         shown, held = total[column].item(), _without_total(table)[column].sum()
         require(
             _equal(shown, held),
-            f"{table.name}: the total of {column} is {shown}, the rows above sum up to {held}",
+            f"{about}{table.name}: the total of {column} is {shown}, its rows sum up to {held}",
             "sum up what the table shows, or show a row for the rest",
         )
 

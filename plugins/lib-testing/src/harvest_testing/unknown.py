@@ -91,6 +91,11 @@ def _faults_of_view(
             if not zero.is_empty():
                 where = ", ".join(f"{k} = {zero[k][0]!r}" for k in key)
                 yield f"{view}.{name} is {zero[name][0]!r} and becomes 0 ({where})"
+        if kind == pl.Boolean and name not in key:
+            denied = both.filter(pl.col(name), ~pl.col(f"{name} of less"))
+            if not denied.is_empty():
+                where = ", ".join(f"{k} = {denied[k][0]!r}" for k in key)
+                yield f"{view}.{name} is true and becomes false ({where})"
 
 
 def _faults_of_rules(

@@ -13,7 +13,7 @@ from harvest import Column, Dataset, View
 
 from .datasets import AlteredDataset, DatasetKit
 from .promise import BrokenPromise, does_not_apply, promise, require
-from .recount import Recount, altered, equal, inferred
+from .recount import Recount, altered, copies, equal, inferred
 from .unknown import faults_of_unknown, without_each_column
 
 
@@ -236,37 +236,73 @@ class ViewConformance(DatasetKit):
     def test_a_recount_finds_the_same(self, tmp_path: Path) -> None:
         two = self.two(tmp_path)
         requires = self.spec(two).requires
-        views = [*self._input_by_input(two), (two, two.view(self.view).collect())]
-        recounts = [Recount(*each) for each in self.counts.items()]
+        held = {column: [Recount(column, told)] for column, told in self.counts.items()}
         columns = tuple(name for name in self.adds_up if name not in self.counts)
-        recounts += inferred(views, columns, requires)
-        if not (recounts or self.row_of):
+        held |= inferred(two, self._rows, columns, requires)
+        if not (held or self.row_of):
             does_not_apply("say in `counts` what a column counts, as in {'lines': 'greeting.line'}")
-        for dataset, frame in views:
-            self._recount(recounts, dataset, frame, "")
+        self._recount(held, two, self._rows(two), "")
+        for dataset, frame in self._input_by_input(two):
+            self._recount(held, dataset, frame, "of one input alone, ")
         for words, less in altered(two, requires, self.null_says):
-            self._recount(recounts, less, less.view(self.view).collect(), f"with {words}, ")
+            self._recount(held, less, self._rows(less), f"with {words}, ")
+        rows = sum(two[name].select(pl.len()).collect().item() for name in requires)
+        few, many = copies(two, 3), copies(two, max(3, MANY // max(1, rows)))
+        scaled = self._rows(few)
+        held = {c: each for c, each in held.items() if _borne_out(each, few, scaled)}
+        self._recount(held, many, self._rows(many), f"with {MANY} rows, ")
+
+    def _rows(self, dataset: Dataset) -> pl.DataFrame:
+        return dataset.view(self.view).collect()
 
     def _recount(
-        self, recounts: list[Recount], dataset: Dataset, frame: pl.DataFrame, about: str
+        self, held: dict[str, list[Recount]], dataset: Dataset, frame: pl.DataFrame, about: str
     ) -> None:
+        """Each column counts what it may count; what it does not count here it counts nowhere."""
         remedy = (
             "keep rows whose key is null (nulls_equal=True in joins), and sum up before a join "
-            "multiplies rows"
+            "multiplies rows; leave none out because there are many"
         )
-        for recount in recounts:
-            asked, held = recount.asked(dataset), recount.held(frame)
+        for column, recounts in held.items():
+            borne_out = _borne_out(recounts, dataset, frame)
+            first = recounts[0]
             require(
-                equal(asked, held),
-                f"{about}{recount.column} sums up to {held}; SQL finds {asked} for {recount.told}",
+                borne_out,
+                f"{about}{column} sums up to {first.held(frame)}; SQL finds "
+                f"{first.asked(dataset)} for {first.told}",
                 remedy,
             )
+            held[column] = borne_out
         if self.row_of is not None:
             rows = dataset[self.row_of].select(pl.len()).collect().item()
             require(
                 frame.height == rows,
                 f"{about}{frame.height} rows of {rows} of {self.row_of}",
                 remedy,
+            )
+            self._require_same_values(dataset, frame, about)
+
+    def _require_same_values(self, dataset: Dataset, frame: pl.DataFrame, about: str) -> None:
+        """Columns of the record type, by their names, hold its values."""
+        place = ["origin", "position"]
+        if not set(place) <= set(frame.columns):
+            return
+        rows = dataset[self.row_of or ""].collect()
+        spec = self.spec(dataset)
+        declared = dataset.plugins.load_part(spec, spec.columns, spec.name)
+        same = [c.name for c in declared if c.doc is None and c.name in {*rows.columns} - {*place}]
+        text = pl.col("origin").cast(pl.String)
+        both = frame.select(text, "position", *same).join(
+            rows.select(text, "position", *same), on=place, suffix=" of the record"
+        )
+        for name in same:
+            other = both.filter(pl.col(name).ne_missing(pl.col(f"{name} of the record")))
+            require(
+                other.is_empty(),
+                f"{about}{name} is {other[name].to_list()[:1]}, and in {self.row_of} "
+                f"{other[f'{name} of the record'].to_list()[:1]}",
+                "a column that is declared without a doc has the record type's meaning: pass its "
+                "values on as they are, or declare a meaning of its own",
             )
 
     def _input_by_input(self, two: Dataset) -> Iterator[tuple[Dataset, pl.DataFrame]]:
@@ -319,6 +355,13 @@ class ViewConformance(DatasetKit):
             "give a lazy frame; harvest_toolkit.deferred makes one of what must look at rows",
         )
 
+
+def _borne_out(recounts: list[Recount], dataset: Dataset, frame: pl.DataFrame) -> list[Recount]:
+    return [each for each in recounts if equal(each.asked(dataset), each.held(frame))]
+
+
+MANY = 30_000
+"""Rows of a dataset that is made large."""
 
 LOST = "see whether a join drops rows without a partner, or doubles those with two"
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import signal
-from collections.abc import Iterator
+import threading
+from collections import deque
+from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from itertools import islice
@@ -51,15 +54,15 @@ class FuturesEngine(harvest.Engine):
         again: list[harvest.Bundle] = []
         lost = 0
         while True:
-            pool = _Pool(workers, work)
+            pool = _Pool(workers, work, again)
             try:
-                for result in pool.results(again, bundles):
+                for result in pool.results(bundles):
                     lost = 0
                     yield result
                 return
             except BrokenProcessPool as error:
                 lost += 1
-                again = list(pool.given.values())
+                again = [*pool.given.values(), *pool.waiting]
                 if lost > self.config.retries:
                     raise harvest.HarvestError(
                         f"workers were lost again and again: {error}",
@@ -73,26 +76,27 @@ class FuturesEngine(harvest.Engine):
 class _Pool:
     """Workers that live until one is lost.
 
-    given: what they have in hand, and what they have not yet begun.
+    given: what they have in hand, and what they have not yet begun; waiting: what they get next,
+    which is ``again`` at first.
     """
 
-    def __init__(self, workers: int, work: harvest.Work):
+    def __init__(self, workers: int, work: harvest.Work, again: Iterable[harvest.Bundle]):
         self.ahead = AHEAD * workers
         self.on_progress = work.on_progress
         self.given: dict[Future[harvest.Result], harvest.Bundle] = {}
+        self.waiting = deque(again)
         self.reports = SPAWN.SimpleQueue()
         self.others = set(multiprocessing.active_children())
         self.pool = ProcessPoolExecutor(workers, SPAWN, _begin, (self.reports,))
 
-    def results(
-        self, again: list[harvest.Bundle], bundles: Iterator[harvest.Bundle]
-    ) -> Iterator[harvest.Result]:
+    def results(self, bundles: Iterator[harvest.Bundle]) -> Iterator[harvest.Result]:
         """Results as they are done; raises BrokenProcessPool when a worker is lost."""
-        waiting = iter(again)
         while True:
-            for source in (waiting, bundles):
-                for bundle in islice(source, self.ahead - len(self.given)):
-                    self.given[self.pool.submit(_read, bundle)] = bundle
+            room = self.ahead - len(self.given) - len(self.waiting)
+            self.waiting.extend(islice(bundles, room))
+            while self.waiting:
+                future = self.pool.submit(_read, self.waiting[0])  # it raises, too
+                self.given[future] = self.waiting.popleft()
             if not self.given:
                 return
             done, _ = wait(self.given, interrupt.POLL_S, FIRST_COMPLETED)
@@ -120,6 +124,13 @@ def _begin(reports: Any) -> None:  # in a worker
     global _reports
     _reports = reports
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interruption is the run's to notice
+    threading.Thread(target=_end_with_the_run, daemon=True).start()
+
+
+def _end_with_the_run() -> None:  # in a worker, which nobody stops where the run is killed
+    if (run := multiprocessing.parent_process()) is not None:
+        run.join()
+        os.kill(os.getpid(), signal.SIGKILL)
 
 
 def _read(bundle: harvest.Bundle) -> harvest.Result:  # in a worker

@@ -1,9 +1,15 @@
-"""Runs by an engine, each in a process of its own: what it said, and what came of it."""
+"""Runs by an engine, in a process of their own: what they said, and what came of them."""
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
-from collections.abc import Iterable, Mapping
+import secrets
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,10 +20,39 @@ from harvest import interrupt
 from harvest.engines import Progress
 from harvest.errors import ExitCode, HarvestError
 from harvest.plugins import PluginManager, plugins_of
-from harvest_testing.lab.process import in_process
+from harvest_testing.lab.globals import changes, snapshot
+from harvest_testing.lab.process import in_process, peak_memory
 
 FILE: Final = Path(__file__).with_name("lines.py")
 """The plugin that reads and writes."""
+
+MARK: Final = "HARVEST_CONFORMANCE"
+"""The environment variable by which processes of a run are known."""
+
+OURS: Final = ("standard streams", "random numbers (random.seed)")
+"""What these runs may change of the process."""
+
+SLOW_S: Final = 5.0
+"""How long a run is busy where it is to be slow."""
+
+
+@attrs.frozen(kw_only=True)
+class Harvest:
+    """What is to be harvested.
+
+    inputs: a directory of text files; out: of the dataset.  more: arguments of ``harvest.run``.
+    watched: whether somebody looks at progress.
+    own: whether the source is defined by the program itself, as in a notebook.
+    dying: a file; when the first result comes, the run is busy until it is there, or ``SLOW_S``.
+    """
+
+    inputs: Path
+    out: Path
+    workers: int | None = None
+    more: Mapping[str, Any] = attrs.field(factory=dict)
+    watched: bool = True
+    own: bool = False
+    dying: Path | None = None
 
 
 @attrs.frozen(kw_only=True)
@@ -25,16 +60,24 @@ class Trial:
     """How a run ended.
 
     ended: whether it did by itself; status: of its process, negative: killed by that signal.
-    error: class and text of what it raised; None where it committed.
-    rows, size_bytes: what was reported as progress; errors: what it printed.
+    error: class, text, place, remedy and exit code of what it raised; None where it committed.
+    rows, size_bytes: what was reported as progress; said: what it printed as output.
+    changed: what of the whole process is not as it was; used: settings of the engine that it read.
+    peak_bytes: of memory.  errors: what the process printed, and what it has started.
+    left: processes and files that are still there.
     """
 
     ended: bool = True
     status: int = 0
-    error: tuple[str, str] | None = None
+    error: tuple[str, str, str | None, str | None, int] | None = None
     rows: int = 0
     size_bytes: int = 0
+    said: str = ""
+    changed: tuple[str, ...] = ()
+    used: frozenset[str] = frozenset()
+    peak_bytes: int = 0
     errors: str = ""
+    left: tuple[str, ...] = ()
 
     @property
     def committed(self) -> bool:
@@ -53,43 +96,82 @@ class Trial:
 
 def tried(
     engine: type[harvest.Engine] | None,
-    inputs: Path,
-    out: Path,
-    *,
+    *harvests: Harvest,
     settings: Mapping[str, Any],
-    workers: int,
     scratch: Path,
     limit_s: float,
-    **more: Any,
-) -> Trial:
-    """Harvest a directory of text files in a process of its own, which has so much time.
+) -> list[Trial]:
+    """Harvest one after the other in a process of their own, which has so much time.
 
     engine: None for the engine ``local``, which the others are compared with.
-    scratch: an existing directory, in which ``run.pid`` gets the process's number.
+    scratch: a directory, in which ``run.pid`` gets the process's number.
     """
-    arguments = (engine, str(inputs), str(out), dict(settings), workers, str(scratch), more)
-    process = in_process(_run, *arguments, scratch=scratch, limit_s=limit_s)
+    # paths are given relative to a directory, of which names in the dataset are made
+    places = [scratch, scratch / "temporary", scratch.parent / "elsewhere"]
+    for place in places:
+        place.mkdir(exist_ok=True)
+    mark = secrets.token_hex(8)
+    process = in_process(
+        *(_run, engine, harvests, dict(settings), str(scratch)),
+        scratch=scratch,
+        limit_s=limit_s,
+        cwd=places[2],
+        environment={MARK: mark, "TMPDIR": str(places[1])},
+    )
     if process.status is None:
-        return Trial(ended=False)
-    trial = process.result or Trial(status=process.status)
-    return attrs.evolve(trial, errors=process.errors)
+        ended_by(mark, 0)
+        return [Trial(ended=False)] * len(harvests)
+    trials = process.result or [Trial(status=process.status)] * len(harvests)
+    left = [f"process {each}" for each in ended_by(mark)] if process.status != -9 else []
+    left += [str(path) for place in places[1:] for path in place.rglob("*")]
+    return [attrs.evolve(trial, errors=process.errors, left=tuple(left)) for trial in trials]
+
+
+def ended_by(mark: str, within_s: float = 20) -> list[str]:
+    """Processes with a mark that do not end in time, with their commands; they are killed."""
+
+    def held() -> dict[int, str]:
+        found = {}
+        for environment in Path("/proc").glob("[0-9]*/environ"):
+            with contextlib.suppress(OSError):  # another user's, or it has ended meanwhile
+                if f"{MARK}={mark}".encode() in environment.read_bytes():
+                    command = environment.with_name("cmdline").read_bytes().replace(b"\0", b" ")
+                    found[int(environment.parent.name)] = command[:200].decode("utf-8", "replace")
+        return found
+
+    until = time.monotonic() + within_s
+    while (left := held()) and time.monotonic() < until:
+        time.sleep(0.1)
+    for process in left:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(process, signal.SIGKILL)
+    return [f"{process} ({command.strip()})" for process, command in left.items()]
 
 
 class _Watching:
-    """An observer of a run that adds up what is reported, in this process."""
+    """An observer of a run that adds up what is reported, and lets lines go that wait for it."""
 
-    def __init__(self) -> None:
+    def __init__(self, scratch: Path, dying: Path | None) -> None:
         self.rows = self.size_bytes = 0
+        self.scratch, self.dying = scratch, dying
 
     def progressed(self, progress: Progress) -> None:
         self.rows += progress.rows
         self.size_bytes += progress.size_bytes
+        (self.scratch / "progressed.go").touch()
+
+    def finished(self, *_: Any) -> None:
+        (self.scratch / "finished.go").touch()
+        until = time.monotonic() + SLOW_S
+        while self.dying is not None and time.monotonic() < until:
+            time.sleep(0.1)
+            if self.dying.exists():
+                time.sleep(0.5)
+                self.dying = None
 
     def spooled(self, *_: Any) -> None: ...
 
     def planned(self, *_: Any) -> None: ...
-
-    def finished(self, *_: Any) -> None: ...
 
 
 class _Declared:
@@ -112,34 +194,101 @@ def _plugins(engine: type[harvest.Engine] | None) -> PluginManager:
 
 def _run(
     engine: type[harvest.Engine] | None,
-    inputs: str,
-    out: str,
+    harvests: Sequence[Harvest],
     settings: Mapping[str, Any],
-    workers: int,
     scratch: str,
-    more: Mapping[str, Any],
-) -> Trial:
-    (Path(scratch) / "run.pid").write_text(str(os.getpid()))
+) -> list[Trial]:
+    place = Path(scratch)
+    (place / "run.pid").write_text(str(os.getpid()))
     interrupt.install()
+    used: set[str] = set()
+    plugins = _plugins(engine)
     name = "local" if engine is None else engine.name
-    observer: Any = _Watching()
+    looked_at = plugins.engine(name)
+    looked_at.Config = _recorded(looked_at.Config, used)
+    trials = []
+    for number, each in enumerate(harvests):
+        looked_at.run = _clearing(looked_at.run, used, watched=each.watched)
+        before = snapshot(later=number > 0)
+        with contextlib.redirect_stdout(io.StringIO()) as said:
+            trial = _harvested(each, name, settings, plugins, place)
+        trials.append(
+            attrs.evolve(
+                trial,
+                said=said.getvalue(),
+                changed=tuple(each for each in changes(before) if each not in OURS),
+                used=frozenset(used),
+                peak_bytes=peak_memory(),
+            )
+        )
+    return trials
+
+
+def _harvested(
+    each: Harvest, name: str, settings: Mapping[str, Any], plugins: PluginManager, place: Path
+) -> Trial:
+    observer: Any = _Watching(place, each.dying)
+    source: Any = f"{FILE}:{os.path.relpath(each.inputs)}"
+    if each.own:
+        plugins.add_file(FILE)
+        work = plugins.load(plugins.sources["conformance-work"])
+        body = {"__module__": "__main__", "__qualname__": "Own", "name": "conformance-own"}
+        own: Any = type("Own", (work,), body)
+        vars(sys.modules["__main__"])["Own"] = own
+        source = own.configured(str(each.inputs))
     try:
         with interrupt.orderly():
             harvest.run(
-                f"{FILE}:{inputs}",
-                f"{FILE}:{out}",
+                source,
+                f"{FILE}:{os.path.relpath(each.out)}",
                 settings={name: settings} if settings else None,
                 engine=name,
-                workers=workers,
+                workers=each.workers,
                 observer=observer,
-                plugins=_plugins(engine),
-                **more,
+                plugins=plugins,
+                **each.more,
             )
     except KeyboardInterrupt:
         return Trial(status=ExitCode.INTERRUPTED)
     except HarvestError as error:
-        return Trial(error=(type(error).__name__, str(error)))
+        code = int(error.exit_code)
+        return Trial(error=(type(error).__name__, str(error), error.where, error.remedy, code))
+    except OSError as error:
+        return Trial(error=(type(error).__name__, str(error), error.filename, None, 1))
     return Trial(rows=observer.rows, size_bytes=observer.size_bytes)
+
+
+def _recorded(config: type, used: set[str]) -> type:
+    """The class of settings, which writes down what is read of it; it travels as it was."""
+    names = {each.name for each in attrs.fields(config)}
+
+    class Recorded(config):  # type: ignore[misc]
+        def __getattribute__(self, name: str) -> Any:
+            if name in names:
+                used.add(name)
+            return super().__getattribute__(name)
+
+        def __reduce__(self) -> Any:
+            return _plain, (config, attrs.asdict(self, recurse=False))
+
+    Recorded.__qualname__, Recorded.__module__ = config.__qualname__, config.__module__
+    return Recorded
+
+
+def _plain(config: type, values: Mapping[str, Any]) -> Any:
+    return config(**values)
+
+
+def _clearing(
+    run: Callable[..., Any], used: set[str], *, watched: bool
+) -> Callable[[harvest.Engine, harvest.Work], Any]:
+    """An engine's ``run``, before which no setting counts as read."""
+
+    def started(self: harvest.Engine, work: harvest.Work) -> Any:
+        used.clear()
+        return run(self, work if watched else attrs.evolve(work, on_progress=None))
+
+    return started
 
 
 def contents(out: Path) -> dict[str, Any]:
@@ -155,4 +304,5 @@ def contents(out: Path) -> dict[str, Any]:
         },
         "rejects": [repr(reject) for reject in dataset.rejects()],
         "accounts": [(part.origin, part.read, part.rejected, part.rows) for part in dataset.parts],
+        "state": sorted(path.name for path in (out / "_harvest").iterdir()),
     }
