@@ -14,9 +14,16 @@ from harvest_cluster.slurm.engine import SlurmEngine
 testing = pytest.importorskip("harvest_testing", reason="hpc-harvest-testing is not installed")
 
 
+OF_JOBS = ("partition", "account", "time", "cpus", "env_setup", "extra", "host", "directory")
+
+
 @pytest.mark.slow
 class TestDask(testing.EngineConformance):
     engine = DaskEngine
+    without_effect: ClassVar = {
+        **dict.fromkeys(OF_JOBS, "for dask.cluster=slurm"),
+        **dict.fromkeys(("tls_cert", "tls_key"), "with tls_ca"),
+    }
 
     @pytest.fixture(autouse=True)
     def _dask(self):
@@ -26,7 +33,11 @@ class TestDask(testing.EngineConformance):
 @pytest.mark.slow
 class TestSlurm(testing.EngineConformance):
     engine = SlurmEngine
-    settings: ClassVar = {"memory": "300M", "time": "5", "tasks_per_job": 60}
+    settings: ClassVar = {"memory": "300M", "time": "5"}
+    tells_while_reading = False
+
+    def test_a_killed_run_leaves_no_worker(self):
+        """Jobs outlive a run that is killed; the next takes what they stage."""
 
     @pytest.fixture(autouse=True, scope="class")
     def _slurm(self):

@@ -9,10 +9,12 @@ from harvest.engines.local import LocalEngine
 from harvest_testing import BrokenPromise, EngineConformance
 
 
+@pytest.mark.slow
 class TestLocal(EngineConformance):
     engine = LocalEngine
 
 
+@pytest.mark.slow
 class TestThisProcess(EngineConformance):
     """The engine reads where the run is."""
 

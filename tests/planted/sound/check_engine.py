@@ -9,3 +9,4 @@ from harvest_testing import EngineConformance
 
 class TestFutures(EngineConformance):
     engine = FuturesEngine
+    limit_s = 100

@@ -10,7 +10,7 @@ from typing import Any
 import attrs
 import polars as pl
 
-from harvest import ConfigError, Engine, PluginError, Rule, Sink, Source
+from harvest import ConfigError, PluginError, Rule, Sink, Source
 from harvest.model import RecordType, RecordTypeError, record_type
 from harvest.plugins import PluginManager
 
@@ -61,8 +61,8 @@ def _check_rule(plugins: PluginManager, rule: Rule) -> list[str]:
     return problems
 
 
-def class_problems(cls: type[Source] | type[Sink] | type[Engine]) -> list[str]:
-    """What a source, sink or engine class leaves undeclared or undocumented, one sentence each."""
+def class_problems(cls: type[Source] | type[Sink]) -> list[str]:
+    """What a source or sink class leaves undeclared or undocumented, one sentence each."""
     problems = []
     if inspect.isabstract(cls):
         problems.append(f"{cls.name}: it lacks {' and '.join(sorted(cls.__abstractmethods__))}")
@@ -99,13 +99,13 @@ def class_problems(cls: type[Source] | type[Sink] | type[Engine]) -> list[str]:
     return problems
 
 
-def _record_types_of(cls: type[Any]) -> Iterator[RecordType]:
+def _record_types_of(cls: type[Source] | type[Sink]) -> Iterator[RecordType]:
     for record_class in getattr(cls, "record_types", ()):
         with contextlib.suppress(RecordTypeError):
             yield record_type(record_class)
 
 
-def _problems_of_defaults(cls: type[Source] | type[Sink] | type[Engine]) -> Iterator[str]:
+def _problems_of_defaults(cls: type[Source] | type[Sink]) -> Iterator[str]:
     """Defaults that a user could not give as the setting's value."""
     for name, default in ((d.name, d.default) for d in attrs.fields(cls.Config)):
         if isinstance(default, attrs.Factory):  # type: ignore[arg-type]
@@ -116,9 +116,7 @@ def _problems_of_defaults(cls: type[Source] | type[Sink] | type[Engine]) -> Iter
             yield f"{cls.name}: setting {name!r} has no default"
             continue
         try:
-            settings = {name: default}
-            made = cls(**settings) if issubclass(cls, Engine) else cls.configured("x", **settings)
-            given = getattr(made.config, name)
+            given = getattr(cls.configured("nowhere", **{name: default}).config, name)
         except ConfigError as error:
             yield f"{cls.name}: the default of setting {name!r}: {error}"
             continue

@@ -85,13 +85,15 @@ def _faults_of_view(
     except (DatasetError, UsageError):
         return
     both = before.join(after, on=list(key), how="inner", suffix=" of less", nulls_equal=True)
+    columns = known.describe(view, **settings).columns
+    nullable = {c.name for c in columns if "null" in str(c.doc).lower()}
     for name, kind in before.schema.items():
         if kind.is_numeric() and name not in key:
             zero = both.filter(pl.col(name) != 0, pl.col(f"{name} of less") == 0)
             if not zero.is_empty():
                 where = ", ".join(f"{k} = {zero[k][0]!r}" for k in key)
                 yield f"{view}.{name} is {zero[name][0]!r} and becomes 0 ({where})"
-        if kind == pl.Boolean and name not in key:
+        if kind == pl.Boolean and name in nullable:  # others may say what is known
             denied = both.filter(pl.col(name), ~pl.col(f"{name} of less"))
             if not denied.is_empty():
                 where = ", ".join(f"{k} = {denied[k][0]!r}" for k in key)

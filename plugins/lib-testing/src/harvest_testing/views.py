@@ -274,12 +274,7 @@ class ViewConformance(DatasetKit):
             )
             held[column] = borne_out
         if self.row_of is not None:
-            rows = dataset[self.row_of].select(pl.len()).collect().item()
-            require(
-                frame.height == rows,
-                f"{about}{frame.height} rows of {rows} of {self.row_of}",
-                remedy,
-            )
+            self._require_rows(dataset, frame, about)
             self._require_same_values(dataset, frame, about)
 
     def _require_same_values(self, dataset: Dataset, frame: pl.DataFrame, about: str) -> None:
@@ -314,12 +309,14 @@ class ViewConformance(DatasetKit):
             alone = AlteredDataset(two, lambda frame, others=others: frame.filter(~others))  # type: ignore[misc]
             yield alone, alone.view(self.view).collect()
 
-    def _require_rows(self, dataset: Dataset, frame: pl.DataFrame) -> None:
+    def _require_rows(self, dataset: Dataset, frame: pl.DataFrame, about: str = "") -> None:
         twice = [k for k, n in Counter(frame.select(self.key).iter_rows()).items() if n > 1]
-        require(not (self.key and twice), f"{self.key} is {twice[:1]} in several rows", LOST)
+        require(not (self.key and twice), f"{about}{self.key} is {twice[:1]} in several rows", LOST)
         if self.row_of is not None:
             held = dataset[self.row_of].select(pl.len()).collect().item()
-            require(frame.height == held, f"{frame.height} rows of {held} of {self.row_of}", LOST)
+            require(
+                frame.height == held, f"{about}{frame.height} rows of {held} of {self.row_of}", LOST
+            )
 
     @promise("what is not known is not zero: no count becomes 0, and no rule concludes more")
     def test_unknown_is_not_zero(self, tmp_path: Path) -> None:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import signal
-import time
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, ClassVar
@@ -14,8 +12,6 @@ from typing import Any, ClassVar
 import attrs
 
 import harvest
-from harvest import ConfigError
-from harvest_testing.declarations import class_problems
 from harvest_testing.promise import Conformance, broken, does_not_apply, promise, require
 
 from .trial import Harvest, Trial, contents, tried
@@ -81,8 +77,9 @@ class EngineConformance(Conformance):
         left = [each for each in trials[-1].left if self.stops_workers or "process" not in each]
         require(
             not left,
-            f"{trials[-1].words if trials[-1].error else 'a run ended'}, and left {left[:2]}",
-            "stop workers and remove files in `finally`, however the run ends",
+            f"{trials[-1].words}, and left {left[:2]}",
+            "stop workers and remove files in `finally`, however the run ends; let workers end "
+            "when the run's process does: watch a pipe to it, or its sentinel",
         )
         for trial in trials:
             require(
@@ -107,22 +104,11 @@ class EngineConformance(Conformance):
         for what, found in mine.items():
             require(
                 found == expected[what],
-                f"the {what} of the dataset are not those of the engine local: "
-                f"{_difference(found, expected[what])}",
+                f"the {what} of the dataset are not those of the engine local",
                 KEPT,
             )
         left = [path.name for path in (out / "_harvest" / "staging").iterdir()]
         require(not left, f"in staging lies {', '.join(left)}", "leave nothing there")
-
-    @promise("settings are declared and documented, and those that do not exist are refused")
-    def test_settings_are_declared(self) -> None:
-        problems = class_problems(self.engine)
-        require(not problems, "\n".join(problems), "declare and document it")
-        try:
-            self.engine(no_such_setting="1")
-        except ConfigError:
-            return
-        broken("no_such_setting = 1 is taken", "let Engine.__init__ take the settings")
 
     @promise("the dataset is to the byte the one of the engine local, whatever files are called")
     def test_the_dataset_is_that_of_the_engine_local(self, tmp_path: Path) -> None:
@@ -142,7 +128,8 @@ class EngineConformance(Conformance):
         trial = self.run(inputs, tmp_path / "out", workers=1)
         require(trial.committed, trial.words, KEPT)
         journal = _journal(tmp_path)
-        self._require_prepared(inputs, journal, prepared_once=True)
+        prepared = len(self._prepared(inputs))
+        require(prepared == 6, f"{prepared} bundles of 6 were prepared", _PREPARED)
         times = Counter(name for what, _, name in journal if what == "begun")
         require(
             set(times.values()) == {1},
@@ -159,24 +146,20 @@ class EngineConformance(Conformance):
             "let self.workers bound what is read at a time",
         )
 
-    def _require_prepared(
-        self, inputs: Path, journal: list[tuple[str, str, str]], *, prepared_once: bool
-    ) -> None:
-        """By the process of the run, in the order of the plan."""
+    def _prepared(self, inputs: Path) -> list[str]:
+        """What was prepared, by the process of the run and in the order of the plan."""
         run = (inputs.parent / "mine" / "run.pid").read_text()
-        prepared = [(process, name) for what, process, name in journal if what == "prepared"]
-        remedy = "call prepare() of each bundle in run(), in the order of work.bundles, once"
-        others = [name for process, name in prepared if process != run]
-        require(not others, f"{others[:1]} was prepared by another process", remedy)
-        names = [name for _, name in prepared]
+        made = [(process, name) for what, process, name in _journal(inputs.parent)
+                if what == "prepared"]  # fmt: skip
+        names = [name for _, name in made]
+        others = [name for process, name in made if process != run]
+        require(not others, f"{others[:1]} was prepared by another process", _PREPARED)
         require(
             names == sorted(set(names)),
             f"prepared in the order {names[:6]}, which is not that of the plan, or not once",
-            remedy,
+            _PREPARED,
         )
-        if prepared_once:
-            missing = {path.name for path in inputs.iterdir()} - set(names)
-            require(not missing, f"{sorted(missing)[:1]} was never prepared", remedy)
+        return names
 
     @promise("results come as they are done: none waits for another")
     def test_results_come_as_they_are_done(self, tmp_path: Path) -> None:
@@ -201,7 +184,7 @@ class EngineConformance(Conformance):
         for _ in range(3):
             trial = self.run(inputs, tmp_path / "out", dying=tmp_path / "killed.readers")
             require(trial.ended, "one worker was lost, and the run never ends", _LOST)
-            self._require_prepared(inputs, _journal(tmp_path), prepared_once=False)
+            self._prepared(inputs)
             if trial.error is None:
                 break
             require(trial.error[0] != "PluginError", trial.words, _LOST)
@@ -269,14 +252,8 @@ class EngineConformance(Conformance):
     def test_a_killed_run_leaves_no_worker(self, tmp_path: Path) -> None:
         line = f"kill {tmp_path / 'mine' / 'run.pid'}"
         inputs = _inputs(tmp_path, {}, {**{f"s{n}": f"{n}\n" for n in range(4)}, "s2": line})
-        self.run(inputs, tmp_path / "out")
-        workers = [int(word) for word in (tmp_path / "mine/run.pid.workers").read_text().split()]
-        left = _left_of(workers)
+        self.run(inputs, tmp_path / "out")  # which looks for what is left
         (tmp_path / "mine" / "run.pid.go").touch()
-        for worker in left:
-            os.kill(worker, signal.SIGKILL)
-        remedy = "let workers end when the run's process does: watch a pipe to it, or its sentinel"
-        require(not left, f"process {left[:1]} lives on when the run was killed", remedy)
         again = self.run(inputs, tmp_path / "out")
         require(again.committed, f"after a kill {again.words}", _LOST)
         self.require_local(inputs, tmp_path / "out")
@@ -386,15 +363,8 @@ class EngineConformance(Conformance):
             "done",
         )
 
-    @promise("a dry run does nothing but give the scripts that would be submitted")
-    def test_a_dry_run_does_nothing(self, tmp_path: Path) -> None:
-        inputs = _inputs(tmp_path, {}, {f"s{n}": f"{n}\n" for n in range(3)})
-        trial = self.run(inputs, tmp_path / "out", more={"dry_run": True})
-        require(trial.committed, trial.words, "give texts from scripts(), or nothing")
-        made = [*(tmp_path / "out").rglob("*"), *map(Path, (n for *_, n in _journal(tmp_path)))]
-        require(not made, f"{made[:1]} is made or read", "write and submit in run() alone")
 
-
+_PREPARED = "call prepare() of each bundle in run(), in the order of work.bundles, once"
 _LOST = (
     "notice that a worker has ended; give what it had in hand out again, or raise HarvestError: "
     "the next run takes what is staged"
@@ -430,34 +400,3 @@ def _journal(folder: Path) -> list[tuple[str, str, str]]:
     lines = path.read_text().splitlines() if path.exists() else []
     return [(what, process, bytes.fromhex(name).decode("utf-8", "replace"))
             for what, process, name in map(str.split, lines)]  # fmt: skip
-
-
-def _difference(mine: Any, expected: Any) -> str:
-    """Where two collections begin to differ."""
-    if isinstance(mine, dict):
-        mine, expected = sorted(mine.items()), sorted(expected.items())
-    pairs: Iterable[tuple[Any, Any]] = zip(mine, expected, strict=False)
-    for one, other in pairs:
-        if one != other:
-            return f"{one!r:.100} for {other!r:.100}"
-    return f"{len(mine)} for {len(expected)}"
-
-
-def _left_of(pids: list[int], within_s: float = 20) -> list[int]:
-    """Those of the processes that do not end in time."""
-    until = time.monotonic() + within_s
-    while (left := [pid for pid in pids if _alive(pid)]) and time.monotonic() < until:
-        time.sleep(0.1)
-    return left
-
-
-def _alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    stat = Path(f"/proc/{pid}/stat")
-    try:
-        return stat.read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:  # ended just now; or a system without /proc, which said it lives
-        return not stat.parent.parent.is_dir()

@@ -121,9 +121,6 @@ def _act(line: str, partition: Partition, ctx: ReadContext) -> None:
     if word in ("break", "print", "pause"):
         return
     path = Path(rest[0])
-    if word == "kill":  # while they can still be told
-        workers = " ".join(map(str, below(int(path.read_text()))))
-        path.with_name(f"{path.name}.workers").write_text(workers)
     with path.with_name(f"{path.name}.readers").open("a+") as readers:
         readers.write(f"{os.getpid()}\n")
         readers.seek(0)
@@ -144,17 +141,3 @@ def _act(line: str, partition: Partition, ctx: ReadContext) -> None:
             return
         time.sleep(0.02)
         ctx.advance(0)  # what it got further is reported now and then
-
-
-def below(run: int) -> list[int]:
-    """Processes that a process has started, and those that these have."""
-    parents = {}
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            parents[int(stat.parent.name)] = int(stat.read_text().rpartition(")")[2].split()[1])
-        except (FileNotFoundError, ProcessLookupError):  # it has ended meanwhile
-            continue
-    found = [run]
-    for process in found:  # grows while it is gone through
-        found += [child for child, parent in parents.items() if parent == process]
-    return found[1:]

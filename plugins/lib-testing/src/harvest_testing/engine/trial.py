@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import io
 import os
 import secrets
@@ -89,6 +90,8 @@ class Trial:
         """How it ended."""
         if not self.ended:
             return "the run did not end"
+        if self.committed:
+            return "the run committed"
         if self.error is not None:
             return f"the run ended with {self.error[0]}: {self.error[1]}"
         return f"the run ended with status {self.status}: {self.errors.strip()[-500:]}"
@@ -108,8 +111,10 @@ def tried(
     """
     # paths are given relative to a directory, of which names in the dataset are made
     places = [scratch, scratch / "temporary", scratch.parent / "elsewhere"]
+    again = scratch.exists()
     for place in places:
         place.mkdir(exist_ok=True)
+    there = {path for place in places[1:] for path in place.rglob("*")}
     mark = secrets.token_hex(8)
     process = in_process(
         *(_run, engine, harvests, dict(settings), str(scratch)),
@@ -122,8 +127,9 @@ def tried(
         ended_by(mark, 0)
         return [Trial(ended=False)] * len(harvests)
     trials = process.result or [Trial(status=process.status)] * len(harvests)
-    left = [f"process {each}" for each in ended_by(mark)] if process.status != -9 else []
-    left += [str(path) for place in places[1:] for path in place.rglob("*")]
+    left = [f"process {each}" for each in ended_by(mark)]
+    if again:  # a library may keep a file of its own; each run's own would be ever more
+        left += [str(path) for place in places[1:] for path in {*place.rglob("*")} - there]
     return [attrs.evolve(trial, errors=process.errors, left=tuple(left)) for trial in trials]
 
 
@@ -200,6 +206,7 @@ def _run(
 ) -> list[Trial]:
     place = Path(scratch)
     (place / "run.pid").write_text(str(os.getpid()))
+    importlib.import_module("polars")  # it sets a variable of the environment
     interrupt.install()
     used: set[str] = set()
     plugins = _plugins(engine)

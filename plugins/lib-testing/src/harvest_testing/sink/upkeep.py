@@ -9,7 +9,7 @@ from pathlib import Path
 import harvest
 from harvest import PartFile
 from harvest.plugins import plugins_of
-from harvest_testing.lab.globals import at_home_in
+from harvest_testing.lab.globals import at_home_in, open_files
 from harvest_testing.promise import BrokenPromise, promise, require
 
 from .driver import SinkDriver
@@ -30,6 +30,8 @@ class UpkeepPromises(SinkKit):
                 first = self._names_after(driver, 3)
                 then = self._names_after(driver, 4)
                 more = [name for name in then if name not in first]
+                held = open_files(tmp_path)
+                require(not held, f"it leaves open: {held[:3]}", "close what a writer has opened")
                 require(
                     len(then) <= len(first),
                     f"four more commits of as many rows leave {len(then) - len(first)} more "
