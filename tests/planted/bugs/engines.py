@@ -55,6 +55,7 @@ ENGINES: Final = (
         "interrupt-unheard",
         "Ctrl-C is not noticed until all is read.",
         (("            interrupt.check()\n", ""),),
+        "harvest itself ends a run that does not hear within a second, with the same exit code",
     ),
     Bug(
         "engine",

@@ -16,7 +16,7 @@ import harvest
 from harvest import Dataset, HarvestError
 from harvest.plugins import manager
 
-from .datasets import AlteredDataset
+from .datasets import ODD, AlteredDataset
 from .lab.globals import at_home_in, changes, elsewhere, open_files, snapshot
 from .lab.process import done_in_process
 from .promise import Conformance, does_not_apply, promise, raises_nothing, require
@@ -309,6 +309,27 @@ class ExporterConformance(Conformance):
                 f"{name} = {value!r} changes nothing",
                 "let the setting do what it says, or mend `examples` of the test class",
             )
+        for name, odd in ((name, odd) for name in declared for odd in ODD):
+            with (
+                raises_nothing(f"{name}={odd!r} raises ", "raise ValueError", but=REPORTED),
+                contextlib.suppress(*REPORTED),
+            ):
+                self.write(dataset, tmp_path / f"odd-{target.name}", **{name: odd})
+
+    @promise("where the dataset cannot be read to its end, what is there stays")
+    def test_what_is_there_stays_when_reading_fails(self, tmp_path: Path) -> None:
+        dataset, target = self._prepared(tmp_path)
+        self.write(dataset, target)
+        before = files_below(target.parent)
+        cut = AlteredDataset(dataset, _unreadable, of=[*dataset][-1])
+        with contextlib.suppress(*REPORTED, pl.exceptions.PolarsError):
+            self.write(cut, target)
+            does_not_apply("it does not read all record types")
+        require(
+            files_below(target.parent) == before,
+            "a dataset that could not be read has changed what was there",
+            WHOLE,
+        )
 
     def _complete(self, found: Mapping[str, bytes], whole: Mapping[str, bytes]) -> bool:
         """Whether an export is all there; of one that holds the time, names and sizes are."""
@@ -321,6 +342,13 @@ class ExporterConformance(Conformance):
         (directory / "inputs").mkdir(parents=True)
         (directory / "target").mkdir()
         return self.dataset(directory / "inputs", inputs), directory / "target" / self.target
+
+
+def _unreadable(frame: pl.LazyFrame) -> pl.LazyFrame:
+    def fail(_: pl.DataFrame) -> pl.DataFrame:
+        raise OSError(errno.EIO, "the kit's own disk cannot be read")
+
+    return frame.map_batches(fail, schema=frame.collect_schema())
 
 
 def _export(location: str, exporter: str, target: str, settings: Mapping[str, Any]) -> None:
