@@ -91,6 +91,18 @@ def test_a_rollback_can_be_rolled_back(small: Small) -> None:
     ]
 
 
+def test_the_record_of_a_rollback_tells_its_run_and_the_one_it_went_back_to(small: Small) -> None:
+    first = small.manifest().run
+    second(small)
+    back(small, first)
+
+    run = small.manifest().run
+    record = json.loads((small.state / "runs" / f"{run}.json").read_bytes())
+    expected = {"run": run, "action": "rollback", "to": first, "exit_code": 0}
+    assert {name: record[name] for name in expected} == expected
+    assert record["sink"]["location"] == str(small.location)
+
+
 def test_a_rollback_to_the_state_in_force_does_nothing(small: Small) -> None:
     before = small.manifest()
     assert back(small, before.run) is None
@@ -267,6 +279,7 @@ def test_the_record_of_a_run_tells_who_when_what_and_how(tmp_path: Path) -> None
     assert record["sink"] == {"name": "parquet", "location": str(small.location)}
     assert record["settings"] == {"slurm": {"timezone": "UTC"}}
     assert (record["action"], record["exit_code"], record["deleted"]) == ("run", 3, "drop")
+    assert not {"export", "keep_runs"} & record.keys()  # which are no part of what was read
     assert record["started"] < record["ended"]
     assert record["user"]
     assert record["host"]
@@ -320,7 +333,8 @@ def test_secrets_are_in_no_file_of_the_dataset(tmp_path: Path) -> None:
         EntryPoint("secretive", "harvest_secretive", "harvest"),
     ]
     plugins = PluginManager(points, disabled="")
-    settings = {"secretive": {"password": "hunter2", "pin": "4711hush", "colour": "green"}}
+    hidden = {"password": "hunter2", "pin": "4711hush", "door-code": "0815hush"}
+    settings = {"secretive": {**hidden, "colour": "green"}}
 
     harvest.run(
         f"secretive:{tmp_path / 'x.secret'}#token=hunter2",
@@ -331,11 +345,10 @@ def test_secrets_are_in_no_file_of_the_dataset(tmp_path: Path) -> None:
 
     for path in (tmp_path / "out").rglob("*"):
         if path.is_file():
-            assert b"hunter2" not in path.read_bytes(), path
-            assert b"4711hush" not in path.read_bytes(), path
+            assert all(secret.encode() not in path.read_bytes() for secret in hidden.values()), path
     made = harvest.open(tmp_path / "out", plugins=plugins)
-    assert all(secret not in str(made.parts) for secret in ("hunter2", "4711hush"))  # compressed
+    assert all(secret not in str(made.parts) for secret in hidden.values())  # compressed
     (record,) = made.runs()
-    assert record["settings"]["secretive"] == {"password": "***", "pin": "***", "colour": "green"}
+    assert record["settings"]["secretive"] == {**dict.fromkeys(hidden, "***"), "colour": "green"}
     assert record["redacted"] == ["secretive"]
     assert record["sources"][0]["location"].endswith("#token=***")

@@ -45,6 +45,7 @@ def test_a_second_run_is_refused_and_told_who_is_first(locks: str, tmp_path: Pat
     assert "--wait SECONDS" in str(caught.value)
     with locked(tmp_path):
         pass
+    assert not list(tmp_path.glob(".*"))  # nothing that was made on the way is left
 
 
 def test_a_second_run_may_wait(locks: str, tmp_path: Path) -> None:

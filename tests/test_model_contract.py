@@ -462,6 +462,14 @@ def test_a_field_of_a_struct_that_is_not_declared_is_refused() -> None:
         conform(type_of(Piece), table, origin="/in")
 
 
+@pytest.mark.parametrize("hint", [Piece, list[Piece], int])
+def test_a_field_that_a_struct_has_twice_is_refused(hint: Any) -> None:
+    given = pa.StructArray.from_arrays([pa.array(["a"]), pa.array(["b"])], names=["key", "key"])
+    if hint == list[Piece]:
+        given = pa.ListArray.from_arrays([0, 1], given)
+    assert of_data(type_of(hint), pa.table({"value": given, "position": [7]})) == REFUSED
+
+
 def test_times_of_finer_units_are_taken_where_nothing_is_lost() -> None:
     kind = type_of(datetime)
     for nanoseconds, expected in ((1_000, "1970-01-01T00:00:00.000001+00:00"), (1_001, REFUSED)):

@@ -1,4 +1,4 @@
-"""Datasets in directories whose names are no UTF-8."""
+"""Datasets in directories whose names are no UTF-8, or say something to other programs."""
 
 from __future__ import annotations
 
@@ -69,3 +69,16 @@ def test_parquet_refuses_such_a_directory_before_it_reads_anything(
         harvest.run(f"slurm:{tmp_path}/a.txt", f"parquet:{odd}/out", settings=SETTINGS)
     assert "M\\xfcnchen" in str(caught.value.where)
     assert list(odd.iterdir()) == []
+
+
+@pytest.mark.parametrize("sink", ["parquet", "jsonl"])
+@pytest.mark.parametrize("name", ["run [1]*?", "job_id=7"])
+def test_a_directory_named_like_a_pattern_or_a_column_is_no_other(
+    tmp_path: Path, sink: str, name: str
+) -> None:
+    (tmp_path / "a.txt").write_text(dump(1, 2))
+    out = tmp_path / name / "out"
+
+    harvest.run(f"slurm:{tmp_path}/a.txt", f"{sink}:{out}", settings=SETTINGS, workers=1)
+
+    assert harvest.open(out)["slurm.job"].collect()["job_id"].to_list() == ["1", "2"]

@@ -227,6 +227,7 @@ def test_a_second_dataset_gets_what_the_first_one_has(inputs: Path, tmp_path: Pa
     )
 
     assert [(p.read_for, p.held_by) for p in result.plan.partitions] == [((1,), (0,))] * 10
+    assert list(result.skipped) == []  # what one dataset needs is read, though the other has it
     assert jobs(second) == jobs(first) == list(range(10))
     again = harvest.run(
         f"slurm:{inputs}", [f"parquet:{first}", f"jsonl:{second}"], settings=settings, workers=1

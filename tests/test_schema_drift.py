@@ -12,11 +12,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import attrs
 import polars as pl
 import pytest
 
 import harvest
-from harvest import Record, RecordType, Sink, field, record, record_type
+from harvest import Int32, Record, RecordType, Sink, field, record, record_type
 from harvest.model.arrow import table_of
 from harvest_jsonl.sink import JsonlSink
 from harvest_parquet.sink import ParquetSink
@@ -56,6 +57,21 @@ def sink(request: pytest.FixtureRequest, tmp_path: Path) -> Sink:
     return SINKS[request.param](tmp_path)
 
 
+@attrs.frozen
+class Few:
+    """A nested column."""
+
+    a: int
+
+
+@attrs.frozen
+class More:
+    """Of a later version, with a field more."""
+
+    a: int
+    b: str | None = None
+
+
 ONE = version_of(a=int)
 NEW_YEAR = datetime(2024, 1, 1, tzinfo=UTC)
 EVOLUTIONS = {
@@ -81,6 +97,25 @@ def test_columns_evolve_in_every_sink(sink: Sink, case: str) -> None:
         names = [c.name for c in record_type(cls).columns][:-3]
         expected = [{name: row.get(name) for name in names} for row in (first, second)]
         assert rows_as(record_type(cls)) == expected
+
+
+def test_nested_fields_come_and_go_in_every_sink(sink: Sink) -> None:
+    # given rows of two versions, of which the second has a field more in a nested column
+    older, newer = version_of(piece=Few), version_of(piece=More)
+    rows_as = dataset(sink, (older, {"piece": Few(1)}), (newer, {"piece": More(2, "x")}))
+
+    # then each sees all rows with the fields that it has
+    assert rows_as(record_type(older)) == [{"piece": {"a": 1}}, {"piece": {"a": 2}}]
+    more = [{"piece": {"a": 1, "b": None}}, {"piece": {"a": 2, "b": "x"}}]
+    assert rows_as(record_type(newer)) == more
+
+
+def test_numbers_widen_in_every_sink(sink: Sink) -> None:
+    # given a row of a narrow number, and one of the wide number that it became
+    rows_as = dataset(sink, (version_of(a=Int32), {"a": 1}), (ONE, {"a": 2**40}))
+
+    # then both are numbers of the wide type
+    assert rows_as(record_type(ONE)) == [{"a": 1}, {"a": 2**40}]
 
 
 TYPES = {

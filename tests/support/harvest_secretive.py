@@ -22,10 +22,11 @@ class Line(harvest.Record):
 
 @attrs.frozen(kw_only=True)
 class Config:
-    """Settings, two of them secret: one by its name, one because it says so."""
+    """Settings, three of them secret: one by its name, two because they say so."""
 
     password: str = attrs.field(default="", metadata={"doc": "Told by its name."})
     pin: str = attrs.field(default="", metadata={"doc": "Told by itself.", "secret": True})
+    door_code: str = attrs.field(default="", metadata={"doc": "As well.", "secret": True})
     colour: str = attrs.field(default="", metadata={"doc": "No secret."})
 
 

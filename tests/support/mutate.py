@@ -129,8 +129,10 @@ def codes_of(code: CodeType) -> Iterator[CodeType]:
 
 def change_functions(path: Path, source: bytes, changed: bytes) -> bool:
     """Let this process have a module as changed; whether the change is of functions alone."""
-    pairs = [codes_of(compile(each, str(path), "exec")) for each in (source, changed)]
-    become = dict(zip(*pairs, strict=False))
+    olds, news = (list(codes_of(compile(each, str(path), "exec"))) for each in (source, changed))
+    if [code.co_freevars for code in olds] != [code.co_freevars for code in news]:
+        return False  # a function does not take a code with other variables from around it
+    become = dict(zip(olds, news, strict=True))
     own = {old for old, new in become.items() if body(old) != body(new)}
     found = [f for f in gc.get_objects() if isinstance(f, FunctionType) and f.__code__ in own]
     for function in found:
@@ -192,7 +194,7 @@ class Mutation:
                 del self.items[by]
                 return self.attempt(path, line, kind, where, text)
             self.sound.add(by)
-        word = "caught" if ended else "SURVIVED"
+        word = {0: "SURVIVED", pytest.ExitCode.INTERNAL_ERROR: "NOT TRIED"}.get(ended, "caught")
         what = f"{source[where].decode()!r} -> {text!r}"
         return f"{word} ({len(tests)} tests): {path.relative_to(ROOT)}:{line} {kind}: {what} {by}"
 
@@ -205,7 +207,7 @@ class Mutation:
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
             os.dup2(1, 2)
             if tests and not prepare():  # it is of what is done at the import
-                words = [*QUICK, "-x", *tests[:12]]
+                words = [*QUICK, "-x", *tests[:40]]
                 os.execv(sys.executable, [sys.executable, "-m", "pytest", *words])
             for test, following in zip(tests, [*tests[1:], None], strict=True):
                 item, after = self.items[test], self.items.get(following)
@@ -235,7 +237,7 @@ def main() -> None:
         return
     os.environ["PYTHONDONTWRITEBYTECODE"] = "1"  # nothing compiled of a mutant stays
     place = ["-s", f"--basetemp={FOLDER / 'tests'}"]
-    pytest.main([*QUICK, *place, *given.tests], plugins=[Mutation(given)])
+    sys.exit(pytest.main([*QUICK, *place, *given.tests], plugins=[Mutation(given)]))
 
 
 if __name__ == "__main__":

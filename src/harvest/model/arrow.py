@@ -140,7 +140,10 @@ def _shown(value: pa.ChunkedArray) -> str:
     """The one value of an array, for a person."""
     if "[" in str(value.type):  # times, of which Python does not have all
         return " ".join(value.to_string(skip_new_lines=True).strip("[]").split())[:_SHOWN]
-    return _BRIEF.repr(value[0].as_py())
+    try:
+        return _BRIEF.repr(value[0].as_py())
+    except ValueError:  # a struct with one field name twice, which no dict holds
+        return str(value.type)[:_SHOWN]
 
 
 def _refusal(

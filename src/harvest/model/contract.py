@@ -50,7 +50,7 @@ def _refuse_type(given: object, kind: pa.DataType) -> Misfit:
 
 
 def _refuse_field(name: str) -> Misfit:
-    return Misfit(f"field {name!r} is not declared, or is there twice", "declare it")
+    return Misfit(f"field {name!r} is not declared, or is there twice", "declare it once")
 
 
 # --- Arrow data -----------------------------------------------------------------------------------

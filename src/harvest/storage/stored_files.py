@@ -32,9 +32,6 @@ class StoredFiles(PartFiles):
     def __len__(self) -> int:
         return len(self._parts)
 
-    def __contains__(self, key: object) -> bool:
-        return key in self._parts
-
     def items(self) -> Any:
         return self._at(self._parts.in_order(self._parts.rows))
 
