@@ -9,7 +9,9 @@ import pytest
 from commands import harvest_here
 
 import harvest
+from harvest.pipeline.exporting import export_all
 from harvest.plugins.registry import PluginManager
+from harvest.recipes.recipe import Recipe
 
 SOURCE = """
 import harvest
@@ -53,6 +55,23 @@ shouting = harvest.ExporterSpec(
 """
 
 
+PATIENT = """
+import harvest
+
+changed = iter(range({times}))
+
+
+def write(dataset, target):
+    for _ in changed:
+        raise harvest.DatasetChanged("others write to it")
+    return [target]
+
+
+patient = harvest.ExporterSpec(name="patient", doc="Takes its time.", write=write)
+"""
+AGAIN = "others wrote to the dataset again and again"
+
+
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
     """A folder with a plugin in a file and a dataset that its source wrote."""
@@ -94,6 +113,18 @@ def test_what_cannot_be_exported_is_refused_with_words(place, name, settings, wo
         opened(place).export(name, place / "a.txt", **settings)
     assert words in str(caught.value)
     assert not (place / "a.txt").exists()
+
+
+@pytest.mark.parametrize(("times", "said"), [(9, None), (10, AGAIN)])
+def test_an_export_of_a_run_begins_anew_when_others_write_meanwhile(place, times, said):
+    # given an exporter that finds the dataset changed this many times
+    (place / "patient.py").write_text(PATIENT.format(times=times))
+    plugins = PluginManager(disabled="")
+    plugins.add_file(place / "patient.py")
+
+    exports = export_all(Recipe(export=("patient:x",)), opened(place).sink, plugins)
+
+    assert exports == {"patient:x": said}
 
 
 def test_an_absent_exporter_names_its_distribution():

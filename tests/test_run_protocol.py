@@ -131,6 +131,7 @@ def test_every_unit_is_accounted_for(lines, harvested, tmp_path, demo_plugins):
     assert (account.read, account.written) == (6, 3)
     assert (account.filtered, account.folded, account.rejected) == (1, 1, 1)
     assert account.balanced
+    assert [count for _, count in result.left_out] == [1, 1]
     assert result.exit_code == ExitCode.REJECTS
     (reject,) = harvest.open(tmp_path / "out", plugins=demo_plugins).rejects()
     assert reject["raw"] == b"bad"
