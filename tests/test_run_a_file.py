@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import pickle
 import subprocess
 import sys
@@ -374,6 +375,8 @@ def test_objects_in_python(folder):
     assert dataset.harvested_with("greeting", "upper") == [True]
     again = harvest.run([source], [f"parquet:{folder / 'out'}"])
     assert again.run is None
+    nearby = cls(os.path.relpath(folder / "hello.txt"), cls.Config(upper=True))
+    assert harvest.run(nearby, f"parquet:{folder / 'out'}").run is None  # the same file
     other = harvest.run(cls(str(folder / "hello.txt")), f"parquet:{folder / 'out'}")
     assert other.run is not None
 

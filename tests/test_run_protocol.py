@@ -133,11 +133,13 @@ def test_every_unit_is_accounted_for(lines, harvested, tmp_path, demo_plugins):
     assert account.balanced
     assert [count for _, count in result.left_out] == [1, 1]
     assert result.exit_code == ExitCode.REJECTS
+    assert result.document()["exit_code"] == 3
     (reject,) = harvest.open(tmp_path / "out", plugins=demo_plugins).rejects()
     assert reject["raw"] == b"bad"
     assert reject["position"] == 2
     assert reject["origin"] == str(lines / "a.demo")
     assert reject["reason"] == "the line is bad"
+    assert [part.rejects.rows for part in result.parts if part.rejects] == [1]
 
 
 def test_the_manifest_is_one_json_document_that_people_can_read(lines, harvested, tmp_path):
@@ -210,6 +212,21 @@ def test_work_staged_before_a_failure_is_not_done_again(
 
     assert reads() == ["a.demo", "b.demo", "b.demo"]
     assert rows_of(tmp_path / "out", demo_plugins) == ["one", "two", "three"]
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_where_nothing_can_be_read_nothing_is_committed(count, tmp_path, harvested):
+    folder = tmp_path / "in"
+    folder.mkdir()
+    for number in range(count):
+        (folder / f"{number}.demo").symlink_to("nowhere")
+
+    with pytest.raises(harvest.SourceError) as caught:
+        harvested(folder)
+
+    assert caught.value.where == str(folder / "0.demo")
+    assert ("more)" in caught.value.message) == (count > 1)
+    assert Manifest.load(tmp_path / "out" / "_harvest") is None
 
 
 def test_an_unreadable_file_costs_that_file_alone(lines, harvested, tmp_path, demo_plugins):

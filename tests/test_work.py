@@ -97,12 +97,24 @@ class Own(LocalEngine):
             yield result.origins
 
 
+class Forgetful(LocalEngine):
+    """Loses what it has read."""
+
+    name = "forgetful"
+
+    def run(self, work):
+        for _ in super().run(work):
+            pass
+        return iter(())
+
+
 class Engines:
     """A plugin that has them."""
 
     @harvest.hookimpl
     def harvest_engines(self):
-        return [harvest.EngineSpec(name=e.name, doc="d", factory=e) for e in (Twice, Own)]
+        engines = (Twice, Own, Forgetful)
+        return [harvest.EngineSpec(name=e.name, doc="d", factory=e) for e in engines]
 
 
 def run_by(engine: str, folder: Path) -> harvest.RunResult:
@@ -123,6 +135,12 @@ def test_a_result_that_comes_twice_counts_once(tmp_path: Path):
     result = run_by("twice", tmp_path)
 
     assert (result.account.written, result.account.rejected) == (3, 3)
+
+
+def test_an_engine_that_gives_too_few_results_commits_nothing(tmp_path: Path):
+    with pytest.raises(harvest.PluginError, match="'forgetful' gave no result for 3 of 3"):
+        run_by("forgetful", tmp_path)
+    assert not (tmp_path / "out" / "_harvest" / "manifest.json").exists()
 
 
 def test_an_engine_that_gives_anything_but_results_is_named(tmp_path: Path):
