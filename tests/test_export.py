@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 
 import polars as pl
 import pytest
@@ -19,6 +19,7 @@ FRAME = pl.DataFrame(
         "share": [0.5, float("nan"), float("inf"), None],
         "when": [datetime(2024, 4, 19, 12, 0, 0, 250, tzinfo=UTC), None, None, None],
         "day": [date(2024, 4, 19), None, None, None],
+        "clock": [time(1, 2, 3, 4), None, None, None],
         "took": [timedelta(seconds=1.5), None, None, None],
         "words": [["x", "y"], [], None, ["z"]],
         "pairs": [[{"key": "k", "value": "v"}], [], None, None],
@@ -37,7 +38,7 @@ def test_json_lines_hold_every_value(tmp_path):
 
     assert rows[0] == {
         "key": "a", "share": 0.5, "when": "2024-04-19T12:00:00.000250Z", "day": "2024-04-19",
-        "took": 1.5, "words": ["x", "y"], "pairs": {"k": "v"},
+        "clock": "01:02:03.000004", "took": 1.5, "words": ["x", "y"], "pairs": {"k": "v"},
         "parts": [{"name": "n", "at": "2024-01-01T00:00:00.000000Z"}], "raw": "/w==",
         "count": 2**63,
     }  # fmt: skip

@@ -131,14 +131,15 @@ def test_every_unit_is_accounted_for(lines, harvested, tmp_path, demo_plugins):
     assert (account.read, account.written) == (6, 3)
     assert (account.filtered, account.folded, account.rejected) == (1, 1, 1)
     assert account.balanced
-    assert [count for _, count in result.left_out] == [1, 1]
+    assert result.left_out == [("filtered: unwanted line", 1), ("folded: repeated line", 1)]
     assert result.exit_code == ExitCode.REJECTS
-    assert result.document()["exit_code"] == 3
+    document = result.document()
+    assert (document["exit_code"], document["exports"]) == (3, {})
     (reject,) = harvest.open(tmp_path / "out", plugins=demo_plugins).rejects()
     assert reject["raw"] == b"bad"
     assert reject["position"] == 2
     assert reject["origin"] == str(lines / "a.demo")
-    assert reject["reason"] == "the line is bad"
+    assert (reject["record_type"], reject["reason"]) == ("demo.line", "the line is bad")
     assert [part.rejects.rows for part in result.parts if part.rejects] == [1]
 
 
@@ -246,6 +247,8 @@ def test_an_unreadable_file_costs_that_file_alone(lines, harvested, tmp_path, de
     assert rows_of(tmp_path / "out", demo_plugins) == ["one", "two", "four"]
     (reject,) = harvest.open(tmp_path / "out", plugins=demo_plugins).rejects()
     assert "Permission denied" in reject["reason"]
+    assert result.inputs(failed=True) == {str(lines / "b.demo")}
+    assert result.inputs(changed=True) == set()
 
     # and it is tried again, although the file itself has not changed
     assert harvested(lines).exit_code == ExitCode.DONE
