@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import pickle
 import subprocess
 import sys
@@ -362,7 +361,7 @@ def loaded(folder: Path) -> type[harvest.Source]:
     return manager().source("greeting")
 
 
-def test_objects_in_python(folder):
+def test_objects_in_python(folder, monkeypatch):
     from harvest_parquet.sink import ParquetSink
 
     cls = loaded(folder)
@@ -375,7 +374,8 @@ def test_objects_in_python(folder):
     assert dataset.harvested_with("greeting", "upper") == [True]
     again = harvest.run([source], [f"parquet:{folder / 'out'}"])
     assert again.run is None
-    nearby = cls(os.path.relpath(folder / "hello.txt"), cls.Config(upper=True))
+    monkeypatch.chdir(folder)
+    nearby = cls("hello.txt", cls.Config(upper=True))
     assert harvest.run(nearby, f"parquet:{folder / 'out'}").run is None  # the same file
     other = harvest.run(cls(str(folder / "hello.txt")), f"parquet:{folder / 'out'}")
     assert other.run is not None
