@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -19,6 +19,13 @@ def numeric(table: Table) -> list[bool]:
     """For each column, whether it holds numbers: those are aligned right."""
     schema = table.rows.schema
     return [schema[c.name].is_numeric() for c in table.columns]
+
+
+def leading(columns: Sequence[Sequence[str]]) -> int:
+    """How many of the first columns tell rows apart; 1 where so few as three do not."""
+    rows = len(columns[0])
+    told = (n for n in (1, 2, 3) if len(set(zip(*columns[:n], strict=True))) == rows)
+    return next(told, 1)
 
 
 def rows_of_text(table: Table) -> Iterator[tuple[str, ...]]:

@@ -14,6 +14,7 @@ from rich.cells import cell_len
 
 from harvest.toolkit.layout import GAP, fit, fold, shorten
 
+from .cells import leading
 from .values import exact
 
 LEAST = 24
@@ -109,21 +110,22 @@ def narrowed(cells: Sequence[Cells], widths: Sequence[int]) -> list[Cells]:
 
 
 def parted(cells: Sequence[Cells], room: int) -> list[tuple[list[Cells], list[int]]]:
-    """All columns, texts folded, in tables that fit and each begin with the first column.
+    """All columns, texts folded, in tables that fit and each begin with what names a row.
 
     No tables where a column has no room beside the first.
     """
+    named = list(cells[: leading([c.texts for c in cells])])
     parts: list[list[Cells]] = [[cells[0]]]
     for column in cells[1:]:
-        for part in (parts[-1], cells[:1]):
-            if needed([c.least(SQUEEZED) for c in (*part, column)]) <= room:
-                break
-        else:
+        begins = [parts[-1], *([] if column in named else [named]), [cells[0]]]
+        fitting = (b for b in begins if needed([c.least(SQUEEZED) for c in (*b, column)]) <= room)
+        begin = next(fitting, None)
+        if begin is None:
             return []
-        if part is parts[-1]:
-            part.append(column)
+        if begin is parts[-1]:
+            begin.append(column)
         else:
-            parts.append([cells[0], column])
+            parts.append([*begin, column])
     return [
         (
             part,

@@ -16,7 +16,7 @@ from harvest import Column
 from harvest.toolkit.layout import fit, shorten
 from harvest.toolkit.texts import printable_line
 
-from .cells import group_starts, numeric, rows_of_text
+from .cells import group_starts, leading, numeric, rows_of_text
 from .model import Table
 from .units import in_fitting_units
 
@@ -69,7 +69,7 @@ class _Cells:
 
 
 def grids(table: Table, width: int) -> Iterator[RichTable]:
-    """The table, which has rows; in parts that each begin with the first column if it must be."""
+    """The table, which has rows; in parts that each begin with what names a row if it must be."""
     table = in_fitting_units(table)
     texts = list(zip(*rows_of_text(table), strict=True))
     heads = _headings(table.columns, [max(map(cell_len, cells)) for cells in texts])
@@ -93,18 +93,24 @@ def grids(table: Table, width: int) -> Iterator[RichTable]:
 def _parts(cells: Sequence[_Cells], width: int) -> list[list[_Cells]]:
     """The columns in parts that fit the width."""
     first = cells[0]
+    named = cells[: leading([c.texts for c in cells])]
     parts = [[first]]
     for column in cells[1:]:
         part = parts[-1]
-        if sum(c.least for c in part) + len(part) + column.least <= width:
+        if _least([*part, column]) <= width:
             part.append(column)
         elif first.narrowest + 1 + column.narrowest > width:
             parts.append([column])
         elif part == [first]:
             part.append(column)
         else:
-            parts.append([first, column])
+            begin = named if column not in named and _least([*named, column]) <= width else [first]
+            parts.append([*begin, column])
     return parts
+
+
+def _least(cells: Sequence[_Cells]) -> int:
+    return sum(c.least for c in cells) + len(cells) - 1
 
 
 def _grid(cells: Sequence[_Cells], starts: Sequence[bool], width: int) -> RichTable:

@@ -68,14 +68,17 @@ def _rendered(name: str, report: Report, *, whole: bool) -> str:
     return text + "\n"
 
 
-_DATE = re.compile(r"\d{4}-\d\d-\d\d(?:[T_]\d\d:\d\d(?::\d\d)?)?")
+_WHOLE = re.compile(
+    r"\d{4}-\d\d-\d\d(?:[T_]\d\d:\d\d(?::\d\d)?)?|[-+]?\d[\d.,]* (?:%|[KMGTPE]iB\b)"
+)
+"""A date, a share, an amount: what no line ends within."""
 
 
 def _prose(text: str) -> Any:
-    """Text as markup, in one line, of which no date is broken."""
+    """Text as markup, in one line, of which no date and no amount is broken."""
     markup = need("markupsafe", "writing a page").Markup
     escaped = str(markup.escape(printable_line(text)))
-    return markup(_DATE.sub(r'<span class="whole">\g<0></span>', escaped))
+    return markup(_WHOLE.sub(r'<span class="whole">\g<0></span>', escaped))
 
 
 def _plain(report: Report) -> str:
@@ -116,7 +119,7 @@ def _kinds(table: Table, texts: Sequence[Sequence[str]]) -> list[str]:
     ]
 
 
-BROAD = 30.0
+BROAD = 28.0
 """Heights of its letters from which a table is wider than a small screen."""
 
 
