@@ -21,6 +21,15 @@ def log(name: str, job_id: int, start: int, end: int, **more: Any) -> tuple[str,
     return f"{name}_1-1-1-1_1.darshan", {"job_id": job_id, "modules": {}, **times, **more}
 
 
+def test_a_job_by_a_clock_of_whole_seconds_ran_through_its_last_one(opened):
+    """Given a log of an old version that begins and ends in one second, it ran for up to that."""
+    data = opened(log("a/u_a_id50-1", 50, 3, 3, nprocs=4, version="3.10"))
+
+    (job,) = data.view("io.jobs").collect().to_dicts()
+
+    assert (job["wall_s"], job["process_s"]) == (1.0, 4.0)
+
+
 def test_logs_of_one_job_id_are_one_job_and_without_a_scheduler_those_that_overlap(opened):
     # given a scheduled job of two logs; three processes of which the second lives through the
     # others; and one of the day after

@@ -35,13 +35,13 @@ def gains_table(dataset: DatasetReader, top: int) -> Iterator[Table]:
         (
             *job_columns(found),
             Column("findings", doc="the rule that concerns most time first; all begin with io."),
-            Column("hours", "to gain", "h", ",.3g", doc="process hours, at most"),
+            Column("hours", "to gain", "h", "seconds", "of processes, at most", scale=1 / 3600),
             Column("share", "of run", None, ".2%", doc="of the time that all processes ran"),
             Column("sure", "how sure"),
         ),
         title="What there is to gain",
         note=(f"{some(found.height, top, 'jobs')}, most to gain first. " if several else "")
-        + "To gain are, at most, the process hours that the findings concern. Reads, writes and "
+        + "To gain is, at most, the time of processes that the findings concern. Reads, writes and "
         "metadata add up; of findings on the same time the most counts. No value: they cost no "
         "time, or it is not known. `io.gains` with per=finding has each finding by itself.",
     )

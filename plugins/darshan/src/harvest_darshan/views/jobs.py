@@ -175,13 +175,14 @@ def _totals(logs: pl.DataFrame) -> pl.DataFrame:
     def modules(column: str) -> pl.Expr:
         return pl.col(column).explode().drop_nulls().unique().sort()
 
-    ends = pl.col("end_time")
+    ran = pl.col("run_time_s")
+    ends = pl.col("start_time") + pl.duration(microseconds=(ran * 1e6).round())
     wall = (ends.max() - pl.col("start_time").min()).dt.total_microseconds() / 1e6
     sums = logs.group_by(KEY).agg(
         exe=exe_of_job(),
         uid=pl.col("uid").first(),
         logs=pl.len(),
-        wall_s=pl.when(ends.is_not_null().all()).then(wall),
+        wall_s=pl.when(ran.is_not_null().all()).then(wall),
         copies=total_of("copies"),
         modules=modules("modules"),
         partial_modules=modules("partial_modules"),

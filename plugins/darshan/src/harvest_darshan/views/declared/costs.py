@@ -81,7 +81,8 @@ _GAINS: Final = (
     Column(
         "hours",
         unit="h",
-        format=",.3g",
+        format="seconds",
+        scale=1 / 3600,
         doc="Process hours that may be gained, at most: those that the findings concern, as reads "
         "that are small, or by which ranks wait for a slower one. Reads, writes and metadata add "
         "up; of findings on the same time, and of those on more than one of these, the most "
@@ -90,7 +91,11 @@ _GAINS: Final = (
     share("share", "hours of the time that the job's processes ran; null where that is unknown."),
     Column("findings", doc="All rules that found something, the most time first."),
     Column("processes", doc="Processes of the job's logs together."),
-    seconds("wall_s", "From the first start of a log to the last end; null where one has no end."),
+    seconds(
+        "wall_s",
+        "From the first start of a log to the last end; null where one has no end. A log whose "
+        "clock has whole seconds lasts to the end of its last one, as Darshan computes it.",
+    ),
     shared.RUN,
     shared.BEGAN,
     Column(

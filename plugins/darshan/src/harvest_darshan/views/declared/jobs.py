@@ -23,7 +23,11 @@ _JOBS: Final = (
     shared.PID,
     shared.RUN,
     Column("processes", doc="Processes of the job's logs together; a log without MPI is of one."),
-    seconds("wall_s", "From the first start of a log to the last end; null where one has no end."),
+    seconds(
+        "wall_s",
+        "From the first start of a log to the last end; null where one has no end. A log whose "
+        "clock has whole seconds lasts to the end of its last one, as Darshan computes it.",
+    ),
     seconds(
         "io_s",
         "Time in reads, writes and metadata operations, summed over processes and threads: "
