@@ -265,8 +265,8 @@ def test_the_csv_file_has_exactly_the_agreed_columns_and_rows(tmp_path):
 
 def test_what_does_not_count_is_listed_with_its_reason():
     data = Dataset(
-        [("128x128", 10.9, 60.0, None), ("128x128", 10.9, 1816.0, "elapsed longer than 1740 s"),
-         ("128x128", 10.9, 1816.0, "elapsed longer than 1740 s")],
+        [("128x128", 10.9, 60.0, None), ("128x128", 10.9, 1816.0, "elapsed longer than 29.0 min"),
+         ("128x128", 10.9, 1816.0, "elapsed longer than 29.0 min")],
         [(None, None, 6.0, None), ("128x128", 10.9, None, None)],
     )  # fmt: skip
 
@@ -274,7 +274,7 @@ def test_what_does_not_count_is_listed_with_its_reason():
 
     (left_out,) = (t for t in report.tables if t.name == "left-out")
     assert left_out.data.rows() == [
-        ("file_transfer", "128x128", "elapsed longer than 1740 s", 2),
+        ("file_transfer", "128x128", "elapsed longer than 29.0 min", 2),
         ("streaming", "128x128", "no duration", 1),
         ("streaming", None, "in no scan range: the size is not known", 1),
     ]

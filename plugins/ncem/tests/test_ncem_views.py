@@ -306,7 +306,7 @@ def test_jobs_and_rows_without_a_counting_partner_say_why():
     assert found == [
         (1, 1, None),
         (1, 1, "repeated in Distiller's rows"),
-        (2, 2, "elapsed longer than 1740 s"),
+        (2, 2, "elapsed longer than 29.0 min"),
         (3, 3, "a later row of this job counts"),
         (3, 3, None),
         (4, 4, "never started"),

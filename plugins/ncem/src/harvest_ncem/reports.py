@@ -40,7 +40,7 @@ COLUMNS = (
         ",.2f",
         doc="standard deviation of the sample: n − 1 in the denominator",
     ),
-    Column("data_gb", "data", "GB", ",.2f", doc="data volume of one scan in 10⁹ bytes"),
+    Column("data_gb", "data", "GB", ",.2f", doc="data volume of one scan"),
     Column(
         "speed_up",
         "speed-up",
@@ -50,11 +50,11 @@ COLUMNS = (
     ),
     Column(
         "bytes_per_s",
-        "GB/s",
+        "GiB/s",
         None,
         ",.2f",
-        scale=10**9,
-        doc="throughput: data volume of one scan in 10⁹ bytes / mean duration",
+        scale=2**30,
+        doc="throughput: data volume of one scan / mean duration",
     ),
 )
 

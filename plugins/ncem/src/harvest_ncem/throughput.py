@@ -19,8 +19,9 @@ WIDTH: Final = 0.36
 
 
 def rates(rows: pl.DataFrame) -> pl.DataFrame:
-    """The rows with a throughput: size, method, ``gb_per_s``; in their order."""
-    return rows.select("size", "method", gb_per_s=fraction("data_gb", "duration_s")).drop_nulls()
+    """The rows with a throughput: size, method, ``gib_per_s``; in their order."""
+    rate = fraction(pl.col("data_gb") * (1e9 / 2**30), "duration_s")
+    return rows.select("size", "method", gib_per_s=rate).drop_nulls()
 
 
 def throughput_plot(rows: pl.DataFrame, sizes: list[str]) -> Plot | None:
@@ -39,7 +40,7 @@ def throughput_plot(rows: pl.DataFrame, sizes: list[str]) -> Plot | None:
         return None
 
     said = "; ".join(
-        f"{sizes[place]} by {LABELS[method]} {median(values):.3g} GB/s"
+        f"{sizes[place]} by {LABELS[method]} {median(values):.3g} GiB/s"
         for place, method, values in groups
     )
     return Plot(
@@ -81,10 +82,10 @@ def _draw(figure: Any, groups: list[tuple[int, str, list[float]]], sizes: list[s
     axes.set_xlim(-0.5, len(sizes) - 0.5)
     axes.grid(visible=False, axis="x")
     axes.set_xlabel("scan size (positions); within a size, scans or jobs in their order")
-    axes.set_ylabel("throughput (GB/s)")
+    axes.set_ylabel("throughput (GiB/s)")
     legend(figure)
 
 
 def _of(known: pl.DataFrame, size: str, method: str) -> list[float]:
     mine = (pl.col("size") == size) & (pl.col("method") == method)
-    return known.filter(mine)["gb_per_s"].to_list()
+    return known.filter(mine)["gib_per_s"].to_list()

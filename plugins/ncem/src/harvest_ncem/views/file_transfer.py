@@ -15,6 +15,7 @@ from typing import Any
 import polars as pl
 
 from harvest import DatasetReader
+from harvest.toolkit.amounts import seconds_in_words
 from harvest_toolkit.frames import first_text, fraction
 
 from ..study import JobFilter, Study, load_study
@@ -156,7 +157,10 @@ def _exclusion(study: Study, limit: float | None) -> pl.Expr:
         if limit is None
         else (
             (missing, "Distiller knows no elapsed time"),
-            (pl.coalesce(distiller, elapsed) > limit, f"elapsed longer than {limit:g} s"),
+            (
+                pl.coalesce(distiller, elapsed) > limit,
+                f"elapsed longer than {seconds_in_words(limit)}",
+            ),
         )
     )
     no_offload = pl.col("offload_s").is_null()
