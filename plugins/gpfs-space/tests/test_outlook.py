@@ -76,6 +76,16 @@ def test_the_whole_is_the_sum_of_its_groups(three):
     assert whole["outlook"].startswith("grows by 658 MiB a day (")
 
 
+def test_what_may_be_full_at_the_next_scan_is_said_to_be(tmp_path):
+    """Given 10, 18 and 10 GiB, nothing grows for sure, and 18 of 19 GiB were there before."""
+    data = dataset_of(tmp_path, [{7: 10}, {7: 18}, {7: 10}])
+
+    (whole,) = rows(data, "gpfs.forecast", "scans", capacity="19G").values()
+
+    assert whole["earliest_time"] == at(14)
+    assert whole["outlook"] == "does not change; may be full any day"
+
+
 def test_what_is_full_is_said_to_be(three):
     found = rows(three, "gpfs.forecast", "uid", by=("uid",), capacity="18G")
     assert (found[7,]["outlook"], found[7,]["full_time"]) == ("full", None)

@@ -77,7 +77,7 @@ class Letters:
             f"{ask}, and remove or archive what you no longer need.",
             "Nothing was removed, and this message removes nothing.",
             "",
-            f"All paths: {printable_line(f'{self.lists}/{name}')}",
+            f"The whole list: {printable_line(f'{self.lists}/{name}')}",
             "",
             "The largest:" if objects.height > _LARGEST else "They are:",
         ]
@@ -86,7 +86,10 @@ class Letters:
             lines.append(f"  {shown:>10}  {printable_line(path)}")
         if row["linked_inodes"]:
             linked = count_in_words(row["linked_inodes"], "file")
-            lines += ["", f"{linked} with several hard links: space is free when all are removed."]
+            lines += [
+                "",
+                f"{linked} with several hard links, listed by one: all must go to free space.",
+            ]
         return [*lines, "", f"Questions: {self.contact}"] if self.contact else lines
 
 

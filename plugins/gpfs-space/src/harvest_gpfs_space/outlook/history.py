@@ -126,6 +126,8 @@ def outlook(said: dict[str, Any], limit: int | None, last: datetime | None) -> s
     full, first, late = (_days(said[name], last) for name in _FULL)
     if full is None:
         end = f"; full in {first} at the earliest" if first else ""
+        if first == "0 days":
+            end = "; may be full any day"
         return (f"{change}: not full within a century" if rate > 0 else change) + end
     if said["earliest_time"] is None and said["least_per_day"] is None:
         return f"full in about {full}; two scans do not say how sure that is"
