@@ -14,8 +14,8 @@ from harvest_testing import judge
 BY_NAME = {rule.name: rule for rule in RULES}
 GIB = 2**30
 MUCH = (
-    "from 2026-01-11 to 2026-02-11 by 50 % of what there was, or more (at least 954 MiB), or by "
-    "931 GiB"
+    "from 2026-01-11 to 2026-02-11 by 50 % of what there was, or more (at least 1.00 GiB), or by "
+    "1.00 TiB"
 )
 
 
@@ -191,18 +191,18 @@ def grown(name, growth, old, state="kept"):
 
 
 def test_growth_counts_by_bytes_or_by_percent_of_what_is_not_little():
-    # a terabyte; half of it all over again; a little less than half; a lot of very little
-    growth = [10**12, 5 * 10**9, 49 * 10**8, 10**8]
+    # a tebibyte; half of it all over again; a little less than half; a lot of very little
+    growth = [2**40, 5 * 10**9, 49 * 10**8, 10**8]
     rows = grown("user", growth, [10**14, 10**10, 10**10, 10**6])
 
     assert spoken("gpfs.owners_grew", rows) == [
         (
             "high",
-            f"2 of 4 users grew {MUCH}; of these x0 the most, by 931 GiB (1 %) to 91.9 TiB.",
+            f"2 of 4 users grew {MUCH}; of these x0 the most, by 1.00 TiB (1.1 %) to 91.9 TiB.",
         )
     ]
     assert spoken("gpfs.owners_grew", grown("user", growth[2:], [10**10, 10**6])) == []
-    ((severity, text),) = spoken("gpfs.owners_grew", rows, growth=1.1e12)
+    ((severity, text),) = spoken("gpfs.owners_grew", rows, growth=1.2e12)
     assert (severity, text[:14]) == ("medium", "1 of 4 users g")
 
 
@@ -227,13 +227,13 @@ def test_growth_that_leaves_objects_out_is_of_a_part():
 
 
 def test_a_new_directory_counts_by_its_bytes():
-    assert spoken("gpfs.directories_grew", grown("top", [10**9], [0], "new")) == [
+    assert spoken("gpfs.directories_grew", grown("top", [GIB], [0], "new")) == [
         (
             "medium",
-            f"1 of 1 directory grew {MUCH}; x0, by 954 MiB (new) to 954 MiB.",
+            f"1 of 1 directory grew {MUCH}; x0, by 1.00 GiB (new) to 1.00 GiB.",
         )
     ]
-    assert spoken("gpfs.directories_grew", grown("top", [10**9 - 1], [0], "new")) == []
+    assert spoken("gpfs.directories_grew", grown("top", [GIB - 1], [0], "new")) == []
 
 
 @pytest.fixture(scope="module")

@@ -18,10 +18,6 @@ ESCAPES = ("auto", "none", "percent")
 SMALLEST_PARTITION = 4096
 
 
-def _show(value: str) -> None:
-    template(value)
-
-
 @allows("each KEY=ATTRIBUTE")
 def _keys(value: tuple[str, ...]) -> None:
     for pair in value:
@@ -39,7 +35,7 @@ class GpfsConfig:
     show: str | None = setting(
         "what the SHOW clause prints, where the list does not say: its SQL expression, "
         "'{FILE_SIZE} {ACCESS_TIME}', or names with what stands between them, 'size|atime'",
-        check=_show,
+        check=template,
     )
     keys: tuple[str, ...] = setting(
         "attributes that the list's keys stand for, as 'sz=FILE_SIZE,own=USER_ID,x=extra'",
@@ -56,7 +52,6 @@ class GpfsConfig:
         "when the scan was made, UTC where it names no zone; otherwise from the list's header, or "
         "from a date in its name"
     )
-    kernel: str | None = setting("no longer does anything: there is one reader", hidden=True)
     partition_bytes: int = setting(
         "bytes of a plain list that are one unit of parallel work",
         128 << 20,

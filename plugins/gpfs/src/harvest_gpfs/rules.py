@@ -176,8 +176,8 @@ _GREW: Final = (
 )
 _GROWN: Final = {
     "percent": Threshold(50, "growth in percent of what there was"),
-    "least": Threshold(1e9, "bytes of growth below which percents do not count"),
-    "growth": Threshold(1e12, "bytes of growth that count whatever the percents"),
+    "least": Threshold(2**30, "bytes of growth (1 GiB) below which percents do not count"),
+    "growth": Threshold(2**40, "bytes of growth (1 TiB) that count whatever the percents"),
 }
 _SIZES: Final = "a list without logical sizes (FILE_SIZE in the SHOW clause of the policy)"
 _KINDS: Final = "without kinds (MISC_ATTRIBUTES or MODE)"

@@ -18,6 +18,8 @@ from harvest.plugins import PluginManager, manager
 from harvest.toolkit.amounts import bytes_in_words, count_in_words
 from harvest.toolkit.texts import printable_line, shell_word
 
+from .paragraphs import print_text
+
 OUT = "out"
 """The dataset that a proposed command writes."""
 UNKNOWN_SHOWN = 10
@@ -73,11 +75,9 @@ def _print(path: Path, found: Survey, plugins: PluginManager) -> None:
             files = count_in_words(known.others, "file")
             print_lines([f"{known.source} also reads {files} there that nobody recognises"])
     for doubtful in found.doubtful:
-        print_lines(
-            [
-                f"{doubtful.source} could read {_below(doubtful.example, found.root)}, but is only "
-                f"{doubtful.confidence:.0%} sure: {doubtful.reason}"
-            ]
+        print_text(
+            f"{doubtful.source} could read {_below(doubtful.example, found.root)}, but is only "
+            f"{doubtful.confidence:.0%} sure: {doubtful.reason}"
         )
     if found.unknown:
         total = sum(group.files for group in found.unknown)

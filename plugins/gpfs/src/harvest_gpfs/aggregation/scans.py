@@ -83,7 +83,8 @@ def pick(scans: Sequence[Scan], wish: str = LATEST) -> Scan:
             raise UsageError(
                 f"{len(scans)} lists do not say when their scan was made, so that the latest is "
                 "not known",
-                remedy=f"scan=all takes them for parts of one scan; else name one:{labels(scans)}",
+                remedy="harvest them with dates in their names, as scan-20260111.list; scan=all "
+                f"takes them for parts of one scan; else name one:{labels(scans)}",
             )
         return scans[-1]
     fits = [scan for scan in scans if _fits(scan, wish)]
@@ -102,6 +103,6 @@ def _fits(scan: Scan, wish: str) -> bool:
 
 
 def labels(scans: Sequence[Scan]) -> str:
-    """The scans for a message, a line each."""
-    shown = "".join(f"\n  {scan.label}" for scan in scans[:10])
-    return shown + (f"\n  and {len(scans) - 10} more" if len(scans) > 10 else "")
+    """The scans for a message."""
+    shown = ", ".join(scan.label for scan in scans[:10])
+    return f" {shown}" + (f" and {len(scans) - 10} more" if len(scans) > 10 else "")

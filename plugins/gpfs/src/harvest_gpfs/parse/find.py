@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Final
+from urllib.parse import unquote_to_bytes
 
 import attrs
 
@@ -27,6 +28,9 @@ HEAD_BYTES: Final = 1 << 20
 
 LINES: Final = 200
 """Lines of it that a layout is tried on."""
+
+ORDER: Final = "size|mtime|atime|ctime|uid|gid|mode|fileset|pool|nlink"
+"""What SHOW prints in listings whose header is ``# cdm-policy-listing``, where that is lost."""
 
 _LIST: Final = re.compile(rb"(<\d+> )?\d+ \d+ \d+( +)(?:-- |(.+?) -- )", re.DOTALL)
 _RECORD: Final = re.compile(rb"(?:[0-9a-fA-F]+:){4}(?:[^:]*:){4}-?(\d{1,9})!")
@@ -77,13 +81,13 @@ def find_layout(
     seen = [found for found in map(_take_apart, tried) if found is not None]
     if not seen:
         raise _no_list(where, tried[0])
-    layouts = _candidates(seen, config, header, escaping or find_escaping(head, config))
+    escaping = escaping or find_escaping(head, config)
+    layouts = _candidates(seen, config, header, escaping)
     if not layouts:
         raise SourceError(
-            f"SHOW prints {_text(seen[0].show or b'')}, without keys and without a '# fields:' "
-            "header that names its values",
+            f"SHOW prints {_text(unquote_to_bytes(seen[0].show or b''))}, and neither keys nor a "
+            f"'# fields:' header name its values; {_naming(tried, seen, escaping)}",
             where=where,
-            remedy="name them: --set gpfs.show='FILE_SIZE|USER_ID|...', or the SHOW clause itself",
         )
     best = _best(layouts, tried, where, config)
     return attrs.evolve(
@@ -91,6 +95,16 @@ def find_layout(
         scan_time=_scan_time(config, header, name, where),
         ends_with_trailer="cdm-policy-listing" in header,
     )
+
+
+def _naming(lines: Sequence[bytes], seen: Sequence[_Seen], escaping: Escaping) -> str:
+    """What names values that have no names: the known order, where it fits all lines."""
+    for layout in _candidates(seen, GpfsConfig(show=ORDER), {}, escaping):
+        with contextlib.suppress(Damaged):
+            for line in lines:
+                parse(layout, line)
+            return f"if they stand in this order, which they fit, add --set gpfs.show='{ORDER}'"
+    return "name them, as in --set gpfs.show='FILE_SIZE|USER_ID|...'"
 
 
 def find_escaping(
@@ -270,9 +284,9 @@ def likeness(head: bytes) -> tuple[float, str] | None:
         return None
     try:
         layout = find_layout(head, GpfsConfig(), where="", name="")
-    except SourceError:
+    except SourceError as error:
         rooted = all(found.record or found.path.startswith((b"/", b"%2F")) for found in seen)
-        return (0.8, "lines of a policy list, whose SHOW needs gpfs.show") if rooted else None
+        return (0.4, f"lines of a policy list, but {error.message}") if rooted else None
     if layout is None:
         return None
     form = "record format" if layout.record else "policy list"
