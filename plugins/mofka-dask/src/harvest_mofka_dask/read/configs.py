@@ -44,7 +44,8 @@ def yaml_settings(partition: Partition, ctx: ReadContext, _: Any) -> Iterator[Ru
 def darshan_settings(partition: Partition, ctx: ReadContext, _: Any) -> Iterator[RunConfig]:
     """Darshan's ``config.txt``: a directive and its values a line; ``position`` is the line."""
     name = _file_name(partition)
-    for number, raw, *_ in numbered(partition.path, LINE_LIMIT):
+    for number, raw, size, ended in numbered(partition.path, LINE_LIMIT):
+        ctx.advance(size + ended)
         ctx.read(1)
         line = raw.decode("utf-8", "backslashreplace").strip()
         match = _DARSHAN.fullmatch(line)

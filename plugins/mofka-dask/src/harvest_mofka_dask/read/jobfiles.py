@@ -48,7 +48,8 @@ def nodes(partition: Partition, ctx: ReadContext, _: Any) -> Iterator[RunNode]:
     role = role_of(partition.path.name)
     seen: dict[str, RunNode] = {}
     copies: dict[str, int] = {}
-    for number, raw, *_ in numbered(partition.path, LINE_LIMIT):
+    for number, raw, size, ended in numbered(partition.path, LINE_LIMIT):
+        ctx.advance(size + ended)
         ctx.read(1)
         line = raw.decode("utf-8", "backslashreplace").strip()
         if not line or line.startswith("#"):
@@ -83,7 +84,8 @@ def directives(partition: Partition, ctx: ReadContext, _: Any) -> Iterator[RunDi
     the batch system ignores them.
     """
     commands, position = False, 0
-    for number, raw, *_ in numbered(partition.path, LINE_LIMIT):
+    for number, raw, size, ended in numbered(partition.path, LINE_LIMIT):
+        ctx.advance(size + ended)
         line = raw.decode("utf-8", "backslashreplace").strip()
         match = _DIRECTIVE.fullmatch(line)
         if match is None or commands:

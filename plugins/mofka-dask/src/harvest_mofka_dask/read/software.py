@@ -44,7 +44,8 @@ def packages(partition: Partition, ctx: ReadContext, _: Any) -> Iterator[RunSoft
     unit is a package on a line of a list, and any other line.
     """
     reader, position = _Lists(), 0
-    for number, raw, *_ in numbered(partition.path, LINE_LIMIT):
+    for number, raw, size, ended in numbered(partition.path, LINE_LIMIT):
+        ctx.advance(size + ended)
         line = _ANSI.sub("", raw.decode("utf-8", "backslashreplace")).rstrip()
         found = reader.packages(line) if len(raw) <= LONGEST else []
         ctx.read(max(len(found), 1))
