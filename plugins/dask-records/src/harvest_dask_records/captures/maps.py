@@ -12,6 +12,7 @@ import polars as pl
 import pyarrow as pa
 
 from harvest import Record
+from harvest.toolkit.texts import printable
 
 from ..arrays import list_array, text_map
 from ..graphs import ASKED, TASKS, with_requested
@@ -61,7 +62,7 @@ def _environment(fields: Fields, file: File) -> Iterator[Made]:
 def _config(fields: Fields, file: File) -> Iterator[Made]:
     columns = _named(_mapping(fields, "values"), "value", file)
     columns["key"] = columns.pop("name")
-    yield RunConfig, {**columns, "file": pa.repeat(file.name, len(columns["key"]))}
+    yield RunConfig, {**columns, "file": pa.repeat(printable(file.name), len(columns["key"]))}
 
 
 def _named(values: Mapping[str, Any], column: str, file: File) -> dict[str, pa.Array]:

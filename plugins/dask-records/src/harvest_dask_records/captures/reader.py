@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from harvest import Partition, ReadContext, Record, record_type
+from harvest.toolkit.texts import printable
 
 from ..arrays import text_map
 from ..types import LogEvent, Process, RunNode
@@ -109,7 +110,7 @@ class _Reader:
         yield from self._tables()
         if not self.facts.frames and self.cut_off is None:
             if not self.ctx.units:
-                self.ctx.note(f"{self.file.name} is empty")
+                self.ctx.note(f"{printable(self.file.name)} is empty")
             return
         self.ctx.read(1)
         yield Process, self.facts.table(self.ctx)
@@ -134,7 +135,7 @@ class _Reader:
         where = f"at byte {size}"
         if cut is not None:
             where = f"at byte {size}, while frame {cut.index} was being written"
-        who = " ".join(filter(None, (facts.role, facts.address))) or self.file.name
+        who = " ".join(filter(None, (facts.role, facts.address))) or printable(self.file.name)
         last = "an unknown time" if facts.last is None else facts.last.as_py().isoformat(" ")
         said = f"the record of {who} ends {where} (last time: {last}), without an end: the process "
         said += "was killed or could not write, or it still runs"
