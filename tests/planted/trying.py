@@ -28,6 +28,7 @@ LONG: Final = {
     "test_another_process_gives_the_same": {
         *("order", "surroundings", "settings", "state kept", "texts changed", "times"),
     },
+    "test_deep_nesting_is_refused": {"errors end the run", "surroundings"},
     "test_a_full_disk_is_told": {"errors swallowed"},
     "test_no_failure_is_swallowed": {"errors swallowed", "durability", "left behind"},
     "test_killed_commits_resume": {"durability", "left behind", "commits"},

@@ -35,6 +35,7 @@ class LineSource(Source):
         with partition.path.open("rb") as lines:
             for number, raw in enumerate(lines, 1):
                 ctx.read(1)
+                ctx.advance(len(raw))
                 try:
                     text = raw.decode()
                 except UnicodeDecodeError as error:

@@ -33,6 +33,7 @@ class LineSource(Source):
     name, record_types = "checked", (Line,)
     def read(self, partition, ctx):
         for number, raw in enumerate(partition.path.read_bytes().splitlines(), 1):
+            ctx.advance(len(raw))
             yield Line(text=raw.decode(ERRORS), position=number)
 '''
 

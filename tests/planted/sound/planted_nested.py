@@ -119,10 +119,12 @@ def load(partition: Partition, most: int) -> dict[str, Any]:
         raise broken(partition, f"it is no JSON: {error}") from error
     if not isinstance(document, dict):
         raise broken(partition, "it is no object")
-    if not isinstance(document.get("simulation"), str) or not isinstance(
-        document.get("steps"), list
-    ):
-        raise broken(partition, "it lacks its simulation or steps")
+    try:
+        text(document.get("simulation"))
+    except (TypeError, ValueError) as error:
+        raise broken(partition, f"it lacks its simulation: {error}") from error
+    if not isinstance(document.get("steps"), list):
+        raise broken(partition, "it lacks its steps")
     return document
 
 
@@ -145,6 +147,7 @@ def step_of(each: dict[str, Any], run: str, number: int) -> Step:
         name=text(each["name"]),
         duration_s=None if seconds is None else float(seconds),
         labels={text(k): text(v) for k, v in each["labels"].items()} if "labels" in each else None,
+        extra=others(each, "name", "begin_ns", "seconds", "labels", "parts"),
         position=number,
     )
 
@@ -160,8 +163,14 @@ def part_of(part: dict[str, Any], step: Step, number: int) -> Part:
         rank=whole(part["rank"]),
         cells=None if cells is None else whole(cells),
         done=part["done"],
+        extra=others(part, "rank", "cells", "done"),
         position=number,
     )
+
+
+def others(each: dict[str, Any], *known: str) -> dict[str, str] | None:
+    """The members of an element that are no columns, as JSON; a key may be any text."""
+    return {text(k): packed(v).decode() for k, v in each.items() if k not in known} or None
 
 
 def whole(value: Any) -> int:

@@ -51,12 +51,14 @@ class ColumnarSource(Source):
 
     def read(self, partition, ctx):
         wanted = LEVELS[LEVELS.index(self.config.least) :]
-        number = 0
+        number = told = 0
         with partition.path.open("rb") as file:
             packed = file.peek(2)[:2] == b"\x1f\x8b"
             lines = gzip.GzipFile(fileobj=file) if packed else file
             try:
                 while batch := list(islice(lines, BATCH_LINES)):
+                    ctx.advance(file.tell() - told)
+                    told = file.tell()
                     yield Event, self.table(batch, number, wanted, ctx)
                     number += len(batch)
             except (EOFError, zlib.error) as error:

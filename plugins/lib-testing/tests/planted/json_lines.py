@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from datetime import datetime
 from pathlib import Path
 from zoneinfo import ZoneInfo
@@ -51,7 +52,7 @@ class TaskSource(Source):
         for file in files:
             names = file.with_suffix(".names")
             if file.suffix != ".names" or file == path:
-                inputs = (str(file), *([str(names)] if names.exists() else []))
+                inputs = (str(file), *([str(names)] if os.path.lexists(names) else []))
                 yield Partition(id=file.name, origin=str(file), inputs=inputs)
 
     def read(self, partition, ctx):
@@ -78,6 +79,7 @@ class TaskSource(Source):
 
     def row(self, raw, number, zone, names):
         found = json.loads(raw.decode("utf-8-sig" if number == 1 else "utf-8"))
+        json.dumps(found, ensure_ascii=False).encode()  # half a surrogate pair is no text
         identity = found.pop("task")
         if type(identity) is not int or not -(2**63) <= identity < 2**63:
             raise ValueError(f"task {identity!r} is not a number of 64 bits")

@@ -39,7 +39,7 @@ class RangeSource(Source):
             stop = min(start + self.config.range_bytes, size)
             yield Partition(
                 id=f"{path.name}@{start}", origin=str(path), inputs=(str(path),),
-                start=start, stop=stop,
+                start=start, stop=stop, size_bytes=stop - start,
             )  # fmt: skip
 
     def prepare(self, partition):
@@ -59,6 +59,7 @@ class RangeSource(Source):
             while file.tell() < partition.stop and (raw := file.readline()):
                 number += 1
                 ctx.read(1)
+                ctx.advance(len(raw))
                 line = raw.rstrip(b"\r\n")
                 if number == 1:
                     line = line.removeprefix(b"\xef\xbb\xbf")

@@ -15,6 +15,8 @@ Corruption: TypeAlias = Callable[[bytes], Iterator[tuple[str, bytes]]]
 """From a file's content to (what was done, damaged content)."""
 
 _LONG = 1 << 20
+_DEEP = 100_000
+_TRIED = 8
 
 UNEVEN = b"9007199254740993"
 """2**53 + 1, the first whole number that a float cannot hold."""
@@ -69,6 +71,12 @@ def other_encoding(data: bytes) -> Iterator[tuple[str, bytes]]:
     yield "line ends of another system", data.replace(b"\n", b"\r\n")
     yield "a byte order mark before it", b"\xef\xbb\xbf" + data
     yield "as UTF-16", data.decode("latin-1").encode("utf-16")
+    for begin in list(re.finditer(rb'[:,\[]\s*"', data))[:_TRIED]:
+        at = begin.end()
+        yield (
+            f"half a surrogate pair, as JSON writes it, at byte {at}",
+            (data[:at] + rb"\ud83d" + data[at:]),
+        )
 
 
 def repeated(data: bytes) -> Iterator[tuple[str, bytes]]:
@@ -88,6 +96,15 @@ def large_number(data: bytes) -> Iterator[tuple[str, bytes]]:
             yield f"{what} at byte {number.start()}", changed
 
 
+def deep(data: bytes) -> Iterator[tuple[str, bytes]]:
+    """Brackets within brackets, more than a stack holds: a parser may end its process."""
+    for bracket in (b"[", b'{"a":'):
+        yield f"{_DEEP} times {bracket.decode()} instead", bracket * _DEEP
+    begin = data.find(b"[") + 1
+    brackets = b"[" * _DEEP + b"]" * _DEEP + b"," * (begin > 0)
+    yield f"{_DEEP} brackets at byte {begin}", data[:begin] + brackets + data[begin:]
+
+
 CORRUPTIONS: Mapping[str, Corruption] = {
     function.__name__: function
     for function in (
@@ -101,4 +118,4 @@ CORRUPTIONS: Mapping[str, Corruption] = {
         large_number,
     )
 }
-"""All kinds of damage by name."""
+"""Kinds of damage by name: all but what may end a process."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .declared import DeclaredPromises
+from .documents import DocumentPromises
 from .hostile import HostilePromises
 from .inputs import InputPromises
 from .lines import LinePromises
@@ -16,6 +17,7 @@ from .values import ValuePromises
 class SourceConformance(
     ReadingPromises,
     LinePromises,
+    DocumentPromises,
     ValuePromises,
     MovedPromises,
     DeclaredPromises,

@@ -13,9 +13,9 @@ from harvest.model import record_type
 from harvest_testing.promise import does_not_apply, promise, require
 
 from .kit import SourceKit, files_of
-from .reading import Piece, all_lines
+from .reading import Piece, all_lines, rows_from
 
-FIELD, VALUE = "unknown_field", "unknown value 4711"
+FIELD, VALUE = "unknownField", "Some Value 4711"
 PLAUSIBLE = (1980, 2100)
 
 
@@ -111,11 +111,14 @@ class DeclaredPromises(SourceKit):
                 continue
             tried = True
             path.write_bytes(more)
-            found = all_lines(self.read(location))
+            pieces = self.read(location)
             path.write_bytes(data)
+            rows = [row for piece in pieces for row in rows_from(path, piece)]
+            notes = [note for piece in pieces if piece.found for note in piece.found.notes]
             require(
-                any(FIELD in line or VALUE in line for line in found),
-                f"{path.name} with a field {FIELD!r} of value {VALUE!r} in each unit: it is lost",
+                not rows or any(FIELD in text for text in rows + notes),
+                f"{path.name} with a field {FIELD!r} of value {VALUE!r} in each unit: no row or "
+                "note has that name",
                 "put what the record type does not declare into `extra`, as text by name",
             )
         if not tried:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import tempfile
 from collections.abc import Generator, Iterator
 from pathlib import Path
@@ -32,8 +33,21 @@ from harvest_testing.promise import (
     require,
 )
 
-from .kit import SourceKit, copy_of, files_of
-from .reading import REPLACED, Piece, all_lines, planned, read_all, require_same
+from .kit import SourceKit, copy_of, files_of, is_input
+from .reading import (
+    REPLACED,
+    Piece,
+    all_lines,
+    planned,
+    read_all,
+    require_raw,
+    require_same,
+    rows_from,
+    tables_from,
+)
+
+TRIED = 6
+"""Files that are called otherwise."""
 
 LOST = (
     "count every unit with ctx.read(), and reject what is none; or raise harvest.SourceError where "
@@ -50,6 +64,8 @@ FOREIGN = {
     "a table": b"a,b,c\n1,2,3\n",
 }
 
+
+FOREIGN_LINE = b"no line of yours\n"
 
 ROUNDED = str(int(float(UNEVEN)))
 PACKED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd")
@@ -74,6 +90,7 @@ class HostilePromises(SourceKit):
                     _require_cut_seen(path, pieces)
                 if not replaced:
                     _require_values_kept(damaged, pieces)
+                _require_raw_kept(path, damaged, pieces)
             except BrokenPromise as error:
                 error.seen = f"{path.name}, {done}:\n{error.seen}"
                 raise
@@ -95,7 +112,7 @@ class HostilePromises(SourceKit):
         except SourceError as error:
             self._require_alone(location, path, error)
             return []
-        mine = [p for p in partitions if str(path) in p.inputs]
+        mine = [p for p in partitions if is_input(path, p)]
         pieces = self.checked(read_all(source, mine or partitions))
         require(
             not mine or any(map(_tells, pieces)) or self.holds_nothing(path, data),
@@ -120,6 +137,42 @@ class HostilePromises(SourceKit):
             f"plan() refuses the directory, and with it {len(others)} sound partitions: {error}",
             "list the damaged file as a partition, and refuse it in read()",
         )
+
+    @promise("a line that is nothing of the format is told, and not passed over", quick=True)
+    def test_a_foreign_line_is_told(self, tmp_path: Path) -> None:
+        if self.existence_is_a_row:
+            does_not_apply("that a file exists is a row, whatever is in it (existence_is_a_row)")
+        location = self.make_files(tmp_path)
+        tried = False
+        for path in files_of(location):
+            data = path.read_bytes()
+            before = self._account(location, path)
+            if not before[0] or b"\0" in data or not _is_utf8(data):
+                continue
+            tried = True
+            path.write_bytes(data.removesuffix(b"\n") + b"\n" + FOREIGN_LINE)
+            after = self._account(location, path)
+            path.write_bytes(data)
+            require(
+                after != before,
+                f"{path.name} with {FOREIGN_LINE!r} at its end: not a unit, reject or note more",
+                LOST,
+            )
+        if not tried:
+            does_not_apply("no row of the sample comes from a file of text")
+
+    def _account(self, location: Path, path: Path) -> tuple[int, int, bool]:
+        """Rows that come from a file; all units and remarks of its partitions; a refusal."""
+        rows = units = 0
+        refused = False
+        for piece in self.read(location):
+            if not is_input(path, piece.partition):
+                continue
+            refused = refused or piece.found is None
+            if piece.found is not None:
+                units += piece.found.accounted + len(piece.found.notes)
+                rows += len(rows_from(path, piece))
+        return rows, units, refused
 
     @promise("an input without content gives no rows, and no failure", quick=True)
     def test_empty_input_gives_no_rows(self, tmp_path: Path) -> None:
@@ -233,6 +286,30 @@ class HostilePromises(SourceKit):
                     about=f"at {os.fsencode(copy)!r}",
                 )
 
+    @promise(
+        "what stands in rows of a file's name is that name, whatever its characters", quick=True
+    )
+    def test_names_stand_as_they_are(self, tmp_path: Path) -> None:
+        location = self.make_files(tmp_path)
+        pieces = self.read(location)
+        for path in files_of(location)[:TRIED]:
+            before = _texts_from(path, pieces)
+            named = [column for column, texts in before.items() if texts & {path.stem, path.name}]
+            for odd in odd_names(tmp_path):
+                new = path.rename(path.with_name(odd + path.name))
+                with contextlib.suppress(SourceError):  # what is called so is none of its inputs
+                    found = self.read(new if path == location else location)
+                    texts = _texts_from(new, found)
+                    for column in (column for column in named if column in texts):
+                        require(
+                            texts[column] & {printable(new.stem), printable(new.name)},
+                            f"{os.fsencode(new.name)!r} is {sorted(texts[column])[:3]} in {column}",
+                            "take names as they are; harvest.toolkit.texts.printable makes text of "
+                            "any",
+                        )
+                new.rename(path)
+                (tmp_path / odd).rmdir()
+
     @promise("a reject that is to stop the run stops it", quick=True)
     def test_the_first_reject_can_stop_the_run(self, tmp_path: Path) -> None:
         location = self.make_files(tmp_path)
@@ -268,7 +345,7 @@ class HostilePromises(SourceKit):
     def _rejecting(self, location: Path, path: Path) -> list[Partition]:
         source = self.open(location)
         try:
-            mine = [p for p in planned(source) if str(path) in p.inputs]
+            mine = [p for p in planned(source) if is_input(path, p)]
         except SourceError:
             return []
         pieces = read_all(source, mine)
@@ -285,6 +362,40 @@ def _require_cut_seen(path: Path, pieces: list[Piece]) -> None:
         "it was compressed, its end is missing, and nobody says so",
         "let EOFError and the like become a SourceError, or a reject of what is missing",
     )
+
+
+def _texts_from(path: Path, pieces: list[Piece]) -> dict[str, set[str]]:
+    """The texts in each column of the rows that come from a file."""
+    found: dict[str, set[str]] = {}
+    for piece in pieces:
+        for name, table in tables_from(path, piece):
+            for column in table.column_names:
+                texts = {value for value in table[column].to_pylist() if isinstance(value, str)}
+                found.setdefault(f"{name}.{column}", set()).update(texts)
+    return found
+
+
+def _is_utf8(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _require_raw_kept(path: Path, data: bytes, pieces: list[Piece]) -> None:
+    """The text of a reject that has the letters of its line is that line."""
+    lines = data.split(b"\n")
+    for piece in pieces:
+        for reject in piece.found.rejects if piece.found else ():
+            number = reject.position if reject.origin == printable(str(path)) else None
+            line = lines[number - 1] if number is not None and number <= len(lines) else b""
+            if _letters(line) and _letters(line) == _letters(reject.raw):
+                require_raw(path.name, line, reject)
+
+
+def _letters(data: bytes) -> bytes:
+    return re.sub(rb"\W", b"", data)
 
 
 def _require_values_kept(data: bytes, pieces: list[Piece]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -12,19 +13,24 @@ from unittest import mock
 from harvest import Partition, SourceError
 from harvest_testing.promise import does_not_apply, promise, require
 
-from .kit import SourceKit, copy_of, files_of
+from .kit import SourceKit, copy_of, files_of, is_input
 from .reading import (
+    REJECTS,
     Piece,
     all_lines,
     difference,
+    is_row,
     planned,
     read_all,
     read_piece,
     require_same,
 )
 
-_Partitions: TypeAlias = Mapping[tuple[str, str], tuple[Partition, list[str]]]
-"""What came of each partition, by origin and id."""
+_Key: TypeAlias = tuple[str, str]
+"""A partition's origin and id."""
+
+_Partitions: TypeAlias = Mapping[_Key, tuple[Partition, list[str]]]
+"""What came of each partition."""
 
 PLANNED = (
     "let plan() list it as any other (harvest.toolkit.files.may_be): read() then reports why it "
@@ -54,7 +60,7 @@ class InputPromises(SourceKit):
         for key, (partition, lines) in before.items():
             now, then = after.get(key, (partition, lines))
             own = partition.fingerprint is not None
-            named = not own and (str(path) in partition.inputs or not partition.inputs)
+            named = not own and (is_input(path, partition) or not partition.inputs)
             require(
                 then == lines or not own or now.fingerprint != partition.fingerprint,
                 f"{path.name} changes what comes of partition {partition.id!r}, and its "
@@ -81,25 +87,33 @@ class InputPromises(SourceKit):
     def test_unreadable_input_is_reported(self, tmp_path: Path) -> None:
         location = self.make_files(tmp_path)
         source = self.open(location)
-        partitions = self.partitions(source)
+        before = read_all(source, self.partitions(source))
         for path in files_of(location):
+            mine = [piece for piece in before if is_input(path, piece.partition)]
             away = path.rename(tmp_path / "away")
             path.symlink_to(path.name)  # a link to itself, which not even root can open
             try:
-                for partition in partitions:
-                    if str(path) in partition.inputs:
-                        self._require_reported(path, read_piece(source, partition))
+                for piece in mine:
+                    unread = read_piece(source, piece.partition)
+                    self._require_reported(path, all_lines([piece]), unread)
             finally:
                 path.unlink()
                 away.rename(path)
 
-    def _require_reported(self, path: Path, piece: Piece) -> None:
-        found = piece.found
+    def _require_reported(self, path: Path, before: list[str], piece: Piece) -> None:
+        """What cannot be opened is told: by a reject or an error where it costs rows."""
+        after = all_lines([piece])
+        new = sorted(set(after) - set(before))
+        if self.existence_is_a_row or any(line.startswith(REJECTS) for line in new):
+            return
+        rows, left = (sum(map(is_row, lines)) for lines in (before, after))
+        noted = [line for line in new if line.startswith("note ")]
         require(
-            found is None or found.rejects or found.notes or self.existence_is_a_row,
-            f"{path.name} cannot be opened, and partition {piece.partition.id!r} gives "
-            f"{found.written if found else 0} rows and no word",
-            "let the OSError of open() pass: it becomes a reject of the partition",
+            noted and left >= rows,
+            f"{path.name} cannot be opened, and partition {piece.partition.id!r} gives {left} of "
+            f"{rows} rows, no reject of it and {len(noted)} notes",
+            "let the OSError of open() pass: it becomes a reject of the partition; a note is for "
+            "what costs no row",
         )
 
     @promise("an input that cannot be opened is planned and reported, and costs itself alone",
@@ -109,16 +123,20 @@ class InputPromises(SourceKit):
         before = self._by_partition(location)
         for path in files_of(location):
             others = {key: lines for key, (partition, lines) in before.items()
-                      if str(path) not in partition.inputs}  # fmt: skip
+                      if not is_input(path, partition)}  # fmt: skip
+            mine = {key: lines for key, (_, lines) in before.items() if key not in others}
             for why in _unreadable(path, tmp_path / "away"):
-                self._require_costs_itself(
-                    path, why, others, location, read=len(others) < len(before)
-                )
+                self._require_costs_itself(path, f"{path.name} {why}", mine, others, location)
 
     def _require_costs_itself(
-        self, path: Path, why: str, others: Mapping[Any, list[str]], location: Path, *, read: bool
+        self,
+        path: Path,
+        said: str,
+        mine: Mapping[_Key, list[str]],
+        others: Mapping[_Key, list[str]],
+        location: Path,
     ) -> None:
-        said = f"{path.name} {why}"
+        """mine, others: what comes of partitions that a file is an input of, and of others."""
         try:
             pieces = read_all(self.open(location))
         except SourceError as error:
@@ -128,10 +146,34 @@ class InputPromises(SourceKit):
         for key, lines in others.items():
             about = f"{said}, and {key} comes out otherwise"
             require_same(found.get(key, []), lines, PLANNED, about=about)
-        mine = [piece for piece in pieces if str(path) in piece.partition.inputs]
-        require(mine or not read, f"{said}, and plan() does not name it", PLANNED)
-        for piece in mine:
-            self._require_reported(path, piece)
+        told = [piece for piece in pieces if is_input(path, piece.partition)]
+        require(told or not mine, f"{said}, and plan() does not name it", PLANNED)
+        for piece in told:
+            key = (piece.partition.origin, piece.partition.id)
+            self._require_reported(path, mine.get(key, []), piece)
+
+    @promise("a directory that cannot be listed is told", quick=True)
+    def test_unlistable_directory_is_told(self, tmp_path: Path) -> None:
+        location = self.make_files(tmp_path)
+        if not location.is_dir():
+            does_not_apply(
+                "the sample is a file; give a directory to see what one without rights does"
+            )
+        before = self._by_partition(location)
+        folders = {Path(name).parent for p, _ in before.values() for name in p.inputs}
+        for folder in sorted(folders):
+            source = self.open(location)
+            with _unlistable(folder), contextlib.suppress(SourceError, OSError):
+                pieces = read_all(source, list(source.plan()))
+                lost = before.keys() - {(p.partition.origin, p.partition.id) for p in pieces}
+                new = set(all_lines(pieces)) - {
+                    line for _, lines in before.values() for line in lines
+                }
+                require(
+                    not lost or any(line.startswith((*REJECTS, "note ")) for line in new),
+                    f"{folder} cannot be listed: partitions {sorted(lost)} are gone without a word",
+                    "let the OSError of listing it pass, or make it a SourceError or a partition",
+                )
 
     @promise("the content decides, not what was read before at the same place or by the same name",
              quick=True)  # fmt: skip
@@ -242,13 +284,20 @@ def _require_cover(about: str, partitions: list[Partition]) -> None:
         mine = [p for p in partitions if p.origin == origin]
         size = mine[0].path.stat().st_size
         end = 0
-        for start, stop in sorted((p.start or 0, size if p.stop is None else p.stop) for p in mine):
+        for start, stop, said in sorted(
+            (p.start or 0, size if p.stop is None else p.stop, p.size_bytes) for p in mine
+        ):
             require(
                 start == end,
                 f"{about}: a range begins at byte {start}, the one before ends at {end}",
                 "let each range begin where the one before ends",
             )
             end = stop
+            require(
+                said == stop - start,
+                f"{about}: the range of bytes {start} to {stop} says that it has {said} bytes",
+                "give each range its own size_bytes, by which work is shared and progress shown",
+            )
         require(
             end == size,
             f"{about}: the last range ends at byte {end} of {size}",
@@ -284,6 +333,26 @@ def _listing(*, reverse: bool) -> Iterator[None]:
     with (
         mock.patch.object(os, "scandir", lambda *place: Scanned(scan(*place))),
         mock.patch.object(os, "listdir", listed),
+    ):
+        yield
+
+
+@contextlib.contextmanager
+def _unlistable(folder: Path) -> Iterator[None]:
+    """A directory that nobody may list for a while, not even root."""
+    real = os.path.realpath(folder)
+
+    def refusing(function: Callable[..., Any]) -> Callable[..., Any]:
+        def listed(*place: Any) -> Any:
+            if not any(isinstance(p, int) for p in place) and os.path.realpath(*place) == real:
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), *place)
+            return function(*place)
+
+        return listed
+
+    with (
+        mock.patch.object(os, "scandir", refusing(os.scandir)),
+        mock.patch.object(os, "listdir", refusing(os.listdir)),
     ):
         yield
 

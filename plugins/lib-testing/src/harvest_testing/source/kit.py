@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -38,7 +39,7 @@ class SourceKit(Conformance):
     without_effect: setting -> why no value of it changes what comes of the sample.
     changed_values: ``record_type.column`` whose values are not kept as the input has them -> why.
     names_matter: True where a file's name is part of its format, so that tests leave it alone.
-    existence_is_a_row: True where that a file exists is a row, whatever is in it.
+    existence_is_a_row: True where that a file exists is a row, with its times, whatever is in it.
     max_memory_mb: how much more memory an input of many times the size may take.
     """
 
@@ -113,18 +114,22 @@ class SourceKit(Conformance):
 
     def several_files(self, location: Path | str) -> Path:
         """A sample of several files; one of a single file is given another, and is a directory."""
-        if not isinstance(location, Path) or location.is_dir():
-            does_not_apply("the sample is one partition; give it two to see what one is to another")
-        stem, dot, suffix = location.name.partition(".")
-        if self.names_matter:
-            does_not_apply("the sample is one file; give it two to see what one is to the other")
-        copy_of(location, location.with_name(f"{stem}-2{dot}{suffix}"))
+        alone = "the sample is one partition; give it two to see what one is to another"
+        if not isinstance(location, Path):
+            does_not_apply(alone)
+        folder = location
+        if not location.is_dir():
+            if self.names_matter:
+                does_not_apply(alone)
+            stem, dot, suffix = location.name.partition(".")
+            copy_of(location, location.with_name(f"{stem}-2{dot}{suffix}"))
+            folder = location.parent
         origins: set[str] = set()
         with contextlib.suppress(SourceError):
-            origins = {partition.origin for partition in planned(self.open(location.parent))}
+            origins = {partition.origin for partition in planned(self.open(folder))}
         if len(origins) < 2:
-            does_not_apply("of a directory of such files, the source does not read each")
-        return location.parent
+            does_not_apply(alone)
+        return folder
 
     def read(self, location: Path | str, **more: Any) -> list[Piece]:
         """Everything at a location, checked to be sound."""
@@ -149,18 +154,50 @@ class SourceKit(Conformance):
 
 
 def files_of(location: Path) -> list[Path]:
-    """All files of a sample, in the order of their names."""
+    """All files of a sample, in the order of their names; each once, whatever links lead to it."""
     if not location.is_dir():
         return [location]
-    return sorted(p for p in location.rglob("*") if p.is_file())
+    entered = {os.path.realpath(location)}
+    files: dict[str, Path] = {}
+    for folder, folders, names in os.walk(location, followlinks=True):
+        reals = {name: os.path.realpath(Path(folder, name)) for name in sorted(folders)}
+        folders[:] = [name for name, real in reals.items() if real not in entered]
+        entered.update(reals.values())
+        for path in (Path(folder, name) for name in names):
+            real = os.path.realpath(path)
+            if path.is_file() and not (path.is_symlink() and real in files):
+                files[real] = path
+    return sorted(files.values())
+
+
+def is_input(path: Path, partition: Partition) -> bool:
+    """Whether a partition names a file, by whichever path: links may lead to it, too."""
+    real = os.path.realpath(path)
+    return any(os.path.realpath(name) == real for name in partition.inputs)
 
 
 def copy_of(location: Path, target: Path) -> Path:
-    """The sample once more at another path, with the same times."""
-    if location.is_dir():
-        return Path(shutil.copytree(location, target, symlinks=True))
+    """The sample once more at another path, with the same times and links, made in another order.
+
+    A link to a place within the sample leads to the same place within the copy.
+    """
     target.parent.mkdir(parents=True, exist_ok=True)
-    return Path(shutil.copy2(location, target))
+    _copy(location, target, location)
+    return target
+
+
+def _copy(path: Path, target: Path, top: Path) -> None:
+    if path.is_symlink() and path != top:
+        leads_to = os.path.normpath(path.parent / path.readlink())
+        within = Path(leads_to).is_relative_to(top)
+        target.symlink_to(os.path.relpath(leads_to, path.parent) if within else leads_to)
+    elif path.is_dir():
+        target.mkdir()
+        for name in sorted(os.listdir(path), reverse=True):  # noqa: PTH208 - names alone
+            _copy(path / name, target / name, top)
+        shutil.copystat(path, target)
+    else:
+        shutil.copy2(path, target)
 
 
 def _with_field(data: bytes, name: str, value: str, *, header_lines: int | None) -> bytes | None:
@@ -190,12 +227,19 @@ def _with_member_in_line(line: bytes, name: str, value: str) -> bytes:
 
 
 def _with_member(found: Any, name: str, value: str) -> Any:
-    """An object, or each of a list, with a member more."""
+    """An object, or each of a list, with a member more; where it has lists of them, these."""
     if isinstance(found, list):
         return [_with_member(item, name, value) for item in found]
     if not isinstance(found, dict):
         raise ValueError("no object")
-    return {**found, name: value}
+    lists = {key: inner for key, inner in found.items() if _is_list_of_objects(inner)}
+    if not lists:
+        return {**found, name: value}
+    return found | {key: [{**item, name: value} for item in inner] for key, inner in lists.items()}
+
+
+def _is_list_of_objects(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(v, dict) for v in value)
 
 
 def _with_column(data: bytes, name: bytes, value: bytes) -> bytes | None:

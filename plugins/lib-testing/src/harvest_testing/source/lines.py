@@ -14,12 +14,19 @@ import attrs
 import polars as pl
 import pyarrow as pa
 
-from harvest import Reject
 from harvest.toolkit.texts import printable
 from harvest_testing.promise import does_not_apply, promise, require
 
-from .kit import SourceKit, files_of
-from .reading import REPLACED, Piece, difference, require_same, rows_as_lines
+from .kit import SourceKit
+from .reading import (
+    REPLACED,
+    Piece,
+    difference,
+    in_short,
+    require_raw,
+    require_same,
+    rows_as_lines,
+)
 
 TRIED = 12
 """Lines of a file that are taken out, doubled or damaged, one after the other."""
@@ -29,8 +36,6 @@ MANY_LINES, MANY_BYTES = 70_000, 8 << 20
 
 NUMBERS = "number lines as the file has them, from 1, before any is skipped or grouped into batches"
 LOST = "count each line with ctx.read(1); let it become a row, or be rejected, filtered or folded"
-RAW_LIMIT = 64 * 1024
-"""Bytes of a rejected unit that the core keeps."""
 
 ALONE = "let a unit that cannot be read cost no other, those of its block neither: reject it alone"
 REJECTED = "reject"
@@ -75,7 +80,7 @@ class LinePromises(SourceKit):
             for piece in self._pieces(location, path):
                 for reject in piece.found.rejects if piece.found else ():
                     line = lines[reject.position - 1] if reject.position else b""
-                    _require_raw(path.name, line, reject)
+                    require_raw(path.name, line, reject)
 
     def _require_all(self, about: str, lines: list[bytes], shown: _Shown) -> None:
         header = self.header_lines or 0
@@ -102,15 +107,13 @@ class LinePromises(SourceKit):
             header = self.header_lines or 0
             for number in {header, (header + len(lines)) // 2, len(lines)}:
                 for noise in NOISE:
-                    about = f"{path.name} with {_ends(noise)} below line {number}"
+                    about = f"{path.name} with {in_short(noise)} below line {number}"
                     more = [*lines[:number], noise + b"\n", *lines[number:]]
                     self._require_others_kept(location, path, more, number + 1, shown, about)
 
     def _sound_lines(self, location: Path, path: Path) -> list[bytes]:
         """The header, and lines of which each gives rows by itself."""
-        lines = [
-            line if line.endswith(b"\n") else line + b"\n" for line in _lines(path.read_bytes())
-        ]
+        lines = _ended_lines(path)
         header, below = lines[: self.header_lines], lines[self.header_lines or 0 :]
         step = max(1, len(below) // TRIED)
         alone = {line: self._changed(location, path, [*header, line]) for line in below[::step]}
@@ -142,7 +145,7 @@ class LinePromises(SourceKit):
         for piece in pieces:
             for reject in piece.found.rejects if piece.found else ():
                 if reject.position == number:
-                    _require_raw(about, lines[number - 1], reject)
+                    require_raw(about, lines[number - 1], reject)
         expected, rest = shown.moved(number, 1), found.moved(1, 0, leave_out=number)
         require_same(rest, expected, ALONE, about=f"{about}: other lines come otherwise")
 
@@ -165,15 +168,14 @@ class LinePromises(SourceKit):
     def test_a_line_can_be_added(self, tmp_path: Path) -> None:
         location = self._location(tmp_path)
         for path, lines, number, shown in self._tried(location):
-            whole = [line if line.endswith(b"\n") else line + b"\n" for line in lines]
             expected = shown.moved(number + 1, 1)
             for what, line, least in (
                 ("a blank line", b"\n", 0),
                 ("a line of no meaning", b"\x01 \x7f no line of yours \x02\n", 1),
-                ("the same line again", whole[number - 1], 1),
+                ("the same line again", lines[number - 1], 1),
             ):
                 about = f"{path.name} with {what} below line {number}"
-                found = self._changed(location, path, [*whole[:number], line, *whole[number:]])
+                found = self._changed(location, path, [*lines[:number], line, *lines[number:]])
                 rest = found.moved(1, 0, leave_out=number + 1)
                 self._require_same(about, expected, rest)
                 require(
@@ -246,9 +248,8 @@ class LinePromises(SourceKit):
     def test_many_lines_are_numbered_alike(self, tmp_path: Path) -> None:
         location = self._location(tmp_path)
         path = self._files(location)[0]
-        lines = _lines(path.read_bytes())
+        lines = _ended_lines(path)
         header, data = lines[: self.header_lines], lines[self.header_lines :]
-        data = [line if line.endswith(b"\n") else line + b"\n" for line in data]
         times = min(MANY_LINES // len(data), MANY_BYTES // sum(map(len, data)))
         rows = {n for n, texts in self._shown(location, path).at.items() if n > len(header)}
         few = self._tables_below(len(header), self._pieces(location, path))
@@ -302,8 +303,8 @@ class LinePromises(SourceKit):
 
     def _files(self, location: Path) -> list[Path]:
         """Files of the sample that are read line by line: each is the origin of a partition."""
-        origins = {p.origin for p in self.partitions(self.open(location))}
-        return [path for path in files_of(location) if str(path) in origins]
+        origins = dict.fromkeys(p.origin for p in self.partitions(self.open(location)))
+        return [path for path in map(Path, origins) if path.is_file()]
 
     def _pieces(self, location: Path, path: Path) -> list[Piece]:
         origin = printable(str(path))
@@ -341,7 +342,7 @@ class LinePromises(SourceKit):
     def _tried(self, location: Path) -> Iterator[tuple[Path, list[bytes], int, _Shown]]:
         """Each file with its lines, the number of one below the header, and what it gives."""
         for path in self._files(location):
-            lines = _lines(path.read_bytes())
+            lines = _ended_lines(path)
             shown = self._shown(location, path)
             numbers = range((self.header_lines or 0) + 1, len(lines) + 1)
             step = max(1, -(-len(numbers) // TRIED))
@@ -354,17 +355,6 @@ class LinePromises(SourceKit):
         if not contents:
             expected, found = ([line.partition(":")[0] for line in s] for s in (expected, found))
         require_same(found, expected, NUMBERS, about=about)
-
-
-def _require_raw(about: str, line: bytes, reject: Reject) -> None:
-    """What is kept of a line is the line: whole, but for its end."""
-    raw, kept = reject.raw.rstrip(b"\r\n"), line.rstrip(b"\r\n")
-    require(
-        raw == kept[:RAW_LIMIT] or raw == kept.removeprefix(b"\xef\xbb\xbf") == kept.strip(),
-        f"{about}: the reject at position {reject.position} has raw {_ends(raw)}; line "
-        f"{reject.position} is {_ends(kept)}",
-        "give ctx.reject the line's own bytes, neither cut nor stripped, and its number",
-    )
 
 
 def _repeats(many: pl.DataFrame, few: pl.DataFrame) -> bool:
@@ -380,11 +370,19 @@ def _repeats(many: pl.DataFrame, few: pl.DataFrame) -> bool:
     return many.head(once).equals(few) and many.equals(many[rows])
 
 
-def _ends(data: bytes) -> str:
-    return repr(data) if len(data) < 80 else f"{data[:40]!r}...{data[-20:]!r} ({len(data)} bytes)"
-
-
 def _lines(data: bytes) -> list[bytes]:
     """Lines with their ends; the last may have none."""
     *lines, last = data.split(b"\n")
     return [line + b"\n" for line in lines] + ([last] if last else [])
+
+
+def _ended_lines(path: Path) -> list[bytes]:
+    """The lines of a file, of which the last is given an end that it may lack.
+
+    What a source makes of a last line without one is for a test of its own.
+    """
+    lines = _lines(path.read_bytes())
+    if lines and not lines[-1].endswith(b"\n"):
+        lines[-1] += b"\n"
+        path.write_bytes(b"".join(lines))
+    return lines

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from functools import partial
 from pathlib import Path
 
@@ -11,13 +12,15 @@ from harvest_testing.promise import does_not_apply, promise, require
 
 from .inputs import bytes_read
 from .kit import SourceKit, copy_of, files_of
-from .reading import in_order, is_content, plan_lines, read_all, require_same
+from .reading import in_order, is_content, plan_lines, read_all, require_same, rows_from
 
 SPARSE = 48 << 20
 """Bytes to which a file is made longer, with a hole."""
 
 LOOKED_AT = 1 << 20
 """Bytes of a file that are plenty to recognise it."""
+
+NEW = "renamed-"
 
 FOREIGN = (b"\x93\0nothing of yours\xff\xfe\x01\n" * 9, b"nothing of yours, in words\n" * 9)
 
@@ -29,19 +32,30 @@ class MovedPromises(SourceKit):
     def test_a_copy_is_planned_alike(self, tmp_path: Path) -> None:
         location = self.make_files(tmp_path)
         expected = plan_lines(self.partitions(self.open(location)), location.parent)
-        place = tmp_path / "another place"
-        place.mkdir()
-        copy = place / location.name
-        if location.is_dir():
-            copy.mkdir()
-        for path in reversed(files_of(location)):  # made in another order
-            copy_of(path, copy / path.relative_to(location) if location.is_dir() else copy)
-        found = plan_lines(self.partitions(self.open(copy)), place)
+        copy = copy_of(location, tmp_path / "another place" / location.name)
+        found = plan_lines(self.partitions(self.open(copy)), copy.parent)
         remedy = (
             "make ids of names below the location, and fingerprints of what is read: a dataset "
             "outlives the place of its input"
         )
         require_same(found, expected, remedy, about="a copy elsewhere is planned otherwise")
+
+    @promise("rows come from what is in a file, and not from its name", quick=True)
+    def test_a_renamed_file_gives_the_same(self, tmp_path: Path) -> None:
+        if self.names_matter:
+            does_not_apply("a file's name is part of the format (names_matter)")
+        location = self.make_files(tmp_path)
+        before = self.read(location)
+        renamed = {
+            path: path.rename(path.with_name(NEW + path.name)) for path in files_of(location)
+        }
+        after = self.read(renamed.get(location, location))
+        for path, new in renamed.items():
+            rows = sorted(row for piece in before for row in rows_from(path, piece))
+            found = sorted(row for piece in after for row in rows_from(new, piece))
+            about = f"{path.name} called {new.name}"
+            if found:  # else it is found by its name
+                require_same(found, rows, "take values from the content alone", about=about)
 
     @promise("day, host, user and process of the reading do not matter", quick=True)
     def test_another_day_gives_the_same(self, tmp_path: Path) -> None:
@@ -77,27 +91,30 @@ class MovedPromises(SourceKit):
     def _rows_of(self, location: Path) -> list[str]:
         return [line for line in in_order(self.read(location), location) if is_content(line)]
 
-    @promise("detect() reads the beginning of a file, and closes it", quick=True)
+    @promise("detect() reads the beginning of a file, whatever its name is, and closes it",
+             quick=True)  # fmt: skip
     def test_detection_is_bounded(self, tmp_path: Path) -> None:
         location = self.make_files(tmp_path)
         source = self.open(location)
         for path in files_of(location):
             data = path.read_bytes()
-            for begin in (data, data.partition(b"\n")[0]):  # the first line may have no end, too
-                path.write_bytes(begin)
-                with path.open("ab") as file:
-                    file.truncate(SPARSE)
-                read = bytes_read(partial(source.detect, path))
-                require(
-                    read <= LOOKED_AT,
-                    f"detect({path.name!r}) reads {read} bytes of a file of {SPARSE}, most of it "
-                    "without a line's end",
-                    "read a fixed number of bytes in detect(), not lines, and not until something "
-                    "is found",
-                )
+            for place in (path, tmp_path / "nameless"):
+                for begin in (data, data.partition(b"\n")[0], *FOREIGN):  # a line without end, too
+                    place.write_bytes(begin)
+                    os.truncate(place, SPARSE)
+                    read = bytes_read(partial(source.detect, place))
+                    require(
+                        read <= LOOKED_AT,
+                        f"detect({place.name!r}) reads {read} bytes of a file of {SPARSE}, most of "
+                        "it without a line's end",
+                        "read a fixed number of bytes in detect(), not lines, and not until "
+                        "something is found",
+                    )
+                    held = open_files(tmp_path)
+                    require(
+                        not held, f"detect() holds open: {held}", "open files in a `with` block"
+                    )
             path.write_bytes(data)
-            held = open_files(tmp_path)
-            require(not held, f"detect() holds open: {held}", "open files in a `with` block")
 
     @promise("detect() is not sure of content that is not its own", quick=True)
     def test_detection_is_not_by_name_alone(self, tmp_path: Path) -> None:

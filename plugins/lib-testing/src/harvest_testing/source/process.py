@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import locale
 import pickle
 import tempfile
 import warnings
@@ -12,11 +14,12 @@ from typing import Any
 import harvest
 from harvest import Partition, ReadContext, Source, SourceError
 from harvest.model import record_type
+from harvest_testing.lab.damage import deep
 from harvest_testing.lab.globals import changes, elsewhere, snapshot
 from harvest_testing.lab.process import done_in_process, in_process, peak_memory
-from harvest_testing.promise import promise, raises_nothing, require
+from harvest_testing.promise import BrokenPromise, promise, raises_nothing, require
 
-from .kit import SourceKit, files_of
+from .kit import SourceKit, copy_of, files_of
 from .reading import all_lines, in_order, plan_lines, planned, read_all, require_same
 from .runs import contents, harvest_into, kill_runs
 
@@ -29,6 +32,8 @@ FULL_BATCH = 8 * MEGABYTE
 
 SEEDS = ("4711", "12")
 """Of hashes, by which sets have another order; with one alone, two things come in one by chance."""
+
+LEAVE = "leave it, or put it back"
 
 LARGEST = 64 * MEGABYTE
 """Bytes of the largest input that is made to have more to read than memory is granted."""
@@ -91,7 +96,8 @@ class ProcessPromises(SourceKit):
         read = [(source, self.partitions(source)), *self._accented(tmp_path)]
         expected = _read_here(read)
         for seed in SEEDS:
-            found, schemas = self._read_elsewhere(read, tmp_path, seed)
+            found, schemas, changed = self._read_elsewhere(read, tmp_path, seed)
+            require(not changed, f"reading changes {', '.join(changed)}", LEAVE)
             remedy = "rely on nothing that differs between machines: zone, locale, order of sets"
             require_same(found, expected, remedy, about=f"with PYTHONHASHSEED={seed}")
         require(
@@ -103,7 +109,7 @@ class ProcessPromises(SourceKit):
     def _read_elsewhere(self, read: Any, scratch: Path, seed: str) -> Any:
         ended = in_process(
             _read_there, read, scratch=scratch, cwd=Path("/"),
-            environment={"TZ": "Pacific/Auckland", "LC_ALL": "C", "PYTHONUTF8": "0",
+            environment={"TZ": "Pacific/Auckland", "LC_ALL": "C.UTF-8", "PYTHONUTF8": "0",
                          "PYTHONHASHSEED": seed},
         )  # fmt: skip
         require(
@@ -112,6 +118,22 @@ class ProcessPromises(SourceKit):
             "let the class be importable by its module's name",
         )
         return ended.result
+
+    @promise("brackets within brackets, however many, do not end the process")
+    def test_deep_nesting_is_refused(self, tmp_path: Path) -> None:
+        location = self.make_files(tmp_path)
+        tried = []
+        for path in {path.suffix: path for path in files_of(location)}.values():
+            for number, (done, damaged) in enumerate(deep(path.read_bytes())):
+                place = copy_of(location, tmp_path / f"{number}{path.suffix}" / location.name)
+                (place / path.relative_to(location)).write_bytes(damaged)
+                tried.append((f"{path.name}, {done}", self.open(place)))
+        ended = in_process(_read_each, tried, scratch=tmp_path)
+        require(
+            ended.status == 0,
+            f"the process ended with {ended.status}:\n{_last(ended.errors)}",
+            "catch RecursionError as any error of the input, and leave the recursion limit alone",
+        )
 
     @promise("after a kill, the next run leaves what an undisturbed one does")
     def test_killed_runs_resume(self, tmp_path: Path) -> None:
@@ -199,7 +221,7 @@ def _size_of(location: Path | str) -> int:
 
 def _require_unchanged(before: Mapping[str, Any]) -> None:
     changed = changes(dict(before))
-    require(not changed, f"reading changes {', '.join(changed)}", "leave it, or put it back")
+    require(not changed, f"reading changes {', '.join(changed)}", LEAVE)
 
 
 def _last(errors: str) -> str:
@@ -214,8 +236,26 @@ def _read_here(read: list[tuple[Source, list[Partition]]]) -> list[str]:
     return lines
 
 
-def _read_there(read: list[tuple[Source, list[Partition]]]) -> tuple[list[str], list[str]]:
-    return _read_here(read), _schemas(read[0][0])
+def _read_each(sources: list[tuple[str, Source]]) -> None:
+    for about, source in sources:
+        with contextlib.suppress(SourceError):
+            try:
+                read_all(source)
+            except BrokenPromise as error:
+                raise SystemExit(f"{about}: {error.seen}") from error
+
+
+def _read_there(
+    read: list[tuple[Source, list[Partition]]],
+) -> tuple[list[str], list[str], list[str]]:
+    """The same by a locale of ASCII, by which texts are decoded, but for the names of files.
+
+    The schemas, too, and what the first reading of a process changes in it.
+    """
+    locale.setlocale(locale.LC_ALL, "C")
+    before = snapshot()
+    lines = _read_here(read)
+    return lines, _schemas(read[0][0]), changes(before)
 
 
 def _schemas(source: Source) -> list[str]:

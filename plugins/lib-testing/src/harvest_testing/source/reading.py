@@ -9,11 +9,13 @@ from __future__ import annotations
 import errno
 import os
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
 import attrs
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from harvest import (
     Collected,
@@ -30,6 +32,12 @@ from harvest_testing.promise import BrokenPromise, broken, require
 
 REPLACED = "\ufffd"
 """What decoders put where bytes are not text, unless they are asked not to."""
+
+REJECTS = ("reject ", "refused ")
+"""How lines of what was found begin that say what could not be read."""
+
+RAW_LIMIT = 64 * 1024
+"""Bytes of a rejected unit that the core keeps."""
 
 _SHOWN = 4
 _WIDTH = 300
@@ -143,6 +151,11 @@ def is_content(line: str) -> bool:
     return not line.startswith(("units ", "filtered ", "folded ", "note "))
 
 
+def is_row(line: str) -> bool:
+    """Whether a line of these is a row."""
+    return is_content(line) and not line.startswith(REJECTS)
+
+
 def _place_text(place: Path | str | None) -> str:
     return "\0" if place is None else printable(str(place))
 
@@ -185,6 +198,39 @@ def _require_place_and_reason(reject: Reject, place: str) -> None:
     )
 
 
+def require_raw(about: str, line: bytes, reject: Reject) -> None:
+    """What is kept of a line is the line: whole, but for its end."""
+    raw, kept = reject.raw.rstrip(b"\r\n"), line.rstrip(b"\r\n")
+    require(
+        raw == kept[:RAW_LIMIT] or raw == kept.removeprefix(b"\xef\xbb\xbf") == kept.strip(),
+        f"{about}: the reject at position {reject.position} has raw {in_short(raw)}; line "
+        f"{reject.position} is {in_short(kept)}",
+        "give ctx.reject the line's own bytes, neither cut nor stripped, and its number",
+    )
+
+
+def in_short(data: bytes) -> str:
+    """Bytes, of which long ones are cut, for a message."""
+    return repr(data) if len(data) < 80 else f"{data[:40]!r}...{data[-20:]!r} ({len(data)} bytes)"
+
+
+def require_places(pieces: Iterable[Piece]) -> None:
+    """No two rows of a type have one origin and position, which begins at 1."""
+    seen: Counter[tuple[str, str, int]] = Counter()
+    for piece in pieces:
+        for name, table in piece.found.tables.items() if piece.found else ():
+            origins, positions = table["origin"].to_pylist(), table["position"].to_pylist()
+            seen.update(zip([name] * len(origins), origins, positions, strict=True))
+    for (name, origin, position), count in seen.items():
+        where = f"{name}: {origin}, position {position}"
+        require(position >= 1, where, "positions begin at 1")
+        require(
+            count == 1,
+            f"{where}: {count} rows",
+            "set position to the line or record number, or leave it to the core",
+        )
+
+
 def lines_of(found: Collected, root: Path | str | None = None) -> list[str]:
     """All that was found, one line each, in no order that a plan or a file name decides.
 
@@ -219,6 +265,18 @@ def _note_lines(found: Collected, root: Path | str | None) -> list[str]:
 def rows_as_lines(name: str, table: Any, root: Path | str | None = None) -> list[str]:
     """The rows of a table, one line each, in their order."""
     return [f"{name} {without_place(row, root)!r}" for row in table.to_pylist()]
+
+
+def rows_from(path: Path, piece: Piece) -> list[str]:
+    """The rows of a piece that come from a file, without their places."""
+    return [line for name, table in tables_from(path, piece) for line in rows_as_lines(name, table)]
+
+
+def tables_from(path: Path, piece: Piece) -> Iterator[tuple[str, pa.Table]]:
+    """The same as tables, by record type."""
+    for name, table in piece.found.tables.items() if piece.found else ():
+        mine = pc.equal(table["origin"].cast(pa.string()), printable(str(path)))
+        yield name, table.filter(mine).drop_columns(["origin", "position"])
 
 
 def without_place(value: Any, root: Path | str | None) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import inspect
+import os
 import tempfile
 from collections import Counter
 from itertools import islice, pairwise
@@ -28,9 +29,13 @@ from .reading import (
     planned,
     read_all,
     read_piece,
+    require_places,
     require_same,
     rows_as_lines,
 )
+
+LONG_AGO = 1_000_000_000
+"""Seconds since 1970."""
 
 CARRY = "carry what a block cuts off over to the next one"
 
@@ -80,24 +85,16 @@ class ReadingPromises(SourceKit):
 
     @promise("record type, origin and position identify a row", quick=True)
     def test_rows_say_where_they_come_from(self, tmp_path: Path) -> None:
-        seen: Counter[tuple[str, str, int]] = Counter()
-        for piece in self.read(self.make(tmp_path)):
+        pieces = self.read(self.make(tmp_path))
+        require_places(pieces)
+        for piece in pieces:
             for name, table in piece.found.tables.items() if piece.found else ():
-                origins, positions = table["origin"].to_pylist(), table["position"].to_pylist()
-                seen.update(zip([name] * len(origins), origins, positions, strict=True))
-        for (name, origin, position), count in seen.items():
-            require(
-                origin.startswith("/") or "://" in origin,
-                f"{name}: origin {origin!r} is neither an absolute path nor a URI",
-                "leave origin empty, or give an absolute path or a URI",
-            )
-            where = f"{name}: {origin}, position {position}"
-            require(position >= 1, where, "positions begin at 1")
-            require(
-                count == 1,
-                f"{where}: {count} rows",
-                "set position to the line or record number, or leave it to the core",
-            )
+                for origin in set(table["origin"].to_pylist()):
+                    require(
+                        origin.startswith("/") or "://" in origin,
+                        f"{name}: origin {origin!r} is neither an absolute path nor a URI",
+                        "leave origin empty, or give an absolute path or a URI",
+                    )
 
     @promise("planning again gives the same partitions, each with an id of its own", quick=True)
     def test_planning_is_repeatable(self, tmp_path: Path) -> None:
@@ -126,13 +123,20 @@ class ReadingPromises(SourceKit):
         setting, values = self.partition_setting or ("", ())
         ways = [{setting: value} for value in values]
         ways += [{name: value} for name, value in (self.examples or {}).items()]
-        for each in [source, *(self.open(location, **way) for way in ways)]:
+        sources = [source, *(self.open(location, **way) for way in ways)]
+        for each in sources:
             for file in files:
                 _require_planned(each, file, {file})
             with contextlib.suppress(SourceError):  # a setting may leave nothing to read
                 _require_all_planned(each, files)
         if not Path(location).is_dir():
             return  # where the location itself is gone, nobody asks
+        for path in {Path(file).suffix: Path(file) for file in files}.values():
+            for name in (f"folder below/{path.name}", f".hidden/{path.name}", "another kind"):
+                copy = copy_of(path, path.parent / name)
+                for each in sources:
+                    _require_planned(each, str(copy), {str(copy)})
+                copy.unlink()
         for partition in partitions:
             *others, file = partition.inputs or ("",)
             if Path(file).is_file():
@@ -167,6 +171,20 @@ class ReadingPromises(SourceKit):
             about = f"partition {first.id!r} with {second.id!r} read meanwhile: other rows"
             remedy = "keep what read() needs in its own variables, not in the source"
             require_same(found, alone, remedy, about=about)
+
+    @promise("the bytes of a partition are told as they are read, and no more than it has",
+             quick=True)  # fmt: skip
+    def test_progress_is_told(self, tmp_path: Path) -> None:
+        source = self.open(self.make(tmp_path))
+        for partition in self.partitions(source):
+            read, told = _progress(source, partition)
+            require(
+                not (read and partition.size_bytes) or 0 < told <= partition.size_bytes,
+                f"partition {partition.id!r} says that it has {partition.size_bytes} bytes; when "
+                f"{read} rows and rejects of it had come, ctx.advance had told of {told}",
+                "call ctx.advance(bytes) for each piece of the input that was read, as it lies in "
+                "the file: else nobody sees how far a run is, and when it ends",
+            )
 
     @promise("the size of batches does not change the rows", quick=True)
     def test_batch_size_does_not_matter(self, tmp_path: Path) -> None:
@@ -255,11 +273,14 @@ class ReadingPromises(SourceKit):
             "write temporary files to ctx.scratch, which the core removes",
         )
 
-    @promise("a copy of the input at another place gives the same rows", quick=True)
+    @promise("a copy of the input at another place, made at another time, gives the same rows",
+             quick=True)  # fmt: skip
     def test_a_copy_gives_the_same(self, tmp_path: Path) -> None:
         location = self.make_files(tmp_path)
         copy = copy_of(location, tmp_path / "another place" / location.name)
         expected = all_lines(self.read(location), location.parent)
+        for path in () if self.existence_is_a_row else files_of(copy):
+            os.utime(path, (LONG_AGO, LONG_AGO))
         found = all_lines(self.read(copy), copy.parent)
         remedy = "take rows from the content alone; the place belongs into `origin`"
         require_same(found, expected, remedy)
@@ -287,6 +308,17 @@ def _rows_read(source: Source, partition: Partition, other: Partition | None = N
                 read_piece(source, other)
             lines += rows_as_lines(kind.name, table)
     return lines
+
+
+def _progress(source: Source, partition: Partition) -> tuple[int, int]:
+    """How many rows and rejects came of a partition, and of how many bytes it told."""
+    told: list[int] = []
+    rows = 0
+    with tempfile.TemporaryDirectory() as scratch:
+        ctx = ReadContext(printable(partition.origin), Path(scratch), progress=told.append)
+        with contextlib.suppress(SourceError, OSError):
+            rows = sum(table.num_rows for _, table in harvest.tables(source, partition, ctx))
+    return rows + ctx.rejected, sum(told)
 
 
 def _require_planned(source: Source, file: str, inputs: set[str]) -> None:

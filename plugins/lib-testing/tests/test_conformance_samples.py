@@ -1,0 +1,186 @@
+"""The kit for sources has no false alarm for what a sample may be: links, names, a last line."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from harvest_testing import BrokenPromise, SourceConformance
+from harvest_testing.check import try_quick_promises
+from harvest_testing.source.kit import copy_of
+
+WALKING = '''
+import os
+from pathlib import Path
+import harvest
+from harvest import Record, Source, SourceError, field, file_partition
+from harvest.toolkit.files import input_path
+
+@harvest.record("kit.walked", layer="workflow", level="client")
+class Line(Record):
+    """One line."""
+    text: str = field(role="subject", doc="The line.")
+
+class WalkingSource(Source):
+    """Lines of all files below; links to directories are followed, each directory is read once."""
+    name, record_types = "kit-walked", (Line,)
+
+    def plan(self):
+        top = input_path(self.location)
+        found = list(self.files(top, set())) if top.is_dir() else [top]
+        if not found:
+            raise SourceError("no file is here", where=str(top), remedy="check the location")
+        for path in found:
+            yield file_partition(path, id=os.path.relpath(path, top))
+
+    def files(self, folder, entered):
+        if folder.stat().st_ino in entered:
+            return
+        entered.add(folder.stat().st_ino)
+        for name in sorted(os.listdir(folder)):
+            path = folder / name
+            if path.is_dir():
+                yield from self.files(path, entered)
+            else:
+                yield path
+
+    def read(self, partition, ctx):
+        with partition.path.open("rb") as lines:
+            for number, raw in enumerate(lines, 1):
+                ctx.read(1)
+                ctx.advance(len(raw))
+                try:
+                    text = raw.decode("utf-8-sig" if number == 1 else "utf-8")
+                    if not raw.endswith(b"\\n"):
+                        raise ValueError("the line has no end")
+                except ValueError as error:
+                    ctx.reject(raw, str(error), position=number)
+                    continue
+                yield Line(text=text.rstrip("\\r\\n"), position=number)
+'''
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory):
+    """A source in a module that other processes can import, too."""
+    folder = tmp_path_factory.mktemp("sources")
+    (folder / "kit_walked.py").write_text(WALKING)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(folder)
+        import kit_walked
+
+        yield kit_walked.WalkingSource
+
+
+class Linked(SourceConformance):
+    """A tree in which links lead to directories in it and elsewhere, and to a file."""
+
+    def sample(self, directory):
+        top, beyond = directory / "top", directory / "beyond"
+        for folder in (top / "deeper" / "deepest", beyond):
+            folder.mkdir(parents=True)
+            (folder / "a.txt").write_text("good\nmorning\n")
+        (top / "b.txt").write_text("good\nnight\n")
+        (top / "again").symlink_to("deeper")  # found before what it leads to
+        (top / "beyond").symlink_to(beyond)
+        (top / "c.txt").symlink_to("b.txt")
+        return top
+
+
+class Named(SourceConformance):
+    """Files with names that ASCII does not have."""
+
+    header_lines = 0
+
+    def sample(self, directory):
+        place = directory / "Zürich"
+        place.mkdir()
+        (place / "東京.txt").write_text("good\nmorning\n")
+        (place / "e\u0301.txt").write_text("good\nnight\n")
+        return place
+
+
+class Unended(SourceConformance):
+    """A file whose last line has no newline, by a source that rejects such a line."""
+
+    header_lines = 0
+
+    def sample(self, directory):
+        path = directory / "a.txt"
+        path.write_text("good\nmorning\ngood\nnight")
+        return path
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kit", [Linked, Named, Unended])
+def test_a_sound_source_keeps_all_quick_promises(kit, source):
+    findings = list(try_quick_promises(type("Kit", (kit,), {"source": source})(), "source"))
+
+    assert [finding for finding in findings if finding.result == "broken"] == []
+    assert sum(finding.result == "kept" for finding in findings) > 25
+
+
+def test_names_that_ascii_lacks_are_read_by_a_locale_of_ascii(source, tmp_path):
+    kit = type("Kit", (Named,), {"source": source})()
+
+    kit.test_another_process_gives_the_same(tmp_path)
+
+
+def test_many_lines_are_numbered_alike_where_the_last_has_no_end(source, tmp_path):
+    kit = type("Kit", (Unended,), {"source": source})()
+
+    kit.test_many_lines_are_numbered_alike(tmp_path)
+
+
+def test_links_of_a_copy_lead_to_the_same_places_in_it(tmp_path):
+    sample = Linked().sample(tmp_path)
+    (sample / "dead.txt").symlink_to("nowhere")
+    (sample / "by its path").symlink_to(sample / "deeper")
+
+    copy = copy_of(sample, tmp_path / "elsewhere" / "top")
+
+    assert (copy / "by its path").resolve() == copy / "deeper"
+    assert (copy / "again").readlink() == Path("deeper")
+    assert (copy / "beyond").resolve() == tmp_path / "beyond"
+    assert (copy / "dead.txt").is_symlink()
+    assert (copy / "b.txt").stat().st_mtime_ns == (sample / "b.txt").stat().st_mtime_ns
+
+
+def broken(source, test: str, tmp_path, kit=Linked) -> str:
+    """What a test of the kit finds broken in a source."""
+    with pytest.raises(BrokenPromise) as raised:
+        getattr(type("Kit", (kit,), {"source": source})(), test)(tmp_path)
+    return raised.value.seen
+
+
+def test_progress_that_is_not_told_is_found(source, tmp_path):
+    class Silent(source):
+        def read(self, partition, ctx):
+            ctx.progress = None
+            yield from super().read(partition, ctx)
+
+    assert "ctx.advance had told of 0" in broken(Silent, "test_progress_is_told", tmp_path)
+
+
+def test_a_directory_that_counts_as_empty_is_found(source, tmp_path):
+    class Lenient(source):
+        def files(self, folder, entered):
+            try:
+                os.listdir(folder)  # noqa: PTH208 - as the source does
+            except OSError:
+                return
+            yield from super().files(folder, entered)
+
+    seen = broken(Lenient, "test_unlistable_directory_is_told", tmp_path)
+    assert "cannot be listed: partitions" in seen
+
+
+def test_a_file_left_out_where_it_cannot_be_opened_is_found(source, tmp_path):
+    class Choosing(source):
+        def files(self, folder, entered):
+            yield from (path for path in super().files(folder, entered) if path.exists())
+
+    seen = broken(Choosing, "test_unreadable_input_costs_itself_alone", tmp_path)
+    assert "plan() does not name it" in seen
