@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import decimal
 import os
 from pathlib import Path
 
@@ -9,9 +10,11 @@ import pytest
 
 from harvest_testing import BrokenPromise, SourceConformance
 from harvest_testing.check import try_quick_promises
+from harvest_testing.lab.globals import changes, snapshot
 from harvest_testing.source.kit import copy_of
 
 WALKING = '''
+import decimal
 import os
 from pathlib import Path
 import harvest
@@ -146,6 +149,16 @@ def test_links_of_a_copy_lead_to_the_same_places_in_it(tmp_path):
     assert (copy / "beyond").resolve() == tmp_path / "beyond"
     assert (copy / "dead.txt").is_symlink()
     assert (copy / "b.txt").stat().st_mtime_ns == (sample / "b.txt").stat().st_mtime_ns
+
+
+def test_a_rounded_decimal_changes_nothing_of_the_process():
+    decimal.getcontext().clear_flags()
+    before = snapshot()
+
+    decimal.Decimal(1) / 3
+
+    assert decimal.getcontext().flags[decimal.Inexact]
+    assert changes(before) == []
 
 
 def broken(source, test: str, tmp_path, kit=Linked) -> str:

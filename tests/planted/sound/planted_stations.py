@@ -161,7 +161,7 @@ def site_of(partition: Partition, ctx: ReadContext) -> str | None:
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         ctx.note(f"does not say where the station is: {error!r}", origin=printable(str(path)))
         return None
-    return site if isinstance(site, str) else None
+    return printable(site) if isinstance(site, str) else None
 
 
 def readings(texts: pl.DataFrame, block: Block) -> pl.DataFrame:

@@ -29,6 +29,13 @@ from unittest import mock
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD, signal.SIGALRM, signal.SIGPIPE)
 
+
+def _without_flags(context: decimal.Context) -> Any:
+    """How decimals are computed, without what has happened to some."""
+    settled = (context.prec, context.rounding, context.Emin, context.Emax)
+    return settled, context.capitals, context.clamp, dict(context.traps)
+
+
 _SETTLED: dict[str, Callable[[], Any]] = {
     "environment variables": lambda: dict(os.environ),
     "the working directory": os.getcwd,
@@ -38,7 +45,7 @@ _SETTLED: dict[str, Callable[[], Any]] = {
     "signal handlers": lambda: [signal.getsignal(s) for s in _SIGNALS],
     "csv.field_size_limit": csv.field_size_limit,
     "the recursion limit": sys.getrecursionlimit,
-    "the decimal context": lambda: repr(decimal.getcontext()),
+    "the decimal context": lambda: _without_flags(decimal.getcontext()),
     "socket.setdefaulttimeout": socket.getdefaulttimeout,
     "resource limits": lambda: [
         resource.getrlimit(n)

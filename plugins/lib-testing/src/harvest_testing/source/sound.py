@@ -181,7 +181,7 @@ class ReadingPromises(SourceKit):
             require(
                 not (read and partition.size_bytes) or 0 < told <= partition.size_bytes,
                 f"partition {partition.id!r} says that it has {partition.size_bytes} bytes; when "
-                f"{read} rows and rejects of it had come, ctx.advance had told of {told}",
+                f"{read} rows of it had come, ctx.advance had told of {told}",
                 "call ctx.advance(bytes) for each piece of the input that was read, as it lies in "
                 "the file: else nobody sees how far a run is, and when it ends",
             )
@@ -311,14 +311,14 @@ def _rows_read(source: Source, partition: Partition, other: Partition | None = N
 
 
 def _progress(source: Source, partition: Partition) -> tuple[int, int]:
-    """How many rows and rejects came of a partition, and of how many bytes it told."""
+    """How many rows came of a partition, and of how many bytes it told."""
     told: list[int] = []
     rows = 0
     with tempfile.TemporaryDirectory() as scratch:
         ctx = ReadContext(printable(partition.origin), Path(scratch), progress=told.append)
         with contextlib.suppress(SourceError, OSError):
             rows = sum(table.num_rows for _, table in harvest.tables(source, partition, ctx))
-    return rows + ctx.rejected, sum(told)
+    return rows, sum(told)
 
 
 def _require_planned(source: Source, file: str, inputs: set[str]) -> None:
