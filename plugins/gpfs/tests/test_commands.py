@@ -160,11 +160,15 @@ def test_results_go_to_output_by_any_of_its_names(tmp_path: Path) -> None:
     assert len(set(tables)) == 1
 
 
-def test_a_large_list_is_converted_in_ranges(tmp_path: Path) -> None:
+def test_a_setting_that_no_longer_does_anything_is_accepted_and_said_once(tmp_path: Path) -> None:
+    # given a list that is read in ranges
     path = listed(tmp_path / "scan-20260111.list", 300)
-    settings = ("--set", "partition_bytes=8192")
+    # when it is converted with a setting that did something once
+    settings = ("--set", "kernel=numba", "--set", "partition_bytes=8192")
     shown = gpfs("convert", path, "-t", tmp_path / "out", "--workers", 2, *settings)
+    # then all rows are there, and one note speaks of it
     assert "300 rows, 0 rejects" in shown
+    assert shown.count("gpfs.kernel no longer does anything") == 1
     assert len(harvest.open(tmp_path / "out").parts) > 3
 
 

@@ -33,6 +33,8 @@ from .records import GpfsFile
 
 __all__ = ["GpfsSource"]
 
+_NO_KERNEL: Final = "the setting gpfs.kernel no longer does anything and can be left out"
+
 
 class GpfsSource(Source):
     """Reads policy lists as ``gpfs.file``.
@@ -49,6 +51,7 @@ class GpfsSource(Source):
     def __init__(self, location: str, config: Any = None):
         super().__init__(location, config)
         self._counter: Counter | None = None
+        self._remark = None if self.config.kernel is None else _NO_KERNEL
 
     @classmethod
     def detect(cls, path: Path) -> Detection | None:
@@ -94,19 +97,26 @@ class GpfsSource(Source):
         ]
 
     def prepare(self, partition: Partition) -> Partition:
-        """The partition with what lies before it, so that its lines get the list's numbers."""
+        """The partition with what lies before it, so that its lines get the list's numbers.
+
+        The first one takes the remark on the settings along, so that a run makes it once.
+        """
         before = Before()
         if partition.start:
             if self._counter is None or self._counter.path != partition.path:
                 self._counter = Counter(partition.path)
             before = self._counter.before(partition.start)
-        options = {**partition.options, "before": list(attrs.astuple(before))}
-        return attrs.evolve(partition, options=options)
+        found: dict[str, Any] = {"before": list(attrs.astuple(before))}
+        if self._remark is not None:
+            found["remark"], self._remark = self._remark, None
+        return attrs.evolve(partition, options={**partition.options, **found})
 
     def read(self, partition: Partition, ctx: ReadContext) -> Iterator[tuple[type[Record], Any]]:
         """Tables of the files that a list, or a range of it, has."""
         if "before" not in partition.options:
             partition = self.prepare(partition)
+        if (remark := partition.options.get("remark")) is not None:
+            ctx.note(remark)
         path = partition.path
         head, trouble = _head(path)
         if not head:
