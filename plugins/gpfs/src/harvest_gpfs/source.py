@@ -106,16 +106,15 @@ class GpfsSource(Source):
             if self._counter is None or self._counter.path != partition.path:
                 self._counter = Counter(partition.path)
             before = self._counter.before(partition.start)
-        found: dict[str, Any] = {"before": list(attrs.astuple(before))}
-        if self._remark is not None:
-            found["remark"], self._remark = self._remark, None
+        found = {"before": list(attrs.astuple(before)), "remark": self._remark}
+        self._remark = None
         return attrs.evolve(partition, options={**partition.options, **found})
 
     def read(self, partition: Partition, ctx: ReadContext) -> Iterator[tuple[type[Record], Any]]:
         """Tables of the files that a list, or a range of it, has."""
         if "before" not in partition.options:
             partition = self.prepare(partition)
-        if (remark := partition.options.get("remark")) is not None:
+        if remark := partition.options.get("remark"):
             ctx.note(remark)
         path = partition.path
         head, trouble = _head(path)

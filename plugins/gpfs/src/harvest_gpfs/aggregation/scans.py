@@ -13,8 +13,9 @@ import attrs
 import polars as pl
 
 from harvest import DatasetError, UsageError
+from harvest_toolkit.choices import choices
 
-__all__ = ["ALL", "LATEST", "Scan", "label_of", "labels", "moment", "pick"]
+__all__ = ["ALL", "LATEST", "Scan", "label_of", "moment", "pick"]
 
 LATEST = "latest"
 ALL = "all"
@@ -75,6 +76,7 @@ def pick(scans: Sequence[Scan], wish: str = LATEST) -> Scan:
     """
     if not scans:
         raise DatasetError("no rows of gpfs.file", remedy="harvest a policy list first")
+    there = [scan.label for scan in scans]
     if wish == ALL:
         times = [scan.time for scan in scans if scan.time is not None]
         return Scan(ALL, max(times, default=None), None, sum(scan.rows for scan in scans))
@@ -84,7 +86,7 @@ def pick(scans: Sequence[Scan], wish: str = LATEST) -> Scan:
                 f"{len(scans)} lists do not say when their scan was made, so that the latest is "
                 "not known",
                 remedy="harvest them with dates in their names, as scan-20260111.list; scan=all "
-                f"takes them for parts of one scan; else name one:{labels(scans)}",
+                + choices("takes them for parts of one scan; else name one", there),
             )
         return scans[-1]
     fits = [scan for scan in scans if _fits(scan, wish)]
@@ -92,7 +94,8 @@ def pick(scans: Sequence[Scan], wish: str = LATEST) -> Scan:
         return fits[0]
     found = "no scan is" if not fits else f"{len(fits)} scans are"
     raise UsageError(
-        f"{found} {wish!r}", remedy=f"write latest, all, or one of:{labels(fits or scans)}"
+        f"{found} {wish!r}",
+        remedy=choices("write latest, all, or one of", [s.label for s in fits] or there),
     )
 
 
@@ -100,9 +103,3 @@ def _fits(scan: Scan, wish: str) -> bool:
     if scan.origin is not None:
         return scan.origin == wish or scan.origin.endswith("/" + wish.lstrip("/"))
     return scan.label.startswith(wish.strip().replace(" ", "T"))
-
-
-def labels(scans: Sequence[Scan]) -> str:
-    """The scans for a message."""
-    shown = ", ".join(scan.label for scan in scans[:10])
-    return f" {shown}" + (f" and {len(scans) - 10} more" if len(scans) > 10 else "")

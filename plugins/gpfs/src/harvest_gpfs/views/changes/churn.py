@@ -7,12 +7,13 @@ from collections.abc import Sequence
 import polars as pl
 
 from harvest import DatasetReader, UsageError
+from harvest_toolkit.choices import choices
 from harvest_toolkit.deferred import deferred
 
 from ...aggregation.groupings import Setting
 from ...aggregation.listing import Listing, common_root, list_scans
 from ...aggregation.on_polars import PolarsRows
-from ...aggregation.scans import ALL, LATEST, Scan, labels, pick
+from ...aggregation.scans import ALL, LATEST, Scan, pick
 from ..common import TEXT, named, no_scan, rows_of, types_of
 from .pairs import SUMS, flows, summed
 
@@ -80,15 +81,16 @@ def ends(
         found = [s for s in scans if s.time and after.time and s.time < after.time]
     else:
         found = [pick(scans, first)]
+    there = choices("there is", [scan.label for scan in scans])
     if after in found:
         raise UsageError(
-            f"this scan would be compared with itself; there is:{labels(scans)}",
+            f"this scan would be compared with itself; {there}",
             where=after.label,
             remedy="name two different ones",
         )
     if not found:
         raise UsageError(
-            f"no earlier scan is known to compare with; there is:{labels(scans)}",
+            f"no earlier scan is known to compare with; {there}",
             where=after.label,
             remedy=f"harvest another scan into the dataset, or name both that are meant: {words}",
         )
