@@ -15,17 +15,13 @@ __all__ = ["ESCAPES", "GpfsConfig", "keys_of"]
 
 ESCAPES = ("auto", "none", "percent")
 
-SMALLEST_PARTITION = 4096
-
 
 @allows("each KEY=ATTRIBUTE")
 def _keys(value: tuple[str, ...]) -> None:
     for pair in value:
         key, equals, name = pair.partition("=")
         if not (key and equals) or name.lower() not in KNOWN:
-            raise ValueError(
-                f"{pair!r} is not KEY=ATTRIBUTE, with an attribute such as FILE_SIZE or extra"
-            )
+            raise ValueError(f"{pair!r} is not KEY=ATTRIBUTE, such as sz=FILE_SIZE or x=extra")
 
 
 @attrs.frozen(kw_only=True)
@@ -38,9 +34,7 @@ class GpfsConfig:
         check=template,
     )
     keys: tuple[str, ...] = setting(
-        "attributes that the list's keys stand for, as 'sz=FILE_SIZE,own=USER_ID,x=extra'",
-        (),
-        _keys,
+        "attributes that the list's keys stand for: 'sz=FILE_SIZE,own=USER_ID,x=extra'", (), _keys
     )
     escape: str = setting(
         "how paths are written: percent (ESCAPE '%...'), none (\\n and \\\\ alone), or auto: as "
@@ -54,9 +48,7 @@ class GpfsConfig:
     )
     kernel: str | None = setting("no longer does anything: there is one reader", hidden=True)
     partition_bytes: int = setting(
-        "bytes of a plain list that are one unit of parallel work",
-        128 << 20,
-        at_least(SMALLEST_PARTITION),
+        "bytes of a plain list that are one unit of parallel work", 128 << 20, at_least(4096)
     )
 
 
