@@ -117,7 +117,7 @@ def test_preparation_changes_options_alone_with_plain_values(source: harvest.Sou
     for partition in source.plan():
         ready = source.prepare(partition)
         assert attrs.evolve(ready, options=partition.options) == partition
-        assert all(isinstance(value, bool | list) for value in ready.options.values())
+        assert all(isinstance(value, bool | list | None) for value in ready.options.values())
 
 
 def test_ranges_can_be_written_down_for_batch_jobs(source: harvest.Source, tmp_path: Path) -> None:

@@ -575,10 +575,6 @@ _ENGINES: Final = [
         "engine-takes-all-cores",
         "By default it begins a worker for each core of the machine, not for those that the process may use.",
         (
-            (
-                "import multiprocessing\nimport signal\n",
-                "import multiprocessing\nimport os\nimport signal\n",
-            ),
             ("from harvest.engines import available_cores\n", ""),
             ("self.workers or available_cores()", "self.workers or os.cpu_count() or 1"),
         ),
