@@ -41,14 +41,19 @@ settings.load_profile("harvest")
 
 
 LONG_TESTS_OF_THE_KIT = {
+    "test_a_damaged_line_costs_itself_alone",
     "test_a_full_disk_is_told",
+    "test_a_killed_run_leaves_no_worker",
     "test_a_lost_worker_costs_no_row",
+    "test_a_source_of_the_program_is_read_or_refused",
     "test_an_interrupted_run_ends_and_the_next_goes_on",
     "test_another_process_gives_the_same",
     "test_batch_size_does_not_matter",
-    "test_a_damaged_line_costs_itself_alone",
+    "test_bundles_are_not_gathered",
+    "test_bundles_are_prepared_in_order_and_read_once",
     "test_commits_leave_nothing_behind",
     "test_corrupt_input_becomes_rejects",
+    "test_deep_nesting_is_refused",
     "test_earlier_states_can_be_put_back",
     "test_foreign_changes_are_noticed",
     "test_inputs_are_complete",
@@ -61,9 +66,16 @@ LONG_TESTS_OF_THE_KIT = {
     "test_no_failure_is_swallowed",
     "test_nothing_is_left_behind",
     "test_numbers_keep_their_digits",
+    "test_progress_is_reported",
+    "test_results_come_as_they_are_done",
+    "test_runs_are_independent",
+    "test_settings_are_read",
     "test_texts_come_as_they_are",
+    "test_the_dataset_is_that_of_the_engine_local",
     "test_times_keep_their_microseconds",
     "test_what_libraries_write_is_flushed",
+    "test_what_stops_a_bundle_stops_the_run",
+    "test_workers_are_not_replaced_without_end",
     "test_writers_work_in_other_processes",
 }
 

@@ -1,6 +1,6 @@
 """Try planted bugs, and say which promise of the kit catches each.
 
-    python -m tests.planted [--kit DIRECTORY] [--as before|after] [WORD ...]
+    python -m tests.planted [--kit DIRECTORY] [--as before|after] [--long] [WORD ...]
 
 WORD: names of bugs, kinds or plugins; all by default.  A plugin is tried without a bug first, and
 must keep all promises.
@@ -28,6 +28,7 @@ def main() -> None:
     parser.add_argument("--as", dest="column", default="after", choices=results.COLUMNS)
     parser.add_argument("--again", action="store_true", help="also those with a result")
     parser.add_argument("--sure", action="store_true", help="try no plugin without a bug first")
+    parser.add_argument("--long", action="store_true", help="try all tests, whatever the kind is")
     parser.add_argument("--hold", action="store_true", help="fail where one that was caught is not")
     parser.add_argument("--second", action="store_true", help="the second set")
     parser.add_argument("--third", action="store_true", help="the third set")
@@ -48,7 +49,7 @@ def main() -> None:
     elif not told.again:
         chosen = [bug for bug in chosen if told.column not in held.get(bug.name, {})]
     escaped = []
-    for bug, outcome in tried(chosen, sure=told.sure):
+    for bug, outcome in tried(chosen, sure=told.sure, long=told.long):
         if told.hold:
             escaped += [] if outcome.caught else [bug.name]
         else:
@@ -57,7 +58,7 @@ def main() -> None:
         raise SystemExit(f"not caught any more: {', '.join(escaped)}")
 
 
-def tried(bugs: list[Bug], *, sure: bool) -> Iterator[tuple[Bug, Outcome]]:
+def tried(bugs: list[Bug], *, sure: bool, long: bool) -> Iterator[tuple[Bug, Outcome]]:
     """Each bug and what came of it; plugins without one first."""
     import harvest_testing  # what each process needs, imported once
 
@@ -73,7 +74,7 @@ def tried(bugs: list[Bug], *, sure: bool) -> Iterator[tuple[Bug, Outcome]]:
         if sound.caught is not None:
             raise SystemExit(f"{plugin} does not pass:\n{sound.output}")
         for bug in (bug for bug in bugs if bug.plugin == plugin):
-            outcome = attempt(plugin, bug, quick=sound.quick)
+            outcome = attempt(plugin, bug, quick=sound.quick, long=long)
             promise = outcome.caught or "missed"
             print(
                 f"{bug.kind:24} {bug.name:32} {promise:50} {outcome.seconds:6.1f} s",

@@ -14,6 +14,7 @@ from typing import Final
 from . import results
 from .bugs import BUGS
 from .bugs.second import SECOND
+from .bugs.third import THIRD
 from .planting import Bug
 
 PAGE: Final = Path(__file__).resolve().parents[2] / "docs" / "testing-plugins.md"
@@ -29,7 +30,8 @@ PARTS: Final = {
 def tables() -> str:
     """All of it, as Markdown."""
     held = results.load()
-    return "\n".join([*_kinds(held), "", *_second(held), "", *_unknowable()]) + "\n"
+    later = [*_later("second", SECOND, held), "", *_later("third", THIRD, held)]
+    return "\n".join([*_kinds(held), "", *later, "", *_unknowable()]) + "\n"
 
 
 def _kinds(held: results.Results) -> Iterator[str]:
@@ -57,18 +59,18 @@ def _caught(bugs: Sequence[Bug], held: results.Results, column: str) -> str:
     return str(caught) if len(tried) == len(bugs) else f"{caught} of {len(tried)}"
 
 
-def _second(held: results.Results) -> Iterator[str]:
-    yield "| second set, at its first run | bugs | knowable | caught |"
+def _later(name: str, bugs: Sequence[Bug], held: results.Results) -> Iterator[str]:
+    yield f"| {name} set, at its first run | bugs | knowable | caught |"
     yield "|---|---|---|---|"
     for part, plugins in [*PARTS.items(), ("**all**", sum(PARTS.values(), ()))]:
-        mine = [bug for bug in SECOND if bug.plugin in plugins]
+        mine = [bug for bug in bugs if bug.plugin in plugins]
         knowable = sum(not bug.unknowable for bug in mine)
         yield f"| {part} | {len(mine)} | {knowable} | {_caught(mine, held, 'after')} |"
 
 
 def _unknowable() -> Iterator[str]:
     reasons: dict[str, list[str]] = {}
-    for bug in (*BUGS, *SECOND):
+    for bug in (*BUGS, *SECOND, *THIRD):
         if bug.unknowable:
             reasons.setdefault(bug.unknowable, []).append(f"`{bug.name}`")
     yield "What cannot be known without knowing the format, or what the author means:"

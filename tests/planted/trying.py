@@ -76,12 +76,17 @@ class Outcome:
     quick: tuple[str, ...] = ()
 
 
-def attempt(plugin: str, bug: Bug | None = None, *, quick: tuple[str, ...] = ()) -> Outcome:
-    """Run the class of a plugin, with a bug in it; quick: the order of its tests.
+def attempt(
+    plugin: str, bug: Bug | None = None, *, quick: tuple[str, ...] = (), long: bool = False
+) -> Outcome:
+    """Run the class of a plugin, with a bug in it.
 
+    quick: the order of its tests; long: no test is spared, whatever kind the bug is of.
     Raises RuntimeError where pytest could not run it at all.
     """
-    spared = {name for name, kinds in LONG.items() if bug is not None and bug.kind not in kinds}
+    spared = set[str]()
+    if bug is not None and not long:
+        spared = {name for name, kinds in LONG.items() if bug.kind not in kinds}
     before = os.times()
     with tempfile.TemporaryDirectory(prefix="planted-") as name:
         directory = Path(name)
