@@ -81,8 +81,7 @@ _GAINS: Final = (
     Column(
         "hours",
         unit="h",
-        format="seconds",
-        scale=1 / 3600,
+        format=",.3g",
         doc="Process hours that may be gained, at most: those that the findings concern, as reads "
         "that are small, or by which ranks wait for a slower one. Reads, writes and metadata add "
         "up; of findings on the same time, and of those on more than one of these, the most "

@@ -159,31 +159,34 @@ _REQUESTS: Final = (
         doc="Operations that POSIX counts, those that MPI-IO makes included. It and all that POSIX "
         f"counts here: {_POSIX}.",
     ),
-    size("bytes", "Bytes that they moved."),
-    seconds("seconds", "Time in them, summed over processes and threads."),
+    size("bytes", "Bytes that they moved; null where requests is."),
+    seconds("seconds", "Time in them, summed over processes and threads; null where requests is."),
     share(
         "time_share",
         "seconds of the time that the job's processes ran, together; null where the end of a "
         "log is not known.",
     ),
-    Column("small", doc=f"Requests of less than 1 MiB: {_SMALL}."),
+    Column("small", doc=f"Requests of less than 1 MiB: {_SMALL}; null where requests is."),
     Column(
         "random",
         doc="Requests that POSIX does not count as sequential, which are those beyond the last "
         "byte of the one before of the same process and file; without the first of each process "
-        "to each file, which has none before it.",
+        "to each file, which has none before it; null where requests is.",
     ),
     size(
         "redundant_bytes",
         "By how much the bytes of a file exceed its highest offset, summed over files: at "
-        "least so much was read, or written, again.",
+        "least so much was read, or written, again; null where requests is.",
     ),
-    Column("shared", doc="Requests in records that all ranks of a log, of several, share."),
+    Column(
+        "shared",
+        doc="Requests in records that all ranks of a log, of several, share; null where requests is.",
+    ),
     shared.BEGAN,
     path("small_file", "The file with the most small requests; null where there are none."),
-    Column("small_in_file", doc="Small requests to that file; 0 where there are none."),
+    Column("small_in_file", doc="Small requests to that file, or 0; null where requests is."),
     path("random_file", "The file with the most random requests; null where there are none."),
-    Column("shared_small", doc="Those of shared that are small."),
+    Column("shared_small", doc="Those of shared that are small; null where requests is."),
     path("redundant_file", "The file with the most redundant bytes; null where there are none."),
     Column("independent", doc="Independent requests to MPI-IO; null without its records."),
     Column("collective", doc="Collective requests to MPI-IO; null without its records."),
