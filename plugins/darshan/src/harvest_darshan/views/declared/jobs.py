@@ -180,7 +180,7 @@ _REQUESTS: Final = (
     ),
     Column(
         "shared",
-        doc="Requests in records that all ranks of a log, of several, share; null where requests is.",
+        doc="Requests in records that all ranks of a log share; null where requests is.",
     ),
     shared.BEGAN,
     path("small_file", "The file with the most small requests; null where there are none."),
