@@ -34,7 +34,7 @@ class TestDask(testing.EngineConformance):
 class TestSlurm(testing.EngineConformance):
     engine = SlurmEngine
     settings: ClassVar = {"memory": "300M", "time": "5"}
-    tells_while_reading = False
+    reports_while_reading = False
 
     def test_a_killed_run_leaves_no_worker(self):
         """Jobs outlive a run that is killed; the next takes what they stage."""

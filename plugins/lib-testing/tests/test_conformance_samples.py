@@ -174,7 +174,7 @@ def test_progress_that_is_not_told_is_found(source, tmp_path):
             ctx.progress = None
             yield from super().read(partition, ctx)
 
-    assert "ctx.advance had told of 0" in broken(Silent, "test_progress_is_told", tmp_path)
+    assert "ctx.advance had reported 0" in broken(Silent, "test_progress_is_told", tmp_path)
 
 
 def test_a_directory_that_counts_as_empty_is_found(source, tmp_path):

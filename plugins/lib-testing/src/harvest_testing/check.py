@@ -84,8 +84,8 @@ def check_plugins(
         elif not json:
             _sum_up(name, findings, reasons=bool(names))
     if json:
-        told = {name: [*map(attrs.asdict, found)] for name, found in results.items()}
-        print(dumps(told, indent=2))
+        outcomes = {name: [*map(attrs.asdict, found)] for name, found in results.items()}
+        print(dumps(outcomes, indent=2))
     return int(any(f.result == "broken" for findings in results.values() for f in findings))
 
 

@@ -158,7 +158,7 @@ class DatasetKit(Conformance):
         """The tables of the answer, each with words that name it."""
         raise NotImplementedError
 
-    @promise("defaults of settings are the declared ones, and those that their docs tell")
+    @promise("defaults of settings are the declared ones, and those that their docs name")
     def test_defaults_are_as_declared(self, tmp_path: Path) -> None:
         dataset = self.two(tmp_path)
         spec = self.spec(dataset)
@@ -176,12 +176,12 @@ class DatasetKit(Conformance):
                     f"than no {name}; the function's default is {own!r}",
                     "let the function have the default that the Setting declares",
                 )
-            told = told_default(declared.doc)
+            named = default_in_doc(declared.doc)
             default = own if declared.default is None else declared.default
-            if told is not None and isinstance(default, (int, float)):
+            if named is not None and isinstance(default, (int, float)):
                 require(
-                    float(told) == float(default),
-                    f"the doc of {name} tells the default {told}, and it is {default!r}",
+                    float(named) == float(default),
+                    f"the doc of {name} names the default {named}, and it is {default!r}",
                     "mend the doc, or the default",
                 )
 
@@ -259,7 +259,7 @@ class DatasetKit(Conformance):
                 require(error.message, f"{about}: an error without words", "say what is missing")
 
 
-def told_default(doc: str) -> str | None:
+def default_in_doc(doc: str) -> str | None:
     """The number that a doc says to be the default, if it does."""
     found = _DEFAULT_TOLD.search(doc)
     return None if found is None else found[1] or found[2]

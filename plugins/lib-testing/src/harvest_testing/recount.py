@@ -23,16 +23,16 @@ from .datasets import AlteredDataset
 class Recount:
     """What a column of a view sums up to: rows of a record type, or the values of its column.
 
-    told: ``planted.event``, ``planted.flow.size_bytes``; with a condition in SQL, ``planted.event
-    WHERE level = 'error'``.
+    counted: ``planted.event``, ``planted.flow.size_bytes``; with a condition in SQL,
+        ``planted.event WHERE level = 'error'``.
     """
 
     column: str
-    told: str
+    counted: str
 
     def asked(self, dataset: Dataset) -> Any:
         """The number by SQL; Raises KeyError for a record type that nobody declares."""
-        target, _, condition = self.told.partition(" WHERE ")
+        target, _, condition = self.counted.partition(" WHERE ")
         kinds = dataset.plugins.record_types()
         name, column = target.strip(), None
         if name not in kinds:
@@ -64,8 +64,8 @@ def inferred(
             with contextlib.suppress(HarvestError):  # it needs another record type
                 tried.append((alone, view(alone)))
         for column in columns:
-            for told in _candidates(dataset, name):
-                recount = Recount(column, told)
+            for counted in _candidates(dataset, name):
+                recount = Recount(column, counted)
                 numbers = [(recount.asked(alone), recount.held(frame)) for alone, frame in tried]
                 if all(equal(*pair) for pair in numbers) and len({n for n, _ in numbers}) > 1:
                     held.setdefault(column, []).append(recount)

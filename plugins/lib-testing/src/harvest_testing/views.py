@@ -228,15 +228,15 @@ class ViewConformance(DatasetKit):
                     held[key] > 1 or not differing,
                     f"{key}: {differing[:1]} is {row[(differing or [self.key[0]])[0]]!r} with one "
                     f"input alone, and {other[(differing or [self.key[0]])[0]]!r} beside another",
-                    "join and group by what tells runs and inputs apart; where a column depends on "
-                    "all rows, name it in `of_all` of the test class",
+                    "join and group by what differs between runs and inputs; where a column "
+                    "depends on all rows, name it in `of_all` of the test class",
                 )
 
     @promise("what a view counts and sums up is what SQL finds in its record types")
     def test_a_recount_finds_the_same(self, tmp_path: Path) -> None:
         two = self.two(tmp_path)
         requires = self.spec(two).requires
-        held = {column: [Recount(column, told)] for column, told in self.counts.items()}
+        held = {column: [Recount(column, counted)] for column, counted in self.counts.items()}
         columns = tuple(name for name in self.adds_up if name not in self.counts)
         held |= inferred(two, self._rows, columns, requires)
         if not (held or self.row_of):
@@ -269,7 +269,7 @@ class ViewConformance(DatasetKit):
             require(
                 borne_out,
                 f"{about}{column} sums up to {first.held(frame)}; SQL finds "
-                f"{first.asked(dataset)} for {first.told}",
+                f"{first.asked(dataset)} for {first.counted}",
                 remedy,
             )
             held[column] = borne_out

@@ -40,8 +40,8 @@ class EngineConformance(Conformance):
     workers: how many it gets.
     stops_workers: whether it has what its workers do in its hands; False where they are somebody
         else's, and read on when the run is interrupted.
-    tells_while_reading: whether progress comes while a file is read; False for jobs, of which only
-        what they have staged is seen.
+    reports_while_reading: whether progress comes while a file is read; False for jobs, of which
+        only what they have staged is seen.
     limit_s: seconds that a run may take.
     """
 
@@ -50,7 +50,7 @@ class EngineConformance(Conformance):
     without_effect: ClassVar[Mapping[str, str]] = {}
     workers: ClassVar[int] = 2
     stops_workers: ClassVar[bool] = True
-    tells_while_reading: ClassVar[bool] = True
+    reports_while_reading: ClassVar[bool] = True
     limit_s: ClassVar[float] = 600
 
     def run(self, inputs: Path, out: Path, **how: Any) -> Trial:
@@ -267,10 +267,10 @@ class EngineConformance(Conformance):
     @promise("progress is reported, and no more of it than there is")
     def test_progress_is_reported(self, tmp_path: Path) -> None:
         rows = "row\n" * 99
-        held = "s0" if self.tells_while_reading or self.workers > 1 else "s9"
+        held = "s0" if self.reports_while_reading or self.workers > 1 else "s9"
         texts = {f"s{n}": rows for n in range(6)}
         texts[held] = f"{rows}hold {tmp_path / 'mine' / 'progressed'} 30\n"
-        alone = {held: texts[held]} if self.tells_while_reading else texts
+        alone = {held: texts[held]} if self.reports_while_reading else texts
         inputs = _inputs(tmp_path, {}, alone)
         most = sum(text.count("\n") for text in alone.values())
         size = sum(path.stat().st_size for path in inputs.iterdir())
@@ -286,7 +286,7 @@ class EngineConformance(Conformance):
         require(
             "waited" not in {what for what, *_ in _journal(tmp_path)},
             "while a file was read for 30 s, nothing of it was reported",
-            f"{remedy}, as it comes; or say `tells_while_reading = False`",
+            f"{remedy}, as it comes; or say `reports_while_reading = False`",
         )
 
     @promise("what stops a bundle stops the run at once, by the error of the engine local")

@@ -138,7 +138,7 @@ class HostilePromises(SourceKit):
             "list the damaged file as a partition, and refuse it in read()",
         )
 
-    @promise("a line that is nothing of the format is told, and not passed over", quick=True)
+    @promise("a line that is nothing of the format is reported, and not passed over", quick=True)
     def test_a_foreign_line_is_told(self, tmp_path: Path) -> None:
         if self.existence_is_a_row:
             does_not_apply("that a file exists is a row, whatever is in it (existence_is_a_row)")

@@ -101,7 +101,7 @@ class InputPromises(SourceKit):
                 away.rename(path)
 
     def _require_reported(self, path: Path, before: list[str], piece: Piece) -> None:
-        """What cannot be opened is told: by a reject or an error where it costs rows."""
+        """What cannot be opened is reported: by a reject or an error where it costs rows."""
         after = all_lines([piece])
         new = sorted(set(after) - set(before))
         if self.existence_is_a_row or any(line.startswith(REJECTS) for line in new):
@@ -146,13 +146,13 @@ class InputPromises(SourceKit):
         for key, lines in others.items():
             about = f"{said}, and {key} comes out otherwise"
             require_same(found.get(key, []), lines, PLANNED, about=about)
-        told = [piece for piece in pieces if is_input(path, piece.partition)]
-        require(told or not mine, f"{said}, and plan() does not name it", PLANNED)
-        for piece in told:
+        named = [piece for piece in pieces if is_input(path, piece.partition)]
+        require(named or not mine, f"{said}, and plan() does not name it", PLANNED)
+        for piece in named:
             key = (piece.partition.origin, piece.partition.id)
             self._require_reported(path, mine.get(key, []), piece)
 
-    @promise("a directory that cannot be listed is told", quick=True)
+    @promise("a directory that cannot be listed is reported", quick=True)
     def test_unlistable_directory_is_told(self, tmp_path: Path) -> None:
         location = self.make_files(tmp_path)
         if not location.is_dir():

@@ -172,16 +172,16 @@ class ReadingPromises(SourceKit):
             remedy = "keep what read() needs in its own variables, not in the source"
             require_same(found, alone, remedy, about=about)
 
-    @promise("the bytes of a partition are told as they are read, and no more than it has",
+    @promise("the bytes of a partition are reported as they are read, and no more than it has",
              quick=True)  # fmt: skip
     def test_progress_is_told(self, tmp_path: Path) -> None:
         source = self.open(self.make(tmp_path))
         for partition in self.partitions(source):
-            read, told = _progress(source, partition)
+            read, reported = _progress(source, partition)
             require(
-                not (read and partition.size_bytes) or 0 < told <= partition.size_bytes,
+                not (read and partition.size_bytes) or 0 < reported <= partition.size_bytes,
                 f"partition {partition.id!r} says that it has {partition.size_bytes} bytes; when "
-                f"{read} rows of it had come, ctx.advance had told of {told}",
+                f"{read} rows of it had come, ctx.advance had reported {reported}",
                 "call ctx.advance(bytes) for each piece of the input that was read, as it lies in "
                 "the file: else nobody sees how far a run is, and when it ends",
             )
@@ -228,7 +228,7 @@ class ReadingPromises(SourceKit):
              quick=True)  # fmt: skip
     def test_settings_hold_for_all_ways(self, tmp_path: Path) -> None:
         if self.partition_setting is None or not self.examples:
-            does_not_apply("there is one way (partition_setting and examples would tell others)")
+            does_not_apply("there is one way (partition_setting and examples would name others)")
         setting, values = self.partition_setting
         location = self.make(tmp_path)
         for name, value in self.examples.items():
@@ -311,14 +311,14 @@ def _rows_read(source: Source, partition: Partition, other: Partition | None = N
 
 
 def _progress(source: Source, partition: Partition) -> tuple[int, int]:
-    """How many rows came of a partition, and of how many bytes it told."""
-    told: list[int] = []
+    """How many rows came of a partition, and how many bytes it reported."""
+    reported: list[int] = []
     rows = 0
     with tempfile.TemporaryDirectory() as scratch:
-        ctx = ReadContext(printable(partition.origin), Path(scratch), progress=told.append)
+        ctx = ReadContext(printable(partition.origin), Path(scratch), progress=reported.append)
         with contextlib.suppress(SourceError, OSError):
             rows = sum(table.num_rows for _, table in harvest.tables(source, partition, ctx))
-    return rows, sum(told)
+    return rows, sum(reported)
 
 
 def _require_planned(source: Source, file: str, inputs: set[str]) -> None:
