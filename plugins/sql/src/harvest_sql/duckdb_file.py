@@ -94,7 +94,8 @@ def _made_of(dataset: Dataset, views: Iterable[ViewChoice]) -> str:
     A view that has settings may read other files, so that it is never known to be the same.
     """
     plugins = dataset.plugins
-    words = [str(dataset.sink.location), dataset.manifest.token, version("hpc-harvest-sql")]
+    where = str(Path(dataset.sink.location).resolve())
+    words = [where, dataset.manifest.token, version("hpc-harvest-sql")]
     words += [f"{name} {dataset.record_type(name).version}" for name in dataset.record_types]
     words += [f"{each.label} {plugins.version_of(plugins.view(each.name))}" for each in views]
     if any(each.settings for each in views):
