@@ -209,10 +209,13 @@ def test_work_staged_before_a_failure_is_not_done_again(
     assert reads() == ["a.demo", "b.demo"]
     (lines / "b.demo").write_text("three\n")
 
-    harvested(lines)
+    done = harvested(lines)
 
     assert reads() == ["a.demo", "b.demo", "b.demo"]
     assert rows_of(tmp_path / "out", demo_plugins) == ["one", "two", "three"]
+    # and what was staged is of the run that commits it
+    parts = harvest.open(tmp_path / "out", plugins=demo_plugins).parts
+    assert {part.run for part in parts} == {done.run}
 
 
 @pytest.mark.parametrize("count", [1, 2])

@@ -8,7 +8,7 @@ from typing import Final
 import polars as pl
 
 from harvest_report import Column, Table
-from harvest_toolkit.frames import complete_sum
+from harvest_toolkit.frames import complete_sum, fraction
 
 from .compare import Comparison
 from .numbers import Numbers
@@ -124,9 +124,8 @@ def _kinds(found: Comparison) -> pl.DataFrame:
     rows = found.rows.filter(part="prefix")
     count, total, mean = (rows.filter(measure=m) for m in ("executions", "total_s", "mean_s"))
     sure = total if len(found.before) + len(found.after) > 2 else mean
-    longer = pl.col("total_after") - pl.col("ended_after") * (
-        pl.col("total_before") / pl.col("ended_before")
-    )
+    each_before = fraction("total_before", "ended_before")
+    longer = pl.col("total_after") - pl.col("ended_after") * each_before
     both = pl.col("presence") == "both"
     return (
         rows.select("name", "presence")
@@ -180,8 +179,10 @@ def _ended(side: str, runs: Sequence[Numbers]) -> pl.DataFrame:
         run.rows.filter(part="prefix")
         .group_by("name")
         .agg(
-            (pl.col("value").filter(measure="total_s") / pl.col("value").filter(measure="mean_s"))
-            .first()
+            fraction(
+                pl.col("value").filter(measure="total_s").first(),
+                pl.col("value").filter(measure="mean_s").first(),
+            )
             .round()
             .alias(f"ended_{side}")
         )
