@@ -16,6 +16,7 @@ from harvest.model import Record, RecordTypeError, field, record, record_type
 from harvest.model.record import Int32, UInt32, UInt64
 from harvest.model.types import (
     arrow_type,
+    as_recorded,
     common_type,
     declared_columns,
     declared_types,
@@ -159,3 +160,18 @@ def test_the_words_of_all_record_types_give_their_arrow_types_back() -> None:
 def test_an_annotation_that_no_column_can_have_is_an_error() -> None:
     with pytest.raises(RecordTypeError, match="has no Arrow type here"):
         arrow_type(complex)
+
+
+def test_a_column_is_read_by_the_type_of_the_dataset_where_that_holds_other_values():
+    @record("typed.row", layer="system", level="process")
+    class Row(Record):
+        number: int = field(doc="A number; earlier versions wrote texts.")
+        name: str = field(doc="A name.")
+
+    kind = record_type(Row)
+    declared = declared_types(kind)
+
+    found = declared_types(as_recorded(kind, {**declared, "number": pa.string()}))
+
+    assert found == {**declared, "number": pa.string()}
+    assert as_recorded(kind, declared) is kind
