@@ -134,7 +134,8 @@ def _remove(database: Path) -> None:
     """Remove what an export that failed or was killed left."""
     database.unlink(missing_ok=True)
     database.with_name(f"{database.name}.wal").unlink(missing_ok=True)
-    shutil.rmtree(_scratch(database), ignore_errors=True)
+    with contextlib.suppress(FileNotFoundError):
+        shutil.rmtree(_scratch(database))
 
 
 def _scratch(database: Path) -> Path:
