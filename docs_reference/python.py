@@ -75,6 +75,7 @@ MODULES = (
     "harvest_toolkit.headless",
     "harvest_toolkit.hosts",
     "harvest_toolkit.json_lines",
+    "harvest_toolkit.kept",
     "harvest_toolkit.line_blocks",
     "harvest_toolkit.line_source",
     "harvest_toolkit.lines",

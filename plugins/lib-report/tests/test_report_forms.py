@@ -55,6 +55,11 @@ def draw(figure):
 
 @pytest.fixture(scope="module")
 def report():
+    return made()
+
+
+def made() -> Report:
+    """A report whose plots have not been drawn."""
     return Report(
         f"Title {NASTY}",
         [f"Opening {NASTY}"],
@@ -213,12 +218,8 @@ def test_plots_follow_the_colours_of_the_page(report, page):
 
 
 @pytest.mark.slow
-def test_the_same_report_gives_the_same_bytes(report, page):
-    from harvest_report import draw as drawing
-
-    first = report.html()
-    drawing._PICTURES.clear()
-    assert report.html() == first
+def test_the_same_report_gives_the_same_bytes(report):
+    assert made().html() == report.html()
 
 
 def test_drawing_leaves_no_state_behind(report):
@@ -234,11 +235,19 @@ def test_a_users_own_matplotlib_style_changes_nothing(report):
     matplotlib = pytest.importorskip("matplotlib")
     from harvest_report import draw as drawing
 
-    plot = report.plots[0]
-    plain = drawing.to_svg(plot)
-    drawing._PICTURES.clear()
+    plain = drawing.to_svg(report.plots[0])
     with matplotlib.rc_context({"font.size": 20, "axes.facecolor": "red", "svg.fonttype": "none"}):
-        assert drawing.to_svg(plot) == plain
+        assert drawing.to_svg(made().plots[0]) == plain
+
+
+def test_files_of_one_figure_are_those_that_are_drawn_alone():
+    pytest.importorskip("matplotlib")
+    from harvest_report import draw as drawing
+
+    together = drawing.draw(made().plots[0], "svg", "png")
+
+    assert together["svg"] == drawing.to_svg(made().plots[0])
+    assert together["png"] == drawing.to_png(made().plots[0])
 
 
 @pytest.mark.slow
@@ -383,11 +392,9 @@ def test_a_report_without_plots_has_no_picture(tmp_path):
 
 
 @pytest.mark.parametrize(("absent", "ending"), [("matplotlib", "png"), ("jinja2", "html")])
-def test_a_missing_library_is_named_with_its_remedy(report, tmp_path, monkeypatch, absent, ending):
+def test_a_missing_library_is_named_with_its_remedy(tmp_path, monkeypatch, absent, ending):
     monkeypatch.setitem(sys.modules, absent, None)
-    from harvest_report import draw as drawing
-
-    drawing._PICTURES.clear()
+    report = made()
     with pytest.raises(HarvestError, match=f"needs {absent}.*extra 'report'"):
         report.only("curve").write(tmp_path / f"r.{ending}")
     assert report.only("main").text()

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from weakref import WeakKeyDictionary
-
 import polars as pl
 
 from harvest import DatasetReader, UsageError
 from harvest_toolkit.choices import choice_of_runs, named_directory
 from harvest_toolkit.frames import directory_of
+from harvest_toolkit.kept import kept
 
 from .record_names import DASK_TYPES
 
@@ -18,8 +17,10 @@ run_of = directory_of
 
 def runs_of(dataset: DatasetReader) -> list[str]:
     """The directories of all Dask runs in a dataset, sorted; found out once."""
-    if dataset in _FOUND:
-        return _FOUND[dataset]
+    return kept(dataset, "dask.runs", lambda: _directories(dataset))
+
+
+def _directories(dataset: DatasetReader) -> list[str]:
     origins = [
         dataset[name].select(pl.col("origin").cast(pl.String)).unique()
         for name in DASK_TYPES
@@ -28,10 +29,7 @@ def runs_of(dataset: DatasetReader) -> list[str]:
     if not origins:
         return []
     found = pl.concat(pl.collect_all(origins)).select(run=run_of(pl.col("origin")))
-    return _FOUND.setdefault(dataset, found["run"].unique().sort().to_list())
-
-
-_FOUND: WeakKeyDictionary[DatasetReader, list[str]] = WeakKeyDictionary()
+    return found["run"].unique().sort().to_list()
 
 
 def named_run(dataset: DatasetReader, run: str | None) -> str | None:

@@ -50,12 +50,12 @@ _NOT_STYLE = frozenset(
 
 def to_svg(plot: Plot) -> bytes:
     """The plot as an SVG file on white ground."""
-    return _picture(plot, "svg")
+    return draw(plot, "svg")["svg"]
 
 
 def to_png(plot: Plot) -> bytes:
     """The plot as a PNG file on white ground, 144 dots per inch."""
-    return _picture(plot, "png")
+    return draw(plot, "png")["png"]
 
 
 def to_inline_svg(plot: Plot, caption: str) -> str:
@@ -104,28 +104,32 @@ def _variable(found: re.Match[str]) -> str:
     return f"var(--plot-{_NAMES[colour]}, {colour})" if colour in _NAMES else found[0]
 
 
-def _picture(plot: Plot, file_format: str) -> bytes:
-    """The file; drawn once, since a page and a directory hold the same pictures."""
-    drawn = _PICTURES.setdefault(plot, {})
-    if file_format not in drawn:
-        drawn[file_format] = _draw(plot, file_format)
-    return drawn[file_format]
+def draw(plot: Plot, *formats: str) -> Mapping[str, bytes]:
+    """The plot's files by format, ``svg`` or ``png``; what is drawn once is kept with the plot.
+
+    Files asked for together are drawn of one figure: to build and lay it out is most of the work.
+    """
+    files = _FILES.setdefault(plot, {})
+    missing = [file_format for file_format in formats if file_format not in files]
+    if missing:
+        step(f"drawing {plot.title}")
+        with drawn(plot) as figure, warnings.catch_warnings():
+            # a character that the font lacks is drawn as a box: that is to be seen in the plot
+            warnings.filterwarnings("ignore", "Glyph .* missing from font")
+            figure.draw_without_rendering()
+            figure.set_layout_engine("none")  # laid out: each file would do it anew
+            files.update({name: _saved(figure, name) for name in missing})
+    return files
 
 
-_PICTURES: WeakKeyDictionary[Plot, dict[str, bytes]] = WeakKeyDictionary()
+_FILES: WeakKeyDictionary[Plot, dict[str, bytes]] = WeakKeyDictionary()
 
 
-def _draw(plot: Plot, file_format: str) -> bytes:
+def _saved(figure: Any, file_format: str) -> bytes:
     # no dates and versions: the same data give the same bytes
     metadata = _NO_SVG_METADATA if file_format == "svg" else {"Software": None}
     buffer = io.BytesIO()
-    step(f"drawing {plot.title}")
-    with drawn(plot) as figure, warnings.catch_warnings():
-        # a character that the font lacks is drawn as a box: that is to be seen in the plot
-        warnings.filterwarnings("ignore", "Glyph .* missing from font")
-        figure.savefig(
-            buffer, format=file_format, dpi=PNG_DPI, facecolor="white", metadata=metadata
-        )
+    figure.savefig(buffer, format=file_format, dpi=PNG_DPI, facecolor="white", metadata=metadata)
     # matplotlib repeats each text in a comment, control characters and all: no valid XML
     return _COMMENT.sub(b"", buffer.getvalue()) if file_format == "svg" else buffer.getvalue()
 

@@ -17,7 +17,7 @@ from harvest.toolkit.amounts import count_in_words
 from harvest.toolkit.texts import printable_line
 
 from .cells import group_starts, numeric, rows_of_text
-from .draw import COLOURS, to_inline_svg, to_png
+from .draw import COLOURS, draw, to_inline_svg, to_png
 from .extra import need
 from .model import Notes, Plot, Section, Table
 from .units import in_fitting_units
@@ -177,6 +177,8 @@ def _section(section: Section, report: Report, *, whole: bool) -> dict[str, Any]
         }
     if isinstance(section, Plot):
         caption = f"{'' if whole else report.name + '--'}{section.name}--caption"
+        if whole:
+            draw(section, "svg", "png")
         return shown | {
             "kind": "plot",
             "svg": to_inline_svg(section, caption),

@@ -171,7 +171,8 @@ def _by_process(io: RunIo) -> Table:
         .join(spent, on=["log", "op"], how="left")
         .with_columns(pl.col("untraced_s").fill_null(0))
     )
-    rows = active.join(_workers_of_logs(io), on="log", how="left").with_columns(
+    owners = io.tied.group_by("log").agg(worker=pl.col("worker").unique().sort().str.join(", "))
+    rows = active.join(owners, on="log", how="left").with_columns(
         worker=pl.col("worker").str.replace_all(r"\w+://", ""),
         program=pl.col("exe").str.extract(r"^(?:\S*/)?(\S+)"),
     )
@@ -232,10 +233,6 @@ def _cut_modules(cut: pl.DataFrame) -> str:
 def _buffered_bytes(io: RunIo, op: str) -> str:
     assert io.processes is not None
     return _bytes_in_words(_known_sum(io.processes[f"stdio_{op}_bytes"]))
-
-
-def _workers_of_logs(io: RunIo) -> pl.DataFrame:
-    return io.tied.group_by("log").agg(worker=pl.col("worker").unique().sort().str.join(", "))
 
 
 def _why(io: RunIo, tasks: pl.DataFrame) -> str:

@@ -144,16 +144,9 @@ def _gaps(summary: dict[str, Any]) -> Notes:
 
 def _streams(tasks: pl.DataFrame, kinds: pl.DataFrame, workers: pl.DataFrame) -> list[Section]:
     if tasks.is_empty():
-        return [
-            Notes(
-                "stream",
-                [
-                    "No execution is recorded: neither did a worker record that it executed a "
-                    "task, nor the scheduler that one reached memory."
-                ],
-                title="Task stream",
-            )
-        ]
+        unknown = "neither did a worker record that it executed a task, nor the scheduler that"
+        text = f"No execution is recorded: {unknown} one reached memory."
+        return [Notes("stream", [text], title="Task stream")]
     return [stream(tasks, kinds["prefix"].to_list()), occupancy(tasks, workers)]
 
 

@@ -6,6 +6,7 @@ import polars as pl
 
 from harvest import DatasetReader
 from harvest_toolkit.frames import complete_sum, count_if_known, fraction, known_sum
+from harvest_toolkit.kept import kept
 
 from ..critical.links import dependencies
 from ..critical.lows import path_in_short, what_ran, what_was_awaited
@@ -19,6 +20,7 @@ from ..parts.memory import memory_use
 from ..parts.occupancy import at_once
 from ..parts.pairs import pairs_of
 from ..record_names import DASK_TYPES
+from ..runs import named_run, runs_of
 from .declared.indicators import INDICATOR_COLUMNS
 from .kinds import io_by_task, kinds_of
 from .workers import recorded_runs, whole_runs, worker_frame
@@ -36,6 +38,12 @@ def indicators(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFram
 
 def judged_runs(dataset: DatasetReader, run: str | None) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The rows of ``dask.indicators``, and those of ``dask.critical_path`` that they sum up."""
+    runs = runs_of(dataset)
+    wanted = runs[0] if run is None and len(runs) == 1 else named_run(dataset, run)
+    return kept(dataset, ("dask.indicators", wanted), lambda: _judged(dataset, wanted))
+
+
+def _judged(dataset: DatasetReader, run: str | None) -> tuple[pl.DataFrame, pl.DataFrame]:
     frames = load(dataset, (*DASK_TYPES, "dask.worker_sample"), run=run)
     found = executions(frames).collect()
     io = io_by_task(dataset, run)

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
-from weakref import WeakKeyDictionary
 
 import attrs
 import polars as pl
@@ -14,6 +13,7 @@ import polars as pl
 from harvest import DatasetReader, UsageError
 from harvest_toolkit.deferred import deferred
 from harvest_toolkit.frames import sum_or_none
+from harvest_toolkit.kept import kept
 
 from ..aggregation.definition import Aggregation
 from ..aggregation.files import no_rows
@@ -65,18 +65,17 @@ def listing(
     of a view can be asked for, but none of its rows.
     """
     reference = None if now is None else moment(now)
-    known = _KNOWN.setdefault(dataset, {})
-    if scan not in known and "gpfs.file" in dataset:
-        known[scan] = Listing.of(rows_of(dataset), scan)
-    elif scan not in known:
-        refusing = PolarsRows(deferred(no_scan, no_rows().collect_schema()))
-        known[scan] = Listing(refusing, Scan("none", datetime(1970, 1, 1, tzinfo=UTC), None, 0))
+    found = kept(dataset, ("gpfs.listing", scan), lambda: _listed(dataset, scan))
     if root is None and reference is None:
-        return known[scan]
-    return attrs.evolve(known[scan], given_root=root, given_now=reference)
+        return found
+    return attrs.evolve(found, given_root=root, given_now=reference)
 
 
-_KNOWN: WeakKeyDictionary[DatasetReader, dict[str, Listing]] = WeakKeyDictionary()
+def _listed(dataset: DatasetReader, scan: str) -> Listing:
+    if "gpfs.file" in dataset:
+        return Listing.of(rows_of(dataset), scan)
+    refusing = PolarsRows(deferred(no_scan, no_rows().collect_schema()))
+    return Listing(refusing, Scan("none", datetime(1970, 1, 1, tzinfo=UTC), None, 0))
 
 
 def no_scan() -> pl.DataFrame:

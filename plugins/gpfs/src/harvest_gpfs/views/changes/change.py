@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import Final
-from weakref import WeakKeyDictionary
 
 import attrs
 import polars as pl
 
 from harvest import DatasetReader, UsageError
 from harvest_toolkit.deferred import deferred
+from harvest_toolkit.kept import kept
 
 from ...aggregation.bins import parse_age
 from ...aggregation.groupings import Setting
@@ -94,20 +94,14 @@ def _flows(
     dataset: DatasetReader, before: Scan, after: Scan, root: str | None, setting: Setting
 ) -> tuple[pl.DataFrame, Setting]:
     """What ``summed`` takes.  Two scans are compared once, whatever is asked about them."""
-    known = _KNOWN.setdefault(dataset, {})
-    wish = (before.label, after.label, root, setting.top_depth)
-    if wish not in known:
-        rows = rows_of(dataset)
-        plain = Setting(top_depth=setting.top_depth)
-        known[wish] = changes_of((rows, before), (rows, after), GROUPS, root, plain)
-    found, within = known[wish]
+    rows, plain = rows_of(dataset), Setting(top_depth=setting.top_depth)
+    found, within = kept(
+        dataset,
+        ("gpfs.change", before.label, after.label, root, setting.top_depth),
+        lambda: changes_of((rows, before), (rows, after), GROUPS, root, plain),
+    )
     people = attrs.evolve(within, user_names=setting.user_names, group_names=setting.group_names)
     return found, people
-
-
-_KNOWN: WeakKeyDictionary[
-    DatasetReader, dict[tuple[str, str, str | None, int], tuple[pl.DataFrame, Setting]]
-] = WeakKeyDictionary()
 
 
 def _in_both(table: pl.DataFrame, flows: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
