@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strength import examples
 
-from harvest_report import COLOURS, Plot, bytes_axis, legend, seconds_axis
+from harvest_report import COLOURS, Plot, bytes_axis, legend, name_bars, seconds_axis
 from harvest_report.dates import dates_in_words
 from harvest_report.draw import drawn
 
@@ -238,3 +238,22 @@ def test_a_colour_stands_out_from_its_page(page):
         darker, lighter = sorted([luminance(colour), luminance(GROUNDS[page])])
         # WCAG 2.2, 1.4.11: at least 3:1 for graphics
         assert (lighter + 0.05) / (darker + 0.05) >= 3, colour
+
+
+def test_the_first_of_horizontal_bars_is_on_top_and_named():
+    plot = Plot("waits", _waits, "Waits", "Bars: ada 3 s, bob 1 s.")
+
+    with drawn(plot) as figure:
+        (axes,) = figure.axes
+        names = {label.get_text(): place for label, place in zip(
+            axes.get_yticklabels(), axes.get_yticks(), strict=True)}  # fmt: skip
+        heights = {name: axes.transData.transform((0, place))[1] for name, place in names.items()}
+
+    assert names == {"ada": 0, "bob": 1}
+    assert heights["ada"] > heights["bob"]
+
+
+def _waits(figure):
+    axes = figure.subplots()
+    axes.barh([0, 1], [3.0, 1.0])
+    name_bars(axes, ["ada", "bob"])

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from harvest_report import Column, Report, Table
+from harvest_report import Column, Report, Table, with_others
 from harvest_report.records import Style, print_records
 
 ADDRESSES = [f"tcp://10.9.0.{n}:4010{n}" for n in range(1, 4)]
@@ -163,3 +163,12 @@ def test_ids_that_would_look_alike_are_folded():
     rows = pl.DataFrame({"key": keys, "n": [10**12] * 3})
     report = Report("r", sections=[Table("t", rows, [Column("key", format="id"), Column("n")])])
     assert [f", {n}," in report.text(40) for n in range(3)] == [True] * 3
+
+
+def test_all_others_are_one_row_behind_those_shown():
+    shown = pl.DataFrame({"user": ["ada", "bob"], "jobs": [9, 7], "median_s": [4.0, 5.0]})
+
+    rows = with_others(shown, 1200, "user", pl.DataFrame({"jobs": [31]}))
+
+    assert rows.rows() == [("ada", 9, 4.0), ("bob", 7, 5.0), ("(1,200 others)", 31, None)]
+    assert rows.schema == shown.schema

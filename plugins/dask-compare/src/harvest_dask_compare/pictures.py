@@ -10,7 +10,7 @@ import numpy.typing as npt
 import polars as pl
 
 from harvest.toolkit.layout import shorten
-from harvest_report import Plot, legend, seconds_axis
+from harvest_report import Plot, legend, name_bars, seconds_axis
 
 from .compare import Comparison
 from .numbers import Numbers
@@ -44,10 +44,8 @@ def kinds_plot(found: Comparison) -> Plot | None:
             if (high > low).any():
                 axes.errorbar(mean, places + shift, xerr=[mean - low, high - mean], fmt="none",
                               ecolor="C4", elinewidth=1.2, capsize=2)  # fmt: skip
-        axes.set_yticks(places, [shorten(name, 32, "id") for name in shown["name"]])
-        axes.invert_yaxis()
+        name_bars(axes, [shorten(name, 32, "id") for name in shown["name"]])
         seconds_axis(axes.xaxis, most, "of executions, of all threads")
-        axes.grid(axis="y", visible=False)
         legend(figure)
 
     left_out = f" The {rows.height - BARS} others differ less." if rows.height > BARS else ""

@@ -20,22 +20,25 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from harvest import Column
 
-    from .axes import bytes_axis, legend, legend_below, seconds_axis
+    from .axes import bytes_axis, legend, legend_below, name_bars, seconds_axis
     from .draw import COLOURS
     from .model import Notes, Plot, Section, Table
+    from .others import with_others
     from .report import Report
 
 _HOMES = {
     "harvest": ("Column",),
-    ".axes": ("bytes_axis", "legend", "legend_below", "seconds_axis"),
+    ".axes": ("bytes_axis", "legend", "legend_below", "name_bars", "seconds_axis"),
     ".draw": ("COLOURS",),
     ".model": ("Notes", "Plot", "Section", "Table"),
+    ".others": ("with_others",),
     ".report": ("Report",),
 }
 """Where names are, which are imported when first used: help shows the command without them."""
 
 __all__ = ["COLOURS", "Column", "Notes", "Plot", "Report", "Section", "Table",
-           "bytes_axis", "legend", "legend_below", "seconds_axis"]  # fmt: skip
+           "bytes_axis", "legend", "legend_below", "name_bars", "seconds_axis",
+           "with_others"]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

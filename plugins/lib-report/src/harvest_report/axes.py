@@ -45,6 +45,14 @@ def legend_below(axes: Any) -> None:
     axes.legend(loc="upper left", bbox_to_anchor=(0.0, -0.22), borderaxespad=0.0)
 
 
+def name_bars(axes: Any, names: Sequence[str]) -> None:
+    """A name beside each horizontal bar, which lie at 0, 1, 2 and so on; the first on top."""
+    axes.set_yticks(range(len(names)), names)
+    axes.invert_yaxis()
+    axes.grid(visible=False, axis="y")
+    axes.tick_params(axis="y", length=0)
+
+
 def seconds_axis(axis: Any, longest: float, since: str) -> None:
     """Label an axis of seconds by the unit that fits: minutes since the job began.
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import polars as pl
 
 from harvest.toolkit.amounts import count_in_words, seconds_in_words, share_in_words
-from harvest_report import Column, Notes, Plot, Section, Table, legend, seconds_axis
+from harvest_report import Column, Notes, Plot, Section, Table, legend, name_bars, seconds_axis
 
 from ..views.files import files as files_of
 from ..views.frames import SEGMENTS, spent_ns, traced_once
@@ -95,19 +95,17 @@ def _cost(rows: pl.DataFrame, whole: float) -> Plot:
 
     def draw(figure: Any) -> None:
         axes = figure.subplots()
-        left = [0.0] * len(names)
+        places, left = range(len(names)), [0.0] * len(names)
         for number, (column, label) in enumerate(TIMES.items()):
             values = [value * scale for value in rows[column].to_list()]
-            axes.barh(names, values, left=left, height=0.62, color=f"C{number}", label=label)
+            axes.barh(places, values, left=left, height=0.62, color=f"C{number}", label=label)
             left = [a + b for a, b in zip(left, values, strict=True)]
-        axes.invert_yaxis()
+        name_bars(axes, names)
         axes.set_xlim(left=0)
         if whole:
             axes.set_xlabel("% of the time that the processes ran")
         else:
             seconds_axis(axes.xaxis, max(left), "of all processes")
-        axes.grid(visible=False, axis="y")
-        axes.tick_params(axis="y", length=0)
         legend(figure)
 
     most = rows.sort("seconds", descending=True).row(0, named=True)

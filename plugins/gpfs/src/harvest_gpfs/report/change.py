@@ -22,7 +22,7 @@ from ..aggregation.scans import Scan
 from ..views.changes.change import span
 from ..views.common import rows_of
 from .plots import growth_bars
-from .tables import amount, day, most_changed, percent, with_others
+from .tables import amount, day, first_and_others, most_changed, percent
 
 __all__ = ["change"]
 
@@ -139,7 +139,7 @@ def _by(request: _Request, by: str, title: str, plot: str = "") -> list[Section]
     if plot:
         if table["growth_bytes"].count():
             sections.append(growth_bars(f"{by}-plot", plot, table, by))
-        rows = with_others(table, by, list(_OBJECTS), request.n)
+        rows = first_and_others(table, by, list(_OBJECTS), request.n)
         columns = (_group(by), *(Column(name, label) for name, label in _OBJECTS.items()))
         sections.append(
             Table(f"{by}-objects", rows, columns, title=f"{title}: objects", note=_RENAMED)
@@ -148,7 +148,7 @@ def _by(request: _Request, by: str, title: str, plot: str = "") -> list[Section]
 
 
 def _volumes(request: _Request, table: pl.DataFrame, by: str, title: str) -> Table:
-    rows = with_others(table, by, _VOLUMES, request.n).with_columns(
+    rows = first_and_others(table, by, _VOLUMES, request.n).with_columns(
         moved_bytes=pl.col("moved_in_bytes") - pl.col("moved_out_bytes"),
         growth=fraction("growth_bytes", "old_bytes"),
     )
@@ -196,7 +196,7 @@ def _ends(request: _Request) -> list[Section]:
         if found.is_empty():
             continue
         found = found.sort(size, "top", descending=[True, False], nulls_last=True)
-        rows = with_others(found, "top", [objects, size], request.n)
+        rows = first_and_others(found, "top", [objects, size], request.n)
         columns = (_group("top"), Column(objects, "objects"), amount(size, "logical"))
         sections.append(Table(name, rows, columns, title=title, note=note))
     return sections
@@ -210,7 +210,7 @@ def _age(request: _Request, scan: str, cold: str, policy: str) -> list[Section]:
     freed = request.data.view("gpfs.policy", scan=scan, policy=policy).collect()
     sums = ["cold_inodes", "cold_size_bytes", "cold_allocated_bytes", "cold_known_bytes"]
     owners = owners.sort("cold_size_bytes", "uid", descending=[True, False], nulls_last=True)
-    rows = with_others(owners, "user", sums, request.n).with_columns(
+    rows = first_and_others(owners, "user", sums, request.n).with_columns(
         cold_share=fraction("cold_size_bytes", "cold_known_bytes"),
         share=fraction("cold_size_bytes", pl.lit(owners["all_cold_known_bytes"].first())),
     )

@@ -12,7 +12,7 @@ from harvest_report import Column, Section, Table
 from ..aggregation.listing import list_scans
 from ..views.common import rows_of
 from .plots import growth_plot
-from .tables import amount, day, with_others
+from .tables import amount, day, first_and_others
 
 __all__ = ["odd_names", "over_time", "paths", "quality"]
 
@@ -80,7 +80,7 @@ def _churn(data: DatasetReader, root: str | None, top_depth: int, n: int) -> lis
         for old, new in churn.select("old_scan", "new_scan").head(1).iter_rows()
     )
     ordered = churn.sort("new_bytes", "top", descending=[True, False], nulls_last=True)
-    rows = with_others(ordered, "top", [*_CHANGES, *volumes], n)
+    rows = first_and_others(ordered, "top", [*_CHANGES, *volumes], n)
     top = Column("top", format="path")
     title = "What happened between the latest two scans"
     bytes_of = map(amount, volumes, _CHANGES)

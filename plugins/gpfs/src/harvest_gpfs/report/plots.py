@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from harvest.toolkit.amounts import bytes_in_words
-from harvest_report import Plot, bytes_axis, legend
+from harvest_report import Plot, bytes_axis, legend, name_bars
 
 from .tables import most_changed
 
@@ -82,10 +82,7 @@ def _horizontal(
     def whole(figure: Any) -> None:
         axes = figure.subplots()
         draw(axes)
-        axes.set_yticks(range(len(names)), names)
-        axes.invert_yaxis()
-        axes.grid(visible=False, axis="y")
-        axes.tick_params(axis="y", length=0)
+        name_bars(axes, names)
 
     return Plot(name, whole, title, alt, size=(9.6, 1.1 + 0.3 * max(len(names), 2)))
 

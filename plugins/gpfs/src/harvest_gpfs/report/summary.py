@@ -25,7 +25,7 @@ from ..measures import DEFAULT, DIRECTORY
 from ..views.common import SUMS, listing
 from .lists import odd_names, over_time, paths, quality
 from .plots import age_plot, bars, size_plot
-from .tables import amount, day, percent, with_others
+from .tables import amount, day, first_and_others, percent
 
 __all__ = ["summary"]
 
@@ -158,7 +158,7 @@ def _owners(request: _Request, now: str | None, cold: str) -> list[Section]:
 
 def _users_table(owners: pl.DataFrame, request: _Request) -> Table:
     shares = ["cold_size_bytes", "cold_known_bytes", "small_inodes", "small_known_inodes"]
-    rows = with_others(owners, "user", [*_FILES, *shares], request.n).with_columns(
+    rows = first_and_others(owners, "user", [*_FILES, *shares], request.n).with_columns(
         share=_of_all("size_bytes"),
         cold_share=fraction("cold_size_bytes", "cold_known_bytes"),
         small_share=fraction("small_inodes", "small_known_inodes"),
@@ -188,7 +188,7 @@ def _of_all(column: str) -> pl.Expr:
 def _usage_table(
     name: str, table: pl.DataFrame, by: str, title: str, request: _Request, note: str | None = None
 ) -> Table:
-    rows = with_others(table, by, _FILES, request.n).with_columns(share=_of_all("size_bytes"))
+    rows = first_and_others(table, by, _FILES, request.n).with_columns(share=_of_all("size_bytes"))
     columns = (Column(by), Column("files"), *request.amounts(), _OF_ALL)
     return Table(name, rows, columns, title=title, note=note)
 
@@ -228,7 +228,7 @@ def _ages(request: _Request, now: str | None, cold: str) -> list[Section]:
     ages = ages.with_columns(share=fraction("size_bytes", whole))
     found = request.view("gpfs.cold", age=cold, now=now, **request.among)
     sums = [name for name in found.columns if name.endswith(("inodes", "bytes"))]
-    rows = with_others(found, "top", sums, request.n).with_columns(
+    rows = first_and_others(found, "top", sums, request.n).with_columns(
         share=fraction("cold_size_bytes", "known_size_bytes")
     )
     counted = (Column("inodes", "objects"), *request.amounts(), _OF_ALL)
@@ -262,7 +262,7 @@ def _sizes(request: _Request) -> list[Section]:
     extensions = request.view("gpfs.extensions")
     small = request.view("gpfs.small", **request.among)
     sums = ["small_inodes", "known_inodes", "small_size_bytes", "small_allocated_bytes"]
-    small = with_others(small, "top", sums, request.n).with_columns(
+    small = first_and_others(small, "top", sums, request.n).with_columns(
         share=fraction("small_inodes", "known_inodes")
     )
     counted = (Column("inodes", "objects"), *request.amounts(), _OF_ALL)
@@ -289,7 +289,7 @@ def _sizes(request: _Request) -> list[Section]:
         ),
         Table(
             "extensions",
-            with_others(extensions, "extension", SUMS, request.n).with_columns(
+            first_and_others(extensions, "extension", SUMS, request.n).with_columns(
                 share=_of_all("size_bytes")
             ),
             (Column("extension"), *counted),

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from harvest_report import Column
+from harvest_report import Column, with_others
 from harvest_toolkit.frames import sum_or_none
 
-__all__ = ["amount", "day", "most_changed", "percent", "with_others"]
+__all__ = ["amount", "day", "first_and_others", "most_changed", "percent"]
 
 
 def amount(name: str, label: str, sign: str = "") -> Column:
@@ -38,14 +38,11 @@ def most_changed(table: pl.DataFrame, n: int) -> pl.DataFrame:
     return pl.concat([first, largest.slice(n)])
 
 
-def with_others(table: pl.DataFrame, column: str, sums: Sequence[str], n: int) -> pl.DataFrame:
+def first_and_others(table: pl.DataFrame, column: str, sums: Sequence[str], n: int) -> pl.DataFrame:
     """The first ``n`` rows, and one for all others together; one alone has a row of its own."""
     table = table.select(pl.col(column).cast(pl.String), *sums)
     if table.height <= n + 1:
         return table
     others = table.slice(n)
-    row = others.select(
-        pl.lit(f"({others.height:,} others)").alias(column),
-        *(sum_or_none(name).alias(name) for name in sums),
-    )
-    return pl.concat([table.head(n), row])
+    row = others.select(sum_or_none(name).alias(name) for name in sums)
+    return with_others(table.head(n), others.height, column, row)

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from harvest.toolkit.amounts import count_in_words, seconds_in_words
-from harvest_report import Plot, legend
+from harvest_report import Plot, legend, name_bars
 
 from ..views.zone import Zone
 from .words import hours_in_words, known_sum
@@ -252,13 +252,10 @@ def used_and_wasted(groups: pl.DataFrame, keys: list[str]) -> Plot:
             label = "use not known" if part == "unknown" else part
             axes.barh(places, values[part], left=ends, height=0.7, color=colour, label=label)
             ends = [end + value for end, value in zip(ends, values[part], strict=True)]
-        axes.set_yticks(places, names)
-        axes.invert_yaxis()
+        name_bars(axes, names)
         axes.set_xlim(left=0)
         axes.set_xlabel("CPU hours")
         axes.xaxis.set_major_formatter("{x:,.0f}")
-        axes.grid(visible=False, axis="y")
-        axes.tick_params(axis="y", length=0)
         legend(figure)
 
     listed = "; ".join(
@@ -304,19 +301,15 @@ def _bars(name: str, title: str, rows: pl.DataFrame, label: str, alt: str) -> Pl
 
     def draw(figure: Any) -> None:
         axes = figure.subplots()
-        places = range(len(values))
-        bars = axes.barh(places, values, height=0.7, color="C0")
+        bars = axes.barh(range(len(values)), values, height=0.7, color="C0")
         axes.bar_label(bars, [f"{value:,.0f}" for value in values], padding=4)
-        axes.set_yticks(places, names)
-        axes.invert_yaxis()
+        name_bars(axes, names)
         axes.margins(x=0.12, y=0.02)
         axes.set_xlim(left=0)
         axes.set_xlabel(label)
         if label == "jobs":
             axes.xaxis.get_major_locator().set_params(integer=True)
         axes.xaxis.set_major_formatter("{x:,.0f}")
-        axes.grid(visible=False, axis="y")
-        axes.tick_params(axis="y", length=0)
 
     return Plot(name, draw, title, alt, size=(7.5, 1.0 + 0.26 * max(len(values), 2)))
 

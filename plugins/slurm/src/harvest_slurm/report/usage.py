@@ -10,7 +10,7 @@ import polars as pl
 
 from harvest import DatasetReader
 from harvest.toolkit.amounts import count_in_words, share_in_words
-from harvest_report import Column, Notes, Report, Section, Table
+from harvest_report import Column, Notes, Report, Section, Table, with_others
 from harvest_toolkit.frames import fraction
 
 from ..states import ENDS, FAILURES
@@ -90,7 +90,6 @@ def fold(groups: pl.DataFrame, names: list[str], shown: int) -> pl.DataFrame:
         pl.when((summed.null_count() == 0) | (summed.sum() != 0)).then(summed.sum()),
         pl.col("max_wait_s").max(),
     ).with_columns(
-        pl.lit(f"({others.height:,} others)").alias(names[0]),
         fraction("failed_jobs", pl.sum_horizontal(*ENDS)).alias("failed_share"),
         (pl.col("total_wait_s") / pl.col("waited_jobs")).alias("mean_wait_s"),
         *(
@@ -100,7 +99,7 @@ def fold(groups: pl.DataFrame, names: list[str], shown: int) -> pl.DataFrame:
             for resource in RESOURCES
         ),
     )
-    return pl.concat([kept.select(value), row], how="diagonal_relaxed").select(groups.columns)
+    return with_others(kept.select(value), others.height, names[0], row)
 
 
 def _resource_table(resource: Resource, rows: pl.DataFrame, keys: list[Column]) -> Table:
