@@ -161,23 +161,21 @@ def described(use: SourceUse) -> dict[str, str]:
     return {"name": source.name, "location": printable(source.redact(location))}
 
 
-def describe_rollback(*, run: str, started: datetime, sink: Sink, to: str, parts: int) -> bytes:
-    """The record of a run that went back to the state of another; parts: that changed."""
+def describe_rollback(
+    *, run: str, started: datetime, sink: Sink, to: str, counts: Mapping[str, int]
+) -> bytes:
+    """The record of a run that went back to the state of another; counts as of ``describe_run``."""
     return _encode(
         {
             "run": run,
             "action": "rollback",
             **_whose(started),
             "to": to,
-            "sources": [],
+            **dict.fromkeys(("sources", "plugins", "account"), []),
             "sink": {"name": sink.name, "location": printable(_absolute(sink.location))},
-            "plugins": [],
             "settings": {},
-            "partitions": parts,
-            "replaced": 0,
-            "dropped": 0,
+            **counts,
             "exit_code": 0,
-            "account": [],
         }
     )
 

@@ -48,13 +48,16 @@ def roll_back(sink: Sink, to: str, *, wait_s: float = 0) -> str | None:
         run = new_run_id()
         staged = dict(_stage(sink, now, then))
         fault.point("rollback.staged")
-        record = describe_rollback(run=run, started=started, sink=sink, to=to, parts=len(staged))
+        gone = keys_apart(now.parts, then.parts)
+        replaced = len(now.parts.rows_picked(staged))
+        counts = {"partitions": len(staged), "replaced": replaced, "dropped": len(gone)}
+        record = describe_rollback(run=run, started=started, sink=sink, to=to, counts=counts)
         target.commit(
             Commit(
                 sink,
                 now,
                 staged=staged,
-                replaced=keys_apart(now.parts, then.parts),
+                replaced=gone,
                 run=run,
                 record=record,
                 schemas=then.schemas,
@@ -79,9 +82,8 @@ def _missing_state(sink: Sink, now: Manifest, to: str) -> DatasetError:
         return DatasetError(
             f"the state that run {to} left was not kept",
             where=str(sink.location),
-            remedy="kept are: "
-            + (", ".join(now.kept) or "none")
-            + "; --keep-runs N of `harvest run` keeps more in the future",
+            remedy=f"kept are: {', '.join(now.kept) or 'none'}; "
+            "--keep-runs N of `harvest run` keeps more in the future",
         )
     return DatasetError(
         f"no run {to!r} was committed here",

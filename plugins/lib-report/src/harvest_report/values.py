@@ -30,16 +30,13 @@ SHORT_SPAN_S: Final = 3600
 def texts_of(values: Sequence[Any], form: str | None = None, *, scale: float = 1) -> list[str]:
     """The cells of a column: one line each, control characters made visible.
 
-    form: as of :class:`harvest.Column`; unless given, one that suits all these values, and a
-        number that is rounded to zero says so: ``<0.01``.
+    form: as of :class:`harvest.Column`; unless given, one that suits all these values.
     scale: what numbers are divided by first.
+    A number that is rounded to zero says so: ``<0.01``.
     """
     if form is None:
         form = default_format(v if scale == 1 or v is None else v / scale for v in values)
-        return [_rounded(value, form, scale) for value in values]
-    if scale != 1:
-        return [_rounded(value, form, scale) for value in values]
-    return [cell(value, form) for value in values]
+    return [_rounded(value, form, scale) for value in values]
 
 
 def form_of(column: Column, dtype: pl.DataType) -> tuple[str | None, str | None]:
@@ -107,8 +104,9 @@ def _rounded(value: Any, form: str, scale: float) -> str:
     if value is None or not isinstance(value, (int, float, Decimal)) or isinstance(value, bool):
         return cell(value, form)
     text = cell(value if scale == 1 else float(value) / scale, form)
-    if value and text.endswith("0") and not any(digit in text for digit in "123456789"):
-        return f"<{text[:-1]}1" if value > 0 else f">{text[:-1]}1"
+    number = text.removesuffix("%")
+    if value and number.endswith("0") and not any(digit in number for digit in "123456789"):
+        return f"{'<' if value > 0 else '>'}{number[:-1]}1{text[len(number) :]}"
     return text
 
 
