@@ -1,12 +1,7 @@
 """Old places of public names, which work for one minor version more and say where to look.
 
-A module of which some names have moved says so::
-
-    __getattr__ = moved(__name__, "harvest_toolkit.frames")
-
-and a package, for whole modules, of which no file is left::
-
-    moved_modules(__name__, {"pairs": "harvest_toolkit.pairs"})
+A module of which some names have moved says ``__getattr__ = moved(__name__, "harvest_toolkit.x")``,
+and a package of which whole modules have, ``moved_modules(__name__, {"x": "harvest_toolkit.x"})``.
 """
 
 from __future__ import annotations
@@ -17,6 +12,8 @@ import warnings
 from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import Any
+
+__all__ = ["moved", "moved_modules"]
 
 
 def moved_modules(package: str, places: Mapping[str, str]) -> None:

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import json
+import sys
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
 
 from harvest.errors import UsageError
+from harvest.plugins import manager
 from harvest.plugins.registry import PluginManager
 from harvest_testing import (
+    ExporterConformance,
     ReportConformance,
     SinkConformance,
     SourceConformance,
     ViewConformance,
 )
-from harvest_testing.check import check_promises
+from harvest_testing.check import check_promises, try_promises
 from harvest_testing.commands import check
+from harvest_testing.thorough import kits_of_others
 
 PLUGIN = '''
 import harvest
@@ -92,10 +96,39 @@ def test_a_sample_is_for_one_plugin_and_must_be_there(plugins, tmp_path):
 
 @pytest.mark.parametrize(
     "kit",
-    [SourceConformance, SinkConformance, ViewConformance, ReportConformance],
+    [SourceConformance, SinkConformance, ViewConformance, ReportConformance, ExporterConformance],
     ids=lambda c: c.__name__,
 )
 def test_every_promise_is_documented(kit):
     page = (Path(__file__).resolve().parents[3] / "docs" / "testing-plugins.md").read_text()
     for name in (n for n in dir(kit) if n.startswith("test_")):
         assert f"`{name}" in page, f"{name} is not in docs/testing-plugins.md"
+
+
+def kit_of_local():
+    return dict(kits_of_others(manager(), "core", None))["engine local"]
+
+
+def test_an_engine_is_tried_by_the_kit_that_is_elsewhere():
+    kits = pytest.importorskip("harvest_testing_engines", reason="not installed")
+    assert isinstance(kit_of_local(), kits.EngineConformance)
+
+
+def test_what_a_kit_that_is_not_installed_would_try_is_told_as_not_tried(monkeypatch):
+    monkeypatch.setitem(sys.modules, "harvest_testing_engines", None)
+    (finding,) = try_promises(kit_of_local(), "engine local", thorough=True)
+    assert (finding.result, finding.detail) == ("skipped", "install hpc-harvest-testing-engines")
+
+
+def test_the_kit_for_engines_is_found_at_its_old_places_or_named(monkeypatch):
+    kits = pytest.importorskip("harvest_testing_engines", reason="not installed")
+    for place in ("harvest_testing", "harvest_testing.engine"):
+        with pytest.warns(
+            DeprecationWarning, match="import it from harvest_testing_engines"
+        ) as seen:
+            exec(f"from {place} import EngineConformance", names := {})
+        assert names["EngineConformance"] is kits.EngineConformance
+        assert {warning.filename for warning in seen} == {"<string>"}
+    monkeypatch.setitem(sys.modules, "harvest_testing_engines", None)
+    with pytest.raises(ImportError, match="pip install hpc-harvest-testing-engines"):
+        exec("from harvest_testing import EngineConformance", {})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import shutil
 import sys
 import textwrap
@@ -17,9 +18,8 @@ from harvest.toolkit.amounts import count_in_words
 from harvest.toolkit.texts import printable_line
 
 from .declarations import owned
-from .engine import EngineConformance
 from .exporters import ExporterConformance
-from .promise import does_not_apply
+from .promise import Conformance, does_not_apply, promise
 from .reports import ReportConformance
 from .source.kit import copy_of
 from .source.runs import ArrowSink
@@ -30,6 +30,8 @@ OVER_A_DATASET = (
     ("reports", "report", ReportConformance),
     ("exporters", "exporter", ExporterConformance),
 )
+ELSEWHERE = {"engines": "harvest_testing_engines:EngineConformance"}
+"""Kits that are distributions of their own, by the kind of what they are for."""
 UNSAID = "an example is not known; a test class of the plugin's own gives it"
 
 
@@ -60,7 +62,7 @@ def kits_of_others(
             factory = plugins.load_part(spec, spec.factory, spec.name)
         except PluginError:
             continue  # reported among the declarations
-        kit = type("Installed", (EngineConformance,), {"engine": factory})
+        kit = type("Installed", (_kit_for("engines"),), {"engine": factory})
         yield f"engine {spec.name}", kit()
     sources = [plugins.load(spec) for spec in owned(plugins, "sources", name)]
 
@@ -72,6 +74,24 @@ def kits_of_others(
             unsaid = dict.fromkeys(spec.settings, UNSAID)
             body = {knob: spec.name, "dataset": dataset, "without_effect": unsaid}
             yield f"{knob} {spec.name}", type("Installed", (base,), body)()
+
+
+def _kit_for(kind: str) -> type[Conformance]:
+    """A kit that is elsewhere; where it is not installed, one promise that says what to install."""
+    package, name = ELSEWHERE[kind].split(":")
+    try:
+        found: type[Conformance] = getattr(importlib.import_module(package), name)
+        return found
+    except ModuleNotFoundError as error:
+        if error.name != package:
+            raise
+
+    class Missing(Conformance):
+        @promise(f"all that {kind} promise")
+        def test_all(self) -> None:
+            does_not_apply(f"install hpc-{package.replace('_', '-')}")
+
+    return Missing
 
 
 def _dataset_of(

@@ -26,7 +26,7 @@ import pyarrow as pa
 import harvest
 from harvest import Partition, PartWriter, ReadContext, Record, field
 from harvest.model import RecordType
-from harvest_testing.source.runs import ArrowSink
+from harvest_testing.kits import ArrowSink
 
 PATIENCE_S = 300
 """How long a line waits at most, so that no process is left for ever."""

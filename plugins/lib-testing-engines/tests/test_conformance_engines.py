@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
-from planted.engines import FAULTS
+from faulty_engines import FAULTS
 
 from harvest.engines.local import LocalEngine
-from harvest_testing import BrokenPromise, EngineConformance
+from harvest_testing_engines import BrokenPromise, EngineConformance
 
 
 @pytest.mark.slow
@@ -32,3 +34,9 @@ def test_a_planted_fault_is_found_by_its_promise(engine, test, seen, tmp_path):
 
     with pytest.raises(BrokenPromise, match=seen):
         getattr(kit, test)(tmp_path)
+
+
+def test_every_promise_is_documented():
+    page = (Path(__file__).resolve().parents[3] / "docs" / "testing-plugins.md").read_text()
+    named = [name for name in dir(EngineConformance) if name.startswith("test_")]
+    assert [name for name in named if f"`{name}`" not in page] == []

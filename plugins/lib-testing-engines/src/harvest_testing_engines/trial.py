@@ -21,8 +21,7 @@ from harvest import interrupt
 from harvest.engines import Progress
 from harvest.errors import ExitCode, HarvestError
 from harvest.plugins import PluginManager, plugins_of
-from harvest_testing.lab.globals import changes, snapshot
-from harvest_testing.lab.process import in_process, peak_memory
+from harvest_testing.kits import changes, in_process, peak_memory, snapshot
 
 FILE: Final = Path(__file__).with_name("lines.py")
 """The plugin that reads and writes."""

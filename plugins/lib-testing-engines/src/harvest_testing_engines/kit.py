@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import attrs
 
 import harvest
-from harvest_testing.promise import Conformance, broken, does_not_apply, promise, require
+from harvest_testing.kits import Conformance, broken, does_not_apply, promise, require
 
 from .trial import Harvest, Trial, contents, tried
 
