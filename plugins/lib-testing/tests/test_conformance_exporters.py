@@ -122,6 +122,38 @@ def swallows(dataset, target, *, upper=False):
     return [target]
 
 
+def prints(dataset, target, *, upper=False):
+    print(target)
+    return sound(dataset, target, upper=upper)
+
+
+def keeps_to_itself(dataset, target, *, upper=False):
+    sound(dataset, target, upper=upper)
+    Path(target).chmod(0o600)
+    return [target]
+
+
+def compares_counts(dataset, target, *, upper=False):
+    path = Path(target)
+    if path.is_file() and len(path.read_text().splitlines()) == len(lines_of(dataset)):
+        return [target]
+    return sound(dataset, target, upper=upper)
+
+
+def writes_lines_as_they_are(dataset, target, *, upper=False):
+    with replacing(Path(target)) as temporary:
+        for line in lines_of(dataset):
+            with temporary.open("a") as file:
+                file.write(f"{json.loads(line)}\n")
+    return [target]
+
+
+def writes_equal_rows_once(dataset, target, *, upper=False):
+    with replacing(Path(target)) as temporary:
+        temporary.write_text("".join(f"{line}\n" for line in dict.fromkeys(lines_of(dataset))))
+    return [target]
+
+
 class ExporterKit(ExporterConformance):
     """Lines of one or two files, written by the exporter under test."""
 
@@ -179,6 +211,11 @@ def test_a_sound_exporter_keeps_all_promises(test, tmp_path):
         (in_place, "test_no_failure_is_swallowed"),
         (leaves_the_end_of_what_was_there, "test_what_is_there_is_whole"),
         (swallows, "test_no_failure_is_swallowed"),
+        (prints, "test_the_dataset_is_left_as_it_is"),
+        (keeps_to_itself, "test_it_names_what_it_writes"),
+        (compares_counts, "test_what_is_there_is_whole"),
+        (writes_lines_as_they_are, "test_all_rows_are_written"),
+        (writes_equal_rows_once, "test_all_rows_are_written"),
         (loses_one, "test_all_rows_are_written"),
         (takes_the_first, "test_little_is_written"),
         (ignores, "test_settings_have_an_effect"),

@@ -6,6 +6,7 @@ from typing import Final
 
 from ..planting import Bug
 from .engines import ENGINES
+from .engines_more import ENGINES_MORE, EXPORTERS_MORE
 from .exporters import EXPORTERS
 from .lines import LINES
 from .nested import NESTED
@@ -18,4 +19,5 @@ from .views import VIEWS
 BUGS: Final[tuple[Bug, ...]] = (
     *(*LINES, *RANGES, *STATIONS, *NESTED, *TREE),
     *(*VIEWS, *SINKS, *EXPORTERS, *ENGINES),
+    *(*ENGINES_MORE, *EXPORTERS_MORE),
 )

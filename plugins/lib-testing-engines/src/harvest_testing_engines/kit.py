@@ -22,6 +22,15 @@ SMALL = 200
 LARGE = (64 << 20) + 1
 """Bytes of a file that an engine gives out alone, if it gives anything out alone."""
 
+CORES = 5
+"""What a machine seems to have, of which a run may use one."""
+
+LOSSES = 5
+"""Workers that are lost one after the other, each when there were results since the one before."""
+
+APART = 6
+"""Files from one of which a worker dies to the next."""
+
 ATTEMPTS = 40
 """How often a partition whose workers die may be tried."""
 
@@ -81,6 +90,14 @@ class EngineConformance(Conformance):
             "stop workers and remove files in `finally`, however the run ends; let workers end "
             "when the run's process does: watch a pipe to it, or its sentinel",
         )
+        forks = folder / "mine" / "forks"
+        forked = set(forks.read_text().split()) if forks.exists() else set()
+        readers = {process for what, process, _ in _journal(folder) if what == "begun"}
+        require(
+            not forked & readers,
+            "workers are forks of the run's process, with locks that its threads may hold for ever",
+            'begin workers anew, as by multiprocessing.get_context("spawn")',
+        )
         for trial in trials:
             require(
                 not trial.said,
@@ -120,11 +137,18 @@ class EngineConformance(Conformance):
         texts = {f"s{n:03}": f"one\nbad\nnumber {n}\n" for n in range(SMALL)}
         odd = dict.fromkeys(("a b", "it's", "$HOME", "n\nl", "-x", os.fsdecode(b"\xe9")), "odd\n")
         large = {f"large{n}": f"print\nlast {n}\n" for n in range(4)}
+        large["same"] = f"same {tmp_path / 'mine' / 'surroundings'}\n"
         inputs = _inputs(tmp_path, {**texts, **odd}, large)
         for workers in {1: None, self.workers: None, None: None}:
             out = tmp_path / f"by-{workers}" / "out"
             trial = self.run(inputs, out, workers=workers)
             require(trial.committed, trial.words, KEPT)
+            require(
+                "other" not in {what for what, *_ in _journal(tmp_path)},
+                "a worker has another umask than the run, or not its environment variables",
+                "let workers inherit both: files are as private as the user says, and sources "
+                "find what the user has set",
+            )
             self.require_local(inputs, out)
 
     @promise("bundles are prepared in order by the run itself, read once, and few at a time")
@@ -150,6 +174,15 @@ class EngineConformance(Conformance):
             f"{most} files are read at a time with workers = 1",
             "let self.workers bound what is read at a time",
         )
+        if self.reports_while_reading:
+            trial = self.run(inputs, tmp_path / "of one core", workers=None, cores=CORES)
+            require(trial.committed, trial.words, KEPT)
+            require(
+                trial.children < CORES,
+                f"{trial.children} processes are begun, where the machine has {CORES} cores and "
+                "the run may use one of them",
+                "take as many workers as harvest.engines.available_cores() says",
+            )
 
     def _prepared(self, inputs: Path) -> list[str]:
         """What was prepared, by the process of the run and in the order of the plan."""
@@ -186,6 +219,7 @@ class EngineConformance(Conformance):
         texts["s2"] = f"pause 0.5\ndie {tmp_path / 'killed'} 1\n"
         texts["s5"] = f"leave {tmp_path / 'left'} 1\n"
         inputs = _inputs(tmp_path, {}, texts)
+        first: Trial | None = None
         for _ in range(3):
             trial = self.run(inputs, tmp_path / "out", dying=tmp_path / "killed.readers")
             require(trial.ended, "one worker was lost, and the run never ends", _LOST)
@@ -194,8 +228,25 @@ class EngineConformance(Conformance):
             if trial.error is None:
                 break
             require(trial.error[0] != "PluginError", trial.words, _LOST)
+            first = trial
         require(trial.committed, f"after a lost worker {trial.words}", _LOST)
         self.require_local(inputs, tmp_path / "out", failed=True)
+        if first is None and self.reports_while_reading:
+            self._lose_now_and_then(tmp_path / "now and then")
+
+    def _lose_now_and_then(self, folder: Path) -> None:
+        """An engine that replaces a lost worker does so as often as results came in between."""
+        folder.mkdir()
+        texts = {f"s{n:02}": f"number {n}\n" for n in range(LOSSES * APART)}
+        for number in range(0, LOSSES * APART, APART):
+            texts[f"s{number:02}"] = f"die {folder / f'killed-{number}'} 1\n"
+        trial = self.run(_inputs(folder, {}, texts), folder / "out")
+        require(
+            trial.committed,
+            f"one lost worker is replaced; where {LOSSES} are lost, with results of others in "
+            f"between, {trial.words}",
+            "count losses of a bundle, or since the last result: a long run may lose many workers",
+        )
 
     @promise("a partition of which all workers die ends the run with words, and costs no other")
     def test_workers_are_not_replaced_without_end(self, tmp_path: Path) -> None:
@@ -284,6 +335,11 @@ class EngineConformance(Conformance):
             remedy,
         )
         require(
+            trial.rows == most or not self.reports_while_reading,
+            f"{trial.rows} rows of {most} are reported when all is read",
+            f"{remedy}; pass on what was reported before a result, before the result",
+        )
+        require(
             "waited" not in {what for what, *_ in _journal(tmp_path)},
             "while a file was read for 30 s, nothing of it was reported",
             f"{remedy}, as it comes; or say `reports_while_reading = False`",
@@ -320,17 +376,17 @@ class EngineConformance(Conformance):
         stopped = tmp_path / "stopped"
         stopped.mkdir()
         bad = _inputs(stopped, {}, {f"s{n}": "bad\nbad\n" for n in range(6)})
-        # in one process: after one that failed, where somebody looks at progress and nobody does
-        wholes = [
-            self.of(inputs[0], folders[0] / f"out{watched}", watched=watched)
-            for watched in (True, False)
-        ]
+        # in one process: after one that failed, where nobody looks at progress, in a thread
+        wholes = {
+            "after one that failed": self.of(inputs[0], folders[0] / "out"),
+            "without work.on_progress": self.of(inputs[0], folders[0] / "quiet", watched=False),
+            "in a thread": self.of(inputs[0], folders[0] / "threaded", threaded=True),
+        }
         failing = self.of(bad, stopped / "out", more={"max_rejects": 1})
-        first, *others = self.run_all(folders[0], failing, *wholes)
+        first, *others = self.run_all(folders[0], failing, *wholes.values())
         require(first.error is not None, first.words, KEPT)
         remedy = "keep what belongs to a run in variables of run()"
-        for whole, trial in zip(wholes, others, strict=True):
-            about = "after one that failed" if whole.watched else "without work.on_progress"
+        for (about, whole), trial in zip(wholes.items(), others, strict=True):
             require(trial.committed, f"in the same process {about}, {trial.words}", remedy)
             self.require_local(inputs[0], whole.out)
         with ThreadPoolExecutor(2) as threads:

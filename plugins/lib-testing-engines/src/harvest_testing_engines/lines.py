@@ -2,12 +2,14 @@
 
 A run takes this file as a plugin by its path, so that a worker anywhere can find it.  A line
 ``bad`` is rejected, ``break`` is a defect of the source, ``full`` a full disk; ``print`` prints
-much, ``pause S`` takes so long.  ``die PATH N`` kills the first N processes that read it, ``leave
-PATH`` ends the first without an error; ``interrupt PATH`` sends SIGINT to the process whose number
-is in PATH, ``kill PATH`` SIGKILL, and both then wait, as ``hold PATH S`` does for so long, until
-there is a file PATH.go.  ``PATH.readers`` gets the numbers of the processes that read such a line.
+much, ``pause S`` takes so long, ``same PATH`` compares the process with what PATH says of the
+run's.  ``die PATH N`` kills the first N processes that read it, ``leave PATH N`` ends them without
+an error; ``interrupt PATH`` sends SIGINT to the process whose number is in PATH, ``kill PATH``
+SIGKILL, and both then wait, as ``hold PATH S`` does for so long, until there is a file PATH.go.
+``PATH.readers`` gets the numbers of the processes that read such a line.
 Beside the inputs, ``journal`` gets a line for what is done: ``prepared``, ``begun`` and ``ended``
-with the process and the input, ``waited`` where one held in vain.
+with the process and the input, ``waited`` where one held in vain, ``other`` where one is not as the
+run's process.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ import harvest
 from harvest import Partition, PartWriter, ReadContext, Record, field
 from harvest.model import RecordType
 from harvest_testing.kits import ArrowSink
+from harvest_testing_engines.trial import surroundings
 
 PATIENCE_S = 300
 """How long a line waits at most, so that no process is left for ever."""
@@ -106,21 +109,34 @@ def note(partition: Partition, what: str) -> None:
         journal.write(words)
 
 
-ACTS = ("break", "print", "pause", "die", "leave", "interrupt", "kill", "hold")
+class _Defect(Exception):
+    """What sources raise that were never sent to another process: no pickle takes it."""
+
+    def __init__(self, whose: str, what: str) -> None:
+        super().__init__(f"{whose} {what}")
+        self.held = lambda: what
+
+
+ACTS = ("break", "print", "pause", "same", "die", "leave", "interrupt", "kill", "hold")
 
 
 def _act(line: str, partition: Partition, ctx: ReadContext) -> None:
     word, *rest = line.split(" ")
     if word == "break":
-        raise ZeroDivisionError("a defect of the kit's own")
+        raise _Defect("a defect of", "the kit's own")
     if word == "print":
-        sys.stdout.write("much\n" * 50_000)
-        sys.stdout.flush()
+        for stream in (sys.stdout, sys.stderr):
+            stream.write("much\n" * 50_000)
+            stream.flush()
     if word == "pause":
         time.sleep(float(rest[0]))
-    if word in ("break", "print", "pause"):
+    if word in ("print", "pause"):
         return
     path = Path(rest[0])
+    if word == "same":
+        if path.read_text() != surroundings():
+            note(partition, "other")
+        return
     with path.with_name(f"{path.name}.readers").open("a+") as readers:
         readers.write(f"{os.getpid()}\n")
         readers.seek(0)

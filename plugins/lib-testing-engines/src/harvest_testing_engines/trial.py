@@ -5,14 +5,18 @@ from __future__ import annotations
 import contextlib
 import importlib
 import io
+import multiprocessing
 import os
 import secrets
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
+from unittest import mock
 
 import attrs
 
@@ -43,6 +47,8 @@ class Harvest:
     inputs: a directory of text files; out: of the dataset.  more: arguments of ``harvest.run``.
     watched: whether somebody looks at progress.
     own: whether the source is defined by the program itself, as in a notebook.
+    threaded: whether it is run by a thread of a program that has a child process of its own.
+    cores: how many the machine seems to have, of which the process may use one; None: as it is.
     dying: a file; when the first result comes, the run is busy until it is there, or ``SLOW_S``.
     """
 
@@ -52,6 +58,8 @@ class Harvest:
     more: Mapping[str, Any] = attrs.field(factory=dict)
     watched: bool = True
     own: bool = False
+    threaded: bool = False
+    cores: int | None = None
     dying: Path | None = None
 
 
@@ -63,7 +71,8 @@ class Trial:
     error: class, text, place, remedy and exit code of what it raised; None where it committed.
     rows, size_bytes: what was reported as progress; said: what it printed as output.
     changed: what of the whole process is not as it was; used: settings of the engine that it read.
-    peak_bytes: of memory.  errors: what the process printed, and what it has started.
+    peak_bytes: of memory.  children: most child processes when a result came.
+    errors: what the process printed, and what it has started.
     left: processes and files that are still there.
     """
 
@@ -76,6 +85,7 @@ class Trial:
     changed: tuple[str, ...] = ()
     used: frozenset[str] = frozenset()
     peak_bytes: int = 0
+    children: int = 0
     errors: str = ""
     left: tuple[str, ...] = ()
 
@@ -132,6 +142,12 @@ def tried(
     return [attrs.evolve(trial, errors=process.errors, left=tuple(left)) for trial in trials]
 
 
+def surroundings() -> str:
+    """What a process has from the run that its workers belong to: a variable, and the umask."""
+    umask = Path("/proc/self/status").read_text().partition("Umask:")[2].split()[0]
+    return f"{MARK}={os.environ.get(MARK)}, umask {umask}"
+
+
 def ended_by(mark: str, within_s: float = 20) -> list[str]:
     """Processes with a mark that do not end in time, with their commands; they are killed."""
 
@@ -157,7 +173,7 @@ class _Watching:
     """An observer of a run that adds up what is reported, and lets lines go that wait for it."""
 
     def __init__(self, scratch: Path, dying: Path | None) -> None:
-        self.rows = self.size_bytes = 0
+        self.rows = self.size_bytes = self.children = 0
         self.scratch, self.dying = scratch, dying
 
     def progressed(self, progress: Progress) -> None:
@@ -166,6 +182,8 @@ class _Watching:
         (self.scratch / "progressed.go").touch()
 
     def finished(self, *_: Any) -> None:
+        lists = Path("/proc/self/task").glob("*/children")
+        self.children = max(self.children, sum(len(each.read_text().split()) for each in lists))
         (self.scratch / "finished.go").touch()
         until = time.monotonic() + SLOW_S
         while self.dying is not None and time.monotonic() < until:
@@ -205,6 +223,8 @@ def _run(
 ) -> list[Trial]:
     place = Path(scratch)
     (place / "run.pid").write_text(str(os.getpid()))
+    (place / "surroundings").write_text(surroundings())
+    os.register_at_fork(after_in_child=lambda: _note_fork(place))
     importlib.import_module("polars")  # it sets a variable of the environment
     interrupt.install()
     used: set[str] = set()
@@ -216,18 +236,46 @@ def _run(
     for number, each in enumerate(harvests):
         looked_at.run = _clearing(looked_at.run, used, watched=each.watched)
         before = snapshot(later=number > 0)
-        with contextlib.redirect_stdout(io.StringIO()) as said:
+        with contextlib.redirect_stdout(io.StringIO()) as said, _within(each) as harmed:
             trial = _harvested(each, name, settings, plugins, place)
+        altered = [each for each in changes(before) if each not in OURS]
         trials.append(
             attrs.evolve(
                 trial,
                 said=said.getvalue(),
-                changed=tuple(each for each in changes(before) if each not in OURS),
+                changed=(*altered, *harmed),
                 used=frozenset(used),
                 peak_bytes=peak_memory(),
             )
         )
     return trials
+
+
+def _note_fork(place: Path) -> None:
+    with (place / "forks").open("a") as forks:
+        forks.write(f"{os.getpid()}\n")
+
+
+@contextlib.contextmanager
+def _within(each: Harvest) -> Iterator[list[str]]:
+    """In the program that a harvest wants; gives what of it was harmed, once it is over."""
+    harmed: list[str] = []
+    with contextlib.ExitStack() as stack:
+        if cores := each.cores:
+            stack.callback(os.sched_setaffinity, 0, os.sched_getaffinity(0))
+            os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+            stack.enter_context(mock.patch.object(os, "cpu_count", return_value=cores))
+        if not each.threaded:
+            yield harmed
+            return
+        context = multiprocessing.get_context("spawn")
+        child = context.Process(target=time.sleep, args=(SLOW_S * 100,), daemon=True)
+        child.start()
+        yield harmed
+        if not child.is_alive():
+            harmed.append("a child process")
+        child.kill()
+        child.join()
 
 
 def _harvested(
@@ -242,18 +290,20 @@ def _harvested(
         own: Any = type("Own", (work,), body)
         vars(sys.modules["__main__"])["Own"] = own
         source = own.configured(str(each.inputs))
+    work = partial(
+        harvest.run,
+        source,
+        f"{FILE}:{os.path.relpath(each.out)}",
+        settings={name: settings} if settings else None,
+        engine=name,
+        workers=each.workers,
+        observer=observer,
+        plugins=plugins,
+        **each.more,
+    )
     try:
-        with interrupt.orderly():
-            harvest.run(
-                source,
-                f"{FILE}:{os.path.relpath(each.out)}",
-                settings={name: settings} if settings else None,
-                engine=name,
-                workers=each.workers,
-                observer=observer,
-                plugins=plugins,
-                **each.more,
-            )
+        with interrupt.orderly(), ThreadPoolExecutor(1) as threads:
+            threads.submit(work).result() if each.threaded else work()
     except KeyboardInterrupt:
         return Trial(status=ExitCode.INTERRUPTED)
     except HarvestError as error:
@@ -261,7 +311,8 @@ def _harvested(
         return Trial(error=(type(error).__name__, str(error), error.where, error.remedy, code))
     except OSError as error:
         return Trial(error=(type(error).__name__, str(error), error.filename, None, 1))
-    return Trial(rows=observer.rows, size_bytes=observer.size_bytes)
+    rows, size_bytes, children = observer.rows, observer.size_bytes, observer.children
+    return Trial(rows=rows, size_bytes=size_bytes, children=children)
 
 
 def _recorded(config: type, used: set[str]) -> type:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import io
+import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
@@ -26,6 +28,12 @@ from .sink.steps import Switch
 
 KILLS = 6
 """Steps of an export at which it is killed, spread from the first to the last."""
+
+UMASK = 0o026
+"""What an export is made under, to see what it makes of it."""
+
+ODD_TEXT = "~\"'`;,|<&\\ \t\r\n\u2028é\U0001f600"
+"""What is put behind all texts of a dataset: quotes, separators, ends of lines, wide letters."""
 
 MANY = 20_000
 """Rows of a dataset that is made large."""
@@ -80,8 +88,12 @@ class ExporterConformance(Conformance):
     @promise("the files that it names are there, and it writes no others")
     def test_it_names_what_it_writes(self, tmp_path: Path) -> None:
         dataset, target = self._prepared(tmp_path)
-        with at_home_in(tmp_path / "home"):
-            named = {path.resolve() for path in self.write(dataset, target)}
+        umask = os.umask(UMASK)
+        try:
+            with at_home_in(tmp_path / "home"):
+                named = {path.resolve() for path in self.write(dataset, target)}
+        finally:
+            os.umask(umask)
         found = _files_of(target.parent)
         require(
             named == found and named,
@@ -93,6 +105,13 @@ class ExporterConformance(Conformance):
         require(not left, f"it leaves {', '.join(left)} elsewhere", "write at the target alone")
         held = open_files(target.parent)
         require(not held, f"it leaves open: {held[:3]}", "open files in a `with` block")
+        for path in found:
+            mode = path.stat().st_mode & 0o777
+            require(
+                mode & (0o666 & ~UMASK | 0o111) == 0o666 & ~UMASK,  # a copy may keep more rights
+                f"with a umask of {UMASK:03o}, {path.name} has the mode {mode:03o}",
+                "open files as others do, without chmod; the user's umask decides who may read",
+            )
 
     @promise("the dataset stays as it is, and so does what belongs to the whole process")
     def test_the_dataset_is_left_as_it_is(self, tmp_path: Path) -> None:
@@ -100,7 +119,10 @@ class ExporterConformance(Conformance):
         before = files_below(tmp_path / "inputs")
         self.write(dataset, target.with_name(f"first-{target.name}"))
         state = snapshot(later=True)
-        self.write(dataset, target)
+        with contextlib.redirect_stdout(io.StringIO()) as said:
+            self.write(dataset, target)
+        printed = said.getvalue()[:80]
+        require(not printed, f"it prints {printed!r}", "give words, or log: output is the user's")
         changed = set(before.items()) ^ set(files_below(tmp_path / "inputs").items())
         require(not changed, f"{_names(n for n, _ in changed)} is changed", "write at the target")
         altered = changes(state)
@@ -142,21 +164,27 @@ class ExporterConformance(Conformance):
     def test_what_is_there_is_whole(self, tmp_path: Path) -> None:
         dataset, target = self._prepared(tmp_path)
         self.write(dataset, target)
-        before = files_below(target.parent)
-        less = AlteredDataset(dataset, lambda frame: frame.head(1))
-        try:
-            self.write(less, target)
-        except (*REPORTED, ValueError):
-            require(files_below(target.parent) == before, "it refuses, and has changed it", WHOLE)
-        else:
-            other = tmp_path / "of less" / target.name
+        for words, changed in (
+            ("fewer rows", AlteredDataset(dataset, lambda frame: frame.head(1))),
+            ("all rows again", dataset),
+            ("as many rows with other texts", AlteredDataset(dataset, partial(_ending, "~"))),
+            ("a record type less", AlteredDataset(dataset, absent=[*dataset][-1])),
+        ):
+            before = files_below(target.parent)
+            try:
+                self.write(changed, target)
+            except (*REPORTED, ValueError):
+                after = files_below(target.parent)
+                require(after == before, "it refuses, and has changed it", WHOLE)
+                continue
+            other = tmp_path / words / target.name
             other.parent.mkdir()
-            self.write(less, other)
+            self.write(changed, other)
             found, wanted = files_below(target.parent), files_below(other.parent)
             differing = sorted(set(found) ^ set(wanted)) or ["their content"]
             require(
                 self._complete(found, wanted),
-                f"an export of less in its place is another than beside it: {differing[:5]}",
+                f"an export of {words} in place of one is another than beside it: {differing[:5]}",
                 WHOLE,
             )
         target.parent.joinpath("beside.txt").write_text("precious\n")
@@ -275,13 +303,18 @@ class ExporterConformance(Conformance):
         large = target.with_name(f"large-{target.name}")
         self.write(copies(dataset, times), large)
         self._require_rows(dataset, large, times)
+        for words, change in (("equal values", _alike), ("odd texts", partial(_ending, ODD_TEXT))):
+            place = target.with_name(f"{words} {target.name}")
+            with contextlib.suppress(*REPORTED):  # which a format may have no way to write
+                self.write(AlteredDataset(dataset, change), place)
+                self._require_rows(dataset, place, 1, f", with {words},")
 
-    def _require_rows(self, dataset: Dataset, target: Path, times: int) -> None:
+    def _require_rows(self, dataset: Dataset, target: Path, times: int, how: str = "") -> None:
         for name, rows in dataset.record_types.items():
             found = self.rows_of(target, name)
             require(
                 found == rows * times,
-                f"{found} rows of {name} are written of {rows * times}",
+                f"{found} rows of {name}{how} are written of {rows * times}",
                 "write all rows of each record type",
             )
 
@@ -310,11 +343,13 @@ class ExporterConformance(Conformance):
                 "let the setting do what it says, or mend `examples` of the test class",
             )
         for name, odd in ((name, odd) for name in declared for odd in ODD):
-            with (
-                raises_nothing(f"{name}={odd!r} raises ", "raise ValueError", but=REPORTED),
-                contextlib.suppress(*REPORTED),
-            ):
-                self.write(dataset, tmp_path / f"odd-{target.name}", **{name: odd})
+            before = files_below(target.parent)
+            try:
+                with raises_nothing(f"{name}={odd!r} raises ", "raise ValueError", but=REPORTED):
+                    self.write(dataset, target, **{name: odd})
+            except REPORTED:
+                after = files_below(target.parent)
+                require(after == before, f"{name}={odd!r} is refused, and has changed it", WHOLE)
 
     @promise("where the dataset cannot be read to its end, what is there stays")
     def test_what_is_there_stays_when_reading_fails(self, tmp_path: Path) -> None:
@@ -404,6 +439,18 @@ def _killed() -> Iterator[None]:
 def _die(at: int, number: int, step: str) -> None:
     if number >= at:
         raise _Killed(step)
+
+
+def _ending(end: str, frame: pl.LazyFrame) -> pl.LazyFrame:
+    """All texts with something behind them."""
+    return frame.with_columns(pl.selectors.string() + end)
+
+
+def _alike(frame: pl.LazyFrame) -> pl.LazyFrame:
+    """All rows with the values of the first, each at a position of its own."""
+    kind = frame.collect_schema()["position"]
+    number = pl.int_range(1, pl.len() + 1).cast(kind).alias("position")
+    return frame.with_columns(pl.exclude("position").first(), number)
 
 
 def _nulls(frame: pl.LazyFrame) -> pl.LazyFrame:
