@@ -41,9 +41,9 @@ LONG: Final = {
     "test_the_dataset_is_that_of_the_engine_local": {
         *("bundles lost", "left behind", "names", "settings", "surroundings"),
     },
-    "test_bundles_are_prepared_in_order_and_read_once": {"position", "settings"},
+    "test_bundles_are_prepared_in_order_and_read_once": {"position", "settings", "surroundings"},
     "test_results_come_as_they_are_done": {"results held back"},
-    "test_a_lost_worker_costs_no_row": {"bundles lost", "position"},
+    "test_a_lost_worker_costs_no_row": {"bundles lost", "lost workers", "position"},
     "test_workers_are_not_replaced_without_end": {"bundles lost", "errors swallowed"},
     "test_settings_are_read": {"settings"},
     "test_an_interrupted_run_ends_and_the_next_goes_on": {"interruptions"},
@@ -54,7 +54,7 @@ LONG: Final = {
     },
     "test_runs_are_independent": {"progress", "state kept", "surroundings"},
     "test_a_source_of_the_program_is_read_or_refused": {"types"},
-    "test_bundles_are_not_gathered": {"memory"},
+    "test_bundles_are_not_gathered": {"memory", "types"},
 }
 """Tests that take seconds, and the kinds of bugs that they are about; others are spared them."""
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
+import signal
 import time
 from collections.abc import Iterator
 
@@ -88,11 +90,46 @@ class Wordy(LocalEngine):
             raise HarvestError(f"a worker failed: {error}") from error
 
 
+class Greedy(LocalEngine):
+    """Begins a worker for each core of the machine, whatever the process may use."""
+
+    name = "greedy"
+
+    def run(self, work: harvest.Work) -> Iterator[harvest.Result]:
+        self.workers = self.workers or os.cpu_count()
+        return super().run(work)
+
+
+class Central(LocalEngine):
+    """Runs in the main thread alone, where signal handlers can be set."""
+
+    name = "central"
+
+    def run(self, work: harvest.Work) -> Iterator[harvest.Result]:
+        signal.signal(signal.SIGTERM, signal.getsignal(signal.SIGTERM))
+        return super().run(work)
+
+
+class Ruthless(LocalEngine):
+    """Kills all child processes at the end, whosever they are."""
+
+    name = "ruthless"
+
+    def run(self, work: harvest.Work) -> Iterator[harvest.Result]:
+        yield from super().run(work)
+        for child in multiprocessing.active_children():
+            child.kill()
+            child.join()
+
+
 FAULTS = [
     (Forgetful, "test_the_dataset_is_that_of_the_engine_local", "gave no result for"),
     (Carefree, "test_a_lost_worker_costs_no_row", "gave no result for"),
     (Patient, "test_a_lost_worker_costs_no_row", "the run never ends"),
     (Deaf, "test_an_interrupted_run_ends_and_the_next_goes_on", "and left"),
     (Silent, "test_progress_is_reported", "no row was reported"),
+    (Greedy, "test_bundles_are_prepared_in_order_and_read_once", "5 processes are begun"),
+    (Central, "test_runs_are_independent", "in the same process in a thread"),
+    (Ruthless, "test_runs_are_independent", "child processes"),
     (Wordy, "test_what_stops_a_bundle_stops_the_run", "a worker failed"),
 ]

@@ -232,7 +232,7 @@ class EngineConformance(Conformance):
         require(trial.committed, f"after a lost worker {trial.words}", _LOST)
         self.require_local(inputs, tmp_path / "out", failed=True)
         if first is None and self.reports_while_reading:
-            self._lose_now_and_then(tmp_path / "now and then")
+            self._lose_now_and_then(tmp_path / "now-and-then")
 
     def _lose_now_and_then(self, folder: Path) -> None:
         """An engine that replaces a lost worker does so as often as results came in between."""

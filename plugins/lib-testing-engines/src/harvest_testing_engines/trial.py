@@ -273,7 +273,7 @@ def _within(each: Harvest) -> Iterator[list[str]]:
         child.start()
         yield harmed
         if not child.is_alive():
-            harmed.append("a child process")
+            harmed.append("child processes (one has ended)")
         child.kill()
         child.join()
 
