@@ -148,6 +148,13 @@ def writes_lines_as_they_are(dataset, target, *, upper=False):
     return [target]
 
 
+def writes_null_as_none(dataset, target, *, upper=False):
+    lines = [json.dumps(str(json.loads(line))) for line in lines_of(dataset)]
+    with replacing(Path(target)) as temporary:
+        temporary.write_text("".join(f"{line}\n" for line in lines))
+    return [target]
+
+
 def writes_equal_rows_once(dataset, target, *, upper=False):
     with replacing(Path(target)) as temporary:
         temporary.write_text("".join(f"{line}\n" for line in dict.fromkeys(lines_of(dataset))))
@@ -215,6 +222,7 @@ def test_a_sound_exporter_keeps_all_promises(test, tmp_path):
         (keeps_to_itself, "test_it_names_what_it_writes"),
         (compares_counts, "test_what_is_there_is_whole"),
         (writes_lines_as_they_are, "test_all_rows_are_written"),
+        (writes_null_as_none, "test_values_stay_apart"),
         (writes_equal_rows_once, "test_all_rows_are_written"),
         (loses_one, "test_all_rows_are_written"),
         (takes_the_first, "test_little_is_written"),

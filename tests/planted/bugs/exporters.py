@@ -77,6 +77,5 @@ EXPORTERS: Final = (
             (".collect().to_dicts()", ".cast({pl.Int64: pl.Float64}).collect().to_dicts()"),
             ("import harvest\n", "import polars as pl\n\nimport harvest\n"),
         ),
-        "how a format writes numbers is its own, unless its author says how to read it natively",
     ),
 )

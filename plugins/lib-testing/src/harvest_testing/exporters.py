@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import contextlib
+import datetime
 import errno
 import io
+import math
 import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import Any, ClassVar
 
 import polars as pl
+from polars.selectors import Selector
 
 import harvest
 from harvest import Dataset, HarvestError
@@ -35,8 +39,23 @@ UMASK = 0o026
 ODD_TEXT = "~\"'`;,|<&\\ \t\r\n\u2028é\U0001f600"
 """What is put behind all texts of a dataset: quotes, separators, ends of lines, wide letters."""
 
+PLACE = ("origin", "position")
+"""Columns that say where a row comes from."""
+
 MANY = 20_000
 """Rows of a dataset that is made large."""
+
+_TIME = datetime.datetime(2026, 3, 1, 12, tzinfo=datetime.UTC)
+_NEXT = datetime.timedelta(microseconds=1)
+
+APART: tuple[tuple[Selector, tuple[Any, Any], tuple[tuple[Any, Any], ...]], ...] = (
+    (pl.selectors.by_dtype(pl.Int64, pl.UInt64), (1, 2), ((2**53, 2**53 + 1), (None, 0))),
+    (pl.selectors.float(), (1.0, 2.0), ((1 / 3, math.nextafter(1 / 3, 1)), (None, 0.0))),
+    (pl.selectors.string(), ("a", "b"), ((None, "None"), (None, "null"), ("a", "a "))),
+    (pl.selectors.datetime(), (_TIME, _TIME + 9**9 * _NEXT), ((_TIME, _TIME + _NEXT),)),
+    (pl.selectors.boolean(), (True, False), ((None, False),)),
+)
+"""Columns by their types: two values that differ much, and pairs of those that seem alike."""
 
 REPORTED = (HarvestError, OSError)
 WHOLE = (
@@ -318,6 +337,37 @@ class ExporterConformance(Conformance):
                 "write all rows of each record type",
             )
 
+    @promise("values that differ are written differently, and what is not known as no value is")
+    def test_values_stay_apart(self, tmp_path: Path) -> None:
+        if not self.deterministic:
+            does_not_apply("what it writes differs each time")
+        dataset, _ = self._prepared(tmp_path)
+        places = (tmp_path / f"place {number}" / self.target for number in count())
+        for kind, far, pairs in APART:
+            if not self._differ(dataset, places, kind, far):
+                continue  # it writes no such values
+            for near in pairs:
+                require(
+                    self._differ(dataset, places, kind, near),
+                    f"{near[0]!r} and {near[1]!r} are written alike",
+                    "write all digits of numbers and times, and texts so that none can be taken "
+                    "for a null; or refuse with words what the format has no place for",
+                )
+
+    def _differ(
+        self, dataset: Dataset, places: Iterator[Path], kind: Selector, values: tuple[Any, Any]
+    ) -> bool:
+        """Whether two values of all columns of a kind give two exports, or one is refused."""
+        written = []
+        for value, place in zip(values, places, strict=False):
+            place.parent.mkdir()
+            try:
+                self.write(AlteredDataset(dataset, partial(_all, kind, value)), place)
+            except (*REPORTED, ValueError):
+                return True
+            written.append(files_below(place.parent))
+        return written[0] != written[1]
+
     @promise("settings have an effect, and refuse with words what they do not take")
     def test_settings_have_an_effect(self, tmp_path: Path) -> None:
         dataset, target = self._prepared(tmp_path)
@@ -446,6 +496,13 @@ def _ending(end: str, frame: pl.LazyFrame) -> pl.LazyFrame:
     return frame.with_columns(pl.selectors.string() + end)
 
 
+def _all(kind: Selector, value: Any, frame: pl.LazyFrame) -> pl.LazyFrame:
+    """All columns of a kind with one value, but for where rows come from."""
+    held = frame.collect_schema()
+    chosen = pl.selectors.expand_selector(held, kind - pl.selectors.by_name(*PLACE))
+    return frame.with_columns(pl.lit(value).cast(held[name]).alias(name) for name in chosen)
+
+
 def _alike(frame: pl.LazyFrame) -> pl.LazyFrame:
     """All rows with the values of the first, each at a position of its own."""
     kind = frame.collect_schema()["position"]
@@ -456,7 +513,6 @@ def _alike(frame: pl.LazyFrame) -> pl.LazyFrame:
 def _nulls(frame: pl.LazyFrame) -> pl.LazyFrame:
     """All but where rows come from is null."""
     held = frame.collect_schema()
-    kept = ("origin", "position")
     return frame.with_columns(
-        pl.lit(None, kind).alias(name) for name, kind in held.items() if name not in kept
+        pl.lit(None, kind).alias(name) for name, kind in held.items() if name not in PLACE
     )
