@@ -9,6 +9,7 @@ from .engines import ENGINES
 from .engines_more import ENGINES_MORE, EXPORTERS_MORE
 from .exporters import EXPORTERS
 from .lines import LINES
+from .lines_more import LINES_MORE
 from .nested import NESTED
 from .ranges import RANGES
 from .sinks import SINKS
@@ -20,4 +21,5 @@ BUGS: Final[tuple[Bug, ...]] = (
     *(*LINES, *RANGES, *STATIONS, *NESTED, *TREE),
     *(*VIEWS, *SINKS, *EXPORTERS, *ENGINES),
     *(*ENGINES_MORE, *EXPORTERS_MORE),
+    *LINES_MORE,
 )

@@ -33,7 +33,7 @@ POSITIONS = (
     bug(
         "rows have the position of the line below",
         "tasks",
-        "test_a_line_can_be_removed",
+        "test_a_line_can_be_added",
         "            position=number,\n",
         "            position=number % 5 + 1,\n",
     ),
@@ -47,7 +47,7 @@ POSITIONS = (
     bug(
         "positions count rows, not lines",
         "tasks",
-        "test_a_line_can_be_removed",
+        "test_a_line_can_be_added",
         "            position=number,\n",
         "            position=None,\n",
     ),

@@ -45,6 +45,7 @@ _SETTLED: dict[str, Callable[[], Any]] = {
     "signal handlers": lambda: [signal.getsignal(s) for s in _SIGNALS],
     "csv.field_size_limit": csv.field_size_limit,
     "the recursion limit": sys.getrecursionlimit,
+    "the limit of digits (sys.set_int_max_str_digits)": sys.get_int_max_str_digits,
     "the decimal context": lambda: _without_flags(decimal.getcontext()),
     "socket.setdefaulttimeout": socket.getdefaulttimeout,
     "resource limits": lambda: [

@@ -40,6 +40,7 @@ from .reading import (
     all_lines,
     planned,
     read_all,
+    read_piece,
     require_raw,
     require_same,
     rows_from,
@@ -53,6 +54,7 @@ LOST = (
     "count every unit with ctx.read(), and reject what is none; or raise harvest.SourceError where "
     "the file as a whole is not yours"
 )
+OTHERS = "keep nothing of one input that counts for another"
 FOREIGN = {
     "empty": b"",
     "a line": b"hello, world\n",
@@ -174,6 +176,26 @@ class HostilePromises(SourceKit):
                 rows += len(rows_from(path, piece))
         return rows, units, refused
 
+    @promise("an input that changes between plan and reading costs itself alone", quick=True)
+    def test_inputs_may_change_meanwhile(self, tmp_path: Path) -> None:
+        location = self.make_files(tmp_path)
+        source = self.open(location)
+        partitions = self.partitions(source)
+        before = {p.id: all_lines([read_piece(source, p)]) for p in partitions}
+        for path in files_of(location):
+            data, times = path.read_bytes(), path.stat()
+            for changed in (b"", data[: len(data) // 3], data * 2, FOREIGN["bytes"], None):
+                path.unlink()
+                if changed is not None:
+                    path.write_bytes(changed)
+                about = f"{path.name} had {len(data)} bytes and has {changed and len(changed)}"
+                for piece in self.checked(read_all(source, partitions)):
+                    if not is_input(path, piece.partition):
+                        wanted = before[piece.partition.id]
+                        require_same(all_lines([piece]), wanted, OTHERS, about=about)
+            path.write_bytes(data)
+            os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+
     @promise("an input without content gives no rows, and no failure", quick=True)
     def test_empty_input_gives_no_rows(self, tmp_path: Path) -> None:
         location = self.make_files(tmp_path)
@@ -233,6 +255,15 @@ class HostilePromises(SourceKit):
     def test_detection_is_harmless(self, tmp_path: Path) -> None:
         (tmp_path / "folder").mkdir()
         self._require_answer(tmp_path / "folder")
+        os.mkfifo(tmp_path / "pipe")
+        with os.fdopen(os.open(tmp_path / "pipe", os.O_RDWR | os.O_NONBLOCK), "r+b", 0) as pipe:
+            size = pipe.write(bytes(1 << 16))
+            self._require_answer(tmp_path / "pipe")
+            require(
+                len(pipe.read(size)) == size,
+                "detect() reads a named pipe: it waits for who writes, and takes what comes",
+                "give None for what is no regular file (Path.is_file)",
+            )
         answers = []
         for name, content in FOREIGN.items():
             path = tmp_path / f"{name}.dat"

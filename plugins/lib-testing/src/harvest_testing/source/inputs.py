@@ -6,11 +6,13 @@ import contextlib
 import errno
 import os
 from collections.abc import Callable, Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeAlias
 from unittest import mock
 
 from harvest import Partition, SourceError
+from harvest_testing.lab.damage import failing
 from harvest_testing.promise import does_not_apply, promise, require
 
 from .kit import SourceKit, copy_of, files_of, is_input
@@ -125,7 +127,7 @@ class InputPromises(SourceKit):
             others = {key: lines for key, (partition, lines) in before.items()
                       if not is_input(path, partition)}  # fmt: skip
             mine = {key: lines for key, (_, lines) in before.items() if key not in others}
-            for why in _unreadable(path, tmp_path / "away"):
+            for why in chain(_unreadable(path, tmp_path / "away"), failing(path)):
                 self._require_costs_itself(path, f"{path.name} {why}", mine, others, location)
 
     def _require_costs_itself(
@@ -375,11 +377,6 @@ def _read_so_far() -> int:
 
 def _unreadable(path: Path, away: Path) -> Iterator[str]:
     """Make a file one that cannot be opened, in one way after the other, and say in which."""
-    mode = path.stat().st_mode
-    path.chmod(0)
-    if not os.access(path, os.R_OK):  # root is bound by no permissions
-        yield "may not be read"
-    path.chmod(mode)
     path.rename(away)
     for target in (path.name, "nowhere"):
         path.symlink_to(target)

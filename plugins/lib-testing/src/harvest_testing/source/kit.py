@@ -16,7 +16,7 @@ from harvest_testing.promise import BrokenPromise, Conformance, broken, does_not
 
 from .reading import Piece, planned, read_all, require_sound
 
-_DELIMITERS = (b"\t", b"|", b";", b",")
+DELIMITERS = (b"\t", b"|", b";", b",")
 
 
 class SourceKit(Conformance):
@@ -246,7 +246,7 @@ def _with_column(data: bytes, name: bytes, value: bytes) -> bytes | None:
     lines = data.splitlines()
     if not lines:
         return None
-    delimiter = max(_DELIMITERS, key=lines[0].count)
+    delimiter = max(DELIMITERS, key=lines[0].count)
     fields = lines[0].count(delimiter)
     if not fields:
         return None

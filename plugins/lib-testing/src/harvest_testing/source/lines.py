@@ -6,23 +6,30 @@ more, or other line ends.  Nothing of that needs to know what the lines mean.
 
 from __future__ import annotations
 
+import random
+import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import attrs
 import polars as pl
 import pyarrow as pa
 
+from harvest import Partition, Source
 from harvest.toolkit.texts import printable
 from harvest_testing.promise import does_not_apply, promise, require
 
-from .kit import SourceKit
+from .kit import DELIMITERS, SourceKit
 from .reading import (
     REPLACED,
     Piece,
     difference,
+    drained,
     in_short,
+    planned,
+    read_piece,
     require_raw,
     require_same,
     rows_as_lines,
@@ -43,10 +50,17 @@ REJECTED = "reject"
 NOISE = (
     b"  \x01 no line of yours \x7f  ",
     b"\t" + b"no line of yours, and a long one; " * 200 + b"\t",
+    b"no line of yours, but a longer one than any" * 2_500,
     b"\x00",
     b'"',
 )
 """Lines of no format: with blanks at both ends, longer than what is often cut, with a quote."""
+
+VARIED = 2_000
+"""Lines whose numbers differ, to see whether what is said of them grows with them."""
+
+SAID = 50
+"""Notes and reasons that are plenty for any number of lines."""
 
 
 @attrs.frozen
@@ -149,21 +163,6 @@ class LinePromises(SourceKit):
         expected, rest = shown.moved(number, 1), found.moved(1, 0, leave_out=number)
         require_same(rest, expected, ALONE, about=f"{about}: other lines come otherwise")
 
-    @promise("without one line, its unit is gone and later ones move up by one", quick=True)
-    def test_a_line_can_be_removed(self, tmp_path: Path) -> None:
-        location = self._location(tmp_path)
-        for path, lines, number, shown in self._tried(location):
-            found = self._changed(location, path, lines[: number - 1] + lines[number:])
-            if len(lines) == (self.header_lines or 0) + 1:
-                continue
-            self._require_same(
-                f"{path.name} without line {number}, {lines[number - 1][:60]!r}",
-                shown.moved(number + 1, -1, leave_out=number),
-                found.moved(1, 0),
-                # a line that only changes the meaning of others may do so
-                contents=number in shown.at,
-            )
-
     @promise("a line more is one unit more, and later ones move down by one", quick=True)
     def test_a_line_can_be_added(self, tmp_path: Path) -> None:
         location = self._location(tmp_path)
@@ -177,7 +176,7 @@ class LinePromises(SourceKit):
                 about = f"{path.name} with {what} below line {number}"
                 found = self._changed(location, path, [*lines[:number], line, *lines[number:]])
                 rest = found.moved(1, 0, leave_out=number + 1)
-                self._require_same(about, expected, rest)
+                require_same(rest, expected, NUMBERS, about=about)
                 require(
                     least <= found.units - shown.units <= 1,
                     f"{about}: {shown.units} units before, {found.units} with it",
@@ -219,30 +218,64 @@ class LinePromises(SourceKit):
                 "(harvest_toolkit.lines does); or reject the line",
             )
 
-    @promise("bytes that are not text are kept or rejected, never dropped or replaced", quick=True)
+    @promise("what stands in a line is kept or rejected, never dropped or replaced: bytes that are "
+             "no text, a value too many", quick=True)  # fmt: skip
     def test_bytes_are_never_dropped(self, tmp_path: Path) -> None:
         location = self._location(tmp_path)
         for path, lines, number, shown in self._tried(location):
-            line = lines[number - 1]
-            middle = len(line.rstrip()) // 2
-            damaged = line[:middle] + b"\xff" + line[middle:]
-            found = self._changed(location, path, [*lines[: number - 1], damaged, *lines[number:]])
-            before, texts = shown.at.get(number), found.at.get(number, [])
-            if found.refused is None and before is not None:
+            line, before = lines[number - 1], shown.at.get(number)
+            for damaged in _with_more(line):
+                found = self._changed(
+                    location, path, [*lines[: number - 1], damaged, *lines[number:]]
+                )
+                if before is None or found.refused is not None:
+                    continue
+                texts = found.at.get(number, [])
                 rest, others = (each.moved(1, 0, leave_out=number) for each in (found, shown))
-                about = f"{path.name} with a byte that is no text in line {number}: other lines"
-                require_same(rest, others, ALONE, about=about)
-            replaced = [t for t in texts if REPLACED in t and not t.startswith(REJECTED)]
-            require(
-                not replaced or REPLACED.encode() in line,
-                f"{path.name}, line {number}: {damaged[:80]!r} gives {replaced}",
-                'decode with errors="strict" and reject what fails, or with "backslashreplace"',
-            )
-            require(
-                before is None or found.refused is not None or texts != before,
-                f"{path.name}, line {number}: {damaged[:80]!r} gives what {line[:80]!r} does",
-                'decode with errors="strict" and reject what fails, or keep the bytes',
-            )
+                about = f"{path.name}, line {number}: {in_short(damaged)}"
+                require_same(rest, others, ALONE, about=f"{about} changes other lines")
+                replaced = [t for t in texts if REPLACED in t and not t.startswith(REJECTED)]
+                require(
+                    not replaced or REPLACED.encode() in line,
+                    f"{about} gives {replaced}",
+                    'decode with errors="strict" and reject what fails, or with "backslashreplace"',
+                )
+                require(
+                    texts != before,
+                    f"{about} gives what {in_short(line)} does",
+                    'decode with errors="strict", and reject what fails or is too much; or keep it',
+                )
+
+    @promise("what is said of lines does not grow with them: notes, and reasons to leave out",
+             quick=True)  # fmt: skip
+    def test_little_is_said_of_many_lines(self, tmp_path: Path) -> None:
+        location = self._location(tmp_path)
+        for path in self._files(location):
+            lines = _ended_lines(path)
+            path.write_bytes(b"".join(_varied(lines, self.header_lines or 0)))
+            for name, value in {"": None, **(self.examples or {})}.items():
+                said: set[str] = set()
+                notes = 0
+                for piece in self._pieces(location, path, **({name: value} if name else {})):
+                    if piece.found is not None:
+                        said.update((*piece.found.filtered, *piece.found.folded))
+                        notes += len(piece.found.notes)
+                require(
+                    notes <= SAID and len(said) <= SAID,
+                    f"{path.name} made {VARIED} lines{f', with {name} = {value!r}' * bool(name)}: "
+                    f"{notes} notes, {len(said)} reasons to filter or fold: {sorted(said)[:3]}",
+                    "note once how many there are, and let a reason name a kind, not a value: they "
+                    "are held in memory and written into the manifest",
+                )
+            for source, partition in self._planned(location, path):
+                reported, size = drained(source, partition)["bytes"], partition.size_bytes
+                require(
+                    not reported or reported > size * 0.95,
+                    f"{path.name} made {VARIED} lines: ctx.advance reports {reported} of {size} "
+                    "bytes",
+                    "report all bytes that were read, also those of lines that become no row",
+                )
+            path.write_bytes(b"".join(lines))
 
     @promise("positions count through batches, however many lines there are")
     def test_many_lines_are_numbered_alike(self, tmp_path: Path) -> None:
@@ -255,9 +288,9 @@ class LinePromises(SourceKit):
         few = self._tables_below(len(header), self._pieces(location, path))
         path.write_bytes(b"".join((*header, *data * times)))
         numbers: list[int] = []
-        pieces = self._pieces(location, path)
+        pieces, about = self._pieces(location, path), f"{path.name} with its lines {times} times"
         for piece in pieces:
-            require(piece.found, f"{path.name} many times is refused: {piece.refused}", NUMBERS)
+            require(piece.found, f"{about} is refused: {piece.refused}", NUMBERS)
             assert piece.found is not None
             for table in piece.found.tables.values():
                 numbers += table["position"].to_pylist()
@@ -265,16 +298,14 @@ class LinePromises(SourceKit):
         expected = {n + turn * len(data) for n in rows for turn in range(times)}
         require(
             len(numbers) == len(set(numbers)) and expected <= set(numbers),
-            f"{path.name} with its lines {times} times: {len(numbers)} rows and rejects at "
-            f"{len(set(numbers))} positions, the last {max(numbers, default=0)}; "
-            f"{len(expected - set(numbers))} lines have none",
+            f"{about}: {len(numbers)} rows and rejects at {len(set(numbers))} positions, the last "
+            f"{max(numbers, default=0)}; {len(expected - set(numbers))} lines have none",
             NUMBERS,
         )
         for name, table in self._tables_below(len(header), pieces).items():
             require(
                 name in few and _repeats(table, few[name]),
-                f"{path.name} with its lines {times} times: rows of {name} have other values than "
-                "those of the lines once",
+                f"{about}: rows of {name} have other values than those of the lines once",
                 "let no value depend on how many lines come before, or on the way that large "
                 "inputs take",
             )
@@ -306,14 +337,19 @@ class LinePromises(SourceKit):
         origins = dict.fromkeys(p.origin for p in self.partitions(self.open(location)))
         return [path for path in map(Path, origins) if path.is_file()]
 
-    def _pieces(self, location: Path, path: Path) -> list[Piece]:
-        origin = printable(str(path))
-        return [p for p in self.read(location) if printable(p.partition.origin) == origin]
+    def _planned(
+        self, location: Path, path: Path, **more: Any
+    ) -> Iterator[tuple[Source, Partition]]:
+        origin, source = printable(str(path)), self.open(location, **more)
+        return ((source, p) for p in planned(source) if printable(p.origin) == origin)
 
-    def _shown(self, location: Path, path: Path, **more: object) -> _Shown:
+    def _pieces(self, location: Path, path: Path, **more: Any) -> list[Piece]:
+        return self.checked([read_piece(*each) for each in self._planned(location, path, **more)])
+
+    def _shown(self, location: Path, path: Path, **more: Any) -> _Shown:
         at: dict[int, list[str]] = defaultdict(list)
         units, refused = 0, None
-        for piece in self._pieces(location, path):
+        for piece in self._pieces(location, path, **more):
             if piece.found is None:
                 refused = piece.refused
                 continue
@@ -331,11 +367,11 @@ class LinePromises(SourceKit):
                 at[reject.position or 0].append(f"{REJECTED} {raw!r}")
         return _Shown({number: sorted(texts) for number, texts in at.items()}, units, refused)
 
-    def _changed(self, location: Path, path: Path, lines: list[bytes]) -> _Shown:
+    def _changed(self, location: Path, path: Path, lines: Sequence[bytes], **more: Any) -> _Shown:
         data = path.read_bytes()
         path.write_bytes(b"".join(lines))
         try:
-            return self._shown(location, path)
+            return self._shown(location, path, **more)
         finally:
             path.write_bytes(data)
 
@@ -349,13 +385,6 @@ class LinePromises(SourceKit):
             for number in sorted({*numbers[::step], *numbers[-1:]}):
                 yield path, lines, number, shown
 
-    def _require_same(
-        self, about: str, expected: list[str], found: list[str], *, contents: bool = True
-    ) -> None:
-        if not contents:
-            expected, found = ([line.partition(":")[0] for line in s] for s in (expected, found))
-        require_same(found, expected, NUMBERS, about=about)
-
 
 def _repeats(many: pl.DataFrame, few: pl.DataFrame) -> bool:
     """Whether rows begin with some others, and go on as they do after these.
@@ -368,6 +397,29 @@ def _repeats(many: pl.DataFrame, few: pl.DataFrame) -> bool:
     again = (pl.int_range(many.height, eager=True) % once + once).rename("row")
     rows = [*range(once), *again[once:]]
     return many.head(once).equals(few) and many.equals(many[rows])
+
+
+def _varied(lines: list[bytes], header: int) -> Iterator[bytes]:
+    """A header, and lines below it over and over, each with another number in one place."""
+    chance = random.Random(4711)  # noqa: S311 - the same in every run
+    yield from lines[:header]
+    for turn in range(VARIED):
+        line = lines[header:][turn % (len(lines) - header)]
+        found = list(re.finditer(rb"[0-9]+", line))
+        if found:
+            number = chance.choice(found)
+            digits = b"%d" % chance.randrange(10 ** min(chance.randint(1, len(number[0])), 18))
+            line = line[: number.start()] + digits + line[number.end() :]
+        yield line
+
+
+def _with_more(line: bytes) -> Iterator[bytes]:
+    """A line with a byte that is no text, and with a value more than it has."""
+    middle = len(line.rstrip()) // 2
+    yield line[:middle] + b"\xff" + line[middle:]
+    delimiter = max(DELIMITERS, key=line.count)
+    if delimiter in line:
+        yield line.rstrip(b"\r\n") + delimiter + b"4711kq\n"
 
 
 def _lines(data: bytes) -> list[bytes]:

@@ -35,6 +35,8 @@ SEEDS = ("4711", "12")
 
 LEAVE = "leave it, or put it back"
 
+DAMAGED = b"none of yours".ljust(15_999) + b"\n"
+
 LARGEST = 64 * MEGABYTE
 """Bytes of the largest input that is made to have more to read than memory is granted."""
 
@@ -93,7 +95,7 @@ class ProcessPromises(SourceKit):
     def test_another_process_gives_the_same(self, tmp_path: Path) -> None:
         location = self.make(tmp_path)
         source = self.open(location)
-        read = [(source, self.partitions(source)), *self._accented(tmp_path)]
+        read = [(self.open(location), self.partitions(source)), *self._accented(tmp_path)]
         expected = _read_here(read)
         for seed in SEEDS:
             found, schemas, changed = self._read_elsewhere(read, tmp_path, seed)
@@ -191,7 +193,11 @@ class ProcessPromises(SourceKit):
     def _enlarged(self, directory: Path, times: int) -> Path | str:
         place = directory / f"times {times}"
         place.mkdir()
-        return self.enlarge(place, times)
+        location = self.enlarge(place, times)
+        for path in files_of(Path(location)) if self.header_lines is not None else ():
+            with path.open("ab") as file:  # as many bytes of damaged lines: none is held, either
+                file.write(DAMAGED * (path.stat().st_size // len(DAMAGED)))
+        return location
 
     def _times(self, size: int) -> tuple[int, int]:
         """How large to make the two inputs: held in memory, the second is more than granted.
@@ -232,7 +238,8 @@ def _read_here(read: list[tuple[Source, list[Partition]]]) -> list[str]:
     """All that is planned and read, in its order."""
     lines = []
     for source, partitions in read:
-        lines += plan_lines(planned(source)) + in_order(read_all(source, partitions))
+        # what is read in a process that has planned nothing is what a worker reads
+        lines += in_order(read_all(source, partitions)) + plan_lines(planned(source))
     return lines
 
 

@@ -6,8 +6,10 @@ own path left out, so that a copy of the sample at another place gives the same 
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
+import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -21,10 +23,12 @@ from harvest import (
     Collected,
     Partition,
     PluginError,
+    ReadContext,
     Reject,
     Source,
     SourceError,
     collect_partition,
+    tables,
 )
 from harvest.plugin_code import contained
 from harvest.toolkit.texts import printable
@@ -76,6 +80,11 @@ def planned(source: Source) -> list[Partition]:
         _break_promise(f"plan() or prepare() of {_place_text(source.location)}", error)
     for before, ready in zip(plan, partitions, strict=True):
         require(
+            ready.origin.startswith("/") or "://" in ready.origin,
+            f"partition {ready.id!r} of {source.location!r} has the origin {ready.origin!r}",
+            "give an absolute path (harvest.toolkit.files.input_path makes one), or a URI",
+        )
+        require(
             attrs.evolve(ready, options=before.options) == before,
             f"prepare() changed more than the options of {before.id}",
             "put what it finds into options, and leave what the partition is known by",
@@ -109,6 +118,21 @@ def read_all(
     """Some partitions, or all that the location has; batch_rows: as in ``harvest.tables``."""
     some = planned(source) if partitions is None else partitions
     return [read_piece(source, partition, batch_rows=batch_rows) for partition in some]
+
+
+def drained(source: Source, partition: Partition) -> Counter[str]:
+    """How many rows and rejects came of a partition, none held, and how many bytes it reported."""
+    told: Counter[str] = Counter()
+    with tempfile.TemporaryDirectory() as scratch, contextlib.suppress(SourceError, OSError):
+        ctx = ReadContext(
+            printable(partition.origin),
+            Path(scratch),
+            progress=lambda size: told.update(bytes=size),
+            on_reject=lambda _: told.update(rejects=1),
+        )
+        for _, table in tables(source, partition, ctx):
+            told["rows"] += table.num_rows
+    return told
 
 
 def plan_lines(partitions: Iterable[Partition], root: Path | None = None) -> list[str]:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import importlib
 import inspect
 import os
 import tempfile
+import unittest
 from collections import Counter
+from collections.abc import Callable, Sequence
 from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any, ClassVar
@@ -18,12 +21,21 @@ from harvest import Partition, ReadContext, Source, SourceError
 from harvest.toolkit.texts import printable
 from harvest_testing.declarations import class_problems
 from harvest_testing.golden import check_schemas
-from harvest_testing.lab.globals import open_files
-from harvest_testing.promise import does_not_apply, promise, raises_nothing, require
+from harvest_testing.lab.globals import elsewhere, open_files
+from harvest_testing.promise import (
+    BrokenPromise,
+    does_not_apply,
+    promise,
+    raises_nothing,
+    require,
+)
 
 from .kit import SourceKit, copy_of, files_of
+from .lines import MANY_BYTES
 from .reading import (
+    Piece,
     all_lines,
+    drained,
     in_order,
     is_content,
     planned,
@@ -36,6 +48,19 @@ from .reading import (
 
 LONG_AGO = 1_000_000_000
 """Seconds since 1970."""
+
+TYPED = (
+    "let harvest.toolkit.files.input_path make the location a path, and open what a partition "
+    "names: its origin or inputs, which are absolute"
+)
+
+CUT = (
+    *("test_unreadable_input_is_reported", "test_unreadable_input_costs_itself_alone"),
+    *("test_inputs_may_change_meanwhile", "test_inputs_are_complete", "test_progress_is_told"),
+    *("test_partitions_are_independent", "test_it_can_be_pickled", "test_line_ends_do_not_matter"),
+    *("test_a_damaged_line_costs_itself_alone", "test_a_line_can_be_added"),
+)
+"""What is tried of an input that is cut into small parts, too."""
 
 CARRY = "carry what a block cuts off over to the next one"
 
@@ -98,7 +123,8 @@ class ReadingPromises(SourceKit):
 
     @promise("planning again gives the same partitions, each with an id of its own", quick=True)
     def test_planning_is_repeatable(self, tmp_path: Path) -> None:
-        source = self.open(self.make(tmp_path))
+        location = self.make(tmp_path)
+        source = self.open(location)
         partitions = self.partitions(source)
         require(
             # two partitions that are shuffled come in one order every other time
@@ -111,6 +137,73 @@ class ReadingPromises(SourceKit):
         require(not twice, f"two partitions are called {twice}", "give each an id of its own")
         for path in {path for p in partitions for path in p.inputs}:
             require(Path(path).is_absolute(), f"input {path!r} is relative", "give absolute paths")
+        for file in files_of(location)[:1] if isinstance(location, Path) else ():
+            file.write_bytes(file.read_bytes() * 2)
+            copy_of(file, file.with_name(f"new-{file.name}"))
+            with contextlib.suppress(SourceError):  # it may refuse what is there twice
+                require(
+                    planned(self.open(location)) == planned(source),
+                    f"{file.name} has grown, or a file is new, and a second plan() of one source "
+                    "does not see it",
+                    "look at the location in each plan(), and keep nothing of it in the source",
+                )
+
+    @promise("a location is the same in all ways to write it, and each of its files is one",
+             quick=True)  # fmt: skip
+    def test_locations_are_taken_as_they_are_typed(self, tmp_path: Path) -> None:
+        location = self.make_files(tmp_path)
+        pieces = self.read(location)
+        folder, name = location.parent, location.name
+        (tmp_path / "link").mkdir()
+        (tmp_path / "link" / name).symlink_to(location)
+        ways = [name, f"~/{name}", f"../{folder.name}/{name}", f"{tmp_path}/link/{name}"]
+        for way in [*ways, *((f"{location}/", f"./{name}//") if location.is_dir() else ())]:
+            with mock.patch.dict(os.environ, {"HOME": str(folder)}):
+                with elsewhere(folder, "UTC"):
+                    source = self.open(way)
+                    partitions = self.partitions(source)
+                found = read_all(source, partitions)  # by a worker that works elsewhere
+            require_same(
+                _amounts(found), _amounts(pieces), TYPED, about=f"with the location {way!r}"
+            )
+        for origin in dict.fromkeys(p.partition.origin for p in pieces if location.is_dir()):
+            mine = [p for p in pieces if p.partition.origin == origin]
+            if Path(origin).is_file() and all(p.partition.inputs == (origin,) for p in mine):
+                with contextlib.suppress(SourceError):  # it may read directories alone
+                    found = read_all(self.open(origin))
+                    require_same(_amounts(found), _amounts(mine), TYPED, about=f"{origin!r} alone")
+
+    @promise("of an input that is cut into small parts, all of this holds for each part",
+             quick=True)  # fmt: skip
+    def test_small_partitions_are_like_others(self, tmp_path: Path) -> None:
+        self._require_cut(min, CUT, tmp_path)
+
+    @promise("other processes and many lines give the same, however an input is cut")
+    def test_cut_inputs_are_like_others(self, tmp_path: Path) -> None:
+        self._require_cut(min, ["test_another_process_gives_the_same"], tmp_path)
+        few = MANY_BYTES // 3
+        self._require_cut(lambda _: few, ["test_many_lines_are_numbered_alike"], tmp_path)
+
+    def _require_cut(
+        self, choose: Callable[[list[int]], int], tests: Sequence[str], directory: Path
+    ) -> None:
+        """What some tests promise, with a size of partitions that is chosen from those declared."""
+        setting, values = self.partition_setting or ("", ())
+        sizes = [value for value in values if type(value) is int]
+        if not sizes:
+            does_not_apply("no setting cuts inputs by a number (partition_setting)")
+        kit = copy.copy(self)
+        kit.settings = {**self.settings, setting: choose(sizes)}  # type: ignore[misc]
+        for name in tests:
+            place = directory / name
+            place.mkdir()
+            try:
+                getattr(kit, name)(place)
+            except unittest.SkipTest:
+                continue
+            except BrokenPromise as error:
+                error.seen = f"{error.promise}; with {dict(kit.settings)}:\n{error.seen}"
+                raise
 
     @promise("some files have the partitions of the plan, also one that is gone", quick=True)
     def test_some_files_are_planned_alike(self, tmp_path: Path) -> None:
@@ -177,11 +270,11 @@ class ReadingPromises(SourceKit):
     def test_progress_is_told(self, tmp_path: Path) -> None:
         source = self.open(self.make(tmp_path))
         for partition in self.partitions(source):
-            read, reported = _progress(source, partition)
+            told, size = drained(source, partition), partition.size_bytes
             require(
-                not (read and partition.size_bytes) or 0 < reported <= partition.size_bytes,
-                f"partition {partition.id!r} says that it has {partition.size_bytes} bytes; when "
-                f"{read} rows of it had come, ctx.advance had reported {reported}",
+                not (told["rows"] and size) or 0 < told["bytes"] <= size,
+                f"partition {partition.id!r} says that it has {size} bytes; when {told['rows']} "
+                f"rows of it had come, ctx.advance had reported {told['bytes']}",
                 "call ctx.advance(bytes) for each piece of the input that was read, as it lies in "
                 "the file: else nobody sees how far a run is, and when it ends",
             )
@@ -199,50 +292,31 @@ class ReadingPromises(SourceKit):
                     found = all_lines(self.read(location))
                 require_same(found, expected, CARRY, about=f"with {target} = {value}")
 
-    @promise("how inputs are cut into partitions does not change the rows", quick=True)
+    @promise("how inputs are cut into partitions does not change the rows, whatever the settings",
+             quick=True)  # fmt: skip
     def test_partition_count_does_not_matter(self, tmp_path: Path) -> None:
         if self.partition_setting is None:
             does_not_apply("no setting cuts inputs into partitions (partition_setting)")
         setting, values = self.partition_setting
         location = self.make(tmp_path)
-        found = {}
-        for value in values:
-            pieces = self.read(location, **{setting: value})
-            lines = [line for line in all_lines(pieces) if not line.startswith("units ")]
-            found[value] = (len(pieces), lines)
-        (first, (_, expected)), *others = found.items()
-        for value, (_, lines) in others:
-            require_same(
-                lines,
-                expected,
-                "let each partition begin and end at units, and number positions as the file does",
-                about=f"{setting} = {first} and {value}",
-            )
-        require(
-            len({count for count, _ in found.values()}) > 1,
-            f"all values of {setting} give {len(self.partitions(self.open(location)))} partitions",
-            "choose values in partition_setting that cut the sample differently",
-        )
-
-    @promise("a setting does the same however an input is cut, and whichever way it takes",
-             quick=True)  # fmt: skip
-    def test_settings_hold_for_all_ways(self, tmp_path: Path) -> None:
-        if self.partition_setting is None or not self.examples:
-            does_not_apply("there is one way (partition_setting and examples would name others)")
-        setting, values = self.partition_setting
-        location = self.make(tmp_path)
-        for name, value in self.examples.items():
+        for name, value in {setting: values[0], **(self.examples or {})}.items():
             read = [self.read(location, **{name: value, setting: cut}) for cut in values]
-            if any(piece.found is None for pieces in read for piece in pieces):
-                continue
-            found = [list(filter(is_content, all_lines(pieces))) for pieces in read]
-            for cut, lines in zip(values, found, strict=True):
+            refused = any(piece.found is None for pieces in read for piece in pieces)
+            for cut, pieces in zip(values, read, strict=True):
+                if refused and name != setting:
+                    continue
                 require_same(
-                    lines,
-                    found[0],
-                    "let each way of planning and reading heed all settings",
+                    _contents(pieces),
+                    _contents(read[0]),
+                    "let each partition begin and end at units, number positions as the file does, "
+                    "and heed all settings",
                     about=f"{name} = {value!r}, with {setting} = {values[0]} and {cut}",
                 )
+            require(
+                name != setting or len({len(pieces) for pieces in read}) > 1,
+                f"all values of {setting} give {len(read[0])} partitions",
+                "choose values in partition_setting that cut the sample differently",
+            )
 
     @promise("reading may be given up at any batch, and leaves nothing open", quick=True)
     def test_reading_can_be_given_up(self, tmp_path: Path) -> None:
@@ -286,6 +360,24 @@ class ReadingPromises(SourceKit):
         require_same(found, expected, remedy)
 
 
+def _amounts(pieces: list[Piece]) -> list[str]:
+    """How many rows and rejects come of partitions, in their order, and which are refused."""
+    return [
+        f"{len(p.found.rejects)} rejects, "
+        f"{ {name: table.num_rows for name, table in p.found.tables.items()} } rows"
+        if p.found
+        else f"refused: {p.refused}"
+        for p in pieces
+    ]
+
+
+def _contents(pieces: list[Piece]) -> list[str]:
+    """Rows and rejects, and how many units are filtered or folded, whatever the partitions are."""
+    founds = [piece.found for piece in pieces if piece.found is not None]
+    counts = sum((found.filtered + found.folded for found in founds), Counter[str]())
+    return [*filter(is_content, all_lines(pieces)), *map(str, sorted(counts.items()))]
+
+
 def _require_all_planned(source: Source, files: list[str]) -> None:
     whole, some = list(source.plan()), list(source.plan_files(map(Path, files)) or ())
     more = [p.id for p in some if p not in whole or some.count(p) > 1]
@@ -308,17 +400,6 @@ def _rows_read(source: Source, partition: Partition, other: Partition | None = N
                 read_piece(source, other)
             lines += rows_as_lines(kind.name, table)
     return lines
-
-
-def _progress(source: Source, partition: Partition) -> tuple[int, int]:
-    """How many rows came of a partition, and how many bytes it reported."""
-    reported: list[int] = []
-    rows = 0
-    with tempfile.TemporaryDirectory() as scratch:
-        ctx = ReadContext(printable(partition.origin), Path(scratch), progress=reported.append)
-        with contextlib.suppress(SourceError, OSError):
-            rows = sum(table.num_rows for _, table in harvest.tables(source, partition, ctx))
-    return rows, sum(reported)
 
 
 def _require_planned(source: Source, file: str, inputs: set[str]) -> None:

@@ -19,7 +19,7 @@ import attrs
 import pyarrow as pa
 
 from harvest import SourceError
-from harvest_testing.promise import does_not_apply, promise, require
+from harvest_testing.promise import BrokenPromise, does_not_apply, promise, require
 
 from .kit import SourceKit, files_of
 from .reading import Piece, all_lines
@@ -33,13 +33,27 @@ KEPT = (
 )
 
 LONG = "x" * 300
+VERY_LONG = "x" * 70_000
+"""More than what is often granted to a value: 32 or 64 KiB."""
+
+ENDS = ("\0", "\x0b\x0c\x1c\x1d\x85\u2028\u2029")
+"""Signs that end a text in C, or a line for ``str.splitlines``, and mean nothing to others."""
+
 ACCENT = "e\u0301 \ufb01"
 """Text that a normalisation of Unicode changes: a letter of two signs, a ligature."""
 
 BLANKS = (b" ", b"\n", b"\r")
 
-UNEVEN = 2**53 + 1
-WRAPPED = 2**32 + 4711
+BOUNDS = tuple(
+    sign * (1 << bits) + more
+    for bits in (31, 32, 53, 63, 64)
+    for sign in (1, -1)
+    for more in (-1, 0, 1)
+)
+"""Whole numbers around what types of numbers hold: of 32 and 64 bits, and of a float."""
+
+WHOLE = (*BOUNDS, 2**32 + 4711, -3)
+FRACTIONS = (0.1234567890123457, 16_777_217.25, -2.5, 2.5e-07, 1e22)
 
 _WORD = re.compile(r"[A-Za-z][\w.:/ -]{0,60}[\w.:/-]")
 _CLOCK = rb"(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d)(\.\d+)?"
@@ -48,13 +62,20 @@ _WITH_OFFSET = re.compile(_CLOCK + rb"(Z|[+-](?:0\d|1[0-4]):?(?:00|15|30|45))(?!
 _OFFSETS = ("+05:45", "-03:30")
 _EPOCH = re.compile(rb"(?<![\w.+-])(\d{10}|\d{13}|\d{16})(\.\d+)?(?![\w.])")
 _MICROSECONDS = 123_457
+_DAYS = ("2282-07-15", "1903-07-15", "2024-02-29")
+"""Far from now, where floats and nanoseconds are at their ends; before 1970; and a leap day."""
+
+_FAR_S = 9_876_543_210
+"""The first of them, about, in seconds since 1970."""
+
 _EPOCH_BEGINS = datetime(1970, 1, 1, tzinfo=UTC)
 
 Column: TypeAlias = tuple[str, str]
 
 _Written: TypeAlias = tuple[str, datetime]
-_Times: TypeAlias = Callable[[bytes], Iterator[tuple[bytes, datetime, _Written, _Written]]]
-"""From a file's content to each time in it: as it stands, its instant, one to try, one like it."""
+_Time: TypeAlias = tuple[bytes, datetime, Sequence[_Written], _Written]
+_Times: TypeAlias = Callable[[bytes], Iterator[_Time]]
+"""From a file's content to each time in it: as it stands, its instant, some to try, one like it."""
 
 
 @attrs.frozen
@@ -102,6 +123,10 @@ class _Outcome:
         """What a reject, a note, or a row less would change."""
         return self.rows, self.said, self.refused
 
+    def known(self, column: Column) -> int:
+        """How many values of a column are known."""
+        return sum(value is not None for value in self.values.get(column, ()))
+
 
 class ValuePromises(SourceKit):
     """The tests that write other values into the sample."""
@@ -114,6 +139,7 @@ class ValuePromises(SourceKit):
             does_not_apply("no text of the rows stands in the sample as it is (known_rows)")
         for site in sites:
             wholes = [f"{site.value.swapcase()}{LONG}", f"{site.value}{ACCENT}"]
+            wholes += [f"{site.value}{more}{LONG[:9]}" for more in (VERY_LONG, *ENDS)]
             if site.with_blanks != site.value:
                 wholes.append(site.with_blanks)
             for whole in wholes:
@@ -135,18 +161,18 @@ class ValuePromises(SourceKit):
             KEPT,
         )
 
-    @promise("whole numbers keep all their digits, or are rejected", quick=True)
+    @promise("numbers keep all their digits, or are rejected, whatever their size", quick=True)
     def test_numbers_keep_their_digits(self, tmp_path: Path) -> None:
         location, before = self._text_sample(tmp_path)
         sites = self._probed(location, _sites(location, before, _token_of_number))
         if not sites:
             does_not_apply("no number of the rows stands in the sample as it is (known_rows)")
         for site in sites:
-            tried: Sequence[int | float] = (UNEVEN, WRAPPED, -3)
-            if isinstance(site.value, float):
-                tried = (0.1234567890123457, 16_777_217.25)
+            tried: Sequence[int | float] = FRACTIONS if isinstance(site.value, float) else WHOLE
             for number in tried:
                 self._require(location, before, site, repr(number), number, _is_another)
+            none = f"{site.probe[0]}kq"  # a number, and something behind it
+            self._require(location, before, site, none, none, _is_another)
 
     @promise("times keep their fractions of a second, or are rejected", quick=True)
     def test_times_keep_their_microseconds(self, tmp_path: Path) -> None:
@@ -163,8 +189,8 @@ class ValuePromises(SourceKit):
         if not sites:
             does_not_apply(f"no time of the rows stands in the sample {how} (known_rows)")
         for site in sites:
-            text, instant = site.value
-            self._require(location, before, site, text, instant, _is_another)
+            for text, instant in site.value:
+                self._require(location, before, site, text, instant, _is_another)
 
     def _text_sample(self, directory: Path) -> tuple[Path, _Outcome]:
         location = self.make_files(directory)
@@ -207,11 +233,15 @@ class ValuePromises(SourceKit):
         """What comes of a text in a value's place is the value that is wanted, or a reject."""
         if ".".join(site.column) in self.changed_values:
             return
-        after = self._written(location, site, text)
-        if after is None:
-            return
         shown = text if len(text) < 80 else f"{text[:40]}...{text[-8:]} ({len(text)} characters)"
         about = f"{site.path.name}: {site.token.decode()!r} written as {shown!r}"
+        try:
+            after = self._written(location, site, text)
+        except BrokenPromise as error:
+            error.seen = f"{about}:\n{error.seen}"
+            raise
+        if after is None:
+            return
         if any(wanted == value for value in after.values.get(site.column, ())):
             return
         known = before.values[site.column]
@@ -223,7 +253,8 @@ class ValuePromises(SourceKit):
             KEPT,
         )
         silent = after.account == before.account
-        lost = silent and text not in after.text and str(wanted) not in after.text
+        less = after.known(site.column) < before.known(site.column)
+        lost = silent and (less or (text not in after.text and str(wanted) not in after.text))
         require(not lost, f"{about} comes nowhere, and nothing is rejected", KEPT)
 
 
@@ -289,7 +320,7 @@ def _token_of_number(value: Any) -> tuple[str, str, Any] | None:
 
 
 def _sites_of_times(location: Path, before: _Outcome, times_in: _Times) -> Iterator[_Site]:
-    """Times in a file that a column has; the value of such a site is text and instant to try."""
+    """Times in a file that a column has; the value of such a site is texts and instants to try."""
     for path in files_of(location):
         data = path.read_bytes()
         if not _is_text(data):
@@ -304,7 +335,8 @@ def _sites_of_times(location: Path, before: _Outcome, times_in: _Times) -> Itera
                 if away is None or often == 2:
                     continue
                 often += 1
-                value = (tried[0], tried[1] + away)
+                # in a zone of its own, other years may be otherwise
+                value = [(text, at + away) for text, at in tried[: 1 if away else None]]
                 yield _Site(path, column, value, token, (probe[0], probe[1] + away))
 
 
@@ -314,8 +346,8 @@ def _is_zone(away: timedelta) -> bool:
     return seconds <= 15 * 3600 and seconds % 900 == 0
 
 
-def _written_times(data: bytes) -> Iterator[tuple[bytes, datetime, _Written, _Written]]:
-    """Texts that are times: as it stands, its instant, one with a fraction, and another like it."""
+def _written_times(data: bytes) -> Iterator[_Time]:
+    """Texts that are times: as it stands, its instant, some with fractions, and another like it."""
     for match in _INSTANT.finditer(data):
         whole, fraction = match[1].decode(), (match[2] or b"").decode()
         try:
@@ -323,7 +355,10 @@ def _written_times(data: bytes) -> Iterator[tuple[bytes, datetime, _Written, _Wr
             local = datetime.fromisoformat(f"{whole}{fraction[:7]}").replace(tzinfo=UTC)
         except ValueError:
             continue
-        tried = (f"{whole}.{_MICROSECONDS}", begin.replace(microsecond=_MICROSECONDS))
+        tried = [(f"{whole}.{_MICROSECONDS}", begin.replace(microsecond=_MICROSECONDS))]
+        for day in _DAYS:
+            other = f"{day}{whole[10:]}.{_MICROSECONDS}"
+            tried.append((other, datetime.fromisoformat(other).replace(tzinfo=UTC)))
         second = (begin.second + 7) % 60
         probe = (f"{whole[:-2]}{second:02}{fraction}", local.replace(second=second))
         yield match[0], local, tried, probe
@@ -337,13 +372,17 @@ def _written_times(data: bytes) -> Iterator[tuple[bytes, datetime, _Written, _Wr
         micro = int(f"{fraction[1:]:0<6}"[:6]) if unit == 1 else rest * (10**6 // unit)
         shown = _MICROSECONDS // (1 if unit == 1 else 10**6 // unit)
         exact = timedelta(microseconds=shown * (1 if unit == 1 else 10**6 // unit))
-        text = f"{seconds}.{shown:06}" if unit == 1 else str(seconds * unit + shown)
+        tried = []
+        for begun, sign in ((seconds, 1), (_FAR_S, 1), (86_399, -1)):
+            text = f"{begun}.{shown:06}" if unit == 1 else str(begun * unit + shown)
+            away = sign * (timedelta(seconds=begun) + exact)
+            tried.append((text if sign > 0 else f"-{text}", _EPOCH_BEGINS + away))
         later = f"{seconds + 7}{fraction}" if unit == 1 else str(int(digits) + 7 * unit)
         local = begin + timedelta(microseconds=micro)
-        yield match[0], local, (text, begin + exact), (later, local + timedelta(seconds=7))
+        yield match[0], local, tried, (later, local + timedelta(seconds=7))
 
 
-def _times_with_offsets(data: bytes) -> Iterator[tuple[bytes, datetime, _Written, _Written]]:
+def _times_with_offsets(data: bytes) -> Iterator[_Time]:
     """The same of texts with an offset: the first of the two to try has another one."""
     for match in _WITH_OFFSET.finditer(data):
         whole, fraction, offset = ((group or b"").decode() for group in match.groups())
@@ -356,7 +395,7 @@ def _times_with_offsets(data: bytes) -> Iterator[tuple[bytes, datetime, _Written
         shown = other if ":" in offset or offset == "Z" else other.replace(":", "")
         second = (instant.second + 7) % 60
         probe = (f"{whole[:-2]}{second:02}{fraction}{offset}", instant.replace(second=second))
-        yield match[0], instant, (f"{whole}{fraction}{shown}", later), probe
+        yield match[0], instant, [(f"{whole}{fraction}{shown}", later)], probe
 
 
 def _bounded(token: bytes) -> re.Pattern[bytes]:
