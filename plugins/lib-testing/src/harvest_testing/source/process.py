@@ -166,6 +166,10 @@ class ProcessPromises(SourceKit):
         first, last = self._times(_size_of(self._enlarged(tmp_path, 1)))
         small_input, large_input = (self._enlarged(tmp_path, n) for n in (first, last))
         self._warn_unless_enough(_size_of(large_input) - _size_of(small_input))
+        for location in (small_input, large_input) if self.header_lines is not None else ():
+            for path in files_of(Path(location)):  # as many bytes of damaged lines
+                with path.open("ab") as file:
+                    file.write(DAMAGED * (path.stat().st_size // len(DAMAGED)))
         sources = [self.open(small_input), self.open(large_input)]
         limit = self.max_memory_mb * MEGABYTE
         small, large = done_in_process(_measure, sources, scratch=tmp_path)
@@ -193,11 +197,7 @@ class ProcessPromises(SourceKit):
     def _enlarged(self, directory: Path, times: int) -> Path | str:
         place = directory / f"times {times}"
         place.mkdir()
-        location = self.enlarge(place, times)
-        for path in files_of(Path(location)) if self.header_lines is not None else ():
-            with path.open("ab") as file:  # as many bytes of damaged lines: none is held, either
-                file.write(DAMAGED * (path.stat().st_size // len(DAMAGED)))
-        return location
+        return self.enlarge(place, times)
 
     def _times(self, size: int) -> tuple[int, int]:
         """How large to make the two inputs: held in memory, the second is more than granted.

@@ -61,12 +61,12 @@ _INSTANT = re.compile(_CLOCK + rb"(?=\D|$)")
 _WITH_OFFSET = re.compile(_CLOCK + rb"(Z|[+-](?:0\d|1[0-4]):?(?:00|15|30|45))(?![\w:.])")
 _OFFSETS = ("+05:45", "-03:30")
 _EPOCH = re.compile(rb"(?<![\w.+-])(\d{10}|\d{13}|\d{16})(\.\d+)?(?![\w.])")
-_MICROSECONDS = 123_457
-_DAYS = ("2282-07-15", "1903-07-15", "2024-02-29")
+_MICROSECONDS = 123_458
+_DAYS = ("9876-07-15", "1903-07-15", "2024-02-29")
 """Far from now, where floats and nanoseconds are at their ends; before 1970; and a leap day."""
 
 _FAR_S = 9_876_543_210
-"""The first of them, about, in seconds since 1970."""
+"""Seconds since 1970, in 2282."""
 
 _EPOCH_BEGINS = datetime(1970, 1, 1, tzinfo=UTC)
 
