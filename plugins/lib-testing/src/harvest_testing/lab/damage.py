@@ -114,14 +114,14 @@ def failing(path: Path) -> Iterator[str]:
     """Have a file be there and fail, in one way after the other, and say in which."""
     real, original = os.path.realpath(path), io.open
 
-    def denied(name: Any, mode: str = "r", *more: Any, **options: Any) -> Any:
-        if isinstance(name, int) or os.path.realpath(name) != real:
-            return original(name, mode, *more, **options)
-        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+    def denied(name: Any, *how: Any, **more: Any) -> Any:
+        if not isinstance(name, int) and os.path.realpath(name) == real:
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+        return original(name, *how, **more)
 
-    def broken(name: Any, mode: str = "r", *more: Any, **options: Any) -> Any:
-        file = original(name, mode, *more, **options)
-        if mode != "rb" or os.path.realpath(file.name) != real:
+    def broken(name: Any, mode: str = "r", *how: Any, **more: Any) -> Any:
+        file = original(name, mode, *how, **more)
+        if isinstance(name, int) or mode != "rb" or os.path.realpath(name) != real:
             return file
         file.close()
         return io.BufferedReader(_HalfRead(name))

@@ -31,7 +31,6 @@ from harvest_testing.promise import (
 )
 
 from .kit import SourceKit, copy_of, files_of
-from .lines import MANY_BYTES
 from .reading import (
     Piece,
     all_lines,
@@ -61,6 +60,9 @@ CUT = (
     *("test_a_damaged_line_costs_itself_alone", "test_a_line_can_be_added"),
 )
 """What is tried of an input that is cut into small parts, too."""
+
+PART = 5 << 18
+"""Bytes of a part that is larger than many a block."""
 
 CARRY = "carry what a block cuts off over to the next one"
 
@@ -181,8 +183,7 @@ class ReadingPromises(SourceKit):
     @promise("other processes and many lines give the same, however an input is cut")
     def test_cut_inputs_are_like_others(self, tmp_path: Path) -> None:
         self._require_cut(min, ["test_another_process_gives_the_same"], tmp_path)
-        few = MANY_BYTES // 3
-        self._require_cut(lambda _: few, ["test_many_lines_are_numbered_alike"], tmp_path)
+        self._require_cut(lambda _: PART, ["test_many_lines_are_numbered_alike"], tmp_path)
 
     def _require_cut(
         self, choose: Callable[[list[int]], int], tests: Sequence[str], directory: Path
