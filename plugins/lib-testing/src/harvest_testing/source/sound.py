@@ -55,7 +55,7 @@ TYPED = (
 
 CUT = (
     *("test_unreadable_input_is_reported", "test_unreadable_input_costs_itself_alone"),
-    *("test_inputs_may_change_meanwhile", "test_inputs_are_complete", "test_progress_is_told"),
+    *("test_inputs_may_change_meanwhile", "test_inputs_are_complete"),
     *("test_partitions_are_independent", "test_it_can_be_pickled", "test_line_ends_do_not_matter"),
     *("test_a_damaged_line_costs_itself_alone", "test_a_line_can_be_added"),
 )

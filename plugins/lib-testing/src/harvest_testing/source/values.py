@@ -12,6 +12,7 @@ import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import islice
+from math import isnan
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -33,8 +34,8 @@ KEPT = (
 )
 
 LONG = "x" * 300
-VERY_LONG = "x" * 70_000
-"""More than what is often granted to a value: 32 or 64 KiB."""
+VERY_LONG = "x" * 40_000
+"""More than 32 KiB, which some grant to a value; less than 64, by which files are recognised."""
 
 ENDS = ("\0", "\x0b\x0c\x1c\x1d\x85\u2028\u2029")
 """Signs that end a text in C, or a line for ``str.splitlines``, and mean nothing to others."""
@@ -429,4 +430,4 @@ def _is_another(value: Any, wanted: Any) -> bool:
     """Whether a number or time is near, or is what is left of, the one that is wanted."""
     if isinstance(wanted, datetime):
         return isinstance(value, datetime) and abs(value - wanted) < timedelta(seconds=1)
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
+    return isinstance(value, (int, float)) and not (isinstance(value, bool) or isnan(value))
