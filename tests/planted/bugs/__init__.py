@@ -13,13 +13,16 @@ from .lines_more import LINES_MORE
 from .nested import NESTED
 from .ranges import RANGES
 from .sinks import SINKS
+from .sinks_more import SINKS_MORE
 from .stations import STATIONS
 from .tree import TREE
 from .views import VIEWS
+from .views_more import VIEWS_MORE
 
 BUGS: Final[tuple[Bug, ...]] = (
     *(*LINES, *RANGES, *STATIONS, *NESTED, *TREE),
     *(*VIEWS, *SINKS, *EXPORTERS, *ENGINES),
     *(*ENGINES_MORE, *EXPORTERS_MORE),
     *LINES_MORE,
+    *(*VIEWS_MORE, *SINKS_MORE),
 )

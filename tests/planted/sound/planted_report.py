@@ -44,7 +44,7 @@ def summary(dataset: DatasetReader, *, top: int) -> Report:
     )
     moved = dataset.view("planted.with_job").collect()
     users = moved.group_by("user").agg(
-        transfers=pl.len(), size_bytes=known_sum("size_bytes"), long=pl.col("long").sum()
+        transfers=pl.len(), size_bytes=known_sum("size_bytes"), long=known_sum("long")
     )
     users = users.sort("size_bytes", "user", descending=[True, False], nulls_last=True)
     unknown = int(moved["size_bytes"].null_count())
