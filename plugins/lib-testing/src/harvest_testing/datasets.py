@@ -39,14 +39,15 @@ class AlteredDataset(Dataset):
         of: str | None = None,
     ):
         super().__init__(dataset.sink, dataset.manifest, dataset.plugins)
+        self.plain = dataset  # which may be altered, too
         self.change, self.absent, self.of = change or _as_it_is, absent, of
 
     @property
     def record_types(self) -> dict[str, int]:
-        return {n: rows for n, rows in super().record_types.items() if n != self.absent}
+        return {n: rows for n, rows in self.plain.record_types.items() if n != self.absent}
 
     def __getitem__(self, name: str) -> pl.LazyFrame:
-        frame = super().__getitem__(name)
+        frame = self.plain[name]
         frame = frame.head(0) if name == self.absent else frame
         return self.change(frame) if self.of in (None, name) else frame
 
@@ -56,11 +57,13 @@ class DatasetKit(Conformance):
 
     examples: setting -> a value that changes the answer, such as users type it.
     without_effect: setting -> why no value of it changes the answer for these datasets.
+    null_says: ``record_type.column`` -> what its null says, where that is not "not known".
     """
 
     kind: ClassVar[str]
     examples: ClassVar[Mapping[str, Any]] = {}
     without_effect: ClassVar[Mapping[str, str]] = {}
+    null_says: ClassVar[Mapping[str, str]] = {}
 
     def dataset(self, directory: Path, inputs: int) -> Dataset:
         """Harvest so many inputs, 1 or 2, into an empty directory; gives the dataset, opened.
@@ -116,11 +119,12 @@ class DatasetKit(Conformance):
             "sort by columns that identify a row, the last of them too; take no first or last row "
             "of a group without an order, such as origin and position"
         )
-        for alike in ("", ", all numbers 0"):  # where whatever rows are sorted by is a tie
-            made = _all_zero if alike else _as_it_is
-            expected = self.lines(AlteredDataset(dataset, made))
+        alikes = {"": _as_it_is, ", all numbers 0": _all_zero, ", all times one": _all_at_once}
+        for alike, made in alikes.items():  # where whatever rows are sorted by is a tie
+            tied = AlteredDataset(dataset, made)
+            expected = self.lines(tied)
             for words, change in (("backwards", _reversed), ("shuffled", _shuffled)):
-                found = self.lines(AlteredDataset(dataset, partial(_both, made, change)))
+                found = self.lines(AlteredDataset(tied, change))
                 about = f"with the rows of the dataset {words}{alike}"
                 require_same(found, expected, remedy, about=about)
 
@@ -154,7 +158,7 @@ class DatasetKit(Conformance):
             for about in [f"{about}{column}"]
         ]
 
-    def frames(self, dataset: Dataset) -> list[tuple[str, pl.DataFrame]]:
+    def frames(self, dataset: Dataset, **settings: Any) -> list[tuple[str, pl.DataFrame]]:
         """The tables of the answer, each with words that name it."""
         raise NotImplementedError
 
@@ -269,14 +273,6 @@ def _as_it_is(frame: pl.LazyFrame) -> pl.LazyFrame:
     return frame
 
 
-def _both(
-    first: Callable[[pl.LazyFrame], pl.LazyFrame],
-    then: Callable[[pl.LazyFrame], pl.LazyFrame],
-    frame: pl.LazyFrame,
-) -> pl.LazyFrame:
-    return then(first(frame))
-
-
 def _reversed(frame: pl.LazyFrame) -> pl.LazyFrame:
     return frame.reverse()
 
@@ -300,6 +296,11 @@ def _all_null(columns: set[str], frame: pl.LazyFrame) -> pl.LazyFrame:
 def _all_zero(frame: pl.LazyFrame) -> pl.LazyFrame:
     numbers = pl.selectors.numeric() - pl.selectors.by_name("position")
     return frame.with_columns(numbers * 0)
+
+
+def _all_at_once(frame: pl.LazyFrame) -> pl.LazyFrame:
+    times = pl.selectors.datetime()
+    return frame.with_columns(pl.when(times.is_not_null()).then(times.min()))
 
 
 def _zero(column: str, frame: pl.LazyFrame) -> pl.LazyFrame:

@@ -125,7 +125,10 @@ def altered(
             if column.nullable and full not in spared:
                 change = partial(_null_in_half, column.name)
                 yield f"{full} null in every other row", AlteredDataset(dataset, change, of=name)
-        yield f"each row of {name} twice", AlteredDataset(dataset, _twice, of=name)
+        yield f"each row of {name} twice", AlteredDataset(dataset, twice, of=name)
+        yield f"one row of {name} 70,000 times", AlteredDataset(dataset, _often, of=name)
+    for text in sorted({c.name for n in requires for c in kinds[n].columns} - {"position"}):
+        yield f"each row again of another {text}", AlteredDataset(dataset, partial(_again, text))
 
 
 def _null_in_half(column: str, frame: pl.LazyFrame) -> pl.LazyFrame:
@@ -135,9 +138,24 @@ def _null_in_half(column: str, frame: pl.LazyFrame) -> pl.LazyFrame:
     return frame.with_columns(pl.when(odd).then(pl.col(column)).alias(column))
 
 
-def _twice(frame: pl.LazyFrame) -> pl.LazyFrame:
+def twice(frame: pl.LazyFrame) -> pl.LazyFrame:
     """Each row twice; the copy has a position of its own."""
     return pl.concat([frame, frame.with_columns(pl.col("position") + 10**9)])
+
+
+def _often(frame: pl.LazyFrame) -> pl.LazyFrame:
+    number = pl.LazyFrame({"number": pl.int_range(70_000, eager=True)})
+    many = frame.head(1).join(number, how="cross")
+    return many.with_columns(pl.col("position") + pl.col("number")).drop("number")
+
+
+def _again(column: str, frame: pl.LazyFrame) -> pl.LazyFrame:
+    """Each row twice, where a text of it is another in the copy."""
+    if frame.collect_schema().get(column) not in (pl.String, pl.Categorical):
+        return frame
+    text = frame.with_columns(pl.col(column).cast(pl.String))
+    other = text.with_columns(pl.col(column) + "~", pl.col("position") + 10**9)
+    return pl.concat([text, other])
 
 
 def equal(one: Any, other: Any) -> bool:

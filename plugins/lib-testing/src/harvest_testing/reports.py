@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 from collections.abc import Mapping
 from functools import partial
+from itertools import chain
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 import polars as pl
 
-from harvest import Dataset, ReportSpec
+from harvest import Dataset, DatasetError, ReportSpec, UsageError
 from harvest_report import Notes, Report, Table
 
-from .datasets import AlteredDataset, DatasetKit
+from .datasets import AlteredDataset
 from .promise import does_not_apply, promise, require
+from .recount import copies
+from .relations import RelationPromises
+from .unknown import faults_of_zeros, without_each_column
+
+FEW: Final = 10
+MANY: Final = 60
+"""Groups that a report shows one by one, and so many that it may leave some out."""
 
 MARKED = "<script>alert(1)</script>\x1b[31m"
 
 
-class ReportConformance(DatasetKit):
+class ReportConformance(RelationPromises):
     """What every report promises, as tests that an author's class inherits.
 
     report: its name.
@@ -40,8 +49,9 @@ class ReportConformance(DatasetKit):
         shown = [f"{table.name}: {row!r}" for table in report.tables for row in table.data.rows()]
         return [*_words(report), *shown]
 
-    def frames(self, dataset: Dataset) -> list[tuple[str, pl.DataFrame]]:
-        return [(f"{table.name}.", table.rows) for table in dataset.report(self.report).tables]
+    def frames(self, dataset: Dataset, **settings: Any) -> list[tuple[str, pl.DataFrame]]:
+        report = dataset.report(self.report, **settings)
+        return [(f"{table.name}.", table.rows) for table in report.tables]
 
     @promise("totals are the sums of their tables, and the tables' sums those of their views")
     def test_totals_add_up(self, tmp_path: Path) -> None:
@@ -59,9 +69,36 @@ class ReportConformance(DatasetKit):
             self._require_totals(dataset, {})
         for name, value in self.examples.items():  # such as how many rows are shown
             self._require_totals(two, {name: value})
+            for number in range(1, FEW) if str(value).isdigit() else ():
+                with contextlib.suppress(UsageError):  # it is not taken
+                    self._require_totals(two, {name: number})
+        for number in self._limits(one):
+            about = f"with {number} groups of one row each, "
+            self._require_totals(_of_groups(one, number), {}, about)
 
-    def _require_totals(self, dataset: Dataset, how: Mapping[str, Any]) -> None:
-        about = "".join(f"with {name} = {value!r}, " for name, value in how.items())
+    def _limits(self, dataset: Dataset) -> list[int]:
+        """Numbers of groups around those beyond which tables do not grow."""
+        many = {frame.height for _, frame in self.frames(_of_groups(dataset, MANY))}
+        limits = {n for height in many for n in range(height - 4, height + 3)}
+        return sorted({1, 2, MANY} | {n for n in limits if 0 < n < MANY})
+
+    @promise("what is not known is not zero, in no row of a table")
+    def test_unknown_is_not_zero(self, tmp_path: Path) -> None:
+        dataset = self.two(tmp_path)
+        before = dict(self.frames(dataset))
+        for words, less in without_each_column(dataset, self.spec(dataset).requires):
+            with contextlib.suppress(DatasetError, UsageError):
+                after = self.frames(less) if words not in self.null_says else []
+                faults = (faults_of_zeros(before[n], f, f.columns[:1]) for n, f in after)
+                require(
+                    not (found := list(chain(*faults))),
+                    f"without {words}, {found[:1]}",
+                    "give null for what is not known (known_sum), also in totals; where null says "
+                    "something else, say so in `null_says` of the test class",
+                )
+
+    def _require_totals(self, dataset: Dataset, how: Mapping[str, Any], about: str = "") -> None:
+        about += "".join(f"with {name} = {value!r}, " for name, value in how.items())
         tables = {table.name: table for table in dataset.report(self.report, **how).tables}
         for name, columns in self.totals.items():
             _require_total(tables[name], columns, about)
@@ -70,7 +107,7 @@ class ReportConformance(DatasetKit):
             held = dataset.view(view).select(pl.col(of_view).sum()).collect().item()
             require(
                 how or _equal(shown, held),  # a setting may leave rows out
-                f"{name}.{column} sums up to {shown}, {view}.{of_view} to {held}",
+                f"{about}{name}.{column} sums up to {shown}, {view}.{of_view} to {held}",
                 "show all rows, or one for the rest",
             )
 
@@ -104,6 +141,11 @@ class ReportConformance(DatasetKit):
                 "markup of the input is markup of the page",
                 "let tables and notes show texts; mark no text of the input as safe",
             )
+
+
+def _of_groups(dataset: Dataset, number: int) -> Dataset:
+    """One row of each record type, so many times, with texts of their own."""
+    return copies(AlteredDataset(dataset, lambda frame: frame.head(1)), number)
 
 
 def _words(report: Report) -> list[str]:

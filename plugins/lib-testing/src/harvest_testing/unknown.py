@@ -84,20 +84,31 @@ def _faults_of_view(
         after = less.view(view, **settings).collect()
     except (DatasetError, UsageError):
         return
-    both = before.join(after, on=list(key), how="inner", suffix=" of less", nulls_equal=True)
+    yield from (f"{view}.{fault}" for fault in faults_of_zeros(before, after, key))
+    both = _side_by_side(before, after, key)
     columns = known.describe(view, **settings).columns
     nullable = {c.name for c in columns if "null" in str(c.doc).lower()}
     for name, kind in before.schema.items():
-        if kind.is_numeric() and name not in key:
-            zero = both.filter(pl.col(name) != 0, pl.col(f"{name} of less") == 0)
-            if not zero.is_empty():
-                where = ", ".join(f"{k} = {zero[k][0]!r}" for k in key)
-                yield f"{view}.{name} is {zero[name][0]!r} and becomes 0 ({where})"
         if kind == pl.Boolean and name in nullable:  # others may say what is known
             denied = both.filter(pl.col(name), ~pl.col(f"{name} of less"))
             if not denied.is_empty():
                 where = ", ".join(f"{k} = {denied[k][0]!r}" for k in key)
                 yield f"{view}.{name} is true and becomes false ({where})"
+
+
+def faults_of_zeros(before: pl.DataFrame, after: pl.DataFrame, key: Sequence[str]) -> Iterator[str]:
+    """Sentences on numbers that become 0, in rows of the same key."""
+    both = _side_by_side(before, after, key)
+    for name, kind in before.schema.items():
+        if kind.is_numeric() and name not in key:
+            zero = both.filter(pl.col(name) != 0, pl.col(f"{name} of less") == 0)
+            if not zero.is_empty():
+                where = ", ".join(f"{k} = {zero[k][0]!r}" for k in key)
+                yield f"{name} is {zero[name][0]!r} and becomes 0 ({where})"
+
+
+def _side_by_side(before: pl.DataFrame, after: pl.DataFrame, key: Sequence[str]) -> pl.DataFrame:
+    return before.join(after, on=list(key), how="inner", suffix=" of less", nulls_equal=True)
 
 
 def _faults_of_rules(

@@ -11,9 +11,10 @@ import polars as pl
 
 from harvest import Column, Dataset, View
 
-from .datasets import AlteredDataset, DatasetKit
+from .datasets import AlteredDataset
 from .promise import BrokenPromise, does_not_apply, promise, require
 from .recount import Recount, altered, copies, equal, inferred
+from .relations import RelationPromises, faults_of_precision
 from .unknown import faults_of_unknown, without_each_column
 
 
@@ -103,7 +104,7 @@ def _faults_of_format(column: Column, kind: pl.DataType) -> Iterator[str]:
         yield f"the doc of {column.name} is not a sentence"
 
 
-class ViewConformance(DatasetKit):
+class ViewConformance(RelationPromises):
     """What every view promises, as tests that an author's class inherits.
 
         class TestPerFile(ViewConformance):
@@ -123,7 +124,6 @@ class ViewConformance(DatasetKit):
         column of one, as ``greeting.line``, ``greeting.line.size``, also with a condition:
         ``greeting.line WHERE text = ''``.  Of ``adds_up``, the kit finds out what it can.
     of_all: columns that depend on all rows, such as a rank or a share of the whole.
-    null_says: ``record_type.column`` -> what its null says, where that is not "not known".
     """
 
     kind = "view"
@@ -133,7 +133,6 @@ class ViewConformance(DatasetKit):
     adds_up: ClassVar[tuple[str, ...]] = ()
     counts: ClassVar[Mapping[str, str]] = {}
     of_all: ClassVar[tuple[str, ...]] = ()
-    null_says: ClassVar[Mapping[str, str]] = {}
 
     def less_known(self, dataset: Dataset) -> Iterator[tuple[str, Dataset]]:
         """The dataset altered so that less of it is known, each time with words for it.
@@ -151,8 +150,8 @@ class ViewConformance(DatasetKit):
         frame = dataset.view(self.view, **settings).collect()
         return [repr(row) for row in frame.iter_rows(named=True)]
 
-    def frames(self, dataset: Dataset) -> list[tuple[str, pl.DataFrame]]:
-        return [("", dataset.view(self.view).collect())]
+    def frames(self, dataset: Dataset, **settings: Any) -> list[tuple[str, pl.DataFrame]]:
+        return [("", dataset.view(self.view, **settings).collect())]
 
     @promise("columns are what their declarations say")
     def test_columns_are_as_declared(self, tmp_path: Path) -> None:
@@ -273,8 +272,8 @@ class ViewConformance(DatasetKit):
                 remedy,
             )
             held[column] = borne_out
+        self._require_rows(dataset, frame, about)
         if self.row_of is not None:
-            self._require_rows(dataset, frame, about)
             self._require_same_values(dataset, frame, about)
 
     def _require_same_values(self, dataset: Dataset, frame: pl.DataFrame, about: str) -> None:
@@ -333,6 +332,22 @@ class ViewConformance(DatasetKit):
             "\n".join(faults),
             "give null for what is not known, and let rules judge rows that have what they need; "
             "where null says something else, say so in `null_says` of the test class",
+        )
+
+    @promise("a column that follows another does so by small steps and by huge ones, and below 0")
+    def test_no_digit_is_lost(self, tmp_path: Path) -> None:
+        if not self.key:
+            does_not_apply("the class does not say what a row is (key)")
+        dataset = self.two(tmp_path)
+        docs = {c.name: str(c.doc) for c in dataset.describe(self.view).columns}
+        requires = self.spec(dataset).requires
+        faults = list(faults_of_precision(dataset, requires, self._rows, self.key, docs))
+        require(
+            not faults,
+            "\n".join(faults[:3]),
+            "compute with all digits (dt.total_microseconds() / 1e6, no floats of whole numbers), "
+            "and let a column's format round; or say in its doc that it is rounded, or never "
+            "below 0",
         )
 
     @promise("a view reads nothing before its rows are asked for")

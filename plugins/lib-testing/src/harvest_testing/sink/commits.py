@@ -39,6 +39,10 @@ class CommitPromises(SinkKit):
         self.require_rows(driver, LINE, new, c, after="after one partition was taken out")
         driver.commit({"b": [(OTHER, lines(OTHER, 1, origin="/in/b"))]})
         self.require_rows(driver, LINE, c, after="after a partition changed its record type")
+        driver.commit({"b": [(LINE, c)], "c": [(LINE, a)]})
+        self.require_rows(driver, LINE, c, a, after="after two partitions changed at once")
+        driver.commit({"b": []})
+        self.require_rows(driver, LINE, a, after="after a partition was left without rows")
 
     @promise("writing the same rows again leaves the same dataset", quick=True)
     def test_the_same_again(self, tmp_path: Path) -> None:

@@ -28,6 +28,11 @@ from .kit import REPORTED, SinkKit, files_below
 from .values import KINDS, LATER, LINE, OTHER, lines, table_with
 
 MEGABYTE = 1 << 20
+PUSHED_DOWN = (
+    "SELECT text, position FROM self",
+    "SELECT origin FROM self WHERE position > 1 LIMIT 4 OFFSET 1",
+    "SELECT COUNT(*) AS n FROM self",
+)
 NAMES = ("a..b", "_.x", "a.b.c", "zürich.stadt", f"{'long' * 70}.name")
 OUTSIDE = "make paths from the location, and refuse parts of a name that lead out of it"
 
@@ -58,6 +63,20 @@ class RowPromises(SinkKit):
             self.require_scan(
                 driver.sink, {"b": driver.files["b"]}, LINE, third, after="of one part"
             )
+            # pieces of other tables, each with texts of its own, and pieces without rows
+            apart = [one, lines(LINE, 3, 4, origin="/in/b"), two]
+            pieces, last = pa.concat_tables(apart).slice(1, 4), lines(LINE, 9)
+            empty = [(LINE, lines(LINE)), (OTHER, lines(OTHER))]
+            driver.commit({"c": [*empty, (LINE, pieces), *empty, (LINE, last), *empty]})
+            self.require_rows(driver, LINE, one, two, third, pieces, last, after="with odd pieces")
+            lazy = driver.scan(LINE)
+            for ask in PUSHED_DOWN:
+                found, expected = (f.sql(ask).collect() for f in (lazy, lazy.collect().lazy()))
+                require(
+                    found.equals(expected),
+                    f"{ask} is {found.rows()[:3]}, and {expected.rows()[:3]} of all rows",
+                    "let scan() give a lazy frame of all rows and columns in their order",
+                )
 
     @promise("what close() and publish() report are the rows that were given", quick=True)
     def test_rows_are_counted(self, tmp_path: Path) -> None:
@@ -202,7 +221,9 @@ class RowPromises(SinkKit):
     @promise("locations of any characters and bytes are written like others", quick=True)
     def test_names_of_any_bytes(self, tmp_path: Path) -> None:
         self.open(tmp_path / "plain")
-        for odd in odd_names(tmp_path):
+        (tmp_path / "elsewhere").mkdir()
+        (tmp_path / "a link").symlink_to("elsewhere")
+        for odd in (*odd_names(tmp_path), "a link"):
             sink = self.configured(self.location(tmp_path / odd))
             try:
                 sink.check()
@@ -211,7 +232,7 @@ class RowPromises(SinkKit):
             driver = SinkDriver(sink)
             driver.commit({"a": [(LINE, lines(LINE, 1, 2))]})
             require(
-                any(path.is_file() for path in (tmp_path / odd).rglob("*")),
+                any(path.is_file() for path in (tmp_path / odd).resolve().rglob("*")),
                 f"nothing is written at {os.fsencode(tmp_path / odd)!r}",
                 "take the location as it is",
             )

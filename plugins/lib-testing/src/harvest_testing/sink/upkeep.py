@@ -86,6 +86,15 @@ class UpkeepPromises(SinkKit):
         ):
             _replace(path, data)
             self._require_noticed(location, f"{file.path}: {words}")
+            before = files_below(tmp_path / "dataset")
+            with contextlib.suppress(Exception):  # it cannot be read, perhaps
+                read_back(self.sink, location)
+            changed = set(before.items()) ^ set(files_below(tmp_path / "dataset").items())
+            require(
+                not changed,
+                f"{file.path}: {words}, and reading changes {sorted(n for n, _ in changed)}",
+                "open files to read them alone",
+            )
             if data is not None:
                 _replace(path, sound)
         _replace(path, other.read_bytes())

@@ -23,6 +23,9 @@ class Inner:
     ratio: float | None = None
     seen: datetime | None = None
     words: list[str] | None = None
+    data: bytes | None = None
+    flag: bool | None = None
+    number: UInt64 | None = None
 
 
 _TEXTS = (
@@ -52,20 +55,21 @@ _VALUES: Final[Mapping[str, tuple[Any, Sequence[Any]]]] = {
     "id": (UInt64, (0, 2**53 + 1, 2**63, 2**64 - 1)),
     "number": (float, _FLOATS),
     "time": (datetime, _TIMES),
-    "texts": (list[str], ([], [""], list(_TEXTS[:-1]))),
+    "texts": (list[str | None], ([], [""], [None, "a", None], list(_TEXTS[:-1]))),
     "numbers": (list[float], ([], list(_FLOATS))),
     "ids": (list[UInt64], ([], [0, 2**64 - 1])),
-    "lists": (list[list[int]], ([], [[]], [[1, 2], [], [3]])),
+    "lists": (list[list[int | None] | None], ([], [[]], [[1, 2], [], None, [None, 3]])),
     "structure": (
         Inner,
         (
             Inner(),
             Inner(name="", ratio=0.0, words=[]),
-            Inner(name="a", seen=_TIMES[2], words=["b"]),
+            Inner(name="a", seen=_TIMES[2], words=["b"], flag=False),
+            Inner(data=b"\0\xff", flag=True, number=2**64 - 1),
         ),
     ),
-    "structures": (list[Inner], ([], [Inner()], [Inner(name="a"), Inner(ratio=-0.0, words=[""])])),
-    "text_map": (dict[str, str], ({}, {"": ""}, {"b": "1", "a": "2", 'q"\n': "\\"})),
+    "structures": (list[Inner | None], ([], [None, Inner()], [Inner(ratio=-0.0, words=[""])])),
+    "text_map": (dict[str, str | None], ({}, {"": "", "no": None}, {"b": "1", 'q"\n': "\\"})),
     "number_map": (dict[str, float], ({}, {"nan": float("nan"), "most": 1.7976931348623157e308})),
     "integer_map": (dict[str, int], ({}, {"least": -(2**63), "none": 0})),
 }

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from harvest_testing.lab.globals import open_files
 from harvest_testing.lab.process import done_in_process
 from harvest_testing.promise import promise, require
 
@@ -42,6 +43,8 @@ class WriterPromises(SinkKit):
             for kind, table in tables:
                 writer.write(kind, table)
             writer.abort()
+            held = open_files(tmp_path)
+            require(not held, f"abort() leaves open: {held[:3]}", "close what a writer has opened")
             shutil.rmtree(staging)
         self.require_rows(driver, LINE, old, after="after a partition was given up")
         self._require_untouched(driver, tmp_path, before, "a partition that is given up")
