@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
+import re
 from collections.abc import Mapping
 from functools import partial
 from itertools import chain
@@ -17,7 +18,7 @@ from harvest_report import Notes, Report, Table
 
 from .datasets import AlteredDataset
 from .promise import does_not_apply, promise, require
-from .recount import copies
+from .recount import copies, twice
 from .relations import RelationPromises
 from .unknown import faults_of_zeros, without_each_column
 
@@ -82,6 +83,21 @@ class ReportConformance(RelationPromises):
         limits = {n for height in many for n in range(height - 4, height + 3)}
         return sorted({1, 2, MANY} | {n for n in limits if 0 < n < MANY})
 
+    @promise("rows are left out of a table where it says so, and not otherwise")
+    def test_no_row_is_left_out_unsaid(self, tmp_path: Path) -> None:
+        dataset = self.one(tmp_path)
+        reports = [_of_groups(dataset, n).report(self.report) for n in (1, 2, MANY, MANY + 1)]
+        *_, many, more = (_words(report) for report in reports)
+        for tables in zip(*(report.tables for report in reports), strict=False):
+            one, two, three, four = ([t.rows.rows(), t.title, t.note] for t in tables)
+            height = tables[2].rows.height
+            require(
+                one == two or three != four or many != more or f"{height}" in f"{many}{three[1:]}",
+                f"table {tables[2].name} has {height} rows, of {MANY} groups and of {MANY + 1}, "
+                "and the report does not say that there are more",
+                "show all rows, or one for the rest, or say how many there are",
+            )
+
     @promise("what is not known is not zero, in no row of a table")
     def test_unknown_is_not_zero(self, tmp_path: Path) -> None:
         dataset = self.two(tmp_path)
@@ -96,6 +112,25 @@ class ReportConformance(RelationPromises):
                     "give null for what is not known (known_sum), also in totals; where null says "
                     "something else, say so in `null_says` of the test class",
                 )
+
+    @promise("numbers in the text are those of the tables")
+    def test_texts_and_tables_say_the_same(self, tmp_path: Path) -> None:
+        two = self.two(tmp_path)
+        for _, held in (("", two), *without_each_column(two, self.spec(two).requires)):
+            with contextlib.suppress(DatasetError, UsageError):
+                once, double = (
+                    each.report(self.report) for each in (held, AlteredDataset(held, twice))
+                )
+                sums, doubled = _sums(once), _sums(double)
+                for number, noun in _numbered(once) & _numbered(double):
+                    require(
+                        not sums.get(noun)
+                        or doubled.get(noun) != 2 * sums[noun]
+                        or int(number) in (0, *(table.rows.height for table in once.tables)),
+                        f"it says {number} {noun}, also where each row is there twice; tables have "
+                        f"{sums.get(noun)} {noun} and then {doubled.get(noun)}",
+                        "count in a text what the column of this name counts, or call it otherwise",
+                    )
 
     def _require_totals(self, dataset: Dataset, how: Mapping[str, Any], about: str = "") -> None:
         about += "".join(f"with {name} = {value!r}, " for name, value in how.items())
@@ -146,6 +181,23 @@ class ReportConformance(RelationPromises):
 def _of_groups(dataset: Dataset, number: int) -> Dataset:
     """One row of each record type, so many times, with texts of their own."""
     return copies(AlteredDataset(dataset, lambda frame: frame.head(1)), number)
+
+
+def _sums(report: Report) -> dict[str, Any]:
+    """The sums of columns, by name and label, the total not counted."""
+    return {
+        name: _without_total(table)[column.name].sum()
+        for table in report.tables
+        for column in table.columns
+        if table.rows.schema[column.name].is_integer()
+        for name in (column.name, column.label)
+    }
+
+
+def _numbered(report: Report) -> set[tuple[str, str]]:
+    """Numbers in texts, each with the word behind it."""
+    found = re.findall(r"(?<![\w.,])(\d[\d,]*) (\w+)", " ".join(_words(report)))
+    return {(number.replace(",", ""), noun) for number, noun in found}
 
 
 def _words(report: Report) -> list[str]:

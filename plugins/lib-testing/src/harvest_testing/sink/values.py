@@ -68,8 +68,14 @@ _VALUES: Final[Mapping[str, tuple[Any, Sequence[Any]]]] = {
             Inner(data=b"\0\xff", flag=True, number=2**64 - 1),
         ),
     ),
-    "structures": (list[Inner | None], ([], [None, Inner()], [Inner(ratio=-0.0, words=[""])])),
-    "text_map": (dict[str, str | None], ({}, {"": "", "no": None}, {"b": "1", 'q"\n': "\\"})),
+    "structures": (
+        list[Inner | None],
+        ([], [None, Inner()], [Inner(name="a"), Inner(ratio=-0.0, words=[""])]),
+    ),
+    "text_map": (
+        dict[str, str | None],
+        ({}, {"": "", "no": None}, {"b": "1", "a": "2", 'q"\n': "\\"}),
+    ),
     "number_map": (dict[str, float], ({}, {"nan": float("nan"), "most": 1.7976931348623157e308})),
     "integer_map": (dict[str, int], ({}, {"least": -(2**63), "none": 0})),
 }
