@@ -171,7 +171,7 @@ def describe_rollback(
             "action": "rollback",
             **_whose(started),
             "to": to,
-            **dict.fromkeys(("sources", "plugins", "account"), []),
+            **{key: [] for key in ("sources", "plugins", "account")},
             "sink": {"name": sink.name, "location": printable(_absolute(sink.location))},
             "settings": {},
             **counts,
