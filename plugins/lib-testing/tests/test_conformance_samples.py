@@ -46,7 +46,7 @@ class WalkingSource(Source):
             path = folder / name
             if path.is_dir():
                 yield from self.files(path, entered)
-            else:
+            elif path.is_file() or path.is_symlink():
                 yield path
 
     def read(self, partition, ctx):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ..planting import Bug
+from .documents_more import DOCUMENTS_MORE
 from .engines import ENGINES
 from .engines_more import ENGINES_MORE, EXPORTERS_MORE
 from .exporters import EXPORTERS
@@ -20,7 +21,7 @@ from .views import VIEWS
 from .views_more import VIEWS_MORE
 
 BUGS: Final[tuple[Bug, ...]] = (
-    *(*LINES, *RANGES, *STATIONS, *NESTED, *TREE),
+    *(*LINES, *RANGES, *STATIONS, *NESTED, *TREE, *DOCUMENTS_MORE),
     *(*VIEWS, *SINKS, *EXPORTERS, *ENGINES),
     *(*ENGINES_MORE, *EXPORTERS_MORE),
     *LINES_MORE,

@@ -139,6 +139,8 @@ def step_of(each: dict[str, Any], run: str, number: int) -> Step:
     seconds = each["seconds"]
     if not isinstance(each.get("parts", []), list):
         raise TypeError("its parts are no list")
+    if not isinstance(each.get("labels", {}), dict):
+        raise TypeError("its labels are no object")
     if seconds is not None and (isinstance(seconds, bool) or not isinstance(seconds, int | float)):
         raise TypeError("seconds is no number")
     return Step(

@@ -158,6 +158,8 @@ def site_of(partition: Partition, ctx: ReadContext) -> str | None:
         return None
     try:
         site = json.loads(path.read_bytes())["site"]
+        if site is not None and not isinstance(site, str):
+            raise TypeError("site is no text")
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         ctx.note(f"does not say where the station is: {error!r}", origin=printable(str(path)))
         return None

@@ -6,6 +6,8 @@ everyone's: environment, working directory, locale, random numbers, signal handl
 
 from __future__ import annotations
 
+import atexit
+import builtins
 import contextlib
 import csv
 import decimal
@@ -27,7 +29,7 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD, signal.SIGALRM, signal.SIGPIPE)
+import pyarrow as pa
 
 
 def _without_flags(context: decimal.Context) -> Any:
@@ -42,7 +44,14 @@ _SETTLED: dict[str, Callable[[], Any]] = {
     "the locale": lambda: locale.setlocale(locale.LC_ALL),
     "the time zone": lambda: (time.tzname, time.timezone),
     "random numbers (random.seed)": random.getstate,
-    "signal handlers": lambda: [signal.getsignal(s) for s in _SIGNALS],
+    "signal handlers": lambda: [signal.getsignal(s) for s in sorted(signal.valid_signals())],
+    "signals that wait, and alarms": lambda: (
+        signal.pthread_sigmask(signal.SIG_BLOCK, ()),
+        signal.getitimer(signal.ITIMER_REAL) == (0, 0),
+    ),
+    "sys.set_int_max_str_digits": sys.get_int_max_str_digits,
+    "sys.setswitchinterval": sys.getswitchinterval,
+    "priority and CPUs of the process": lambda: (os.nice(0), os.sched_getaffinity(0)),
     "csv.field_size_limit": csv.field_size_limit,
     "the recursion limit": sys.getrecursionlimit,
     "the limit of digits (sys.set_int_max_str_digits)": sys.get_int_max_str_digits,
@@ -52,9 +61,12 @@ _SETTLED: dict[str, Callable[[], Any]] = {
         resource.getrlimit(n)
         for n in (resource.RLIMIT_AS, resource.RLIMIT_CPU, resource.RLIMIT_NOFILE)
     ],
-    "garbage collection": gc.isenabled,
+    "garbage collection": lambda: (gc.isenabled(), gc.get_threshold()),
     "standard streams": lambda: [id(sys.stdin), id(sys.stdout), id(sys.stderr)],
-    "sys.excepthook": lambda: id(sys.excepthook),
+    "hooks of the interpreter": lambda: [
+        *map(id, (sys.excepthook, sys.displayhook, sys.unraisablehook, threading.excepthook)),
+        *map(id, (sys.gettrace(), sys.getprofile(), warnings.showwarning, builtins.open)),
+    ],
     "the working umask": lambda: Path("/proc/self/status").read_text().partition("Umask:")[2][:6],
 }
 """What not even the first use, with its imports, may change."""
@@ -62,7 +74,15 @@ _SETTLED: dict[str, Callable[[], Any]] = {
 _LATER: dict[str, Callable[[], Any]] = {
     "warnings filters": lambda: list(warnings.filters),
     "sys.path": lambda: list(sys.path),
-    "logging (root logger)": lambda: (logging.root.level, list(logging.root.handlers)),
+    "logging (root logger)": lambda: (
+        *(logging.root.level, list(logging.root.handlers), logging.root.manager.disable),
+        logging.getLoggerClass(),
+    ),
+    "what is done at exit": atexit._ncallbacks,
+    "processes that it has started": lambda: [
+        path.read_text() for path in Path("/proc/self/task").glob("*/children")
+    ],
+    "Arrow's threads": lambda: (pa.cpu_count(), pa.io_thread_count()),
     "threads": lambda: sorted(t.name for t in threading.enumerate()),
     "numpy's random numbers": lambda: (
         repr(sys.modules["numpy"].random.get_state()) if "numpy" in sys.modules else None

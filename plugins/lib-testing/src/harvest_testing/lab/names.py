@@ -16,6 +16,11 @@ ODD = (
     "-o rm; $(x) `y`",
     "Zürich 東京 🙂",
     "combining e\u0301",
+    "~root",
+    "back\\slash $HOME",
+    "a:b@c=d&e,f;",
+    "\ttab and blank ",
+    "long" * 50,
     os.fsdecode(b"no utf-8 \xff\xfe"),
 )
 

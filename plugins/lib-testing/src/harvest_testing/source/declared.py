@@ -110,17 +110,22 @@ class DeclaredPromises(SourceKit):
             if more is None:
                 continue
             tried = True
-            path.write_bytes(more)
-            pieces = self.read(location)
-            path.write_bytes(data)
-            rows = [row for piece in pieces for row in rows_from(path, piece)]
-            notes = [note for piece in pieces if piece.found for note in piece.found.notes]
-            require(
-                not rows or any(FIELD in text for text in rows + notes),
-                f"{path.name} with a field {FIELD!r} of value {VALUE!r} in each unit: no row or "
-                "note has that name",
-                "put what the record type does not declare into `extra`, as text by name",
-            )
+            deeper = more.replace(f'"{VALUE}"'.encode(), f'{{"of": [null, "{VALUE}"]}}'.encode())
+            for content in (more, deeper) if f'"{FIELD}"'.encode() in more else (more,):
+                path.write_bytes(content)
+                pieces = self.read(location)
+                path.write_bytes(data)
+                rows = [row for piece in pieces for row in rows_from(path, piece)]
+                notes = [note for piece in pieces if piece.found for note in piece.found.notes]
+                kept = [text for text in rows + notes if FIELD in text]
+                about = "" if content == more else ", in a list in an object,"
+                require(
+                    not rows or (kept and not any("{'of': [None" in text for text in kept)),
+                    f"{path.name} with a field {FIELD!r} of value {VALUE!r}{about} in each unit: "
+                    f"no row or note has that name, or not as JSON: {kept[:1]}",
+                    "put what the record type does not declare into `extra`, as text by name; what "
+                    "is no text is text as JSON (json.dumps)",
+                )
         if not tried:
             does_not_apply("the kit cannot add a field by name to this format (add_field)")
 

@@ -5,14 +5,18 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-from collections.abc import Callable, Iterator, Mapping
-from itertools import chain
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, TypeAlias
 from unittest import mock
 
-from harvest import Partition, SourceError
-from harvest_testing.lab.damage import failing
+import harvest
+from harvest import Partition, ReadContext, Reject, Source, SourceError
+from harvest.toolkit.texts import printable
+from harvest_testing.lab.damage import failing, garbage, other_encoding, truncated
 from harvest_testing.promise import does_not_apply, promise, require
 
 from .kit import SourceKit, copy_of, files_of, is_input
@@ -33,6 +37,9 @@ _Key: TypeAlias = tuple[str, str]
 
 _Partitions: TypeAlias = Mapping[_Key, tuple[Partition, list[str]]]
 """What came of each partition."""
+
+_Remark: TypeAlias = tuple[str, int | None, str]
+"""Origin, position, and what a reject or note says."""
 
 PLANNED = (
     "let plan() list it as any other (harvest.toolkit.files.may_be): read() then reports why it "
@@ -155,6 +162,30 @@ class InputPromises(SourceKit):
             if not path.is_file() or all_lines([piece]) != before:  # else opened in another way
                 self._require_reported(path, before, piece)
 
+    @promise("what is said of one input of several names it, and its loss is said", quick=True)
+    def test_damage_is_told_of_its_file(self, tmp_path: Path) -> None:
+        location = self.make_files(tmp_path)
+        source = self.open(location)
+        several = [p for p in self.partitions(source) if len(p.inputs) > 1]
+        if not several:
+            does_not_apply("no partition of the sample has several inputs")
+        before = {p.id: _said(source, p) for p in several}
+        files = [path for path in files_of(location) if any(is_input(path, p) for p in several)]
+        for path, done, data in damaged(files):
+            with contextlib.suppress(SourceError):
+                for partition in planned(self.open(location)):
+                    if partition.id in before and is_input(path, partition):
+                        rows, known = before[partition.id]
+                        left, said = _said(source, partition)
+                        place, about = printable(str(path)), f"{path.name}, {done}"
+                        _require_placed(path, about, said - known)
+                        require(
+                            said - known or left[place] or not rows[place]
+                            or self.holds_nothing(path, data),
+                            f"{about}: its {rows[place]} rows are gone, and nothing is said",
+                            "reject what cannot be read of a file, whatever other files give",
+                        )  # fmt: skip
+
     @promise("a directory that cannot be listed is reported", quick=True)
     def test_unlistable_directory_is_told(self, tmp_path: Path) -> None:
         location = self.make_files(tmp_path)
@@ -272,6 +303,53 @@ class InputPromises(SourceKit):
             partitions = planned(self.open(location, **{setting: value}))
             _require_cover(f"{setting} = {value!r}", partitions)
             yield from partitions
+
+
+def damaged(files: Iterable[Path]) -> Iterator[tuple[Path, str, bytes]]:
+    """The first file of each ending, damaged in one way after the other, and mended at the end."""
+    for path in {path.suffix: path for path in reversed(list(files))}.values():
+        data, times = path.read_bytes(), path.stat()
+        ways = [("with an empty line before it", b"\n" + data), *truncated(data)]
+        for done, content in [*ways, *garbage(data), *other_encoding(data)]:
+            path.write_bytes(content)
+            yield path, done, content
+        path.write_bytes(data)
+        os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+
+
+def damaged_copies(location: Path | str, directory: Path) -> Iterator[Path]:
+    """Copies of a sample below a directory, if it has files, each damaged in another way."""
+    top = Path(location)
+    files = files_of(top) if top.exists() else []
+    for number, _ in enumerate(islice(damaged(files), 0, None, 7)):
+        yield copy_of(top, directory / f"damaged {number}" / top.name)
+
+
+def _require_placed(path: Path, about: str, said: Counter[_Remark]) -> None:
+    """What is said of a file that is one of several names it, and no position in a directory."""
+    nowhere = [r for r in said if r[1] is not None and Path(r[0]).is_dir()]
+    named = any(r[0] == printable(str(path)) or path.name in r[2] for r in said)
+    require(
+        not nowhere and (named or not said),
+        f"{about}: of which file is {list(nowhere or said)[:1]}?",
+        "give ctx.reject and ctx.note the file as origin, where it is one of several",
+    )
+
+
+def _said(source: Source, partition: Partition) -> tuple[Counter[str], Counter[_Remark]]:
+    """Rows of a partition by their origin, and what is said of it."""
+    rejects: list[Reject] = []
+    rows: Counter[str] = Counter()
+    origin = printable(partition.origin)
+    with tempfile.TemporaryDirectory() as scratch:
+        ctx = ReadContext(origin, Path(scratch), on_reject=rejects.append)
+        try:
+            for _, table in harvest.tables(source, partition, ctx):
+                rows.update(table["origin"].to_pylist())
+        except (SourceError, OSError) as error:
+            return rows, Counter({(origin, None, f"{partition.inputs}: {error}"): 1})
+    notes = [(note.origin, None, note.text) for note in ctx.notes]
+    return rows, Counter([*notes, *((r.origin, r.position, r.reason) for r in rejects)])
 
 
 def _other_byte(data: bytes) -> Iterator[bytes]:

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import stat
+import threading
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
+from typing import TypeVar
+from unittest import mock
 
-from harvest_testing.lab.globals import open_files
+from harvest import Source, SourceError
+from harvest_testing.lab.globals import elsewhere, open_files
 from harvest_testing.lab.guise import in_another_guise
-from harvest_testing.promise import does_not_apply, promise, require
+from harvest_testing.promise import does_not_apply, promise, raises_nothing, require
 
 from .inputs import bytes_read
 from .kit import SourceKit, copy_of, files_of
-from .reading import in_order, is_content, plan_lines, read_all, require_same, rows_from
+from .reading import in_order, is_content, plan_lines, planned, read_all, require_same, rows_from
+
+T = TypeVar("T")
 
 SPARSE = 48 << 20
 """Bytes to which a file is made longer, with a hole."""
@@ -21,6 +30,7 @@ LOOKED_AT = 1 << 20
 """Bytes of a file that are plenty to recognise it."""
 
 NEW = "renamed-"
+LONG_AGO = 1_000_000_000
 
 FOREIGN = (b"\x93\0nothing of yours\xff\xfe\x01\n" * 9, b"nothing of yours, in words\n" * 9)
 
@@ -39,6 +49,100 @@ class MovedPromises(SourceKit):
             "outlives the place of its input"
         )
         require_same(found, expected, remedy, about="a copy elsewhere is planned otherwise")
+        for path in files_of(location):
+            other = copy / path.relative_to(location)
+            with contextlib.suppress(SourceError):  # it may be nothing by itself
+                alone = [partition.id for partition in planned(self.open(path))]
+                found = [partition.id for partition in planned(self.open(other))]
+                require_same(found, alone, remedy, about=f"a copy of {path.name} alone")
+        before = [(p.id, p.inputs) for p in self.partitions(self.open(copy))]
+        for number, path in enumerate(files_of(copy)):  # the last is the oldest
+            os.utime(path, (number, LONG_AGO - number))
+        after = [(p.id, p.inputs) for p in self.partitions(self.open(copy))]
+        require(
+            after == before,
+            f"planned as {before}, and as {after} when its files have other times",
+            "sort files by their names",
+        )
+
+    @promise("time zone and working directory do not matter, and any path to the input serves",
+             quick=True)  # fmt: skip
+    def test_time_zone_and_directory_do_not_matter(self, tmp_path: Path) -> None:
+        location = self.make_files(tmp_path)
+        above, name = location.parent, location.name
+        expected = plan_lines(self.partitions(self.open(location)), above)
+        rows = in_order(self.read(location), above)
+        away = tmp_path / "linked"
+        away.mkdir()
+        (away / name).symlink_to(location)
+        ways = {
+            f"{away}/{name}": away,
+            f"{above}/../{above.name}/{name}": above / ".." / above.name,
+            **dict.fromkeys((name, f"~/{name}", f"{above}//{name}"), above),
+            **({f"./{name}//": above} if location.is_dir() else {}),
+        }
+        for way, root in ways.items():
+            home = mock.patch.dict(os.environ, {"HOME": str(above)})
+            with home, elsewhere(above, "America/St_Johns"):
+                source = self.open(way)
+                partitions = self.partitions(source)
+                _require_asked_alike(source, way, [root / f.relative_to(above)
+                                                   for f in files_of(location)])  # fmt: skip
+            # where it resolves links, all of it has the other path
+            place = root if plan_lines(partitions, root) == expected else above
+            found = plan_lines(partitions, place)
+            remedy = "make ids of names below harvest.toolkit.files.input_path(self.location)"
+            require_same(found, expected, remedy, about=f"for the location {way}")
+            with elsewhere(away, "Pacific/Auckland"):
+                found = in_order(self.checked(read_all(source, partitions)), place)
+            remedy = "make paths absolute in plan(), and take naive times by a setting's zone"
+            require_same(found, rows, remedy, about=f"for {way}, with TZ=Pacific/Auckland")
+
+    @promise("a file more moves no other: ids and partitions of those that were there stay",
+             quick=True)  # fmt: skip
+    def test_a_file_more_moves_no_other(self, tmp_path: Path) -> None:
+        location = self.make_files(tmp_path)
+        if not location.is_dir():
+            does_not_apply("the sample is a file; give a directory to see what one more does")
+        before = {(p.origin, p.id) for p in self.partitions(self.open(location))}
+        for path in _one_of_each_kind(location):
+            copy = copy_of(path, path.with_name(f"0{path.name}"))
+            with contextlib.suppress(SourceError):
+                after = {(p.origin, p.id) for p in planned(self.open(location))}
+                lost = sorted(before - after)
+                require(
+                    not lost,
+                    f"with {copy.name} beside {path.name}, partitions {lost} are gone",
+                    "let an id tell which input it is, and not how many there are: else what was "
+                    "read of it is read again, and stays besides",
+                )
+            copy.unlink()
+
+    @promise("pipes, sockets and directories of an input's name are passed over, and any thread "
+             "reads", quick=True)  # fmt: skip
+    def test_what_is_no_file_is_passed_over(self, tmp_path: Path) -> None:
+        location = self.make_files(tmp_path)
+        expected = self._rows_of(location)
+        for path in _one_of_each_kind(location):
+            pipe, socket, folder = (path.with_name(f"{n}-{path.name}") for n in range(3))
+            os.mkfifo(pipe)
+            os.mknod(socket, stat.S_IFSOCK | 0o600)
+            folder.mkdir()
+            places = (pipe, socket, folder)
+            call = partial(self._rows_beside, location, places)
+            found = _in_a_thread(call, pipe)
+            remedy = "read what is a file alone, and leave signals to the program: it has threads"
+            about = f"with {pipe.name}, {socket.name} and {folder.name}, read by a thread"
+            require_same(found, expected, remedy, about=about)
+            pipe.unlink()
+            socket.unlink()
+            folder.rmdir()
+
+    def _rows_beside(self, location: Path, places: tuple[Path, ...]) -> list[str]:
+        with raises_nothing("detect() raised ", "ask path.is_file() first"):
+            for place in places:
+                self.open(location).detect(place)
+        return self._rows_of(location)
 
     @promise("rows come from what is in a file, and not from its name", quick=True)
     def test_a_renamed_file_gives_the_same(self, tmp_path: Path) -> None:
@@ -129,6 +233,54 @@ class MovedPromises(SourceKit):
                     f"{answer.reason if answer else ''}) of a file of {content[:30]!r}",
                     "look at the content; by the name alone, a confidence of 0.5 at most",
                 )
+
+
+def _one_of_each_kind(location: Path) -> Iterator[Path]:
+    """The last and the first file of each ending."""
+    files = files_of(location)
+    last, first = ({p.suffix: p for p in some} for some in (files, reversed(files)))
+    yield from dict.fromkeys([*last.values(), *first.values()])
+
+
+def _require_asked_alike(source: Source, way: str, files: list[Path]) -> None:
+    """``plan_files`` of all files gives what ``plan`` does."""
+    plan, given = list(source.plan()), source.plan_files(files)
+    some = plan if given is None else list(given)
+    others = [p.id for p in some if p not in plan] + [p.id for p in plan if p not in some]
+    require(
+        not others,
+        f"for the location {way}, plan() and plan_files() of all files differ in {others}",
+        "take the location alike in both: with its links resolved, or without",
+    )
+
+
+def _in_a_thread(call: Callable[[], T], pipe: Path) -> T:
+    """What a call gives in a thread, which must not open a pipe; else the pipe ends for it."""
+    answers: list[T] = []
+    errors: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            answers.append(call())
+        except BaseException as error:  # noqa: BLE001 - raised in the thread that waits
+            errors.append(error)
+
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    opened = False
+    while thread.is_alive():
+        thread.join(0.01)
+        with contextlib.suppress(OSError):  # nobody is about to read it
+            os.close(os.open(pipe, os.O_WRONLY | os.O_NONBLOCK))
+            opened = True
+    require(
+        not opened,
+        f"{pipe.name!r} is a pipe, and is opened: without a writer that takes for ever",
+        "let harvest.toolkit.files.walk_files list files, and ask is_file() in detect()",
+    )
+    if errors:
+        raise errors[0]
+    return answers[0]
 
 
 def _package_of(cls: type) -> str:

@@ -21,7 +21,7 @@ from harvest import Partition, ReadContext, Source, SourceError
 from harvest.toolkit.texts import printable
 from harvest_testing.declarations import class_problems
 from harvest_testing.golden import check_schemas
-from harvest_testing.lab.globals import elsewhere, open_files
+from harvest_testing.lab.globals import open_files
 from harvest_testing.promise import (
     BrokenPromise,
     does_not_apply,
@@ -150,24 +150,10 @@ class ReadingPromises(SourceKit):
                     "look at the location in each plan(), and keep nothing of it in the source",
                 )
 
-    @promise("a location is the same in all ways to write it, and each of its files is one",
-             quick=True)  # fmt: skip
-    def test_locations_are_taken_as_they_are_typed(self, tmp_path: Path) -> None:
+    @promise("each file of a location is a location, too, or is refused in words", quick=True)
+    def test_a_file_alone_gives_the_same(self, tmp_path: Path) -> None:
         location = self.make_files(tmp_path)
         pieces = self.read(location)
-        folder, name = location.parent, location.name
-        (tmp_path / "link").mkdir()
-        (tmp_path / "link" / name).symlink_to(location)
-        ways = [name, f"~/{name}", f"../{folder.name}/{name}", f"{tmp_path}/link/{name}"]
-        for way in [*ways, *((f"{location}/", f"./{name}//") if location.is_dir() else ())]:
-            with mock.patch.dict(os.environ, {"HOME": str(folder)}):
-                with elsewhere(folder, "UTC"):
-                    source = self.open(way)
-                    partitions = self.partitions(source)
-                found = read_all(source, partitions)  # by a worker that works elsewhere
-            require_same(
-                _amounts(found), _amounts(pieces), TYPED, about=f"with the location {way!r}"
-            )
         for origin in dict.fromkeys(p.partition.origin for p in pieces if location.is_dir()):
             mine = [p for p in pieces if p.partition.origin == origin]
             if Path(origin).is_file() and all(p.partition.inputs == (origin,) for p in mine):

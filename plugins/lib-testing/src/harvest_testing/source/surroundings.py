@@ -13,12 +13,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from harvest import Partition, ReadContext, Source
+from harvest import Partition, ReadContext, Source, SourceError
 from harvest.toolkit.texts import printable
 from harvest_testing.lab.globals import at_home_in, open_files
 from harvest_testing.promise import promise, require
 
+from .inputs import damaged_copies
 from .kit import SourceKit
+from .reading import read_all
 
 
 class _Interrupted(ReadContext):
@@ -54,6 +56,9 @@ class SurroundingPromises(SourceKit):
         gc.collect()
         with at_home_in(home), contextlib.redirect_stdout(said), _warnings() as warned:
             self.read(location)
+            for copy in damaged_copies(location, tmp_path):
+                with contextlib.suppress(SourceError):
+                    read_all(self.open(copy))
             gc.collect()
         left = [str(path.relative_to(home)) for path in sorted(home.rglob("*"))]
         require(

@@ -19,12 +19,16 @@ def number(value: Any) -> int | None:
     if isinstance(value, Mapping):
         if value.get("infinite") or not value.get("set", True):
             return None
+        if value and "number" not in value:
+            raise TypeError(f"{value!r:.80} where a number is due")
         value = value.get("number")
     if value is None or value == "":
         return None
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):
         raise TypeError(f"{value!r} where a number is due")
     whole = int(value)
+    if isinstance(value, float) and whole != value:
+        raise ValueError(f"{value!r} where a whole number is due")
     return whole if -(2**63) <= whole < 2**63 else None
 
 
@@ -44,8 +48,8 @@ def _seconds(value: Any) -> float | None:
 
 def _text(value: Any) -> str | None:
     if isinstance(value, list):
-        return ",".join(str(item) for item in value) or None
-    return str(value) if value not in (None, "", 0) else None
+        return ",".join(map(_in_words, value)) or None
+    return _in_words(value) if value not in (None, "", 0) else None
 
 
 def _states(value: Any) -> tuple[str | None, str | None]:
@@ -53,9 +57,9 @@ def _states(value: Any) -> tuple[str | None, str | None]:
     if isinstance(value, Mapping):
         value = value.get("current")
     if isinstance(value, list):
-        names = [str(item).lower() for item in value]
+        names = [_in_words(item).lower() for item in value]
         return (names[0] if names else None), ",".join(names[1:]) or None
-    return (str(value).lower() if value else None), None
+    return (_in_words(value).lower() if value else None), None
 
 
 def _exit(value: Any, state: str | None) -> dict[str, Any]:
@@ -244,7 +248,7 @@ def _cpu_seconds(time: Mapping[str, Any], steps: Sequence[Any]) -> dict[str, flo
 def _job_extra(data: Mapping[str, Any], flags: str | None) -> dict[str, str]:
     """What a job's columns do not hold.  flags: what is printed beside its state."""
     extra = {
-        key: _extra(value)
+        key: _in_words(value)
         for key, value in data.items()
         if key not in _READ and _says_something(value)
     }
@@ -253,7 +257,7 @@ def _job_extra(data: Mapping[str, Any], flags: str | None) -> dict[str, str]:
     required = data.get("required") or {}
     memory = {key: value for key, value in required.items() if key.startswith("memory")}
     if any(number(value) for value in memory.values()):
-        extra["required"] = _extra(memory)
+        extra["required"] = _in_words(memory)
     limit = data["time"].get("limit")
     if isinstance(limit, Mapping) and limit.get("infinite"):
         extra["Timelimit"] = "UNLIMITED"
@@ -268,7 +272,8 @@ def _says_something(value: Any) -> bool:
     return bool(value)
 
 
-def _extra(value: Any) -> str:
+def _in_words(value: Any) -> str:
+    """A text as it is, and any other value as JSON writes it."""
     return value if isinstance(value, str) else orjson.dumps(value).decode()
 
 
