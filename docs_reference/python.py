@@ -69,6 +69,7 @@ MODULES = (
     "harvest_testing",
     "harvest_testing.kits",
     "harvest_testing_engines",
+    "harvest_testing_exporters",
     "harvest_toolkit.choices",
     "harvest_toolkit.columns",
     "harvest_toolkit.csv_header",

@@ -95,7 +95,7 @@ def test_no_version_is_written_by_hand(project):
     assert declared["tool"]["hatch"]["version"]["source"] == "vcs"
 
 
-AUTHORS = ("hpc-harvest-testing", "hpc-harvest-testing-engines")
+AUTHORS = ("hpc-harvest-testing", "hpc-harvest-testing-engines", "hpc-harvest-testing-exporters")
 """What authors of plugins test with."""
 
 

@@ -13,7 +13,6 @@ from harvest.errors import UsageError
 from harvest.plugins import manager
 from harvest.plugins.registry import PluginManager
 from harvest_testing import (
-    ExporterConformance,
     ReportConformance,
     SinkConformance,
     SourceConformance,
@@ -96,7 +95,7 @@ def test_a_sample_is_for_one_plugin_and_must_be_there(plugins, tmp_path):
 
 @pytest.mark.parametrize(
     "kit",
-    [SourceConformance, SinkConformance, ViewConformance, ReportConformance, ExporterConformance],
+    [SourceConformance, SinkConformance, ViewConformance, ReportConformance],
     ids=lambda c: c.__name__,
 )
 def test_every_promise_is_documented(kit):
@@ -120,15 +119,16 @@ def test_what_a_kit_that_is_not_installed_would_try_is_told_as_not_tried(monkeyp
     assert (finding.result, finding.detail) == ("skipped", "install hpc-harvest-testing-engines")
 
 
-def test_the_kit_for_engines_is_found_at_its_old_places_or_named(monkeypatch):
-    kits = pytest.importorskip("harvest_testing_engines", reason="not installed")
-    for place in ("harvest_testing", "harvest_testing.engine"):
-        with pytest.warns(
-            DeprecationWarning, match="import it from harvest_testing_engines"
-        ) as seen:
-            exec(f"from {place} import EngineConformance", names := {})
-        assert names["EngineConformance"] is kits.EngineConformance
+@pytest.mark.parametrize("kind", ["engine", "exporter"])
+def test_kits_are_found_at_their_old_places_or_named(kind, monkeypatch):
+    package, name = f"harvest_testing_{kind}s", f"{kind.title()}Conformance"
+    kits = pytest.importorskip(package, reason="not installed")
+    old = {"engine": "harvest_testing.engine", "exporter": "harvest_testing.exporters"}[kind]
+    for place in ("harvest_testing", old):
+        with pytest.warns(DeprecationWarning, match=f"import it from {package}") as seen:
+            exec(f"from {place} import {name}", names := {})
+        assert names[name] is getattr(kits, name)
         assert {warning.filename for warning in seen} == {"<string>"}
-    monkeypatch.setitem(sys.modules, "harvest_testing_engines", None)
-    with pytest.raises(ImportError, match="pip install hpc-harvest-testing-engines"):
-        exec("from harvest_testing import EngineConformance", {})
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(ImportError, match=f"pip install hpc-harvest-testing-{kind}s"):
+        exec(f"from harvest_testing import {name}", {})

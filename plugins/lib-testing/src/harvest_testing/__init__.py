@@ -2,9 +2,9 @@
 
 ``collect`` runs a source the way the core does, in this process, and gives everything that came
 of it; ``SinkDriver`` takes a sink through a commit step by step.  ``SourceConformance``,
-``SinkConformance``, ``ViewConformance``, ``ReportConformance`` and ``ExporterConformance`` are
-tests of all that plugins promise, to be inherited; those of engines are in
-``harvest_testing_engines``, a distribution of its own.
+``SinkConformance``, ``ViewConformance`` and ``ReportConformance`` are tests of all that plugins
+promise, to be inherited; those of engines and exporters are distributions of their own,
+``harvest_testing_engines`` and ``harvest_testing_exporters``.
 ``check_golden`` compares what a source gave with a file; ``check_view`` builds a view and wants a
 meaning for each of its columns; ``faults_of_unknown`` looks for what a view and its rules say too
 much where less is known (``without_column``); ``judge`` applies a rule to rows of its view.  None
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from harvest import collect_partition as collect_partition
     from harvest.findings import judge as judge
 
-    from .exporters import ExporterConformance as ExporterConformance
     from .golden import check_golden as check_golden
     from .golden import check_schemas as check_schemas
     from .golden import update_golden as update_golden
@@ -42,7 +41,6 @@ if TYPE_CHECKING:
 _HOMES = {
     "harvest": ("Collected", "collect", "collect_partition"),
     "harvest.findings": ("judge",),
-    ".exporters": ("ExporterConformance",),
     ".golden": ("check_golden", "check_schemas", "update_golden"),
     ".promise": ("BrokenPromise",),
     ".reports": ("ReportConformance",),
@@ -53,17 +51,22 @@ _HOMES = {
     ".views": ("ViewConformance", "check_view", "faults_of_columns"),
 }
 
-_ENGINES = "harvest_testing_engines"
-"""Where the kit for engines is now; its old places work for one minor version more."""
+_MOVED = {
+    "EngineConformance": "harvest_testing_engines",
+    "ExporterConformance": "harvest_testing_exporters",
+}
+"""Kits that are distributions of their own; their old places work for one minor version more."""
 
-moved_modules(__name__, {"engine": _ENGINES})
+moved_modules(
+    __name__, {"engine": "harvest_testing_engines", "exporters": "harvest_testing_exporters"}
+)
 
 __all__ = sorted(name for names in _HOMES.values() for name in names)
 
 
 def __getattr__(name: str) -> Any:
-    if name == "EngineConformance":
-        return moved(__name__, _ENGINES, stacklevel=3)(name)
+    if name in _MOVED:
+        return moved(__name__, _MOVED[name], stacklevel=3)(name)
     home = next((home for home, names in _HOMES.items() if name in names), None)
     if home is None:
         raise AttributeError(f"module 'harvest_testing' has no attribute {name!r}")

@@ -18,7 +18,6 @@ from harvest.toolkit.amounts import count_in_words
 from harvest.toolkit.texts import printable_line
 
 from .declarations import owned
-from .exporters import ExporterConformance
 from .promise import Conformance, does_not_apply, promise
 from .reports import ReportConformance
 from .source.kit import copy_of
@@ -28,9 +27,12 @@ from .views import ViewConformance
 OVER_A_DATASET = (
     ("views", "view", ViewConformance),
     ("reports", "report", ReportConformance),
-    ("exporters", "exporter", ExporterConformance),
+    ("exporters", "exporter", None),
 )
-ELSEWHERE = {"engines": "harvest_testing_engines:EngineConformance"}
+ELSEWHERE = {
+    "engines": "harvest_testing_engines:EngineConformance",
+    "exporters": "harvest_testing_exporters:ExporterConformance",
+}
 """Kits that are distributions of their own, by the kind of what they are for."""
 UNSAID = "an example is not known; a test class of the plugin's own gives it"
 
@@ -73,7 +75,7 @@ def kits_of_others(
         for spec in owned(plugins, kind, name):
             unsaid = dict.fromkeys(spec.settings, UNSAID)
             body = {knob: spec.name, "dataset": dataset, "without_effect": unsaid}
-            yield f"{knob} {spec.name}", type("Installed", (base,), body)()
+            yield f"{knob} {spec.name}", type("Installed", (base or _kit_for(kind),), body)()
 
 
 def _kit_for(kind: str) -> type[Conformance]:

@@ -15,8 +15,8 @@ import harvest
 from harvest import ExporterSpec, Record, Setting, Source, field
 from harvest.plugins import plugins_of
 from harvest.toolkit.files import replacing
-from harvest_testing import BrokenPromise, ExporterConformance
-from harvest_testing.source.runs import ArrowSink
+from harvest_testing.kits import ArrowSink
+from harvest_testing_exporters import BrokenPromise, ExporterConformance
 
 
 @harvest.record("kit.exported", layer="workflow", level="client")

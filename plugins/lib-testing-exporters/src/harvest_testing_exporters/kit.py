@@ -21,14 +21,24 @@ from polars.selectors import Selector
 import harvest
 from harvest import Dataset, HarvestError
 from harvest.plugins import manager
-
-from .datasets import ODD, AlteredDataset
-from .lab.globals import at_home_in, changes, elsewhere, open_files, snapshot
-from .lab.process import done_in_process
-from .promise import Conformance, does_not_apply, promise, raises_nothing, require
-from .recount import copies
-from .sink.kit import files_below
-from .sink.steps import Switch
+from harvest_testing.kits import (
+    ODD,
+    AlteredDataset,
+    Conformance,
+    Switch,
+    at_home_in,
+    changes,
+    copies,
+    does_not_apply,
+    done_in_process,
+    elsewhere,
+    files_below,
+    open_files,
+    promise,
+    raises_nothing,
+    require,
+    snapshot,
+)
 
 KILLS = 6
 """Steps of an export at which it is killed, spread from the first to the last."""
