@@ -486,7 +486,7 @@ class _Killed(KeyboardInterrupt):
 
 @contextlib.contextmanager
 def _killed() -> Iterator[None]:
-    """A kill is no failure, also where harvest calls it an error of the plugin."""
+    """A kill is not a failure, also where harvest calls it an error of the plugin."""
     try:
         yield
     except _Killed:

@@ -124,7 +124,7 @@ class DeclaredPromises(SourceKit):
                     f"{path.name} with a field {FIELD!r} of value {VALUE!r}{about} in each unit: "
                     f"no row or note has that name, or not as JSON: {kept[:1]}",
                     "put what the record type does not declare into `extra`, as text by name; what "
-                    "is no text is text as JSON (json.dumps)",
+                    "is not text is text as JSON (json.dumps)",
                 )
         if not tried:
             does_not_apply("the kit cannot add a field by name to this format (add_field)")

@@ -38,11 +38,11 @@ _Steps: TypeAlias = tuple[tuple[Any, Any], ...]
 
 @attrs.frozen
 class _Came:
-    """What came of a file: rows, how many units, and what is told of units that are no rows."""
+    """What came of a file: rows, how many units, what is reported of units that are not rows."""
 
     rows: list[tuple[str, dict[str, Any]]]
     units: int
-    told: Counter[str]
+    reported: Counter[str]
 
     @property
     def account(self) -> tuple[int, int]:
@@ -62,7 +62,7 @@ class DocumentPromises(SourceKit):
     """The tests of JSON, which the kit recognises."""
 
     @promise("an element or value of another JSON type costs itself alone, and comes in JSON's "
-             "words or is told; one that is there twice is two, and members have no order",
+             "words or is reported; one that is there twice is two, and members have no order",
              quick=True)  # fmt: skip
     def test_elements_stand_for_themselves(self, tmp_path: Path) -> None:
         location = self.make_files(tmp_path)
@@ -142,10 +142,10 @@ class DocumentPromises(SourceKit):
             path.write_bytes(data)
         require_places(pieces)
         all_found = [piece.found for piece in pieces if piece.found is not None]
-        told: Counter[str] = Counter()
+        reported: Counter[str] = Counter()
         for found in all_found:
-            told.update([*found.notes, *(f"{r.raw!r} {r.reason}" for r in found.rejects)])
-            told.update(found.filtered + found.folded)
+            reported.update([*found.notes, *(f"{r.raw!r} {r.reason}" for r in found.rejects)])
+            reported.update(found.filtered + found.folded)
         tables = [item for found in all_found for item in found.tables.items()]
         rows = [
             (name, row)
@@ -153,7 +153,7 @@ class DocumentPromises(SourceKit):
             for row in table.drop_columns(["position"]).to_pylist()
         ]
         units = sum(found.accounted for found in all_found)
-        return None if len(all_found) < len(pieces) else _Came(rows, units, told)
+        return None if len(all_found) < len(pieces) else _Came(rows, units, reported)
 
 
 class _Lines(list[Any]):
@@ -161,7 +161,7 @@ class _Lines(list[Any]):
 
 
 def _require_words(about: str, other: Any, before: _Came, after: _Came, *, used: bool) -> None:
-    """What comes of a value of another type is that value, or something that was told.
+    """What comes of a value of another type is that value, or something that was reported.
 
     used: whether another value of the same type would have changed what comes.
     """
@@ -170,15 +170,15 @@ def _require_words(about: str, other: Any, before: _Came, after: _Came, *, used:
     words, more = repr(other), len(repr(other)) > len("None")
     python = [v for v in new if isinstance(v, str) and (v == words or (more and words in v))]
     require(not python or words == json.dumps(other), f"{about}, a row has {python[:1]}", WORDS)
-    if after.told - before.told:
+    if after.reported - before.reported:
         return
     odd = [v for v in new if type(v) in (bool, int) and type(v) is not type(other)]
     if isinstance(other, bool | float):
-        require(not odd, f"{about}, a row has {odd[:1]}, and nothing is told", WORDS)
+        require(not odd, f"{about}, a row has {odd[:1]}, and nothing is reported", WORDS)
     lost = len(after.rows) < len(before.rows) and not new and other not in (None, True)
     require(
         not lost and not (used and after.cells == before.cells),
-        f"{about}, its rows are lost or come as before, and nothing is told",
+        f"{about}, its rows are lost or come as before, and nothing is reported",
         WORDS,
     )
     if used and len(after.rows) == len(before.rows):
@@ -188,7 +188,7 @@ def _require_words(about: str, other: Any, before: _Came, after: _Came, *, used:
         wrong = [value for _, value in pairs if value is not None and not value]
         if other is not None:
             wrong = [value for _, value in pairs] if all(v is None for _, v in pairs) else []
-        require(not wrong, f"{about}, a row has {wrong[:1]}, and nothing is told", WORDS)
+        require(not wrong, f"{about}, a row has {wrong[:1]}, and nothing is reported", WORDS)
 
 
 def _documents(location: Path) -> Iterator[tuple[Path, Any]]:
@@ -231,7 +231,7 @@ def _turned(value: Any) -> Any:
 
 
 def _leaves(value: Any) -> Iterator[Any]:
-    """All that is no list, map or object in a value."""
+    """All that is not a list, map or object in a value."""
     if isinstance(value, dict | list | tuple):
         for inner in value.values() if isinstance(value, dict) else value:
             yield from _leaves(inner)

@@ -262,7 +262,7 @@ class HostilePromises(SourceKit):
             require(
                 len(pipe.read(size)) == size,
                 "detect() reads a named pipe: it waits for who writes, and takes what comes",
-                "give None for what is no regular file (Path.is_file)",
+                "give None for what is not a regular file (Path.is_file)",
             )
         answers = []
         for name, content in FOREIGN.items():

@@ -111,7 +111,9 @@ class LinePromises(SourceKit):
             LOST,
         )
 
-    @promise("a line that is no unit costs itself alone, and is kept whole as a reject", quick=True)
+    @promise(
+        "a line that is not a unit costs itself alone, and is kept whole as a reject", quick=True
+    )
     def test_a_damaged_line_costs_itself_alone(self, tmp_path: Path) -> None:
         location = self._location(tmp_path)
         for path in self._files(location):
@@ -414,7 +416,7 @@ def _varied(lines: list[bytes], header: int) -> Iterator[bytes]:
 
 
 def _with_more(line: bytes) -> Iterator[bytes]:
-    """A line with a byte that is no text, and with a value more than it has."""
+    """A line with a byte that is not text, and with a value more than it has."""
     middle = len(line.rstrip()) // 2
     yield line[:middle] + b"\xff" + line[middle:]
     delimiter = max(DELIMITERS, key=line.count)

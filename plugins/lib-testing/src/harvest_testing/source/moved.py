@@ -113,7 +113,7 @@ class MovedPromises(SourceKit):
                 require(
                     not lost,
                     f"with {copy.name} beside {path.name}, partitions {lost} are gone",
-                    "let an id tell which input it is, and not how many there are: else what was "
+                    "let an id name its input, and not how many there are: else what was "
                     "read of it is read again, and stays besides",
                 )
             copy.unlink()

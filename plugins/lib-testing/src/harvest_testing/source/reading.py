@@ -122,17 +122,17 @@ def read_all(
 
 def drained(source: Source, partition: Partition) -> Counter[str]:
     """How many rows and rejects came of a partition, none held, and how many bytes it reported."""
-    told: Counter[str] = Counter()
+    counted: Counter[str] = Counter()
     with tempfile.TemporaryDirectory() as scratch, contextlib.suppress(SourceError, OSError):
         ctx = ReadContext(
             printable(partition.origin),
             Path(scratch),
-            progress=lambda size: told.update(bytes=size),
-            on_reject=lambda _: told.update(rejects=1),
+            progress=lambda size: counted.update(bytes=size),
+            on_reject=lambda _: counted.update(rejects=1),
         )
         for _, table in tables(source, partition, ctx):
-            told["rows"] += table.num_rows
-    return told
+            counted["rows"] += table.num_rows
+    return counted
 
 
 def plan_lines(partitions: Iterable[Partition], root: Path | None = None) -> list[str]:

@@ -257,11 +257,11 @@ class ReadingPromises(SourceKit):
     def test_progress_is_told(self, tmp_path: Path) -> None:
         source = self.open(self.make(tmp_path))
         for partition in self.partitions(source):
-            told, size = drained(source, partition), partition.size_bytes
+            counted, size = drained(source, partition), partition.size_bytes
             require(
-                not (told["rows"] and size) or 0 < told["bytes"] <= size,
-                f"partition {partition.id!r} says that it has {size} bytes; when {told['rows']} "
-                f"rows of it had come, ctx.advance had reported {told['bytes']}",
+                not (counted["rows"] and size) or 0 < counted["bytes"] <= size,
+                f"partition {partition.id!r} says that it has {size} bytes; when {counted['rows']} "
+                f"rows of it had come, ctx.advance had reported {counted['bytes']}",
                 "call ctx.advance(bytes) for each piece of the input that was read, as it lies in "
                 "the file: else nobody sees how far a run is, and when it ends",
             )

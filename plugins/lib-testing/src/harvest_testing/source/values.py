@@ -157,7 +157,7 @@ class ValuePromises(SourceKit):
             after is None
             or after.account != before.account
             or len(after.values.get(site.column, ())) >= len(before.values[site.column]),
-            f'{site.path.name}: {quoted.decode()} written as "" is no value of '
+            f'{site.path.name}: {quoted.decode()} written as "" is not a value of '
             f"{'.'.join(site.column)} any more, and nothing is rejected",
             KEPT,
         )
