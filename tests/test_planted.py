@@ -9,16 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.planted.bugs import BUGS
-from tests.planted.bugs.second import SECOND
-from tests.planted.bugs.third import THIRD
+from tests.planted.bugs import BUGS, SETS
 from tests.planted.page import PAGE, shown, tables
 from tests.planted.planting import sound
 
 ROOT = Path(__file__).resolve().parents[1]
+ALL = [*BUGS, *(bug for bugs in SETS.values() for bug in bugs)]
 
 
-@pytest.mark.parametrize("bug", [*BUGS, *SECOND, *THIRD], ids=lambda bug: bug.name)
+@pytest.mark.parametrize("bug", ALL, ids=lambda bug: bug.name)
 def test_a_bug_is_a_small_change_that_python_takes(bug):
     text = sound(bug.plugin)
 
@@ -31,7 +30,7 @@ def test_a_bug_is_a_small_change_that_python_takes(bug):
 
 
 def test_no_two_bugs_have_one_name():
-    assert Counter(bug.name for bug in (*BUGS, *SECOND, *THIRD)).most_common(1)[0][1] == 1
+    assert Counter(bug.name for bug in ALL).most_common(1)[0][1] == 1
 
 
 def test_the_page_shows_what_came_of_them():

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from . import results
-from .bugs import BUGS
+from .bugs import BUGS, SETS
 from .planting import SOUND, Bug
 from .trying import Outcome, attempt
 
@@ -30,18 +30,14 @@ def main() -> None:
     parser.add_argument("--sure", action="store_true", help="try no plugin without a bug first")
     parser.add_argument("--long", action="store_true", help="try all tests, whatever the kind is")
     parser.add_argument("--hold", action="store_true", help="fail where one that was caught is not")
-    parser.add_argument("--second", action="store_true", help="the second set")
-    parser.add_argument("--third", action="store_true", help="the third set")
+    for name in SETS:
+        how = {"action": "store_const", "const": name, "dest": "later"}
+        parser.add_argument(f"--{name}", help=f"the {name} set", **how)
     told = parser.parse_args()
     if told.kit is not None:  # found before the installed one, here and in processes begun here
         sys.path.insert(0, str(told.kit))
         os.environ["PYTHONPATH"] = str(told.kit)
-    if told.second:
-        from .bugs.second import SECOND as bugs
-    elif told.third:
-        from .bugs.third import THIRD as bugs
-    else:
-        bugs = BUGS
+    bugs = SETS[told.later] if told.later else BUGS
     held = results.load()
     chosen = [bug for bug in bugs if not told.words or _words(bug) & set(told.words)]
     if told.hold:

@@ -12,9 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from . import results
-from .bugs import BUGS
-from .bugs.second import SECOND
-from .bugs.third import THIRD
+from .bugs import BUGS, SETS
 from .planting import Bug
 
 PAGE: Final = Path(__file__).resolve().parents[2] / "docs" / "testing-plugins.md"
@@ -30,8 +28,8 @@ PARTS: Final = {
 def tables() -> str:
     """All of it, as Markdown."""
     held = results.load()
-    later = [*_later("second", SECOND, held), "", *_later("third", THIRD, held)]
-    return "\n".join([*_kinds(held), "", *later, "", *_unknowable()]) + "\n"
+    later = [line for name, bugs in SETS.items() for line in (*_later(name, bugs, held), "")]
+    return "\n".join([*_kinds(held), "", *later, *_unknowable()]) + "\n"
 
 
 def _kinds(held: results.Results) -> Iterator[str]:
@@ -70,7 +68,7 @@ def _later(name: str, bugs: Sequence[Bug], held: results.Results) -> Iterator[st
 
 def _unknowable() -> Iterator[str]:
     reasons: dict[str, list[str]] = {}
-    for bug in (*BUGS, *SECOND, *THIRD):
+    for bug in (*BUGS, *(bug for bugs in SETS.values() for bug in bugs)):
         if bug.unknowable:
             reasons.setdefault(bug.unknowable, []).append(f"`{bug.name}`")
     yield "What cannot be known without knowing the format, or what the author means:"

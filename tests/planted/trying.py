@@ -20,7 +20,7 @@ import attrs
 
 from .planting import Bug, install
 
-LIMIT_S: Final = 300
+LIMIT_S: Final = 600
 NO_END: Final = "(no end)"
 LONG: Final = {
     "test_killed_runs_resume": {"identity"},
