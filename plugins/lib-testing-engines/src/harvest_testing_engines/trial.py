@@ -25,7 +25,7 @@ from harvest import interrupt
 from harvest.engines import Progress
 from harvest.errors import ExitCode, HarvestError
 from harvest.plugins import PluginManager, plugins_of
-from harvest_testing.kits import changes, in_process, peak_memory, snapshot
+from harvest_testing.kits import changes, child_processes, in_process, peak_memory, snapshot
 
 FILE: Final = Path(__file__).with_name("lines.py")
 """The plugin that reads and writes."""
@@ -33,8 +33,10 @@ FILE: Final = Path(__file__).with_name("lines.py")
 MARK: Final = "HARVEST_CONFORMANCE"
 """The environment variable by which processes of a run are known."""
 
-OURS: Final = ("standard streams", "random numbers (random.seed)")
-"""What these runs may change of the process."""
+OURS: Final = (
+    *("standard streams", "random numbers (random.seed)", "processes that it has started"),
+)
+"""What these runs may change of the process: that of multiprocessing stays to its end."""
 
 SLOW_S: Final = 5.0
 """How long a run is busy where it is to be slow."""
@@ -182,8 +184,7 @@ class _Watching:
         (self.scratch / "progressed.go").touch()
 
     def finished(self, *_: Any) -> None:
-        lists = Path("/proc/self/task").glob("*/children")
-        self.children = max(self.children, sum(len(each.read_text().split()) for each in lists))
+        self.children = max(self.children, len(child_processes()))
         (self.scratch / "finished.go").touch()
         until = time.monotonic() + SLOW_S
         while self.dying is not None and time.monotonic() < until:

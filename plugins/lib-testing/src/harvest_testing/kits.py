@@ -1,7 +1,7 @@
 """What kits are made of, those for other kinds of plugins too: promises, processes, datasets."""
 
 from .datasets import ODD, AlteredDataset
-from .lab.globals import at_home_in, changes, elsewhere, open_files, snapshot
+from .lab.globals import at_home_in, changes, child_processes, elsewhere, open_files, snapshot
 from .lab.process import done_in_process, in_process, peak_memory
 from .promise import Conformance, broken, does_not_apply, promise, raises_nothing, require
 from .recount import copies
@@ -18,6 +18,7 @@ __all__ = [
     "at_home_in",
     "broken",
     "changes",
+    "child_processes",
     "copies",
     "does_not_apply",
     "done_in_process",

@@ -54,7 +54,6 @@ _SETTLED: dict[str, Callable[[], Any]] = {
     "priority and CPUs of the process": lambda: (os.nice(0), os.sched_getaffinity(0)),
     "csv.field_size_limit": csv.field_size_limit,
     "the recursion limit": sys.getrecursionlimit,
-    "the limit of digits (sys.set_int_max_str_digits)": sys.get_int_max_str_digits,
     "the decimal context": lambda: _without_flags(decimal.getcontext()),
     "socket.setdefaulttimeout": socket.getdefaulttimeout,
     "resource limits": lambda: [
@@ -79,9 +78,7 @@ _LATER: dict[str, Callable[[], Any]] = {
         logging.getLoggerClass(),
     ),
     "what is done at exit": atexit._ncallbacks,
-    "processes that it has started": lambda: [
-        path.read_text() for path in Path("/proc/self/task").glob("*/children")
-    ],
+    "processes that it has started": lambda: child_processes(),
     "Arrow's threads": lambda: (pa.cpu_count(), pa.io_thread_count()),
     "threads": lambda: sorted(t.name for t in threading.enumerate()),
     "numpy's random numbers": lambda: (
@@ -101,6 +98,15 @@ def changes(before: dict[str, Any]) -> list[str]:
     """Names of what has changed since a snapshot."""
     now = snapshot(later=any(name in before for name in _LATER))
     return [name for name, value in before.items() if now[name] != value]
+
+
+def child_processes() -> list[str]:
+    """The ids of processes that threads of this one have started and that are still there."""
+    found: list[str] = []
+    for path in Path("/proc/self/task").glob("*/children"):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # the thread has ended
+            found += path.read_text().split()
+    return sorted(found)
 
 
 def open_files(below: Path) -> list[str]:
