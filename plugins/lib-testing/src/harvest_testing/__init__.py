@@ -51,15 +51,11 @@ _HOMES = {
     ".views": ("ViewConformance", "check_view", "faults_of_columns"),
 }
 
-_MOVED = {
-    "EngineConformance": "harvest_testing_engines",
-    "ExporterConformance": "harvest_testing_exporters",
-}
+_ENGINES, _EXPORTERS = "harvest_testing_engines", "harvest_testing_exporters"
 """Kits that are distributions of their own; their old places work for one minor version more."""
 
-moved_modules(
-    __name__, {"engine": "harvest_testing_engines", "exporters": "harvest_testing_exporters"}
-)
+_MOVED = {"EngineConformance": _ENGINES, "ExporterConformance": _EXPORTERS}
+moved_modules(__name__, {"engine": _ENGINES, "exporters": _EXPORTERS})
 
 __all__ = sorted(name for names in _HOMES.values() for name in names)
 

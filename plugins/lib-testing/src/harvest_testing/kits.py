@@ -9,26 +9,7 @@ from .sink.kit import files_below
 from .sink.steps import Switch
 from .source.runs import ArrowSink
 
-__all__ = [
-    "ODD",
-    "AlteredDataset",
-    "ArrowSink",
-    "Conformance",
-    "Switch",
-    "at_home_in",
-    "broken",
-    "changes",
-    "child_processes",
-    "copies",
-    "does_not_apply",
-    "done_in_process",
-    "elsewhere",
-    "files_below",
-    "in_process",
-    "open_files",
-    "peak_memory",
-    "promise",
-    "raises_nothing",
-    "require",
-    "snapshot",
-]
+__all__ = ["ODD", "AlteredDataset", "ArrowSink", "Conformance", "Switch", "at_home_in", "broken",
+           "changes", "child_processes", "copies", "does_not_apply", "done_in_process", "elsewhere",
+           "files_below", "in_process", "open_files", "peak_memory", "promise", "raises_nothing",
+           "require", "snapshot"]  # fmt: skip

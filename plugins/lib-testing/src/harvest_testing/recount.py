@@ -150,11 +150,12 @@ def _often(frame: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def _again(column: str, frame: pl.LazyFrame) -> pl.LazyFrame:
-    """Each row twice, where a text of it is another in the copy."""
+    """Each row twice, where a text of it is another in the copy; in another file at one place."""
     if frame.collect_schema().get(column) not in (pl.String, pl.Categorical):
         return frame
     text = frame.with_columns(pl.col(column).cast(pl.String))
-    other = text.with_columns(pl.col(column) + "~", pl.col("position") + 10**9)
+    away = 0 if column == "origin" else 10**9
+    other = text.with_columns(pl.col(column) + "~", pl.col("position") + away)
     return pl.concat([text, other])
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
-import re
 from collections.abc import Mapping
 from functools import partial
 from itertools import chain
@@ -18,7 +17,7 @@ from harvest_report import Notes, Report, Table
 
 from .datasets import AlteredDataset
 from .promise import does_not_apply, promise, require
-from .recount import copies, twice
+from .recount import copies
 from .relations import RelationPromises
 from .unknown import faults_of_zeros, without_each_column
 
@@ -113,25 +112,6 @@ class ReportConformance(RelationPromises):
                     "something else, say so in `null_says` of the test class",
                 )
 
-    @promise("numbers in the text are those of the tables")
-    def test_texts_and_tables_say_the_same(self, tmp_path: Path) -> None:
-        two = self.two(tmp_path)
-        for _, held in (("", two), *without_each_column(two, self.spec(two).requires)):
-            with contextlib.suppress(DatasetError, UsageError):
-                once, double = (
-                    each.report(self.report) for each in (held, AlteredDataset(held, twice))
-                )
-                sums, doubled = _sums(once), _sums(double)
-                for number, noun in _numbered(once) & _numbered(double):
-                    require(
-                        not sums.get(noun)
-                        or doubled.get(noun) != 2 * sums[noun]
-                        or int(number) in (0, *(table.rows.height for table in once.tables)),
-                        f"it says {number} {noun}, also where each row is there twice; tables have "
-                        f"{sums.get(noun)} {noun} and then {doubled.get(noun)}",
-                        "count in a text what the column of this name counts, or call it otherwise",
-                    )
-
     def _require_totals(self, dataset: Dataset, how: Mapping[str, Any], about: str = "") -> None:
         about += "".join(f"with {name} = {value!r}, " for name, value in how.items())
         tables = {table.name: table for table in dataset.report(self.report, **how).tables}
@@ -181,23 +161,6 @@ class ReportConformance(RelationPromises):
 def _of_groups(dataset: Dataset, number: int) -> Dataset:
     """One row of each record type, so many times, with texts of their own."""
     return copies(AlteredDataset(dataset, lambda frame: frame.head(1)), number)
-
-
-def _sums(report: Report) -> dict[str, Any]:
-    """The sums of columns, by name and label, the total not counted."""
-    return {
-        name: _without_total(table)[column.name].sum()
-        for table in report.tables
-        for column in table.columns
-        if table.rows.schema[column.name].is_integer()
-        for name in (column.name, column.label)
-    }
-
-
-def _numbered(report: Report) -> set[tuple[str, str]]:
-    """Numbers in texts, each with the word behind it."""
-    found = re.findall(r"(?<![\w.,])(\d[\d,]*) (\w+)", " ".join(_words(report)))
-    return {(number.replace(",", ""), noun) for number, noun in found}
 
 
 def _words(report: Report) -> list[str]:

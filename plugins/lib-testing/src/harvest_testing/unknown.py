@@ -18,7 +18,6 @@ from harvest import Dataset, DatasetError, UsageError
 from harvest.findings import SEVERITIES, evaluate
 
 from .datasets import AlteredDataset
-from .relations import moved
 
 
 def without_column(dataset: Dataset, record_type: str, column: str) -> Dataset:
@@ -106,35 +105,6 @@ def faults_of_zeros(before: pl.DataFrame, after: pl.DataFrame, key: Sequence[str
             if not zero.is_empty():
                 where = ", ".join(f"{k} = {zero[k][0]!r}" for k in key)
                 yield f"{name} is {zero[name][0]!r} and becomes 0 ({where})"
-
-
-def faults_of_dependence(
-    rows: Callable[[Dataset], pl.DataFrame], dataset: Dataset, full: str, key: Sequence[str]
-) -> Iterator[str]:
-    """Sentences on columns that are null where another column is, and follow no value of it."""
-    name, _, column = full.rpartition(".")
-    before = rows(dataset)
-    try:
-        less = rows(without_column(dataset, name, column))
-        other = rows(AlteredDataset(dataset, partial(_other, column), of=name))
-    except (DatasetError, UsageError, pl.exceptions.PolarsError):
-        return
-    lost, same = (_side_by_side(before, after, key) for after in (less, other))
-    for follower in [n for n in before.columns if n not in key and same.height == before.height]:
-        one, after = pl.col(follower), pl.col(f"{follower} of less")
-        gone = lost.filter(one.is_not_null(), after.is_null())[follower]
-        if len(gone) and same.select(one.eq_missing(after).all()).item():
-            yield f"{follower} is {gone[0]!r}, for whatever other value, and becomes null"
-
-
-def _other(column: str, frame: pl.LazyFrame) -> pl.LazyFrame:
-    """The rows with another value in a column, where it has one."""
-    kind = frame.collect_schema().get(column, pl.Null())
-    if kind in (pl.String, pl.Categorical):
-        return frame.with_columns(pl.col(column).cast(pl.String) + "~")
-    if kind == pl.Boolean:
-        return frame.with_columns(~pl.col(column))
-    return moved(column, 1, frame) if kind.is_numeric() or kind == pl.Datetime else frame
 
 
 def _side_by_side(before: pl.DataFrame, after: pl.DataFrame, key: Sequence[str]) -> pl.DataFrame:

@@ -15,7 +15,7 @@ from .datasets import AlteredDataset
 from .promise import BrokenPromise, does_not_apply, promise, require
 from .recount import Recount, altered, copies, equal, inferred
 from .relations import RelationPromises, faults_of_precision
-from .unknown import faults_of_dependence, faults_of_unknown, without_each_column
+from .unknown import faults_of_unknown, without_each_column
 
 
 def check_view(dataset: Dataset, name: str, /, **settings: Any) -> pl.DataFrame:
@@ -327,19 +327,11 @@ class ViewConformance(RelationPromises):
             for words, less in self.less_known(dataset)
             for fault in faults_of_unknown(dataset, less, self.view, self.key)
         ]
-        if self.row_of is not None:
-            faults += [
-                f"without {column}, {fault}"
-                for column, _ in without_each_column(dataset, self.spec(dataset).requires)
-                if column not in self.null_says
-                for fault in faults_of_dependence(self._rows, dataset, column, self.key)
-            ]
         require(
             not faults,
             "\n".join(faults),
-            "give null for what is not known and for nothing else, and let rules judge rows that "
-            "have what they need; where null says something else, say so in `null_says` of the "
-            "test class",
+            "give null for what is not known, and let rules judge rows that have what they need; "
+            "where null says something else, say so in `null_says` of the test class",
         )
 
     @promise("a column that follows another does so by small steps and by huge ones, and below 0")

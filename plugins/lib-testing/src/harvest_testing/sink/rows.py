@@ -6,9 +6,11 @@ import contextlib
 import os
 import pickle
 import random
+import tempfile
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from unittest import mock
 
 import attrs
 import polars as pl
@@ -210,7 +212,11 @@ class RowPromises(SinkKit):
         before = snapshot()
         for name in ("first", "second"):
             driver = self.driver(tmp_path / name)
-            driver.commit({"a": [(LINE, lines(LINE, 1))]})
+            with (
+                mock.patch.object(tempfile, "tempdir", str(tmp_path / "no such directory")),
+                raises_nothing("without TMPDIR, it raises ", "write below `staging` alone"),
+            ):
+                driver.commit({"a": [(LINE, lines(LINE, 1))]})
             driver.scan(LINE).collect()
             changed = changes(before)
             require(

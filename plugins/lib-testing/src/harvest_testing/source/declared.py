@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import re
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import attrs
 
-from harvest import SourceError
+from harvest import HarvestError, SourceError
 from harvest.model import record_type
-from harvest_testing.promise import does_not_apply, promise, require
+from harvest_testing.promise import BrokenPromise, does_not_apply, promise, require
 
 from .kit import SourceKit, files_of
 from .reading import Piece, all_lines, rows_from
@@ -60,6 +62,31 @@ class DeclaredPromises(SourceKit):
                 or any(p.found is None for p in changed),
                 f"{name} = {value!r}: units accounted for are {found}, before {before}",
                 "count what a setting leaves out with ctx.filtered(n, reason)",
+            )
+            moved = [row for row, places in _places(changed).items()
+                     if places - _places(pieces).get(row, places)]  # fmt: skip
+            require(
+                not moved,
+                f"{name} = {value!r}: positions of rows are others: {moved[:1]}",
+                "count positions through all that is read, whatever a setting leaves out",
+            )
+            self._require_literal(location, name, value, all_lines(changed))
+
+    def _require_literal(
+        self, location: Path | str, name: str, value: Any, chosen: list[str]
+    ) -> None:
+        """A text that a setting chooses by is taken as it is, unless its doc says otherwise."""
+        doc = str(attrs.fields_dict(self.source.Config)[name].metadata).lower()
+        if not isinstance(value, str) or re.search("pattern|express|glob|part|begin|contain", doc):
+            return
+        for other in (f".{value[1:]}", value[1:], value[:-1]) if len(value) > 2 else ():
+            found: list[str] = []
+            with contextlib.suppress(HarvestError, BrokenPromise):  # it may be refused
+                found = all_lines(self.read(location, **{name: other}))
+            require(
+                found != chosen,
+                f"{name} = {other!r} does what {value!r} does",
+                "compare texts as a whole (==), and not as patterns, or say so in its doc",
             )
 
     @promise("what is filtered or folded is so for declared reasons", quick=True)
@@ -141,6 +168,17 @@ class DeclaredPromises(SourceKit):
             for name, table in piece.found.tables.items() if piece.found else ():
                 for column in (c for n, c in sorted(roles) if n == name):
                     _require_plausible(f"{name}.{column}", table[column].to_pylist())
+
+
+def _places(pieces: list[Piece]) -> dict[str, set[int]]:
+    """The positions of rows, by all else that they say."""
+    found: dict[str, set[int]] = {}
+    for piece in pieces:
+        for name, table in piece.found.tables.items() if piece.found else ():
+            for row in table.to_pylist():
+                position = row.pop("position")
+                found.setdefault(f"{piece.partition.origin} {name} {row}", set()).add(position)
+    return found
 
 
 def _require_plausible(about: str, times: list[Any]) -> None:

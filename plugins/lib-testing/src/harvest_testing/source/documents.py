@@ -6,9 +6,10 @@ makes of the document otherwise.  Nothing of that needs to know what they mean.
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -144,6 +145,7 @@ class DocumentPromises(SourceKit):
         all_found = [piece.found for piece in pieces if piece.found is not None]
         reported: Counter[str] = Counter()
         for found in all_found:
+            _require_whole(path, document, found.rejects)
             reported.update([*found.notes, *(f"{r.raw!r} {r.reason}" for r in found.rejects)])
             reported.update(found.filtered + found.folded)
         tables = [item for found in all_found for item in found.tables.items()]
@@ -154,6 +156,16 @@ class DocumentPromises(SourceKit):
         ]
         units = sum(found.accounted for found in all_found)
         return None if len(all_found) < len(pieces) else _Came(rows, units, reported)
+
+
+def _require_whole(path: Path, document: Any, rejects: Sequence[Any]) -> None:
+    """The text of a reject that is an object is one of the document, with all its members."""
+    held = [document, *(holder[key] for holder, key in (w[-1] for w in _ways(document, ())))]
+    for reject in rejects:
+        with contextlib.suppress(ValueError):  # cut short, or no object
+            text = json.loads(reject.raw)
+            about = f"{path.name}: {reject.raw[:200]!r} is rejected, and stands nowhere"
+            require(not isinstance(text, dict) or text in held, about, "reject units as they are")
 
 
 class _Lines(list[Any]):

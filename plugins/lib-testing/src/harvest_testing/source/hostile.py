@@ -326,8 +326,11 @@ class HostilePromises(SourceKit):
         for path in files_of(location)[:TRIED]:
             before = _texts_from(path, pieces)
             named = [column for column, texts in before.items() if texts & {path.stem, path.name}]
-            for odd in odd_names(tmp_path):
-                new = path.rename(path.with_name(odd + path.name))
+            # whoever strips characters and not an ending takes those of the stem along
+            ends = f"{path.stem}{path.suffix[:0:-1]}{path.suffix}"
+            names = {ends: ends, **{odd: odd + path.name for odd in odd_names(tmp_path)}}
+            for odd, name in names.items():
+                new = path.rename(path.with_name(name))
                 with contextlib.suppress(SourceError):  # what is called so is none of its inputs
                     found = self.read(new if path == location else location)
                     texts = _texts_from(new, found)
@@ -339,7 +342,7 @@ class HostilePromises(SourceKit):
                             "any",
                         )
                 new.rename(path)
-                (tmp_path / odd).rmdir()
+                (tmp_path / odd).rmdir() if odd != ends else None
 
     @promise("a reject that is to stop the run stops it", quick=True)
     def test_the_first_reject_can_stop_the_run(self, tmp_path: Path) -> None:

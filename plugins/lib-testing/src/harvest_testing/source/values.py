@@ -7,6 +7,7 @@ written, or is rejected.  Nothing of that needs to know the format.
 
 from __future__ import annotations
 
+import copy
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
@@ -15,6 +16,7 @@ from itertools import islice
 from math import isnan
 from pathlib import Path
 from typing import Any, TypeAlias
+from zoneinfo import ZoneInfo, available_timezones
 
 import attrs
 import pyarrow as pa
@@ -183,6 +185,20 @@ class ValuePromises(SourceKit):
     def test_offsets_of_times_count(self, tmp_path: Path) -> None:
         self._require_times(tmp_path, _times_with_offsets, "with its offset")
 
+    @promise("times of a zone that is set have the offset of their season", quick=True)
+    def test_times_have_the_offset_of_their_season(self, tmp_path: Path) -> None:
+        zones = {n: v for n, v in (self.examples or {}).items() if v in available_timezones()}
+        if not zones:
+            does_not_apply("no setting is a time zone that changes the sample (examples)")
+        for name, zone in zones.items():
+            kit = copy.copy(self)
+            kit.settings = {**self.settings, name: zone}  # type: ignore[misc]
+            (directory := tmp_path / name).mkdir()
+            location, before = kit._text_sample(directory)
+            for site in kit._probed(location, _sites_of_zone(location, before, ZoneInfo(zone))):
+                for text, instant in site.value:
+                    kit._require(location, before, site, text, instant, _is_another)
+
     def _require_times(self, directory: Path, times_in: _Times, how: str) -> None:
         """Times to try come as they are written; how: in which way they stand in the sample."""
         location, before = self._text_sample(directory)
@@ -319,6 +335,8 @@ def _token_of_number(value: Any) -> tuple[str, str, Any] | None:
     if not (len(text) > 1 and set(text) <= set("0123456789.-")):
         return None
     other = text[:-1] + ("7" if text[-1] != "7" else "8")
+    if isinstance(value, float):  # which single precision holds, too
+        other = "0.5" if value != 0.5 else "0.25"
     return text, other, type(value)(other)
 
 
@@ -383,6 +401,19 @@ def _written_times(data: bytes) -> Iterator[_Time]:
         later = f"{seconds + 7}{fraction}" if unit == 1 else str(int(digits) + 7 * unit)
         local = begin + timedelta(microseconds=micro)
         yield match[0], local, tried, (later, local + timedelta(seconds=7))
+
+
+def _sites_of_zone(location: Path, before: _Outcome, zone: ZoneInfo) -> Iterator[_Site]:
+    """Times without an offset, which a column has by a zone's; each is tried half a year later."""
+    for path in files_of(location):
+        for token, local, _, probe in _written_times(path.read_bytes()):
+            later = local.replace(microsecond=0) + timedelta(days=182)
+            now, then = (t.replace(tzinfo=zone).utcoffset() or timedelta() for t in (local, later))
+            text = f"{later:%Y-%m-%d}{token[10:11].decode()}{later:%H:%M:%S}"
+            for column, values in before.values.items():
+                if any(isinstance(v, datetime) and v == local - now for v in values):
+                    tried = [(text, later - then)]
+                    yield _Site(path, column, tried, token, (probe[0], probe[1] - now))
 
 
 def _times_with_offsets(data: bytes) -> Iterator[_Time]:
