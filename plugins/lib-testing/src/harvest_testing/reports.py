@@ -85,7 +85,10 @@ class ReportConformance(RelationPromises):
     @promise("rows are left out of a table where it says so, and not otherwise")
     def test_no_row_is_left_out_unsaid(self, tmp_path: Path) -> None:
         dataset = self.one(tmp_path)
-        reports = [_of_groups(dataset, n).report(self.report) for n in (1, 2, MANY, MANY + 1)]
+        try:
+            reports = [_of_groups(dataset, n).report(self.report) for n in (1, 2, MANY, MANY + 1)]
+        except (DatasetError, UsageError) as error:
+            does_not_apply(f"the report takes no such dataset: {error}")
         *_, many, more = (_words(report) for report in reports)
         for tables in zip(*(report.tables for report in reports), strict=False):
             one, two, three, four = ([t.rows.rows(), t.title, t.note] for t in tables)
@@ -104,7 +107,7 @@ class ReportConformance(RelationPromises):
         for words, less in without_each_column(dataset, self.spec(dataset).requires):
             with contextlib.suppress(DatasetError, UsageError):
                 after = self.frames(less) if words not in self.null_says else []
-                faults = (faults_of_zeros(before[n], f, f.columns[:1]) for n, f in after)
+                faults = (faults_of_zeros(before[n], f, _key_of(before[n], f)) for n, f in after)
                 require(
                     not (found := list(chain(*faults))),
                     f"without {words}, {found[:1]}",
@@ -156,6 +159,15 @@ class ReportConformance(RelationPromises):
                 "markup of the input is markup of the page",
                 "let tables and notes show texts; mark no text of the input as safe",
             )
+
+
+def _key_of(*frames: pl.DataFrame) -> list[str]:
+    """The columns by which rows of each differ: the first, else all but numbers; else all."""
+    names = frames[0].schema
+    for key in (list(names)[:1], [name for name, kind in names.items() if not kind.is_numeric()]):
+        if key and not any(frame.select(key).is_duplicated().any() for frame in frames):
+            return key
+    return list(names)
 
 
 def _of_groups(dataset: Dataset, number: int) -> Dataset:

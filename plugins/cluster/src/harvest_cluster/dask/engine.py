@@ -173,9 +173,13 @@ class ClusterTasks:
         given = self.given.pop(future)
         status = future.status
         if status == "finished":
-            with _connection():
-                result = future.result()
-            yield result
+            try:
+                with _connection():
+                    result = future.result()
+            except library("distributed").KilledWorker as error:  # lost before it was fetched
+                self._handle_error(given, error)
+            else:
+                yield result
         elif status == "error":
             self._handle_error(given, future.exception())
         else:
