@@ -70,7 +70,8 @@ class DeclaredPromises(SourceKit):
                 f"{name} = {value!r}: positions of rows are others: {moved[:1]}",
                 "count positions through all that is read, whatever a setting leaves out",
             )
-            self._require_literal(location, name, value, all_lines(changed))
+            if _places(changed):  # else others choose as little
+                self._require_literal(location, name, value, all_lines(changed))
 
     def _require_literal(
         self, location: Path | str, name: str, value: Any, chosen: list[str]

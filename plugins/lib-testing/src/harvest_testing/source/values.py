@@ -187,7 +187,7 @@ class ValuePromises(SourceKit):
 
     @promise("times of a zone that is set have the offset of their season", quick=True)
     def test_times_have_the_offset_of_their_season(self, tmp_path: Path) -> None:
-        zones = {n: v for n, v in (self.examples or {}).items() if v in available_timezones()}
+        zones = {n: v for n, v in (self.examples or {}).items() if str(v) in available_timezones()}
         if not zones:
             does_not_apply("no setting is a time zone that changes the sample (examples)")
         for name, zone in zones.items():
