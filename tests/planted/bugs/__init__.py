@@ -9,6 +9,7 @@ from .documents_more import DOCUMENTS_MORE
 from .engines import ENGINES
 from .engines_more import ENGINES_MORE, EXPORTERS_MORE
 from .exporters import EXPORTERS
+from .fifth import FIFTH
 from .fourth import FOURTH
 from .lines import LINES
 from .lines_more import LINES_MORE
@@ -35,5 +36,6 @@ SETS: Final[dict[str, tuple[Bug, ...]]] = {
     "second": tuple(SECOND),
     "third": tuple(THIRD),
     "fourth": tuple(FOURTH),
+    "fifth": tuple(FIFTH),
 }
 """Sets that were planted later, by somebody who had not seen the kit; each was tried once."""
