@@ -32,7 +32,7 @@ def texts_of(values: Sequence[Any], form: str | None = None, *, scale: float = 1
 
     form: as of :class:`harvest.Column`; unless given, one that suits all these values.
     scale: what numbers are divided by first.
-    A number that is rounded to zero says so: ``<0.01``.
+    A number that is rounded to zero says so: ``<0.01``; one in words has a unit that fits it.
     """
     if form is None:
         form = default_format(v if scale == 1 or v is None else v / scale for v in values)
@@ -105,7 +105,12 @@ def _rounded(value: Any, form: str, scale: float) -> str:
         return cell(value, form)
     text = cell(value if scale == 1 else float(value) / scale, form)
     number = text.removesuffix("%")
-    if value and number.endswith("0") and not any(digit in number for digit in "123456789"):
+    if (
+        value
+        and form not in _WORDS
+        and number.endswith("0")
+        and not any(digit in number for digit in "123456789")
+    ):
         return f"{'<' if value > 0 else '>'}{number[:-1]}1{text[len(number) :]}"
     return text
 
