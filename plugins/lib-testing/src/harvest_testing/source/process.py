@@ -38,7 +38,7 @@ SEEDS = ("4711", "12")
 KEPT = {"HOME", "LC_ALL", "PATH", "PYTHONPATH", "PYTHONUTF8", "TMPDIR", "TZ"}
 LEAVE = "leave it, or put it back"
 
-DAMAGED = b"none of yours".ljust(15_999) + b"\n"
+DAMAGED = b"none of yours"
 
 LARGEST = 64 * MEGABYTE
 """Bytes of the largest input that is made to have more to read than memory is granted."""
@@ -155,9 +155,11 @@ class ProcessPromises(SourceKit):
         small_input, large_input = (self._enlarged(tmp_path, n) for n in (first, last))
         self._warn_unless_enough(_size_of(large_input) - _size_of(small_input))
         for location in (small_input, large_input) if self.header_lines is not None else ():
-            for path in files_of(Path(location)):  # as many bytes of damaged lines
-                with path.open("ab") as file:
-                    file.write(DAMAGED * (path.stat().st_size // len(DAMAGED)))
+            for path in files_of(Path(location)):  # as many bytes of damaged lines, as long
+                with path.open("r+b") as file:
+                    line = DAMAGED.ljust(max(100, len(file.readline())) - 1) + b"\n"
+                    size = file.seek(0, os.SEEK_END)
+                    file.write(line * (size // len(line)))
         sources = [self.open(small_input), self.open(large_input)]
         limit = self.max_memory_mb * MEGABYTE
         small, large = done_in_process(_measure, sources, scratch=tmp_path)
