@@ -171,11 +171,13 @@ def describe_rollback(
             "action": "rollback",
             **_whose(started),
             "to": to,
-            **{key: [] for key in ("sources", "plugins", "account")},
+            "sources": [],
             "sink": {"name": sink.name, "location": printable(_absolute(sink.location))},
+            "plugins": [],
             "settings": {},
             **counts,
             "exit_code": 0,
+            "account": [],
         }
     )
 

@@ -177,7 +177,7 @@ def _section(section: Section, report: Report, *, whole: bool) -> dict[str, Any]
         }
     if isinstance(section, Plot):
         caption = f"{'' if whole else report.name + '--'}{section.name}--caption"
-        if whole:
+        if whole:  # of one figure; below, each is taken from what is drawn
             draw(section, "svg", "png")
         return shown | {
             "kind": "plot",

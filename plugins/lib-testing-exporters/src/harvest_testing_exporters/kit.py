@@ -216,28 +216,23 @@ class ExporterConformance(Conformance):
                 f"an export of {words} in place of one is another than beside it: {differing[:5]}",
                 WHOLE,
             )
-        target.parent.joinpath("beside.txt").write_text("precious\n")
-        with contextlib.suppress(*REPORTED, ValueError):
-            self.write(dataset, target)
-        beside = target.parent / "beside.txt"
-        require(
-            beside.is_file() and beside.read_text() == "precious\n",
-            "a file beside the target is gone or changed",
-            "write at the target alone",
-        )
+        self._require_kept(dataset, target, target.parent / "beside.txt")
 
     @promise("a directory or file of others at the target is not overwritten in part")
     def test_what_others_wrote_is_kept(self, tmp_path: Path) -> None:
         dataset, target = self._prepared(tmp_path)
         target.mkdir()
-        (target / "notes.txt").write_text("precious\n")
+        self._require_kept(dataset, target, target / "notes.txt")
+
+    def _require_kept(self, dataset: Dataset, target: Path, others: Path) -> None:
+        """An export, or its refusal, leaves a file of others as it is."""
+        others.write_text("precious\n")
         with contextlib.suppress(*REPORTED, ValueError):
             self.write(dataset, target)
-        kept = target / "notes.txt"
         require(
-            kept.is_file() and kept.read_text() == "precious\n",
-            "a file in a directory that was at the target is gone or changed",
-            "raise harvest.UsageError for a target that is somebody else's",
+            others.is_file() and others.read_text() == "precious\n",
+            f"{others.name}, a file of others at the target or beside it, is gone or changed",
+            "write at the target alone, and raise harvest.UsageError where it is somebody else's",
         )
 
     @promise("killed at any step, nothing is at the target, or what was there before")

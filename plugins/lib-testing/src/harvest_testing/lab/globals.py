@@ -6,7 +6,6 @@ everyone's: environment, working directory, locale, random numbers, signal handl
 
 from __future__ import annotations
 
-import atexit
 import builtins
 import contextlib
 import csv
@@ -77,7 +76,6 @@ _LATER: dict[str, Callable[[], Any]] = {
         *(logging.root.level, list(logging.root.handlers), logging.root.manager.disable),
         logging.getLoggerClass(),
     ),
-    "what is done at exit": atexit._ncallbacks,
     "processes that it has started": lambda: child_processes(),
     "Arrow's threads": lambda: (pa.cpu_count(), pa.io_thread_count()),
     "threads": lambda: sorted(t.name for t in threading.enumerate()),

@@ -71,28 +71,8 @@ def _later(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @contextlib.contextmanager
-def _with_all_variables(package: str) -> Iterator[None]:
-    """An environment that has all variables, as far as a package asks for them."""
-    plain = type(os.environ)
-
-    class AnyVariable(plain):  # type: ignore[misc, valid-type]
-        def __getitem__(self, key: str) -> Any:
-            frame = sys._getframe(1)
-            while frame.f_back and frame.f_globals["__name__"] in ("os", "collections.abc"):
-                frame = frame.f_back
-            asks = frame.f_globals["__name__"].partition(".")[0] == package
-            return "1" if asks and key.encode() not in self._data else super().__getitem__(key)
-
-    os.environ.__class__ = AnyVariable
-    try:
-        yield
-    finally:
-        os.environ.__class__ = plain
-
-
-@contextlib.contextmanager
 def in_another_guise(package: str) -> Iterator[None]:
-    """Let the modules of a package see another time, host, user, process and environment."""
+    """Let the modules of a package see another time, host, user, process and number of CPUs."""
     now, now_ns, uname = time.time, time.time_ns, os.uname()
     there = {
         "time": lambda: now() + LATER_S,
@@ -127,7 +107,6 @@ def in_another_guise(package: str) -> Iterator[None]:
         for home, name, value in [*changes, *imported]:
             stack.enter_context(mock.patch.object(home, name, value))
         stack.enter_context(mock.patch.dict(os.environ, environment))
-        stack.enter_context(_with_all_variables(package))
         yield
 
 

@@ -160,6 +160,8 @@ class DocumentPromises(SourceKit):
 
 def _require_whole(path: Path, document: Any, rejects: Sequence[Any]) -> None:
     """The text of a reject that is an object is one of the document, with all its members."""
+    if not rejects:
+        return
     held = [document, *(holder[key] for holder, key in (w[-1] for w in _ways(document, ())))]
     for reject in rejects:
         with contextlib.suppress(ValueError):  # cut short, or no object

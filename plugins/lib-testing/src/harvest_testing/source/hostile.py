@@ -342,7 +342,8 @@ class HostilePromises(SourceKit):
                             "any",
                         )
                 new.rename(path)
-                (tmp_path / odd).rmdir() if odd != ends else None
+                if odd != ends:
+                    (tmp_path / odd).rmdir()
 
     @promise("a reject that is to stop the run stops it", quick=True)
     def test_the_first_reject_can_stop_the_run(self, tmp_path: Path) -> None:

@@ -16,7 +16,8 @@ from unittest import mock
 import harvest
 from harvest import Partition, ReadContext, Reject, Source, SourceError
 from harvest.toolkit.texts import printable
-from harvest_testing.lab.damage import failing, garbage, other_encoding, truncated
+from harvest_testing.lab.damage import garbage, other_encoding, truncated
+from harvest_testing.lab.failing import failing
 from harvest_testing.promise import does_not_apply, promise, require
 
 from .kit import SourceKit, copy_of, files_of, is_input

@@ -18,6 +18,9 @@ from .reading import Piece, planned, read_all, require_sound
 
 DELIMITERS = (b"\t", b"|", b";", b",")
 
+LONG_AGO = 1_000_000_000
+"""A time of files, in seconds since 1970: that of no file that a test makes."""
+
 
 class SourceKit(Conformance):
     """The knobs of the kit for sources; an author sets ``source`` and writes ``sample``.

@@ -18,7 +18,7 @@ from harvest_testing.lab.guise import in_another_guise
 from harvest_testing.promise import does_not_apply, promise, raises_nothing, require
 
 from .inputs import bytes_read
-from .kit import SourceKit, copy_of, files_of
+from .kit import LONG_AGO, SourceKit, copy_of, files_of
 from .reading import in_order, is_content, plan_lines, planned, read_all, require_same, rows_from
 
 T = TypeVar("T")
@@ -30,7 +30,6 @@ LOOKED_AT = 1 << 20
 """Bytes of a file that are plenty to recognise it."""
 
 NEW = "renamed-"
-LONG_AGO = 1_000_000_000
 
 FOREIGN = (b"\x93\0nothing of yours\xff\xfe\x01\n" * 9, b"nothing of yours, in words\n" * 9)
 

@@ -36,6 +36,8 @@ SEEDS = ("4711", "12")
 """Of hashes, by which sets have another order; with one alone, two things come in one by chance."""
 
 KEPT = {"HOME", "LC_ALL", "PATH", "PYTHONPATH", "PYTHONUTF8", "TMPDIR", "TZ"}
+"""Variables of the environment that another process keeps."""
+
 LEAVE = "leave it, or put it back"
 
 DAMAGED = b"none of yours"

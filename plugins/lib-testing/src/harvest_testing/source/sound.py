@@ -30,7 +30,7 @@ from harvest_testing.promise import (
     require,
 )
 
-from .kit import SourceKit, copy_of, files_of
+from .kit import LONG_AGO, SourceKit, copy_of, files_of
 from .reading import (
     Piece,
     all_lines,
@@ -45,7 +45,6 @@ from .reading import (
     rows_as_lines,
 )
 
-LONG_AGO = 1_000_000_000
 """Seconds since 1970."""
 
 TYPED = (
