@@ -70,6 +70,7 @@ MODULES = (
     "harvest_testing.kits",
     "harvest_testing_engines",
     "harvest_testing_exporters",
+    "harvest_testing_sinks",
     "harvest_toolkit.choices",
     "harvest_toolkit.columns",
     "harvest_toolkit.csv_header",

@@ -52,6 +52,8 @@ def test_a_name_at_its_old_place_works_and_warns_where_it_is_imported(old_place:
         ("harvest.testing", "harvest_testing"),
         ("harvest_testing.engine", "harvest_testing_engines"),
         ("harvest_testing.exporters", "harvest_testing_exporters"),
+        ("harvest_testing.sink", "harvest_testing_sinks"),
+        ("harvest_testing.sink.driver", "harvest_testing_sinks.driver"),
         ("harvest.toolkit.pairs", "harvest_toolkit.pairs"),
         ("harvest.toolkit.cells", "harvest_report.values"),
         ("harvest.model.csv", "harvest_report.csv"),

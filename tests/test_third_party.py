@@ -90,7 +90,7 @@ def furnish(folder: Path) -> None:
     wheels.mkdir(parents=True)
     scaffold("made-up", ["source"], folder)
     ours = ("parquet", "jsonl", "lib-report", "lib-testing", "lib-testing-engines",
-            "lib-testing-exporters", "lib-toolkit", "look")  # fmt: skip
+            "lib-testing-exporters", "lib-testing-sinks", "lib-toolkit", "look")  # fmt: skip
     roots = [ROOT, *(ROOT / "plugins" / name for name in ours), *EXAMPLES]
     roots.append(folder / "harvest-made-up")
     build_wheels(roots, wheels)

@@ -12,12 +12,7 @@ import pytest
 from harvest.errors import UsageError
 from harvest.plugins import manager
 from harvest.plugins.registry import PluginManager
-from harvest_testing import (
-    ReportConformance,
-    SinkConformance,
-    SourceConformance,
-    ViewConformance,
-)
+from harvest_testing import ReportConformance, SourceConformance, ViewConformance
 from harvest_testing.check import check_promises, try_promises
 from harvest_testing.commands import check
 from harvest_testing.thorough import kits_of_others
@@ -94,9 +89,7 @@ def test_a_sample_is_for_one_plugin_and_must_be_there(plugins, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "kit",
-    [SourceConformance, SinkConformance, ViewConformance, ReportConformance],
-    ids=lambda c: c.__name__,
+    "kit", [SourceConformance, ViewConformance, ReportConformance], ids=lambda c: c.__name__
 )
 def test_every_promise_is_documented(kit):
     page = (Path(__file__).resolve().parents[3] / "docs" / "testing-plugins.md").read_text()
@@ -119,11 +112,11 @@ def test_what_a_kit_that_is_not_installed_would_try_is_told_as_not_tried(monkeyp
     assert (finding.result, finding.detail) == ("skipped", "install hpc-harvest-testing-engines")
 
 
-@pytest.mark.parametrize("kind", ["engine", "exporter"])
+@pytest.mark.parametrize("kind", ["engine", "exporter", "sink"])
 def test_kits_are_found_at_their_old_places_or_named(kind, monkeypatch):
     package, name = f"harvest_testing_{kind}s", f"{kind.title()}Conformance"
     kits = pytest.importorskip(package, reason="not installed")
-    old = {"engine": "harvest_testing.engine", "exporter": "harvest_testing.exporters"}[kind]
+    old = f"harvest_testing.{'exporters' if kind == 'exporter' else kind}"
     for place in ("harvest_testing", old):
         with pytest.warns(DeprecationWarning, match=f"import it from {package}") as seen:
             exec(f"from {place} import {name}", names := {})

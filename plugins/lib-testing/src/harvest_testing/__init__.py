@@ -1,10 +1,9 @@
 """Tools for testing plugins.
 
 ``collect`` runs a source the way the core does, in this process, and gives everything that came
-of it; ``SinkDriver`` takes a sink through a commit step by step.  ``SourceConformance``,
-``SinkConformance``, ``ViewConformance`` and ``ReportConformance`` are tests of all that plugins
-promise, to be inherited; those of engines and exporters are distributions of their own,
-``harvest_testing_engines`` and ``harvest_testing_exporters``.
+of it.  ``SourceConformance``, ``ViewConformance`` and ``ReportConformance`` are tests of all that
+plugins promise, to be inherited; those of sinks, engines and exporters are distributions of their
+own, ``harvest_testing_sinks``, ``harvest_testing_engines`` and ``harvest_testing_exporters``.
 ``check_golden`` compares what a source gave with a file; ``check_view`` builds a view and wants a
 meaning for each of its columns; ``faults_of_unknown`` looks for what a view and its rules say too
 much where less is known (``without_column``); ``judge`` applies a rule to rows of its view.  None
@@ -29,8 +28,6 @@ if TYPE_CHECKING:
     from .golden import update_golden as update_golden
     from .promise import BrokenPromise as BrokenPromise
     from .reports import ReportConformance as ReportConformance
-    from .sink import SinkConformance as SinkConformance
-    from .sink.driver import SinkDriver as SinkDriver
     from .source import SourceConformance as SourceConformance
     from .unknown import faults_of_unknown as faults_of_unknown
     from .unknown import without_column as without_column
@@ -44,18 +41,27 @@ _HOMES = {
     ".golden": ("check_golden", "check_schemas", "update_golden"),
     ".promise": ("BrokenPromise",),
     ".reports": ("ReportConformance",),
-    ".sink": ("SinkConformance",),
-    ".sink.driver": ("SinkDriver",),
     ".source": ("SourceConformance",),
     ".unknown": ("faults_of_unknown", "without_column"),
     ".views": ("ViewConformance", "check_view", "faults_of_columns"),
 }
 
 _ENGINES, _EXPORTERS = "harvest_testing_engines", "harvest_testing_exporters"
+_SINKS = "harvest_testing_sinks"
 """Kits that are distributions of their own; their old places work for one minor version more."""
 
-_MOVED = {"EngineConformance": _ENGINES, "ExporterConformance": _EXPORTERS}
-moved_modules(__name__, {"engine": _ENGINES, "exporters": _EXPORTERS})
+_MOVED = {
+    "EngineConformance": _ENGINES,
+    "ExporterConformance": _EXPORTERS,
+    "SinkConformance": _SINKS,
+    "SinkDriver": _SINKS,
+}
+moved_modules(__name__, {"engine": _ENGINES, "exporters": _EXPORTERS, "sink": _SINKS})
+moved_modules(
+    f"{__name__}.sink",
+    {name: f"{_SINKS}.{name}" for name in ("driver", "kit", "values")}
+    | {"steps": f"{__name__}.kits"},
+)
 
 __all__ = sorted(name for names in _HOMES.values() for name in names)
 

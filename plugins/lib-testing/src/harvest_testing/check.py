@@ -28,9 +28,8 @@ from harvest.toolkit.texts import printable_line
 
 from .declarations import check_plugin, owned
 from .promise import BrokenPromise, does_not_apply
-from .sink import SinkConformance
 from .source import SourceConformance
-from .thorough import kits_of_others, print_page
+from .thorough import kit_for, kits_of_others, print_page
 
 INDENT = " " * 9
 """Below the first word of a line."""
@@ -218,11 +217,9 @@ def _source_kit(cls: type[Source], sample: Path | None) -> Any:
 
 
 def _sink_kit(cls: type[Sink], ending: str) -> Any:
-    class Installed(SinkConformance):
-        sink = cls
-        deterministic = False  # a format may have its reasons, which only its author knows
+    def location(self: Any, directory: Path) -> Path:
+        return directory / f"out{ending}"
 
-        def location(self, directory: Path) -> Path:
-            return directory / f"out{ending}"
-
-    return Installed()
+    body = {"sink": cls, "location": location}
+    body["deterministic"] = False  # a format may have its reasons, which only its author knows
+    return type("Installed", (kit_for("sinks"),), body)()

@@ -32,6 +32,7 @@ OVER_A_DATASET = (
 ELSEWHERE = {
     "engines": "harvest_testing_engines:EngineConformance",
     "exporters": "harvest_testing_exporters:ExporterConformance",
+    "sinks": "harvest_testing_sinks:SinkConformance",
 }
 """Kits that are distributions of their own, by the kind of what they are for."""
 UNSAID = "an example is not known; a test class of the plugin's own gives it"
@@ -64,7 +65,7 @@ def kits_of_others(
             factory = plugins.load_part(spec, spec.factory, spec.name)
         except PluginError:
             continue  # reported among the declarations
-        kit = type("Installed", (_kit_for("engines"),), {"engine": factory})
+        kit = type("Installed", (kit_for("engines"),), {"engine": factory})
         yield f"engine {spec.name}", kit()
     sources = [plugins.load(spec) for spec in owned(plugins, "sources", name)]
 
@@ -75,10 +76,10 @@ def kits_of_others(
         for spec in owned(plugins, kind, name):
             unsaid = dict.fromkeys(spec.settings, UNSAID)
             body = {knob: spec.name, "dataset": dataset, "without_effect": unsaid}
-            yield f"{knob} {spec.name}", type("Installed", (base or _kit_for(kind),), body)()
+            yield f"{knob} {spec.name}", type("Installed", (base or kit_for(kind),), body)()
 
 
-def _kit_for(kind: str) -> type[Conformance]:
+def kit_for(kind: str) -> type[Conformance]:
     """A kit that is elsewhere; where it is not installed, one promise that says what to install."""
     package, name = ELSEWHERE[kind].split(":")
     try:
@@ -89,7 +90,7 @@ def _kit_for(kind: str) -> type[Conformance]:
             raise
 
     class Missing(Conformance):
-        @promise(f"all that {kind} promise")
+        @promise(f"all that {kind} promise", quick=True)
         def test_all(self) -> None:
             does_not_apply(f"install hpc-{package.replace('_', '-')}")
 

@@ -22,11 +22,11 @@ import attrs
 import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
+from sound_sinks import DuckdbSink, JsonlDirectory, JsonlFile, ParquetSink, ScaffoldSink
 
 from harvest import PartWriter, UsageError
 from harvest.toolkit.files import fsync_directory
 from harvest.toolkit.texts import printable
-from planted.sinks import DuckdbSink, JsonlDirectory, JsonlFile, ParquetSink, ScaffoldSink
 
 __all__ = ["BUGS", "Bug"]
 

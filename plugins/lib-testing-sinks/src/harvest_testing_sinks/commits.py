@@ -6,13 +6,18 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harvest_testing.lab.process import done_in_process
-from harvest_testing.promise import promise, raises_nothing, require
-from harvest_testing.source.reading import difference
+from harvest_testing.kits import (
+    Switch,
+    difference,
+    done_in_process,
+    files_below,
+    promise,
+    raises_nothing,
+    require,
+)
 
 from .kills import Kill, kill_runs, read_back, run_into
-from .kit import SinkKit, files_below
-from .steps import Switch
+from .kit import SinkKit
 from .values import LINE, OTHER, lines
 
 if TYPE_CHECKING:

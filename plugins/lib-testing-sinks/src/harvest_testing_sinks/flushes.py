@@ -20,7 +20,7 @@ from unittest import mock
 
 import attrs
 
-from .steps import Switch
+from harvest_testing.kits import Switch
 
 _Content: TypeAlias = tuple[int, int]
 _Names: TypeAlias = frozenset[tuple[str, int]]

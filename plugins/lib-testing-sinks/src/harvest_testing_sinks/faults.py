@@ -13,11 +13,11 @@ from typing import TypeVar
 import pyarrow as pa
 
 from harvest import Publication
-from harvest_testing.promise import BrokenPromise, promise, raises_nothing
+from harvest_testing import BrokenPromise
+from harvest_testing.kits import Switch, promise, raises_nothing
 
 from .driver import SinkDriver
 from .kit import REPORTED, SinkKit, no_space_beyond
-from .steps import Switch
 from .values import LINE, lines
 
 T = TypeVar("T")

@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from harvest_testing.lab.globals import open_files
-from harvest_testing.lab.process import done_in_process
-from harvest_testing.promise import promise, require
+from harvest_testing.kits import done_in_process, files_below, open_files, promise, require
 
 from .driver import SinkDriver
-from .kit import SinkKit, files_below
+from .kit import SinkKit
 from .values import LINE, OTHER, lines
 
 if TYPE_CHECKING:

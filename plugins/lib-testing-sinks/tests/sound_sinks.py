@@ -16,12 +16,12 @@ import polars as pl
 from harvest_jsonl.directory import JsonlDirectory
 from harvest_jsonl.file import JsonlFile
 from harvest_parquet.sink import ParquetSink
-from harvest_testing import SinkConformance
 from harvest_testing.scaffold import scaffold
+from harvest_testing_sinks import SinkConformance
 
 __all__ = ["KITS", "DuckdbSink", "JsonlDirectory", "JsonlFile", "ParquetSink", "ScaffoldSink"]
 
-ROOT = Path(__file__).resolve().parents[4]
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def _scaffolded() -> Path:

@@ -14,9 +14,8 @@ import attrs
 import harvest
 from harvest import PartFile, Partition, Publication, ReadContext, Sink, Source
 from harvest.plugins import plugins_of
-from harvest_testing.lab.process import forked, killed
+from harvest_testing.kits import Switch, forked, killed
 
-from .steps import Switch
 from .values import LINE, Line, Other, lines
 
 PUBLISHED = "publish() ends"

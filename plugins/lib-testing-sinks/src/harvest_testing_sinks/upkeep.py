@@ -9,12 +9,12 @@ from pathlib import Path
 import harvest
 from harvest import PartFile
 from harvest.plugins import plugins_of
-from harvest_testing.lab.globals import at_home_in, open_files
-from harvest_testing.promise import BrokenPromise, promise, require
+from harvest_testing import BrokenPromise
+from harvest_testing.kits import at_home_in, files_below, open_files, promise, require
 
 from .driver import SinkDriver
 from .kills import LineSource, read_back, run_into
-from .kit import REPORTED, SinkKit, files_below
+from .kit import REPORTED, SinkKit
 from .values import LINE, OTHER, lines
 
 

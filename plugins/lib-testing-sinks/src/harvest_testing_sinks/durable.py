@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 from unittest import mock
 
 from harvest import Publication
-from harvest_testing.lab.process import done_in_process
-from harvest_testing.promise import does_not_apply, promise, require
+from harvest_testing.kits import does_not_apply, done_in_process, promise, require
 
 from .driver import SinkDriver
 from .flushes import Flushes

@@ -13,7 +13,7 @@ import attrs
 
 from harvest.model import Record, RecordType, field, record, record_type
 from harvest.model.arrow import table_of
-from harvest_testing.promise import does_not_apply, promise, raises_nothing, require
+from harvest_testing.kits import does_not_apply, promise, raises_nothing, require
 
 from .kit import REPORTED, SinkKit
 from .values import KINDS, LINE, lines, table_with

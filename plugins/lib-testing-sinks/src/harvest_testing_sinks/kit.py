@@ -15,13 +15,8 @@ from polars.testing import assert_frame_equal
 from harvest import ConfigError, HarvestError, PartFile, Sink, UsageError
 from harvest.model import RecordType
 from harvest.model.frames import frame_of
-from harvest_testing.promise import (
-    BrokenPromise,
-    Conformance,
-    broken,
-    does_not_apply,
-    raises_nothing,
-)
+from harvest_testing import BrokenPromise
+from harvest_testing.kits import Conformance, broken, does_not_apply, raises_nothing
 
 from .driver import SinkDriver, files_with
 from .values import KINDS
@@ -40,7 +35,7 @@ class SinkKit(Conformance):
 
     sink: the class under test.
     settings: key -> value of its settings, for all tests.
-    kinds: names of the kinds of values that the sink can hold (``harvest_testing.sink.values``).
+    kinds: names of the kinds of values that the sink can hold (``harvest_testing_sinks.values``).
     deterministic: whether equal rows give equal bytes in what it publishes; staged files always do.
     max_memory_mb: how much memory writing a large partition may take.
     mixes_while_committing: whether readers that do not know the manifest may find new rows beside
@@ -144,15 +139,6 @@ class SinkKit(Conformance):
                     "let scan() give all rows of the files it is given, in order, in the types of "
                     "harvest.model.frames.polars_schema(record_type)",
                 ) from error
-
-
-def files_below(directory: Path, *, but: Path | None = None) -> dict[str, bytes]:
-    """Path and content of all files below a directory, leaving out those below ``but``."""
-    return {
-        str(path.relative_to(directory)): path.read_bytes()
-        for path in sorted(directory.rglob("*"))
-        if path.is_file() and not (but is not None and path.is_relative_to(but))
-    }
 
 
 @contextlib.contextmanager

@@ -12,8 +12,8 @@ from strength import some
 
 pytest.importorskip("duckdb", reason="bugs are planted in the example sink harvest-duckdb, too")
 
-from planted.sink_bugs import BUGS
-from planted.sinks import KITS
+from sink_bugs import BUGS
+from sound_sinks import KITS
 
 from harvest_testing.check import try_quick_promises
 

@@ -1,8 +1,15 @@
-"""The conformance kit for sinks, as one class to derive from."""
+"""The conformance kit for sinks: what is committed is there, whole, whatever happens.
+
+``SinkConformance`` is tests that an author's class inherits, and ``BrokenPromise`` how one fails;
+``SinkDriver`` takes a sink through a commit step by step.
+"""
 
 from __future__ import annotations
 
+from harvest_testing import BrokenPromise
+
 from .commits import CommitPromises
+from .driver import SinkDriver
 from .durable import DurablePromises
 from .faults import FaultPromises
 from .native import NativePromises
@@ -10,6 +17,8 @@ from .places import PlacePromises
 from .rows import RowPromises
 from .upkeep import UpkeepPromises
 from .writers import WriterPromises
+
+__all__ = ["BrokenPromise", "SinkConformance", "SinkDriver"]
 
 
 class SinkConformance(
@@ -30,6 +39,6 @@ class SinkConformance(
             def location(self, directory):
                 return directory / "out.box"
 
-    The knobs are those of :class:`harvest_testing.sink.kit.SinkKit`.  A promise that the format
+    The knobs are those of :class:`harvest_testing_sinks.kit.SinkKit`.  A promise that the format
     cannot keep is taken out by a test method of the same name.
     """

@@ -11,12 +11,11 @@ import pytest
 
 from harvest import UsageError
 from harvest.toolkit.files import fsync_directory, fsync_file
-from harvest_testing import BrokenPromise, SinkConformance
-from harvest_testing.sink.flushes import Flushes
-from harvest_testing.sink.steps import Switch
-from harvest_testing.sink.traced import unflushed
-from harvest_testing.sink.values import KINDS
-from harvest_testing.source.runs import ArrowSink
+from harvest_testing.kits import ArrowSink, Switch
+from harvest_testing_sinks import BrokenPromise, SinkConformance
+from harvest_testing_sinks.flushes import Flushes
+from harvest_testing_sinks.traced import unflushed
+from harvest_testing_sinks.values import KINDS
 
 
 class TestSoundSink(SinkConformance):

@@ -19,14 +19,23 @@ import pyarrow as pa
 from harvest import PartFile, Publication, Sink
 from harvest.model import Record, RecordType, RecordTypeError, field, record, record_type
 from harvest.model.arrow import BATCH_ROWS, batches, conform, table_of
-from harvest_testing.declarations import class_problems
-from harvest_testing.lab.globals import changes, elsewhere, snapshot
-from harvest_testing.lab.names import odd_names
-from harvest_testing.lab.process import done_in_process, peak_memory
-from harvest_testing.promise import does_not_apply, promise, raises_nothing, require
+from harvest_testing.kits import (
+    changes,
+    class_problems,
+    does_not_apply,
+    done_in_process,
+    elsewhere,
+    files_below,
+    odd_names,
+    peak_memory,
+    promise,
+    raises_nothing,
+    require,
+    snapshot,
+)
 
 from .driver import SinkDriver
-from .kit import REPORTED, SinkKit, files_below
+from .kit import REPORTED, SinkKit
 from .values import KINDS, LATER, LINE, OTHER, lines, table_with
 
 MEGABYTE = 1 << 20

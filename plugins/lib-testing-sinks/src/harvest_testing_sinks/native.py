@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from harvest import DirectorySink
-from harvest_testing.promise import promise, raises_nothing, require
+from harvest_testing.kits import Switch, promise, raises_nothing, require
 
 from .kit import SinkKit
-from .steps import Switch
 from .values import LINE, OTHER, lines
 
 if TYPE_CHECKING:

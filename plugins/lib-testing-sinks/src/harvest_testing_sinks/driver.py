@@ -25,6 +25,8 @@ from harvest.model import RecordType
 from harvest.model.arrow import concat_tables, size_of
 from harvest.toolkit.files import flush
 
+__all__ = ["SinkDriver", "files_with", "part_stem"]
+
 if TYPE_CHECKING:
     import polars as pl
 
