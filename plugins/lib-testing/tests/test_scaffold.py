@@ -344,21 +344,30 @@ def test_kinds_that_are_added_give_the_project_that_has_them_from_the_start(colu
 
     def dependencies(folder: Path) -> list[str]:
         text = (folder / "harvest-mine/pyproject.toml").read_text()
-        return tomllib.loads(text)["project"]["dependencies"]
+        project = tomllib.loads(text)["project"]
+        return [*project["dependencies"], *project["optional-dependencies"]["dev"]]
 
     assert len(modules(one)) == 10
     assert modules(one) == modules(other)
-    assert any(need.startswith("hpc-harvest-report") for need in dependencies(one))
+    for library in ("hpc-harvest-report", "hpc-harvest-testing-sinks"):
+        assert any(need.startswith(library) for need in dependencies(one))
     assert dependencies(one) == dependencies(other)
 
 
-def test_a_report_is_not_added_where_its_library_cannot_be_listed(tmp_path):
+@pytest.mark.parametrize(
+    ("kind", "listed", "library"),
+    [
+        ("report", "dependencies = [", "hpc-harvest-report"),
+        ("sink", '"hpc-harvest-testing', "hpc-harvest-testing-sinks"),
+    ],
+)
+def test_a_kind_is_not_added_where_its_library_cannot_be_listed(kind, listed, library, tmp_path):
     scaffold("mine", ["source"], tmp_path)
     project = tmp_path / "harvest-mine/pyproject.toml"
-    project.write_text(project.read_text().replace("dependencies = [", 'dynamic = ["', 1))
-    with pytest.raises(UsageError, match="add hpc-harvest-report to what it depends on"):
-        add_kinds("mine", ["report"], tmp_path)
-    assert not (tmp_path / "harvest-mine/src/harvest_mine/report.py").exists()
+    project.write_text(project.read_text().replace(listed, 'dynamic = ["', 1))
+    with pytest.raises(UsageError, match=f"add {library} to what it depends on"):
+        add_kinds("mine", [kind], tmp_path)
+    assert not (tmp_path / f"harvest-mine/src/harvest_mine/{kind}.py").exists()
 
 
 def test_a_kind_that_is_there_is_not_added(tmp_path):

@@ -52,6 +52,12 @@ _OF_A_KIND = {
 
 KINDS = tuple(_OF_A_KIND)
 
+_LIBRARIES = {
+    "report": ("hpc-harvest-report", r"(?m)^dependencies = \[", r'\g<0>"{}", '),
+    "sink": ("hpc-harvest-testing-sinks", r'(\s*)"hpc-harvest-testing(?!-)[^"]*"', r'\1"{}",\g<0>'),
+}
+"""Of kinds that need a library more: its name, what is listed already, what comes in its place."""
+
 
 def scaffold(
     name: str, kinds: Iterable[str], parent: Path, *, columnar: bool = False, url: str = ""
@@ -168,15 +174,16 @@ def version_bounds(running: str) -> str:
 def _dependencies(
     root: Path, project: str, kinds: list[str], words: Mapping[str, str]
 ) -> dict[Path, str]:
-    """The project's description where the library of reports must be added to it."""
-    if "report" not in kinds or "hpc-harvest-report" in project:
-        return {}
-    library = f'"hpc-harvest-report{words["bounds"]}"'
-    text, count = re.subn(r"(?m)^dependencies = \[", rf"\g<0>{library}, ", project, count=1)
-    if not count:
-        remedy = "add hpc-harvest-report to what it depends on"
-        raise UsageError("no dependencies are listed", where=str(root), remedy=remedy)
-    return {root / "pyproject.toml": text}
+    """The project's description where libraries that a kind needs must be added to it."""
+    text = project
+    for kind, (library, listed, more) in _LIBRARIES.items():
+        if kind not in kinds or library in project:
+            continue
+        text, count = re.subn(listed, more.format(library + words["bounds"]), text, count=1)
+        if not count:
+            remedy = f"add {library} to what it depends on"
+            raise UsageError(f"no place for {library} is found", where=str(root), remedy=remedy)
+    return {root / "pyproject.toml": text} if text != project else {}
 
 
 def _require_free(name: str, word: str, found: PluginManager) -> None:
