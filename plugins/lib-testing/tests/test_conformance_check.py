@@ -112,6 +112,14 @@ def test_what_a_kit_that_is_not_installed_would_try_is_told_as_not_tried(monkeyp
     assert (finding.result, finding.detail) == ("skipped", "install hpc-harvest-testing-engines")
 
 
+def test_a_sink_whose_kit_is_not_installed_is_told_as_not_tried(monkeypatch):
+    monkeypatch.setitem(sys.modules, "harvest_testing_sinks", None)
+    found = [f for f in check_promises(manager(), "parquet") if f.about == "sink parquet:out"]
+    assert [(f.result, f.detail) for f in found] == [
+        ("skipped", "install hpc-harvest-testing-sinks")
+    ]
+
+
 @pytest.mark.parametrize("kind", ["engine", "exporter", "sink"])
 def test_kits_are_found_at_their_old_places_or_named(kind, monkeypatch):
     package, name = f"harvest_testing_{kind}s", f"{kind.title()}Conformance"
