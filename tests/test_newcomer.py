@@ -43,10 +43,8 @@ def index(tmp_path, monkeypatch) -> Iterator[str]:
     packages.mkdir()
     passwords, others = tmp_path / "passwords", LOOPBACK.public()
     with LOOPBACK.index(packages, passwords=passwords, forward=others) as url:
-        ours = [
-            ROOT / "plugins" / name
-            for name in ("parquet", "lib-report", "lib-testing", "lib-toolkit", "look")
-        ]
+        names = ("parquet", "lib-report", "lib-testing", "lib-testing-sinks", "lib-toolkit", "look")
+        ours = [ROOT / "plugins" / name for name in names]
         build_wheels([ROOT, *ours], packages)
         asked = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "hatchling",
                  "--dest", tmp_path, "--index-url", with_password(url)]  # fmt: skip
