@@ -24,6 +24,8 @@ class TestMofkaDask(SourceConformance):
         "continuation line": 2,
         "command of the script": 15,
         "repeated transfer": 9,
+        "directive behind the first command, which the batch system ignores": 0,
+        "repeated host": 0,
     }
     changed_values: ClassVar = {
         **dict.fromkeys(("dask.client.action", "dask.worker.action"), "add or remove, in any case")

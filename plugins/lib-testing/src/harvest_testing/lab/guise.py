@@ -91,6 +91,7 @@ def in_another_guise(package: str) -> Iterator[None]:
         (os, "uname", lambda: host),
         (os, "getpid", lambda: 4_711_815),
         (os, "cpu_count", lambda: 3),
+        (os, "sched_getaffinity", lambda _: {0, 1, 2}),
         (os, "getlogin", lambda: USER),
         (getpass, "getuser", lambda: USER),
         (uuid, "getnode", lambda: 4711),

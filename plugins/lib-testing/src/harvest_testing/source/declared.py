@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+from collections import Counter
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -14,8 +15,16 @@ from harvest import HarvestError, SourceError
 from harvest.model import record_type
 from harvest_testing.promise import BrokenPromise, does_not_apply, promise, require
 
+from .inputs import damaged
 from .kit import SourceKit, files_of
-from .reading import Piece, all_lines, rows_from
+from .reading import Piece, all_lines, read_all, rows_from
+
+ODD: dict[type, tuple[Any, ...]] = {
+    int: (-1, 0, 1, 1 << 20),
+    float: (-1.0, 0.0, 1e300),
+    str: ("", " ", "no/such value", "é\n", "(", "*"),
+}
+"""Values of settings that few expect."""
 
 FIELD, VALUE = "unknownField", "Some Value 4711"
 PLAUSIBLE = (1980, 2100)
@@ -91,21 +100,55 @@ class DeclaredPromises(SourceKit):
                 "compare texts as a whole (==), and not as patterns, or say so in its doc",
             )
 
+    @promise("a setting takes a value and reads by it, or refuses it with words", quick=True)
+    def test_odd_settings_are_refused_or_read(self, tmp_path: Path) -> None:
+        location = self.make(tmp_path)
+        plain = self.open(location)
+        for name in (a.name for a in attrs.fields(self.source.Config)):
+            value = (self.examples or {}).get(name, getattr(plain.config, name))
+            kind = next((kind for kind in ODD if type(value) is kind), None)
+            for odd in ODD[kind] if kind is not None else ():
+                try:
+                    source = self.source.configured(location, **{**self.settings, name: odd})
+                    pieces = read_all(source)
+                except HarvestError as error:
+                    about = f"{name} = {odd!r} is refused with {str(error)!r}"
+                    require(
+                        error.message.strip(), about, "say which value was given, and which may be"
+                    )
+                except BrokenPromise as error:
+                    error.seen = f"{name} = {odd!r}:\n{error.seen}"
+                    error.remedy = (
+                        f"give the setting a check (harvest.toolkit.settings), or read by it; "
+                        f"{error.remedy}"
+                    )
+                    raise
+                else:
+                    self.checked(pieces)
+
     @promise("what is filtered or folded is so for declared reasons", quick=True)
     def test_reasons_are_declared(self, tmp_path: Path) -> None:
         if self.counted is None:
             does_not_apply("it needs the reasons, which the plugin's own tests declare (counted)")
-        found: dict[str, int] = {}
-        for piece in self.read(self.make(tmp_path)):
-            if piece.found is not None:
-                for reason, count in [*piece.found.filtered.items(), *piece.found.folded.items()]:
-                    found[reason] = found.get(reason, 0) + count
+        location = self.make(tmp_path)
+        found = _counted(self.read(location))
         declared = {reason: count for reason, count in self.counted.items() if count}
         require(
             found == declared,
             f"units of the sample are counted as {found}; the class declares {declared}",
             "count the sample by hand and mend `counted` of the test class; what cannot be read "
             "belongs into ctx.reject",
+        )
+        others: dict[str, str] = {}
+        for path, done, _ in damaged(files_of(Path(location)) if Path(location).exists() else ()):
+            with contextlib.suppress(SourceError):
+                reasons = _counted(self.read(location)).keys() - self.counted
+                others |= dict.fromkeys(reasons, f"{path.name}, {done}")
+        require(
+            not others,
+            f"where the sample is damaged, units are left out: {others}",
+            "reject what cannot be read; where it is right to leave it out, declare the reason in "
+            "`counted` of the test class, with 0 if the sample has no such unit",
         )
 
     @promise("rows that were read by hand come as they are", quick=True)
@@ -170,6 +213,12 @@ class DeclaredPromises(SourceKit):
             for name, table in piece.found.tables.items() if piece.found else ():
                 for column in (c for n, c in sorted(roles) if n == name):
                     _require_plausible(f"{name}.{column}", table[column].to_pylist())
+
+
+def _counted(pieces: list[Piece]) -> Counter[str]:
+    """How many units are filtered or folded, by reason."""
+    founds = [piece.found for piece in pieces if piece.found is not None]
+    return sum((found.filtered + found.folded for found in founds), Counter())
 
 
 def _places(pieces: list[Piece]) -> dict[str, set[int]]:

@@ -33,6 +33,13 @@ WORDS = (
     "unknown, and neither 0 nor false"
 )
 
+LAYOUT: dict[str, Any] = {"ensure_ascii": True, "separators": (" , ", " : ")}
+
+KEEP = "keep nothing between readings: neither in the source nor in a default argument"
+
+MANY = 6_000
+"""Elements of a list that is long."""
+
 _Steps: TypeAlias = tuple[tuple[Any, Any], ...]
 """The way to a value: lists and objects, each with the index or name of the next."""
 
@@ -44,6 +51,11 @@ class _Came:
     rows: list[tuple[str, dict[str, Any]]]
     units: int
     reported: Counter[str]
+
+    @property
+    def texts(self) -> Counter[str]:
+        """The rows, as texts."""
+        return Counter(f"{kind} {sorted(row.items())}" for kind, row in self.rows)
 
     @property
     def account(self) -> tuple[int, int]:
@@ -72,18 +84,26 @@ class DocumentPromises(SourceKit):
             before = self._came(location, path, document)
             if before is None:
                 continue
-            turned = self._came(location, path, _turned(document))
-            require(
-                turned is not None and turned.cells == before.cells,
-                f"{path.name} with members of objects in another order gives other rows",
-                "parse JSON as a whole (json.loads), and take members by their names",
-            )
+            for about, other, how in (
+                ("members of objects in another order", _turned(document), {}),
+                ("blanks and escapes where JSON may have them", document, LAYOUT),
+            ):
+                turned = self._came(location, path, other, **how)
+                require(
+                    turned is not None and turned.cells == before.cells,
+                    f"{path.name} with {about} gives other rows",
+                    "parse JSON as a whole (json.loads), and take members by their names",
+                )
             for steps in _ways(document, ()):
                 # of a list the first and the others are alike
                 place = (path.suffix, *(min(k, 1) if isinstance(k, int) else k for _, k in steps))
                 if place not in tried and len(tried) < TRIED:
                     tried.add(place)
                     self._try_value(location, path, document, steps, before)
+            again = self._came(location, path, document)
+            require(again is not None and again.cells == before.cells,
+                    f"{path.name} comes otherwise after others were read", KEEP)  # fmt: skip
+            self._require_many(location, path, document)
         if not tried:
             does_not_apply("no input of the sample is JSON")
 
@@ -91,13 +111,13 @@ class DocumentPromises(SourceKit):
         self, location: Path, path: Path, document: Any, steps: _Steps, before: _Came
     ) -> None:
         """Write others in place of a value, which is then as it was."""
-        fewest = 0  # rows that come without the unit that it is in
+        others: Counter[str] = Counter()  # rows that come without the unit that it is in
         holder, key = steps[-1]
         value = holder[key]
         for found, at in (step for step in steps if isinstance(step[0], list)):
             without = self._without(location, path, document, found, at)
             if without is not None and without.account != before.account:
-                fewest = len(without.rows)
+                others = without.texts if without.texts <= before.texts else Counter()
                 if found is holder and not isinstance(holder, _Lines):
                     holder.insert(key, value)
                     twice = self._came(location, path, document)
@@ -114,10 +134,40 @@ class DocumentPromises(SourceKit):
             after = self._came(location, path, document)
             about = f"{path.name}: with {key!r}: {json.dumps(other)}, not {json.dumps(value)[:200]}"
             if after is not None:
-                few = f"{about}, {len(after.rows)} rows come; without its unit {fewest}"
-                require(len(after.rows) >= fewest, few, ALONE)
+                _require_others(about, others, after)
                 _require_words(about, other, before, after, used=used)
-        holder[key] = value
+        del holder[key]
+        if isinstance(holder, dict):
+            for about, members in (("without", {}), ("with another name of", {f"{key}Q": value})):
+                holder.update(members)
+                after = self._came(location, path, document)
+                if after is not None:
+                    _require_others(f"{path.name}: {about} {key!r}", others, after)
+            del holder[f"{key}Q"]
+            holder[key] = value
+        else:
+            holder.insert(key, value)
+
+    def _require_many(self, location: Path, path: Path, document: Any) -> None:
+        """Of a list that is long, each element is a unit, as it is of one that is twice as long."""
+        for found in {id(h): h for h, _ in (w[-1] for w in _ways(document, ())) if type(h) is list
+                      }.values():  # fmt: skip
+            elements, came = list(found), []
+            if not elements or not all(isinstance(element, dict) for element in elements):
+                continue
+            for times in (MANY // 2, MANY):
+                found[:] = elements * (times // len(elements))
+                came.append(self._came(location, path, document, counted=True))
+            found[:] = elements
+            few, many = came
+            if few is not None and many is not None:
+                added = many.units - few.units
+                require(
+                    added == 0 or added >= (MANY // 2 // len(elements)) * len(elements),
+                    f"{path.name} with a list of {MANY // 2} elements has {few.units} units, with "
+                    f"{MANY} {many.units}",
+                    "read all elements, however many there are",
+                )
 
     def _without(
         self, location: Path, path: Path, document: Any, found: list[Any], at: int
@@ -127,11 +177,22 @@ class DocumentPromises(SourceKit):
         found.insert(at, element)
         return came
 
-    def _came(self, location: Path, path: Path, document: Any) -> _Came | None:
-        """What comes of a file with a document; None where it is refused."""
+    def _came(
+        self,
+        location: Path,
+        path: Path,
+        document: Any,
+        *,
+        counted: bool = False,
+        **layout: Any,
+    ) -> _Came | None:
+        """What comes of a file with a document; None where it is refused.
+
+        counted: units are counted alone; layout: as for json.dumps.
+        """
         data = path.read_bytes()
         each = document if isinstance(document, _Lines) else [document]
-        texts = [json.dumps(item, ensure_ascii=False) for item in each]
+        texts = [json.dumps(item, **{"ensure_ascii": False, **layout}) for item in each]
         path.write_text("\n".join(texts) + "\n" * (each is document), "utf-8")
         try:
             source = self.open(location)
@@ -145,10 +206,11 @@ class DocumentPromises(SourceKit):
         all_found = [piece.found for piece in pieces if piece.found is not None]
         reported: Counter[str] = Counter()
         for found in all_found:
-            _require_whole(path, document, found.rejects)
+            if not counted:
+                _require_whole(path, document, found.rejects)
             reported.update([*found.notes, *(f"{r.raw!r} {r.reason}" for r in found.rejects)])
             reported.update(found.filtered + found.folded)
-        tables = [item for found in all_found for item in found.tables.items()]
+        tables = [item for found in all_found for item in found.tables.items() if not counted]
         rows = [
             (name, row)
             for name, table in tables
@@ -156,6 +218,12 @@ class DocumentPromises(SourceKit):
         ]
         units = sum(found.accounted for found in all_found)
         return None if len(all_found) < len(pieces) else _Came(rows, units, reported)
+
+
+def _require_others(about: str, others: Counter[str], after: _Came) -> None:
+    """Rows that do not come of a unit come as they do without it."""
+    lost = others - after.texts
+    require(not lost, f"{about}, these rows of others are lost or changed: {[*lost][:2]}", ALONE)
 
 
 def _require_whole(path: Path, document: Any, rejects: Sequence[Any]) -> None:

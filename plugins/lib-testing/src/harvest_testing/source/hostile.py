@@ -33,8 +33,10 @@ from harvest_testing.promise import (
     require,
 )
 
+from .inputs import damaged
 from .kit import SourceKit, copy_of, files_of, is_input
 from .reading import (
+    FOREIGN_LINE,
     REPLACED,
     Piece,
     all_lines,
@@ -67,8 +69,6 @@ FOREIGN = {
 }
 
 
-FOREIGN_LINE = b"no line of yours\n"
-
 ROUNDED = str(int(float(UNEVEN)))
 PACKED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd")
 """Beginnings of files of gzip, bzip2, xz and zstd."""
@@ -85,14 +85,14 @@ class HostilePromises(SourceKit):
     def test_corrupt_input_becomes_rejects(self, tmp_path: Path, corruption: str) -> None:
         location = self.make_files(tmp_path)
         replaced = any(REPLACED in line for line in all_lines(self.read(location)))
-        for path, done, damaged in self._damage_each(location, corruption):
+        for path, done, content in self._damage_each(location, corruption):
             try:
-                pieces = self._require_told(location, path, damaged)
+                pieces = self._require_told(location, path, content)
                 if corruption == "truncated":
                     _require_cut_seen(path, pieces)
                 if not replaced:
-                    _require_values_kept(damaged, pieces)
-                _require_raw_kept(path, damaged, pieces)
+                    _require_values_kept(content, pieces)
+                _require_raw_kept(path, content, pieces)
             except BrokenPromise as error:
                 error.seen = f"{path.name}, {done}:\n{error.seen}"
                 raise
@@ -101,9 +101,9 @@ class HostilePromises(SourceKit):
         """Each file of the sample damaged in each way, one after the other, then mended."""
         for path in files_of(location):
             data, times = path.read_bytes(), path.stat()
-            for done, damaged in self.corruptions[corruption](data):
-                path.write_bytes(damaged)
-                yield path, done, damaged
+            for done, content in self.corruptions[corruption](data):
+                path.write_bytes(content)
+                yield path, done, content
             path.write_bytes(data)
             os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
 
@@ -280,6 +280,8 @@ class HostilePromises(SourceKit):
         location = self.make_files(tmp_path)
         for path in {location, *files_of(location)}:
             self._require_answer(path)
+        for path, _, _ in damaged(files_of(location)):
+            self._require_answer(path)
 
     def _require_answer(self, path: Path) -> Detection | None:
         with raises_nothing(
@@ -350,9 +352,9 @@ class HostilePromises(SourceKit):
         location = self.make_files(tmp_path)
         tried = False
         for path in files_of(location):
-            damaged = self._damaged_by_any(location, path)
-            with contextlib.closing(damaged):
-                for done, partition in damaged:
+            rejecting = self._damaged_by_any(location, path)
+            with contextlib.closing(rejecting):
+                for done, partition in rejecting:
                     tried = True
                     require(
                         _stops(self.open(location), partition),
@@ -370,8 +372,8 @@ class HostilePromises(SourceKit):
         data = path.read_bytes()
         try:
             for corruption in self.corruptions.values():
-                for done, damaged in corruption(data):
-                    path.write_bytes(damaged)
+                for done, content in corruption(data):
+                    path.write_bytes(content)
                     for partition in self._rejecting(location, path):
                         yield done, partition
         finally:

@@ -16,11 +16,11 @@ from unittest import mock
 import harvest
 from harvest import Partition, ReadContext, Reject, Source, SourceError
 from harvest.toolkit.texts import printable
-from harvest_testing.lab.damage import garbage, other_encoding, truncated
+from harvest_testing.lab.damage import garbage, other_encoding, repeated, truncated
 from harvest_testing.lab.failing import failing
 from harvest_testing.promise import does_not_apply, promise, require
 
-from .kit import SourceKit, copy_of, files_of, is_input
+from .kit import LONG_AGO, SourceKit, copy_of, files_of, is_input
 from .reading import (
     REJECTS,
     Piece,
@@ -214,19 +214,20 @@ class InputPromises(SourceKit):
              quick=True)  # fmt: skip
     def test_content_alone_decides(self, tmp_path: Path) -> None:
         location = self.make_files(tmp_path)
-        if location.is_dir():
-            does_not_apply("the sample is a directory")
-        data = location.read_bytes()
-        other = b"".join(data.splitlines(keepends=True)[::-1]) if b"\0" not in data else data * 2
-        name, fresh = location.name, f"{tmp_path.name}-{location.name}"
-        here, there = tmp_path / "here" / name, tmp_path / "there" / name
-        unknown = tmp_path / "unknown" / (name if self.names_matter else fresh)
-        for place, content in ((here, data), (there, other), (unknown, other)):
-            copy_of(location, place).write_bytes(content)
+        here, there, unknown = (
+            copy_of(location, tmp_path / place / location.name)
+            for place in ("here", "there", "unknown")
+        )
+        fresh = "" if self.names_matter else f"{tmp_path.name}-"
+        renamed = {path: path.rename(path.with_name(fresh + path.name))
+                   for path in files_of(unknown)}  # fmt: skip
+        unknown = renamed.get(unknown, unknown)
         self._lines_at(here)
+        for place in (there, unknown):
+            _write_others(place)
         second = self._lines_at(there)
-        expected = [line.replace(fresh, name) for line in self._lines_at(unknown)]
-        here.write_bytes(other)
+        expected = sorted(line.replace(fresh, "") for line in self._lines_at(unknown))
+        _write_others(here)
         for about, found in (
             ("another file, read after the sample of its name", second),
             ("another file, written over the sample", self._lines_at(here)),
@@ -306,11 +307,20 @@ class InputPromises(SourceKit):
             yield from partitions
 
 
+def _write_others(location: Path) -> None:
+    """Write other contents into the files of a sample: their lines backwards."""
+    for path in files_of(location):
+        data = path.read_bytes()
+        lines = data.splitlines(keepends=True)
+        path.write_bytes(b"".join(lines[:1] + lines[:0:-1]) if b"\0" not in data else data * 2)
+        os.utime(path, (LONG_AGO, LONG_AGO))
+
+
 def damaged(files: Iterable[Path]) -> Iterator[tuple[Path, str, bytes]]:
     """The first file of each ending, damaged in one way after the other, and mended at the end."""
     for path in {path.suffix: path for path in reversed(list(files))}.values():
         data, times = path.read_bytes(), path.stat()
-        ways = [("with an empty line before it", b"\n" + data), *truncated(data)]
+        ways = [("with an empty line before it", b"\n" + data), *truncated(data), *repeated(data)]
         for done, content in [*ways, *garbage(data), *other_encoding(data)]:
             path.write_bytes(content)
             yield path, done, content

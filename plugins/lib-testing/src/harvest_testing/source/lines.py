@@ -23,6 +23,7 @@ from harvest_testing.promise import does_not_apply, promise, require
 
 from .kit import DELIMITERS, SourceKit
 from .reading import (
+    FOREIGN_LINE,
     REPLACED,
     Piece,
     difference,
@@ -33,6 +34,7 @@ from .reading import (
     require_raw,
     require_same,
     rows_as_lines,
+    rows_read,
 )
 
 TRIED = 12
@@ -219,6 +221,43 @@ class LinePromises(SourceKit):
                 "take line ends off lines, and a byte order mark off the first "
                 "(harvest_toolkit.lines does); or reject the line",
             )
+
+    @promise("columns are found by the names in the header, wherever they stand", quick=True)
+    def test_columns_are_found_by_their_names(self, tmp_path: Path) -> None:
+        location = self._location(tmp_path)
+        if self.header_lines != 1:
+            does_not_apply("formats of columns have one line of names as header (header_lines = 1)")
+        first, *others = self._files(location)
+        for path in (first, *others):
+            data = path.read_bytes()
+            turned = _turned(data)
+            if turned is None:
+                continue
+            before = _rows_at(self._pieces(location, path))
+            path.write_bytes(turned)
+            after = _rows_at(self._pieces(location, path))
+            path.write_bytes(data)
+            wrong = {number: row for number, row in after.items() if row != before.get(number)}
+            require(
+                not wrong,
+                f"{path.name} with its columns in another order: {[*wrong.items()][:1]} are not "
+                f"{[before.get(number) for number in wrong][:1]}",
+                "take values by the header's names; or refuse a file of another order",
+            )
+            if path != first:
+                self._require_read_apart(location, first, path, turned)
+
+    def _require_read_apart(self, location: Path, first: Path, second: Path, data: bytes) -> None:
+        """A file with another header, read between the lines of one, leaves these as they are."""
+        whole = second.read_bytes()
+        second.write_bytes(data)
+        source, one = next(self._planned(location, first))
+        _, other = next(self._planned(location, second))
+        alone, meanwhile = rows_read(source, one), rows_read(source, one, other)
+        second.write_bytes(whole)
+        about = f"lines of {first.name}, with a file of another header read meanwhile"
+        remedy = "keep what read() needs in its own variables, not in the source"
+        require_same(meanwhile, alone, remedy, about=about)
 
     @promise("what stands in a line is kept or rejected, never dropped or replaced: bytes that are "
              "no text, a value too many", quick=True)  # fmt: skip
@@ -413,6 +452,30 @@ def _varied(lines: list[bytes], header: int) -> Iterator[bytes]:
             digits = b"%d" % chance.randrange(10 ** chance.randint(1, min(len(number[0]), 3)))
             line = line[: number.start()] + digits + line[number.end() :]
         yield line
+
+
+def _turned(data: bytes) -> bytes | None:
+    """A table with its columns in the opposite order; None where they are not told apart.
+
+    A line with quotes becomes one that is none.
+    """
+    lines = [line if b'"' not in line else FOREIGN_LINE for line in _lines(data)]
+    delimiter = max(DELIMITERS, key=lines[0].count) if lines else b""
+    if not delimiter or delimiter not in lines[0]:
+        return None
+    ends = ((line.rstrip(b"\r\n"), line[len(line.rstrip(b"\r\n")) :]) for line in lines)
+    return b"".join(delimiter.join(text.split(delimiter)[::-1]) + end for text, end in ends)
+
+
+def _rows_at(pieces: list[Piece]) -> dict[int, list[str]]:
+    """The rows of each line; maps have no order."""
+    found: dict[int, list[str]] = defaultdict(list)
+    for piece in pieces:
+        for name, table in piece.found.tables.items() if piece.found else ():
+            for row in table.to_pylist():
+                held = {k: sorted(v) if isinstance(v, list) else v for k, v in row.items()}
+                found[row["position"]].append(f"{name} {held}")
+    return {number: sorted(rows) for number, rows in found.items()}
 
 
 def _with_more(line: bytes) -> Iterator[bytes]:

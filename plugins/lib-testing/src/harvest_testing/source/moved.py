@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import stat
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import TypeVar
 from unittest import mock
@@ -30,6 +33,15 @@ LOOKED_AT = 1 << 20
 """Bytes of a file that are plenty to recognise it."""
 
 NEW = "renamed-"
+
+ALIKE = (
+    *("", "b/", "b_", "b-", "b.", "b ", "B", "b", "b/b/", "b_b_", "b__", "b%2F", "b/ ", "1", "01"),
+    *("\u00e4", "a\u0308", f"{'b' * 150}1", f"{'b' * 150}2"),
+)
+"""What files' names begin with: as one path, as others, in other letters or forms, cut."""
+
+MANY = 300
+"""Files of a directory that is large."""
 
 FOREIGN = (b"\x93\0nothing of yours\xff\xfe\x01\n" * 9, b"nothing of yours, in words\n" * 9)
 
@@ -103,12 +115,19 @@ class MovedPromises(SourceKit):
         location = self.make_files(tmp_path)
         if not location.is_dir():
             does_not_apply("the sample is a file; give a directory to see what one more does")
-        before = {(p.origin, p.id) for p in self.partitions(self.open(location))}
+        source = self.open(location)
+        before = {(p.origin, p.id) for p in self.partitions(source)}
         for path in _one_of_each_kind(location):
             copy = copy_of(path, path.with_name(f"0{path.name}"))
             with contextlib.suppress(SourceError):
-                after = {(p.origin, p.id) for p in planned(self.open(location))}
-                lost = sorted(before - after)
+                plan = planned(self.open(location))
+                require(
+                    planned(source) == plan,
+                    f"with {copy.name} beside {path.name}, a source that has planned before plans "
+                    f"{len(planned(source))} partitions, and a new one {len(plan)}",
+                    "list the files anew in each plan(): a watch plans again and again",
+                )
+                lost = sorted(before - {(p.origin, p.id) for p in plan})
                 require(
                     not lost,
                     f"with {copy.name} beside {path.name}, partitions {lost} are gone",
@@ -116,6 +135,36 @@ class MovedPromises(SourceKit):
                     "read of it is read again, and stays besides",
                 )
             copy.unlink()
+
+    @promise("names that are nearly the same are of different inputs, and all of many files count",
+             quick=True)  # fmt: skip
+    def test_names_nearly_alike_are_told_apart(self, tmp_path: Path) -> None:
+        location = self.make_files(tmp_path)
+        if not location.is_dir():
+            does_not_apply("the sample is a file; give a directory to see what others in it do")
+        for path in _one_of_each_kind(location):
+            for names in (ALIKE, [f"many {n}/" for n in range(MANY)]):
+                folder = path.parent / "a"
+                for name in names:
+                    copy_of(path, folder / f"{name}{path.name}")
+                with contextlib.suppress(SourceError):
+                    some = self.names_matter and names is ALIKE  # which need not be of its form
+                    self._require_told_apart(location, folder, 0 if some else len(names))
+                shutil.rmtree(folder)
+
+    def _require_told_apart(self, location: Path, folder: Path, files: int) -> None:
+        plan = [p for p in planned(self.open(location)) if any(_below(folder, f) for f in p.inputs)]
+        found = {name for partition in plan for name in partition.inputs if _below(folder, name)}
+        ids = Counter((p.origin, p.id) for p in plan)
+        twice = [name for name, count in ids.items() if count > 1]
+        require(not twice, f"two partitions are called {twice[:3]}",
+                "make the id of the whole path below the location")  # fmt: skip
+        require(
+            not (found and files) or len(found) == files,
+            f"of {files} files whose names differ little, {len(found)} are planned: "
+            f"{sorted(found)[:3]}",
+            "take every file for itself, however many there are",
+        )
 
     @promise("pipes, sockets and directories of an input's name are passed over, and any thread "
              "reads", quick=True)  # fmt: skip
@@ -222,16 +271,20 @@ class MovedPromises(SourceKit):
     @promise("detect() is not sure of content that is not its own", quick=True)
     def test_detection_is_not_by_name_alone(self, tmp_path: Path) -> None:
         location = self.make_files(tmp_path)
-        for path in files_of(location):
-            for content in FOREIGN:
-                path.write_bytes(content)
-                answer = self.open(location).detect(path)
+        for path, content in product(files_of(location), (*FOREIGN, b"", b"\n")):
+            for place in (path, tmp_path / "nameless"):
+                place.write_bytes(content)
+                answer = self.open(location).detect(place)
                 require(
                     answer is None or answer.confidence <= 0.5,
-                    f"detect({path.name!r}) is sure ({answer.confidence if answer else 0}, "
+                    f"detect({place.name!r}) is sure ({answer.confidence if answer else 0}, "
                     f"{answer.reason if answer else ''}) of a file of {content[:30]!r}",
                     "look at the content; by the name alone, a confidence of 0.5 at most",
                 )
+
+
+def _below(folder: Path, name: str) -> bool:
+    return Path(name).is_relative_to(folder)
 
 
 def _one_of_each_kind(location: Path) -> Iterator[Path]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gzip
 import locale
 import os
 import pickle
@@ -12,13 +13,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import attrs
+
 import harvest
 from harvest import Partition, ReadContext, Source, SourceError
 from harvest.model import record_type
+from harvest.toolkit.texts import printable
 from harvest_testing.lab.damage import deep
 from harvest_testing.lab.globals import changes, snapshot
 from harvest_testing.lab.process import done_in_process, in_process, peak_memory
-from harvest_testing.promise import BrokenPromise, promise, raises_nothing, require
+from harvest_testing.promise import BrokenPromise, does_not_apply, promise, raises_nothing, require
 
 from .inputs import damaged_copies
 from .kit import SourceKit, copy_of, files_of
@@ -46,6 +50,31 @@ LARGEST = 64 * MEGABYTE
 """Bytes of the largest input that is made to have more to read than memory is granted."""
 
 
+SAME = (
+    "rely on nothing that differs between machines: zone, locale, environment, CPUs, order of "
+    "sets; nor on what was read before"
+)
+
+FIELDS = ("harvestKitA", "harvestKitB", "harvestKitC", "harvestKitD", "harvestKitE")
+
+GZIP = b"\x1f\x8b"
+BLANKS, MANY_BLANKS = 32 * MEGABYTE, 24
+"""Blanks of a packed piece, and how many pieces come one after the other."""
+
+LONG_FILE = 1 * MEGABYTE
+
+
+@attrs.frozen
+class _Elsewhere:
+    """What another process read and planned, and what that changed in it."""
+
+    lines: list[list[str]]
+    plan: list[str]
+    schemas: list[str]
+    changed: list[str]
+    same_settings: bool
+
+
 class ProcessPromises(SourceKit):
     """The tests in which it matters which process reads, where, and for how long it lives."""
 
@@ -60,6 +89,13 @@ class ProcessPromises(SourceKit):
         _require_unchanged(before)
         about = "a second reading in one process gives something else"
         require_same(second, first, "keep nothing in module or class variables", about=about)
+        source = self.open(location)
+        for partition in planned(source):
+            ctx = ReadContext(printable(partition.origin), tmp_path, on_reject=lambda _: None)
+            rows = iter(source.read(partition, ctx))
+            before = snapshot()
+            for _ in rows:
+                _require_unchanged(before, "while rows are given")
 
     @promise("source, settings and partitions travel to other processes", quick=True)
     def test_it_can_be_pickled(self, tmp_path: Path) -> None:
@@ -80,27 +116,36 @@ class ProcessPromises(SourceKit):
         found = all_lines(read_all(*copies))
         require_same(found, expected, "keep all that read() needs")
 
-    @promise("another process, zone, locale and hash seed give the same rows")
+    @promise("another process, zone, locale, hash seed and number of CPUs give the same rows")
     def test_another_process_gives_the_same(self, tmp_path: Path) -> None:
         location = self.make(tmp_path)
         source = self.open(location)
-        read = [(self.open(location), self.partitions(source)), *self._accented(tmp_path)]
-        expected = _read_here(read)
-        broken = [self.open(place) for place in damaged_copies(location, tmp_path)]
-        for seed in SEEDS:
-            found, schemas, changed = self._read_elsewhere(read, broken, tmp_path, seed)
-            require(not changed, f"reading, or what is damaged, changes {changed}", LEAVE)
-            remedy = "rely on nothing that differs between machines: zone, locale, order of sets"
-            require_same(found, expected, remedy, about=f"with PYTHONHASHSEED={seed}")
-        require(
-            schemas == _schemas(source),
-            "the record types' schemas differ between processes",
-            "declare columns in a fixed order",
-        )
+        others = (self._accented(tmp_path), self._with_fields(tmp_path),
+                  *damaged_copies(location, tmp_path))  # fmt: skip
+        read = [(each, _planned_or_none(each)) for each in (source, *map(self.open, others))]
+        longer = self.open(_longer(self.make(tmp_path, "longer")))
+        expected = [_read_here(*each) for each in read]
+        plan = plan_lines(_planned_or_none(longer) or ())
+        for turned, seed in enumerate(SEEDS):
+            found = self._read_elsewhere((read, longer, self.settings), turned, tmp_path, seed)
+            changed, same_settings = found.changed, found.same_settings
+            require(not changed, f"importing or reading it, or what is damaged, changes {changed}",
+                    LEAVE)  # fmt: skip
+            about = f"with PYTHONHASHSEED={seed}"
+            require(same_settings, f"{about}: the defaults of settings are others", SAME)
+            for before, after in zip(expected, found.lines, strict=True):
+                require_same(after, before, SAME, about=about)
+            about = f"{about}, on one CPU: larger files are planned otherwise"
+            require_same(found.plan, plan, SAME, about=about)
+            require(
+                found.schemas == _schemas(source),
+                "the record types' schemas differ between processes",
+                "declare columns in a fixed order",
+            )
 
-    def _read_elsewhere(self, read: Any, broken: list[Source], scratch: Path, seed: str) -> Any:
+    def _read_elsewhere(self, work: Any, turned: int, scratch: Path, seed: str) -> _Elsewhere:
         ended = in_process(
-            _read_there, read, broken, scratch=scratch, cwd=Path("/"),
+            _read_there, pickle.dumps(work), bool(turned), scratch=scratch, cwd=Path("/"),
             environment={"TZ": "Pacific/Auckland", "LC_ALL": "C.UTF-8", "PYTHONUTF8": "0",
                          "PYTHONHASHSEED": seed},
         )  # fmt: skip
@@ -109,7 +154,8 @@ class ProcessPromises(SourceKit):
             f"a worker process cannot read it (status {ended.status}):\n{_last(ended.errors)}",
             "let the class be importable by its module's name",
         )
-        return ended.result
+        found: _Elsewhere = ended.result
+        return found
 
     @promise("brackets within brackets, however many, do not end the process")
     def test_deep_nesting_is_refused(self, tmp_path: Path) -> None:
@@ -174,17 +220,46 @@ class ProcessPromises(SourceKit):
             f"yield rows as they are read; {self.max_memory_mb} MB are granted (max_memory_mb)",
         )
 
-    def _accented(self, directory: Path) -> list[tuple[Source, list[Partition]]]:
+    @promise("a small packed file takes no memory for all that comes out of it")
+    def test_packed_input_is_bounded(self, tmp_path: Path) -> None:
+        location = self.make_files(tmp_path)
+        packed = [p for p in files_of(location) if p.read_bytes().startswith(GZIP)]
+        if not packed or self.header_lines is not None:
+            does_not_apply("no input of the sample is a gzip file, or its units are lines")
+        blanks = gzip.compress(b" " * BLANKS, mtime=0) * MANY_BLANKS
+        for path in packed[:1]:
+            sources = [self.open(location)]
+            bomb = copy_of(location, tmp_path / "bomb" / location.name)
+            with (bomb / path.relative_to(location)).open("ab") as file:
+                file.write(blanks)
+            sources.append(self.open(bomb))
+            before, after = done_in_process(_measure, sources, SourceError, scratch=tmp_path)
+            most = BLANKS * MANY_BLANKS // 2
+            require(
+                after - before <= most,
+                f"{path.name} with {BLANKS * MANY_BLANKS // MEGABYTE} MB of blanks, packed into "
+                f"{len(blanks) // 1024} KB, takes {(after - before) // MEGABYTE} MB more",
+                "read a packed input piece by piece, or refuse one that is larger than a limit "
+                "when it is unpacked",
+            )
+
+    def _accented(self, directory: Path) -> Path | str:
         """The sample with a letter in each file that ASCII does not have."""
         place = self.make(directory, "accented")
         for path in files_of(Path(place)) if Path(place).exists() else ():
             data = path.read_bytes()
             path.write_bytes(data[: len(data) // 2] + "é".encode() + data[len(data) // 2 :])
-        source = self.open(place)
-        try:
-            return [(source, planned(source))]
-        except SourceError:
-            return []
+        return place
+
+    def _with_fields(self, directory: Path) -> Path | str:
+        """The sample with several fields that the source does not know, if it has names."""
+        place = self.make(directory, "with fields")
+        for path in files_of(Path(place)) if Path(place).exists() else ():
+            for name in FIELDS:
+                more = self.add_field(path, path.read_bytes(), name, name)
+                if more is not None:
+                    path.write_bytes(more)
+        return place
 
     def _enlarged(self, directory: Path, times: int) -> Path | str:
         place = directory / f"times {times}"
@@ -217,22 +292,39 @@ def _size_of(location: Path | str) -> int:
     return sum(p.stat().st_size for p in files_of(path)) if path.exists() else 0
 
 
-def _require_unchanged(before: Mapping[str, Any]) -> None:
+def _require_unchanged(before: Mapping[str, Any], when: str = "") -> None:
     changed = changes(dict(before))
-    require(not changed, f"reading changes {', '.join(changed)}", LEAVE)
+    require(not changed, f"reading changes {', '.join(changed)} {when}".rstrip(), LEAVE)
 
 
 def _last(errors: str) -> str:
     return "\n".join(errors.strip().splitlines()[-5:])
 
 
-def _read_here(read: list[tuple[Source, list[Partition]]]) -> list[str]:
+def _planned_or_none(source: Source) -> list[Partition] | None:
+    with contextlib.suppress(SourceError):
+        return planned(source)
+    return None
+
+
+def _longer(location: Path | str) -> Path | str:
+    """A sample whose files are so long that one may cut them, of whatever content."""
+    for path in files_of(Path(location)) if Path(location).exists() else ():
+        data = path.read_bytes() or b"\n"
+        path.write_bytes(data * (LONG_FILE // len(data) + 1))
+    return location
+
+
+def _read_here(
+    source: Source, partitions: list[Partition] | None, *, batch_rows: int | None = None
+) -> list[str]:
     """All that is planned and read, in its order."""
-    lines = []
-    for source, partitions in read:
-        # what is read in a process that has planned nothing is what a worker reads
-        lines += in_order(read_all(source, partitions)) + plan_lines(planned(source))
-    return lines
+    if partitions is None:
+        return []
+    # what is read in a process that has planned nothing is what a worker reads
+    return in_order(read_all(source, partitions, batch_rows=batch_rows)) + plan_lines(
+        planned(source)
+    )
 
 
 def _read_each(sources: list[tuple[str, Source]]) -> None:
@@ -244,35 +336,49 @@ def _read_each(sources: list[tuple[str, Source]]) -> None:
                 raise SystemExit(f"{about}: {error.seen}") from error
 
 
-def _read_there(
-    read: list[tuple[Source, list[Partition]]], broken: list[Source]
-) -> tuple[list[str], list[str], list[str]]:
-    """The same by a locale of ASCII, by which texts are decoded, but for the names of files.
+def _read_there(packed: bytes, turned: bool) -> _Elsewhere:
+    """The same on one CPU, by a locale of ASCII, by which texts are decoded, but for file names.
 
-    The schemas, too, and what the first readings of a process change in it.
+    packed: pickled sources with their partitions, one to be planned alone, and settings: so the
+    source is imported here, and what that changes is seen.
+    turned: one after the other from the last to the first, in batches of one row.
     """
     locale.setlocale(locale.LC_ALL, "C")
     for name in os.environ.keys() - KEPT:  # earlier readings may have set them
         del os.environ[name]
+    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     before = snapshot()
-    lines = _read_here(read)
-    _read_each([("damaged", source) for source in broken])
-    return lines, _schemas(read[0][0]), changes(before)
+    read, longer, settings = pickle.loads(packed)  # noqa: S301 - the kit's own
+    again = [_read_here(*each, batch_rows=1 if turned else None)
+             for each in (reversed(read) if turned else read)]  # fmt: skip
+    first = read[0][0]
+    opened = type(first).configured(first.location, **settings)
+    return _Elsewhere(
+        lines=again[::-1] if turned else again,
+        plan=plan_lines(_planned_or_none(longer) or ()),
+        schemas=_schemas(first),
+        changed=changes(before),
+        same_settings=opened.config == first.config,
+    )
 
 
 def _schemas(source: Source) -> list[str]:
     return [record_type(cls).arrow_schema.to_string() for cls in source.record_types]
 
 
-def _measure(sources: list[Source]) -> list[int]:
-    """Peak memory after reading each location, one after the other, row by row thrown away."""
+def _measure(sources: list[Source], *refused: type[Exception]) -> list[int]:
+    """Peak memory after reading each location, one after the other, row by row thrown away.
+
+    refused: errors by which a partition may be refused as a whole.
+    """
     peaks = []
     for source in sources:
         for partition in planned(source):
             with tempfile.TemporaryDirectory() as scratch:
                 ctx = ReadContext(partition.origin, Path(scratch), on_reject=lambda reject: None)
                 rows = 0
-                for _, table in harvest.tables(source, partition, ctx):
-                    rows += table.num_rows
+                with contextlib.suppress(*refused):
+                    for _, table in harvest.tables(source, partition, ctx):
+                        rows += table.num_rows
         peaks.append(peak_memory())
     return peaks

@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 from unittest import mock
 
 import harvest
-from harvest import Partition, ReadContext, Source, SourceError
+from harvest import ReadContext, Source, SourceError
 from harvest.toolkit.texts import printable
 from harvest_testing.declarations import class_problems
 from harvest_testing.golden import check_schemas
@@ -37,15 +37,14 @@ from .reading import (
     drained,
     in_order,
     is_content,
+    plan_lines,
     planned,
     read_all,
     read_piece,
     require_places,
     require_same,
-    rows_as_lines,
+    rows_read,
 )
-
-"""Seconds since 1970."""
 
 TYPED = (
     "let harvest.toolkit.files.input_path make the location a path, and open what a partition "
@@ -211,8 +210,9 @@ class ReadingPromises(SourceKit):
         if not Path(location).is_dir():
             return  # where the location itself is gone, nobody asks
         for path in {Path(file).suffix: Path(file) for file in files}.values():
-            for name in (f"folder below/{path.name}", f".hidden/{path.name}", "another kind"):
-                copy = copy_of(path, path.parent / name)
+            places = [path.parent / f"folder below/{path.name}", path.parent / "another kind"]
+            for place in [*places, path.parent / f".hidden/{path.name}"]:
+                copy = copy_of(path, place)
                 for each in sources:
                     _require_planned(each, str(copy), {str(copy)})
                 copy.unlink()
@@ -244,12 +244,27 @@ class ReadingPromises(SourceKit):
                 "keep nothing between partitions: each may be read in another process",
                 about=f"partition {partition.id!r} read alone gives something else",
             )
+        self._require_prepared_alone(location)
         for first, second in pairwise(partitions):
-            found = _rows_read(self.open(location), first, second)
-            alone = _rows_read(self.open(location), first)
+            found = rows_read(self.open(location), first, second)
+            alone = rows_read(self.open(location), first)
             about = f"partition {first.id!r} with {second.id!r} read meanwhile: other rows"
             remedy = "keep what read() needs in its own variables, not in the source"
             require_same(found, alone, remedy, about=about)
+
+    def _require_prepared_alone(self, location: Path | str) -> None:
+        """prepare() finds the same, whichever partitions were prepared before."""
+        setting, values = self.partition_setting or ("", ())
+        for more in ({}, *({setting: value} for value in values)):
+            source = self.open(location, **more)
+            plan = list(source.plan())
+            expected = plan_lines(map(source.prepare, plan))
+            other = self.open(location, **more)
+            backwards = plan_lines(map(other.prepare, reversed(plan)))[::-1]
+            alone = plan_lines(self.open(location, **more).prepare(p) for p in plan)
+            for found in (backwards, alone):
+                remedy = "let prepare() rely on nothing but the partition: others may be skipped"
+                require_same(found, expected, remedy, about="prepared in another order, or alone")
 
     @promise("the bytes of a partition are reported as they are read, and no more than it has",
              quick=True)  # fmt: skip
@@ -264,19 +279,33 @@ class ReadingPromises(SourceKit):
                 "call ctx.advance(bytes) for each piece of the input that was read, as it lies in "
                 "the file: else nobody sees how far a run is, and when it ends",
             )
+            require(
+                not counted["rows"] or not counted["bytes"] or counted["bytes"] * 2 >= size,
+                f"partition {partition.id!r} has {size} bytes; after the last of its rows, "
+                f"ctx.advance had reported {counted['bytes']}",
+                "report bytes of all that is read: of filtered, folded and rejected units too",
+            )
 
     @promise("the size of batches does not change the rows", quick=True)
     def test_batch_size_does_not_matter(self, tmp_path: Path) -> None:
         location = self.make(tmp_path)
+        self._require_any_batches(location, "")
+        for path in files_of(Path(location)) if Path(location).exists() else ():
+            lines = path.read_bytes().splitlines(keepends=True)
+            path.write_bytes(b"".join(lines + lines[self.header_lines :]))
+        with contextlib.suppress(SourceError):
+            self._require_any_batches(location, ", each file with its content twice")
+
+    def _require_any_batches(self, location: Path | str, about: str) -> None:
         expected = all_lines(self.read(location))
         for rows in (1, 3):
             found = all_lines(self.checked(read_all(self.open(location), batch_rows=rows)))
-            require_same(found, expected, CARRY, about=f"with tables of {rows}")
+            require_same(found, expected, CARRY, about=f"with tables of {rows}{about}")
         for target, values in self.blocks.items():
             for value in values:
                 with _other_value(target, value):
                     found = all_lines(self.read(location))
-                require_same(found, expected, CARRY, about=f"with {target} = {value}")
+                require_same(found, expected, CARRY, about=f"with {target} = {value}{about}")
 
     @promise("how inputs are cut into partitions does not change the rows, whatever the settings",
              quick=True)  # fmt: skip
@@ -373,19 +402,6 @@ def _require_all_planned(source: Source, files: list[str]) -> None:
         f"plan_files() of all files gives {more} besides what plan() gives, and lacks {fewer}",
         "give the same partitions, each once, however many files are asked for",
     )
-
-
-def _rows_read(source: Source, partition: Partition, other: Partition | None = None) -> list[str]:
-    """The rows of a partition; another one is read between the first of them and the rest."""
-    lines: list[str] = []
-    with tempfile.TemporaryDirectory() as scratch, contextlib.suppress(SourceError, OSError):
-        ctx = ReadContext(printable(partition.origin), Path(scratch))
-        tables = harvest.tables(source, partition, ctx, batch_rows=1)
-        for number, (kind, table) in enumerate(tables):
-            if number == 0 and other is not None:
-                read_piece(source, other)
-            lines += rows_as_lines(kind.name, table)
-    return lines
 
 
 def _require_planned(source: Source, file: str, inputs: set[str]) -> None:

@@ -54,7 +54,8 @@ class SurroundingPromises(SourceKit):
         home = tmp_path / "home"
         said = io.StringIO()
         gc.collect()
-        with at_home_in(home), contextlib.redirect_stdout(said), _warnings() as warned:
+        redirected = contextlib.redirect_stdout(said), contextlib.redirect_stderr(said)
+        with at_home_in(home), redirected[0], redirected[1], _warnings() as warned:
             self.read(location)
             for copy in damaged_copies(location, tmp_path):
                 with contextlib.suppress(SourceError):

@@ -52,15 +52,15 @@ BOUNDS = tuple(
 )
 """Whole numbers around what types of numbers hold: of 32 and 64 bits, and of a float."""
 
-WHOLE = (*BOUNDS, 2**32 + 4711, -3)
-FRACTIONS = (0.1234567890123457, 16_777_217.25, -2.5, 2.5e-07, 1e22)
+WHOLE = (*BOUNDS, 2**32 + 4711, -3, 0)
+FRACTIONS = (0.0, 0.1234567890123457, 16_777_217.25, -2.5, 2.5e-07, 1e22)
 
 _WORD = re.compile(r"[A-Za-z][\w.:/ -]{0,60}[\w.:/-]")
 _CLOCK = rb"(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d)(\.\d+)?"
 _INSTANT = re.compile(_CLOCK + rb"(?=\D|$)")
 _WITH_OFFSET = re.compile(_CLOCK + rb"(Z|[+-](?:0\d|1[0-4]):?(?:00|15|30|45))(?![\w:.])")
 _OFFSETS = ("+05:45", "-03:30")
-_EPOCH = re.compile(rb"(?<![\w.+-])(\d{10}|\d{13}|\d{16})(\.\d+)?(?![\w.])")
+_EPOCH = re.compile(rb"(?<![\w.+-])(\d{10}|\d{13}|\d{16}|\d{19})(\.\d+)?(?![\w.])")
 _MICROSECONDS = 123_458
 _DAYS = ("9876-07-15", "1903-07-15", "2024-02-29")
 """Far from now, where floats and nanoseconds are at their ends; before 1970; and a leap day."""
@@ -390,9 +390,9 @@ def _written_times(data: bytes) -> Iterator[_Time]:
             continue
         seconds, rest = divmod(int(digits), unit)
         begin = _EPOCH_BEGINS + timedelta(seconds=seconds)
-        micro = int(f"{fraction[1:]:0<6}"[:6]) if unit == 1 else rest * (10**6 // unit)
-        shown = _MICROSECONDS // (1 if unit == 1 else 10**6 // unit)
-        exact = timedelta(microseconds=shown * (1 if unit == 1 else 10**6 // unit))
+        micro = int(f"{fraction[1:]:0<6}"[:6]) if unit == 1 else rest * 10**6 // unit
+        shown = _MICROSECONDS if unit == 1 else _MICROSECONDS * unit // 10**6
+        exact = timedelta(microseconds=shown if unit == 1 else shown * 10**6 // unit)
         tried = []
         for begun, sign in ((seconds, 1), (_FAR_S, 1), (86_399, -1)):
             text = f"{begun}.{shown:06}" if unit == 1 else str(begun * unit + shown)
