@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import shutil
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
@@ -111,6 +112,21 @@ class DatasetKit(Conformance):
                 found = self.lines(late)
             about = f"with TZ={zone} and times 20 minutes before midnight"
             require_same(found, expected, remedy, about=about)
+
+    @promise("the answer is of the rows that are there now, whatever was asked before")
+    def test_no_answer_is_kept(self, tmp_path: Path) -> None:
+        place, other = tmp_path / "asked before", tmp_path / "never asked"
+        place.mkdir()
+        other.mkdir()
+        self.lines(self.dataset(place, 1))
+        shutil.rmtree(place)
+        place.mkdir()
+        expected = [
+            line.replace(str(other), str(place)) for line in self.lines(self.dataset(other, 2))
+        ]
+        found = self.lines(self.dataset(place, 2))
+        remedy = "keep no rows by their place: others may lie there when the next one asks"
+        require_same(found, expected, remedy, about="a dataset where another one was")
 
     @promise("rows in another order give the same answer in the same order")
     def test_ties_have_an_order(self, tmp_path: Path) -> None:
