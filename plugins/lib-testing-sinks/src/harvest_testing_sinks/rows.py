@@ -256,16 +256,22 @@ class RowPromises(SinkKit):
     @promise("what harvest did not write is never overwritten or removed", quick=True)
     def test_what_others_wrote_is_kept(self, tmp_path: Path) -> None:
         driver = self.driver(tmp_path / "beside")
-        driver.sink.root.mkdir(parents=True, exist_ok=True)
-        beside = driver.sink.root / "notes.txt"
-        beside.write_text("precious\n")
         driver.commit({"a": [(LINE, lines(LINE, 1))]})
+        root = driver.sink.root
+        endings = {Path(file.path).suffix for file in driver.files["a"]}
+        names = ("limits", "plots/limits", "plots/of/limits")
+        beside = [root / f"{name}{ending}" for name in names for ending in (".txt", *endings)]
+        for path in beside:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text("precious\n")
+        driver.commit({"b": [(LINE, lines(LINE, 2))]})
         driver.commit({"a": None})
-        require(
-            beside.is_file() and beside.read_text() == "precious\n",
-            "a file beside the dataset's own is gone or changed",
-            "remove only files that the old manifest names or whose names are a part's",
-        )
+        for path in beside:
+            require(
+                path.is_file() and path.read_text() == "precious\n",
+                f"{path.relative_to(root)}, a file beside the dataset's own, is gone or changed",
+                "remove only files that the old manifest names or whose names are a part's",
+            )
         (tmp_path / "at").mkdir()
         place = Path(str(self.location(tmp_path / "at")))
         place.parent.mkdir(parents=True, exist_ok=True)
