@@ -152,14 +152,14 @@ class HostilePromises(SourceKit):
             if not before[0] or b"\0" in data or not _is_utf8(data):
                 continue
             tried = True
-            path.write_bytes(data.removesuffix(b"\n") + b"\n" + FOREIGN_LINE)
-            after = self._account(location, path)
-            path.write_bytes(data)
-            require(
-                after != before,
-                f"{path.name} with {FOREIGN_LINE!r} at its end: not a unit, reject or note more",
-                LOST,
-            )
+            lines = data.splitlines(keepends=True)
+            for at in (1, len(lines)):
+                end = b"\n" * (at == len(lines) and not data.endswith(b"\n"))
+                path.write_bytes(b"".join([*lines[:at], end, FOREIGN_LINE, *lines[at:]]))
+                after = self._account(location, path)
+                path.write_bytes(data)
+                about = f"{path.name} with {FOREIGN_LINE!r} below line {at}"
+                require(after != before, f"{about}: not a unit, reject or note more", LOST)
         if not tried:
             does_not_apply("no row of the sample comes from a file of text")
 

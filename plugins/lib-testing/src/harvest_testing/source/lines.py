@@ -55,8 +55,10 @@ NOISE = (
     b"no line of yours, but a longer one than any" * 2_500,
     b"\x00",
     b'"',
+    b"no line\r of \x0b\x0c\x1c\x1d\x1e yours \xc2\x85\xe2\x80\xa8\xe2\x80\xa9 at all",
 )
-"""Lines of no format: with blanks at both ends, longer than what is often cut, with a quote."""
+"""Lines of no format: with blanks at both ends, longer than what is often cut, with a quote, with
+all that is a line's end elsewhere."""
 
 VARIED = 3_000
 """Lines whose numbers differ, to see whether what is said of them grows with them."""

@@ -22,7 +22,16 @@ from harvest_testing.promise import does_not_apply, promise, raises_nothing, req
 
 from .inputs import bytes_read
 from .kit import LONG_AGO, SourceKit, copy_of, files_of
-from .reading import in_order, is_content, plan_lines, planned, read_all, require_same, rows_from
+from .reading import (
+    in_order,
+    is_content,
+    is_row,
+    plan_lines,
+    planned,
+    read_all,
+    require_same,
+    rows_from,
+)
 
 T = TypeVar("T")
 
@@ -117,6 +126,7 @@ class MovedPromises(SourceKit):
             does_not_apply("the sample is a file; give a directory to see what one more does")
         source = self.open(location)
         before = {(p.origin, p.id) for p in self.partitions(source)}
+        rows = Counter(self._rows_of(location))
         for path in _one_of_each_kind(location):
             copy = copy_of(path, path.with_name(f"0{path.name}"))
             with contextlib.suppress(SourceError):
@@ -127,6 +137,7 @@ class MovedPromises(SourceKit):
                     f"{len(planned(source))} partitions, and a new one {len(plan)}",
                     "list the files anew in each plan(): a watch plans again and again",
                 )
+                self._require_rows_kept(location, copy, rows)
                 lost = sorted(before - {(p.origin, p.id) for p in plan})
                 require(
                     not lost,
@@ -135,6 +146,15 @@ class MovedPromises(SourceKit):
                     "read of it is read again, and stays besides",
                 )
             copy.unlink()
+
+    def _require_rows_kept(self, location: Path, copy: Path, rows: Counter[str]) -> None:
+        """Rows of the files that were there come as they did, but for those that are repeated."""
+        lost = [row for row in rows - Counter(self._rows_of(location)) if is_row(row)]
+        require(
+            not lost,
+            f"with {copy.name} beside it, these rows come otherwise: {lost[:2]}",
+            "number positions in each file from 1, and let no row depend on other files",
+        )
 
     @promise("names that are nearly the same are of different inputs, and all of many files count",
              quick=True)  # fmt: skip
