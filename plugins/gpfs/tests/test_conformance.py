@@ -25,7 +25,6 @@ class TestGpfs(SourceConformance):
         "scan_time": "2026-01-11T00:00:00+00:00",
     }
     without_effect: ClassVar = {"kernel": "there is one reader"}
-    counted: ClassVar = {"blank line": 0}
     header_lines = 0
     partition_setting = ("partition_bytes", (1 << 20, 4096))
 

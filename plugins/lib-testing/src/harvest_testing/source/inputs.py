@@ -214,6 +214,8 @@ class InputPromises(SourceKit):
              quick=True)  # fmt: skip
     def test_content_alone_decides(self, tmp_path: Path) -> None:
         location = self.make_files(tmp_path)
+        if any(path.is_symlink() for path in location.rglob("*")):
+            does_not_apply("links lead from one copy of the sample to another")
         here, there, unknown = (
             copy_of(location, tmp_path / place / location.name)
             for place in ("here", "there", "unknown")
