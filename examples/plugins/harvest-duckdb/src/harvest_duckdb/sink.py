@@ -63,9 +63,9 @@ class DuckdbSink(Sink):
         where = printable(str(self.path))
         if self.path.suffix != ".duckdb":
             raise UsageError("this is no FILE.duckdb", where=where, remedy="end it in .duckdb")
-        if "?" in where or where != str(self.path):
+        if {"?", "\\"} & set(where) or where != str(self.path):
             raise UsageError(
-                "DuckDB takes no path with a question mark or bytes that are not UTF-8",
+                "DuckDB takes no path with a question mark, backslash or bytes that are not UTF-8",
                 where=where,
                 remedy="give another path",
             )

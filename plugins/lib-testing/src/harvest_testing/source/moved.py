@@ -130,11 +130,11 @@ class MovedPromises(SourceKit):
         for path in _one_of_each_kind(location):
             copy = copy_of(path, path.with_name(f"0{path.name}"))
             with contextlib.suppress(SourceError):
-                plan = planned(self.open(location))
+                again, plan = planned(source), planned(self.open(location))
                 require(
-                    planned(source) == plan,
+                    again == plan,
                     f"with {copy.name} beside {path.name}, a source that has planned before plans "
-                    f"{len(planned(source))} partitions, and a new one {len(plan)}",
+                    f"{len(again)} partitions, and a new one {len(plan)}",
                     "list the files anew in each plan(): a watch plans again and again",
                 )
                 self._require_rows_kept(location, copy, rows)
@@ -148,7 +148,7 @@ class MovedPromises(SourceKit):
             copy.unlink()
 
     def _require_rows_kept(self, location: Path, copy: Path, rows: Counter[str]) -> None:
-        """Rows of the files that were there come as they did, but for those that are repeated."""
+        """Rows of the files that were there before a copy come as they did."""
         lost = [row for row in rows - Counter(self._rows_of(location)) if is_row(row)]
         require(
             not lost,
