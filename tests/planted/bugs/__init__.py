@@ -18,6 +18,7 @@ from .ranges import RANGES
 from .second import SECOND
 from .sinks import SINKS
 from .sinks_more import SINKS_MORE
+from .sixth import SIXTH
 from .stations import STATIONS
 from .third import THIRD
 from .tree import TREE
@@ -37,5 +38,6 @@ SETS: Final[dict[str, tuple[Bug, ...]]] = {
     "third": tuple(THIRD),
     "fourth": tuple(FOURTH),
     "fifth": tuple(FIFTH),
+    "sixth": tuple(SIXTH),
 }
 """Sets that were planted later, by somebody who had not seen the kit; each was tried once."""
