@@ -60,7 +60,7 @@ def chosen_by_day(items: Iterable[pytest.Item]) -> set[pytest.Item]:
     """The tests to pass by day.
 
     Of a test that is marked ``each_once`` and has several parameters, these are as few cases as
-    show every value of each parameter; of another slow test every second case; of the others all.
+    show every value of each parameter; of another slow test every third case; of the others all.
     Tests that classes inherit, and that are marked with a name for all of them, are cases of one
     walk: each test in some class, and each class with some test.
     """
@@ -80,7 +80,7 @@ def chosen_by_day(items: Iterable[pytest.Item]) -> set[pytest.Item]:
         else:
             chosen.add(item)
     for cases in slow.values():
-        chosen.update(cases[::2])
+        chosen.update(cases[::3])
     for cases in walks.values():
         shown: Counter[tuple[str, Hashable]] = Counter()
         while unseen := frozenset().union(*cases) - shown.keys():

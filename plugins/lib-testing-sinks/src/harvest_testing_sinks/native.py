@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
+import shutil
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from harvest import DirectorySink
+from harvest import DirectorySink, HarvestError
 from harvest_testing.kits import Switch, promise, raises_nothing, require
 
+from .driver import SinkDriver
 from .kit import SinkKit
 from .values import LINE, OTHER, lines
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-    from .driver import SinkDriver
 
 Rows: TypeAlias = "Counter[tuple[object, ...]]"
 
@@ -39,6 +40,20 @@ class NativePromises(SinkKit):
             self._require(driver, new, c, after="after one partition was taken out")
             driver.commit({"b": [(OTHER, lines(OTHER, 1, origin="/in/b"))], "d": [(LINE, a)]})
             self._require(driver, c, a, after="after a partition changed its record type")
+
+    @promise("rows of somebody else's are refused, or are not among the committed", quick=True)
+    def test_native_readers_find_no_rows_of_others(self, tmp_path: Path) -> None:
+        for number, driver in enumerate(self.drivers(tmp_path / "theirs")):
+            driver.commit({"a": [(LINE, lines(LINE, 1, text="theirs"))]})
+            theirs = Path(driver.files["a"][0].path)
+            (place := tmp_path / f"mine {number}").mkdir()
+            mine = SinkDriver(self.configured(self.location(place)))
+            path = mine.sink.root / theirs.with_stem("limits")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(driver.sink.root / theirs, path)
+            with contextlib.suppress(HarvestError):  # refused in words
+                mine.commit({"a": [(LINE, lines(LINE, 2))]})
+                self._require(mine, lines(LINE, 2), after=f"with {path.name} of somebody else's")
 
     @promise("other readers of the format find no row that is never committed", quick=True)
     def test_native_readers_find_nothing_given_up(self, tmp_path: Path) -> None:

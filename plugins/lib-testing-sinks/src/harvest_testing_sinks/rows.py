@@ -16,7 +16,7 @@ import attrs
 import polars as pl
 import pyarrow as pa
 
-from harvest import PartFile, Publication, Sink
+from harvest import HarvestError, PartFile, Publication, Sink
 from harvest.model import Record, RecordType, RecordTypeError, field, record, record_type
 from harvest.model.arrow import BATCH_ROWS, batches, conform, table_of
 from harvest_testing.kits import (
@@ -276,8 +276,18 @@ class RowPromises(SinkKit):
         place = Path(str(self.location(tmp_path / "at")))
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text("precious\n")
+        sink = self.configured(place)
+        with (
+            raises_nothing(
+                f"check() of a file {place.name} raised ",
+                "raise harvest.UsageError for a location that cannot be taken",
+                but=(HarvestError,),
+            ),
+            contextlib.suppress(HarvestError),
+        ):
+            sink.check()
         with contextlib.suppress(*REPORTED):
-            SinkDriver(self.configured(place)).commit({"a": [(LINE, lines(LINE, 1))]})
+            SinkDriver(sink).commit({"a": [(LINE, lines(LINE, 1))]})
         require(
             place.read_text() == "precious\n",
             "a file that was at the location is overwritten",

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import inspect
+import io
 import re
 import shutil
 from collections.abc import Callable, Mapping
+from contextlib import redirect_stderr, redirect_stdout
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
@@ -14,7 +16,7 @@ import polars as pl
 
 from harvest import Dataset, HarvestError, ReportSpec, View
 
-from .lab.globals import elsewhere
+from .lab.globals import at_home_in, changes, elsewhere, snapshot
 from .promise import Conformance, does_not_apply, promise, raises_nothing, require
 from .source.reading import require_same
 
@@ -127,6 +129,20 @@ class DatasetKit(Conformance):
         found = self.lines(self.dataset(place, 2))
         remedy = "keep no rows by their place: others may lie there when the next one asks"
         require_same(found, expected, remedy, about="a dataset where another one was")
+
+    @promise("asking leaves no file, prints nothing and leaves the process as it is")
+    def test_asking_leaves_nothing_behind(self, tmp_path: Path) -> None:
+        dataset = self.two(tmp_path)
+        self.lines(dataset)
+        before, said, home = snapshot(later=True), io.StringIO(), tmp_path / "home"
+        with at_home_in(home), redirect_stdout(said), redirect_stderr(said):
+            self.lines(dataset)
+        changed, left = changes(before), sorted(map(str, home.rglob("*")))
+        require(
+            not (changed or left or said.getvalue()),
+            f"it changes {changed}, leaves the files {left}, prints {said.getvalue()[:200]!r}",
+            "give rows and words alone; whoever asks decides what becomes of them",
+        )
 
     @promise("rows in another order give the same answer in the same order")
     def test_ties_have_an_order(self, tmp_path: Path) -> None:

@@ -198,12 +198,13 @@ def _at(times: Sequence[datetime], frame: pl.LazyFrame) -> pl.LazyFrame:
 
 
 _BEFORE: Final = -4_000 * 86_400 * 10**6
-_STEPS: Final = (
+_STEPS: Final[tuple[tuple[float, ...], ...]] = (
     (10_240_000, 2.0**-12, _BEFORE),
-    (10_240_000, 1, 2**55 + 1),
+    (1 << 20, 1, 123_456_789, 2**55 + 1),
     (1001 * 10**6, 123_457, _BEFORE),
 )
-"""A large step, and those that may go wrong: of floats, of whole numbers, of microseconds."""
+"""A large step, and those that may go wrong: of floats, of whole numbers (which floats of 32 bits
+hold four times), of microseconds."""
 _SPARED: Final = (("round", "whole", "cut"), ("0", "zero", "negative", "least", "never"))
 
 
@@ -280,7 +281,7 @@ def _slopes(
 
 
 def _near(one: Fraction, other: Fraction, change: Fraction) -> bool:
-    return abs(one - other) <= abs(change) / 10**7 + abs(other) / 10**13
+    return abs(one - other) <= abs(change) / 10**9 + abs(other) / 10**13
 
 
 def _is_off(now: Any, wanted: Fraction, change: Fraction, step: float) -> bool:

@@ -11,13 +11,15 @@ import tempfile
 import unittest
 from collections import Counter
 from collections.abc import Callable, Sequence
-from itertools import islice, pairwise
+from itertools import islice, pairwise, product
 from pathlib import Path
 from typing import Any, ClassVar
 from unittest import mock
 
+import attrs
+
 import harvest
-from harvest import ReadContext, Source, SourceError
+from harvest import ConfigError, ReadContext, Source, SourceError
 from harvest.toolkit.texts import printable
 from harvest_testing.declarations import class_problems
 from harvest_testing.golden import check_schemas
@@ -202,6 +204,11 @@ class ReadingPromises(SourceKit):
         ways = [{setting: value} for value in values]
         ways += [{name: value} for name, value in (self.examples or {}).items()]
         sources = [source, *(self.open(location, **way) for way in ways)]
+        numbers = [n for n, v in attrs.asdict(source.config).items() if type(v) is int]
+        for name, number in product(numbers, (0, 1, 2)):  # such as a depth
+            with contextlib.suppress(ConfigError):
+                more = {**self.settings, name: number}
+                sources.append(self.source.configured(location, **more))
         for each in sources:
             for file in files:
                 _require_planned(each, file, {file})

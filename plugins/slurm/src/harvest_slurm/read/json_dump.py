@@ -194,9 +194,12 @@ def _cut_off(buffer: bytes, place: int, start: int) -> Broken:
 
 def _behind(buffer: bytes, place: int, stream: IO[bytes], *, found: bool) -> Iterator[Broken]:
     """What is wrong where the document ends.  found: whether it had the array."""
-    rest = buffer[place:] + stream.read(64)
-    if rest.strip():
-        yield Broken(rest, "text after the end of the JSON document")
+    rest = buffer[place:].lstrip()
+    while not rest and (block := stream.read(BLOCK_BYTES)):
+        rest = block.lstrip()
+    if rest:
+        more = stream.read(max(0, _SHOWN - len(rest)))
+        yield Broken((rest + more)[:_SHOWN], "text after the end of the JSON document")
     if not found:
         yield Broken(buffer[:200], "no array 'jobs' in this JSON")
 
