@@ -349,15 +349,18 @@ def _read_there(packed: bytes, turned: bool) -> _Elsewhere:
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     before = snapshot()
     read, longer, settings = pickle.loads(packed)  # noqa: S301 - the kit's own
-    again = [_read_here(*each, batch_rows=1 if turned else None)
-             for each in (reversed(read) if turned else read)]  # fmt: skip
+    again: list[list[str]] = []
+    changed: set[str] = set(changes(before))
+    for source, partitions in reversed(read) if turned else read:
+        again.append(_read_here(source, partitions, batch_rows=1 if turned else None))
+        changed.update(changes(before))  # another reading may put it back
     first = read[0][0]
     opened = type(first).configured(first.location, **settings)
     return _Elsewhere(
         lines=again[::-1] if turned else again,
         plan=plan_lines(_planned_or_none(longer) or ()),
         schemas=_schemas(first),
-        changed=changes(before),
+        changed=sorted(changed),
         same_settings=opened.config == first.config,
     )
 
