@@ -91,7 +91,7 @@ def recorded_runs(frames: Frames) -> pl.LazyFrame:
         "by_scheduler": [frames["dask.task_transition"]],
         "by_workers": [transitions, frames["dask.execution"].drop_nulls("worker")],
         "transitioned": [transitions],
-        "moved": [frames["dask.transfer"]],
+        "moved": [frames["dask.transfer"].drop_nulls("worker")],
     }
     found = pl.concat(
         frame.select("run", kind=pl.lit(kind)).unique()
