@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import harvest
 from harvest.api.context import Reject
 from harvest.storage.rejects import RejectWriter, read_rejects
 
@@ -38,6 +39,18 @@ def test_rejects_come_back_in_order(kept):
     assert {(row["source"], row["raw"], row["reason"]) for row in found} == {
         ("mine", b"\xff" * 100, "not text")
     }
+
+
+def test_whoever_reads_some_rejects_may_stop_there(tmp_path):
+    lines = ["JobID|JobName|State", "no job", "nor this"]
+    (tmp_path / "sacct.txt").write_text("".join(f"{line}\n" for line in lines))
+    harvest.run(f"slurm:{tmp_path / 'sacct.txt'}", f"jsonl:{tmp_path / 'out'}")
+
+    rejects = harvest.open(tmp_path / "out").rejects()
+    assert next(rejects)["position"] == 2
+    rejects.close()
+
+    assert list(rejects) == []
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs Linux's list of threads")

@@ -209,10 +209,8 @@ class Dataset:
         try:
             with contained():
                 yield
-        except UsageError:
-            raise
         except Exception as error:
-            if isinstance(error, DatasetChanged) or self.is_current():
+            if isinstance(error, UsageError | DatasetChanged) or self.is_current():
                 raise
             raise changed(self.sink) from error
 
@@ -377,7 +375,8 @@ class Dataset:
                     where=str(link),
                     remedy="read its input again with `harvest verify DATASET --repair`",
                 )
-            yield from read_rejects([self.sink.state / path])
+            with contextlib.suppress(GeneratorExit):  # whoever iterates has given up
+                yield from read_rejects([self.sink.state / path])
 
     def runs(self, skip: int = 0) -> list[dict[str, Any]]:
         """Records of runs, oldest first but ``skip`` of them, and whether their state is kept."""
