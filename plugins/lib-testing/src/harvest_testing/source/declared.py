@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections import Counter
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ from harvest_testing.promise import BrokenPromise, does_not_apply, promise, requ
 
 from .inputs import damaged
 from .kit import SourceKit, files_of
-from .reading import Piece, all_lines, read_all, rows_from
+from .reading import Piece, all_lines, left_out, read_all, rows_from
 
 ODD: dict[type, tuple[Any, ...]] = {
     int: (-1, 0, 1, 1 << 20),
@@ -131,7 +130,7 @@ class DeclaredPromises(SourceKit):
         if self.counted is None:
             does_not_apply("it needs the reasons, which the plugin's own tests declare (counted)")
         location = self.make(tmp_path)
-        found = _counted(self.read(location))
+        found = left_out(self.read(location))
         declared = {reason: count for reason, count in self.counted.items() if count}
         require(
             found == declared,
@@ -145,7 +144,7 @@ class DeclaredPromises(SourceKit):
             files_of(Path(location)) if Path(location).exists() else ()
         ):
             with contextlib.suppress(SourceError):
-                reasons = _counted(self.read(location)).keys() - known
+                reasons = left_out(self.read(location)).keys() - known
                 if content[:1] == b"\n":  # whatever the word for a blank line is
                     known |= reasons
                 else:
@@ -219,12 +218,6 @@ class DeclaredPromises(SourceKit):
             for name, table in piece.found.tables.items() if piece.found else ():
                 for column in (c for n, c in sorted(roles) if n == name):
                     _require_plausible(f"{name}.{column}", table[column].to_pylist())
-
-
-def _counted(pieces: list[Piece]) -> Counter[str]:
-    """How many units are filtered or folded, by reason."""
-    founds = [piece.found for piece in pieces if piece.found is not None]
-    return sum((found.filtered + found.folded for found in founds), Counter())
 
 
 def _places(pieces: list[Piece]) -> dict[str, set[int]]:

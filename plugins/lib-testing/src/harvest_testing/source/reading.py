@@ -140,6 +140,12 @@ def drained(source: Source, partition: Partition) -> Counter[str]:
     return counted
 
 
+def left_out(pieces: Iterable[Piece]) -> Counter[str]:
+    """How many units are filtered or folded, by reason."""
+    founds = (piece.found for piece in pieces if piece.found is not None)
+    return sum((found.filtered + found.folded for found in founds), Counter())
+
+
 def plan_lines(partitions: Iterable[Partition], root: Path | None = None) -> list[str]:
     """Partitions, one line each, without what their place decides."""
     return [

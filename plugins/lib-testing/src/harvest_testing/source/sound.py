@@ -39,6 +39,7 @@ from .reading import (
     drained,
     in_order,
     is_content,
+    left_out,
     plan_lines,
     planned,
     read_all,
@@ -396,9 +397,7 @@ def _amounts(pieces: list[Piece]) -> list[str]:
 
 def _contents(pieces: list[Piece]) -> list[str]:
     """Rows and rejects, and how many units are filtered or folded, whatever the partitions are."""
-    founds = [piece.found for piece in pieces if piece.found is not None]
-    counts = sum((found.filtered + found.folded for found in founds), Counter[str]())
-    return [*filter(is_content, all_lines(pieces)), *map(str, sorted(counts.items()))]
+    return [*filter(is_content, all_lines(pieces)), *map(str, sorted(left_out(pieces).items()))]
 
 
 def _require_all_planned(source: Source, files: list[str]) -> None:
