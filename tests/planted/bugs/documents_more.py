@@ -340,4 +340,11 @@ DOCUMENTS_MORE: Final = (
         ),
         "Whether a file without a byte is an input is the format's to say.",
     ),
+    Bug(
+        "nested",
+        "silent loss",
+        "nested-first-thousand",
+        "Of a run that has more than a thousand steps, the others are passed over.",
+        (("        for each in steps:\n", "        for each in steps[:1000]:\n"),),
+    ),
 )

@@ -14,7 +14,7 @@ from harvest import HarvestError, SourceError
 from harvest.model import record_type
 from harvest_testing.promise import BrokenPromise, does_not_apply, promise, require
 
-from .inputs import damaged
+from .inputs import BLANK_BEFORE, damaged
 from .kit import SourceKit, files_of
 from .reading import Piece, all_lines, left_out, read_all, rows_from
 
@@ -140,12 +140,10 @@ class DeclaredPromises(SourceKit):
         )
         others: dict[str, str] = {}
         known = set(self.counted)
-        for path, done, content in damaged(
-            files_of(Path(location)) if Path(location).exists() else ()
-        ):
+        for path, done, _ in damaged(files_of(Path(location)) if Path(location).exists() else ()):
             with contextlib.suppress(SourceError):
                 reasons = left_out(self.read(location)).keys() - known
-                if content[:1] == b"\n":  # whatever the word for a blank line is
+                if done == BLANK_BEFORE:  # whatever the word for a blank line is
                     known |= reasons
                 else:
                     others |= dict.fromkeys(reasons, f"{path.name}, {done}")

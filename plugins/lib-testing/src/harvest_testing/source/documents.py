@@ -103,7 +103,7 @@ class DocumentPromises(SourceKit):
             again = self._came(location, path, document)
             require(again is not None and again.cells == before.cells,
                     f"{path.name} comes otherwise after others were read", KEEP)  # fmt: skip
-            self._require_many(location, path, document)
+            self._require_many(location, path, document, before)
         if not tried:
             does_not_apply("no input of the sample is JSON")
 
@@ -148,24 +148,25 @@ class DocumentPromises(SourceKit):
         else:
             holder.insert(key, value)
 
-    def _require_many(self, location: Path, path: Path, document: Any) -> None:
-        """Of a list that is long, each element is a unit, as it is of one that is twice as long."""
-        for found in {id(h): h for h, _ in (w[-1] for w in _ways(document, ())) if type(h) is list
-                      }.values():  # fmt: skip
-            elements, came = list(found), []
+    def _require_many(self, location: Path, path: Path, document: Any, before: _Came) -> None:
+        """Of a list that is long, each element counts as it does of one that is twice as long."""
+        lists = {id(holder): holder for holder, _ in (way[-1] for way in _ways(document, ()))}
+        for found in (held for held in lists.values() if type(held) is list):
+            elements = list(found)
             if not elements or not all(isinstance(element, dict) for element in elements):
                 continue
-            for times in (MANY // 2, MANY):
-                found[:] = elements * (times // len(elements))
-                came.append(self._came(location, path, document, counted=True))
+            times = max(2, MANY // len(elements))
+            found[:] = elements * 2
+            twice = self._came(location, path, document, counted=True)
+            found[:] = elements * times
+            many = self._came(location, path, document, counted=True)
             found[:] = elements
-            few, many = came
-            if few is not None and many is not None:
-                added = many.units - few.units
+            if twice is not None and many is not None:
+                expected = before.units + (twice.units - before.units) * (times - 1)
+                about = f"{path.name}: {len(elements)} elements of a list {times} times"
                 require(
-                    added == 0 or added >= (MANY // 2 // len(elements)) * len(elements),
-                    f"{path.name} with a list of {MANY // 2} elements has {few.units} units, with "
-                    f"{MANY} {many.units}",
+                    many.units >= expected,
+                    f"{about} are {many.units} units, not {expected}",
                     "read all elements, however many there are",
                 )
 

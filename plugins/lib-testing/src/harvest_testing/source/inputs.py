@@ -47,6 +47,8 @@ PLANNED = (
     "cannot be read"
 )
 
+BLANK_BEFORE = "with an empty line before it"
+
 LARGE = 16 << 20
 """Bytes of the inputs of which a plan, or a look for the format, may read but a part."""
 
@@ -322,7 +324,7 @@ def damaged(files: Iterable[Path]) -> Iterator[tuple[Path, str, bytes]]:
     """The first file of each ending, damaged in one way after the other, and mended at the end."""
     for path in {path.suffix: path for path in reversed(list(files))}.values():
         data, times = path.read_bytes(), path.stat()
-        ways = [("with an empty line before it", b"\n" + data), *truncated(data), *repeated(data)]
+        ways = [(BLANK_BEFORE, b"\n" + data), *truncated(data), *repeated(data)]
         for done, content in [*ways, *garbage(data), *other_encoding(data)]:
             path.write_bytes(content)
             yield path, done, content

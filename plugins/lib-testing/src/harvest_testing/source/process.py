@@ -122,10 +122,10 @@ class ProcessPromises(SourceKit):
         source = self.open(location)
         others = (self._accented(tmp_path), self._with_fields(tmp_path),
                   *damaged_copies(location, tmp_path))  # fmt: skip
-        read = [(each, _planned_or_none(each)) for each in (source, *map(self.open, others))]
+        read = [(each, _planned_if_any(each)) for each in (source, *map(self.open, others))]
         longer = self.open(_longer(self.make(tmp_path, "longer")))
         expected = [_read_here(*each) for each in read]
-        plan = plan_lines(_planned_or_none(longer) or ())
+        plan = plan_lines(_planned_if_any(longer))
         for turned, seed in enumerate(SEEDS):
             found = self._read_elsewhere((read, longer, self.settings), turned, tmp_path, seed)
             changed, same_settings = found.changed, found.same_settings
@@ -301,10 +301,11 @@ def _last(errors: str) -> str:
     return "\n".join(errors.strip().splitlines()[-5:])
 
 
-def _planned_or_none(source: Source) -> list[Partition] | None:
+def _planned_if_any(source: Source) -> list[Partition]:
+    """The plan; none of a location that is refused."""
     with contextlib.suppress(SourceError):
         return planned(source)
-    return None
+    return []
 
 
 def _longer(location: Path | str) -> Path | str:
@@ -316,15 +317,12 @@ def _longer(location: Path | str) -> Path | str:
 
 
 def _read_here(
-    source: Source, partitions: list[Partition] | None, *, batch_rows: int | None = None
+    source: Source, partitions: list[Partition], *, batch_rows: int | None = None
 ) -> list[str]:
-    """All that is planned and read, in its order."""
-    if partitions is None:
-        return []
+    """All that is read and planned, in its order."""
     # what is read in a process that has planned nothing is what a worker reads
-    return in_order(read_all(source, partitions, batch_rows=batch_rows)) + plan_lines(
-        planned(source)
-    )
+    read = in_order(read_all(source, partitions, batch_rows=batch_rows))
+    return read + plan_lines(_planned_if_any(source))
 
 
 def _read_each(sources: list[tuple[str, Source]]) -> None:
@@ -358,7 +356,7 @@ def _read_there(packed: bytes, turned: bool) -> _Elsewhere:
     opened = type(first).configured(first.location, **settings)
     return _Elsewhere(
         lines=again[::-1] if turned else again,
-        plan=plan_lines(_planned_or_none(longer) or ()),
+        plan=plan_lines(_planned_if_any(longer)),
         schemas=_schemas(first),
         changed=sorted(changed),
         same_settings=opened.config == first.config,
