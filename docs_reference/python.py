@@ -38,7 +38,6 @@ MODULES = (
     "harvest.engines",
     "harvest.errors",
     "harvest.interrupt",
-    "harvest.moved",
     "harvest.findings",
     "harvest.plugin_code",
     "harvest.toolkit.amounts",

@@ -87,9 +87,7 @@ def test_the_json_schema_describes_a_record():
 
 
 def test_the_documentation_lists_every_column():
-    with pytest.warns(DeprecationWarning, match=r"import it from harvest_look\.record_type"):
-        page = KIND.markdown()
-    assert page == markdown(KIND)
+    page = markdown(KIND)
     assert page.startswith("## test.sample\n\nA sample of every kind of column.")
     assert "| `share` | double | % |  | How much. |" in page
 

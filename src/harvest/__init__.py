@@ -9,8 +9,6 @@ from __future__ import annotations
 import importlib
 import os
 
-from .moved import moved, moved_modules
-
 UNSUPPORTED = "" if os.name == "posix" else "harvest needs Linux or macOS; on Windows, use WSL"
 """Why harvest does not run on this system; empty where it does."""
 
@@ -70,14 +68,10 @@ _UNLISTED = {
     ".api.spec": ("API_VERSION", "OLDEST_API_VERSION", "CommandGroup"),
     ".plugins.registry": ("plugins_of",),
 }
-"""Names that are public in other modules; here they work for one minor version more."""
+"""Names that few need, which are listed in their own modules alone."""
 _HOME_OF = {
     name: home for homes in (_HOMES, _UNLISTED) for home, names in homes.items() for name in names
 }
-_MOVED = dict.fromkeys(("LineConfig", "LineSource"), "harvest_toolkit.line_source")
-"""Names that are elsewhere now; here they work for one minor version more."""
-
-moved_modules(__name__, {"report": "harvest_report", "testing": "harvest_testing"})
 
 __all__ = sorted(name for names in _HOMES.values() for name in names)
 
@@ -89,8 +83,6 @@ def __getattr__(name: str) -> object:
         return version("hpc-harvest")
     if UNSUPPORTED:
         raise ImportError(UNSUPPORTED)
-    if name in _MOVED:
-        return moved(__name__, _MOVED[name], stacklevel=3)(name)
     home = _HOME_OF.get(name)
     if home is None:
         raise AttributeError(f"module 'harvest' has no attribute {name!r}")

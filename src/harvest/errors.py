@@ -26,6 +26,7 @@ __all__ = [
     "UnknownTypeError",
     "UsageError",
     "WorkerLost",
+    "lack_of",
     "out_of_files",
     "suggestion",
 ]
@@ -184,6 +185,43 @@ def system_reason(error: OSError) -> str:
     if now == most:
         remedy = "only an administrator can raise that: `ulimit -Hn` shows the most"
     return f"too many open files: this process may have {now} open at a time; {remedy}"
+
+
+_LIBRARIES = ("pyo3_runtime", "polars", "pyarrow", "_duckdb", "duckdb")
+_LACKS = (
+    (re.compile("TooManyOpenFiles|Too many open files"), "files"),
+    (re.compile("memory allocation of|Cannot allocate memory|OutOfMemory|map segment"), "memory"),
+    (re.compile("start new thread|spawn thread|temporarily unavailable|WouldBlock"), "threads"),
+    (re.compile(r"^name 'Py\w+' is not defined"), "polars"),
+)
+
+
+def lack_of(error: BaseException) -> Exception | None:
+    """What the system refused, where a library tells it in words alone; None for other errors.
+
+    Libraries panic, or raise what looks like a defect of who called them, where the process may
+    open no more files, start no more threads or have no more memory.
+    """
+    home = type(error).__module__.partition(".")[0]
+    if home not in _LIBRARIES and not isinstance(error, RuntimeError | ImportError | NameError):
+        return None
+    lack = next((lack for words, lack in _LACKS if words.search(str(error))), None)
+    if lack == "files":
+        return OSError(errno.EMFILE, "too many open files")
+    if lack == "memory":
+        return MemoryError()
+    if lack == "threads":
+        return HarvestError(
+            "this process may start no more threads",
+            remedy="`ulimit -u` shows the most; fewer --workers or POLARS_MAX_THREADS=1 need less",
+        )
+    if lack == "polars":
+        return HarvestError(
+            "polars cannot load its library",
+            remedy="there is too little memory, or it is not installed whole: try "
+            "`python -c 'import polars'`",
+        )
+    return None
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:

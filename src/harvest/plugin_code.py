@@ -13,6 +13,7 @@ import threading
 from collections.abc import Iterator
 
 from harvest import interrupt
+from harvest.errors import lack_of
 
 __all__ = ["contained", "results"]
 
@@ -41,6 +42,8 @@ def contained(*, command: bool = False) -> Iterator[None]:
             yield
     except BaseException as error:
         _end_if_forked(process, error)
+        if (lack := lack_of(error)) is not None:
+            raise lack from error
         if isinstance(error, Exception) and (command or _package(error) not in _COMMAND_LINE):
             raise
         if isinstance(error, KeyboardInterrupt) and interrupt.may_be_meant():

@@ -18,8 +18,6 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-import harvest.batch
-import harvest_batch
 from harvest import UsageError
 from harvest_batch import Batch, CommandStatus, Job, Options, python
 from harvest_batch import batch as batch_module
@@ -416,27 +414,3 @@ def test_without_slurm_a_submission_is_a_usage_error(tmp_path, monkeypatch):
     for _ in "twice":  # nothing is left that would be in the way
         with pytest.raises(UsageError, match="sbatch is not on the PATH"):
             Batch(tmp_path / "batch").submit(Job(name="x", commands=[["a"]]))
-
-
-# --- the place that it had before
-
-
-@pytest.mark.parametrize("name", harvest_batch.__all__)
-def test_what_was_in_harvest_batch_before_is_found_there(name):
-    with pytest.warns(DeprecationWarning, match="import it from harvest_batch$"):
-        assert getattr(harvest.batch, name) is getattr(harvest_batch, name)
-
-
-def test_a_script_that_was_submitted_before_runs_its_task(tmp_path):
-    place = written(tmp_path / "job", Job(name="x", commands=[["echo", "done"]]))
-
-    out, _ = (process := task(place, 0, module="harvest.batch.element")).communicate(timeout=60)
-
-    assert (process.returncode, out) == (0, "done\n")
-
-
-def test_the_command_that_was_shown_before_works(tmp_path):
-    command = python("harvest.batch", "status", str(tmp_path))
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 2
-    assert "no batch was submitted from here" in done.stderr

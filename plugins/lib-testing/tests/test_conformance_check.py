@@ -118,18 +118,3 @@ def test_a_sink_whose_kit_is_not_installed_is_told_as_not_tried(monkeypatch):
     assert [(f.result, f.detail) for f in found] == [
         ("skipped", "install hpc-harvest-testing-sinks")
     ]
-
-
-@pytest.mark.parametrize("kind", ["engine", "exporter", "sink"])
-def test_kits_are_found_at_their_old_places_or_named(kind, monkeypatch):
-    package, name = f"harvest_testing_{kind}s", f"{kind.title()}Conformance"
-    kits = pytest.importorskip(package, reason="not installed")
-    old = f"harvest_testing.{'exporters' if kind == 'exporter' else kind}"
-    for place in ("harvest_testing", old):
-        with pytest.warns(DeprecationWarning, match=f"import it from {package}") as seen:
-            exec(f"from {place} import {name}", names := {})
-        assert names[name] is getattr(kits, name)
-        assert {warning.filename for warning in seen} == {"<string>"}
-    monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(ImportError, match=f"pip install hpc-harvest-testing-{kind}s"):
-        exec(f"from harvest_testing import {name}", {})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import email
 import email.policy
+import base64
 import json
 import os
 import socket
@@ -85,11 +86,13 @@ class Web:
 
     def __init__(self) -> None:
         self.posts: list[dict[str, Any]] = []
+        self.given: list[str | None] = []
         self.status, self.wait_s = 204, 0.0
         web = self
 
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
+                web.given.append(self.headers["Authorization"])
                 web.posts.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
                 self.send_response(web.status)
                 if web.wait_s:  # a byte now and then, so that no read waits long
@@ -180,6 +183,18 @@ def test_a_webhook_gets_json_and_its_address_is_nowhere(folder: Folder, web: Web
     refused = folder.run(f"url={web.url}")
     assert "is a secret, and settings are recorded" in refused.stderr
     assert refused.returncode == 3
+
+
+@pytest.mark.slow
+def test_a_user_and_a_password_in_an_address_are_sent_as_a_header(folder: Folder, web: Web) -> None:
+    (folder.path / "url").write_text(web.url.replace("//", "//ann:s%40cret@"))
+    folder.give("a.txt", "x|||||||")
+
+    done = folder.run("url_file=url")
+
+    assert len(web.posts) == 1
+    assert web.given == ["Basic " + base64.b64encode(b"ann:s@cret").decode()]
+    assert "cret" not in done.stdout + done.stderr
 
 
 @pytest.mark.slow

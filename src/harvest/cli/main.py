@@ -77,6 +77,8 @@ def _outcome(error: BaseException) -> _End:
     if isinstance(error, OSError):
         where = f"{error.filename}: " if error.filename else ""
         return ExitCode.FAILED, f"{where}{system_reason(error)}"
+    if isinstance(error, MemoryError):
+        return ExitCode.FAILED, "out of memory; see how much this process may have: `ulimit -v`"
     if not isinstance(error, Exception):
         raise error
     cause = error_within(error) if type(error).__module__.startswith("polars") else None

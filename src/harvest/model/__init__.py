@@ -1,7 +1,5 @@
 """The data model: record types, and what is derived from them."""
 
-from harvest.moved import moved_modules
-
 from .errors import BatchError, RecordTypeError
 from .record import Int32, Record, RecordType, UInt32, UInt64, field, record, record_type
 from .vocabulary import LAYERS, LEVELS
@@ -20,5 +18,3 @@ __all__ = [
     "record",
     "record_type",
 ]
-
-moved_modules(__name__, {"csv": "harvest_report.csv"})

@@ -10,8 +10,6 @@ from __future__ import annotations
 import polars as pl
 import pyarrow as pa
 
-from harvest.moved import moved
-
 from .errors import RecordTypeError
 from .frames import polars_type
 from .json import object_text
@@ -20,8 +18,6 @@ from .types import TIMESTAMP
 from .vocabulary import ROLES, Role
 
 __all__ = ["event_columns"]
-
-__getattr__ = moved(__name__, "harvest_jsonl.event_lines")
 
 EVENTS_SCHEMA = pa.schema(
     [

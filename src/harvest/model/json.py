@@ -15,8 +15,6 @@ import polars as pl
 import pyarrow as pa
 from polars import selectors
 
-from harvest.moved import moved
-
 from .frames import arrow_type_of, frame_of, seconds, without_maps
 from .record import RecordType
 
@@ -26,8 +24,6 @@ __all__ = [
     "encode_lines",
     "lines_of",
 ]
-
-__getattr__ = moved(__name__, "harvest_jsonl.decoding")
 
 TIME_FORMAT = "%Y-%m-%dT%H:%M:%S%.6fZ"
 

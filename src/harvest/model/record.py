@@ -119,13 +119,6 @@ class RecordType:
 
         return json_schema(self)
 
-    def markdown(self) -> str:
-        """Deprecated: ``harvest_look.record_type.markdown`` gives it."""
-        from harvest.moved import moved  # late: nothing else here needs it
-
-        get = moved("harvest.RecordType", "harvest_look.record_type", stacklevel=3)
-        return str(get("markdown")(self))
-
 
 def _columns(cls: type[Record]) -> tuple[Column, ...]:
     try:

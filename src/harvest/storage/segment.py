@@ -20,7 +20,7 @@ import attrs
 import pyarrow as pa
 
 from harvest import fault
-from harvest.errors import DatasetError
+from harvest.errors import DatasetError, lack_of
 from harvest.toolkit.files import checksum, fsync_directory, write_atomically
 
 from .columns import KEYS, SCHEMAS, astray_in, compact, to_columns
@@ -154,7 +154,8 @@ class Segment:
                         raise outside(self._path, astray)
                     yield batch
         except (pa.ArrowException, ValueError, TypeError) as error:
-            raise damage(self._path, type(error).__name__) from error
+            # its checksum is right
+            raise lack_of(error) or damage(self._path, type(error).__name__) from error
         if rows:
             raise damage(self._path, f"columns of {name!r}")
 

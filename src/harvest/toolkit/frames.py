@@ -7,11 +7,8 @@ import re
 import polars as pl
 
 from harvest.errors import UsageError, suggestion
-from harvest.moved import moved
 
 __all__ = ["TEXT_MAP", "condition"]
-
-__getattr__ = moved(__name__, "harvest_toolkit.frames")
 
 TEXT_MAP = pl.List(pl.Struct({"key": pl.String, "value": pl.String}))
 """How a polars frame holds a column that is ``dict[str, str]`` in the record class (``extra``)."""

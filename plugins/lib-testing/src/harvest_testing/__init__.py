@@ -15,8 +15,6 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from harvest.moved import moved, moved_modules
-
 if TYPE_CHECKING:
     from harvest import Collected as Collected
     from harvest import collect as collect
@@ -46,29 +44,10 @@ _HOMES = {
     ".views": ("ViewConformance", "check_view", "faults_of_columns"),
 }
 
-_ENGINES, _EXPORTERS = "harvest_testing_engines", "harvest_testing_exporters"
-_SINKS = "harvest_testing_sinks"
-"""Kits that are distributions of their own; their old places work for one minor version more."""
-
-_MOVED = {
-    "EngineConformance": _ENGINES,
-    "ExporterConformance": _EXPORTERS,
-    "SinkConformance": _SINKS,
-    "SinkDriver": _SINKS,
-}
-moved_modules(__name__, {"engine": _ENGINES, "exporters": _EXPORTERS, "sink": _SINKS})
-moved_modules(
-    f"{__name__}.sink",
-    {name: f"{_SINKS}.{name}" for name in ("driver", "kit", "values")}
-    | {"steps": f"{__name__}.kits"},
-)
-
 __all__ = sorted(name for names in _HOMES.values() for name in names)
 
 
 def __getattr__(name: str) -> Any:
-    if name in _MOVED:
-        return moved(__name__, _MOVED[name], stacklevel=3)(name)
     home = next((home for home, names in _HOMES.items() if name in names), None)
     if home is None:
         raise AttributeError(f"module 'harvest_testing' has no attribute {name!r}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import getpass
 import http.client
 import os
@@ -72,11 +73,17 @@ def webhook(message: Mapping[str, Any], config: Config) -> None:
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or "not a text"
             raise NotSaid(f"{config.url_file} cannot be read: {reason}") from error
-    host = urllib.parse.urlsplit(url).hostname
+    address = urllib.parse.urlsplit(url)
+    host = address.hostname
     if not (url.startswith(("https://", "http://")) and host):
         raise NotSaid("its address is none of http:// or https://")
     data = orjson.dumps({"text": in_words(message)[0], **message})
     headers = {"Content-Type": "application/json", "User-Agent": "harvest-notify"}
+    user, at, place = address.netloc.rpartition("@")
+    if at:  # urllib would take it for a part of the host's name
+        given = base64.b64encode(urllib.parse.unquote_to_bytes(user)).decode()
+        headers["Authorization"] = f"Basic {given}"
+        url = address._replace(netloc=place).geturl()
 
     def post() -> None:
         request = urllib.request.Request(url, data, headers)  # noqa: S310 - looked at above
