@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import email
 import email.policy
-import base64
 import json
 import os
 import socket
