@@ -6,11 +6,11 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 import worker_functions as work
+from eventually import eventually
 
 from harvest.engines import pool
 from harvest.errors import HarvestError, TooManyRejects, WorkerLost
@@ -29,13 +29,6 @@ def alive(pid: int) -> bool:
     except FileNotFoundError:
         return False
     return state != "Z"
-
-
-def eventually(found, what: str) -> None:
-    limit = time.monotonic() + 60
-    while not found():
-        assert time.monotonic() < limit, what
-        time.sleep(0.02)
 
 
 def test_results_come_from_other_processes():

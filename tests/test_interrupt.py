@@ -26,6 +26,7 @@ import attrs
 import pytest
 import worker_functions
 from crash import MARK, left_of
+from eventually import eventually
 from strength import SEED, times
 
 import harvest
@@ -134,10 +135,7 @@ def test_an_interruption_at_any_instant_is_one_line(
         # then it ends with one line, and with all its workers
         print(f"after {instant:.3f} of {whole_life:.3f} s: {outcome}")
         assert outcome.is_clean(), outcome
-        deadline = time.monotonic() + 60
-        while left_of(str(out)):
-            assert time.monotonic() < deadline, "a process is left"
-            time.sleep(0.02)
+        eventually(lambda: not left_of(str(out)), "a process is left")
 
     # and the next run finds everything in order
     assert start(lists, out, 2).communicate() == (None, "")

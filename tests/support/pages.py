@@ -53,7 +53,7 @@ import yaml
 __all__ = ["NEEDS", "Block", "Outcome", "PageError", "blocks_of", "broken_links", "check_page"]
 
 ROOT = Path(__file__).resolve().parents[2]
-SECONDS = 300
+SECONDS = 3_000
 
 _FENCE = re.compile(r"^(?P<indent> *)(?P<ticks>`{3,}|~{3,})(?P<info>[^`]*)$")
 _COMMENT = re.compile(r"^ *<!-- *(?P<word>[a-z ]+?) *(?:: *(?P<value>.*?))? *--> *$")

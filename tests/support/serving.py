@@ -17,6 +17,7 @@ from typing import Any
 
 import attrs
 import harvest_served
+from eventually import LOOKS
 
 PLUGIN = Path(harvest_served.__file__)
 
@@ -128,9 +129,10 @@ def serving(*words: object, **variables: str) -> Iterator[Server]:
             process.communicate()
 
 
-def until(what: Any, seconds: float = 30) -> Any:
+def until(what: Any, looks: int = LOOKS) -> Any:
     """What a function gives once that is true; the last of it where it never is."""
-    end = time.monotonic() + seconds
-    while not (found := what()) and time.monotonic() < end:
-        time.sleep(0.05)
-    return found
+    for _ in range(looks):
+        if found := what():
+            return found
+        time.sleep(0.1)
+    return what()

@@ -22,6 +22,8 @@ from pathlib import Path
 limit = 3 << 30
 resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+seconds = 60 + int(sys.argv[2])
+resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
 from harvest import collect
 from harvest_darshan.source import DarshanSource
 
@@ -52,13 +54,13 @@ for number in range(int(sys.argv[2])):
         place = chance.randrange(len(data))
         data[place:place] = chance.randbytes(chance.randint(1, 64))
     path.write_bytes(data)
-    began = time.monotonic()
+    began = time.process_time()
     try:
         found = collect(DarshanSource(str(path)))
     except BaseException:
         print("mutant", number, "kept at", path, file=sys.stderr)
         raise
-    slowest = max(slowest, time.monotonic() - began)
+    slowest = max(slowest, time.process_time() - began)
     assert found.units == found.accounted, (number, found.units, found.accounted)
     assert found.tables or found.rejects, number
     read += bool(found.tables)
@@ -106,13 +108,12 @@ def test_mutated_logs(seeds, tmp_path, count):
         capture_output=True,
         text=True,
         check=False,
-        timeout=60 + count,
     )
 
     assert done.returncode == 0, done.stderr[-2000:]
     read, rejected, slowest, peak = map(float, done.stdout.split())
     print(f"{count} mutants: {read:.0f} gave rows, {rejected:.0f} rejects, "
-          f"slowest {slowest} s, peak {peak:.0f} MB")  # fmt: skip
+          f"slowest {slowest} s of CPU, peak {peak:.0f} MB")  # fmt: skip
     assert read
     assert rejected
     assert peak < 512

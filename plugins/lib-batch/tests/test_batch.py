@@ -9,12 +9,10 @@ import shlex
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
+from eventually import eventually
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -31,14 +29,6 @@ NAMES = ["; rm -rf /", "$(touch PWNED)", "`id`", "two\nlines", "'\"", "-rf", "é
 hostile = st.one_of(
     st.sampled_from(NAMES), st.text(st.characters(exclude_characters="\0"), min_size=1, max_size=30)
 )
-
-
-def eventually(holds: Callable[[], Any], what: str) -> None:
-    """Wait until something holds."""
-    until = time.monotonic() + 90
-    while not holds():
-        assert time.monotonic() < until, what
-        time.sleep(0.05)
 
 
 # --- what a script holds

@@ -8,7 +8,6 @@ import re
 import runpy
 import shutil
 import sys
-import time
 from collections import Counter
 from collections.abc import Iterator
 from importlib.util import find_spec
@@ -16,6 +15,7 @@ from pathlib import Path
 from urllib.parse import unquote_to_bytes, urlencode
 
 import pytest
+from eventually import eventually
 from serving import Server, serving, things
 
 import harvest
@@ -90,14 +90,12 @@ class Person:
         self.browser.value(
             f"[...document.querySelectorAll('a')].find(a => a.innerText == {words!r}).click()"
         )
-        end = time.monotonic() + SECONDS
-        while time.monotonic() < end:
-            new = [p for p in self.downloads.iterdir() if p not in before and p.suffix == ".csv"]
-            if new:
-                with new[0].open(newline="") as lines:
-                    return list(csv.DictReader(lines))
-            time.sleep(0.05)
-        raise AssertionError("no file came")
+
+        def new() -> list[Path]:
+            return [p for p in self.downloads.iterdir() if p not in before and p.suffix == ".csv"]
+
+        with eventually(new, "no file came")[0].open(newline="") as lines:
+            return list(csv.DictReader(lines))
 
 
 @pytest.fixture

@@ -200,7 +200,7 @@ def test_a_query_whose_client_leaves_ends(server, query):
         assert until(lambda: len(family(server.process.pid)) > 2), "it is at work"
         time.sleep(0.2)
 
-    assert until(lambda: len(family(server.process.pid)) == 2, 20)
+    assert until(lambda: len(family(server.process.pid)) == 2)
     assert server.sql("select 1 as one").status == 200
 
 

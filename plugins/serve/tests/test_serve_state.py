@@ -129,7 +129,7 @@ def test_rows_of_views_are_kept_privately(server):
     mine = [
         path
         for path in Path(tempfile.gettempdir()).glob("harvest-serve-*")
-        if until(lambda path=path: path.is_dir(), 1)
+        if until(lambda path=path: path.is_dir(), 10)
     ]
 
     assert mine
