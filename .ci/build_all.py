@@ -4,11 +4,10 @@
 
 The version is hatch-vcs's reading of the git history: the tag itself on a tagged commit.  It is
 read once and given to all builds.  What is built is a copy of the working tree without what git
-ignores, in which each requirement on another distribution of ours gets that version as its lower
-bound.  So pip never pairs a plugin with an older core, nor a core's extras with older plugins,
-in whatever state of publishing it finds an index.  Newer cores stay allowed: there the plugin API
-number (docs/plugins.md) decides.  Licence, classifiers, addresses and README are completed too
-(`describe.py`).
+ignores, in which each requirement on another distribution of ours gets bounds: this version or a
+later one of the same minor version.  So pip never pairs a plugin with an older core or with a newer
+one that it was not tried with, in whatever state of publishing it finds an index.  Licence,
+classifiers, addresses and README are completed too (`describe.py`).
 """
 
 from __future__ import annotations
@@ -26,6 +25,7 @@ from zipfile import ZipFile
 import tomlkit
 from describe import describe
 from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -99,7 +99,7 @@ def copy_tree(tree: Path) -> None:
 
 
 def bind(pyproject: Path, version: Version) -> None:
-    """Give the requirements on other distributions of ours their lower bound."""
+    """Give the requirements on other distributions of ours their bounds."""
     document = tomlkit.parse(pyproject.read_text())
     project = document["project"]
     lists = [project.get("dependencies", []), *project.get("optional-dependencies", {}).values()]
@@ -113,10 +113,15 @@ def bind(pyproject: Path, version: Version) -> None:
 
 
 def bound(requirement: Requirement, version: Version) -> str:
-    """The requirement with a lower bound, which may have no local part."""
+    """The requirement with its bounds."""
     extras = f"[{','.join(sorted(requirement.extras))}]" if requirement.extras else ""
     marker = f"; {requirement.marker}" if requirement.marker else ""
-    return f"{requirement.name}{extras}>={version.public}{marker}"
+    return f"{requirement.name}{extras}{bounds(version)}{marker}"
+
+
+def bounds(version: Version) -> SpecifierSet:
+    """This version, which may have no local part there, or a later one of its minor version."""
+    return SpecifierSet(f">={version.public},<{version.major}.{version.minor + 1}")
 
 
 def check(out: Path, version: Version, projects: int) -> None:
@@ -132,8 +137,8 @@ def check(out: Path, version: Version, projects: int) -> None:
             sys.exit(f"build: {wheel.name} is not version {version}")
         for wanted in map(Requirement, metadata.get_all("Requires-Dist", [])):
             other = wanted.name.startswith(OURS) and wanted.name != metadata["Name"]
-            if other and str(wanted.specifier) != f">={version.public}":
-                sys.exit(f"build: {wheel.name} requires {wanted} without this version's bound")
+            if other and wanted.specifier != bounds(version):
+                sys.exit(f"build: {wheel.name} requires {wanted} without this version's bounds")
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ import re
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -24,6 +24,10 @@ CONFIG = ".ci/towncrier.toml"
 PARTS = ("major", "minor", "patch")
 
 Version = tuple[int, int, int]
+
+NUMBER = "(0|[1-9][0-9]*)"
+TAG = re.compile(rf"v{NUMBER}\.{NUMBER}\.{NUMBER}")
+"""The tag of a release: three whole numbers in ASCII digits, without leading zeros."""
 
 
 class ReleaseError(Exception):
@@ -50,20 +54,28 @@ def main() -> int:
 
 def next_version(root: Path) -> str | None:
     """The version that a release of this commit would get; None where there is nothing new."""
+    return next(next_versions(root), None)
+
+
+def next_versions(root: Path) -> Iterator[str]:
+    """The version that a release of this commit would get, then those after it.
+
+    Where a number is taken by a tag on another branch, the next one is free.
+    """
     bumps = kinds(root)
     found = fragments(root, bumps)
     if not found:
-        return None
-    last = last_release(root)
-    if last is None:
-        return "0.1.0"
+        return
     wish = os.environ.get("HARVEST_RELEASE_AS", "")
     if wish and wish not in PARTS:
         raise ReleaseError(f"HARVEST_RELEASE_AS is {wish!r}; use major, minor or patch")
     part = wish or min((bumps[kind] for kind in found), key=PARTS.index)
-    if not wish and part == "major" and last[0] == 0:
+    last = last_release(root) or (0, 0, 0)
+    if last == (0, 0, 0) or (not wish and part == "major" and last[0] == 0):
         part = "minor"
-    return ".".join(map(str, raised(last, part)))
+    while True:
+        last = raised(last, part)
+        yield ".".join(map(str, last))
 
 
 def kinds(root: Path) -> dict[str, str]:
@@ -92,7 +104,7 @@ def fragments(root: Path, known: Iterable[str]) -> list[str]:
 def last_release(root: Path) -> Version | None:
     """The newest release tag (vX.Y.Z) that this commit contains."""
     listed = git(root, "tag", "--merged", "HEAD", "--list", "v*").split()
-    tags = [m for name in listed if (m := re.fullmatch(r"v(\d+)\.(\d+)\.(\d+)", name))]
+    tags = [m for name in listed if (m := TAG.fullmatch(name))]
     return max(((int(m[1]), int(m[2]), int(m[3])) for m in tags), default=None)
 
 

@@ -11,8 +11,9 @@ password, which stand for GitLab's:
    `notes`, `publish`, `try-published`;
 3. all of that again, which changes nothing: no push, no upload;
 4. `publish` on an index that a broken publish left half full;
-5. `tag-release` of a commit that builds but cannot harvest: nothing is pushed, nothing uploaded;
-6. an installation from a folder of wheels, without any index.
+5. `tag-release` where a tag on another branch has the next number: it takes the one after;
+6. `tag-release` of a commit that builds but cannot harvest: nothing is pushed, nothing uploaded;
+7. an installation from a folder of wheels, without any index.
 
 Nothing outside the scratch folder is written, and the index is stopped at the end.  What needs a
 GitLab is not proved: services' containers, Pages, the job `release`.
@@ -84,6 +85,8 @@ def main() -> None:
             with step("publish after a half-done publish"):
                 finish_half_done(pipeline, packages, published, version)
 
+            with step("tag-release beside a fix that was tagged on another branch"):
+                release_beside_a_fix(pipeline, version)
             with step("tag-release of what builds but cannot harvest: nothing is left behind"):
                 before = state(packages)
                 fail_to_release(pipeline, origin)
@@ -95,6 +98,28 @@ def main() -> None:
         with step("installed from it without any index, and a harvest"):
             install_offline(install, scratch, pipeline.clone, version)
     print("delivery proved: a release, the same again, a failed and a half-done one, installed")
+
+
+def release_beside_a_fix(pipeline: Pipeline, version: str) -> None:
+    """Release where a tag of another branch has the number that is due."""
+    clone, (major, minor, patch) = pipeline.clone, map(int, version.split("."))
+    due, after = (f"{major}.{minor}.{patch + step}" for step in (1, 2))
+    said([*GIT, "checkout", "--quiet", "-B", "fixes"], clone)
+    said([*GIT, "commit", "--quiet", "--allow-empty", "-m", "Mend the release"], clone)
+    said([*GIT, "push", "--quiet", "origin", "fixes", f"HEAD:refs/tags/v{due}"], clone)
+    said([*GIT, "checkout", "--quiet", "main"], clone)
+    said([*GIT, "reset", "--quiet", "--hard", "origin/main"], clone)
+    (clone / "changelog.d" / "+beside.fixed.md").write_text("It works beside others, too.\n")
+    said([*GIT, "add", "--all"], clone)
+    said([*GIT, "commit", "--quiet", "-m", "Something else to release"], clone)
+    said([*GIT, "push", "--quiet", "origin", "main"], clone)
+    shown = pipeline.run("tag-release")
+    assert f"v{due} is a release on another branch" in shown, shown[-4000:]
+    said(["git", "fetch", "--quiet", "--tags", "origin"], clone)
+    assert said(["git", "rev-parse", f"v{after}^{{commit}}"], clone) == said(
+        ["git", "rev-parse", "origin/main"], clone
+    ), "the branch's head is not the release after the fix"
+    said([*GIT, "reset", "--quiet", "--hard", "origin/main"], clone)
 
 
 def fail_to_release(pipeline: Pipeline, origin: Path) -> None:

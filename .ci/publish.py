@@ -23,6 +23,7 @@ from pathlib import Path
 from urllib.parse import urljoin, urlsplit
 
 import requests
+from next_version import TAG
 from packaging.utils import parse_sdist_filename, parse_wheel_filename
 from packaging.version import Version
 from pypi_simple import ACCEPT_ANY, ProjectPage
@@ -90,6 +91,10 @@ def refuse_unreleased(version: Version) -> None:
     if version.is_devrelease or version.local:
         sys.exit(f"publish: {version} is a version between releases: build a tagged commit")
     tag = setting("CI_COMMIT_TAG")
+    if not TAG.fullmatch(tag):
+        sys.exit(
+            f"publish: {tag!r} is no release's tag (v1.2.3): make tags with the job tag-release"
+        )
     if tag != f"v{version}":
         sys.exit(f"publish: these are builds of {version}, but CI_COMMIT_TAG is {tag}")
 

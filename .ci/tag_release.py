@@ -5,7 +5,8 @@
 The version comes from `next_version`.  Before the push everything is built from that commit and
 tag, and installed through an index on loopback (`try_install.py`): what cannot be installed gets no
 tag.  The tag's own pipeline builds the same files and publishes them.  Asked again for a release
-that is there, it does nothing.  Without `HARVEST_PUSH_URL` the push goes to this
+that holds this commit, it does nothing; where a tag on another branch has the number of a fix, it
+takes the next one.  Without `HARVEST_PUSH_URL` the push goes to this
 GitLab project with the token in `HARVEST_RELEASE_TOKEN`: a project access token that may write to
 the repository.  The job's own token will not do, because GitLab starts no pipeline for its pushes.
 """
@@ -17,14 +18,15 @@ import sys
 import tempfile
 from urllib.parse import quote
 
-from next_version import ROOT, ReleaseError, git, next_version, run, towncrier
+from next_version import ROOT, ReleaseError, git, next_versions, run, towncrier
 
 MARKER = "<!-- releases, newest first -->"
 
 
 def main() -> int:
     """Make and push the release."""
-    version = next_version(ROOT)
+    versions = next_versions(ROOT)
+    version = next(versions, None)
     if version is None:
         print("nothing to release: changelog.d/ holds no fragment")
         return 0
@@ -32,10 +34,19 @@ def main() -> int:
     branch = os.environ.get("CI_COMMIT_BRANCH") or git(ROOT, "branch", "--show-current").strip()
     if not branch:
         raise ReleaseError("no branch to push to: set CI_COMMIT_BRANCH")
-    tag = f"v{version}"
-    if is_there(tag, url):
-        print(f"{tag} is released already")
-        return 0
+    while (tag := f"v{version}") and is_taken(tag, url):
+        if holds_head(tag, url):
+            print(f"{tag} is released already")
+            return 0
+        if version.endswith(".0"):
+            raise ReleaseError(
+                f"{tag} is a release on another branch, and {branch} lacks what it brought: "
+                "merge that tag first"
+            )
+        print(f"{tag} is a release on another branch")
+        version = next(versions)
+    if git(ROOT, "tag", "--list", tag).strip():
+        raise ReleaseError(f"this checkout has a tag {tag} that was not pushed: delete it")
     if MARKER not in (ROOT / "CHANGELOG.md").read_text().splitlines():
         raise ReleaseError(f"CHANGELOG.md lacks the line {MARKER!r}, below which releases go")
     if git(ROOT, "status", "--porcelain", "--untracked-files=no").strip():
@@ -93,12 +104,26 @@ def push_url() -> str:
     return f"{scheme}://release:{quote(token, safe='')}@{host}/{project}.git"
 
 
-def is_there(tag: str, url: str) -> bool:
+def is_taken(tag: str, url: str) -> bool:
     """Whether the repository pushed to has the tag."""
+    return bool(remote("ls-remote", "--tags", url, f"refs/tags/{tag}").strip())
+
+
+def holds_head(tag: str, url: str) -> bool:
+    """Whether the tag of the repository pushed to holds this commit."""
+    remote("fetch", "--quiet", "--no-tags", url, f"refs/tags/{tag}")
+    return git(ROOT, "rev-list", "--count", "FETCH_HEAD..HEAD").strip() == "0"
+
+
+def remote(command: str, *words: str) -> str:
+    """Ask the repository pushed to, whose address may hold a token that no message shows."""
     try:
-        return bool(git(ROOT, "ls-remote", "--tags", url, f"refs/tags/{tag}").strip())
+        return git(ROOT, command, *words)
     except ReleaseError as error:
-        raise ReleaseError(str(error).replace(url, "the repository")) from None
+        for word in words:
+            if "://" in word:
+                error = ReleaseError(str(error).replace(word, "the repository"))
+        raise error from None
 
 
 if __name__ == "__main__":

@@ -126,8 +126,9 @@ all = ["hpc-harvest[plugins]"] # ourselves
 """
 
 
-def test_requirements_among_ours_are_built_with_the_version_as_their_lower_bound(tmp_path):
+def test_requirements_among_ours_are_built_for_this_minor_version_from_this_one_on(tmp_path):
     pytest.importorskip("tomlkit")
+    from packaging.requirements import Requirement
     from packaging.version import Version
 
     pyproject = tmp_path / "pyproject.toml"
@@ -137,10 +138,22 @@ def test_requirements_among_ours_are_built_with_the_version_as_their_lower_bound
 
     project = tomllib.loads(pyproject.read_text())["project"]
     assert project["dependencies"] == ["polars>=1.35,<3"]
-    assert project["optional-dependencies"] == {
-        "plugins": ["hpc-harvest-zinc>=1.2.0.dev3", "hpc-harvest-argon[fast]>=1.2.0.dev3"],
-        "all": ["hpc-harvest[plugins]"],
-    }
+    extras = project["optional-dependencies"]
+    assert extras["all"] == ["hpc-harvest[plugins]"]
+    zinc, argon = map(Requirement, extras["plugins"])
+    assert (argon.name, argon.extras) == ("hpc-harvest-argon", {"fast"})
+    for wanted in zinc, argon:
+        fits = ["1.2.0.dev3", "1.2.0", "1.2.9"]
+        others = ["1.1.9", "1.2.0.dev2", "1.3.0.dev1", "1.3.0", "2.0.0"]
+        assert list(wanted.specifier.filter(fits + others, prereleases=True)) == fits
+
+
+def test_a_tag_without_notes_publishes_nothing():
+    # jobs of a stage wait for all of the stages before it
+    pipeline = yaml.safe_load(PIPELINE)
+    stages = pipeline["stages"]
+    assert stages.index(pipeline["notes"]["stage"]) < stages.index(pipeline["publish"]["stage"])
+    assert "needs" not in pipeline["publish"]
 
 
 STUBS = """

@@ -223,6 +223,14 @@ def test_a_half_published_release_changes_nothing_for_those_who_install(dist, re
     assert [name for name in registry.files if name.startswith("hpc_harvest-1")] == [old.name]
 
 
+def test_a_post_release_is_not_published(tmp_path, registry):
+    wheel(tmp_path, "hpc-harvest", "1.0.0.post1")
+    done = publish(tmp_path, registry, tag="v1.0.0.post1")
+    assert done.returncode == 1
+    assert "'v1.0.0.post1' is no release's tag" in done.stderr
+    assert registry.uploads == []
+
+
 @pytest.mark.parametrize("version", ["1.2.0.dev3", "1.2.0+gabc", "1.2.0.dev3+gabc"])
 def test_what_lies_between_releases_is_not_published(tmp_path, registry, version):
     wheel(tmp_path, "hpc-harvest", version)
@@ -234,7 +242,13 @@ def test_what_lies_between_releases_is_not_published(tmp_path, registry, version
 
 @pytest.mark.parametrize(
     ("tag", "reason"),
-    [("v1.3.0", "builds of 1.2.0, but CI_COMMIT_TAG is v1.3.0"), ("", "CI_COMMIT_TAG is not set")],
+    [
+        ("v1.3.0", "builds of 1.2.0, but CI_COMMIT_TAG is v1.3.0"),
+        ("", "CI_COMMIT_TAG is not set"),
+        ("v01.2.0", "'v01.2.0' is no release's tag"),
+        ("v1.2", "'v1.2' is no release's tag"),
+        ("v\u0661.2.0", "is no release's tag"),
+    ],
 )
 def test_a_release_is_published_for_its_own_tag_only(dist, registry, tag, reason):
     done = publish(dist, registry, tag=tag)

@@ -116,6 +116,13 @@ def test_tags_of_other_branches_and_other_tags_do_not_count(repository):
     assert script(repository, "next_version").stdout == "1.4.3\n"
 
 
+@pytest.mark.parametrize("tag", ["v01.9.0", "v\u0663.0.0", "v1.9", "v1.9.0.post1", "v1.9.0rc1"])
+def test_a_tag_of_another_form_is_no_release(repository, tag):
+    git(repository, "tag", tag)
+    commit(repository, fixed="Something.")
+    assert script(repository, "next_version").stdout == "1.4.3\n"
+
+
 def test_a_fragment_of_no_kind_is_refused(repository):
     (repository / "changelog.d" / "12.typo.md").write_text("Lost?\n")
     done = script(repository, "next_version")
@@ -156,6 +163,50 @@ def test_a_release_is_changelog_commit_and_tag_in_one_push(repository, tmp_path)
     git(repository, "reset", "--quiet", "--hard", "HEAD^")
     again = script(repository, "tag_release", HARVEST_PUSH_URL=str(origin))
     assert (again.returncode, again.stdout) == (0, "v1.5.0 is released already\n")
+
+
+@pytest.fixture
+def hotfix(repository, tmp_path):
+    """Where to push to, which has a release of a fix of v1.4.2 on another branch."""
+    origin = tmp_path / "origin.git"
+    git(tmp_path, "clone", "--quiet", "--bare", str(repository), str(origin))
+    git(repository, "switch", "--quiet", "--create", "1.4")
+    commit(repository)
+    git(repository, "tag", "v1.4.3")
+    git(repository, "push", "--quiet", str(origin), "1.4", "v1.4.3")
+    git(repository, "tag", "--delete", "v1.4.3")
+    git(repository, "switch", "--quiet", "main")
+    return origin
+
+
+@pytest.mark.slow
+def test_the_number_of_a_fix_on_another_branch_is_left_out(repository, hotfix):
+    pytest.importorskip("towncrier")
+    commit(repository, fixed="Something else.")
+    git(repository, "push", "--quiet", str(hotfix), "main")
+
+    done = script(repository, "tag_release", HARVEST_PUSH_URL=str(hotfix))
+
+    assert done.returncode == 0, done.stderr
+    assert "v1.4.3 is a release on another branch" in done.stdout
+    assert git(hotfix, "rev-parse", "main") == git(hotfix, "rev-parse", "v1.4.4^{commit}")
+    assert "Something else." in git(hotfix, "show", "v1.4.4:CHANGELOG.md")
+    assert git(hotfix, "rev-parse", "v1.4.3^{commit}") == git(hotfix, "rev-parse", "1.4")
+
+
+@pytest.mark.slow
+def test_a_minor_version_of_another_branch_is_merged_first(repository, hotfix):
+    pytest.importorskip("towncrier")
+    git(hotfix, "tag", "v1.5.0", "1.4")
+    commit(repository, added="A sink for stone tablets.")
+    before = git(hotfix, "show-ref")
+
+    done = script(repository, "tag_release", HARVEST_PUSH_URL=str(hotfix))
+
+    assert done.returncode == 1
+    assert "v1.5.0 is a release on another branch" in done.stderr
+    assert "merge that tag first" in done.stderr
+    assert git(hotfix, "show-ref") == before
 
 
 @pytest.mark.slow
