@@ -123,6 +123,10 @@ def test_a_tag_of_another_form_is_no_release(repository, tag):
     assert script(repository, "next_version").stdout == "1.4.3\n"
 
 
+def test_the_fragments_of_this_project_have_a_kind():
+    assert script(ROOT, "next_version").returncode == 0
+
+
 def test_a_fragment_of_no_kind_is_refused(repository):
     (repository / "changelog.d" / "12.typo.md").write_text("Lost?\n")
     done = script(repository, "next_version")
