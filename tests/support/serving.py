@@ -79,6 +79,8 @@ class Server:
     ) -> Answer:
         """Ask for a path, with the token unless told otherwise."""
         given = {"Authorization": f"Bearer {self.token}"} if token and self.token else {}
+        if body is not None:
+            given["Content-Type"] = "application/json"
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout_s)
         with contextlib.closing(connection):
             connection.request(method, path, body, {**given, **(headers or {})})

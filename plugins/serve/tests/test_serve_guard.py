@@ -45,7 +45,12 @@ def test_the_address_that_is_printed_lets_a_browser_in_and_leaves_the_address(se
 
 
 @pytest.mark.parametrize(
-    "host", ["evil.example", "evil.example:80", "127.0.0.1.evil.example", "", "localhost@evil"]
+    "host",
+    [
+        *("evil.example", "evil.example:80", "127.0.0.1.evil.example", "", "localhost@evil"),
+        *("[::1].evil.example", "[::1]evil", "127.0.0.1:80@evil", "127.0.0.1:80.evil.example"),
+        *("[::1", "::1", "localhost:", "localhost:80:80", "[localhost]", "localhost/x"),
+    ],
 )
 def test_a_name_of_elsewhere_that_points_here_is_refused(server, host):
     refused = server.ask(ROWS, headers={"Host": host})
@@ -134,7 +139,8 @@ def test_no_route_writes(server, method):
 
 def head(server: Server, *lines: str) -> bytes:
     token = f"Authorization: Bearer {server.token}"
-    words = ("POST /api/out/sql HTTP/1.1", "Host: localhost", token, *lines)
+    kind = "Content-Type: application/json"
+    words = ("POST /api/out/sql HTTP/1.1", "Host: localhost", token, kind, *lines)
     return ("\r\n".join(words) + "\r\n\r\n").encode()
 
 

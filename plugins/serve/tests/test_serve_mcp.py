@@ -218,3 +218,38 @@ def test_a_signal_ends_it_without_a_word_though_its_input_is_open(out, number):
 
         assert process.wait(20) == 0
         assert (process.stdout.read(), process.stderr.read()) == ("", "")
+
+
+def test_the_server_tells_its_version(out):
+    async def ask(client: Any) -> Any:
+        return client.server_info
+
+    assert asked(out, ask).version == harvest.__version__
+
+
+def test_the_result_of_a_query_comes_as_values_of_a_declared_shape(out):
+    query = (
+        "select user, count(*) as jobs, 9007199254740992::bigint as exact, "
+        "9007199254740993::bigint as odd, [18446744073709551615::ubigint] as large "
+        "from slurm.job where user = 'ann' group by 1"
+    )
+
+    async def ask(client: Any) -> Any:
+        (tool,) = [each for each in (await client.list_tools()).tools if each.name == "sql"]
+        return tool, await client.call_tool("sql", {"query": query})
+
+    tool, result = asked(out, ask)
+
+    # given: every third of the jobs is ann's
+    assert result.structured_content["rows"] == [
+        {
+            "user": "ann",
+            "jobs": JOBS // 3,
+            "exact": 9007199254740992,
+            "odd": "9007199254740993",
+            "large": ["18446744073709551615"],
+        }
+    ]
+    assert json.loads(result.content[0].text) == result.structured_content
+    jsonschema = pytest.importorskip("jsonschema")
+    jsonschema.validate(result.structured_content, tool.output_schema)

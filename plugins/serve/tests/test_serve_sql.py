@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+import select
 import socket
 import threading
 import time
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 from serving import Answer, Server, until
@@ -37,6 +39,48 @@ READS = (
     "select * from os",
     "select getenv('HOME')",
 )
+DECOYS = (
+    "select (with duckdb_views as (select 1) select 1), v.sql from duckdb_views v",
+    "select (with DUCKDB_COLUMNS as (select 1) select 1) from duckdb_columns",
+    "with a as (with duckdb_views as (select 1) from duckdb_views) select * from a, duckdb_views",
+    "with duckdb_views as (select * from duckdb_views) from duckdb_views",
+    "with a as (from duckdb_views), duckdb_views as (select 1) from a",
+    'with "pg_catalog.pg_views" as (select 1) from pg_catalog.pg_views',
+    'with "system.main.duckdb_views" as (select 1) from system.main.duckdb_views',
+    "with information_schema as (select 1) from information_schema.tables",
+    "with recursive duckdb_views as (select sql from duckdb_views union all "
+    "select sql from duckdb_views where false) from duckdb_views",
+    "with recursive a as (select 1 n union all select n + 1 from a where n < 3), "
+    "b as (with duckdb_tables as (from a) from duckdb_tables) from b, duckdb_tables",
+    'with "duc\u212adb_views" as (select 1) from duckdb_views',
+    'with "DUC\u212aDB_VIEWS" as (select 1) from duckdb_views',
+    "from (with duckdb_views as (select 1) from duckdb_views) union all (from duckdb_views)",
+    "from (select 1), lateral (with duckdb_views as (select 1) from duckdb_views), duckdb_views",
+    "select 1 from pg_tables where exists (with pg_tables as (select 1) from pg_tables)",
+    "select 1 order by (with pg_class as (select 1) select 1), (select count(*) from pg_class)",
+    "with duckdb_views as (select 1 a) "
+    "from (pivot main.duckdb_views on type in ('VIEW') using first(sql))",
+    "from (summarize duckdb_views)",
+    "from (describe duckdb_settings)",
+    "from (show all tables)",
+    "from (values ((select any_value(sql) from duckdb_views)))",
+    "from sqlite_master",
+    "from duckdb_settings() s, (with duckdb_settings as (select 1) from duckdb_settings)",
+    "from pragma_database_list",
+    "select current_setting('temp_directory')",
+    "select system.main.current_setting('allowed_paths')",
+    "select 'temp_directory'.current_setting()",
+    "select list_transform(['temp_directory'], x -> current_setting(x))",
+    "select columns(c -> c = current_setting('temp_directory')) from range(1)",
+    "select count(*) filter (where current_setting('temp_directory') > '')",
+    "select sum(1) over (order by current_setting('temp_directory'))",
+    "with a as (select 1 limit (select length(current_setting('temp_directory')))) from a",
+    "select pg_get_viewdef(range) from range(100000)",
+    "select json_serialize_plan('from duckdb_views')",
+    "select getvariable('x')",
+)
+"""Ways to what DuckDB knows of itself, most behind a name that a ``WITH`` has elsewhere."""
+
 WRITES = (
     "copy (select 1) to '{}/stolen.csv'",
     "copy \"served.thing\" to '{}/stolen.parquet'",
@@ -85,6 +129,102 @@ def test_sql_reads_nothing_but_tables(server, query):
     assert answer.status == 400, answer.text
     assert "root:" not in answer.text
     assert "HOME=" not in answer.text
+
+
+@pytest.mark.parametrize("query", DECOYS)
+def test_sql_learns_nothing_of_the_database(server, dataset, query):
+    answer = server.sql(query)
+
+    assert answer.status == 400, answer.text
+    assert str(dataset) not in answer.text
+
+
+@pytest.mark.parametrize(
+    ("query", "rows"),
+    [
+        ("with a as (select 1 n), b as (select n + 1 n from a) from a union all from b", 2),
+        ("with a as (select 1 n) from (with a as (select 2 n) from a) x, a", 1),
+        ("with recursive a as (select 1 n union all select n + 1 from a where n < 9) from a", 9),
+        ("select (with a as (select 5 n) select n from a) + n from (select 1 n)", 1),
+        ("with duckdb_views as (select 1) from duckdb_views", 1),
+        ('with "served.thing" as (select 1 n) from "served.thing"', 1),
+        ("with A as (select 1) from a where exists (from A)", 1),
+    ],
+)
+def test_names_of_a_query_s_own_are_its_own(server, query, rows):
+    answer = server.sql(query)
+
+    assert answer.status == 200, answer.text
+    assert len(answer.json["rows"]) == rows
+
+
+@pytest.mark.parametrize("condition", ['"harvest file" is not null', '"Harvest Row" > 1'])
+def test_a_condition_sees_the_columns_of_its_table_alone(server, condition):
+    answer = server.ask(f"/api/out/tables/served.thing/rows?condition={quote(condition)}")
+
+    assert answer.status == 400
+    assert "no column is named" in answer.json["message"]
+
+
+def test_a_condition_learns_nothing_of_the_database(server):
+    condition = quote("current_setting('temp_directory') > ''")
+    answer = server.ask(f"/api/out/tables/served.thing/rows?condition={condition}")
+    assert answer.status == 400, answer.text
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ('pivot "served.thing" on number using count(*)', "PIVOT does not say which values"),
+        (f"select {'+'.join('1' * 3000)}", "expression depth"),
+    ],
+)
+def test_no_advice_is_given_that_nobody_can_follow(server, query, said):
+    answer = server.sql(query)
+
+    assert answer.status == 400
+    assert said in answer.json["message"]
+    assert "SET " not in answer.text
+    assert "MULTI" not in answer.text
+
+
+def test_four_long_queries_keep_no_page_waiting(server):
+    # given queries by SQL that take all of their time, in all of their turns
+    long = "with recursive r as (select 1 a union all select a + 1 from r) select max(a) from r"
+    body = json.dumps({"query": long})
+    asking = []
+    for _ in range(4):
+        talk = socket.create_connection(("127.0.0.1", server.port))
+        talk.sendall(
+            "POST /api/out/sql HTTP/1.1\r\n"
+            "Host: localhost\r\nContent-Type: application/json\r\n"
+            f"Authorization: Bearer {server.token}\r\n"
+            f"Content-Length: {len(body)}\r\n\r\n{body}".encode()
+        )
+        asking.append(talk)
+    try:
+        assert until(lambda: len(family(server.process.pid)) == 6)
+        # then pages and rows are answered
+        assert server.ask("/d/out/").status == 200
+        assert server.ask("/api/out/tables/served.thing/rows?limit=1").status == 200
+        # and none of the four has been
+        ready, _, _ = select.select(asking, [], [], 0)
+        assert ready == []
+    finally:
+        for talk in asking:
+            talk.close()
+
+
+def test_a_body_that_does_not_say_it_is_json_is_refused(server):
+    # a form of another site can send text, and no JSON, without asking first
+    answer = server.ask(
+        "/api/out/sql",
+        method="POST",
+        body='{"query": "select 1"}',
+        headers={"Content-Type": "text/plain"},
+    )
+    assert answer.status == 415
+    assert "Content-Type: application/json" in answer.json["remedy"]
 
 
 @pytest.mark.parametrize("query", WRITES)
@@ -189,7 +329,7 @@ def test_sql_that_is_nested_deeply_fells_nothing(server):
 def test_a_query_whose_client_leaves_ends(server, query):
     body = json.dumps({"query": query})
     request = (
-        "POST /api/out/sql HTTP/1.1\r\nHost: localhost\r\n"
+        "POST /api/out/sql HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
         f"Authorization: Bearer {server.token}\r\nContent-Length: {len(body)}\r\n\r\n{body}"
     )
     # given a server at rest: its process, and the one that makes those of queries
@@ -275,5 +415,20 @@ def test_a_body_that_is_no_question_is_refused(server, body):
 def test_one_question_learns_nothing_of_another_s(server):
     server.sql("select 1 as secret")
 
-    assert server.sql("select getvariable('x') as v").json["rows"] == [{"v": None}]
     assert server.sql("from duckdb_logs()").status == 400
+
+
+def test_who_downloads_waits_for_a_turn(server):
+    # given many more who download than may at the same time
+    found: list[int] = []
+
+    def download() -> None:
+        found.append(server.ask("/api/out/tables/served.thing/rows?form=csv").status)
+
+    asking = [threading.Thread(target=download) for _ in range(40)]
+    for each in asking:
+        each.start()
+    for each in asking:
+        each.join()
+
+    assert found == [200] * 40

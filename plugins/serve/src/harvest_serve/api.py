@@ -18,7 +18,7 @@ from harvest.model.json import encode_frame
 
 from . import downloads, facets, reports, sql, tables
 from .downloads import FORMS, Form, form_of, frame_of
-from .problems import Busy, NotFound, Problem
+from .problems import Busy, NotFound, Problem, Refused
 from .questions import number, question
 from .state import Snapshot, find_served
 from .work import Turns, answer, work
@@ -107,6 +107,7 @@ async def rows(request: Request) -> Response:
             lambda snapshot: downloads.stream(snapshot, name, form, asked),
             form,
             name,
+            written=asked.condition is not None,
         )
 
     limited = asked if asked.limit is not None else attrs.evolve(asked, limit=ROWS)
@@ -121,7 +122,8 @@ async def rows(request: Request) -> Response:
             "rows": _objects(found),
         }
 
-    return _json(await answer(request, find_served(request), ask))
+    written = asked.condition is not None
+    return _json(await answer(request, find_served(request), ask, written=written))
 
 
 async def facet_list(request: Request) -> Response:
@@ -144,7 +146,8 @@ async def facet_list(request: Request) -> Response:
             ],
         }
 
-    return _json(await answer(request, find_served(request), ask))
+    written = asked.condition is not None
+    return _json(await answer(request, find_served(request), ask, written=written))
 
 
 async def query(request: Request) -> Response:
@@ -163,16 +166,29 @@ async def query(request: Request) -> Response:
             lambda snapshot: downloads.stream_sql(snapshot, text, form, settings),
             form,
             "query",
+            written=True,
         )
 
     def ask(snapshot: Snapshot) -> Any:
         found = sql.ask(snapshot, text, limit=limit, settings=settings)
         return {"commit": snapshot.commit, "cut": found.cut, "rows": _objects(found.table)}
 
-    return _json(await answer(request, find_served(request), ask))
+    return _json(await answer(request, find_served(request), ask, written=True))
+
+
+class NotJson(Refused):
+    """A body that does not say it is JSON: what a form of another site can send says otherwise."""
+
+    status = 415
 
 
 async def _body(request: Request) -> dict[str, Any]:
+    sent = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if sent != "application/json":
+        raise NotJson(
+            f"the body is of the type {sent!r}" if sent else "the body has no type",
+            remedy="send it with the header Content-Type: application/json",
+        )
     try:
         given = orjson.loads(await request.body())
     except orjson.JSONDecodeError as error:
@@ -234,11 +250,14 @@ async def download(
     open_: Callable[[Snapshot], Iterator[bytes]],
     form: Form,
     name: str,
+    *,
+    written: bool = False,
 ) -> Response:
     """A file of rows, sent as they are read; ``open_`` gives its bytes.
 
-    The first of them are read before anything is sent, so that an error has its status.  Raises
-    Busy where others download already.
+    written: whether SQL of a user's is in the question.
+    The first bytes are read before anything is sent, so that an error has its status.  Raises Busy
+    where too many others download already, or for too long.
     """
     turns: Turns = request.app.state.downloads
     turn = turns.one()
@@ -256,7 +275,9 @@ async def download(
             raise
 
     try:
-        pieces, first = await answer(request, find_served(request), begin, time_s=downloads.TIME_S)
+        pieces, first = await answer(
+            request, find_served(request), begin, time_s=downloads.TIME_S, written=written
+        )
     except BaseException:
         await turn.__aexit__(None, None, None)
         raise

@@ -42,7 +42,7 @@ def application(served: Mapping[str, Served], access: Access) -> Guard:
     @contextlib.asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         app.state.turns = turns
-        app.state.downloads = Turns(at_once=2, waiting=0)
+        app.state.downloads = Turns(at_once=2)
         async with program.running():
             yield
 

@@ -13,6 +13,7 @@ import hashlib
 import hmac
 import html
 import ipaddress
+import re
 import socket
 import time
 from collections.abc import Iterable
@@ -123,12 +124,14 @@ def _is_address(name: str) -> bool:
     return True
 
 
+_HOST: Final = re.compile(r"(?:\[([0-9a-f:.]+)\]|([^\s:/?#@\[\]\\]+))(?::[0-9]{1,5})?", re.ASCII)
+"""A host header in small letters: an address of IPv6 in brackets or a name, and perhaps a port."""
+
+
 def _name_of(host: str) -> str:
-    """The host of a Host header, without its port and brackets."""
-    host = host.strip().lower()
-    if host.startswith("["):
-        return host[1:].partition("]")[0]
-    return host.partition(":")[0]
+    """The host of a Host header, without its port and brackets; empty where it is none."""
+    found = _HOST.fullmatch(host.strip().lower())
+    return (found[1] or found[2]) if found else ""
 
 
 class Guard:
@@ -317,7 +320,7 @@ def _guarded_send(send: Send) -> Send:
         if message["type"] == "http.response.start":
             there = {key.lower() for key, _ in message.get("headers", ())}
             more = [(key, value) for key, value in _HEADERS.items() if key not in there]
-            if message["status"] in (408, 413) and b"connection" not in there:
+            if message["status"] in (408, 413, 415) and b"connection" not in there:
                 more.append((b"connection", b"close"))
             message = {**message, "headers": [*message.get("headers", ()), *more]}
         try:

@@ -19,6 +19,7 @@ from .engine.apart import TIME_S
 from .engine.files import FILE, ROW, files_of
 from .engine.guarded import open_engine, parse, quote_name
 from .engine.plain import plain
+from .engine.scopes import check_functions, folded, nodes, reads
 from .listing import tables
 from .problems import Refused
 from .state import Snapshot
@@ -149,10 +150,14 @@ def check_condition(condition: str | None) -> str | None:
         raise UsageError(
             "this is not a condition", where=condition, remedy="write SQL such as: bytes > 1e9"
         )
-    if any(node.get("class") == "SUBQUERY" for node in _nodes(tree)):
-        raise UsageError(
-            "a condition asks one table alone", where=condition, remedy="write it as a query"
-        )
+    for node in nodes(tree):
+        if node.get("class") == "SUBQUERY":
+            raise UsageError(
+                "a condition asks one table alone", where=condition, remedy="write it as a query"
+            )
+        for name in node.get("column_names") or ():
+            if folded(name) in (FILE, ROW):
+                raise UsageError(f"no column is named {name!r}", where=condition)
     return condition
 
 
@@ -166,6 +171,11 @@ def _select(text: str, what: str = "query") -> dict[str, Any]:
             f"{len(kinds)} statements where one {what} is expected",
             remedy="ask each in a call of its own",
         )
+    if kinds[0] == "MULTI":
+        raise UsageError(
+            "PIVOT does not say which values become columns",
+            remedy="name them: PIVOT t ON column IN ('a', 'b') USING sum(number)",
+        )
     if found is None:
         raise UsageError(
             f"this is of the type {kinds[0]}, and a dataset is only read",
@@ -178,50 +188,28 @@ def _select(text: str, what: str = "query") -> dict[str, Any]:
     if tree["error"]:
         raise UsageError(f"the {what} failed: {tree['error_message']}")
     node: dict[str, Any] = tree["statements"][0]["node"]
+    check_functions(node)
     return node
-
-
-def _nodes(tree: Any) -> Iterator[dict[str, Any]]:
-    waiting = [tree]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, dict):
-            yield node
-            waiting += node.values()
-        elif isinstance(node, list):
-            waiting += node
 
 
 def _tables_of(tree: dict[str, Any], snapshot: Snapshot) -> list[str]:
     """The record types and views that a query reads; raises UsageError where it reads others."""
     plugins = snapshot.dataset.plugins
     known = {
-        name.lower(): name
+        folded(name): name
         for name in (*plugins.record_types(), *plugins.views, *snapshot.dataset.record_types)
     }
-    nodes = list(_nodes(tree))
-    of_its_own = {
-        entry["key"].lower()
-        for node in nodes
-        if isinstance(node.get("cte_map"), dict)
-        for entry in node["cte_map"]["map"]
-    }
     named: list[str] = []
-    for node in nodes:
-        kind = node.get("type")
-        if kind == "TABLE_FUNCTION" and "function" in node:
-            function = str(node["function"].get("function_name", "?")).lower()
-            if function not in _ROWS_OF_NOTHING:
-                raise UsageError(
-                    f"{function}() reads what is not a table of this dataset",
-                    remedy="name a record type or a view; 'show tables' lists them",
-                )
-        elif kind == "BASE_TABLE":
-            name = ".".join(node["qualified_name"]["path"])
-            if name.lower() in known:
-                named.append(known[name.lower()])
-            elif name.lower() not in of_its_own:
-                raise UsageError(
-                    f"no table {name!r}", remedy=f"{suggestion(name, set(known.values()))}"
-                )
+    for read in reads(tree):
+        if not read.called and folded(read.name) in known:
+            named.append(known[folded(read.name)])
+        elif read.called and read.name not in _ROWS_OF_NOTHING:
+            raise UsageError(
+                f"{read.name}() reads what is not a table of this dataset",
+                remedy="name a record type or a view; 'show tables' lists them",
+            )
+        elif not read.called:
+            raise UsageError(
+                f"no table {read.name!r}", remedy=f"{suggestion(read.name, set(known.values()))}"
+            )
     return list(dict.fromkeys(named))

@@ -95,20 +95,24 @@ def is_stopped() -> bool:
 
 
 class Turns:
-    """So many questions at once; the others wait, and of these not too many."""
+    """So many questions at once; the others wait, and of these not too many.
+
+    Questions with SQL that a user wrote have as many turns of their own: it may take all of its
+    time, and no page waits for it.
+    """
 
     def __init__(self, at_once: int = AT_ONCE, waiting: int = WAITING) -> None:
-        self._free = asyncio.Semaphore(at_once)
+        self._free = {written: asyncio.Semaphore(at_once) for written in (False, True)}
         self._left = at_once + waiting
 
-    async def take(self) -> None:
+    async def take(self, *, written: bool = False) -> None:
         """Wait for a turn; raises Busy where there is none."""
         if self._left <= 0:
             raise Busy("too many questions are asked at once", remedy="try again in a moment")
         self._left -= 1
         try:
             async with asyncio.timeout(TURN_S):
-                await self._free.acquire()
+                await self._free[written].acquire()
         except BaseException as error:
             self._left += 1
             if isinstance(error, TimeoutError):
@@ -117,9 +121,9 @@ class Turns:
                 ) from None
             raise
 
-    def give_back(self) -> None:
+    def give_back(self, *, written: bool = False) -> None:
         """Let another have the turn that was taken."""
-        self._free.release()
+        self._free[written].release()
         self._left += 1
 
     @contextlib.asynccontextmanager
@@ -138,15 +142,16 @@ async def answer(
     ask: Callable[[Snapshot], Answer],
     *,
     time_s: float = TIME_S,
+    written: bool = False,
 ) -> Answer:
     """What a question gives of the state in force: ``ask`` gets one snapshot, in a thread.
 
     It is asked of the next state where a commit took files of its own away.  All that a page shows
     is asked in one call, so that it is of one state.
-    time_s: how long it may take.
+    time_s: how long it may take; written: whether SQL of a user's is in it.
     Raises what it raises, Refused where its time is over, Left where the client is gone.
     """
-    return await work(request, attempts(served, ask), time_s=time_s)
+    return await work(request, attempts(served, ask), time_s=time_s, written=written)
 
 
 def attempts(served: Served, ask: Callable[[Snapshot], Answer]) -> Callable[[], Answer]:
@@ -164,11 +169,17 @@ def attempts(served: Served, ask: Callable[[Snapshot], Answer]) -> Callable[[], 
 
 
 async def work(
-    request: Request, function: Callable[[], Answer], *, time_s: float = TIME_S
+    request: Request,
+    function: Callable[[], Answer],
+    *,
+    time_s: float = TIME_S,
+    written: bool = False,
 ) -> Answer:
     """What a function gives that may take long, run in a thread; raises as ``answer``."""
     turns: Turns = request.app.state.turns
-    return await run_in_turn(turns, function, request.is_disconnected, time_s=time_s)
+    return await run_in_turn(
+        turns, function, request.is_disconnected, time_s=time_s, written=written
+    )
 
 
 async def run_in_turn(
@@ -177,6 +188,7 @@ async def run_in_turn(
     has_left: Callable[[], Awaitable[bool]] | None = None,
     *,
     time_s: float = TIME_S,
+    written: bool = False,
 ) -> Answer:
     """The same for who asks otherwise than by a request; it is stopped where it is cancelled.
 
@@ -184,13 +196,13 @@ async def run_in_turn(
     The turn is taken until the work has ended, though its answer was given up before: a view that
     is being made cannot be stopped, and of such work, too, no more is done at once.
     """
-    await turns.take()
+    await turns.take(written=written)
     try:
         waited, ticket = _start(function)
     except BaseException:
-        turns.give_back()
+        turns.give_back(written=written)
         raise
-    waited.add_done_callback(lambda _: turns.give_back())
+    waited.add_done_callback(lambda _: turns.give_back(written=written))
     try:
         async with asyncio.timeout(time_s):
             return await _wait(waited, ticket, has_left)

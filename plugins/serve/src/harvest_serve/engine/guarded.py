@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import os
+import re
 import shutil
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -53,6 +54,9 @@ _USERS_FAULT: Final = frozenset(
     )
 )
 """What the text of a query may have done, by the names of DuckDB's exceptions."""
+
+_ADVICE: Final = re.compile(r"[^.\n]*\b(?:SET|PRAGMA|INSTALL|LOAD) [^\n]*")
+"""A sentence of DuckDB's that advises to change a setting, which nobody can here."""
 
 _SIZE: Final = frozenset({"OutOfMemoryException", "MemoryError", "TooWide", "ArrowMemoryError"})
 
@@ -124,8 +128,12 @@ def _error_of(kind: str, said: str, *, written: bool = True) -> HarvestError:
             "this needs more memory than one question may take",
             remedy="ask for less: fewer columns, a condition, a coarser grouping",
         )
+    if written and kind == "InternalException":
+        return UsageError("DuckDB cannot answer this", remedy="write it otherwise")
     if written and kind in _USERS_FAULT:
-        return UsageError(f"the query failed: {said}", remedy=None)
+        plain = _ADVICE.sub("", said).strip()
+        remedy = None if plain == said.strip() else "write it simpler: no setting can be changed"
+        return UsageError(f"the query failed: {plain}", remedy=remedy)
     return DatasetError(f"its rows cannot be read: {said}")
 
 

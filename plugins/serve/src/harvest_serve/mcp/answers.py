@@ -25,6 +25,9 @@ MOST_ROWS: Final = 200
 MOST_CHARACTERS: Final = 40_000
 """Characters of rows, or of a report's text, that one answer holds at most: about 10,000 words."""
 
+MOST_EXACT: Final = 2**53
+"""Integers up to this are exact for who reads numbers of JSON as floats."""
+
 EVIDENCE_ROWS: Final = 5
 """Rows of evidence that a finding is shown with."""
 
@@ -204,8 +207,18 @@ def _fit(frame: pl.DataFrame, most: int = MOST_CHARACTERS) -> tuple[list[Any], b
         most -= len(text)
         if most < 0:
             return taken, True
-        taken.append(orjson.loads(text))
+        taken.append(_exact(orjson.loads(text)))
     return taken, False
+
+
+def _exact(value: Any) -> Any:
+    """A value of JSON in which integers are text where a reader's floats would round them."""
+    if isinstance(value, dict):
+        return {key: _exact(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_exact(each) for each in value]
+    # bool is an int, too, and small
+    return str(value) if isinstance(value, int) and abs(value) > MOST_EXACT else value
 
 
 def _texts(frame: pl.DataFrame) -> Iterable[str]:

@@ -9,9 +9,10 @@ from typing import Annotated, Any, Final, Literal
 import orjson
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
-from mcp.types import ToolAnnotations
-from pydantic import Field
+from mcp.types import CallToolResult, TextContent, ToolAnnotations
+from pydantic import BaseModel, Field
 
+import harvest
 from harvest import HarvestError, UsageError
 from harvest.commands import remark
 from harvest.toolkit.texts import printable_line
@@ -28,7 +29,8 @@ INSTRUCTIONS: Final = (
     "Metadata of scientific computing: runs, files, jobs and instruments, harvested into tables. "
     "Begin with `findings` for what is wrong, or `tables` for what there is. A table is a record "
     "type (what was recorded) or a view (computed from it, with settings). Units stand with the "
-    "columns. Null means not known, never zero. Nothing can be changed here."
+    "columns. Null means not known, never zero. Integers beyond 2^53 are text. Nothing can be "
+    "changed here."
 )
 
 _READS: Final = ToolAnnotations(read_only_hint=True, open_world_hint=False)
@@ -52,6 +54,27 @@ class Condition:
         "eq", "ne", "lt", "le", "gt", "ge", "contains", "starts", "ends", "null", "notnull"
     ]
     value: str | int | float | bool | None = None
+
+
+class SqlColumn(BaseModel):
+    """A column of a query's result, with its type in Arrow."""
+
+    name: str
+    type: str
+
+
+class SqlAnswer(BaseModel):
+    """What the tool ``sql`` answers, as values; its text is the same."""
+
+    dataset: str
+    commit: str
+    columns: list[SqlColumn]
+    rows_shown: int
+    rows: list[dict[str, Any]] = Field(
+        description="Each by the names of the columns; integers beyond 2^53 are text."
+    )
+    units_of_the_tables_that_it_reads: dict[str, dict[str, str]]
+    not_shown: str | None = None
 
 
 class Tools:
@@ -108,7 +131,9 @@ class Tools:
             columns=tuple(columns) if columns else None,
             condition=condition,
         )
-        return await self._ask(dataset, lambda of: answers.rows(of, table, question))
+        return await self._ask(
+            dataset, lambda of: answers.rows(of, table, question), written=condition is not None
+        )
 
     async def sql(
         self,
@@ -124,10 +149,13 @@ class Tools:
             dict[str, dict[str, str | int | float | bool]] | None,
             Field(description="Settings of views, by the view's name."),
         ] = None,
-    ) -> str:
+    ) -> Annotated[CallToolResult, SqlAnswer]:
         """Ask one SQL query, which can only read a dataset's tables, within limits."""
         given = {name: _texts(each) for name, each in (settings or {}).items()}
-        return await self._ask(dataset, lambda of: answers.query(of, query, given))
+        found = await self._ask(dataset, lambda of: answers.query(of, query, given), written=True)
+        return CallToolResult(
+            content=[TextContent(text=found)], structured_content=orjson.loads(found)
+        )
 
     async def findings(self, dataset: Dataset = None) -> str:
         """Say what is wrong by the rules, the worst first, each with how sure it is, the evidence,
@@ -149,10 +177,16 @@ class Tools:
         given = _texts(settings)
         return await self._ask(dataset, lambda of: answers.report(of, report, given, section))
 
-    async def _ask(self, dataset: str | None, ask: Callable[[Snapshot], Any]) -> str:
-        """What a question gives, in its turn; raises ToolError with message, where and remedy."""
+    async def _ask(
+        self, dataset: str | None, ask: Callable[[Snapshot], Any], *, written: bool = False
+    ) -> str:
+        """What a question gives, in its turn; raises ToolError with message, where and remedy.
+
+        written: whether SQL of who asks is in it.
+        """
         try:
-            return _to_text(await run_in_turn(self._turns, attempts(self._choose(dataset), ask)))
+            question = attempts(self._choose(dataset), ask)
+            return _to_text(await run_in_turn(self._turns, question, written=written))
         except HarvestError as error:
             raise ToolError(str(error)) from error
         except Exception as error:
@@ -172,14 +206,19 @@ class Tools:
 def server(served: Mapping[str, Served], turns: Turns) -> MCPServer[Any]:
     """The server of the protocol over some datasets; turns: how many questions at once."""
     made: MCPServer[Any] = MCPServer(
-        NAME, instructions=INSTRUCTIONS, log_level="CRITICAL", subscriptions=False
+        NAME,
+        instructions=INSTRUCTIONS,
+        version=harvest.__version__,
+        log_level="CRITICAL",
+        subscriptions=False,
     )
     tools = Tools(served, turns)
     for tool in (
         *(tools.datasets, tools.tables, tools.table, tools.rows, tools.sql),
         *(tools.findings, tools.reports, tools.report),
     ):
-        made.add_tool(tool, annotations=_READS, structured_output=False)
+        # the result of a query is what a program goes on to compute with
+        made.add_tool(tool, annotations=_READS, structured_output=tool == tools.sql)
     return made
 
 

@@ -63,7 +63,7 @@ async def query(request: Request) -> Response:
                 found["problem"] = problem_of(error)
         return found
 
-    values = await answer(request, find_served(request), ask)
+    values = await answer(request, find_served(request), ask, written=bool(text.strip()))
     return respond(
         "sql.html.j2",
         title="SQL",
@@ -80,7 +80,9 @@ async def query_file(request: Request) -> Response:
         request.query_params.get("query", ""),
         form_of(request.query_params.get("form", "")),
     )
-    return await download(request, lambda snapshot: stream_sql(snapshot, text, form), form, "query")
+    return await download(
+        request, lambda snapshot: stream_sql(snapshot, text, form), form, "query", written=True
+    )
 
 
 def _result(snapshot: Snapshot, here: Here, text: str) -> dict[str, Any]:

@@ -49,7 +49,10 @@ async def table(request: Request) -> Response:
     if more is not None:
         return RedirectResponse(here.rows(name, more.pairs()), 303)
     values = await answer(
-        request, find_served(request), lambda snapshot: _values(snapshot, name, asked)
+        request,
+        find_served(request),
+        lambda snapshot: _values(snapshot, name, asked),
+        written=bool(asked.condition),
     )
     return respond(
         "table.html.j2",
@@ -321,7 +324,7 @@ async def row(request: Request, number: int) -> Response:
             "after": here.rows(name, [*at, ("row", str(number + 1))]) if number < total else "",
         }
 
-    values = await answer(request, find_served(request), ask)
+    values = await answer(request, find_served(request), ask, written=bool(asked.condition))
     return respond(
         "row.html.j2", title=f"Row {number:,} of {name}", section="tables", number=number, **values
     )
