@@ -71,6 +71,7 @@ MODULES = (
     "harvest_testing_exporters",
     "harvest_testing_sinks",
     "harvest_toolkit.choices",
+    "harvest_toolkit.clocks",
     "harvest_toolkit.columns",
     "harvest_toolkit.csv_header",
     "harvest_toolkit.deferred",

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harvest import Partition
+from harvest_toolkit.clocks import undecided_note
 from harvest_toolkit.line_blocks import Faults, split
 from harvest_toolkit.spans import Spans
 from harvest_toolkit.values import CLOCK, EPOCH, INTEGER, SIZE, TEXT, Kind, LocalTimes
@@ -144,5 +145,4 @@ def test_an_hour_that_was_skipped_is_a_fault_and_one_that_came_twice_is_noted() 
         2: "no time, or another form of it",
         3: "no time, or another form of it",
     }
-    assert notes == ["1 local time occurred twice in Europe/Zurich when the clocks went back; the "
-                     "first occurrence was taken"]  # fmt: skip
+    assert notes == [undecided_note(1, "Europe/Zurich")]

@@ -18,8 +18,8 @@ import polars as pl
 import pyarrow as pa
 
 from harvest import Partition, ReadContext
-from harvest.toolkit.amounts import count_in_words
 
+from .clocks import Shown, undecided_note
 from .line_blocks import Faults
 from .spans import (
     Flags,
@@ -113,7 +113,8 @@ class LocalTimes:
     zone: IANA name; None for UTC, which is then noted, for nobody declared it.
     setting: with which a user declares the zone.
 
-    A time that the clock skipped is a fault; of one that it showed twice, the first is taken.
+    A time that the clock skipped is a fault; of one that it showed twice, the first occurrence is
+    given.  What else a row says of its times may decide it: see ``clocks``.
     """
 
     form: str
@@ -126,13 +127,9 @@ class LocalTimes:
         """The times in UTC; where there is none, null and a fault."""
         zone = self.zone or "UTC"
         local = pl.Series(strings(texts)).str.to_datetime(self.form, time_unit="us", strict=False)
-        first = local.dt.replace_time_zone(zone, ambiguous="null", non_existent="null")
-        if first.null_count() > local.null_count():  # some occurred twice, or never
-            first, last = (
-                local.dt.replace_time_zone(zone, ambiguous=which, non_existent="null")
-                for which in ("earliest", "latest")
-            )
-            self._twice += int((first != last).sum())
+        shown = Shown.of(local, zone)
+        self._twice += len(shown.rows)
+        first = shown.first
         self._undeclared += len(first) - first.null_count() if self.zone is None else 0
         faults.mark(local.is_null().to_numpy(), "no time, or another form of it")
         faults.mark(first.is_null().to_numpy(), f"a time that the clocks in {zone} skipped")
@@ -146,7 +143,4 @@ class LocalTimes:
                 "the clock that they are from"
             )
         if self._twice:
-            ctx.note(
-                f"{count_in_words(self._twice, 'local time')} occurred twice in {self.zone} when "
-                "the clocks went back; the first occurrence was taken"
-            )
+            ctx.note(undecided_note(self._twice, self.zone or "UTC"))
