@@ -7,6 +7,7 @@ from typing import IO, Any
 from zoneinfo import ZoneInfo
 
 from harvest import Partition, ReadContext
+from harvest_toolkit.clocks import undecided_note
 from harvest_toolkit.live import forward
 
 from .config import SlurmConfig
@@ -75,6 +76,8 @@ def _note_doubts(convert: Context, config: SlurmConfig, ctx: ReadContext) -> Non
             "times carry no zone and were read as UTC; set slurm.timezone to the zone of the "
             "cluster if that is another"
         )
+    if convert.undecided:
+        ctx.note(undecided_note(convert.undecided, convert.zone.key))
     if convert.elapsed_from_times:
         ctx.note(
             "elapsed times are End minus Start, in which suspensions count; ask sacct for Elapsed"

@@ -28,6 +28,7 @@ from .read.text import read_text
 from .rows.assemble import assemble
 from .rows.selection import Selection, rules_of
 from .values.convert import Context
+from .values.fields import FIELDS, FREE
 from .window import ORIGIN, Window
 
 DELIMITER: Final = "\x1f\x1e\x1f"
@@ -35,86 +36,14 @@ DELIMITER: Final = "\x1f\x1e\x1f"
 
 _MICROS: Final = pl.Datetime("us", "UTC")
 
-WANTED: Final = [
-    "JobID",
-    "JobIDRaw",
-    "Cluster",
-    "DBIndex",
-    "User",
-    "Group",
-    "UID",
-    "GID",
-    "Account",
-    "Partition",
-    "QOS",
-    "Reservation",
-    "State",
-    "ExitCode",
-    "DerivedExitCode",
-    "Submit",
-    "Eligible",
-    "Start",
-    "End",
-    "Elapsed",
-    "Timelimit",
-    "Suspended",
-    "Planned",
-    "Reserved",
-    "PlannedCPURAW",
-    "ResvCPURAW",
-    "NNodes",
-    "ReqNodes",
-    "AllocNodes",
-    "ReqCPUS",
-    "AllocCPUS",
-    "NTasks",
-    "ReqMem",
-    "MaxRSS",
-    "MaxRSSNode",
-    "MaxRSSTask",
-    "AveRSS",
-    "MaxVMSize",
-    "AveVMSize",
-    "MaxPages",
-    "AvePages",
-    "MaxDiskRead",
-    "AveDiskRead",
-    "MaxDiskWrite",
-    "AveDiskWrite",
-    "CPUTimeRAW",
-    "TotalCPU",
-    "UserCPU",
-    "SystemCPU",
-    "AveCPU",
-    "MinCPU",
-    "MinCPUNode",
-    "MinCPUTask",
-    "ReqTRES",
-    "AllocTRES",
-    "TRESUsageInTot",
-    "TRESUsageInAve",
-    "TRESUsageInMax",
-    "TRESUsageInMin",
-    "TRESUsageOutTot",
-    "TRESUsageOutAve",
-    "TRESUsageOutMax",
-    "ConsumedEnergyRaw",
-    "NodeList",
-    "Priority",
-    "Reason",
-    "Flags",
-    "Layout",
-    "Constraints",
-    "WCKey",
-    "Restarts",
-    "Container",
-    "WorkDir",
-    "Comment",
-    "AdminComment",
-    "SystemComment",
-    "SubmitLine",
-    "JobName",
-]
+_SAID_BY_OTHERS: Final = frozenset(
+    ["ElapsedRaw", "CPUTime", "TimelimitRaw", "PlannedCPU", "ResvCPU", "NCPUS", "ConsumedEnergy"]
+)
+
+WANTED: Final = sorted(
+    (item.name for item in FIELDS if item.name not in _SAID_BY_OTHERS),
+    key=lambda name: (name in FREE, name == "JobName"),
+)
 """Fields asked for, as far as this version of sacct has them; free text last."""
 
 

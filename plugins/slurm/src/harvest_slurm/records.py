@@ -13,6 +13,11 @@ from datetime import datetime
 import harvest
 from harvest import Record, field
 
+_UNDECIDED = (
+    "Which of its times, by name, may be later: clocks that are set back, mostly by an hour, show "
+    "times twice, and where nothing decides it, the first occurrence is given. Null for none."
+)
+
 
 @harvest.record("slurm.job", layer="job", level="job")
 class Job(Record):
@@ -56,6 +61,7 @@ class Job(Record):
     eligible_time: datetime | None = field(doc="When it could have started.")
     start_time: datetime | None = field(role="time", doc="When it started.")
     end_time: datetime | None = field(role="end_time", doc="When it ended; empty while it runs.")
+    undecided_times: str | None = field(doc=_UNDECIDED)
     elapsed_s: float | None = field(unit="s", doc="Time that it ran, without suspensions.")
     suspended_s: float | None = field(unit="s", doc="Time that it was suspended.")
     planned_s: float | None = field(
@@ -120,6 +126,7 @@ class Step(Record):
     eligible_time: datetime | None = field(doc="As sacct prints it: the step's start.")
     start_time: datetime | None = field(role="time", doc="When it started.")
     end_time: datetime | None = field(role="end_time", doc="When it ended; empty while it runs.")
+    undecided_times: str | None = field(doc=_UNDECIDED)
     elapsed_s: float | None = field(unit="s", doc="Time that it ran, without suspensions.")
     suspended_s: float | None = field(unit="s", doc="Time that it was suspended.")
     ntasks: int | None = field(doc="Tasks of the step.")

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from harvest import ReadContext
+from harvest_toolkit.clocks import named_in
 
 from ..read.columns import RawRows
 from ..records import Job, Step
@@ -39,9 +40,12 @@ def assemble(
         job_rows = _typed(Job, *jobs, convert, ctx, delimiter)
         step_rows = _typed(Step, *steps, convert, ctx, delimiter)
         decided = selection.jobs(job_rows)
+        mine = selection.steps(step_rows, decided, lost.take(raw.names))
+        for table in (decided.kept, mine):
+            if "undecided_times" in table.column_names:
+                convert.undecided += named_in(table["undecided_times"])
         if job_rows.num_rows:
             yield Job, decided.kept
-        mine = selection.steps(step_rows, decided, lost.take(raw.names))
         if step_rows.num_rows:
             yield Step, mine
     selection.account(ctx)

@@ -17,6 +17,7 @@ from ..values.convert import Context, Converted, convert
 from ..values.fields import AMOUNTS, BY_NAME, canonical
 from ..values.ids import Ids
 from . import gaps
+from .passages import decided
 
 
 class Columns:
@@ -35,6 +36,7 @@ class Columns:
         found = {"job_id": ids.job, "step_id": ids.step, **ids.columns}
         self.ready = {name: found[name] for name in found if name in self.kinds}
         self.texts: dict[str, Column] = {}  # what each column was read from
+        self.twice: dict[str, tuple[Any, Any]] = {}  # times that the clock showed twice
         self.extra: dict[str, Any] = {}
         self.errors: list[tuple[str, Column, Any]] = []
         if ids.errors is not None:
@@ -42,6 +44,8 @@ class Columns:
             self.errors.append(("JobID", shown, ids.errors))
         for name, column, kind in _targets(tuple(raw.names), self.step):
             self._add(name, column, kind, raw.column(name))
+        if self.twice:
+            self.ready |= decided(self.ready, self.twice, step=self.step)
         self._derive()
 
     def table(self) -> pa.Table:
@@ -59,6 +63,8 @@ class Columns:
             self._keep(name, field.text)
             return
         read = convert(kind, field, self.ctx)
+        if read.twice is not None and column not in self.ready:
+            self.twice[column] = read.twice
         if read.errors is not None:
             self.errors.append((name, field, read.errors))
         is_first = column not in self.texts

@@ -35,7 +35,10 @@ def listed(field: Column, wanted: Any) -> Any:
 
 
 def elapsed(ready: Mapping[str, Any]) -> Any | None:
-    """Seconds from start to end, without those that it was suspended where that is known."""
+    """Seconds from start to end, without those that it was suspended where that is known.
+
+    None where one of both may be of either occurrence of the hour that the clock showed twice.
+    """
     start, end = ready.get("start_time"), ready.get("end_time")
     if start is None or end is None:
         return None
@@ -43,7 +46,11 @@ def elapsed(ready: Mapping[str, Any]) -> Any | None:
     seconds = pc.divide(micros.cast(pa.float64()), 1e6)
     if "suspended_s" in ready:
         seconds = pc.subtract(seconds, pc.fill_null(ready["suspended_s"], 0.0))
-    return pc.if_else(pc.greater_equal(seconds, 0.0), seconds, _NONE)
+    known = pc.greater_equal(seconds, 0.0)
+    if "undecided_times" in ready:
+        doubt = pc.match_substring_regex(ready["undecided_times"], "start_time|end_time")
+        known = pc.and_(known, pc.invert(pc.fill_null(doubt, False)))
+    return pc.if_else(known, seconds, _NONE)
 
 
 def total_cpu(ready: Mapping[str, Any]) -> Any | None:

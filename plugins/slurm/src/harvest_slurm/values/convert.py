@@ -8,6 +8,7 @@ what is an error.
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import timedelta
 from functools import partial
 from typing import Any, Final, TypeAlias
 from zoneinfo import ZoneInfo
@@ -17,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from harvest_toolkit.clocks import Shown
 from harvest_toolkit.spans import spans
 
 from ..read.columns import Column, series
@@ -38,6 +40,7 @@ class Context:
     naive_times: set when a time without zone was met.
     elapsed_from_times: set when End minus Start was taken for want of Elapsed and Suspended.
     cpus_from_request: set when CPUs asked for were taken for want of those allocated.
+    undecided: how many times may be of either occurrence of an hour that the clock shows twice.
     """
 
     zone: ZoneInfo
@@ -46,6 +49,7 @@ class Context:
     naive_times: bool = False
     elapsed_from_times: bool = False
     cpus_from_request: bool = False
+    undecided: int = 0
 
 
 @attrs.frozen
@@ -55,11 +59,14 @@ class Converted:
     values: by suffix of the record's column (mostly only the empty suffix).
     words: text that is neither a value nor a mistake, to be kept in ``extra``; or None.
     errors: why a text cannot be read, empty elsewhere; or None where all can.
+    twice: of times that the clock shows twice, their rows, and by how many microseconds the second
+        occurrence of each is later; or None.
     """
 
     values: dict[str, Array]
     words: Array | None = None
     errors: Array | None = None
+    twice: tuple[Any, Any] | None = None
 
 
 def convert(kind: str, column: Column, ctx: Context) -> Converted:
@@ -98,25 +105,38 @@ def _time(kind: Kind, column: Column, ctx: Context) -> Converted:
     ctx.naive_times |= bool(read.good.any())
     (micros,) = read.values
     moments = arrow(micros, read.good, pa.timestamp("us"))
+    rows = later = np.zeros(0, np.int64)
     if ctx.zone.key == "UTC":
         moments = moments.view(TIMESTAMP)
     else:
         # a time that clocks skip stays empty and gets its reason below
-        placed = series(moments).dt.replace_time_zone(
-            ctx.zone.key, ambiguous="earliest", non_existent="null"
-        )
-        moments = placed.dt.convert_time_zone("UTC").to_arrow().cast(TIMESTAMP)
+        shown = Shown.of(series(moments), ctx.zone.key)
+        rows, later = shown.rows, shown.later
+        moments = shown.first.to_arrow().cast(TIMESTAMP)
     if read.left is not None:
         moments = _other_times(column, read.left, moments)
     left = None
     if read.left is not None or moments.null_count > len(column) - int(read.good.sum()):
         left = moments.is_null().to_numpy(zero_copy_only=False) & column.full
 
-    def parse(text: str) -> Any:
-        ctx.naive_times |= scalars.has_no_zone(text)
-        return kind.slow(text, ctx.zone)
+    others: dict[str, int] = {}  # texts that the clock shows twice
 
-    return _finish(column, {"": moments}, parse, left, cut=ctx.cut)
+    def parse(text: str) -> Any:
+        moment = kind.slow(text, ctx.zone)
+        if scalars.has_no_zone(text):
+            ctx.naive_times = True
+            if second := kind.slow(text, ctx.zone, fold=1) - moment:
+                others[text] = second // timedelta(microseconds=1)
+        return moment
+
+    done = _finish(column, {"": moments}, parse, left, cut=ctx.cut)
+    if others:
+        which = pc.index_in(column.text, pa.array(list(others)))
+        more = np.flatnonzero(which.is_valid())
+        rows = np.append(rows, more)
+        later = np.append(later, np.array(list(others.values()))[which.drop_null()])
+        rows, later = rows[order := np.argsort(rows)], later[order]
+    return attrs.evolve(done, twice=(rows, later) if len(rows) else None)
 
 
 def _other_times(column: Column, left: Any, moments: Array) -> Array:

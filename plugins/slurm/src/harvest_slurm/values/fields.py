@@ -9,9 +9,12 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Sequence
+from itertools import chain
 from typing import Final
 
 import attrs
+
+from ..read.presets import PRESETS
 
 FREE: Final = frozenset(
     ["JobName", "Comment", "AdminComment", "SystemComment", "SubmitLine", "WorkDir", "Constraints"]
@@ -123,50 +126,10 @@ sacct prints the same numbers under both names.  A requested amount is not taken
 one, but for the CPUs of jobs that ran, at last (see ``rows``).
 """
 
-# Fields that become no column, but by whose names a header of sacct is known.
-_OTHERS: Final = [
-    "AssocID",
-    "AveCPUFreq",
-    "BlockID",
-    "ExtraInfo",
-    "FailedNode",
-    "Extra",
-    "JobComment",
-    "Licenses",
-    "McsLabel",
-    "MaxDiskReadNode",
-    "MaxDiskReadTask",
-    "MaxDiskWriteNode",
-    "MaxDiskWriteTask",
-    "MaxPagesNode",
-    "MaxPagesTask",
-    "MaxVMSizeNode",
-    "MaxVMSizeTask",
-    "QOSRAW",
-    "QOSREQ",
-    "ReqCPUFreq",
-    "ReqCPUFreqGov",
-    "ReqCPUFreqMax",
-    "ReqCPUFreqMin",
-    "ReservationId",
-    "SLUID",
-    "SegmentSize",
-    "StdErr",
-    "StdIn",
-    "StdOut",
-    "ThreadsPerCore",
-    "TRESUsageInMaxNode",
-    "TRESUsageInMaxTask",
-    "TRESUsageInMinNode",
-    "TRESUsageInMinTask",
-    "TRESUsageOutMaxNode",
-    "TRESUsageOutMaxTask",
-    "TRESUsageOutMin",
-    "TRESUsageOutMinNode",
-    "TRESUsageOutMinTask",
-    "WCKeyID",
-    "AllocGRES",
-    "ReqGRES",
+# Newer fields that become no column; all others are those of the orders that Slurm prints.
+_NEWER: Final = [
+    *("AllocGRES", "Extra", "ExtraInfo", "FailedNode", "JobComment", "Licenses", "QOSREQ"),
+    *("SLUID", "SegmentSize", "StdErr", "StdIn", "StdOut", "ThreadsPerCore"),
 ]
 
 _WIDTH = re.compile(r"%-?\d*$")
@@ -178,9 +141,9 @@ def canonical(name: str) -> str:
     return _WIDTH.sub("", name.strip()).replace(" ", "").replace("_", "").lower()
 
 
-BY_NAME: Final[dict[str, Field]] = {
-    canonical(item.name): item for item in (*FIELDS, *(Field(name, "text") for name in _OTHERS))
-}
+BY_NAME: Final[dict[str, Field]] = {canonical(item.name): item for item in FIELDS}
+for _name in sorted({*_NEWER, *chain.from_iterable(PRESETS.values())}):
+    BY_NAME.setdefault(canonical(_name), Field(_name, "text"))
 
 
 def is_field(name: str) -> bool:

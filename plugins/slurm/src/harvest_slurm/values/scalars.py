@@ -176,11 +176,11 @@ def has_no_zone(text: str) -> bool:
     return found is not None and not (found[8] or found[9])
 
 
-def time(text: str, zone: ZoneInfo) -> datetime | None:
+def time(text: str, zone: ZoneInfo, fold: int = 0) -> datetime | None:
     """A moment, in UTC.
 
     Text without an offset is local time in ``zone``: of a time that occurs twice when clocks go
-    back the earlier is meant; one that is skipped when they go forward is an error.
+    back, fold says which is meant; one that is skipped when they go forward is an error.
     """
     if text in ("Unknown", "None", "N/A", "NONE"):
         return None
@@ -202,7 +202,7 @@ def time(text: str, zone: ZoneInfo) -> datetime | None:
         offset = timedelta(hours=int(found[10]), minutes=int(found[11]))
         behind = offset if found[9] == "+" else -offset
         return naive.replace(tzinfo=timezone(behind)).astimezone(UTC)
-    moment = naive.replace(tzinfo=zone, fold=0).astimezone(UTC)
+    moment = naive.replace(tzinfo=zone, fold=fold).astimezone(UTC)
     if moment.astimezone(zone).replace(tzinfo=None) != naive:
         raise ValueError(f"this time does not exist in {zone.key}: clocks skip it")
     return moment

@@ -123,7 +123,7 @@ def jobs(data: DatasetReader) -> pl.LazyFrame:
         pl.col("het_job_id", "het_offset", "cluster"),
         pl.col("name", "user", "group", "account", "partition", "qos"),
         pl.col("state", "state_by", "exit_code", "exit_signal"),
-        pl.col("eligible_time", "start_time", "end_time"),
+        pl.col("eligible_time", "start_time", "end_time", "undecided_times"),
         pl.col("wait_s", "planned_s", "elapsed_s", "timelimit_s"),
         pl.col("req_nodes", "alloc_nodes", "req_cpus", "alloc_cpus", "alloc_gpus"),
         pl.col("req_mem_bytes", "req_mem_per", "alloc_mem_bytes", "steps", "ntasks"),
@@ -135,8 +135,10 @@ def jobs(data: DatasetReader) -> pl.LazyFrame:
 
 
 def _start_after(time: str) -> pl.Expr:
-    """Seconds from a time to the start."""
-    return (pl.col("start_time") - pl.col(time)).dt.total_microseconds() / 1e6
+    """Seconds from a time to the start; null where they are undecided, or contradict each other."""
+    doubt = pl.col("undecided_times").str.contains(f"start_time|{time}").fill_null(value=False)
+    waited = (pl.col("start_time") - pl.col(time)).dt.total_microseconds() / 1e6
+    return pl.when(~doubt & (waited >= 0)).then(waited)
 
 
 def _memory(cpus: str, nodes: pl.Expr) -> pl.Expr:
