@@ -168,7 +168,37 @@ def test_a_time_the_clock_skips_is_rejected_with_its_lines(tmp_path):
 def test_a_time_the_clock_shows_twice_is_its_first_and_noted(tmp_path):
     found = harvest(tmp_path, line("x", stamp="2024-10-27 02:30:00,000"), timezone="Europe/Berlin")
     assert found.rows("dask.log_event")[0]["time"] == datetime(2024, 10, 27, 0, 30, tzinfo=UTC)
-    assert "shows twice" in found.notes[0]
+    assert found.rows("dask.log_event")[0]["undecided_times"] == "time"
+    assert found.notes[0].startswith("1 local time occurred twice in Europe/Berlin")
+
+
+def test_the_order_of_a_log_decides_a_time_the_clock_shows_twice(tmp_path, monkeypatch):
+    # given a log of an hour and a half, in which the clock goes from 2:59 back to 2:00
+    stamps = [f"2024-10-27 {at}:00,000" for at in ("01:30", "02:10", "02:50", "02:20", "02:55")]
+    text = "".join(line(f"event {n}", stamp=stamp) for n, stamp in enumerate(stamps))
+    first = datetime(2024, 10, 26, 23, 30, tzinfo=UTC)
+    for size in (10_000, 200):  # read at once, and a few lines at a time
+        monkeypatch.setattr("harvest_toolkit.lines.BLOCK_BYTES", size)
+        found = harvest(tmp_path, text, timezone="Europe/Berlin")
+        rows = found.rows("dask.log_event")
+        assert [(row["time"] - first).seconds // 60 for row in rows] == [0, 40, 80, 110, 145]
+        assert [row["undecided_times"] for row in rows] == [None] * 5
+        assert (found.notes, found.rejects) == ([], [])
+
+
+def test_lines_of_older_versions_without_a_time_are_events_too(tmp_path):
+    # as in dask/distributed, pull request 634
+    text = (
+        "distributed.nanny - INFO -         Start Nanny at:            127.0.0.1:46062\n"
+        "distributed.worker - INFO -               Threads:                          4\n"
+        "distributed.nanny - ERROR - Failed to start worker\nTraceback\n"
+    )
+    found = harvest(tmp_path, text)
+    rows = found.rows("dask.log_event")
+    assert [(row["time"], row["level"], row["kind"]) for row in rows] == [
+        (None, "info", "start"), (None, "info", "threads"), (None, "error", "error"),
+    ]  # fmt: skip
+    assert rows[2]["message"] == "Failed to start worker\nTraceback"
 
 
 def test_an_impossible_date_is_rejected(tmp_path):

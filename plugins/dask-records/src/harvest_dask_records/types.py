@@ -162,6 +162,10 @@ class LogEvent(Record):
     """
 
     time: datetime | None = field(role="time", doc="When it was logged, by the declared zone.")
+    undecided_times: str | None = field(
+        doc="time, where it may be later: clocks that are set back, mostly by an hour, show times "
+        "twice, and where the log's order does not decide it, the first occurrence is given."
+    )
     source: str | None = field(doc="scheduler, worker, client or consumer: whose log it is.")
     level: str | None = field(doc="Level of the line, lower case: info, warning, error.")
     message: str = field(doc="The text, with continuation lines.")

@@ -111,6 +111,9 @@ def _times(frames: Frames) -> pl.LazyFrame:
         times.group_by("run").agg(first=pl.col("time").min(), last=pl.col("time").max())
         for times in (recorded, frames["dask.log_event"])
     )
+    # between times of which it is not known how many hours apart they are, no span is
+    unclear = frames["dask.log_event"].drop_nulls("undecided_times").select("run").unique()
+    logged = logged.join(unclear, on="run", how="anti")
     return span.join(logged, on="run", how="full", coalesce=True, suffix="_logged").select(
         "run",
         first_time=pl.coalesce("first", "first_logged"),

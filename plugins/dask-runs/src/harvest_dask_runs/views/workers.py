@@ -150,7 +150,7 @@ def _membership(frames: Frames) -> pl.LazyFrame:
     kinds = {"registration": "add", "removal": "remove"}
     log = _log_membership(frames["dask.log_event"]).select(
         *ONE,
-        "time",
+        pl.when(pl.col("undecided_times").is_null()).then("time"),
         nthreads=pl.lit(None, dtype=pl.Int64),
         acted=pl.col("kind").replace_strict(kinds, default=None),
         by=pl.lit("log"),

@@ -1,8 +1,8 @@
 """Logs of Dask's scheduler and workers, and what the consumer could not parse.
 
 Dask logs ``2024-04-19 19:01:36,147 - distributed.scheduler - INFO - Register worker ...``, by the
-local clock of the machine.  Lines in another form (tracebacks, warnings) belong to the event
-before them.
+local clock of the machine; older versions left out the time.  Lines in another form (tracebacks,
+warnings) belong to the event before them.
 """
 
 from __future__ import annotations
@@ -17,62 +17,73 @@ from harvest import Partition, ReadContext
 from harvest_dask_records.arrays import text_map
 from harvest_dask_records.log_kinds import FIELDS, KIND, WORKER
 from harvest_dask_records.types import LogEvent
+from harvest_toolkit.clocks import Shown, decide_in_order, named, undecided_note
 
 from .log_lines import log_events
 
 __all__ = ["consumer_log", "dask_log"]
 
-_BEGINS: Final = r"^[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}[,. ]"
+_BEGINS: Final = (
+    r"^(?:[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}[,. ]"
+    r"|distributed\.[^ ]+ - [A-Z]+ - )"
+)
 _HEAD: Final = (
-    r"^(?<stamp>[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}(?:[,.][0-9]{1,6})?)"
-    r" - (?<logger>[^ ]+) - (?<level>[A-Z]+) - (?<message>.*)$"
+    r"^(?:(?<stamp>[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}(?:[,.][0-9]{1,6})?)"
+    r" - )?(?<logger>[^ ]+) - (?<level>[A-Z]+) - (?<message>.*)$"
 )
 _STAMP: Final = "%Y-%m-%d %H:%M:%S%.f"
+_NOTHING: Final = pl.lit(None, pl.String)
 _FAILURE: Final = "data failure:"
 _TOTAL: Final = "Total time taken"
 
 
 def dask_log(partition: Partition, ctx: ReadContext, config: Any) -> Iterator[Any]:
     """``scheduler.e`` or ``worker.e``; ``position`` is the number of an event's first line."""
-    source = partition.options["kind"].removesuffix("_log")
-    ambiguous = 0
-    for events in log_events(partition, ctx, pl.col("line").str.contains(_BEGINS)):
-        parsed = (
-            events.with_columns(head=pl.col("line").str.extract_groups(_HEAD))
-            .unnest("head")
-            .with_columns(*_moments(config.timezone))
-        )
-        ambiguous += int(parsed["twice"].sum())
+    source, zone = partition.options["kind"].removesuffix("_log"), config.timezone
+    undecided, begun = 0, 0
+    decided: pl.DataFrame | None = None
+    for events in _stamped(partition, ctx):
+        shown = Shown.of(events["local"], zone)
+        times = shown.first.alias("time").to_frame().with_columns(undecided_times=_NOTHING)
+        if len(shown.rows) and decided is None:
+            decided = _by_all_lines(partition, ctx, zone)
+        if decided is not None:
+            times = decided.slice(begun, events.height)
+        begun += events.height
+        undecided += times["undecided_times"].count()
+        parsed = pl.concat([events, times], how="horizontal")
         wrong = pl.col("stamp").is_not_null() & pl.col("time").is_null()
         for row in parsed.filter(wrong).iter_rows(named=True):
             ctx.reject(
                 row["line"] + row["rest"],
-                f"{row['stamp']} is not a time of the zone {config.timezone}",
+                f"{row['stamp']} is not a time of the zone {zone}",
                 position=row["position"],
                 record_type="dask.log_event",
             )
         yield LogEvent, _dask_table(parsed.filter(~wrong), source)
-    if ambiguous:
-        ctx.note(
-            f"{ambiguous} times fall into the hour that the clock of {config.timezone} shows "
-            "twice; they were taken as of its first passage"
+    if undecided:
+        ctx.note(undecided_note(undecided, zone))
+
+
+def _stamped(partition: Partition, ctx: ReadContext) -> Iterator[pl.DataFrame]:
+    """The events of a log with the parts of their first lines; ``local`` is the time of stamps."""
+    stamp = pl.col("stamp").str.replace(",", ".", literal=True)
+    for events in log_events(partition, ctx, pl.col("line").str.contains(_BEGINS)):
+        yield (
+            events.with_columns(head=pl.col("line").str.extract_groups(_HEAD))
+            .unnest("head")
+            .with_columns(local=stamp.str.to_datetime(_STAMP, time_unit="us", strict=False))
         )
 
 
-def _moments(zone: str) -> tuple[pl.Expr, pl.Expr]:
-    """The time of a stamp in UTC, and whether the zone's clock shows it twice."""
-    naive = (
-        pl.col("stamp")
-        .str.replace(",", ".", literal=True)
-        .str.to_datetime(_STAMP, time_unit="us", strict=False)
+def _by_all_lines(partition: Partition, ctx: ReadContext, zone: str) -> pl.DataFrame:
+    """The times of all events, decided by the order of the log, which is read again for that."""
+    again = ReadContext(ctx.origin, ctx.scratch)
+    local = pl.concat([events["local"] for events in _stamped(partition, again)])
+    decided = decide_in_order(Shown.of(local, zone))
+    return pl.DataFrame(
+        {"time": decided.times["time"], "undecided_times": named(decided.undecided, len(local))}
     )
-    # a time that the clock skips is null
-    earlier, later = (
-        naive.dt.replace_time_zone(zone, ambiguous=which, non_existent="null")
-        for which in ("earliest", "latest")
-    )
-    time = earlier.dt.convert_time_zone("UTC")
-    return time.alias("time"), (earlier != later).fill_null(value=False).alias("twice")
 
 
 def _dask_table(parsed: pl.DataFrame, source: str) -> pa.Table:
@@ -81,9 +92,7 @@ def _dask_table(parsed: pl.DataFrame, source: str) -> pa.Table:
         pl.col("level").str.to_lowercase(), said=text.str.strip_chars(), full=text + pl.col("rest")
     )
     frame = frame.select(
-        "time",
-        "level",
-        "position",
+        *("time", "undecided_times", "level", "position"),
         source=pl.lit(source),
         message=pl.col("full"),
         kind=KIND,
