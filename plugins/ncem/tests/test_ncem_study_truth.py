@@ -356,6 +356,7 @@ def test_the_order_of_rows_does_not_matter(order, seed):
             "time": [r[2] for r in rows],
             "recorded_time": [r[2] for r in rows],
             "uuid": pl.Series([None] * len(rows), dtype=pl.String),
+            "undecided_times": pl.Series([None] * len(rows), dtype=pl.String),
             "progress": pl.Series([None] * len(rows), dtype=pl.Float64),
         }
     ).sample(fraction=1, shuffle=True, seed=seed)

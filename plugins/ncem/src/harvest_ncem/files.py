@@ -62,6 +62,7 @@ def read_statuses(
             *("scan_number", "receiver", "uuid", "progress", "last_scan_number"),
             *("recorded_time", "extra", "origin"),
             time=pl.col("recorded_time") + pl.duration(microseconds="shift"),
+            undecided_times=pl.when("undecided").then(pl.lit("time")),
             clock_offset_s=seconds(pl.col("shift")),
             position=pl.lit(1, pl.Int64),
         ),
@@ -94,7 +95,9 @@ def _with_times(
     for note in parsed.zones.notes(config.timezone):
         ctx.note(note)
     rows = rows.with_columns(
-        parsed.times.alias("recorded_time"), parsed.reasons.alias("reason")
+        parsed.times.alias("recorded_time"),
+        parsed.undecided.alias("undecided"),
+        parsed.reasons.alias("reason"),
     ).with_row_index()
     bad = rows.filter(pl.col("reason").is_not_null())
     for index, origin, reason, text in bad.select("index", "origin", "reason", "text").iter_rows():

@@ -12,6 +12,11 @@ from datetime import datetime
 import harvest
 from harvest import Record, field
 
+_UNDECIDED = (
+    ", where it may be later: clocks that are set back, mostly by an hour, show times twice, and "
+    "the first occurrence is given."
+)
+
 
 @harvest.record("ncem.receiver_status", layer="workflow", level="worker")
 class ReceiverStatus(Record):
@@ -26,6 +31,7 @@ class ReceiverStatus(Record):
     time: datetime = field(
         role="time", doc="When the scan began for this receiver: recorded_time + clock_offset_s."
     )
+    undecided_times: str | None = field(doc=f"time{_UNDECIDED}")
     scan_number: int = field(role="subject", doc="Number of the scan; 0 occurs and is bogus.")
     receiver: int = field(role="host", doc="Number of the receiver, 0 to 3.")
     uuid: str | None = field(doc="Id of the acquisition; null from CSV tables.")
@@ -55,6 +61,7 @@ class DataFile(Record):
     modify_time: datetime = field(
         role="time", doc="When the file was last written: recorded_time + clock_offset_s."
     )
+    undecided_times: str | None = field(doc=f"modify_time{_UNDECIDED}")
     recorded_time: datetime | None = field(doc="The file's time by the clock of its site.")
     clock_offset_s: float | None = field(
         unit="s", doc="What was added to the clock's reading; 0 where no offset is declared."

@@ -145,6 +145,7 @@ class _TableReader:
             good.select(
                 *("line", "extra"),
                 time=pl.col("time") + pl.duration(microseconds="shift"),
+                undecided_times=pl.when("undecided").then(pl.lit("time")),
                 scan_number="#scan_number",
                 receiver=pl.col("cell").replace_strict(numbers, return_dtype=pl.Int64),
                 recorded_time="time",
@@ -171,6 +172,7 @@ class _TableReader:
                 distiller_id="#distiller_id" if has_id else pl.lit(None, pl.Int64),
                 kind=pl.lit(kind),
                 modify_time=pl.col("time") + pl.duration(microseconds=shift),
+                undecided_times=pl.when("undecided").then(pl.lit("modify_time")),
                 recorded_time="time",
                 clock_offset_s=pl.lit(shift / 1e6),
                 position="line",
@@ -184,7 +186,11 @@ class _TableReader:
         self.ctx.filtered(cells.height - full.height, EMPTY_CELL)
         parsed = parse_times(full["text"], self.config.timezone)
         self.zones += parsed.zones
-        full = full.with_columns(parsed.times.alias("time"), parsed.reasons.alias("reason"))
+        full = full.with_columns(
+            parsed.times.alias("time"),
+            parsed.undecided.alias("undecided"),
+            parsed.reasons.alias("reason"),
+        )
         for row in full.filter(pl.col("reason").is_not_null()).iter_rows(named=True):
             self.ctx.reject(
                 row["text"],

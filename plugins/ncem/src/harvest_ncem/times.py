@@ -7,11 +7,12 @@ instant; of one that they showed twice, the first is taken.
 
 from __future__ import annotations
 
-from typing import Literal
-
 import attrs
+import numpy as np
 import polars as pl
 
+from harvest.toolkit.amounts import count_in_words
+from harvest_toolkit.clocks import Shown, undecided_note
 from harvest_toolkit.frames import first_text
 
 from .headers import MOMENT
@@ -34,15 +35,12 @@ class ZoneCounts:
 
     def notes(self, zone: str) -> list[str]:
         """Remarks for the user, most general first."""
-        again = (
-            f"occurred twice in {zone} when the clocks went back; the first occurrence was taken"
-        )
         said = (
-            (self.naive, "time", f"without a zone read as {zone} (setting ncem.timezone)"),
-            (self.ambiguous, "local time", again),
-            (self.doubled, "time", "had the zone offset doubled; it was taken once"),
+            (self.naive, f"without a zone read as {zone} (setting ncem.timezone)"),
+            (self.doubled, "had the zone offset doubled; it was taken once"),
         )
-        return [f"{_count(number, noun)} {what}" for number, noun, what in said if number]
+        notes = [f"{count_in_words(number, 'time')} {what}" for number, what in said if number]
+        return notes + ([undecided_note(self.ambiguous, zone)] if self.ambiguous else [])
 
 
 @attrs.frozen
@@ -50,43 +48,35 @@ class ParsedTimes:
     """The outcome for a column of texts, all of its length.
 
     times: timestamps (us, UTC); null where ``reasons`` says what was wrong.
+    undecided: whether the time may be later, as the clock showed it twice.
     reasons: null where all is well.
     """
 
     times: pl.Series
+    undecided: pl.Series
     reasons: pl.Series
     zones: ZoneCounts
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
 def parse_times(texts: pl.Series, zone: str) -> ParsedTimes:
     """Parse a column of texts without nulls; ``zone`` is the IANA zone of naive ones."""
-    frame = (
-        _with_parts(texts)
-        .with_columns(
-            first=_in_zone(zone, "earliest"),
-            last=_in_zone(zone, "latest"),
-            is_naive=pl.col("offset").is_null() & pl.col("local").is_not_null(),
-            is_doubled=pl.col("second").is_not_null() & (pl.col("offset") == pl.col("second")),
-        )
-        .with_columns(reason=_reason(zone))
-        .with_columns(time=pl.when(pl.col("reason").is_null()).then(_instant()))
+    frame = _with_parts(texts).with_columns(
+        naive=pl.when(pl.col("offset").is_null()).then("local"),
+        is_doubled=pl.col("second").is_not_null() & (pl.col("offset") == pl.col("second")),
     )
-    good = frame.filter(pl.col("reason").is_null())
-    counts = good.select(
-        pl.col("is_doubled").sum(),
-        pl.col("is_naive").sum(),
-        (pl.col("is_naive") & (pl.col("first") != pl.col("last"))).sum().alias("ambiguous"),
-    ).row(0)
-    return ParsedTimes(frame["time"], frame["reason"], ZoneCounts(*counts))
-
-
-def _in_zone(zone: str, ambiguous: Literal["earliest", "latest"]) -> pl.Expr:
-    local = pl.col("local").dt
-    return local.replace_time_zone(zone, ambiguous=ambiguous, non_existent="null")
+    shown = Shown.of(frame["naive"], zone)
+    offset = pl.duration(minutes=pl.col("shift"))
+    instant = pl.coalesce("placed", (pl.col("local") - offset).dt.replace_time_zone("UTC"))
+    twice = pl.Series(np.isin(np.arange(frame.height), shown.rows))
+    frame = (
+        frame.with_columns(shown.first.alias("placed"), twice.alias("twice"))
+        .with_columns(reason=_reason(zone))
+        .with_columns(time=pl.when(pl.col("reason").is_null()).then(instant))
+    )
+    counts = frame.filter(pl.col("reason").is_null()).select(
+        pl.col("is_doubled").sum(), pl.col("naive").count(), pl.col("twice").sum()
+    )
+    return ParsedTimes(frame["time"], frame["twice"], frame["reason"], ZoneCounts(*counts.row(0)))
 
 
 def _with_parts(texts: pl.Series) -> pl.DataFrame:
@@ -121,17 +111,7 @@ def _reason(zone: str) -> pl.Expr:
         (no_local, "no ISO 8601 time"),
         (pl.col("second").is_not_null() & ~pl.col("is_doubled"), "two different zone offsets"),
         (pl.col("shift").abs() > 18 * 60, "no such zone offset"),
-        (pl.col("is_naive") & pl.col("first").is_null(), skipped),
-    )
-
-
-def _instant() -> pl.Expr:
-    """The instant that a time names, in UTC."""
-    shift = pl.duration(minutes=pl.col("shift"))
-    return (
-        pl.when(pl.col("is_naive"))
-        .then(pl.col("first").dt.convert_time_zone("UTC"))
-        .otherwise((pl.col("local") - shift).dt.replace_time_zone("UTC"))
+        (pl.col("naive").is_not_null() & pl.col("placed").is_null(), skipped),
     )
 
 

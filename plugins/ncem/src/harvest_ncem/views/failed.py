@@ -56,7 +56,7 @@ def _files(dataset: DatasetReader, study: Study) -> pl.LazyFrame:
     streamed = streaming.build(dataset).filter(pl.col("write_time").is_not_null())
     h5 = streamed.group_by(_KEY).agg(
         pl.len().cast(pl.Int64).alias("h5_files"),
-        pl.col("write_time").min(),
+        pl.col("write_time", "duration_s").min(),
         count_if_known(pl.col("size_bytes") == 0).alias("empty h5 files"),
     )
     there = takes.join(h5, on=_KEY, how="full", coalesce=True)
@@ -151,7 +151,6 @@ def _problems(found: pl.LazyFrame) -> pl.LazyFrame:
     empty = pl.sum_horizontal("empty_files", "empty h5 files")
     known = pl.col("empty_files").is_not_null() | pl.col("empty h5 files").is_not_null()
     files = pl.sum_horizontal("data_files", "h5_files")
-    oldest = pl.min_horizontal("last_written", "write_time")
     percent = pl.col("progress").round(1).cast(pl.String).str.strip_suffix(".0")
     failed = (
         pl.when(pl.col("progress") < 100).then(pl.format("progress is {} %", percent)),
@@ -175,7 +174,7 @@ def _problems(found: pl.LazyFrame) -> pl.LazyFrame:
     problem = pl.concat_str("missing", *failed, *gapped, separator="; ", ignore_nulls=True)
     return found.with_columns(
         pl.when(known).then(empty).alias("empty_files"),
-        (oldest < pl.col("first_receiver_time")).alias("early"),
+        (pl.min_horizontal("offload_s", "duration_s") < 0).alias("early"),
     ).with_columns(
         pl.when(real).then(problem).replace("", None).alias("problem"),
         pl.when(real).then(fate).alias("fate"),

@@ -13,7 +13,17 @@ from harvest import DatasetReader
 from harvest_toolkit.frames import count_if_known, first_text
 
 from ..study import Range, Study, load_study
-from .scans import BOGUS, in_ranges, no_begin, of_last_take, seconds_between, takes, within
+from .scans import (
+    BOGUS,
+    UNDECIDED,
+    in_ranges,
+    no_begin,
+    of_last_take,
+    seconds_between,
+    takes,
+    undecided,
+    within,
+)
 
 
 def build(dataset: DatasetReader, study: Any = None, per: str = "scan") -> pl.LazyFrame:
@@ -30,7 +40,7 @@ def build(dataset: DatasetReader, study: Any = None, per: str = "scan") -> pl.La
     if per == "range":
         return _per_range(found, ranges)
     real = pl.col("scan_number") != 0
-    found = found.with_columns(due=_due(made))
+    found = found.with_columns(due=_due(made)).drop("begin_undecided", "end_undecided")
     counted = pl.col("offload_s").filter(pl.col("excluded").is_null())
     place = ["size", "first_scan", "last_scan"]
     return found.with_columns(
@@ -104,13 +114,14 @@ def written(dataset: DatasetReader) -> pl.LazyFrame:
     files = (
         dataset["ncem.data_file"]
         .filter(pl.col("kind") == "data")
-        .select("scan_number", "modify_time", "size_bytes", "module")
+        .select("scan_number", "modify_time", "size_bytes", "module", "undecided_times")
     )
     placed = (
         of_last_take(files, "modify_time", scans)
         .group_by("scan_number", "take")
         .agg(
             pl.col("modify_time").max().alias("last_written"),
+            pl.col("undecided_times").is_not_null().any().alias("end_undecided"),
             pl.len().cast(pl.Int64).alias("data_files"),
             count_if_known(pl.col("size_bytes") == 0).alias("empty_files"),
             modules=pl.when(pl.col("module").is_not_null().any()).then(
@@ -138,5 +149,6 @@ def _exclusion(*, has_ranges: bool) -> pl.Expr:
         (pl.lit(has_ranges) & pl.col("size").is_null(), "in no scan range for file_transfer"),
         (pl.col("first_receiver_time").is_null(), no_begin()),
         (pl.col("last_written").is_null(), "no data file"),
+        (undecided(), UNDECIDED),
         (pl.col("offload_s") < 0, "last written before the first receiver time"),
     ).alias("excluded")

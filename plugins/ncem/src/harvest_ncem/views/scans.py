@@ -39,9 +39,18 @@ def duration(name: str, value: str, example: str) -> float:
         raise UsageError(f"setting {name}: {error}", remedy=f"write it like {example}") from error
 
 
+UNDECIDED = "the clock showed one of its times twice, and nothing decides which is meant"
+
+
 def seconds_between(start: str, end: str) -> pl.Expr:
-    """Seconds from one column of times to another."""
-    return seconds((pl.col(end) - pl.col(start)).dt.total_microseconds())
+    """Seconds from one column of times to another, where both are decided."""
+    passed = seconds((pl.col(end) - pl.col(start)).dt.total_microseconds())
+    return pl.when(~undecided()).then(passed)
+
+
+def undecided() -> pl.Expr:
+    """Whether the begin of a take (``begin_undecided``) or the end (``end_undecided``) is."""
+    return pl.any_horizontal(pl.col("begin_undecided", "end_undecided").fill_null(value=False))
 
 
 def statuses(dataset: DatasetReader) -> pl.LazyFrame:
@@ -68,7 +77,7 @@ def statuses(dataset: DatasetReader) -> pl.LazyFrame:
         .with_columns(key=pl.when("apart").then(pl.format("#{}", "rank")).otherwise(uuid))
         .with_columns(begin=pl.col("time").min().over(scan, "key"))
         .with_columns(take=take)
-        .select(scan, "take", "uuid", "receiver", "time", "progress")
+        .select(scan, "take", "uuid", "receiver", "time", "progress", "undecided")
     )
 
 
@@ -77,6 +86,7 @@ def _without_copies(dataset: DatasetReader) -> pl.LazyFrame:
     same = ["scan_number", "receiver", "second"]
     rows = dataset["ncem.receiver_status"].select(
         *("scan_number", "receiver", "uuid", "time", "progress"),
+        undecided=pl.col("undecided_times").is_not_null(),
         second=pl.coalesce("recorded_time", "time").dt.truncate("1s"),
     )
     known = rows.filter(pl.col("uuid").is_not_null())
@@ -84,7 +94,7 @@ def _without_copies(dataset: DatasetReader) -> pl.LazyFrame:
     return (
         pl.concat([known, plain.join(known.select(same).unique(), on=same, how="anti")])
         .group_by("scan_number", "receiver", "uuid")
-        .agg(pl.col("time").min(), pl.col("progress").max())
+        .agg(pl.col("time").min(), pl.col("progress").max(), pl.col("undecided").any())
     )
 
 
@@ -93,7 +103,8 @@ def takes(dataset: DatasetReader) -> pl.LazyFrame:
 
     Columns: scan_number, take, uuid, receivers (how many reported it), receivers_left_out (how
     many of them by a wrong zone), progress (the least of them); and of the others first_receiver
-    (lowest number of the earliest), first_receiver_time, last_receiver_time: null without any.
+    (lowest number of the earliest), first_receiver_time, last_receiver_time: null without any, and
+    begin_undecided (whether a clock showed one of these twice).
     """
     in_order = statuses(dataset).sort("scan_number", "take", "time", "receiver")
     trusted = pl.col("trusted")
@@ -105,6 +116,7 @@ def takes(dataset: DatasetReader) -> pl.LazyFrame:
         pl.col("receiver").filter(trusted).first().alias("first_receiver"),
         pl.col("time").filter(trusted).first().alias("first_receiver_time"),
         pl.col("time").filter(trusted).last().alias("last_receiver_time"),
+        pl.col("undecided").filter(trusted).any().alias("begin_undecided"),
     )
 
 

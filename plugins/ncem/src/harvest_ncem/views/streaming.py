@@ -12,12 +12,14 @@ from harvest_toolkit.frames import first_text, fraction
 from ..study import load_study
 from .scans import (
     BOGUS,
+    UNDECIDED,
     in_ranges,
     no_begin,
     of_last_take,
     seconds_between,
     statuses,
     takes,
+    undecided,
     volume,
 )
 
@@ -28,7 +30,7 @@ COLUMNS = (
     *("write_time", "duration_s", "bytes_per_s", "suffix", "size_bytes", "path", "excluded"),
 )
 
-_FILE = ("file", "distiller_id", "path", "suffix", "size_bytes", "write_time")
+_FILE = (*("file", "distiller_id", "path", "suffix", "size_bytes", "write_time", "end_undecided"),)
 
 
 def build(dataset: DatasetReader, study: Any = None) -> pl.LazyFrame:
@@ -72,6 +74,7 @@ def _files(dataset: DatasetReader) -> pl.LazyFrame:
             *("scan_number", "distiller_id", "path", "suffix", "size_bytes"),
             file_uuid="uuid",
             write_time="modify_time",
+            end_undecided=pl.col("undecided_times").is_not_null(),
         )
         .with_row_index("file")
     )
@@ -115,6 +118,7 @@ def _exclusion(*, ranged: bool) -> pl.Expr:
         (pl.col("distiller_id") == 0, "no Distiller id"),
         (pl.col("foreign"), "its UUID is that of another take"),
         (pl.col("suffix").is_not_null(), pl.format("derived file: {}", "suffix")),
+        (undecided(), UNDECIDED),
         (pl.col("duration_s") < 0, "written before the first receiver time"),
         # when the scan was written is not known where nothing of it was
         (pl.col("size_bytes") == 0, "the HDF5 file has 0 bytes"),
