@@ -17,7 +17,7 @@ import harvest
 from harvest import UsageError
 from harvest.plugins.registry import manager
 from harvest_ncem.commands import app
-from harvest_ncem.draft import WINDOW, Scan, changes, draft, stretches
+from harvest_ncem.draft import WINDOW, Scan, changes, draft, sizes_of, stretches
 from harvest_ncem.study import load_study
 
 EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "ncem-study"
@@ -132,3 +132,74 @@ def test_what_stays_alike_has_no_change(values):
 def test_one_scan_that_takes_long_ends_no_range():
     scans = [Scan(n, "streaming", n * 10.0, 50.0 if n == 20 else 5.0, ()) for n in range(40)]
     assert [len(part) for part in stretches(scans)] == [40]
+
+
+def sizes(text: str) -> dict[int, str]:
+    """The sizes that a draft writes, by the first scan of the range; not those of comments."""
+    return {r["scans"][0]: r["size"] for r in tomllib.loads(text).get("range", [])}
+
+
+def streamed(*parts: tuple[int, float]) -> dict[int, float]:
+    """Scans from 1 on, so many that take about so long each."""
+    taken = [seconds + n % 3 for count, seconds in parts for n in range(count)]
+    return dict(enumerate(taken, 1))
+
+
+def test_ranges_of_one_size_that_take_unlike_long_get_none(tmp_path):
+    # given 256, 512 and 1024, all of which Distiller calls 256x256, as in the paper's tables
+    took = streamed((40, 7.0), (40, 25.0), (20, 96.0))
+    data = dataset(tmp_path, took, f"256_256:{','.join(map(str, took))}")
+    text = draft(data)
+    assert ranges(text) == [
+        ("?", "streaming", [1, 40]), ("?", "streaming", [41, 80]), ("?", "streaming", [81, 100]),
+    ]  # fmt: skip
+    assert sizes(text) == {}
+    said = "40 of 40 scans are 256x256 by Distiller, but ranges of that size have medians of"
+    assert text.count(f"{said} 8 s, 26 s, 97 s") == 2
+
+    # then the report says why nothing of what was measured counts
+    (tmp_path / "study.toml").write_text(text)
+    (intro,) = data.report("ncem.comparison", study=str(tmp_path / "study.toml")).intro
+    assert "None of the 100 durations that were measured counts" in intro
+    assert "the size is not known" in intro
+
+    # and counts what the user names
+    (tmp_path / "study.toml").write_text(
+        '[[range]]\nsize = "256x256"\nmethod = "streaming"\nscans = [1, 40]\n'
+    )
+    report = data.report("ncem.comparison", study=str(tmp_path / "study.toml"))
+    assert report.tables[0].data.row(0, named=True)["median_s"] == 8
+
+
+def test_one_range_of_many_that_takes_unlike_long_is_alone_in_doubt(tmp_path):
+    # given four ranges, the last behind a gap; three of them alike hold 100 of 140 scans
+    took = streamed((40, 7.0), (40, 60.0), (40, 8.0), (20, 7.0))
+    took = {n if n <= 120 else n + 50: seconds for n, seconds in took.items()}
+    text = draft(dataset(tmp_path, took, f"256_256:{','.join(map(str, took))}"))
+    assert sizes(text) == {1: "256x256", 81: "256x256", 171: "256x256"}
+    assert "medians of 8 s, 61 s" in text
+
+
+def test_a_smaller_size_that_takes_much_longer_than_a_larger_is_in_doubt_as_that_is(tmp_path):
+    took = streamed((30, 60.0), (30, 7.0))
+    first, second = (",".join(str(n) for n in took if (n > 30) == late) for late in (False, True))
+    text = draft(dataset(tmp_path, took, f"128_128:{first} 256_256:{second}"))
+    assert sizes(text) == {}
+    assert text.count("but 128x128 takes 61 s and 256x256 8 s") == 2
+
+
+def test_sizes_by_the_bytes_of_files_are_not_in_doubt():
+    def stretch(first: int, seconds: float, kind: str) -> list[Scan]:
+        evidence = ((kind, "256x256"),)
+        return [Scan(first + n, "streaming", 0.0, seconds, evidence) for n in range(10)]
+
+    by_bytes = stretch(1, 60.0, "the bytes of the data files")
+    found = sizes_of([by_bytes, stretch(50, 7.0, "Distiller"), stretch(90, 8.0, "Distiller")])
+    assert [size for size, _ in found] == ["256x256", None, None]
+
+
+@given(st.lists(st.floats(10, 19.9), min_size=1, max_size=8))
+def test_ranges_that_differ_by_less_than_twice_keep_their_size(medians):
+    found = sizes_of([[Scan(1, "streaming", 0.0, took, (("Distiller", "64x64"),))]
+                      for took in medians])  # fmt: skip
+    assert {size for size, _ in found} == {"64x64"}

@@ -2,7 +2,7 @@
 
 A stretch ends where the method changes, where a few numbers are missing, or where the size does:
 by what is known of it, and else by how long scans take and how far apart they begin, which change
-with it.  What the data do not say is left to the user as a comment.
+with it.  What the data do not say, or contradict, is left to the user as a comment.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import re
 import statistics
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from itertools import pairwise, permutations
 from typing import Final
 
 import attrs
@@ -31,12 +31,16 @@ WINDOW: Final = 9
 FACTOR: Final = 1.6
 """By how much their medians differ at the end of a stretch."""
 
+CONFLICT: Final = 2.0
+"""By how much the medians of stretches of one size may differ."""
+
 MISSING: Final = 5
 """Scan numbers that may be missing within a stretch."""
 
 SIDES: Final = tuple(2**n for n in range(4, 13))
 """Of scans whose size is known from the bytes of their data files, within 5 %."""
 
+_BYTES: Final = "the bytes of the data files"
 _TO_DO: Final = "name it, and remove the # of the four lines"
 _IN_PATH: Final = re.compile(r"(?<!\d)(\d{2,5})x(\d{2,5})(?!\d)")
 
@@ -72,19 +76,28 @@ def draft(dataset: DatasetReader) -> str:
     ]
     for method in ("streaming", "file_transfer"):
         found = stretches([scan for scan in scans if scan.method == method])
-        guesses = _guesses(found, _sizes_of_distiller(dataset))
-        for stretch, guess in zip(found, guesses, strict=True):
-            lines += ["", *_range(stretch, method, guess)]
+        sizes = sizes_of(found)
+        guesses = _guesses(found, sizes, _sizes_of_distiller(dataset))
+        for stretch, size, guess in zip(found, sizes, guesses, strict=True):
+            lines += ["", *_range(stretch, method, size, guess)]
     return "\n".join(lines) + "\n"
 
 
-def _range(stretch: Sequence[Scan], method: str, guess: str | None) -> Iterator[str]:
+def _most(some: Sequence[_Told], of: Sequence[_Told]) -> bool:
+    """Whether they are two thirds of some stretches, and of their scans."""
+    scans, total = (sum(each.scans for each in part) for part in (some, of))
+    return 3 * len(some) >= 2 * len(of) and 3 * scans >= 2 * total
+
+
+def _range(
+    stretch: Sequence[Scan], method: str, sized: tuple[str | None, str], guess: str | None
+) -> Iterator[str]:
     """The lines of a range; those of an unknown size are comments."""
     word = "streaming" if method == "streaming" else "offload"
     typical = _typical(stretch)
     took = "" if typical is None else f"; median {word} {typical:.3g} s"
     yield f"# {count_in_words(len(stretch), 'scan')}{took}"
-    size, why = _size_of(stretch)
+    size, why = sized
     yield f"# size {why}"
     if size is None and guess:
         yield f"# a guess is {guess}: Distiller has as many sizes as there are ranges, by duration"
@@ -103,10 +116,12 @@ def _typical(stretch: Sequence[Scan]) -> float | None:
     return statistics.median(took) if took else None
 
 
-def _guesses(found: Sequence[Sequence[Scan]], sizes: Sequence[str]) -> list[str | None]:
+def _guesses(
+    found: Sequence[Sequence[Scan]], known: Sequence[tuple[str | None, str]], sizes: Sequence[str]
+) -> list[str | None]:
     """Sizes by the order of durations, where there are as many of them as stretches."""
     took = [_typical(stretch) for stretch in found]
-    if len(sizes) != len(found) or None in took or any(_size_of(one)[0] for one in found):
+    if len(sizes) != len(found) or None in took or any(size for size, _ in known):
         return [None] * len(found)
     order = sorted(range(len(found)), key=lambda n: took[n] or 0.0)
     return [sizes[order.index(n)] for n in range(len(found))]
@@ -115,12 +130,76 @@ def _guesses(found: Sequence[Sequence[Scan]], sizes: Sequence[str]) -> list[str 
 def _sizes_of_distiller(dataset: DatasetReader) -> list[str]:
     """The sizes of Distiller's jobs, the smallest first."""
     found = _by_distiller(dataset).select("scan_size").unique().collect()["scan_size"].to_list()
-    return sorted(found, key=lambda size: math.prod(int(side) for side in size.split("x")))
+    return sorted(found, key=_positions)
+
+
+def _positions(size: str) -> int:
+    return math.prod(int(side) for side in size.split("x"))
+
+
+def sizes_of(found: Sequence[Sequence[Scan]]) -> list[tuple[str | None, str]]:
+    """The size of each stretch of a method, and by what; none where durations speak against it."""
+    sizes = [_size_of(stretch) for stretch in found]
+    took = [_typical(stretch) for stretch in found]
+    told = [
+        (n, size, seconds, len(found[n]), _BYTES in why)
+        for n, ((size, why), seconds) in enumerate(zip(sizes, took, strict=True))
+        if size is not None and seconds is not None
+    ]
+    for n, against in _conflicts([_Told(*each) for each in told]).items():
+        said = sizes[n][1].removeprefix("as ")
+        sizes[n] = None, f"not known: {said}, but {against}; {_TO_DO}"
+    return sizes
+
+
+@attrs.frozen
+class _Told:
+    """A stretch whose size something says: its number, size, median, scans, and if by bytes."""
+
+    number: int
+    size: str
+    took_s: float
+    scans: int
+    measured: bool
+
+
+def _conflicts(told: Sequence[_Told]) -> dict[int, str]:
+    """What durations say against the sizes of stretches, by the number of the stretch.
+
+    Stretches of one size whose medians differ by more than ``CONFLICT`` cannot all have it.  Those
+    alike keep it that hold two thirds of its stretches and of its scans, or one that is measured.
+    Of what is left, no stretch takes ``CONFLICT`` times as long as one of a larger size.
+    What is measured, by the bytes of data files, is not in doubt.
+    """
+    against: dict[int, str] = {}
+    for size in {each.size: None for each in told}:
+        same = sorted((each for each in told if each.size == size), key=lambda each: each.took_s)
+        groups: list[list[_Told]] = []
+        for each in same:
+            if groups and each.took_s <= CONFLICT * groups[-1][0].took_s:
+                groups[-1].append(each)
+            else:
+                groups.append([each])
+        if len(groups) == 1:
+            continue
+        measured = [group for group in groups if any(each.measured for each in group)]
+        kept = measured or [group for group in groups if _most(group, same)]
+        medians = ", ".join(
+            f"{statistics.median(each.took_s for each in group):.3g} s" for group in groups
+        )
+        words = f"ranges of that size have medians of {medians}"
+        against |= {each.number: words for group in groups if group not in kept for each in group}
+    sure = [each for each in told if each.number not in against]
+    for one, other in permutations(sure, 2):
+        if _positions(one.size) < _positions(other.size) and one.took_s > CONFLICT * other.took_s:
+            words = f"{one.size} takes {one.took_s:.3g} s and {other.size} {other.took_s:.3g} s"
+            against |= {each.number: words for each in (one, other) if not each.measured}
+    return against
 
 
 def _size_of(stretch: Sequence[Scan]) -> tuple[str | None, str]:
     """The size that the first kind of evidence gives for most scans, and by what."""
-    for kind in ("Distiller", "the bytes of the data files", "the path of the files"):
+    for kind in ("Distiller", _BYTES, "the path of the files"):
         found = Counter(size for scan in stretch for by, size in scan.sizes if by == kind)
         if found:
             size, count = found.most_common(1)[0]
@@ -262,7 +341,7 @@ def _scans(dataset: DatasetReader) -> Iterator[Scan]:
         named = _IN_PATH.findall(row["path"] or row["data_path"] or "")
         evidence = (
             ("Distiller", row["scan_size"]),
-            ("the bytes of the data files", side and size_name(side)),
+            (_BYTES, side and size_name(side)),
             ("the path of the files", size_name("x".join(named[-1])) if named else None),
         )
         begin = row["first_receiver_time"]

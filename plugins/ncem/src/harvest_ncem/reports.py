@@ -79,7 +79,7 @@ def comparison(
     moved = throughput_plot(marked, sizes)
     return Report(
         made.name or "File transfer compared with streaming",
-        intro=[*_intro(table), *_warnings(limits)],
+        intro=[*_intro(table, rows), *_warnings(limits)],
         sections=[
             Table(
                 "comparison",
@@ -132,13 +132,21 @@ def describe(marked: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _intro(table: pl.DataFrame) -> list[str]:
-    """What the numbers say, in sentences."""
+def _intro(table: pl.DataFrame, rows: pl.DataFrame) -> list[str]:
+    """What the numbers say, in sentences; rows: all durations, those left out too."""
     pairs = table.filter(
         pl.col("outliers") == "removed",
         pl.col("method") == "streaming",
         pl.col("speed_up").is_not_null(),
     )
+    measured = rows.drop_nulls("duration_s")
+    if not table.height and measured.height:
+        reason = measured["excluded"].value_counts(sort=True).sort("count", "excluded").row(-1)
+        return [
+            f"None of the {count_in_words(measured.height, 'duration')} that were measured counts; "
+            f"the reason of {reason[1]:,} is: {reason[0]}. What was left out is listed below; "
+            "sizes and scan ranges come from the study: --set study=FILE."
+        ]
     if not table.height:
         return [
             "This dataset holds no duration of either method that counts; what was left out, and "
