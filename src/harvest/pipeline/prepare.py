@@ -196,6 +196,7 @@ class PreparedRun:
     """What a run has to do, with its sources and sinks ready to work.
 
     listed: the partitions that the sources list; partial: of which there may be others.
+    no_files: pipes, sockets and devices beside them, by path what each is.
     force: read what is unchanged too; only: the keys of those to read, each with its source and
         origin, None for all; drop: keys of parts that leave the datasets in any case.
     action: what the record of the run calls it.
@@ -209,6 +210,7 @@ class PreparedRun:
     listed: Listed
     sinks: Sequence[Sink]
     partial: bool = False
+    no_files: Mapping[str, str] = attrs.field(factory=dict)
     force: bool = False
     only: Mapping[str, tuple[str, str]] | None = None
     drop: frozenset[str] = frozenset()

@@ -49,6 +49,7 @@ def describe_run(
     recipe: Recipe,
     sink: Sink,
     uses: Iterable[SourceUse],
+    no_files: Mapping[str, str],
     parts: Iterable[Part],
     replaced: int,
     dropped: int,
@@ -56,6 +57,7 @@ def describe_run(
 ) -> bytes:
     """The record of a run that harvested.
 
+    no_files: what it passed over in input directories, by path what each is.
     parts: those that it put in force; replaced, dropped: how many others left the dataset.
     """
     parts, uses = list(parts), list(uses)
@@ -81,6 +83,7 @@ def describe_run(
                 if field.metadata.get("recorded", True)
             },
             "force": force,
+            "no_files": {printable(path): kind for path, kind in no_files.items()},
             "partitions": len(parts),
             "replaced": replaced,
             "dropped": dropped,

@@ -82,6 +82,8 @@ class RunResult:
     scripts: of a dry run, the batch scripts that its engine would submit.
     choices: what is to be said about locations that were given without a source, and about
         inputs that were not looked at.
+    no_files: pipes, sockets and devices in input directories, which are never opened; by path what
+        each is.
     datasets: locations of the datasets that it was to write; streamed: rows went there for good.
     exports: those that followed, each with why it failed, or None; settings: of plugins, by name.
     """
@@ -94,6 +96,7 @@ class RunResult:
     dry: bool = False
     scripts: tuple[str, ...] = ()
     choices: tuple[str, ...] = ()
+    no_files: Mapping[str, str] = attrs.field(factory=dict)
     datasets: tuple[str, ...] = ()
     streamed: bool = False
     exports: Mapping[str, str | None] = attrs.field(factory=dict)
@@ -114,9 +117,16 @@ class RunResult:
 
     @property
     def left_out(self) -> list[tuple[str, int]]:
-        """Why units became no rows, though nothing was wrong with them, and how many."""
+        """Why units became no rows, though nothing was wrong with them, and how many.
+
+        What is no file is named, and beside the account, since nobody counts what would be in it.
+        """
         sources = self.account.sources.values()
-        return [reason for account in sources for reason in sorted(account.reasons.items())]
+        found = [reason for account in sources for reason in sorted(account.reasons.items())]
+        passed = sorted(self.no_files.items())
+        found += [(f"{kind}: {printable_line(path)}", 1) for path, kind in passed[:_NOTES_SHOWN]]
+        more = len(passed) - _NOTES_SHOWN
+        return found + ([("pipes, sockets and devices more", more)] if more > 0 else [])
 
     @property
     def notes(self) -> list[str]:
@@ -160,6 +170,7 @@ class RunResult:
             "dropped": len(self.dropped),
             "record_types": self.rows,
             "notes": self.notes,
+            "no_files": dict(self.no_files),
             "choices": list(self.choices),
             "exports": dict(self.exports),
         }

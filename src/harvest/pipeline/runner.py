@@ -106,6 +106,7 @@ class _Execution:
             choices=tuple(choices),
             datasets=tuple(str(sink.location) for sink in self.sinks),
             streamed=any(sink.streams for sink in self.sinks),
+            no_files=self.prepared.no_files,
             settings=self.recipe.settings,
         )
 
@@ -132,6 +133,7 @@ class _Execution:
                 recipe=self.recipe,
                 sink=sink,
                 uses=self.prepared.uses,
+                no_files=self.prepared.no_files,
                 parts=parts.values(),
                 replaced=len(self.plan.replaced[number]),
                 dropped=len(self.plan.dropped[number]),

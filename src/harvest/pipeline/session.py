@@ -23,6 +23,7 @@ from harvest.recipes.uses import Listed, SourceUse
 from harvest.storage.part import part_key
 from harvest.storage.staging import STAGING
 from harvest.storage.target import Target, manifest_of, new_run_id, storage_errors, writing
+from harvest.toolkit.files import passed_over
 from harvest.toolkit.texts import printable
 
 from .committed import announcing
@@ -41,6 +42,7 @@ class Listing:
     failures: sources that could not say it, each with why; of these nothing is listed.
     partial: whether there may be more than was looked at.
     remarks: what was looked at, where that is not all.
+    no_files: pipes, sockets and devices in input directories, by path what each is.
     """
 
     listed: Listed
@@ -49,6 +51,7 @@ class Listing:
     partial: bool
     remarks: Sequence[str]
     states: Sequence[str]
+    no_files: Mapping[str, str] = attrs.field(factory=dict)
 
     @property
     def partitions(self) -> list[Partition]:
@@ -75,7 +78,8 @@ class Session:
     @contained()
     def __init__(self, recipe: Recipe, plugins: PluginManager | None = None):
         self._plugins = plugins or manager()
-        self.recipe, choices = name_sources(recipe, self._plugins)
+        with passed_over() as self._no_files:
+            self.recipe, choices = name_sources(recipe, self._plugins)
         self.choices = tuple(choices)
         self._uses = prepare_sources(self.recipe, self._plugins)
         self.sinks: Sequence[Sink] = prepare_sinks(self.recipe, self._plugins)
@@ -117,17 +121,18 @@ class Session:
         selection, named = self._selection(), None if files is None else Named(files)
         listed: Listed = []
         failures: list[tuple[Source, SourceError | OSError]] = []
-        for use in self._uses:
-            try:
-                mine = []
-                for partition in _partitions(use, selection, named):
-                    interrupt.check()
-                    mine.append((use, partition))
-                listed += mine
-            except (SourceError, OSError) as error:
-                if not go_on:
-                    raise
-                failures.append((use.source, error))
+        with passed_over() as no_files:
+            for use in self._uses:
+                try:
+                    mine = []
+                    for partition in _partitions(use, selection, named):
+                        interrupt.check()
+                        mine.append((use, partition))
+                    listed += mine
+                except (SourceError, OSError) as error:
+                    if not go_on:
+                        raise
+                    failures.append((use.source, error))
         failed = {id(source) for source, _ in failures}
         return Listing(
             listed=listed,
@@ -136,6 +141,7 @@ class Session:
             partial=(named or selection) is not None,
             remarks=selection.remarks() if selection is not None and named is None else (),
             states=states,
+            no_files={**self._no_files, **no_files},
         )
 
     def commit(
@@ -191,6 +197,7 @@ class Session:
             listed=listing.listed,
             sinks=self.sinks,
             partial=listing.partial,
+            no_files=listing.no_files,
             observer=observer or Observer(),
             **more,
         )
@@ -209,6 +216,7 @@ class Session:
             parts=(),
             skipped=Unchanged(),
             dry=True,
+            no_files=listing.no_files,
             scripts=tuple(scripts),
             datasets=tuple(str(sink.location) for sink in self.sinks),
         )

@@ -19,6 +19,7 @@ from typing import Final
 import attrs
 
 from harvest.errors import UsageError
+from harvest.toolkit.files import KINDS
 from harvest.toolkit.texts import printable_line
 
 STDIN: Final = "stdin"
@@ -26,12 +27,6 @@ STDIN: Final = "stdin"
 
 _STDIN_PATH: Final = "/dev/stdin"
 _DESCRIPTOR: Final = re.compile(r"(?:/dev/fd|/proc/self/fd)/(\d{1,9})", re.ASCII)
-_KINDS: Final = {
-    stat.S_IFBLK: "a block device",
-    stat.S_IFCHR: "a character device",
-    stat.S_IFSOCK: "a socket",
-    stat.S_IFDIR: "a directory",
-}
 
 
 @attrs.frozen
@@ -71,7 +66,7 @@ def pipe_of(location: str) -> Pipe | None:
         return Pipe(path, path, None, (status.st_dev, status.st_ino))
     if kind not in (stat.S_IFREG, stat.S_IFDIR):
         raise UsageError(
-            f"{printable_line(path)} is {_KINDS.get(kind, 'no file')}, which no source reads",
+            f"{printable_line(path)} is {KINDS.get(kind, 'no file')}, which no source reads",
             remedy="name a file, a directory or a pipe",
         )
     return None
@@ -105,7 +100,7 @@ def _open_file(descriptor: int, path: str) -> Pipe:
         raise UsageError(f"{name} is not open", remedy=remedy) from None
     kind = stat.S_IFMT(status.st_mode)
     if kind in (stat.S_IFDIR, stat.S_IFCHR, stat.S_IFBLK):
-        what = "a terminal" if os.isatty(descriptor) else _KINDS[kind]
+        what = "a terminal" if os.isatty(descriptor) else KINDS[kind]
         raise UsageError(f"{name} is {what}, which no source reads", remedy=remedy)
     identity = (status.st_dev, status.st_ino)
     if descriptor == 0:

@@ -14,9 +14,11 @@ import fcntl
 import hashlib
 import os
 import shutil
+import stat
 from collections.abc import Callable, Iterable, Iterator
+from contextvars import ContextVar
 from pathlib import Path
-from typing import IO, TypeVar
+from typing import IO, Final, TypeVar
 
 from harvest.errors import SourceError, UsageError, out_of_files
 
@@ -30,6 +32,17 @@ _NO_FULL_FSYNC = frozenset((errno.ENOTSUP, errno.EOPNOTSUPP, errno.EINVAL, errno
 """How file systems, such as those of networks, refuse to flush a device's cache."""
 
 _BLOCK = 1 << 20
+
+KINDS: Final = {
+    stat.S_IFBLK: "a block device",
+    stat.S_IFCHR: "a character device",
+    stat.S_IFDIR: "a directory",
+    stat.S_IFIFO: "a named pipe",
+    stat.S_IFSOCK: "a socket",
+}
+"""What is no file, by the type in its mode."""
+
+_PASSED: Final[ContextVar[dict[str, str] | None]] = ContextVar("passed over", default=None)
 
 _Named = TypeVar("_Named", str, Path)
 
@@ -116,8 +129,9 @@ def walk_names(
     enter: whether to enter a directory below, by its path; every one where not given.
 
     A link to a file is a file, and so is one that leads nowhere, for who reads it has to report
-    it; a link to a directory is not followed.  Pipes, sockets and devices are not files.  Raises
-    OSError where a directory cannot be listed, for its files would be missing from the dataset.
+    it; a link to a directory is not followed.  Pipes, sockets and devices are not files: they are
+    never opened, and ``passed_over`` gathers them.  Raises OSError where a directory cannot be
+    listed, for its files would be missing from the dataset.
     """
     pending = [(os.fspath(directory), 0)]
     while pending:
@@ -130,6 +144,8 @@ def walk_names(
                     folders.append(entry.name)
                 elif _is_file(entry):
                     files.append(entry.name)
+                else:
+                    _pass_over(entry)
         yield folder, sorted(files)
         if depth is None or level < depth:
             below = [
@@ -138,6 +154,25 @@ def walk_names(
                 if hidden or not name.startswith(".")
             ]
             pending += [(path, level + 1) for path in below if enter is None or enter(path)]
+
+
+@contextlib.contextmanager
+def passed_over() -> Iterator[dict[str, str]]:
+    """What is listed meanwhile and is neither file nor directory: what each is, by its path."""
+    found: dict[str, str] = {}
+    token = _PASSED.set(found)
+    try:
+        yield found
+    finally:
+        _PASSED.reset(token)
+
+
+def _pass_over(entry: os.DirEntry[str]) -> None:
+    found = _PASSED.get()
+    if found is None or entry.is_dir():
+        return
+    with contextlib.suppress(FileNotFoundError):  # it went meanwhile
+        found[entry.path] = KINDS.get(stat.S_IFMT(entry.stat().st_mode), "no file")
 
 
 def folders_of(
