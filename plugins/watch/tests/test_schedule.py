@@ -16,8 +16,11 @@ import pytest
 from datasets import dump
 from hypothesis import given
 from hypothesis import strategies as st
+from typer.testing import CliRunner
 
+from harvest.cli.app import app
 from harvest.errors import UsageError
+from harvest.plugins.registry import manager
 from harvest_watch.schedule import FORMS, Entry
 from harvest_watch.schedule.quoting import for_cron, for_systemd
 from harvest_watch.schedule.times import Times
@@ -283,3 +286,44 @@ def test_a_password_is_not_printed_and_a_wrong_name_is_found(tmp_path):
     wrong = schedule(*common, "--engine", "steam", cwd=tmp_path)
     assert wrong.returncode == 2
     assert "steam" in wrong.stderr
+
+
+@pytest.fixture
+def printed(tmp_path, monkeypatch, capsys):
+    """Prints an entry by the words of the command line; gives the words that cron would run."""
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.txt").write_text(dump(1))
+    monkeypatch.chdir(tmp_path)
+
+    def words(*more):
+        given = ["schedule", "-s", "slurm:in", "-k", "parquet:out", "--every", "1h", *more]
+        done = CliRunner().invoke(app, given, standalone_mode=False)
+        if done.exception:
+            raise done.exception
+        return shlex.split(cron_reads(line_of(done.stdout))[1])
+
+    return words
+
+
+@pytest.mark.parametrize("name", sorted(manager().exporters))
+def test_an_export_without_a_password_is_no_secret(name, printed):
+    targets = [f"{name}:first", f"{name}:second one"]
+    found = printed("--export", targets[0], "--export", targets[1], "--keep-runs", "2")
+    assert [word for word in found if word.startswith("--export")] == [
+        f"--export={target}" for target in targets
+    ]
+    assert "--keep-runs=2" in found
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        ("--export", "duckdb:x.duckdb", "--export", "postgresql://me:s3cret@db/d"),
+        ("--export", "postgresql://db/d?sslpassword=s3cret"),
+        ("--export", "duckdb:x.duckdb", "-s", "distiller:postgresql://me:s3cret@db/d"),
+    ],
+)
+def test_a_password_beside_exports_is_refused(more, printed):
+    with pytest.raises(UsageError, match="password") as refused:
+        printed(*more)
+    assert "s3cret" not in str(refused.value)

@@ -138,11 +138,13 @@ def without_secrets(recipe: Recipe, plugins: PluginManager) -> Recipe:
             whole = each.redact(whole)
         return attrs.evolve(endpoint, location=whole.removeprefix(f"{endpoint.name}:"))
 
+    exports = [without_password(text) for text in recipe.export]
     return attrs.evolve(
         recipe,
         sources=tuple(map(redact, recipe.sources, own)),
         settings=_without_secrets(recipe.settings, classes),
-        export=tuple(map(without_password, recipe.export)),
+        # as it is, a list or a tuple, where it holds none: whoever asks compares recipes
+        export=recipe.export if exports == list(recipe.export) else exports,
     )
 
 

@@ -8,7 +8,7 @@ from urllib.parse import unquote
 _SCHEME = re.compile(r"postgres(?:ql)?://", re.IGNORECASE)
 _URI = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 _PARAMETER = re.compile(r"([?&])([^=&#]*)=([^&#]*)")
-_SECRET_KEY = re.compile(r"password|secret|passfile", re.IGNORECASE)
+_SECRET_KEY = re.compile(r"password|secret", re.IGNORECASE)
 # libpq's other form, ``host=... password=...``, which is not a location here but may be tried
 _WORD = re.compile(r"(?i)(password\s*=\s*)('(?:[^'\\]|\\.)*'?|\S+)")
 HIDDEN = "***"

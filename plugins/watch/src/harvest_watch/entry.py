@@ -62,17 +62,12 @@ def _arguments(options: RunOptions) -> Iterator[str]:
     yield "run"
     if options.file is not None:
         yield os.path.abspath(options.file)  # noqa: PTH100 - no link is followed
-    repeated = (
-        ("--source", options.sources),
-        ("--sink", options.sinks),
-        ("--set", options.settings),
-    )
-    for option, values in repeated:
-        for value in values or ():
-            yield f"{option}={value}"
-    for key, given in options.run.items():
-        if given is not None:
-            yield f"--{key.replace('_', '-')}={given}"
+    said = {"source": options.sources, "sink": options.sinks, "set": options.settings}
+    for key, given in {**said, **options.run}.items():
+        # what may be repeated is a list
+        for value in given if isinstance(given, list) else [given]:
+            if value is not None:
+                yield f"--{key.replace('_', '-')}={value}"
     if options.wait_s:
         yield f"--wait={options.wait_s:g}"
 
