@@ -221,6 +221,23 @@ def test_the_time_of_a_function_without_any_cost_is_not_known(tmp_path):
     assert rows["main"]["ttot_s"] == 1e-3
 
 
+def test_a_called_function_that_the_save_does_not_define_has_its_number_for_a_name(tmp_path):
+    """Given a save as older versions of Yappi leave it (sumerc/yappi, issue 95)."""
+    before = len(CALLGRIND.splitlines())
+    undefined = "\nfl=(1)\nfn=(1)\ncfl=(88)\ncfn=(88)\ncalls=3 0\n0 500000\n"
+    (tmp_path / "a.callgrind").write_text(CALLGRIND + undefined)
+
+    found = harvested(tmp_path / "a.callgrind")
+
+    rows = {r["name"]: r for r in found.rows("yappi.function")}
+    assert (rows["(88)"]["ncall"], rows["(88)"]["tsub_s"], rows["(88)"]["ttot_s"]) == (3, None, 0.5)
+    assert rows["(88)"]["position"] > before
+    # the time that main spent there is not lost: 1 ms, and half a second
+    assert rows["main"]["ttot_s"] == 0.501
+    assert (found.rejects, len(found.notes)) == ([], 1)
+    assert "1 called function not defined" in found.notes[0]
+
+
 def test_lines_that_cannot_be_parsed_are_rejects(tmp_path):
     broken = CALLGRIND.replace("calls=6 0", "calls=six 0").replace("fn=(1)\n3", "fn=(9)\n3")
     (tmp_path / "a.callgrind").write_text(broken + "nonsense\n")

@@ -47,9 +47,10 @@ class Edge:
 
 @attrs.define
 class Profile:
-    """A whole save."""
+    """A whole save.  unnamed: called functions without a name, which old versions do not write."""
 
     pid: int | None = None
+    unnamed: int = 0
     functions: dict[int, Subject] = attrs.field(factory=dict)
     edges: list[Edge] = attrs.field(factory=list)
 
@@ -100,13 +101,15 @@ class _Reader:
                 self.reject(line, text, f"function {number} is defined twice")
                 return
             self.profile.functions[number] = self._define(line, number, rest)
-        elif number not in self.profile.functions and word in ("fn", "cfn"):
+        elif word == "fn" and number not in self.profile.functions:
             self.reject(line, text, f"function {number} is not defined")
-            # what follows belongs to no function
-            self.current, self.callee = (None, None) if word == "fn" else (self.current, None)
+            self.current = self.callee = None  # what follows belongs to no function
         elif word == "fn":
             self.current, self.callee = number, None
         elif word == "cfn":
+            if number not in self.profile.functions:
+                self.profile.functions[number] = Subject(line, f"({number})")
+                self.profile.unnamed += 1
             self.callee = number
 
     def _define(self, line: int, number: int, rest: str) -> Subject:

@@ -18,6 +18,7 @@ from harvest import (
     SourceError,
     file_partition,
 )
+from harvest.toolkit.amounts import count_in_words
 from harvest.toolkit.files import input_path, may_be, walk_files
 from harvest.toolkit.settings import positive, setting
 
@@ -108,6 +109,9 @@ class YappiSource(Source):
 
         profile = parse_callgrind(text_lines(path), reject)
         ctx.read(len(profile.functions) + len(profile.edges))
+        if profile.unnamed:
+            unnamed = count_in_words(profile.unnamed, "called function")
+            ctx.note(f"{unnamed} not defined in the save, as of older versions: named by number")
         sums = _edge_sums(profile)
         for number, subject in profile.functions.items():
             if sums.calls[number] >= 2**63:
