@@ -211,6 +211,11 @@ def test_places_without_exports_are_errors(tmp_path):
         ("postgresql://u@host/db?password=pw&x=1", "postgresql://u@host/db?password=***&x=1"),
         ("postgresql://host/db", "postgresql://host/db"),
         ("postgresql:///db?host=/tmp&user=me@here", "postgresql:///db?host=/tmp&user=me@here"),
+        # it names where the password is kept, which only its owner can read
+        (
+            "postgresql://u@host/db?passfile=/h/u/.pgpass",
+            "postgresql://u@host/db?passfile=/h/u/.pgpass",
+        ),
         ("postgresql://u:p?w@host/db", "postgresql://u@host/db"),
         ("128_128.csv", "128_128.csv"),
     ],

@@ -315,6 +315,11 @@ def test_an_export_without_a_password_is_no_secret(name, printed):
     assert "--keep-runs=2" in found
 
 
+def test_the_path_of_a_file_with_passwords_is_printed(printed):
+    uri = "distiller:postgresql://me@db/d?passfile=/home/me/.pgpass"
+    assert f"--source={uri}" in printed("-s", uri)
+
+
 @pytest.mark.parametrize(
     "more",
     [
