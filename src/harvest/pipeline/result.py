@@ -119,7 +119,7 @@ class RunResult:
     def left_out(self) -> list[tuple[str, int]]:
         """Why units became no rows, though nothing was wrong with them, and how many.
 
-        What is no file is named, and beside the account, since nobody counts what would be in it.
+        What is not a file is named beside the account, since nobody counts what would be in it.
         """
         sources = self.account.sources.values()
         found = [reason for account in sources for reason in sorted(account.reasons.items())]

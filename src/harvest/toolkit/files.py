@@ -40,7 +40,7 @@ KINDS: Final = {
     stat.S_IFIFO: "a named pipe",
     stat.S_IFSOCK: "a socket",
 }
-"""What is no file, by the type in its mode."""
+"""What is not a file, by the type in its mode."""
 
 _PASSED: Final[ContextVar[dict[str, str] | None]] = ContextVar("passed over", default=None)
 

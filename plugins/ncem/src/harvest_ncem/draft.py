@@ -83,7 +83,7 @@ def draft(dataset: DatasetReader) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _most(some: Sequence[_Told], of: Sequence[_Told]) -> bool:
+def _most(some: Sequence[_Sized], of: Sequence[_Sized]) -> bool:
     """Whether they are two thirds of some stretches, and of their scans."""
     scans, total = (sum(each.scans for each in part) for part in (some, of))
     return 3 * len(some) >= 2 * len(of) and 3 * scans >= 2 * total
@@ -141,19 +141,19 @@ def sizes_of(found: Sequence[Sequence[Scan]]) -> list[tuple[str | None, str]]:
     """The size of each stretch of a method, and by what; none where durations speak against it."""
     sizes = [_size_of(stretch) for stretch in found]
     took = [_typical(stretch) for stretch in found]
-    told = [
+    known = [
         (n, size, seconds, len(found[n]), _BYTES in why)
         for n, ((size, why), seconds) in enumerate(zip(sizes, took, strict=True))
         if size is not None and seconds is not None
     ]
-    for n, against in _conflicts([_Told(*each) for each in told]).items():
+    for n, against in _conflicts([_Sized(*each) for each in known]).items():
         said = sizes[n][1].removeprefix("as ")
         sizes[n] = None, f"not known: {said}, but {against}; {_TO_DO}"
     return sizes
 
 
 @attrs.frozen
-class _Told:
+class _Sized:
     """A stretch whose size something says: its number, size, median, scans, and if by bytes."""
 
     number: int
@@ -163,7 +163,7 @@ class _Told:
     measured: bool
 
 
-def _conflicts(told: Sequence[_Told]) -> dict[int, str]:
+def _conflicts(known: Sequence[_Sized]) -> dict[int, str]:
     """What durations say against the sizes of stretches, by the number of the stretch.
 
     Stretches of one size whose medians differ by more than ``CONFLICT`` cannot all have it.  Those
@@ -172,9 +172,9 @@ def _conflicts(told: Sequence[_Told]) -> dict[int, str]:
     What is measured, by the bytes of data files, is not in doubt.
     """
     against: dict[int, str] = {}
-    for size in {each.size: None for each in told}:
-        same = sorted((each for each in told if each.size == size), key=lambda each: each.took_s)
-        groups: list[list[_Told]] = []
+    for size in {each.size: None for each in known}:
+        same = sorted((each for each in known if each.size == size), key=lambda each: each.took_s)
+        groups: list[list[_Sized]] = []
         for each in same:
             if groups and each.took_s <= CONFLICT * groups[-1][0].took_s:
                 groups[-1].append(each)
@@ -189,7 +189,7 @@ def _conflicts(told: Sequence[_Told]) -> dict[int, str]:
         )
         words = f"ranges of that size have medians of {medians}"
         against |= {each.number: words for group in groups if group not in kept for each in group}
-    sure = [each for each in told if each.number not in against]
+    sure = [each for each in known if each.number not in against]
     for one, other in permutations(sure, 2):
         if _positions(one.size) < _positions(other.size) and one.took_s > CONFLICT * other.took_s:
             words = f"{one.size} takes {one.took_s:.3g} s and {other.size} {other.took_s:.3g} s"
