@@ -20,6 +20,8 @@ SEVERITIES: Final[tuple[Severity, ...]] = ("high", "medium", "low")
 
 CERTAINTIES: Final[Mapping[str, str]] = {
     "lower_bound": "lower bound: more may have happened than was recorded",
+    "impossible_value": "impossible value: the record has a number that cannot be; it is left out",
+    "too_large": "too large: a sum is not given, as no number of 64 bits holds it",
     "coarse_clock": "coarse clock: some times are whole seconds, shares of these may be off",
     "one_process": "one process: nothing is said of processes among each other",
     "part": "part: it rests on what is known; of the rest, what the rule needs is not recorded",

@@ -50,8 +50,8 @@ FINDINGS: Final = (
     Column("text", doc="What was found, in one sentence."),
     Column(
         "certainty",
-        doc="complete, or what makes it less than certain: lower_bound, coarse_clock, "
-        "one_process, part.",
+        doc="complete, or what makes it less than certain: lower_bound, impossible_value, "
+        "too_large, coarse_clock, one_process, part.",
     ),
     Column("judged", doc="How many rows of view its rule could judge."),
     Column("unknown", doc="How many rows of view its rule is about and could not judge."),

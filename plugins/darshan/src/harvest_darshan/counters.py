@@ -10,6 +10,18 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
+COUNTS: Final = re.compile(
+    r"_(READ|WRITE|READX|WRITEX|GET|PUT)S$|_(FETCH|UPDAT)ES$|_BYTES_(READ|WRITTEN)$"
+    r"|_SIZE_(READ|WRITE)_|_ACCESS\d_COUNT$"
+)
+"""Counters of operations and bytes, which Darshan always watches: none is below 0.
+
+Others are -1 where it did not watch them, and the sum of that over ranks, as POSIX_MMAPS.
+"""
+
+TIMES: Final = re.compile(r"_F_(READ|WRITE|META|FASTEST_RANK|SLOWEST_RANK)_TIME$")
+"""Timers of how long operations took."""
+
 
 def words(*lines: str) -> list[str]:
     """The words of some lines."""

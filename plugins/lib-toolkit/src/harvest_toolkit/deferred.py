@@ -12,13 +12,18 @@ from collections.abc import Callable, Iterator, Mapping
 import polars as pl
 from polars.io.plugins import register_io_source
 
+from .frames import fitted
+
 __all__ = ["deferred"]
 
 
 def deferred(
     compute: Callable[[], pl.DataFrame], schema: Mapping[str, pl.DataType]
 ) -> pl.LazyFrame:
-    """The frame that ``compute`` gives, which has exactly the columns of ``schema``."""
+    """The frame that ``compute`` gives, which has exactly the columns of ``schema``.
+
+    A whole number that its column cannot hold is null: see :func:`.frames.fitted`.
+    """
 
     def source(
         with_columns: list[str] | None,
@@ -27,7 +32,7 @@ def deferred(
         batch_size: int | None,
     ) -> Iterator[pl.DataFrame]:
         del batch_size  # a hint; the result is small beside what it is made from
-        frame = compute().select(pl.col(name).cast(kind) for name, kind in schema.items())
+        frame = fitted(compute(), schema)
         if predicate is not None:
             frame = frame.filter(predicate)
         if n_rows is not None:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Final
 import polars as pl
 
 from harvest_report import Column, Table
-from harvest_toolkit.frames import first_text
+from harvest_toolkit.frames import first_text, sum_or_none
 
 from ..views.files import files as files_of
-from ..views.layers import sum_of, total_of
+from ..views.layers import sum_of
 
 if TYPE_CHECKING:
     from harvest import DatasetReader
@@ -50,7 +50,7 @@ def use_table(dataset: DatasetReader) -> Table:
         .with_columns(kind=kind, spent=spent)
         .group_by("kind")
         .agg(
-            *(total_of(name).alias(name) for name in ("read_bytes", "write_bytes", "spent")),
+            *(sum_or_none(name).alias(name) for name in ("read_bytes", "write_bytes", "spent")),
             files=pl.len().cast(pl.Int64),
         )
         .collect()

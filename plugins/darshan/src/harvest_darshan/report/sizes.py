@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, Final
 import polars as pl
 
 from harvest_report import Column, Notes, Plot, Section, Table, legend
+from harvest_toolkit.frames import sum_or_none
 
 from ..views.counters import BINS, counter_rows
 from ..views.files import traced_files
-from ..views.layers import total_of
 
 if TYPE_CHECKING:
     from harvest import DatasetReader
@@ -33,7 +33,11 @@ def sizes_sections(dataset: DatasetReader) -> list[Section]:
     traced = traced_files(dataset, None)
     counted = counter_rows(dataset, None, traced.clear()).filter(pl.col("module") != "STDIO")
     rows = counted if counted.height else traced
-    sums = rows.group_by("op").agg(total_of(name).alias(name) for name in BINS)
+    sums = rows.group_by("op").agg(
+        # a number of requests that 64 bits do not hold is not known
+        sum_or_none(name).cast(pl.Int64, strict=False).alias(name)
+        for name in BINS
+    )
     by_op = {row["op"]: row for row in sums.iter_rows(named=True)}
     table = pl.DataFrame(
         {

@@ -9,11 +9,12 @@ import polars as pl
 
 from harvest.toolkit.amounts import count_in_words, seconds_in_words, share_in_words
 from harvest_report import Column, Notes, Plot, Section, Table, legend, name_bars, seconds_axis
+from harvest_toolkit.frames import known_sum, possible, sum_or_none
 
 from ..views.files import files as files_of
 from ..views.frames import SEGMENTS, spent_ns, traced_once
 from ..views.jobs import layer_sums
-from ..views.layers import LAYERS, sum_of, total_of
+from ..views.layers import LAYERS, sum_of
 
 if TYPE_CHECKING:
     from harvest import DatasetReader
@@ -41,7 +42,7 @@ def layers_table(
     ]
     found = pl.concat(parts).group_by("layer", maintain_order=True)
     sums = ("files", "requests", "read_bytes", "write_bytes", *TIMES, "seconds")
-    counted = found.agg(total_of(name).alias(name) for name in sums)
+    counted = found.agg(sum_or_none(name).alias(name) for name in sums)
     rows = pl.concat([counted, _traced(dataset)], how="diagonal_relaxed")
     whole = float(jobs["process_s"].sum()) if jobs["process_s"].null_count() == 0 else 0.0
     share = pl.col("seconds") / whole if whole else pl.lit(None, pl.Float64)
@@ -71,7 +72,7 @@ def layers_table(
 
 def _traced(dataset: DatasetReader) -> pl.DataFrame:
     """A row like those of layers for the trace; none where there is none."""
-    spent, length = spent_ns(), pl.col("length")
+    spent, length = spent_ns(), possible("length")
     ops = {"read": pl.col("op") == "read", "write": pl.col("op") == "write"}
     return (
         traced_once(dataset[SEGMENTS])
@@ -79,9 +80,9 @@ def _traced(dataset: DatasetReader) -> pl.DataFrame:
             layer=pl.lit("traced (DXT)"),
             files=pl.col("record_id").n_unique(),
             requests=pl.len(),
-            **{f"{op}_bytes": length.filter(mine).sum() for op, mine in ops.items()},
-            **{f"{op}_s": spent.filter(mine).sum() / 1e9 for op, mine in ops.items()},
-            seconds=spent.sum() / 1e9,
+            **{f"{op}_bytes": sum_or_none(length.filter(mine)) for op, mine in ops.items()},
+            **{f"{op}_s": sum_or_none(spent.filter(mine)) / 1e9 for op, mine in ops.items()},
+            seconds=known_sum(spent) / 1e9,
         )
         .filter(pl.col("requests") > 0)
         .collect(engine="streaming")
@@ -225,6 +226,11 @@ def gaps_notes(logs: pl.DataFrame, copies: int) -> Notes:
     items = [
         f"{gap}: {name}" + (f" and {count - 1:,} more." if count > 1 else ".")
         for gap, count, name in gaps.iter_rows()
+    ]
+    wrong = logs.drop_nulls("impossible").select(FILE_NAME, "impossible")
+    items += [
+        f"{name}: values that cannot be, of {counters}; they are left out."
+        for name, counters in wrong.iter_rows()
     ]
     unsummed = (
         logs.explode("unsummed_modules")

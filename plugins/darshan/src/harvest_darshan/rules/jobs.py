@@ -116,6 +116,19 @@ def incomplete(rows: pl.DataFrame, total: int) -> Iterator[Finding]:
     yield Finding(worth[first["missing_counters"]], text)
 
 
+def impossible(rows: pl.DataFrame, total: int) -> Iterator[Finding]:
+    """Jobs with numbers that cannot be."""
+    first = rows.row(0, named=True)
+    names = first["impossible"].split(", ")
+    more = f" and {len(names) - SHOWN:,} more" if len(names) > SHOWN else ""
+    what = (
+        f"its logs have values that cannot be, below 0 or no finite time, of "
+        f"{', '.join(names[:SHOWN])}{more}: they are left out, and sums are lower bounds"
+    )
+    text = named_first(job_name(first), what, ["medium"] * (rows.height - 1))
+    yield Finding("medium", text, certainty=certainty(rows))
+
+
 def copied(rows: pl.DataFrame, total: int) -> Iterator[Finding]:
     """Jobs of whose logs there are copies."""
     worst = rows.sort("copies", descending=True, maintain_order=True).row(0, named=True)
@@ -127,6 +140,9 @@ def copied(rows: pl.DataFrame, total: int) -> Iterator[Finding]:
     )
     yield Finding("low", named_first(job_name(worst), what, ["low"] * (rows.height - 1)))
 
+
+SHOWN: Final = 6
+"""Counters that a sentence names, at most."""
 
 _OF_JOB: Final = ("job", "pid", "program", "logs", "processes")
 _COST: Final = ("io_s", "time_share", "certainty")
@@ -294,17 +310,34 @@ JOB_RULES: Final = (
     ),
     _rule(
         name="io.incomplete_logs",
-        doc="Logs whose records Darshan cut off for want of memory, or with modules that could "
-        "not be read.",
+        doc="Logs whose records Darshan cut off for want of memory, with modules that could not be "
+        "read, or that Darshan did not finish.",
         where="gaps is not null",
         columns=(*_OF_JOB, "gaps", "missing_counters"),
         judge=incomplete,
         advice="Run with more memory for Darshan (DARSHAN_MODMEM, or MODMEM in its "
         "configuration) and without needless files (NAME_EXCLUDE); `harvest rejects` says why a "
-        "module could not be read.",
-        reference="the log's own partial flags; Darshan's runtime documentation",
+        "module could not be read; a log is finished when its program ends in order.",
+        reference="the log's own partial flags, end and name; Darshan's runtime documentation",
         basis=Basis(
-            numerator="modules that a log marks as partial, or that could not be read",
+            numerator="modules that a log marks as partial, or that could not be read, and logs "
+            "without an end or with the name of one that is not done (.darshan_partial)",
+            judged="all jobs",
+            unable="never",
+        ),
+    ),
+    _rule(
+        name="io.impossible_values",
+        doc="Counters with values that cannot be, as bytes below 0 or an infinite time: the log, "
+        "or what wrote it, is damaged there.",
+        where="impossible is not null",
+        columns=(*_OF_JOB, "impossible", "certainty"),
+        judge=impossible,
+        advice="Look at the records themselves (darshan.posix and its like, or darshan-parser); "
+        "take the log anew, or from a newer Darshan.",
+        reference="counters are numbers of operations and bytes, or finite times",
+        basis=Basis(
+            numerator="counters that have such a value in a record of a layer that counts bytes",
             judged="all jobs",
             unable="never",
         ),

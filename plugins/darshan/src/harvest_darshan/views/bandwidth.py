@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from harvest_toolkit.deferred import deferred
-from harvest_toolkit.frames import fraction
+from harvest_toolkit.frames import complete_sum, fraction, sum_or_none
 
 from .frames import REAL, TEXT, TEXTS, WHOLE
 from .grouping import (
@@ -24,8 +24,8 @@ from .grouping import (
     number_sessions,
     of_scheduler,
 )
-from .jobs import layer_sums
-from .layers import LAYERS, nanoseconds, total_of
+from .jobs import OPS, layer_sums
+from .layers import LAYERS, nanoseconds
 from .posix_files import process_seconds
 
 if TYPE_CHECKING:
@@ -61,10 +61,13 @@ def bandwidth(
         return (
             pl.concat(layers)
             .join(jobs, on=KEY, how="left", nulls_equal=True, maintain_order="left")
+            .with_columns(bytes_per_s=fraction("bytes", "slowest_s"))
             .with_columns(
-                bytes_per_s=fraction("bytes", "slowest_s"),
-                read_bytes_per_s=fraction("read_bytes", "read_s"),
-                write_bytes_per_s=fraction("write_bytes", "write_s"),
+                # where both may lack a part, their quotient may be too high or too low
+                pl.when(~pl.col("certainty").list.contains("impossible_value")).then(
+                    fraction(f"{op}_bytes", f"{op}_s")
+                ).alias(f"{op}_bytes_per_s")
+                for op in OPS
             )
             # layers stay in their order
             .sort("run", "began", "job", "log", nulls_last=True, maintain_order=True)
@@ -115,10 +118,10 @@ def _slowest(dataset: DatasetReader, logs: pl.DataFrame, layer: Layer) -> pl.Dat
         .join(sessions.lazy(), on="origin")
         .group_by(*KEY, "session", "origin", pl.when(~shared).then("rank").alias("rank"))
         # all files that ranks share make one group of a log, each rank's own files another
-        .agg(shared=shared.first(), spent=total_of(pl.when(shared).then(slowest).otherwise(own)))
+        .agg(shared=shared.first(), spent=complete_sum(pl.when(shared).then(slowest).otherwise(own)))
         .group_by(*KEY, "session", "origin")
         .agg(
-            together=total_of(pl.col("spent").filter("shared")),
+            together=sum_or_none(pl.col("spent").filter("shared")),
             alone=pl.col("spent").filter(~pl.col("shared")).max(),
             unknown=pl.col("spent").is_null().any(),
         )
@@ -130,6 +133,6 @@ def _slowest(dataset: DatasetReader, logs: pl.DataFrame, layer: Layer) -> pl.Dat
         .group_by(*KEY, "session")
         .agg(spent=pl.when(pl.col("spent").is_not_null().all()).then(pl.col("spent").max()))
         .group_by(KEY)
-        .agg(slowest_s=total_of("spent") / 1e9)
+        .agg(slowest_s=complete_sum("spent") / 1e9)
         .collect(engine="streaming")
     )

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from harvest_toolkit.frames import known_sum, possible
+
 from .frames import run_of
 from .layers import Layer, counted_records
 
@@ -26,7 +28,8 @@ def counter_rows(dataset: DatasetReader, run: str | None, traced: pl.DataFrame) 
         their buffered I/O.
 
     Columns: origin, record_id, rank (-1: all processes), module, op, path, count, bytes,
-    nanoseconds, sequential (null: not known), and a column per bin of sizes (null: not known).
+    nanoseconds, sequential (null: not known), part (whether a number is left out that cannot be),
+    and a column per bin of sizes (null: not known).
     """
     rows = [
         _of_op(layer, frame, op)
@@ -41,26 +44,32 @@ def _of_op(layer: Layer, frame: pl.LazyFrame, op: str) -> pl.LazyFrame:
 
     def size(name: str) -> pl.Expr:
         if layer.sizes is None:
-            return pl.lit(None, dtype=pl.Int64).alias(name)
-        return pl.col(f"{layer.prefix}_SIZE_{op.upper()}_{layer.sizes}{name}").alias(name)
+            return pl.lit(None, dtype=pl.Int128).alias(name)
+        return possible(f"{layer.prefix}_SIZE_{op.upper()}_{layer.sizes}{name}").alias(name)
 
-    sequential = pl.lit(None, dtype=pl.Int64)
+    sequential = pl.lit(None, dtype=pl.Int128)
     if layer.prefix == "POSIX":  # no other counts them
-        sequential = pl.col(f"POSIX_SEQ_{op.upper()}S")
+        sequential = possible(f"POSIX_SEQ_{op.upper()}S")
+    known = (layer.requests(op), layer.moved(op), layer.spent(op))
     return frame.select(
         *("origin", "record_id", "rank", "path"),
         *[size(name) for name in BINS],
         module=pl.lit(layer.module),
         op=pl.lit(op),
-        count=layer.requests(op).cast(pl.Int64),
-        bytes=layer.moved(op),
-        nanoseconds=layer.spent(op),
+        count=known[0],
+        bytes=known[1],
+        nanoseconds=known[2],
         sequential=sequential,
+        part=pl.any_horizontal(value.is_null() for value in known)
+        | (pl.col(f"{layer.prefix}_F_{op.upper()}_TIME") < 0),
     )
 
 
 def metadata_seconds(dataset: DatasetReader, run: str | None) -> pl.DataFrame:
-    """Time in metadata operations by run and record_id, of the records that count its bytes."""
+    """Time in metadata operations by run and record_id, of the records that count its bytes.
+
+    meta_part: whether that of a record is left out, as it cannot be.
+    """
     rows = [
         frame.select(*("origin", "record_id"), spent=layer.spent("meta"))
         for layer, frame in counted_records(dataset, run).values()
@@ -68,7 +77,6 @@ def metadata_seconds(dataset: DatasetReader, run: str | None) -> pl.DataFrame:
     return (
         pl.concat(rows)
         .group_by("record_id", run=run_of())
-        .agg(meta_s=pl.col("spent").sum() / 1e9, known=pl.col("spent").is_not_null().all())
+        .agg(meta_s=known_sum("spent") / 1e9, meta_part=pl.col("spent").is_null().any())
         .collect(engine="streaming")
-        .select("record_id", "run", meta_s=pl.when("known").then("meta_s"))
     )

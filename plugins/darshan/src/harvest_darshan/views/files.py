@@ -9,7 +9,7 @@ import polars as pl
 
 from harvest import UsageError
 from harvest_toolkit.deferred import deferred
-from harvest_toolkit.frames import fraction
+from harvest_toolkit.frames import fraction, known_sum, possible, safe_sum, sum_or_none
 
 from .counters import BINS, counter_rows, metadata_seconds
 from .frames import (
@@ -24,8 +24,8 @@ from .frames import (
     spent_ns,
     traced_once,
 )
-from .grouping import named_run, once
-from .layers import LAYERS, of_daos, total_of
+from .grouping import named_run, once, unfinished
+from .layers import LAYERS, of_daos
 
 if TYPE_CHECKING:
     from harvest import DatasetReader
@@ -40,10 +40,11 @@ FILES: dict[str, pl.DataType] = {
     "tasks": WHOLE,
     "sizes": pl.List(pl.Struct({"size": pl.String, "reads": pl.Int64, "writes": pl.Int64})),
     "sequential_share": REAL,
+    "certainty": TEXTS,
 }
 
 _LIMITS = (
-    *(-(2**63), 100, 2**10, 10 * 2**10, 100 * 2**10, 2**20),
+    *(-1, 100, 2**10, 10 * 2**10, 100 * 2**10, 2**20),
     *(4 * 2**20, 10 * 2**20, 100 * 2**20, 2**30, 2**63 - 1),
 )
 """Darshan's bins reach from behind one of these sizes to the next."""
@@ -66,11 +67,17 @@ def _files(dataset: DatasetReader, run: str | None) -> pl.DataFrame:
     dataset = once(dataset, run)
     traced = _above_daos(dataset, run, traced_files(dataset, run))
     rows = pl.concat([traced, counter_rows(dataset, run, traced)])
-    used = rows.with_columns(run=run_of())
+    cut = dataset["darshan.job"].select("origin", unfinished(), "partial_modules").collect()
+    used = rows.join(cut, on="origin", how="left").with_columns(
+        run=run_of(),
+        part=pl.col("part")
+        | pl.col("unfinished")
+        | pl.col("module").is_in("partial_modules").fill_null(value=False),
+    )
     one = ["run", "record_id"]
 
     def total(column: str, op: str) -> pl.Expr:
-        return total_of(pl.col(column).filter(pl.col("op") == op))
+        return sum_or_none(pl.col(column).filter(pl.col("op") == op))
 
     def processes(op: str) -> pl.Expr:
         mine = pl.col("op") == op
@@ -82,7 +89,7 @@ def _files(dataset: DatasetReader, run: str | None) -> pl.DataFrame:
     sized = pl.col("module") != LAYERS["stdio"].module
     sums = used.group_by(one).agg(
         *[
-            total_of(pl.col(name).filter(sized & (pl.col("op") == op))).alias(f"{op[0]}_{name}")
+            sum_or_none(pl.col(name).filter(sized & (pl.col("op") == op))).alias(f"{op[0]}_{name}")
             for op in ("read", "write")
             for name in BINS
         ],
@@ -94,13 +101,15 @@ def _files(dataset: DatasetReader, run: str | None) -> pl.DataFrame:
         write_bytes=total("bytes", "write"),
         reads=total("count", "read"),
         writes=total("count", "write"),
-        operations=total_of("count"),
+        operations=sum_or_none("count"),
         read_s=total("nanoseconds", "read") / 1e9,
         write_s=total("nanoseconds", "write") / 1e9,
-        sequential=pl.col("sequential").sum(),
-        ordered=pl.col("count").filter(pl.col("sequential").is_not_null()).sum(),
+        sequential=safe_sum("sequential"),
+        ordered=safe_sum(pl.col("count").filter(pl.col("sequential").is_not_null())),
         sized=pl.col(BINS[0]).is_not_null().any(),
+        part=pl.col("part").any(),
     )
+    short = pl.col("part") | pl.col("meta_part").fill_null(value=False)
     return (
         sums.with_columns(
             sequential_share=fraction("sequential", "ordered"),
@@ -109,6 +118,8 @@ def _files(dataset: DatasetReader, run: str | None) -> pl.DataFrame:
         .join(_count_untraced(dataset, run, traced), on=one, how="left")
         .join(metadata_seconds(dataset, run), on=one, how="left")
         .join(_tasks(dataset, sums), on=one, how="left")
+        .with_columns(certainty=pl.concat_list(pl.when(short).then(pl.lit("lower_bound"))))
+        .with_columns(pl.col("certainty").list.drop_nulls())
         .sort(
             *("run", pl.col("read_bytes") + pl.col("write_bytes"), "file", "record_id"),
             descending=[False, True, False, False],
@@ -133,7 +144,8 @@ def _histogram() -> pl.Expr:
 
 def traced_files(dataset: DatasetReader, run: str | None) -> pl.DataFrame:
     """The trace, summed by log, process, file, module and op."""
-    end = pl.col("offset") + pl.col("length")
+    size = pl.col("length")
+    end = pl.col("offset") + possible(size)
     # operations of one process on one file follow each other in a log, numbered from 0
     follows = pl.all_horizontal(
         pl.col("segment") == pl.col("segment").shift(1) + 1,
@@ -142,7 +154,6 @@ def traced_files(dataset: DatasetReader, run: str | None) -> pl.DataFrame:
             for name in ("origin", "record_id", "rank", "module", "op")
         ],
     )
-    size = pl.col("length")
     sizes = {
         name: size.is_between(least, most, closed="right")
         for name, (least, most) in zip(BINS, pairwise(_LIMITS), strict=True)
@@ -157,13 +168,14 @@ def traced_files(dataset: DatasetReader, run: str | None) -> pl.DataFrame:
         trace.group_by("origin", "record_id", "rank", "module", "op")
         .agg(
             path=pl.col("path").max(),
-            count=pl.len().cast(pl.Int64),
-            bytes=size.sum(),
-            nanoseconds=pl.col("spent").sum(),
+            count=pl.len().cast(pl.Int128),
+            bytes=known_sum(possible(size)),
+            nanoseconds=known_sum("spent").cast(pl.Int128),
             sequential=pl.when(pl.col("placed").all()).then(
-                pl.col("sequential").sum().cast(pl.Int64)
+                pl.col("sequential").sum().cast(pl.Int128)
             ),
-            **{name: fits.sum().cast(pl.Int64) for name, fits in sizes.items()},
+            part=((size < 0) | pl.col("spent").is_null()).any(),
+            **{name: fits.sum().cast(pl.Int128) for name, fits in sizes.items()},
         )
         .pipe(traced_once)
         .collect(engine="streaming")
@@ -177,11 +189,11 @@ def _count_untraced(dataset: DatasetReader, run: str | None, traced: pl.DataFram
     counted = counter_rows(dataset, run, traced.clear()).filter(pl.col("module") == "POSIX")
     return (
         counted.group_by(file)
-        .agg(counted=total_of("count"))
+        .agg(counted=sum_or_none("count"))
         .join(seen, on=file)
         .with_columns(untraced=(pl.col("counted") - pl.col("seen")).clip(lower_bound=0))
         .group_by("record_id", run=run_of())
-        .agg(untraced_operations=total_of("untraced"))
+        .agg(untraced_operations=sum_or_none("untraced"))
     )
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from harvest_toolkit.frames import directory_of
+from harvest_toolkit.frames import directory_of, whole_nanoseconds
 
 if TYPE_CHECKING:
     from harvest import DatasetReader
@@ -37,8 +37,12 @@ def segments(dataset: DatasetReader, run: str | None) -> pl.LazyFrame:
 
 
 def spent_ns() -> pl.Expr:
-    """Nanoseconds of a traced operation, whole, so that sums do not depend on the order of rows."""
-    return ((pl.col("end_s") - pl.col("start_s")) * 1e9).round(0).cast(pl.Int64)
+    """Nanoseconds of a traced operation, whole, so that sums do not depend on the order of rows.
+
+    Null where no operation can have such times, as where it ends before it begins.
+    """
+    spent = whole_nanoseconds(pl.col("end_s") - pl.col("start_s"))
+    return pl.when(spent >= 0).then(spent)
 
 
 def traced_once(trace: pl.LazyFrame) -> pl.LazyFrame:

@@ -10,6 +10,7 @@ import polars as pl
 
 from harvest import UsageError
 from harvest_toolkit.choices import choices, named_directory
+from harvest_toolkit.frames import safe_sum
 
 from .frames import ORIGIN, TEXT, TIME, WHOLE, of_run, run_of
 from .layers import BASE, LAYERS
@@ -79,15 +80,19 @@ def logs_by_job(
     Columns: run, job (the job id of its first log; where no scheduler gave one, a process id),
     scheduled (whether one did), began (the start of that log), log, copies, moved (bytes that the
     log counts, where its job has several), and origin, uid, exe, nprocs, hostname, start_time,
-    end_time, run_time_s, log_version, metadata, modules, partial_modules, unread_modules.
+    end_time, run_time_s (null where a log ends before it begins, by a clock that was set back),
+    log_version, metadata, modules, partial_modules, unread_modules, and unfinished (Darshan did not
+    write the log's end, or did not give it its last name).
     """
     spans = (
         of_run(dataset["darshan.job"], run)
         .select(
             *("origin", "uid", "job_id", "pid", "exe", "nprocs", "hostname"),
-            *("start_time", "end_time", "run_time_s", "log_version", "metadata"),
+            *("start_time", "end_time", "log_version", "metadata"),
             *("modules", "partial_modules", "unread_modules", "sha256"),
+            unfinished(),
             run=run_of(),
+            run_time_s=pl.when(pl.col("run_time_s") >= 0).then("run_time_s"),
             from_us=pl.col("start_time").dt.epoch("us"),
             to_us=pl.max_horizontal("start_time", "end_time").dt.epoch("us"),
         )
@@ -113,6 +118,11 @@ def logs_by_job(
     return _with_moved(dataset, found if job is None else found.filter(pl.col("job") == job))
 
 
+def unfinished() -> pl.Expr:
+    """Whether Darshan did not finish a log: it has no end, or still the name of one not done."""
+    return (pl.col("end_time").is_null() | ORIGIN.str.ends_with("_partial")).alias("unfinished")
+
+
 def _with_moved(dataset: DatasetReader, logs: pl.DataFrame) -> pl.DataFrame:
     """With ``moved``: the bytes that each log of several of a job counts, in all base layers."""
     several = logs.filter(pl.len().over(KEY) > 1).select("origin")
@@ -124,7 +134,7 @@ def _with_moved(dataset: DatasetReader, logs: pl.DataFrame) -> pl.DataFrame:
         .join(several.lazy(), on="origin", how="semi")
         for layer in (LAYERS[name] for name in BASE)
     ]
-    sums = pl.concat(counted).group_by("origin").agg(pl.col("moved").sum())
+    sums = pl.concat(counted).group_by("origin").agg(safe_sum("moved"))
     found = sums.collect(engine="streaming")
     return logs.join(found, on="origin", how="left", maintain_order="left")
 
@@ -174,32 +184,49 @@ def layer_states(dataset: DatasetReader, logs: pl.DataFrame) -> pl.DataFrame:
 
 
 def certainty(dataset: DatasetReader, logs: pl.DataFrame, *modules: str) -> pl.DataFrame:
-    """Per job, what makes its numbers less than certain: :data:`KEY` and ``certainty``.
+    """Per job (:data:`KEY`), what makes its numbers less than certain, in ``certainty``.
 
-    They are lower bounds where a module was cut off or could not be read, or a time is below 0.
+    They are lower bounds where a module was cut off or could not be read, a log was not finished,
+    a time is below 0, or a value cannot be, which is left out.
 
     modules: those that the numbers come from; all but traces (DXT) unless given.
+
+    ``impossible`` names the counters that have such a value.
     """
-    impossible = [
-        dataset[layer.record_type].filter(layer.below_zero()).select(ORIGIN)
-        for layer in LAYERS.values()
-        if not modules or layer.module in modules
-    ]
-    below = pl.concat(impossible).unique().collect()["origin"].to_list() if impossible else []
+    wrong = pl.concat(
+        [
+            pl.LazyFrame(schema={"origin": pl.String, "counter": pl.String}),
+            *(
+                layer.impossible(dataset[layer.record_type])
+                for layer in LAYERS.values()
+                if not modules or layer.module in modules
+            ),
+        ]
+    )
+    wrong = wrong.group_by(name="origin").agg("counter").collect()
     cut = pl.concat_list("partial_modules", "unread_modules").list.eval(
         pl.element().filter(
             pl.element().is_in(modules) if modules else ~pl.element().str.starts_with("DXT")
         )
     )
     coarse = (pl.col("log_version") < EXACT) & (pl.col("run_time_s") < COARSE_S)
-    found = logs.group_by(KEY).agg(
-        lower_bound=((cut.list.len() > 0) | ORIGIN.is_in(below)).any(),
-        coarse_clock=coarse.fill_null(value=False).any(),
-        one_process=pl.col("nprocs").sum() == 1,
+    counters = pl.col("counter").explode().drop_nulls().unique().sort()
+    found = (
+        logs.with_columns(name=ORIGIN)
+        .join(wrong, on="name", how="left")
+        .group_by(KEY)
+        .agg(
+            impossible=counters.filter(counters != "below_zero").str.join(", ").replace("", None),
+            lower_bound=((cut.list.len() > 0) | pl.col("counter").is_not_null()).any()
+            | pl.col("unfinished").any(),
+            coarse_clock=coarse.fill_null(value=False).any(),
+            one_process=pl.col("nprocs").sum() == 1,
+        )
+        .with_columns(impossible_value=pl.col("impossible").is_not_null())
     )
-    words = ("lower_bound", "coarse_clock", "one_process")
+    words = ("lower_bound", "impossible_value", "coarse_clock", "one_process")
     said = pl.concat_list(pl.when(word).then(pl.lit(word)) for word in words).list.drop_nulls()
-    return found.select(*KEY, certainty=said)
+    return found.select(*KEY, "impossible", certainty=said)
 
 
 def exe_of_job() -> pl.Expr:

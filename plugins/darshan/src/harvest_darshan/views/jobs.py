@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from harvest_toolkit.deferred import deferred
-from harvest_toolkit.frames import known_sum
+from harvest_toolkit.frames import complete_sum, known_sum, sum_or_none
 
 from .frames import REAL, TEXT, TEXTS, WHOLE
 from .grouping import (
@@ -20,7 +20,7 @@ from .grouping import (
     named_run,
     of_scheduler,
 )
-from .layers import FILE, LAYERS, UNSUMMED, counted_records, sum_of, total_of
+from .layers import FILE, LAYERS, UNSUMMED, counted_records, sum_of
 from .posix_files import ALIGNMENTS, by_file, process_seconds, share_of
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from .layers import Counted
 
+OPS = ("read", "write")
 _COUNTS = ("reads", "writes", "read_bytes", "write_bytes")
 _TIMES = ("read", "write", "meta")
 
@@ -47,7 +48,8 @@ JOBS: dict[str, pl.DataType] = {
     "gaps": TEXT,
     "missing_counters": pl.Boolean(),
     "unsummed_modules": TEXTS,
-    "copies": WHOLE,
+    **dict.fromkeys(("copies", "unfinished_logs"), WHOLE),
+    "impossible": TEXT,
     "certainty": TEXTS,
 }
 
@@ -124,16 +126,27 @@ def _counted(counted: Counted, logs: pl.DataFrame) -> pl.DataFrame:
     rows = [
         frame.join(logs.select("origin", *KEY).lazy(), on="origin").select(
             *KEY,
-            bytes=layer.moved("read") + layer.moved("write"),
-            requests=layer.requests("read") + layer.requests("write"),
-            meta_s=layer.spent("meta"),
-            counted_s=layer.spent(*_TIMES),
+            **{f"{op}_bytes": layer.moved(op) for op in OPS},
+            **{f"{op}s": layer.requests(op) for op in OPS},
+            **{f"{what}_s": layer.spent(what) for what in _TIMES},
         )
         for layer, frame in counted.values()
     ]
-    sums = {name: total_of(name) for name in ("bytes", "requests")}
-    times = {name: total_of(name) / 1e9 for name in ("meta_s", "counted_s")}
-    return pl.concat(rows).group_by(KEY).agg(**sums, **times).collect(engine="streaming")
+    return (
+        pl.concat(rows)
+        .group_by(KEY)
+        .agg(sum_or_none(pl.exclude(KEY)))
+        .select(
+            *KEY,
+            # each part is summed by itself: what is not known of one record's reads is no reason
+            # to leave out its writes
+            bytes=sum_of("read_bytes", "write_bytes"),
+            requests=sum_of("reads", "writes"),
+            meta_s=pl.col("meta_s") / 1e9,
+            counted_s=sum_of(*(f"{what}_s" for what in _TIMES)) / 1e9,
+        )
+        .collect(engine="streaming")
+    )
 
 
 def _beyond(dataset: DatasetReader, counted: Counted, logs: pl.DataFrame) -> pl.DataFrame:
@@ -144,19 +157,20 @@ def _beyond(dataset: DatasetReader, counted: Counted, logs: pl.DataFrame) -> pl.
 
     def spent(frame: pl.LazyFrame, layer: str, by: tuple[str, ...]) -> pl.LazyFrame:
         whole = LAYERS[layer].spent(*_TIMES)
-        return frame.group_by(by).agg(spent=total_of(whole), below=pl.lit(value=True))
+        return frame.group_by(by).agg(spent=sum_or_none(whole), below=pl.lit(value=True))
 
     mpiio = spent(dataset["darshan.mpiio"], "mpiio", FILE).drop("below")
     posix = spent(counted["posix"][1], "posix", FILE)
     dfs = spent(counted["dfs"][1], "dfs", ("origin",))
-    own = (pl.col("spent") - pl.col("spent_right")).clip(lower_bound=0)
+    # of what no time is known below, nothing is known to be beyond it
+    own = (pl.col("spent") - pl.coalesce("spent_right", "spent")).clip(lower_bound=0)
     # where nothing is below, its time is counted as it is
     beyond = pl.when("below").then(own).otherwise(0)
     on_posix = mpiio.join(posix, on=FILE, how="left").select("origin", beyond=beyond)
     on_dfs = (
         mpiio.join(posix, on=FILE, how="anti")
         .group_by("origin")
-        .agg(spent=total_of("spent"))
+        .agg(spent=sum_or_none("spent"))
         .join(dfs, on="origin")
         .select("origin", beyond=own)
     )
@@ -164,7 +178,7 @@ def _beyond(dataset: DatasetReader, counted: Counted, logs: pl.DataFrame) -> pl.
         pl.concat([on_posix, on_dfs])
         .join(logs.select("origin", *KEY).lazy(), on="origin")
         .group_by(KEY)
-        .agg(beyond_s=total_of("beyond") / 1e9)
+        .agg(beyond_s=sum_or_none("beyond") / 1e9)
         .collect(engine="streaming")
     )
 
@@ -183,7 +197,8 @@ def _totals(logs: pl.DataFrame) -> pl.DataFrame:
         uid=pl.col("uid").first(),
         logs=pl.len(),
         wall_s=pl.when(ran.is_not_null().all()).then(wall),
-        copies=total_of("copies"),
+        copies=complete_sum("copies"),
+        unfinished_logs=pl.col("unfinished").sum(),
         modules=modules("modules"),
         partial_modules=modules("partial_modules"),
         unread_modules=modules("unread_modules"),
@@ -191,9 +206,13 @@ def _totals(logs: pl.DataFrame) -> pl.DataFrame:
     lacking = pl.concat_list("partial_modules", "unread_modules")
     return (
         sums.with_columns(
-            gaps=_in_words("partial_modules", "cut off") + _in_words("unread_modules", "not read"),
-            missing_counters=lacking.list.filter(~pl.element().str.starts_with("DXT")).list.len()
-            > 0,
+            gaps=_in_words("partial_modules", "cut off")
+            + _in_words("unread_modules", "not read")
+            + pl.when(pl.col("unfinished_logs") > 0)
+            .then(pl.format("{} of {} logs not finished; ", "unfinished_logs", "logs"))
+            .otherwise(pl.lit("")),
+            missing_counters=(pl.col("unfinished_logs") > 0)
+            | lacking.list.eval(~pl.element().str.starts_with("DXT")).list.any(),
         )
         .with_columns(
             gaps=pl.col("gaps").str.strip_suffix("; ").replace("", None),
@@ -218,10 +237,10 @@ def _posix(dataset: DatasetReader, logs: pl.DataFrame) -> pl.DataFrame:
         by_file(dataset, logs)
         .group_by(KEY)
         .agg(
-            *(total_of(name).alias(name) for name in _COUNTS),
+            *(sum_or_none(name).alias(name) for name in _COUNTS),
             *(known_sum(name).alias(name) for name in ALIGNMENTS),
             pl.col("slowest_meta_s").max(),
-            posix_s=total_of(sum_of("read_s", "write_s", "meta_s")),
+            posix_s=sum_or_none(sum_of("read_s", "write_s", "meta_s")),
             files=pl.len(),
             slowest_meta_file=by_meta.first(),
         )
@@ -240,12 +259,15 @@ def layer_sums(dataset: DatasetReader, logs: pl.DataFrame, name: str) -> pl.Data
         .group_by(KEY)
         .agg(
             files=pl.col("record_id").n_unique(),
-            read_bytes=total_of(layer.moved("read")),
-            write_bytes=total_of(layer.moved("write")),
-            requests=total_of(layer.requests("read") + layer.requests("write")),
-            **{f"{what}_s": total_of(layer.spent(what)) / 1e9 for what in _TIMES},
-            seconds=total_of(layer.spent(*_TIMES)) / 1e9,
+            read_bytes=sum_or_none(layer.moved("read")),
+            write_bytes=sum_or_none(layer.moved("write")),
+            requests=sum_or_none(layer.requests("read") + layer.requests("write")),
+            **{f"{what}_s": sum_or_none(layer.spent(what)) for what in _TIMES},
         )
-        .with_columns(bytes=pl.col("read_bytes") + pl.col("write_bytes"))
+        .with_columns(
+            bytes=sum_of("read_bytes", "write_bytes"),
+            seconds=sum_of(*(f"{what}_s" for what in _TIMES)),
+        )
+        .with_columns(pl.col("seconds", *(f"{what}_s" for what in _TIMES)) / 1e9)
         .collect(engine="streaming")
     )

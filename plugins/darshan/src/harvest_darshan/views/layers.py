@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import attrs
 import polars as pl
 
+from harvest_toolkit.frames import possible, safe_sum, whole_nanoseconds
+
+from ..counters import COUNTS, TIMES
 from .frames import ORIGIN, of_run
 
 if TYPE_CHECKING:
@@ -42,20 +45,33 @@ class Layer:
 
     def requests(self, op: str) -> pl.Expr:
         """Number of operations of a record; null where one kind is not known."""
-        return sum_of(*self.counters(op))
+        return sum_of(*map(possible, self.counters(op)))
 
     def moved(self, op: str) -> pl.Expr:
         """Bytes of a record."""
-        return pl.col(f"{self.prefix}_BYTES_{'READ' if op == 'read' else 'WRITTEN'}")
+        return possible(f"{self.prefix}_BYTES_{'READ' if op == 'read' else 'WRITTEN'}")
 
     def spent(self, *what: str) -> pl.Expr:
         """Nanoseconds of a record in ``read``, ``write`` or ``meta``, over all its processes."""
         return sum_of(*(nanoseconds(f"{self.prefix}_F_{word.upper()}_TIME") for word in what))
 
-    def below_zero(self) -> pl.Expr:
-        """Whether a record has a time that no time can be."""
-        return pl.any_horizontal(
-            pl.col(f"{self.prefix}_F_{word}_TIME") < 0 for word in ("READ", "WRITE", "META")
+    def impossible(self, records: pl.LazyFrame) -> pl.LazyFrame:
+        """Logs (origin) and those of their counters that have a value which none can have.
+
+        ``below_zero`` in the place of a counter: a time is, which then counts as 0.
+        """
+        names = [name for name in records.collect_schema() if name.startswith(f"{self.prefix}_")]
+        times = [name for name in names if TIMES.search(name)]
+        wrong = {name: pl.col(name) < 0 for name in names if COUNTS.search(name)}
+        wrong |= {t: pl.col(t).is_not_null() & nanoseconds(t).is_null() for t in times}
+        wrong["below_zero"] = pl.any_horizontal(pl.col(time) < 0 for time in times)
+        return (
+            records.filter(pl.any_horizontal(wrong.values()))
+            .select(ORIGIN, **wrong)
+            .unpivot(index="origin", variable_name="counter")
+            .filter("value")
+            .select("origin", "counter")
+            .unique()
         )
 
 
@@ -99,23 +115,22 @@ UNSUMMED: Final = ("PNETCDF_FILE", "MDHIM")
 
 
 def nanoseconds(timer: str) -> pl.Expr:
-    """Whole numbers, whose sum does not depend on the order of the rows.
+    """Whole numbers, whose sum neither wraps nor depends on the order of the rows.
 
     Where threads overlap, some runtimes wrote a time below 0, of which only that it was no less
     than 0 is known.
     """
-    return (pl.col(timer) * 1e9).round(0).cast(pl.Int64).clip(lower_bound=0)
+    return whole_nanoseconds(timer).clip(lower_bound=0).cast(pl.Int128)
+
+
+def seconds(timer: str) -> pl.Expr:
+    """A time as it is, where nanoseconds has one."""
+    return pl.when(nanoseconds(timer).is_not_null()).then(pl.col(timer).clip(lower_bound=0))
 
 
 def sum_of(*columns: str | pl.Expr) -> pl.Expr:
     """The sum of columns of a row; null where one of them is."""
     return pl.sum_horizontal(*columns, ignore_nulls=False)
-
-
-def total_of(column: str | pl.Expr) -> pl.Expr:
-    """The sum of some rows, 0 of none; null where one of them is: a part is not the whole."""
-    values = pl.col(column) if isinstance(column, str) else column
-    return pl.when(values.is_not_null().all()).then(values.sum())
 
 
 Counted: TypeAlias = dict[str, tuple[Layer, pl.LazyFrame]]
@@ -173,7 +188,7 @@ def _origins(*frames: pl.LazyFrame) -> pl.LazyFrame:
 
 def _bytes(frame: pl.LazyFrame, layer: Layer, by: tuple[str, ...], name: str) -> pl.LazyFrame:
     moved = layer.moved("read") + layer.moved("write")
-    return frame.group_by(by).agg(moved.sum().alias(name))
+    return frame.group_by(by).agg(safe_sum(moved).alias(name))
 
 
 def _cut_short(jobs: pl.LazyFrame, posix: pl.LazyFrame, mpiio: pl.LazyFrame) -> pl.DataFrame:

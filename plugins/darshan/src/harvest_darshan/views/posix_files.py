@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from harvest_toolkit.deferred import deferred
-from harvest_toolkit.frames import fraction, known_sum
+from harvest_toolkit.frames import complete_sum, fraction, known_sum, possible, sum_or_none
 
 from .counters import BINS
 from .frames import REAL, TEXT, TEXTS, WHOLE
@@ -21,7 +21,7 @@ from .grouping import (
     of_scheduler,
     program_of,
 )
-from .layers import nanoseconds, sum_of, total_of
+from .layers import nanoseconds, seconds, sum_of
 
 if TYPE_CHECKING:
     from harvest import DatasetReader
@@ -90,7 +90,7 @@ def process_seconds(logs: pl.DataFrame) -> pl.DataFrame:
         nprocs=pl.col("nprocs").sum(),
         largest_log=pl.col("nprocs").max(),
         # of a log without an end it is not known, and so neither of its job
-        process_s=total_of(pl.col("run_time_s") * pl.col("nprocs")),
+        process_s=complete_sum(pl.col("run_time_s") * pl.col("nprocs")),
     )
 
 
@@ -126,8 +126,8 @@ def by_file(dataset: DatasetReader, logs: pl.DataFrame) -> pl.LazyFrame:
         )
         .group_by(*KEY, "record_id")
         .agg(
-            *(total_of(name).alias(name) for name in sums),
-            *((total_of(name) / 1e9).alias(name) for name in times),
+            *(sum_or_none(name).alias(name) for name in sums),
+            *((sum_or_none(name) / 1e9).alias(name) for name in times),
             *(known_sum(name).alias(name) for name in ALIGNMENTS),
             *(pl.col(f"{op}_extent").max() for op, *_ in OPS),
             *(_spread(pl.col(f"{op}_bytes").filter(alone)).alias(f"{op}_spread") for op, *_ in OPS),
@@ -153,29 +153,31 @@ def by_file(dataset: DatasetReader, logs: pl.DataFrame) -> pl.LazyFrame:
 
 def _of_op(op: str, verb: str, done: str) -> list[pl.Expr]:
     """What a record counts of its reads, or of its writes."""
-    count = pl.col(f"POSIX_{verb}")
-    at_most_mib = sum_of(*(f"POSIX_SIZE_{op.upper()}_{size}" for size in SMALL))
+    count = possible(f"POSIX_{verb}")
+    at_most_mib = sum_of(*(possible(f"POSIX_SIZE_{op.upper()}_{size}") for size in SMALL))
     # how many of the most common sizes are 1 MiB is known of reads and writes together
     of_mib = sum_of(
         *(
-            (pl.col(f"POSIX_ACCESS{n}_ACCESS") == MIB).cast(pl.Int64)
-            * pl.col(f"POSIX_ACCESS{n}_COUNT")
+            pl.when(pl.col(f"POSIX_ACCESS{n}_ACCESS") == MIB)
+            .then(possible(f"POSIX_ACCESS{n}_COUNT"))
+            .when(pl.col(f"POSIX_ACCESS{n}_ACCESS").is_not_null())
+            .then(0)
             for n in range(1, 5)
         )
     )
-    last_bin = pl.col(f"POSIX_SIZE_{op.upper()}_{SMALL[-1]}")
+    last_bin = possible(f"POSIX_SIZE_{op.upper()}_{SMALL[-1]}")
     small = at_most_mib - pl.when(of_mib.is_not_null()).then(pl.min_horizontal(of_mib, last_bin))
     # the first of each process has none before it
     first = pl.when("shared").then("nprocs").otherwise(1)
-    random = (count - pl.col(f"POSIX_SEQ_{verb}") - first).clip(lower_bound=0)
+    random = (count - possible(f"POSIX_SEQ_{verb}") - first).clip(lower_bound=0)
     return [
         count.alias(f"{op}s"),
         small.alias(f"small_{op}s"),
         random.alias(f"random_{op}s"),
         pl.when("shared").then(count).otherwise(0).alias(f"shared_{op}s"),
         pl.when("shared").then(small).otherwise(0).alias(f"shared_small_{op}s"),
-        pl.col(f"POSIX_BYTES_{done}").alias(f"{op}_bytes"),
-        (pl.col(f"POSIX_MAX_BYTE_{done}") + 1).alias(f"{op}_extent"),
+        possible(f"POSIX_BYTES_{done}").alias(f"{op}_bytes"),
+        possible(pl.col(f"POSIX_MAX_BYTE_{done}").cast(pl.Int128) + 1).alias(f"{op}_extent"),
         nanoseconds(f"POSIX_F_{op.upper()}_TIME").alias(f"{op}_s"),
     ]
 
@@ -189,7 +191,7 @@ def _alignment(what: str) -> list[pl.Expr]:
 
     It does not for a file whose alignment it does not know (-1, or 0); null where it did not.
     """
-    requests = sum_of("POSIX_READS", "POSIX_WRITES")
+    requests = sum_of(possible("POSIX_READS"), possible("POSIX_WRITES"))
     missed = pl.col(f"POSIX_{what}_NOT_ALIGNED")
     watched = (missed > 0) | ((missed == 0) & (pl.col(f"POSIX_{what}_ALIGNMENT") > 0))
     none = requests == 0
@@ -208,7 +210,7 @@ def _longest_meta() -> dict[str, pl.Expr]:
     spent = nanoseconds("POSIX_F_META_TIME")
     slowest = nanoseconds("POSIX_F_SLOWEST_RANK_TIME")
     bound = pl.when(slowest > 0).then(pl.min_horizontal(spent, slowest)).otherwise(spent)
-    mean = (spent / pl.col("nprocs")).round(0).cast(pl.Int64)
+    mean = (spent / pl.col("nprocs")).round(0).cast(pl.Int128)
     return {
         "least_meta": pl.when("shared").then(mean).otherwise(spent),
         "most_meta": pl.when("shared").then(pl.max_horizontal(bound, mean)).otherwise(spent),
@@ -217,11 +219,11 @@ def _longest_meta() -> dict[str, pl.Expr]:
 
 def _imbalances() -> dict[str, pl.Expr]:
     """How far apart the fastest and the slowest rank of a record of all ranks are."""
-    moved = pl.col("POSIX_BYTES_READ") + pl.col("POSIX_BYTES_WRITTEN")
-    spent = sum_of(*(f"POSIX_F_{what}_TIME" for what in ("READ", "WRITE", "META")))
-    ranks = [pl.col(f"POSIX_{which}_RANK_BYTES") for which in ("SLOWEST", "FASTEST")]
+    moved = possible("POSIX_BYTES_READ") + possible("POSIX_BYTES_WRITTEN")
+    spent = sum_of(*(seconds(f"POSIX_F_{what}_TIME") for what in ("READ", "WRITE", "META")))
+    ranks = [possible(f"POSIX_{which}_RANK_BYTES") for which in ("SLOWEST", "FASTEST")]
     apart = (ranks[0] - ranks[1]).abs()
-    late = (pl.col("POSIX_F_SLOWEST_RANK_TIME") - pl.col("POSIX_F_FASTEST_RANK_TIME")).abs()
+    late = (seconds("POSIX_F_SLOWEST_RANK_TIME") - seconds("POSIX_F_FASTEST_RANK_TIME")).abs()
     moving, taking = pl.col("shared") & (moved > 0), pl.col("shared") & (spent > 0)
     more = pl.max_horizontal(ranks)
     return {

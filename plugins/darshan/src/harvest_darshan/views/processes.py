@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from harvest_toolkit.deferred import deferred
+from harvest_toolkit.frames import sum_or_none
 
 from .counters import counter_rows
 from .files import traced_files
 from .frames import ORIGIN, SEGMENTS, TEXT, TEXTS, WHOLE, of_run, run_of
-from .grouping import layer_states, logs_by_job, named_run, once
-from .layers import total_of
+from .grouping import certainty, layer_states, logs_by_job, named_run, once
 
 if TYPE_CHECKING:
     from harvest import DatasetReader
@@ -28,7 +28,7 @@ PROCESSES: dict[str, pl.DataType] = {
     "exe": TEXT,
     "nprocs": WHOLE,
     **dict.fromkeys(SUMS, WHOLE),
-    "partial_modules": TEXTS,
+    **dict.fromkeys(("partial_modules", "certainty"), TEXTS),
 }
 
 
@@ -45,6 +45,7 @@ def _processes(dataset: DatasetReader, run: str | None) -> pl.DataFrame:
     dataset = once(dataset, run)
     logs = logs_by_job(dataset, run, per_log=True)
     states = layer_states(dataset, logs).select("log", "summed", "uses_stdio", "knows_stdio")
+    sure = certainty(dataset, logs).select("log", "certainty")
     traced = traced_files(dataset, run)
     counted = counter_rows(dataset, run, traced.clear())
     buffered = counted.filter(pl.col("module") == "STDIO")
@@ -63,6 +64,7 @@ def _processes(dataset: DatasetReader, run: str | None) -> pl.DataFrame:
     known = untraced | (~lost & pl.lit(SEGMENTS in dataset))
     return (
         found.join(states, on="log", how="left")
+        .join(sure, on="log", how="left")
         .with_columns(
             pl.when("summed").then(pl.col("^counted_.*_bytes$")),
             pl.when("knows_stdio").then(
@@ -82,6 +84,6 @@ def _processes(dataset: DatasetReader, run: str | None) -> pl.DataFrame:
 
 def _sums(files: pl.DataFrame, what: str) -> pl.DataFrame:
     return files.group_by(log=ORIGIN).agg(
-        total_of(pl.col("bytes").filter(pl.col("op") == op)).alias(f"{what}_{op}_bytes")
+        sum_or_none(pl.col("bytes").filter(pl.col("op") == op)).alias(f"{what}_{op}_bytes")
         for op in OPS
     )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from harvest_toolkit.deferred import deferred
-from harvest_toolkit.frames import fraction
+from harvest_toolkit.frames import fraction, known_sum, possible
 
 from .frames import ORIGIN, REAL, SEGMENTS, TEXT, TEXTS, TIME, WHOLE, spent_ns, traced_once
 from .grouping import KEY, OF_JOB, certainty, logs_by_job, named_run, of_scheduler, program_of
@@ -47,8 +47,9 @@ def ranks(
                 pid=pl.col("pid").max(),
                 threads=pl.when(threads > 0).then(threads),
                 operations=pl.len(),
-                bytes=pl.col("length").sum(),
-                seconds=spent_ns().sum() / 1e9,
+                bytes=known_sum(possible("length")),
+                seconds=known_sum(spent_ns()) / 1e9,
+                part=((pl.col("length") < 0) | spent_ns().is_null()).any(),
                 first_time=pl.col("start_time").min(),
                 last_time=pl.col("end_time").max(),
             )
@@ -59,6 +60,11 @@ def ranks(
             .join(certainty(dataset, logs, "DXT_POSIX", "DXT_MPIIO"), on=KEY, nulls_equal=True)
             .with_columns(
                 log=ORIGIN,
+                # what is left out makes a lower bound of this rank alone
+                certainty=pl.when("part")
+                .then(pl.concat_list(pl.lit(["lower_bound", "impossible_value"]), "certainty"))
+                .otherwise("certainty")
+                .list.unique(maintain_order=True),
                 program=program_of(pl.col("exe")),
                 median_s=pl.col("seconds").median().over("origin"),
                 time_share=fraction("seconds", "run_time_s"),

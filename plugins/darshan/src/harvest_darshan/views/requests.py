@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from harvest_toolkit.deferred import deferred
+from harvest_toolkit.frames import possible, sum_or_none
 
 from .frames import REAL, TEXT, TEXTS, WHOLE
 from .grouping import KEY, OF_JOB, certainty, layer_states, logs_by_job, named_run, of_scheduler
-from .layers import nanoseconds, total_of
+from .layers import nanoseconds
 from .posix_files import OPS, by_file, process_seconds, share_of
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ def _of_op(
     )
     most = (("small", "small"), ("random", "random"), ("redundant", "redundant_bytes"))
     sums = mine.group_by(KEY).agg(
-        *(total_of(name).alias(name) for name in (*_COUNTS, "seconds")),
+        *(sum_or_none(name).alias(name) for name in (*_COUNTS, "seconds")),
         small_in_file=pl.col("small").max(),
         **{f"{what}_file": _file_with_most(column) for what, column in most},
     )
@@ -118,11 +119,11 @@ def _file_with_most(column: str) -> pl.Expr:
 
 def _mpiio(dataset: DatasetReader, logs: pl.DataFrame, op: str, verb: str) -> pl.DataFrame:
     words = dict(zip(MPIIO, ("INDEP", "COLL", "SPLIT", "NB"), strict=True))
-    counts = {name: total_of(f"MPIIO_{word}_{verb}") for name, word in words.items()}
+    counts = {name: sum_or_none(possible(f"MPIIO_{word}_{verb}")) for name, word in words.items()}
     return (
         dataset["darshan.mpiio"]
         .join(logs.select("origin", *KEY).lazy(), on="origin")
         .group_by(KEY)
-        .agg(**counts, mpiio_s=total_of(nanoseconds(f"MPIIO_F_{op.upper()}_TIME")) / 1e9)
+        .agg(**counts, mpiio_s=sum_or_none(nanoseconds(f"MPIIO_F_{op.upper()}_TIME")) / 1e9)
         .collect(engine="streaming")
     )

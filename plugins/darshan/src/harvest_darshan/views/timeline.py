@@ -8,6 +8,7 @@ import polars as pl
 
 from harvest import UsageError
 from harvest_toolkit.deferred import deferred
+from harvest_toolkit.frames import known_sum, safe_sum
 
 from .frames import REAL, TEXT, TIME, WHOLE, run_of, segments, traced_once
 from .grouping import named_run, number_sessions, once
@@ -92,7 +93,8 @@ def _micros(text: float | str) -> int:
 def _trace(dataset: DatasetReader, run: str | None) -> pl.LazyFrame:
     return traced_once(
         segments(dataset, run).select(
-            *("origin", "record_id", "module", "op", "length"),
+            *("origin", "record_id", "module", "op"),
+            length=pl.when(pl.col("length") >= 0).then("length"),
             host="hostname",
             start=pl.col("start_time").dt.epoch("us"),
             end=pl.max_horizontal("start_time", "end_time").dt.epoch("us"),
@@ -143,14 +145,14 @@ def _timeline(dataset: DatasetReader, run: str | None, micros: int | None) -> pl
     sums = (
         _spread(_trace(dataset, run).join(logs.select("origin", "width").lazy(), on="origin"))
         .group_by("origin", "host", "op", "bin")
-        .agg(pl.col("bytes").sum(), operations=pl.col("begins").sum().cast(pl.Int64))
+        .agg(known_sum("bytes"), operations=pl.col("begins").sum().cast(pl.Int64))
         .collect(engine="streaming")
     )
     micros_of, session = pl.col("width"), ["run", "uid", "began"]
     return (
         sums.join(logs, on="origin")
         .group_by(*session, "host", "op", "width", "bin")
-        .agg(pl.col("bytes", "operations").sum())
+        .agg(known_sum("bytes"), safe_sum("operations"))
         .sort("run", "began", "uid", "host", "op", "bin", nulls_last=True)
         .with_columns(
             time=pl.from_epoch(pl.col("bin") * micros_of, "us").dt.replace_time_zone("UTC"),

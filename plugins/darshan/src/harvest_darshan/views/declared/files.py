@@ -63,6 +63,12 @@ _FILES: Final = (
         "1,025 to 10,240 bytes); STDIO's are in none. Null where STDIO alone has the file.",
     ),
     shared.RECORD_ID,
+    Column(
+        "certainty",
+        doc="lower_bound where a number of a record is left out, as it cannot be, a time is below "
+        "0 and counts as 0, or Darshan cut off a module of basis or did not finish a log. Empty "
+        "where none of these is so.",
+    ),
 )
 
 FILES: Final = View(
@@ -116,6 +122,7 @@ _PROCESSES: Final = (
         "could not be read.",
     ),
     shared.PARTIAL_MODULES,
+    shared.CERTAINTY,
 )
 
 PROCESSES: Final = View(

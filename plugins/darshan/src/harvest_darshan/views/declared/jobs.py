@@ -51,7 +51,9 @@ _JOBS: Final = (
     Column("files", doc=f"Files that POSIX counts; {_POSIX}."),
     share("meta_share", f"meta_s / process_s; {_UNKNOWN}, or meta_s is not."),
     Column(
-        "gaps", doc="Modules whose numbers are incomplete or not read, in words; null without any."
+        "gaps",
+        doc="Modules whose numbers are incomplete or not read, and logs that were not finished, in "
+        "words; null without any.",
     ),
     shared.BEGAN,
     Column("logs", doc="Logs of the job."),
@@ -117,7 +119,8 @@ _JOBS: Final = (
     Column("unread_modules", doc="Modules that could not be read; the rejects of the run say why."),
     Column(
         "missing_counters",
-        doc="Whether a module of partial_modules or unread_modules is more than a trace (DXT).",
+        doc="Whether a module of partial_modules or unread_modules is more than a trace (DXT), or "
+        "a log was not finished.",
     ),
     Column(
         "unsummed_modules",
@@ -128,6 +131,16 @@ _JOBS: Final = (
         "copies",
         doc="Logs with the same bytes as one of the job's, which are left out; null where they "
         "were harvested by a version that did not compare them.",
+    ),
+    Column(
+        "unfinished_logs",
+        doc="Logs that Darshan did not finish: they have no end, or a name that ends in _partial.",
+    ),
+    Column(
+        "impossible",
+        doc="Counters that have a value in a record that none can have: below 0, or a time that "
+        "is no number, infinite or above 285 years. They are left out of all sums. Null without "
+        "any.",
     ),
     shared.CERTAINTY,
 )

@@ -46,7 +46,10 @@ USES_MPIIO: Final = Column("uses_mpiio", doc="Whether a log of the job has the m
 CERTAINTY: Final = Column(
     "certainty",
     doc="What makes the numbers less than certain: lower_bound (a module that they come from was "
-    "cut off or could not be read, or a time is below 0, as threads that overlap leave it), "
+    "cut off or could not be read, a log was not finished, a time is below 0, as threads that "
+    "overlap leave it, and counts as 0, or there is an impossible_value), impossible_value (a "
+    "record has a number that cannot be, as bytes below 0 or an infinite time: it is left out), "
+    "too_large (a sum is null, as no number of 64 bits holds it), "
     "coarse_clock (a log that lasts less than 100 s and whose version counts whole seconds, so "
     "that shares of its time are off by over 1 %), one_process (nothing is said of processes among "
     "each other). Empty where none of these is so.",
