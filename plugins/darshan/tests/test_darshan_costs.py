@@ -133,6 +133,7 @@ def test_findings_on_the_same_time_count_once(opened, make_record):
 
 def test_every_rule_says_what_time_it_concerns_or_is_known_to_cost_none():
     informs = {"io.one_sided", "io.incomplete_logs", "io.copied_logs"}
+    informs |= {"io.impossible_values"}
     assert CONCERNED.keys() | informs == {rule.name for rule in RULES}
     assert not CONCERNED.keys() & informs
 

@@ -6,9 +6,14 @@ without ``doc`` takes its meaning from the record type that has a column of its 
 
 from __future__ import annotations
 
+from typing import Final
+
 from harvest import Column
 
-__all__ = ["hours", "named", "number", "path", "seconds", "share", "size"]
+__all__ = ["LONGEST_S", "hours", "named", "number", "path", "seconds", "share", "size"]
+
+LONGEST_S: Final = 9e9
+"""285 years.  A longer time does not fit 64 bits as nanoseconds, and is none that was measured."""
 
 
 def seconds(name: str, doc: str | None = None) -> Column:

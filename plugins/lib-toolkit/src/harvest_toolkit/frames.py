@@ -13,14 +13,13 @@ import polars as pl
 
 from harvest.toolkit.frames import TEXT_MAP
 
+from .columns import LONGEST_S
+
 __all__ = [
     *("complete_sum", "count_if_known", "directory_of", "extra_of"),
     *("first_text", "fitted", "fraction", "known_sum", "possible", "safe_sum", "sum_or_none"),
     "whole_nanoseconds",
 ]
-
-LONGEST_S: Final = 9e9
-"""Seconds that fit 64 bits as nanoseconds: 285 years."""
 
 CERTAINTY: Final = "certainty"
 """The column of a view that holds what makes its numbers less than certain."""

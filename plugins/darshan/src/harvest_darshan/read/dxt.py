@@ -184,6 +184,10 @@ class DxtRecords(Decoder):
         numbers = np.arange(rows) - np.repeat(np.cumsum(counts) - counts, counts)
         numbers += repeated(run.first for run in runs)
         start, end = _native(segments["start"]), _native(segments["end"])
+        length = _native(segments["length"])
+        log.watch(f"length of {self.module.name}", length)
+        with np.errstate(invalid="ignore", over="ignore"):
+            log.watch(f"time of {self.module.name}", np.where(end < start, np.nan, end - start))
         # version 1 of DXT_MPIIO recorded no offsets, only room for them
         no_offset = self.module.name == "DXT_MPIIO" and self.module.version == 1
         columns = {
@@ -197,7 +201,7 @@ class DxtRecords(Decoder):
             "op": strings([run.op for run in runs], counts),
             "segment": pa.array(numbers),
             "offset": None if no_offset else pa.array(_native(segments["offset"])),
-            "length": pa.array(_native(segments["length"])),
+            "length": pa.array(length),
             "start_time": times(log.job.start_ns, start),
             "end_time": times(log.job.start_ns, end),
             "start_s": pa.array(start),

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from harvest import Record, record_type
 
+from ..counters import COUNTS, TIMES
 from .container import DamagedError, Module
 from .decoder import Decoder
 from .layouts import FIXED, Layout
@@ -68,6 +69,10 @@ class FixedRecords(Decoder):
         for row, name in enumerate(words):
             if name is None or name in columns:
                 continue
+            if COUNTS.search(name):
+                log.watch(name, values[row].view(np.int64))
+            elif TIMES.search(name):
+                log.watch(name, values[row].view(np.float64))
             if name.startswith("+"):
                 extra.append((name[1:], values[row].view(np.int64)))
             elif name.endswith("_uuid"):

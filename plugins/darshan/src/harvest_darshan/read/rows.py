@@ -43,12 +43,27 @@ def rows_of(opened: CheckedLog, ctx: ReadContext) -> Iterator[Rows]:
     partial = [module.name for module in opened.header.modules if module.partial]
     if partial:
         ctx.note(f"incomplete modules, as Darshan ran out of memory for them: {', '.join(partial)}")
+    if job.end_ns is None or ctx.origin.endswith("_partial"):
+        ctx.note(
+            "Darshan did not finish the log, as where its program was killed: records may lack"
+        )
+    if job.run_time_s is not None and job.run_time_s < 0:
+        ctx.note(
+            f"the log ends {-job.run_time_s:g} s before it begins, by a clock that was set back: "
+            "how long it ran is not known"
+        )
     yield _job(opened, partial, log)
     if mounts:
         yield batch(records.Mount, _places(mounts), log)
     yield from _files(opened, mount_finder(mounts), log)
     for decoder in opened.decoders.values():
         yield from decoder.batches(log)
+    if log.impossible:
+        said = (
+            f"{name} is {example:g}" + (f" and {count - 1:,} others" if count > 1 else "")
+            for name, (example, count) in log.impossible.items()
+        )
+        ctx.note(f"values that cannot be, which views leave out: {'; '.join(said)}")
 
 
 def _type(part: str) -> str | None:

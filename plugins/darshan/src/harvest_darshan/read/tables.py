@@ -13,6 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from harvest import Record, RecordType, record_type
+from harvest_toolkit.columns import LONGEST_S
 
 from .job import Job
 
@@ -32,6 +33,7 @@ class Log:
     origin: the log's path; paths: name by record id.
     hosts: host by rank, as far as the log's modules say.
     given: how many rows of each record type were given, for their positions.
+    impossible: counters with values that none can have: an example, and in how many records.
     """
 
     origin: str
@@ -39,6 +41,14 @@ class Log:
     paths: Mapping[int, str]
     hosts: dict[int, str]
     given: Counter[type[Record]] = attrs.field(factory=Counter)
+    impossible: dict[str, tuple[float, int]] = attrs.field(factory=dict)
+
+    def watch(self, counter: str, values: NDArray[Any]) -> None:
+        """Note values below 0 of a counter, and times of one that are no finite time."""
+        wrong = values < 0 if values.dtype == np.int64 else ~(np.abs(values) < LONGEST_S)
+        if count := int(np.count_nonzero(wrong)):
+            example, before = self.impossible.get(counter, (values[wrong][0].item(), 0))
+            self.impossible[counter] = example, before + count
 
     def base(self, ids: NDArray[np.uint64], ranks: NDArray[np.int64]) -> dict[str, pa.Array]:
         """The columns that all modules' rows begin with."""

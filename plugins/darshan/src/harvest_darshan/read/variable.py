@@ -19,6 +19,10 @@ from .decoder import Decoder
 from .regions import Stream
 from .tables import TIMESTAMP, Log, batch, column_types
 
+_WATCHED: Final = (
+    *("HEATMAP_F_BIN_WIDTH_SECONDS", "HEATMAP_READ_BINS", "HEATMAP_WRITE_BINS"),
+    *("MDHIM_PUTS", "MDHIM_GETS", "MDHIM_SERVER_HISTOGRAM"),
+)
 _ROWS: Final = 4096
 _ITEMS: Final = 1 << 20
 _MOST_BINS: Final = 1 << 20
@@ -63,6 +67,10 @@ class _Variable(Decoder):
             for name in {key: None for row in chunk for key in row}:
                 if name not in columns:
                     columns[name] = pa.array([row.get(name) for row in chunk], types[name])
+                if name in _WATCHED:
+                    column = columns[name]
+                    items = column.flatten() if pa.types.is_list(column.type) else column
+                    log.watch(name, items.to_numpy(zero_copy_only=False))
             yield batch(self.record, columns, log)
 
     def _rows(self) -> Iterator[_Row]:

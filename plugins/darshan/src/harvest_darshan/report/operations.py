@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 import polars as pl
 
 from harvest_report import Column, Table
-from harvest_toolkit.frames import first_text, sum_or_none
+from harvest_toolkit.frames import first_text, known_sum, possible, sum_or_none
 
 from ..views.files import files as files_of
 from ..views.layers import sum_of
@@ -103,11 +103,11 @@ def _counts(dataset: DatasetReader, layer: str) -> list[int | None] | None:
     def total(names: tuple[str, ...]) -> pl.Expr:
         columns = [f"{prefix}_{name}" for name in names if f"{prefix}_{name}" in known]
         # a counter that Darshan did not watch is -1
-        watched = [pl.when(pl.col(c) >= 0).then(pl.col(c)) for c in columns]
+        watched = [known_sum(possible(column)) for column in columns]
         if not watched:
             return pl.lit(None, pl.Int64)
-        some = pl.any_horizontal(value.is_not_null().any() for value in watched)
-        return pl.when(some).then(pl.sum_horizontal(value.sum() for value in watched))
+        some = pl.any_horizontal(value.is_not_null() for value in watched)
+        return pl.when(some).then(pl.sum_horizontal(watched)).cast(pl.Int64, strict=False)
 
     sums = frame.select(
         records=pl.len(),

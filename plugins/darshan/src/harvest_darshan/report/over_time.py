@@ -9,6 +9,8 @@ import polars as pl
 
 from harvest.toolkit.amounts import bytes_in_words, count_in_words, share_in_words
 from harvest_report import Notes, Plot, bytes_axis, seconds_axis
+from harvest_toolkit.columns import LONGEST_S
+from harvest_toolkit.frames import known_sum, possible, safe_sum
 
 from ..views.frames import SEGMENTS, traced_once
 from .processes import Window, label_lines, named, part_of_logs, shades, window
@@ -44,7 +46,7 @@ def heat_map(dataset: DatasetReader, logs: pl.DataFrame, which: str) -> Plot | N
     one = ["origin", "rank"]
     lines = (
         pieces.group_by(one)
-        .agg(pl.col("bytes").sum(), pl.col("start").min(), pl.col("pid").max())
+        .agg(safe_sum("bytes"), pl.col("start").min(), pl.col("pid").max())
         .sort("bytes", *one, descending=[True, False, False])
     )
     total = int(pieces["bytes"].sum())
@@ -102,6 +104,8 @@ def _from_heat_maps(dataset: DatasetReader) -> _Bytes | None:
             read="HEATMAP_READ_BINS",
             write="HEATMAP_WRITE_BINS",
         )
+        # of intervals that are no length of time, when is not known
+        .filter(pl.col("width") > 0, pl.col("width") * pl.col("read").list.len() < LONGEST_S * 1e6)
     )
     pieces = pl.concat(
         maps.select(
@@ -113,7 +117,7 @@ def _from_heat_maps(dataset: DatasetReader) -> _Bytes | None:
         .explode("bytes", "number")
         .filter(pl.col("bytes") > 0)
         .select(
-            *("origin", "rank", "pid", "op", "bytes"),
+            *("origin", "rank", "pid", "op", pl.col("bytes").cast(pl.Int128)),
             start=(pl.col("at") + pl.col("number") * pl.col("width")).cast(pl.Int64),
             end=(pl.col("at") + (pl.col("number") + 1) * pl.col("width")).cast(pl.Int64),
         )
@@ -132,7 +136,7 @@ def _from_trace(dataset: DatasetReader) -> _Bytes | None:
         traced_once(dataset[SEGMENTS])
         .filter(pl.col("start_time").is_not_null())
         .group_by("origin", "rank", "op", start=begin.floordiv(step) * step)
-        .agg(bytes=pl.col("length").sum(), pid=pl.col("pid").max())
+        .agg(bytes=known_sum(possible("length")), pid=pl.col("pid").max())
         .with_columns(end=pl.col("start") + step)
         .collect(engine="streaming")
         .select("origin", "rank", "pid", "op", "bytes", "start", "end")

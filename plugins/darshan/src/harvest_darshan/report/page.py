@@ -133,9 +133,11 @@ def _intro(jobs: pl.DataFrame) -> list[str]:
 def _moved(jobs: pl.DataFrame) -> str:
     """``moved at least 107 GB``: what the logs of all jobs count, or those of some."""
     known = jobs.drop_nulls("bytes")
+    if known.is_empty() and any("too_large" in words for words in jobs["certainty"].to_list()):
+        return "moved, by their logs, more bytes than a number of 64 bits holds"
     if known.is_empty():
         return "moved what no module counts whose records are there"
-    moved = bytes_in_words(int(known["bytes"].sum()))
+    moved = bytes_in_words(sum(known["bytes"].to_list()))
     return f"moved {_least(known, jobs)}{moved}{_part(known, jobs)}"
 
 

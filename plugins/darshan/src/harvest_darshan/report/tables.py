@@ -159,9 +159,9 @@ def files_table(dataset: DatasetReader, top: int, by: str) -> Table:
     )
     shown = rows.head(top)
     parts = [
-        f"{share_in_words(float(shown[name].sum()) / whole)} of the {name}"
+        f"{share_in_words(shown[name].cast(pl.Float64).sum() / whole)} of the {name}"
         for name in ("time", "bytes")
-        if (whole := float(rows[name].sum()))
+        if (whole := rows[name].cast(pl.Float64).sum())
     ]
     held = f"; they hold {' and '.join(parts)}" if shown.height < rows.height and parts else ""
     return Table(

@@ -9,6 +9,7 @@ import polars as pl
 
 from harvest.toolkit.amounts import count_in_words, share_in_words
 from harvest_report import Notes, Plot, legend, seconds_axis
+from harvest_toolkit.frames import safe_sum
 
 from ..views.frames import SEGMENTS, traced_once
 from .processes import Window, label_lines, named, part_of_logs, window
@@ -102,7 +103,7 @@ def _lines(trace: pl.LazyFrame) -> pl.LazyFrame:
             pl.col("pid").max(),
             begin=pl.col("start").min(),
             operations=pl.len(),
-            spent=(pl.col("end") - pl.col("start")).sum(),
+            spent=safe_sum(pl.col("end") - pl.col("start")),
         )
         .sort("spent", "begin", "origin", "rank", "thread",
               descending=[True, *[False] * 4], nulls_last=True)

@@ -64,9 +64,9 @@ def bandwidth(
             .with_columns(bytes_per_s=fraction("bytes", "slowest_s"))
             .with_columns(
                 # where both may lack a part, their quotient may be too high or too low
-                pl.when(~pl.col("certainty").list.contains("impossible_value")).then(
-                    fraction(f"{op}_bytes", f"{op}_s")
-                ).alias(f"{op}_bytes_per_s")
+                pl.when(~pl.col("certainty").list.contains("impossible_value"))
+                .then(fraction(f"{op}_bytes", f"{op}_s"))
+                .alias(f"{op}_bytes_per_s")
                 for op in OPS
             )
             # layers stay in their order
@@ -113,12 +113,13 @@ def _slowest(dataset: DatasetReader, logs: pl.DataFrame, layer: Layer) -> pl.Dat
     shared = (pl.col("rank") < 0) & (pl.col("nprocs") > 1)
     slowest = nanoseconds(f"{layer.prefix}_F_SLOWEST_RANK_TIME")
     own = layer.spent("read", "write", "meta")
+    spent = pl.when(shared).then(slowest).otherwise(own)
     return (
         dataset[layer.record_type]
         .join(sessions.lazy(), on="origin")
         .group_by(*KEY, "session", "origin", pl.when(~shared).then("rank").alias("rank"))
         # all files that ranks share make one group of a log, each rank's own files another
-        .agg(shared=shared.first(), spent=complete_sum(pl.when(shared).then(slowest).otherwise(own)))
+        .agg(shared=shared.first(), spent=complete_sum(spent))
         .group_by(*KEY, "session", "origin")
         .agg(
             together=sum_or_none(pl.col("spent").filter("shared")),
