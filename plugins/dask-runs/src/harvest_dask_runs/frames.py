@@ -13,6 +13,7 @@ from typing import TypeAlias
 import polars as pl
 
 from harvest import DatasetReader
+from harvest_toolkit.frames import safe_sum, whole_nanoseconds
 
 from .record_names import DASK_TYPES
 from .runs import named_run, run_of
@@ -51,8 +52,12 @@ def sentence(*parts: str | pl.Expr) -> pl.Expr:
 
 
 def exact_sum(seconds: pl.Expr) -> pl.Expr:
-    """A sum of seconds by whole nanoseconds, so that it does not depend on their order."""
-    return ((seconds * 1e9).round(0).cast(pl.Int64).sum() / 1e9).round(9)
+    """A sum of durations by whole nanoseconds: it does not depend on their order.
+
+    What no duration can be, as one below 0, is left out.
+    """
+    whole = whole_nanoseconds(seconds)
+    return (safe_sum(pl.when(whole >= 0).then(whole)) / 1e9).round(9)
 
 
 def moved_bytes() -> pl.Expr:

@@ -153,7 +153,7 @@ def _grid(places: pl.DataFrame, lines: int, extent: Window) -> NDArray[np.float6
         # a piece's bytes are spread evenly over it: differences of what had moved by then
         start = (some["start"] - extent.start_us).to_numpy().astype(float)
         end = (some["end"] - extent.start_us).to_numpy().astype(float)
-        size = some["bytes"].to_numpy().astype(float)
+        size = some["bytes"].cast(pl.Float64).to_numpy()
         turns = np.concatenate([start, end])
         order = np.argsort(turns, kind="stable")
         rates = np.concatenate([size / (end - start), -size / (end - start)])[order]

@@ -17,6 +17,8 @@ import attrs
 import polars as pl
 
 from harvest import DatasetReader
+from harvest_toolkit.columns import LONGEST_S
+from harvest_toolkit.frames import possible, whole_nanoseconds
 
 from ..executions.executions import executions
 from ..frames import load
@@ -97,7 +99,8 @@ def untraced(dataset: DatasetReader) -> pl.DataFrame:
             pl.coalesce("module", "traced_module").alias("module"),
             "op",
             pl.coalesce("path", "traced_path").alias("path"),
-            *("count", "bytes", "nanoseconds"),
+            # null where 64 bits do not hold it
+            pl.col("count", "bytes", "nanoseconds").cast(pl.Int64, strict=False),
             *(
                 (pl.col("begun") + (pl.col(name) * 1e6).round(0).cast(pl.Int64)).alias(name)
                 for name in ("first", "last")
@@ -116,7 +119,7 @@ def _counted(dataset: DatasetReader) -> pl.LazyFrame:
         found["darshan.mpiio"] = found["darshan.mpiio"].join(below, on=FILE, how="anti")
     empty = {
         **{name: UNTRACED[name] for name in (*FILE, "op", "path", "rank")},
-        **dict.fromkeys(("counted_count", "counted_bytes", "counted_ns"), pl.Int64()),
+        **dict.fromkeys(("counted_count", "counted_bytes", "counted_ns"), pl.Int128()),
         **dict.fromkeys(("first", "last"), pl.Float64()),
         "module": pl.String(),
         "traceable": pl.Boolean(),
@@ -130,12 +133,14 @@ def _module(dataset: DatasetReader, module: Module) -> pl.LazyFrame:
     def counters(op: str, verb: str, done: str) -> pl.LazyFrame:
         timed = f"{module.prefix}_F_{op.upper()}"
         start, end = pl.col(f"{timed}_START_TIMESTAMP"), pl.col(f"{timed}_END_TIMESTAMP")
-        known = ((start > 0) & (end >= start)).fill_null(value=False)
+        known = ((start > 0) & (end >= start) & (end < LONGEST_S)).fill_null(value=False)
         return frame.select(
             *(*FILE, "rank", "path"),
-            count=pl.sum_horizontal(f"{module.prefix}_{call}{verb}" for call in module.calls),
-            bytes=pl.col(f"{module.prefix}_BYTES_{done}").fill_null(0),
-            ns=(pl.col(f"{timed}_TIME").fill_null(0) * 1e9).round(0).cast(pl.Int64),
+            count=pl.sum_horizontal(
+                possible(f"{module.prefix}_{call}{verb}") for call in module.calls
+            ),
+            bytes=possible(f"{module.prefix}_BYTES_{done}").fill_null(0),
+            ns=whole_nanoseconds(f"{timed}_TIME").clip(lower_bound=0).fill_null(0),
             first=pl.when(known).then(start),
             last=pl.when(known).then(end),
         ).select(pl.all(), op=pl.lit(op))
@@ -149,9 +154,9 @@ def _module(dataset: DatasetReader, module: Module) -> pl.LazyFrame:
         .agg(
             path=pl.col("path").max(),
             rank=_one_rank(),
-            counted_count=pl.col("count").sum().cast(pl.Int64),
+            counted_count=pl.col("count").sum(),
             counted_bytes=pl.col("bytes").sum(),
-            counted_ns=pl.col("ns").sum(),
+            counted_ns=pl.col("ns").cast(pl.Int128).sum(),
             first=pl.when(certain).then(pl.col("first").min()),
             last=pl.when(certain).then(pl.col("last").max()),
         )
@@ -176,8 +181,8 @@ def _traced(dataset: DatasetReader) -> pl.LazyFrame:
             traced_path=pl.col("path").max(),
             traced_rank=_one_rank(),
             traced_count=pl.len().cast(pl.Int64),
-            traced_bytes=pl.col("length").sum(),
-            traced_ns=((pl.col("end_s") - pl.col("start_s")) * 1e9).round(0).cast(pl.Int64).sum(),
+            traced_bytes=possible("length").sum(),
+            traced_ns=whole_nanoseconds(pl.col("end_s") - pl.col("start_s")).cast(pl.Int128).sum(),
         )
         .filter(lower | ~lower.any().over(FILE))
         .with_columns(

@@ -17,11 +17,15 @@ import attrs
 import polars as pl
 
 from harvest import DatasetReader
+from harvest_toolkit.frames import known_sum, safe_sum
 
 from ..executions.windows import thread_completions, windows_of
 from ..frames import Frames, exact_sum, load
 from .lanes import FOREVER, Lanes
 from .ties import processes_of, runs_of_logs, ties, trace
+
+MOVED = pl.when(pl.col("length") >= 0).then("length")
+"""Bytes of an operation; null below 0, which none moves."""
 
 THREAD = ["origin", "rank", "thread"]
 NAMED = ("dask.task_transition", "dask.worker_transition", "dask.worker", "dask.execution")
@@ -62,7 +66,7 @@ class Correlation:
             .group_by(by)
             .agg(
                 count=pl.len().cast(pl.Int64),
-                bytes=pl.col("length").sum(),
+                bytes=known_sum(MOVED),
                 seconds=exact_sum(pl.col("end_s") - pl.col("start_s")),
                 by_elimination=pl.col("spared").sum().cast(pl.Int64),
                 first_time=pl.col("start_time").min(),
@@ -84,7 +88,6 @@ class Correlation:
         """Per origin and rank: what part of its operations is on task threads and in windows."""
         on_task = pl.col("slot").is_not_null()
         in_window = pl.col("task").is_not_null()
-        size = pl.col("length")
         return (
             self.with_tasks(self._on_lanes("left"))
             .group_by("origin", "rank")
@@ -93,9 +96,9 @@ class Correlation:
                 task_segments=on_task.sum().cast(pl.Int64),
                 window_segments=in_window.sum().cast(pl.Int64),
                 by_elimination=pl.col("spared").sum().cast(pl.Int64),
-                bytes=size.sum(),
-                task_bytes=pl.when(on_task).then(size).otherwise(0).sum(),
-                window_bytes=pl.when(in_window).then(size).otherwise(0).sum(),
+                bytes=known_sum(MOVED),
+                task_bytes=safe_sum(MOVED.filter(on_task)),
+                window_bytes=safe_sum(MOVED.filter(in_window)),
             )
             .collect(engine="streaming")
         )

@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import polars as pl
 
+from harvest import DatasetReader, UsageError
 from harvest_toolkit.hosts import same_host
 
 from ..frames import host_of
-from ..record_names import SEGMENT
-from ..runs import run_of
+from ..record_names import JOB, SEGMENT
+from ..runs import run_of, runs_of
 
 _TIME = pl.Datetime("us", "UTC")
 
@@ -39,12 +40,11 @@ TRACE: dict[str, pl.DataType] = {
 """The columns of ``darshan.dxt_segment`` that are used here."""
 
 
-def trace(dataset: object) -> pl.LazyFrame:
+def trace(dataset: DatasetReader) -> pl.LazyFrame:
     """The traced operations of a dataset; none where it has none, or no plugin declares them."""
-    if SEGMENT not in dataset:  # type: ignore[operator]
+    if SEGMENT not in dataset:
         return pl.LazyFrame(schema=TRACE)
-    frame: pl.LazyFrame = dataset[SEGMENT]  # type: ignore[index]
-    return frame.select(list(TRACE))
+    return dataset[SEGMENT].select(list(TRACE))
 
 
 def runs_of_logs(logs: pl.DataFrame, runs: list[str]) -> pl.DataFrame:
@@ -69,6 +69,26 @@ def runs_of_logs(logs: pl.DataFrame, runs: list[str]) -> pl.DataFrame:
     return placed.join(inside, on="directory", how="left").select(
         "origin", run=pl.coalesce("run", "directory")
     )
+
+
+def processes(data: DatasetReader) -> pl.DataFrame | None:
+    """Rows of ``io.processes``, ``run`` being the Dask run; None where there are none.
+
+    A log belongs to the run in whose directory it lies; where there is one run only, to that.
+    """
+    if JOB not in data:
+        return None
+    try:
+        found = data.view("io.processes").collect()
+    except UsageError:  # the plugin that reads Darshan's logs is not installed or is disabled
+        return None
+    runs = runs_of(data)
+    if len(runs) == 1:
+        found = found.with_columns(run=pl.lit(runs[0]))
+    else:
+        logs = runs_of_logs(found.select(origin="log"), runs)
+        found = found.drop("run").join(logs, left_on="log", right_on="origin", how="left")
+    return found if found.height else None
 
 
 def processes_of(segments: pl.LazyFrame) -> pl.DataFrame:

@@ -10,10 +10,12 @@ import polars as pl
 from harvest import DatasetReader
 from harvest.toolkit.amounts import bytes_in_words, share_in_words
 from harvest_report import Column, Notes, Section, Table
+from harvest_toolkit.frames import known_sum, safe_sum, sum_or_none
 
 from ..frames import exact_sum
 from ..io.counted import untraced
-from ..io.processes import processes
+from ..io.match import MOVED
+from ..io.ties import processes
 from ..trace.view import segments_of
 from ..views.task_io import once
 from .io_kinds import by_kind, kinds_table, known_table
@@ -63,7 +65,7 @@ def run_io(data: DatasetReader, run: str) -> RunIo:
             segments.group_by("op")
             .agg(
                 operations=pl.len().cast(pl.Int64),
-                bytes=pl.col("length").sum(),
+                bytes=known_sum(MOVED),
                 seconds=exact_sum(pl.col("end_s") - pl.col("start_s")),
             )
             .collect(engine="streaming")
@@ -84,11 +86,7 @@ def io_sentence(io: RunIo) -> str | None:
     """The totals in words; None where nothing is known of them."""
     if io.processes is None:
         return None
-    sums = {
-        f"{kind}_{op}": _known_sum(io.processes[f"{kind}_{op}_bytes"])
-        for kind in ("counted", "traced")
-        for op in OPS
-    }
+    sums = _sums(io.processes, "counted") | _sums(io.processes, "traced")
     words = {name: _bytes_in_words(size) for name, size in sums.items()}
     return (
         f"Its processes read {words['counted_read']} and wrote {words['counted_write']}, by "
@@ -98,9 +96,10 @@ def io_sentence(io: RunIo) -> str | None:
     )
 
 
-def _known_sum(values: pl.Series) -> int | None:
+def _sums(processes: pl.DataFrame, kind: str) -> dict[str, int | None]:
     """The sum of what is known; None where nothing is."""
-    return int(values.sum()) if values.is_not_null().any() else None
+    names = {f"{kind}_{op}": known_sum(f"{kind}_{op}_bytes") for op in OPS}
+    return processes.select(**names).row(0, named=True)
 
 
 def _bytes_in_words(size: int | None) -> str:
@@ -137,8 +136,8 @@ def _counted(io: RunIo) -> dict[str, int]:
     """Bytes by op, as counted; none where that is not known."""
     if io.processes is None:
         return {}
-    sums = {op: _known_sum(io.processes[f"counted_{op}_bytes"]) for op in OPS}
-    return {op: size for op, size in sums.items() if size is not None}
+    sums = _sums(io.processes, "counted")
+    return {op: size for op in OPS if (size := sums[f"counted_{op}"]) is not None}
 
 
 def _no_trace_notes(*, counted: bool) -> Notes:
@@ -164,7 +163,7 @@ def _by_process(io: RunIo) -> Table:
         for op in OPS
     )
     spent = io.untraced.group_by("op", log="origin").agg(
-        untraced_s=(pl.col("nanoseconds").sum() / 1e9).round(9)
+        untraced_s=(safe_sum("nanoseconds") / 1e9).round(9)
     )
     active = (
         per_op.filter(pl.any_horizontal(pl.col(kind) != 0 for kind in kinds))
@@ -232,7 +231,7 @@ def _cut_modules(cut: pl.DataFrame) -> str:
 
 def _buffered_bytes(io: RunIo, op: str) -> str:
     assert io.processes is not None
-    return _bytes_in_words(_known_sum(io.processes[f"stdio_{op}_bytes"]))
+    return _bytes_in_words(_sums(io.processes, "stdio")[f"stdio_{op}"])
 
 
 def _why(io: RunIo, tasks: pl.DataFrame) -> str:
@@ -260,5 +259,5 @@ def io_by_task(io: RunIo) -> pl.DataFrame | None:
     if known.is_empty():
         return None
     return known.group_by("key", "worker").agg(
-        pl.col("bytes").filter(pl.col("op") == op).sum().alias(f"{op}_bytes") for op in OPS
+        sum_or_none(pl.col("bytes").filter(pl.col("op") == op)).alias(f"{op}_bytes") for op in OPS
     )

@@ -34,8 +34,8 @@ def by_kind(
     sums = _of_workers(tied, tasks)
     rest = untraced.group_by("op").agg(
         counted_operations=pl.col("count").sum(),
-        counted_bytes=pl.col("bytes").sum(),
-        counted_s=pl.col("nanoseconds").sum() / 1e9,
+        counted_bytes=pl.col("bytes").cast(pl.Int128).sum(),
+        counted_s=pl.col("nanoseconds").cast(pl.Int128).sum() / 1e9,
     )
     others = [_left_over(traced, sums, OTHER_THREADS), _left_over(rest, sums, OTHER_PROCESSES)]
     some = pl.any_horizontal(pl.col("operations", "bytes", "counted_bytes") != 0)
@@ -55,7 +55,7 @@ def by_kind(
 def _of_workers(tied: pl.DataFrame, tasks: pl.DataFrame) -> pl.DataFrame:
     """The I/O of processes that are workers."""
     prefixes = tasks.select("key", "prefix").unique("key")
-    counted = pl.col("how") == "counted"
+    counted, size = pl.col("how") == "counted", pl.col("bytes").cast(pl.Int128)
     of_task = pl.col("key").is_not_null()
     beside = pl.col("beside").is_not_null()
     placed = tied.join(prefixes, on="key", how="left").with_columns(
@@ -72,10 +72,10 @@ def _of_workers(tied: pl.DataFrame, tasks: pl.DataFrame) -> pl.DataFrame:
         tasks=pl.when(of_task.any()).then(pl.col("key").n_unique().cast(pl.Int64)),
         files=pl.col("file").n_unique().cast(pl.Int64),
         operations=pl.col("count").filter(~counted).sum(),
-        bytes=pl.col("bytes").filter(~counted).sum(),
+        bytes=size.filter(~counted).sum(),
         seconds=pl.col("seconds").filter(~counted).sum(),
         counted_operations=pl.col("count").filter(counted).sum(),
-        counted_bytes=pl.col("bytes").filter(counted).sum(),
+        counted_bytes=size.filter(counted).sum(),
         counted_s=pl.col("seconds").filter(counted).sum(),
     )
 

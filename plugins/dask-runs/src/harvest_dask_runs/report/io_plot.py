@@ -10,6 +10,9 @@ import polars as pl
 
 from harvest.toolkit.amounts import bytes_in_words
 from harvest_report import Plot, bytes_axis, seconds_axis
+from harvest_toolkit.frames import sum_or_none
+
+from ..io.match import MOVED
 
 IO_BINS = 120
 
@@ -31,7 +34,7 @@ def io_plot(segments: pl.LazyFrame, first: int, counted: Mapping[str, int]) -> P
     width = max(-(-(high - low + 1) // IO_BINS), 1)
     bins = (
         timed.group_by("op", begin=(begin - low) // width * width + low)
-        .agg(bytes=pl.col("length").sum())
+        .agg(bytes=sum_or_none(MOVED).fill_null(0))
         .sort("op", "begin")
         .collect(engine="streaming")
     )

@@ -14,7 +14,7 @@ from ..critical.path import critical_path, division
 from ..executions.executions import executions
 from ..executions.windows import completions
 from ..frames import Frames, load
-from ..io.processes import processes
+from ..io.ties import processes
 from ..parts.log_signs import log_signs
 from ..parts.memory import memory_use
 from ..parts.occupancy import at_once
@@ -218,7 +218,8 @@ def _failures(kinds: pl.DataFrame) -> pl.DataFrame:
 def _io_of_kinds(kinds: pl.DataFrame) -> pl.DataFrame:
     """Of the kind that spent most in I/O: prefix, bytes, time."""
     spent = pl.sum_horizontal("io_s", "io_beside_s")
-    moved = pl.sum_horizontal("io_read_bytes", "io_write_bytes", "io_beside_bytes")
+    sizes = pl.col("io_read_bytes", "io_write_bytes", "io_beside_bytes")
+    moved = pl.sum_horizontal(sizes.cast(pl.Int128)).cast(pl.Int64, strict=False)
     ordered = (
         kinds.filter(pl.col("io_s").is_not_null() | pl.col("io_beside_s").is_not_null())
         .with_columns(spent=spent, moved=moved)
@@ -312,9 +313,11 @@ def _files(counted: pl.DataFrame | None, io: pl.DataFrame) -> pl.DataFrame:
     if counted is not None:
         of_processes = counted.group_by("run").agg(
             # of a log whose counters are not known, no part is untraced
-            complete_sum(pl.col(f"{what}_read_bytes") + pl.col(f"{what}_write_bytes")).alias(
-                f"{what}_bytes"
+            complete_sum(
+                pl.col(f"{what}_read_bytes").cast(pl.Int128) + pl.col(f"{what}_write_bytes")
             )
+            .cast(pl.Int64, strict=False)
+            .alias(f"{what}_bytes")
             for what in ("counted", "traced")
         )
     return of_processes.join(of_tasks, on="run", how="full", coalesce=True)

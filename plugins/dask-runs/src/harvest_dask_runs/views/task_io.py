@@ -6,6 +6,7 @@ import polars as pl
 
 from harvest import DatasetReader
 from harvest_toolkit.deferred import deferred
+from harvest_toolkit.frames import complete_sum, safe_sum, sum_or_none, whole_nanoseconds
 
 from ..io.counted import counted_io
 from ..io.match import Correlation, correlate
@@ -126,20 +127,21 @@ def _totals(known: Correlation) -> pl.DataFrame:
     counted = once(found.with_columns(log).lazy()).collect()
 
     def moved(op: str) -> pl.Expr:
-        return pl.col("bytes").filter(pl.col("op") == op).sum()
+        return sum_or_none(pl.col("bytes").filter(pl.col("op") == op))
 
     sums = counted.group_by("task").agg(
         io_read_bytes=moved("read"),
         io_write_bytes=moved("write"),
         io_operations=pl.col("count").sum(),
-        io_seconds=(pl.col("seconds") * 1e9).round(0).cast(pl.Int64).sum(),
+        io_seconds=safe_sum(whole_nanoseconds("seconds")),
     )
     # a task that ran on several workers has several numbers
     return (
         known.tasks.with_row_index("task")
         .with_columns(pl.col("task").cast(pl.Int64))
-        .join(sums, on="task", how="left")
+        .join(sums.with_columns(did=True), on="task", how="left")
+        .with_columns(pl.when("did").then(pl.col("^io_.*$")).otherwise(0).name.keep())
         .group_by("run", "key")
-        .agg(pl.col("^io_.*$").sum())
+        .agg(complete_sum(pl.col("^io_.*$")))
         .with_columns((pl.col("io_seconds") / 1e9).round(9))
     )
