@@ -455,6 +455,20 @@ def test_ranks_that_are_much_slower_than_the_median():
     assert spoken("io.slow_ranks", rows[3] | {"seconds": 1.0, "median_s": 0.1}) == []
 
 
+def test_values_that_cannot_be_are_named():
+    row = job(impossible="POSIX_BYTES_READ, POSIX_F_META_TIME", certainty=["impossible_value"])
+    assert spoken("io.impossible_values", row, job()) == [
+        (
+            "medium",
+            "Job 7 (a.out): its logs have values that cannot be, below 0 or no finite time, of "
+            "POSIX_BYTES_READ, POSIX_F_META_TIME: they are left out, and sums are lower bounds.",
+        )
+    ]
+    many = job(impossible=", ".join(f"C{number}" for number in range(9)))
+    assert "C5 and 3 more" in spoken("io.impossible_values", many)[0][1]
+    assert spoken("io.impossible_values", job()) == []
+
+
 def test_every_rule_says_what_it_rests_on():
     for rule in RULES:
         assert rule.basis is not None, rule.name

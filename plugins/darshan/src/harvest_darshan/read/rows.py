@@ -60,7 +60,7 @@ def rows_of(opened: CheckedLog, ctx: ReadContext) -> Iterator[Rows]:
         yield from decoder.batches(log)
     if log.impossible:
         said = (
-            f"{name} is {example:g}" + (f" and {count - 1:,} others" if count > 1 else "")
+            f"{name} is {example}" + (f" and {count - 1:,} others" if count > 1 else "")
             for name, (example, count) in log.impossible.items()
         )
         ctx.note(f"values that cannot be, which views leave out: {'; '.join(said)}")

@@ -94,8 +94,9 @@ def one_sided(rows: pl.DataFrame, total: int, *, difference: float) -> Iterator[
         moved = worst["read_bytes"] + worst["write_bytes"]
         share = share_in_words(worst["read_bytes"] / moved) if moved else "nothing"
         parts.append(f"of {bytes_in_words(moved)} that go through POSIX, {share} is read")
-    if None not in (worst["reads"], worst["writes"]):
-        requests = worst["reads"] + worst["writes"]
+    # bytes may be counted where no request is, as of what is mapped into memory
+    known = None not in (worst["reads"], worst["writes"])
+    if known and (requests := worst["reads"] + worst["writes"]):
         parts.append(f"{of(worst['reads'], requests, 'request')} to POSIX are reads")
     what = "; ".join(parts)
     text = named_first(job_name(worst), what, ["low"] * (rows.height - 1))
