@@ -48,6 +48,7 @@ def job(**more: Any) -> dict[str, Any]:
     base |= {"watched_memory": 1000, "watched_file": 1000, "posix_s": 40.0, "posix_share": 0.1}
     base |= {"stdio_requests": 0, "stdio_s": 0.0, "stdio_share": 0.0, "requests": 1000}
     base |= {"gaps": None, "missing_counters": False, "certainty": [], "copies": 0, "run": "/r"}
+    base |= {"impossible": None}
     base |= {"has_counters": True, "uses_posix": True, "uses_stdio": True}
     return base | more
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -167,6 +168,39 @@ def test_of_what_is_traced_only_the_rest_is_counted_and_sums_are_those_of_the_co
     (kind,) = prefixes(data).collect().to_dicts()
     assert (kind["io_read_bytes"], kind["io_s"]) == (960, 0.201)
     assert (kind["io_beside_bytes"], kind["io_share"]) == (0, pytest.approx(0.201 / 4))
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, 1e300, -math.inf])
+def test_what_cannot_be_is_in_no_sum(value):
+    # given bytes below 0 of one file and no finite time of another, and a trace with such reads
+    posix = [
+        counted("POSIX", 1, 3, -5, record_id=1),
+        counted("POSIX", 1, 3, 60, record_id=3, POSIX_F_READ_TIME=value),
+        counted("POSIX", 1, value, 7, record_id=4),
+    ]
+    trace = [did(1, -100), did(2, 300), did(2.5, 9, start_s=2.5, end_s=value), did(2, 1, end_s=1.0)]
+    data = Reader(executed(X, 0, 4), trace, posix=posix)
+
+    found = task_io(data).sort("how", "record_id").collect().to_dicts()
+
+    # then the bytes that were counted of the first are not known, and what is traced has the rest
+    assert [(row["how"], row["bytes"]) for row in found] == [
+        ("counted", None), ("counted", 60), ("counted", 7), ("traced", 310)
+    ]  # fmt: skip
+    assert [row["seconds"] for row in found] == [0.0, 0.0, 0.0, pytest.approx(0.002)]
+    (kind,) = prefixes(data).collect().to_dicts()
+    assert kind["io_read_bytes"] == 60 + 310
+
+
+def test_sums_beyond_64_bits_are_not_given():
+    most = 2**63 - 1
+    posix = [counted("POSIX", 1, 3, most, record_id=n) for n in (3, 4)]
+    data = Reader(executed(X, 0, 4), [did(1, most), did(2, most)], posix=posix)
+
+    assert untraced(data)["bytes"].to_list() == [None, most, most]
+    assert task_io(data).filter(how="traced").collect()["bytes"].to_list() == [None]
+    (kind,) = prefixes(data).collect().to_dicts()
+    assert kind["io_read_bytes"] is None
 
 
 def test_mpi_io_counts_only_where_posix_does_not():

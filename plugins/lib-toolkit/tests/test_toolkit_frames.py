@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import polars as pl
@@ -33,6 +34,42 @@ def test_a_sum_says_what_of_its_values_is_known(
     assert found(None, None) == unknown
     assert found(3, None) == partly
     assert found(3, 2) == whole
+
+
+@pytest.mark.parametrize("rule", [frames.known_sum, frames.sum_or_none, frames.complete_sum])
+@pytest.mark.parametrize("values", [[2**62, 2**62], [-(2**62)] * 3, [2**63 - 1, 1], [2**63 - 1]])
+def test_a_sum_that_its_type_cannot_hold_is_null(
+    rule: Callable[[str], pl.Expr], values: list[int]
+) -> None:
+    exact = sum(values)
+    rows = pl.DataFrame({"x": values, "g": 1}, schema={"x": pl.Int64, "g": pl.Int8})
+
+    found = rows.select(rule("x")).item()
+
+    assert found == (exact if -(2**63) <= exact < 2**63 else None)
+    assert rows.group_by("g").agg(rule("x"))["x"].item() == found
+
+
+def test_a_sum_with_an_endless_number_is_null() -> None:
+    for value in (math.nan, math.inf, -math.inf):
+        assert pl.DataFrame({"x": [1.0, value]}).select(frames.known_sum("x")).item() is None
+
+
+def test_only_what_can_be_is_possible() -> None:
+    rows = pl.DataFrame({"n": [0, 5, -1, 2**63 - 1, None], "s": [0.5, -2.0, math.nan, 1e300, None]})
+    assert rows.select(frames.possible("n")).to_series().to_list() == [0, 5, None, 2**63 - 1, None]
+    spent = rows.select(frames.whole_nanoseconds("s")).to_series()
+    assert spent.to_list() == [5 * 10**8, -2 * 10**9, None, None, None]
+
+
+def test_a_number_that_a_column_cannot_hold_is_null_and_certainty_says_so() -> None:
+    wide = {"x": pl.Int128, "certainty": pl.List(pl.String)}
+    rows = pl.DataFrame({"x": [3, 2**70], "certainty": [["part"], ["part"]]}, schema=wide)
+    schema = {"x": pl.Int64(), "certainty": pl.List(pl.String())}
+
+    found = deferred(lambda: rows, schema).collect()
+
+    assert found.rows() == [(3, ["part"]), (None, ["part", "too_large"])]
 
 
 def test_a_count_of_flags_is_null_where_no_flag_is_known() -> None:

@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta
 import pyarrow as pa
 
 from harvest import ReadContext
+from harvest.toolkit.amounts import seconds_in_words
 
 from .. import records
 from .dxt import DxtRecords
@@ -49,8 +50,8 @@ def rows_of(opened: CheckedLog, ctx: ReadContext) -> Iterator[Rows]:
         )
     if job.run_time_s is not None and job.run_time_s < 0:
         ctx.note(
-            f"the log ends {-job.run_time_s:g} s before it begins, by a clock that was set back: "
-            "how long it ran is not known"
+            f"the log ends {seconds_in_words(-job.run_time_s)} before it begins, by a clock that "
+            "was set back: how long it ran is not known"
         )
     yield _job(opened, partial, log)
     if mounts:

@@ -18,7 +18,7 @@ import polars as pl
 
 from harvest import DatasetReader
 from harvest_toolkit.columns import LONGEST_S
-from harvest_toolkit.frames import possible, whole_nanoseconds
+from harvest_toolkit.frames import complete_sum, possible, whole_nanoseconds
 
 from ..executions.executions import executions
 from ..frames import load
@@ -82,16 +82,18 @@ def untraced(dataset: DatasetReader) -> pl.DataFrame:
         pl.col("origin").cast(pl.String), begun=pl.col("start_time").dt.epoch("us")
     )
     rest = pl.col("counted_count").fill_null(0) - pl.col("traced_count").fill_null(0)
+    # null where bytes are counted, but by a number that cannot be
+    size = pl.when(pl.col("counted_count").is_null()).then(0).otherwise("counted_bytes")
     spent = pl.col("counted_ns").fill_null(0) - pl.col("traced_ns").fill_null(0)
     return (
         _counted(dataset)
         .join(_traced(dataset), on=[*FILE, "op", "traceable"], how="full", coalesce=True)
         .with_columns(
             count=rest.clip(lower_bound=0),
-            bytes=pl.col("counted_bytes").fill_null(0) - pl.col("traced_bytes").fill_null(0),
+            bytes=size - pl.col("traced_bytes").fill_null(0),
             nanoseconds=pl.when(rest > 0).then(spent.clip(lower_bound=0)).otherwise(0),
         )
-        .filter((pl.col("count") > 0) | (pl.col("bytes") != 0))
+        .filter((pl.col("count") > 0) | pl.col("bytes").ne_missing(0))
         .join(jobs, on="origin", how="left")
         .select(
             *FILE,
@@ -139,13 +141,13 @@ def _module(dataset: DatasetReader, module: Module) -> pl.LazyFrame:
             count=pl.sum_horizontal(
                 possible(f"{module.prefix}_{call}{verb}") for call in module.calls
             ),
-            bytes=possible(f"{module.prefix}_BYTES_{done}").fill_null(0),
+            bytes=possible(f"{module.prefix}_BYTES_{done}"),
             ns=whole_nanoseconds(f"{timed}_TIME").clip(lower_bound=0).fill_null(0),
             first=pl.when(known).then(start),
             last=pl.when(known).then(end),
         ).select(pl.all(), op=pl.lit(op))
 
-    used = (pl.col("count") > 0) | (pl.col("bytes") != 0)
+    used = (pl.col("count") > 0) | pl.col("bytes").ne_missing(0)
     certain = pl.col("first").is_not_null().all()
     return (
         pl.concat([counters(*op) for op in OPS])
@@ -155,7 +157,7 @@ def _module(dataset: DatasetReader, module: Module) -> pl.LazyFrame:
             path=pl.col("path").max(),
             rank=_one_rank(),
             counted_count=pl.col("count").sum(),
-            counted_bytes=pl.col("bytes").sum(),
+            counted_bytes=complete_sum("bytes"),
             counted_ns=pl.col("ns").cast(pl.Int128).sum(),
             first=pl.when(certain).then(pl.col("first").min()),
             last=pl.when(certain).then(pl.col("last").max()),

@@ -26,9 +26,8 @@ from ..io.match import correlate
 from ..io.ties import runs_of_logs
 from ..record_names import JOB, SEGMENT, WAITED
 from ..runs import choose_run, named_run, runs_of
-from .critical_path import path_events
 from .io import IoPlacer, log_pieces
-from .tasks import place_tasks, task_events
+from .tasks import path_events, place_tasks, task_events
 from .tracks import EVENT, FIRST_TID, Tracks, iso_of, micros_of
 from .transfers import transfer_events, transfer_slices
 
