@@ -68,7 +68,11 @@ def _misaligned(what: str, said: str) -> Judge:
         return f"{said.format(part)}{taken('POSIX takes', row['posix_share'])}"
 
     def judge(rows: pl.DataFrame, total: int, **thresholds: float) -> Iterator[Finding]:
-        also = ("part",) if (rows[watched] < rows["reads"] + rows["writes"]).any() else ()
+        also = (
+            ("part",)
+            if (rows[watched] - rows["reads"] < rows["writes"]).any()
+            else ()
+        )
         yield about_jobs(rows, missed, sentence, share="posix_share", also=also)
 
     return judge
@@ -292,8 +296,8 @@ JOB_RULES: Final = (
         name="io.one_sided",
         doc="A job that mostly reads, or mostly writes: what is worth tuning.",
         among="uses_posix",
-        where="abs(read_bytes - write_bytes) > {difference} * (read_bytes + write_bytes) "
-        "or abs(reads - writes) > {difference} * (reads + writes)",
+        where="abs(read_bytes - write_bytes) > {difference} * (1.0 * read_bytes + write_bytes) "
+        "or abs(reads - writes) > {difference} * (1.0 * reads + writes)",
         columns=(*_OF_JOB, "read_bytes", "write_bytes", "reads", "writes", "bytes", "certainty"),
         judge=one_sided,
         advice="Tune what there is more of: stripes and read-ahead for reads, aggregation and "

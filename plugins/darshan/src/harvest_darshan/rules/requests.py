@@ -199,7 +199,7 @@ REQUEST_RULES: Final = (
         name="io.blocking_mpiio",
         doc="All requests to MPI-IO block, so that computing waits for them.",
         among="uses_mpiio",
-        where="nonblocking + split = 0 and independent + collective > {requests}",
+        where="nonblocking + split = 0 and 1.0 * independent + collective > {requests}",
         columns=(*_OF_JOB, "independent", "collective", "nonblocking", "split", *_MPIIO),
         judge=_per_op("mpiio_s", _blocking_mpiio, share="mpiio_share", most="medium"),
         advice="Where there is something to compute meanwhile, use non-blocking calls "

@@ -55,7 +55,7 @@ The parts ``read``, ``write`` (as the column ``op`` says) and ``meta`` lie apart
 ``all`` may overlap them.  Rules that are not here say what there is, and nothing is to be gained.
 """
 
-_REQUESTS = pl.col("reads") + pl.col("writes")
+_REQUESTS = pl.col("reads").cast(pl.Int128) + pl.col("writes")
 _UNSURE: Final = {
     "io.misaligned_file": (pl.when(pl.col("watched_file") < _REQUESTS).then(pl.lit("part")),),
     "io.misaligned_memory": (pl.when(pl.col("watched_memory") < _REQUESTS).then(pl.lit("part")),),
