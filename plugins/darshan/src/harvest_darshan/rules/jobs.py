@@ -68,11 +68,7 @@ def _misaligned(what: str, said: str) -> Judge:
         return f"{said.format(part)}{taken('POSIX takes', row['posix_share'])}"
 
     def judge(rows: pl.DataFrame, total: int, **thresholds: float) -> Iterator[Finding]:
-        also = (
-            ("part",)
-            if (rows[watched] - rows["reads"] < rows["writes"]).any()
-            else ()
-        )
+        also = ("part",) if (rows[watched] - rows["reads"] < rows["writes"]).any() else ()
         yield about_jobs(rows, missed, sentence, share="posix_share", also=also)
 
     return judge
