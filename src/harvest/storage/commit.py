@@ -81,9 +81,14 @@ class Commit:
         interrupted, ``recover`` undoes it.
         """
         fault.point("commit.begun")
+        runs = self.sink.state / RUNS
+        runs.mkdir(exist_ok=True)
+        write_atomically(runs / f"{self.new.run}.json", self.record)
+        fault.point("commit.recorded")
+        rejects = self._publish_rejects()
+        # from here until ``settle`` old and new files stand beside each other
         final = self.sink.publish(self.publication)
         fault.point("commit.published")
-        rejects = self._publish_rejects()
         order = attrgetter("order")
         placed = (
             attrs.evolve(part, files=self._files(part, final), rejects=rejects.get(part.key))
@@ -119,19 +124,15 @@ class Commit:
 
         Raises OSError when it cannot be written; then the old one is still in force.
         """
-        runs = self.sink.state / RUNS
-        runs.mkdir(exist_ok=True)
-        write_atomically(runs / f"{self.new.run}.json", self.record)
-        fault.point("commit.recorded")
         self.new = self.new.save(self.sink.state)
         return self.new
 
     def settle(self) -> None:
         """Remove what the new manifest no longer names; the next run does it otherwise."""
-        remember(self.sink.state, self.new)
-        fault.point("commit.remembered")
         self.sink.finish(attrs.evolve(self.publication, parts=self.new.files))
         fault.point("commit.finished")
+        remember(self.sink.state, self.new)
+        fault.point("commit.remembered")
         tidy(self.sink.state, self.new)
 
     def _checksums(self) -> dict[str, str]:
