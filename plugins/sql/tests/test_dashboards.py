@@ -12,6 +12,7 @@ import re
 import shlex
 import subprocess
 import sys
+from datetime import datetime
 from importlib.resources import files
 from pathlib import Path
 from urllib.parse import unquote_to_bytes
@@ -39,13 +40,13 @@ NEEDS = {
 BEGIN, END = "2024-01-01T00:00:00Z", "2027-01-01T00:00:00Z"
 
 
-def sql_of(panel: dict, schema: str) -> str:
+def sql_of(panel: dict, schema: str, begin: str = BEGIN, end: str = END) -> str:
     """What Grafana sends for a panel: variables and macros in its query replaced."""
     text = panel["targets"][0]["rawSql"].replace("${schema}", schema)
     for macro, made in (
-        (r"\$__timeFilter\(([^)]*)\)", rf"\1 BETWEEN '{BEGIN}' AND '{END}'"),
-        (r"\$__timeFrom\(\)", f"'{BEGIN}'"),
-        (r"\$__timeTo\(\)", f"'{END}'"),
+        (r"\$__timeFilter\(([^)]*)\)", rf"\1 BETWEEN '{begin}' AND '{end}'"),
+        (r"\$__timeFrom\(\)", f"'{begin}'"),
+        (r"\$__timeTo\(\)", f"'{end}'"),
         (r"\$__timeGroupAlias\(([^,)]*), *'1d'\)",
          r'floor(extract(epoch from \1)/86400)*86400 AS "time"'),
     ):  # fmt: skip
@@ -114,11 +115,11 @@ class Site:
             cursor = connection.execute(query)
             return [column.name for column in cursor.description], cursor.fetchall()
 
-    def panel(self, name: str, title: str, kind: str = "") -> list[dict]:
-        """The rows of a panel."""
+    def panel(self, name: str, title: str, kind: str = "", **shown: str) -> list[dict]:
+        """The rows of a panel; shown: the ``begin`` and ``end`` of the time that is."""
         (panel,) = (panel for panel in DASHBOARDS[name]["panels"]
                     if panel["title"] == title and kind in panel["type"])  # fmt: skip
-        names, rows = self.rows(sql_of(panel, NEEDS[name][1]))
+        names, rows = self.rows(sql_of(panel, NEEDS[name][1], **shown))
         return [dict(zip(names, row, strict=True)) for row in rows]
 
 
@@ -205,13 +206,33 @@ def test_accounting_counts_what_sacct_printed(of):
         hours, minutes, rest = map(int, clock.split(":"))
         return int(days or 0) * 86400 + hours * 3600 + minutes * 60 + rest
 
-    hours = sum(seconds(line[-10]) * int(line[-7]) for line in ended) / 3600
-    # then the panels say as many runs and hours, in total and by day
+    by_day: dict[float, float] = {}
+    for line in lines:
+        if "." in line[0] or len(line) < 22 or line[-12][:2] != "20":
+            continue  # a step, or a job that has not started
+        elapsed, start = seconds(line[-10]), datetime.fromisoformat(f"{line[-12]}+00:00")
+        end = datetime.fromisoformat(f"{line[-11]}+00:00") if line in ended else None
+        begin, until = start.timestamp(), end.timestamp() if end else start.timestamp() + elapsed
+        for day in range(int(begin // 86400), int(until // 86400) + 1):
+            inside = min(until, day * 86400 + 86400) - max(begin, day * 86400)
+            part = inside / (until - begin) if until > begin else 1
+            used = by_day.get(day * 86400, 0) + elapsed * int(line[-7]) * part / 3600
+            by_day[day * 86400] = used
+    # then the panels say as many runs, and hours where they were used, in total and by day
     assert site.panel("accounting", "Runs of jobs that ended") == [{"runs": len(ended)}]
     (total,) = site.panel("accounting", "CPU hours allocated")
-    assert total["cpu_hours"] == pytest.approx(hours)
-    by_day = site.panel("accounting", "CPU hours by day and partition")
-    assert sum(row["cpu_hours"] for row in by_day) == pytest.approx(hours)
+    assert total["cpu_hours"] == pytest.approx(sum(by_day.values()))
+    shown: dict[float, float] = {}
+    for row in site.panel("accounting", "CPU hours by day and partition"):
+        shown[float(row["time"])] = shown.get(float(row["time"]), 0) + row["cpu_hours"]
+    assert {day: hours for day, hours in shown.items() if hours} == pytest.approx(
+        {day: hours for day, hours in by_day.items() if hours}
+    )
+    # and a run that ran over the end of the time shown has a part on each side of it
+    middle = "2026-03-06T00:00:00Z"
+    (before,) = site.panel("accounting", "CPU hours allocated", end=middle)
+    expected = sum(hours for day, hours in by_day.items() if day < 1772755200)
+    assert before["cpu_hours"] == pytest.approx(expected)
     states = site.panel("accounting", "Runs by day and how they ended")
     assert sum(row["runs"] for row in states) == len(ended)
 
