@@ -49,7 +49,7 @@ def test_every_plot_of_every_report_can_be_read(tmp_path):
 @pytest.mark.parametrize("span", SPANS.values(), ids=SPANS)
 def test_waits_of_any_span_and_many_partitions_can_be_read(span, partitions):
     plots = pytest.importorskip("harvest_slurm.report.plots", reason="needs the plugin slurm")
-    from harvest_slurm.views.zone import Zone
+    from harvest_slurm.views.calendar import Zone
 
     first = datetime(2025, 12, 31, 12, tzinfo=UTC)
     rows = pl.DataFrame(

@@ -9,7 +9,6 @@ import pytest
 from scripts import run_script
 
 import harvest
-from harvest_report import Table
 from harvest_slurm.plugin import harvest_views
 from harvest_slurm.views.declared.common import FAILURE_KEYS, KEYS, TREND_KEYS
 from harvest_slurm.views.declared.resources import RESOURCES
@@ -113,16 +112,3 @@ def test_shares_of_a_job_are_quotients_of_its_columns(example):
             [row[part] for row in known]
         )
         assert all(row[share] is None for row in rows if row not in known)
-
-
-def test_the_mean_over_jobs_and_the_share_of_hours_are_not_called_the_same(example):
-    mean = _labels(example, "slurm.summary")["user"]["mem_eff"]
-    share = _labels(example, "slurm.usage")["mem"]["mem_eff"]
-
-    assert mean == "mean mem. eff."
-    assert share == "share used"
-
-
-def _labels(dataset: harvest.Dataset, report: str) -> dict[str, dict[str, str]]:
-    tables = (part for part in dataset.report(report).sections if isinstance(part, Table))
-    return {table.name: {column.name: column.label for column in table.columns} for table in tables}

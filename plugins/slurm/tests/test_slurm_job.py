@@ -20,7 +20,7 @@ import harvest
 from harvest import UsageError
 from harvest_slurm.job.find import find
 from harvest_slurm.job.words import as_json, clock, in_words, size
-from harvest_slurm.views.zone import zone_of
+from harvest_slurm.views.calendar import zone_of
 
 FIELDS = (
     "JobID|JobIDRaw|Cluster|User|Group|State|ExitCode|Submit|Start|End|Elapsed|Timelimit|AllocNodes|"

@@ -25,7 +25,7 @@ from harvest_slurm.config import SlurmConfig
 from harvest_slurm.job.find import find
 from harvest_slurm.job.words import in_words
 from harvest_slurm.source import SlurmSource
-from harvest_slurm.views.zone import zone_of
+from harvest_slurm.views.calendar import zone_of
 from harvest_slurm.window import Window
 
 ODD_NAMES = ["a|b", "two\nlines", "ä ö 日本 ✓", "say \"hi\" 'there'", " lead|\n|tail\n", "50%|;|x"]

@@ -156,9 +156,10 @@ def test_a_user_without_jobs_at_all_is_no_matter_of_the_period(two_years):
     assert two_years.view("slurm.jobs", user="eve", year="2024").collect().is_empty()
 
 
-def test_the_summary_takes_jobs_by_the_time_of_their_submission(two_years):
-    """As its months are those of submission: of both parts of it, use and waits."""
-    report = summary(two_years, year="2023")
-    assert report.tables[0].data["user"].to_list() == ["ann"]
-    assert report.title == "Jobs by user, partition, state and month, 2023-12-31"
-    assert report.tables[-1].data.select("month", "jobs").rows() == [("2023-12", 1)]
+def test_the_summary_takes_jobs_and_hours_as_the_view_does(two_years):
+    """Job 1 ran on two CPUs from 21:00 to 03:00, over the new year: three hours in each."""
+    of_2023 = summary(two_years, year="2023")
+    assert of_2023.tables[0].data.select("user", "jobs", "cpu_hours").rows() == [("ann", 0, 6.0)]
+    assert of_2023.title == "Jobs by user, partition, state and month, 2023-01-01 to 2023-12-31"
+    months = summary(two_years).tables[-1].data.select("month", "jobs", "cpu_hours").rows()
+    assert months == [("2023-12", 0, 6.0), ("2024-01", 1, 6.0), ("2024-06", 1, 4.0)]

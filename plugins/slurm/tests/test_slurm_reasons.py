@@ -16,7 +16,7 @@ from harvest_slurm.read.presets import PRESETS
 from harvest_slurm.report.failures import failures
 from harvest_slurm.report.usage import usage_report
 from harvest_slurm.states import ENDS, FAILED
-from harvest_slurm.views.usage import usage
+from harvest_slurm.views.groups import usage
 
 HEADER = (
     "JobID|User|Account|Partition|State|ExitCode|Submit|Start|End|Elapsed|AllocCPUS|NodeList|"
@@ -164,7 +164,7 @@ def test_reasons_add_up_to_the_failures_of_each_account(tmp_path_factory, runs):
 
 
 def test_groups_of_failures_are_refused_by_a_wrong_name(read):
-    with pytest.raises(UsageError, match="user, partition, qos, node, name, with commas"):
+    with pytest.raises(UsageError, match="partition, qos, state, node, name, with commas"):
         reasons_of(read(row(1)), by="colour")
 
 

@@ -12,8 +12,9 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from slurm_reader import Reader
 
-from harvest_slurm.report.summary import sum_up, summary
+from harvest_slurm.report.summary import summary
 from harvest_slurm.report.waits import queue_time, wait_statistics
 
 START = datetime(2024, 3, 30, 12, tzinfo=UTC)
@@ -29,55 +30,20 @@ WAITS = {
     "date": pl.Date,
     "wait_s": pl.Float64,
 }
-USE = {
-    "job_id": pl.String,
-    "user": pl.String,
-    "partition": pl.String,
-    "state": pl.String,
-    "submit_time": TIME,
-    "start_time": TIME,
-    "elapsed_s": pl.Float64,
-    "alloc_cpus": pl.Int64,
-    "cpu_s": pl.Float64,
-    "cpu_hours": pl.Float64,
-    "cpu_eff": pl.Float64,
-    "mem_eff": pl.Float64,
-}
-
-FIELDS = (*("elapsed_s", "planned_s", "cpu_time_s", "cpu_s", "mem_used_bytes", "alloc_mem_bytes"),)
 
 
-class Dataset:
-    """A dataset whose views are given frames."""
-
-    def __init__(self, waits=(), use=(), jobs=0, zone=None):
-        self.zone = zone
-        started = pl.DataFrame(list(waits), schema=WAITS).lazy()
-        days = started.group_by("date").agg(
-            pl.len().alias("jobs"),
-            *(
-                getattr(pl.col("wait_s"), how)().alias(f"{name}_wait_s")
-                for name, how in [("mean",) * 2, ("median",) * 2, ("max",) * 2, ("total", "sum")]
-            ),
-        )
-        self.frames = {
-            "slurm.queue_time": started,
-            "slurm.jobs": pl.LazyFrame(
-                [{"partition": "p", "qos": "q", "state": "pending"}] * (jobs - len(waits))
-                + [{**wait, "partition": "p", "qos": "q"} for wait in waits],
-                schema=WAITS | dict.fromkeys(FIELDS, pl.Float64),
-            ),
-            "slurm.worst_days": days,
-            "slurm.efficiency": pl.LazyFrame(list(use), schema=USE),
-        }
-
-    def view(self, name, **settings):
-        frame = self.frames[name]
-        kinds = frame.collect_schema().names()
-        return frame.filter(**{k: v for k, v in settings.items() if k in kinds})
-
-    def harvested_with(self, source, setting):
-        return [self.zone]
+def waited(folder, waits, jobs=0):
+    """A dataset of jobs that waited so, and of others that have not started."""
+    lines = ["JobID|User|Partition|QOS|State|Submit|Start|End|Elapsed"]
+    for number, row in enumerate(waits):
+        begin = int(row["submit_time"].timestamp())
+        start = begin + int(row["wait_s"])
+        lines.append(f"{number}|{row['user']}|{row['partition'] or ''}|{row['qos'] or ''}|"
+                     f"{row['state'].upper()}|{begin}|{start}|{start + 60}|00:01:00")  # fmt: skip
+    lines += [f"{9000 + n}|u|p|q|PENDING|{int(START.timestamp())}|Unknown|Unknown|00:00:00"
+              for n in range(jobs - len(waits))]  # fmt: skip
+    (folder / "waits.txt").write_text("\n".join([*lines, ""]))
+    return Reader(folder / "waits.txt", timezone="UTC")
 
 
 def wait(seconds, *, hour=0, partition="p", qos="q", user="u", state="completed"):
@@ -92,24 +58,6 @@ def wait(seconds, *, hour=0, partition="p", qos="q", user="u", state="completed"
         "start_time": submit + timedelta(seconds=seconds),
         "date": submit.date(),
         "wait_s": float(seconds),
-    }
-
-
-def use(user="u", *, elapsed=3600.0, cpus=2, cpu=None, mem=None, partition="p", state="completed"):
-    given = None if elapsed is None or cpus is None else elapsed * cpus
-    return {
-        "job_id": "1",
-        "user": user,
-        "partition": partition,
-        "state": state,
-        "submit_time": START,
-        "start_time": START,
-        "elapsed_s": elapsed,
-        "alloc_cpus": cpus,
-        "cpu_s": cpu,
-        "cpu_hours": None if given is None else given / 3600,
-        "cpu_eff": None if not given or cpu is None else cpu / given,
-        "mem_eff": mem,
     }
 
 
@@ -148,100 +96,67 @@ def test_statistics_of_waits_equal_an_independent_computation(rows):
             assert row["std_wait_s"] is None
 
 
-@pytest.mark.slow
-@given(
-    st.lists(
-        st.tuples(
-            st.sampled_from(["ann", "bob", None]),
-            st.one_of(st.none(), st.floats(0, 1e6).map(lambda seconds: round(seconds, 3))),
-            st.one_of(st.none(), st.integers(0, 512)),
-            st.one_of(st.none(), st.floats(0, 1e7)),
-            st.one_of(st.none(), st.floats(0, 1.2)),
-            st.one_of(st.none(), st.floats(0, 1e6)),
-        ),
-        min_size=1,
-        max_size=40,
-    )
-)
-def test_what_users_used_equals_an_independent_computation(rows):
-    used = pl.DataFrame(
-        [use(u, elapsed=e, cpus=c, cpu=s, mem=m) for u, e, c, s, m, _ in rows], schema=USE
-    )
-    waits = pl.DataFrame([wait(w, user=u) for u, *_, w in rows if w is not None], schema=WAITS)
-    found = sum_up(used, waits, "user").to_dicts()
-
-    assert {r["user"] for r in found} == {r[0] for r in rows}
-    for row in found:
-        mine = [r for r in rows if r[0] == row["user"]]
-        hours = [e * c / 3600 for _, e, c, *_ in mine if e is not None and c is not None]
-        measured = [(s, e * c) for _, e, c, s, *_ in mine if None not in (e, c, s) and e * c > 0]
-        memory = [m for *_, m, _ in mine if m is not None]
-        waited = [w for *_, w in mine if w is not None]
-        assert row["jobs"] == len(mine)
-        expected = {
-            "cpu_hours": math.fsum(hours) if hours else None,
-            "cpu_eff": math.fsum(s for s, _ in measured) / math.fsum(g for _, g in measured)
-            if measured
-            else None,
-            "mem_eff": statistics.fmean(memory) if memory else None,
-            "mean_wait_s": statistics.fmean(waited) if waited else None,
-            "median_wait_s": statistics.median(waited) if waited else None,
-        }
-        for name, value in expected.items():
-            if value is None:
-                assert row[name] is None
-            else:
-                assert close(row[name], value), name
-
-
-def test_jobs_that_have_not_started_are_counted_not_averaged():
-    report = queue_time(Dataset([wait(10), wait(30)], jobs=5))
+def test_jobs_that_have_not_started_are_counted_not_averaged(tmp_path):
+    report = queue_time(waited(tmp_path, [wait(10), wait(30)], jobs=5))
 
     assert report.tables[0].data["mean_wait_s"][0] == 20.0
     assert "3 of 5 jobs had not started and are left out." in report.text()
-    one = queue_time(Dataset([wait(10), wait(30)], jobs=3))
+    one = queue_time(waited(tmp_path, [wait(10), wait(30)], jobs=3))
     assert "1 of 3 jobs had not started and is left out." in one.text()
     assert "started: 100 % within a minute" in one.intro[0]
 
 
-def test_a_partition_can_be_picked():
-    data = Dataset([wait(10), wait(30, partition="gpu")], jobs=1)
+def test_a_partition_can_be_picked(tmp_path):
+    data = waited(tmp_path, [wait(10), wait(30, partition="gpu")], jobs=1)
     report = queue_time(data, partition="gpu")
     assert report.tables[0].data["name"].to_list() == ["all jobs", "gpu", "q"]
     assert report.tables[0].data["jobs"].to_list() == [1, 1, 1]
 
 
-def test_waits_are_shown_as_slurm_writes_them():
-    text = queue_time(Dataset([wait(93784), wait(93784)], jobs=2)).text()
+def test_waits_are_shown_as_slurm_writes_them(tmp_path):
+    text = queue_time(waited(tmp_path, [wait(93784), wait(93784)], jobs=2)).text()
     assert "1-02:03:04" in text
 
 
-def test_the_worst_days_are_those_of_the_view():
-    report = queue_time(Dataset([wait(5), wait(50, hour=30)], jobs=2))
+def test_the_worst_days_are_those_of_the_view(tmp_path):
+    report = queue_time(waited(tmp_path, [wait(5), wait(50, hour=30)], jobs=2))
     (days,) = (t for t in report.tables if t.name == "worst-days")
     assert set(days.data["date"]) == {date(2024, 3, 30), date(2024, 3, 31)}
 
 
-def test_users_with_few_hours_share_the_last_row():
-    # given four users; two have a row of their own
-    data = Dataset(
-        [wait(5, user="d")],
-        [use("a", elapsed=10800.0), use("b", elapsed=3600.0), use("c"), use("d"), use("d")],
-    )
+DAY = "2024-03-01T00:00:00|2024-03-01T00:00:00|2024-03-02T00:00:00"
+
+
+def dump(path, *jobs):
+    """A dataset of jobs, each a user, a state, elapsed time and CPUs."""
+    lines = ["JobID|User|Partition|State|Submit|Start|End|Elapsed|AllocCPUS"]
+    lines += [f"{n}|{user}|p|{state}|{DAY}|{elapsed}|{cpus}"
+              for n, (user, state, elapsed, cpus) in enumerate(jobs, start=1)]  # fmt: skip
+    path.write_text("\n".join([*lines, ""]))
+    return Reader(path, timezone="UTC")
+
+
+def test_users_with_few_hours_share_the_last_row(tmp_path):
+    # given four users, of whom two have a row of their own
+    hours = {"a": ["03"], "b": ["01"], "c": ["01"], "d": ["01", "01"]}
+    jobs = [(u, "COMPLETED", f"{h}:00:00", 2) for u, each in hours.items() for h in each]
+    data = dump(tmp_path / "dump.txt", *jobs)
     report = summary(data, top=2)
 
     table = report.tables[0].data
-    assert table["user"].to_list() == ["a", "d", "(2 others)"]
-    assert table["jobs"].to_list() == [1, 2, 2]
+    assert table.select("user", "jobs", "cpu_hours").rows() == [
+        ("a", 1, 6.0), ("d", 2, 4.0), ("(2 others)", 2, 4.0)
+    ]  # fmt: skip
     assert "top=0 lists all" in report.text()
     assert summary(data, top=0).tables[0].data["user"].to_list() == ["a", "d", "b", "c"]
 
 
-def test_a_dump_without_usage_says_so_instead_of_zero():
-    report = summary(Dataset(use=[use(cpus=None, elapsed=None)]))
+def test_a_dump_without_usage_says_so_instead_of_zero(tmp_path):
+    report = summary(dump(tmp_path / "dump.txt", ("ann", "COMPLETED", "", "")))
     row = report.tables[0].data.to_dicts()[0]
     assert not {"cpu_hours", "cpu_eff"} & row.keys()
-    assert "CPU hours are known for 0 of 1 jobs." in report.text()
+    assert "CPU hours not known" in report.intro[0]
+    assert "Not in this dump: CPU hours; sacct --format=Elapsed,AllocCPUS" in report.text(200)
 
 
 @pytest.mark.slow
@@ -259,20 +174,21 @@ def test_a_dump_without_usage_says_so_instead_of_zero():
 )
 def test_every_plot_of_waits_can_be_drawn_twice_the_same(waits, tmp_path):
     pytest.importorskip("matplotlib")
-    for plot in queue_time(Dataset(waits, jobs=len(waits))).plots:
-        again = {p.name: p for p in queue_time(Dataset(waits, jobs=len(waits))).plots}
+    data = waited(tmp_path, waits)
+    for plot in queue_time(data).plots:
+        again = {p.name: p for p in queue_time(data).plots}
         from harvest_report.draw import to_svg
 
         assert to_svg(plot) == to_svg(again[plot.name])
 
 
-def test_every_plot_of_the_summary_can_be_drawn():
+def test_every_plot_of_the_summary_can_be_drawn(tmp_path):
     pytest.importorskip("matplotlib")
-    jobs = [use(f"user-with-a-long-name-{i}$x$", elapsed=i * 100.0) for i in range(30)]
-    jobs += [use(None, state=None, cpus=None)]
+    jobs = [(f"user-with-a-long-name-{n}$x$", "FAILED", f"00:{n:02}:00", 2) for n in range(30)]
     from harvest_report.draw import to_png
 
-    for plot in summary(Dataset(use=jobs), top=0).plots:
+    data = dump(tmp_path / "dump.txt", *jobs, ("", "", "01:00:00", ""))
+    for plot in summary(data, top=0).plots:
         assert to_png(plot).startswith(b"\x89PNG")
 
 

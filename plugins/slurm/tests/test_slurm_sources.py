@@ -27,8 +27,8 @@ from harvest_slurm.config import SlurmConfig
 from harvest_slurm.report.summary import summary
 from harvest_slurm.report.waits import queue_time
 from harvest_slurm.source import SlurmSource
-from harvest_slurm.views.efficiency import efficiency
 from harvest_slurm.views.jobs import jobs
+from harvest_slurm.views.runs import efficiency
 
 GIB = 2**30
 BEGIN = datetime(2023, 12, 30, 22, tzinfo=UTC)

@@ -43,6 +43,8 @@ JOB = {
     "wait_s": pl.Float64,
     "planned_s": pl.Float64,
 }
+WHOLE = {"share": pl.lit(1.0), "counts": pl.lit(value=True)}
+"""Runs that are not divided."""
 
 
 def maybe(values: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
@@ -106,7 +108,7 @@ def equal(a: Any, b: Any) -> bool:
 @given(JOBS)
 def test_hours_equal_those_summed_job_by_job_and_what_is_unknown_is_never_zero(jobs):
     columns = {name: sum_ for resource in RESOURCES for name, sum_ in use(resource).items()}
-    found = pl.DataFrame(jobs, schema=JOB).group_by("user").agg(**columns)
+    found = pl.DataFrame(jobs, schema=JOB).with_columns(**WHOLE).group_by("user").agg(**columns)
 
     for row in found.iter_rows(named=True):
         mine = [job for job in jobs if job["user"] == row["user"]]
@@ -137,7 +139,7 @@ def test_hours_equal_those_summed_job_by_job_and_what_is_unknown_is_never_zero(j
 @settings(max_examples=examples(50))
 @given(JOBS)
 def test_every_run_ended_in_one_way_and_waits_equal_an_independent_computation(jobs):
-    frame = pl.DataFrame(jobs, schema=JOB).with_columns(ended=ended())
+    frame = pl.DataFrame(jobs, schema=JOB).with_columns(ended=ended(), **WHOLE)
     found = frame.group_by("user").agg(pl.len().alias("jobs"), **how_they_ended(), **waits())
 
     for row in found.iter_rows(named=True):
@@ -193,7 +195,9 @@ def test_what_shares_a_row_adds_up_to_the_same(jobs, shown):
     for resource in RESOURCES:
         columns |= use(resource)
     frame = pl.DataFrame(jobs, schema=JOB).with_columns(
-        ended=ended(), user=pl.col("user").fill_null("x") + pl.int_range(pl.len()).cast(pl.String)
+        **WHOLE,
+        ended=ended(),
+        user=pl.col("user").fill_null("x") + pl.int_range(pl.len()).cast(pl.String),
     )
     groups = frame.group_by("user", maintain_order=True).agg(**columns)
     for resource in RESOURCES:
@@ -392,7 +396,7 @@ def test_the_page_sums_up_its_tables_and_names_the_period(two_clusters):
     assert tables["cpu"]["cpu_hours"].sum() == 6.0
     assert tables["cpu"]["jobs"].sum() == 3
     assert tables["ends"]["completed"].sum() + tables["failures"]["failed"].sum() == 3
-    assert "CPU hours: the use is not known for 1 of 3 jobs." in " ".join(
+    assert "CPU hours: the use is not known for 1 of 3 jobs that ran." in " ".join(
         report.text(200).split("\n")
     )
     whole = usage_report(two_clusters)

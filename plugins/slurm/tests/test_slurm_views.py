@@ -14,9 +14,8 @@ from slurm_reader import Reader
 
 from harvest import UsageError
 from harvest_slurm.plugin import harvest_views
-from harvest_slurm.views.efficiency import efficiency
 from harvest_slurm.views.jobs import jobs
-from harvest_slurm.views.waits import queue_time, worst_days
+from harvest_slurm.views.runs import efficiency, queue_time, worst_days
 
 FIELDS = (
     "JobID,JobName,User,Partition,QOS,State,Submit,Start,End,Elapsed,Timelimit,AllocNodes,"

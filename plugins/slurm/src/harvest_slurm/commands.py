@@ -59,7 +59,7 @@ def job_command(
     # only when the command runs: ``--help`` needs no polars
     from .job.find import find
     from .job.words import as_json, in_words
-    from .views.zone import zone_of
+    from .views.calendar import zone_of
 
     data = harvest.open(dataset)
     found = find(data, job, cluster, restart)

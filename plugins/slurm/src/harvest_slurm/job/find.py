@@ -165,7 +165,7 @@ def _nearest(rows: pl.LazyFrame, parts: re.Match[str]) -> str:
 
 def _with_steps(data: DatasetReader) -> list[dict[str, Any]]:
     """Runs of jobs as dictionaries, each with its steps in the order of their start."""
-    runs = jobs(data).with_columns(owner("submit_time", "position")).collect()
+    runs = jobs(data).with_columns(owner("submit_time", "position")).drop("ran_until").collect()
     steps: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
     if "slurm.step" in data:
         found = steps_once(data).sort("start_time", "step_id", nulls_last=True).collect()

@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 from harvest.toolkit.amounts import count_in_words
 
 from ..states import FAILED
-from ..views.zone import Zone
+from ..views.calendar import Zone
 from .find import Found, of_group
 
 _UNKNOWN: Final = "not known"

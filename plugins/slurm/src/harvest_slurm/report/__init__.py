@@ -6,7 +6,7 @@ from typing import Final
 
 from harvest import ReportSpec
 
-from ..views.declared.common import BY, FAILED_BY, PRICES, SELECTION, top, waits
+from ..views.declared.common import BY, FAILED_BY, HOURS, PRICES, top, waits
 
 REPORTS: Final = (
     ReportSpec(
@@ -21,7 +21,7 @@ REPORTS: Final = (
         doc="Jobs, CPU hours, efficiency and waits by user, partition, state and month.",
         build="harvest_slurm.report.summary:summary",
         requires=("slurm.job",),
-        settings={"top": top("how many users have their own row", 25), **SELECTION},
+        settings={"top": top("how many users have their own row", 25), **HOURS},
     ),
     ReportSpec(
         name="slurm.usage",
@@ -31,7 +31,7 @@ REPORTS: Final = (
         settings={
             "by": BY,
             "top": top("how many groups have their own row", 25),
-            **SELECTION,
+            **HOURS,
             **PRICES,
         },
     ),
@@ -41,6 +41,6 @@ REPORTS: Final = (
         "time limit, node.",
         build="harvest_slurm.report.failures:failures",
         requires=("slurm.job",),
-        settings={"by": FAILED_BY, "top": top("how many rows a table has", 25), **SELECTION},
+        settings={"by": FAILED_BY, "top": top("how many rows a table has", 25), **HOURS},
     ),
 )

@@ -13,14 +13,14 @@ from harvest_report import Column, Notes, Report, Table
 
 from ..states import ENDED
 from ..views.declared.common import FAILURE_KEYS
+from ..views.groups import groups_of
 from ..views.period import selection_of
 from ..views.reasons import by_reason
-from ..views.usage import groups_of
 from ..views.why import why_failed
 from .missing import filled, missing
 from .plots import reasons as plot_of
-from .usage import chosen_in_words, period_in_words
-from .words import hours_in_words, known_sum
+from .usage import chosen_in_words, days_of, period_in_words
+from .words import counted_in, hours_in_words, known_sum
 
 _OTHERS: Final = ("account", "user", "partition", "node")
 _PATTERN: Final = 0.8
@@ -35,25 +35,34 @@ def failures(
     choice: which jobs; see ``period.selection_of``.
     """
     names = groups_of(by, FAILURE_KEYS)
-    selection = selection_of(data, choice)
+    selection = selection_of(data, choice, None)
     jobs = selection.jobs(data)
-    runs = why_failed(data, jobs).collect()
-    whole = by_reason(runs.lazy(), ()).collect()
-    groups = _tables(runs, names, top)
-    others = [name for name in _OTHERS if name not in names and _several(runs, name)]
-    days = runs["at"].drop_nulls().dt.date()
-    first, last = (days.min(), days.max()) if len(days) else (None, None)
+    parts = why_failed(data, selection.parts(data, names)).collect()
+    runs = parts.filter("counts")
+    whole = by_reason(parts.lazy(), ()).collect()
+    counted = whole.filter(pl.col("jobs") > 0)
+    whole_runs = _undivided(runs)
+    caption, of_all = (counted_in(selection, by, whole_runs) for by in (names, ()))
+    groups = _tables(parts, names, top, caption)
+    others = [name for name in _OTHERS if name not in names and _several(parts, name)]
+    first, last = days_of(jobs)
     return Report(
         f"Why jobs failed, by {', '.join(names)}{period_in_words(selection, first, last)}",
         intro=_in_words(runs, whole, names, chosen_in_words(selection)),
         sections=[
-            *([plot_of(whole)] if whole.height else []),
-            *filled(_table("reasons", whole, [], "By reason"), 1),
+            *([plot_of(counted)] if counted.height else []),
+            *filled(_table("reasons", whole, [], "By reason"), 1, of_all),
             *groups,
-            *(table for name in others for table in _tables(runs, [name], top)),
+            *(table for name in others for table in _tables(parts, [name], top, of_all)),
             _notes(runs, jobs, selection.zone.why, top),
         ],
     )
+
+
+def _undivided(runs: pl.DataFrame) -> int:
+    """Runs that failed, all hours of which are at one moment."""
+    ran = pl.col("cpu_time_s") > 0
+    return runs.filter(ran & pl.col("reason").is_not_null() & pl.col("ran_until").is_null()).height
 
 
 def _several(runs: pl.DataFrame, name: str) -> bool:
@@ -62,13 +71,13 @@ def _several(runs: pl.DataFrame, name: str) -> bool:
     return failed["node_list" if name == "node" else name].drop_nulls().n_unique() > 1
 
 
-def _tables(runs: pl.DataFrame, names: Sequence[str], top: int) -> list[Table]:
+def _tables(runs: pl.DataFrame, names: Sequence[str], top: int, caption: str) -> list[Table]:
     rows = by_reason(runs.lazy(), names).collect()
     shown = rows.head(top) if top else rows
     title = f"By {', '.join(names)}"
     if shown.height < rows.height:
         title += f", the first {shown.height:,} of {rows.height:,} rows"
-    return filled(_table("-".join(["by", *names]), shown, names, title), len(names) + 1)
+    return filled(_table("-".join(["by", *names]), shown, names, title), len(names) + 1, caption)
 
 
 def _table(name: str, rows: pl.DataFrame, names: Sequence[str], title: str) -> Table:
@@ -107,17 +116,18 @@ def _in_words(
     runs: pl.DataFrame, whole: pl.DataFrame, names: Sequence[str], chosen: str
 ) -> list[str]:
     if not runs.height:
-        return [f"The dataset holds no jobs{chosen}."]
+        return [f"The dataset holds no jobs{chosen} that ended then."]
     ended, failed = runs["state"].is_in(ENDED).sum(), int(whole["jobs"].sum())
     if not ended:
         return [f"Of no job{chosen} it is known how it ended."]
     if not failed:
         return [f"None of {count_in_words(ended, 'run')}{chosen} that ended failed."]
     hours = known_sum(whole["cpu_hours"])
-    lost = f"; they were given {hours_in_words(hours)} CPU hours" if hours is not None else ""
-    listed = ", ".join(
-        f"{jobs:,} {reason}" for reason, jobs in whole.select("reason", "jobs").iter_rows()
+    lost = (
+        f"; failed runs were given {hours_in_words(hours)} CPU hours" if hours is not None else ""
     )
+    counted = whole.filter(pl.col("jobs") > 0).select("reason", "jobs")
+    listed = ", ".join(f"{jobs:,} {reason}" for reason, jobs in counted.iter_rows())
     said = f"{failed:,} of {count_in_words(ended, 'run')}{chosen} that ended failed"
     return [f"{said} ({share_in_words(failed / ended)}): {listed}{lost}.", *_patterns(runs, names)]
 

@@ -1,12 +1,15 @@
-"""What a dump does not hold: tables without columns of dashes, and each missing field said once."""
+"""What a dump does not hold, or what cannot be of it: said once, and no columns of dashes."""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator
 from typing import Final
 
 import attrs
 import polars as pl
 
+from harvest.toolkit.amounts import count_in_words
 from harvest_report import Table
 
 _WITH_STEPS: Final = "of jobs and steps, so without -X"
@@ -33,6 +36,7 @@ _FIELDS: Final = (
 def missing(jobs: pl.LazyFrame, *asked: str) -> list[str]:
     """A sentence on each field that no job has, with the option of sacct that brings it.
 
+    And one on what cannot be of jobs, which is taken as not known.
     asked: the columns that a report needs; all but that of QOS unless given.
     """
     fields = [each for each in _FIELDS if (each[0] in asked if asked else each[0] != "qos")]
@@ -42,6 +46,7 @@ def missing(jobs: pl.LazyFrame, *asked: str) -> list[str]:
         pl.col(names).count(),
         *(each.alias("unmeasured") for each in gpus if not asked),
         all=pl.len(),
+        impossible=pl.col("impossible").drop_nulls().implode(),
     )
     found = counts.collect().row(0, named=True)
     if not found["all"]:
@@ -57,13 +62,24 @@ def missing(jobs: pl.LazyFrame, *asked: str) -> list[str]:
             f"({_WITH_STEPS}) brings it where the cluster gathers gres/gpuutil (AutoDetect=nvml "
             "in gres.conf)."
         )
-    return said
+    return [*said, *_impossible(found["impossible"])]
 
 
-def filled(table: Table, keys: int, *, counts: bool = False) -> list[Table]:
+def _impossible(texts: list[str]) -> Iterator[str]:
+    counted = Counter(text for each in texts for text in each.split(", "))
+    if counted:
+        listed = ", ".join(f"{what} ({jobs:,})" for what, jobs in sorted(counted.items()))
+        yield (
+            f"Of {count_in_words(len(texts), 'job')} times or amounts cannot be: {listed}. They "
+            "are taken as not known, so sums are lower bounds."
+        )
+
+
+def filled(table: Table, keys: int, caption: str = "", *, counts: bool = False) -> list[Table]:
     """The table without columns that hold nothing; none where no measure is left.
 
-    keys: how many columns name its rows.  counts: whether the number of jobs is one.
+    keys: how many columns name its rows.  caption: said below it where it has hours.
+    counts: whether the number of jobs is a measure.
     """
     if not table.rows.height:
         return [table]
@@ -71,4 +87,6 @@ def filled(table: Table, keys: int, *, counts: bool = False) -> list[Table]:
     known = [column for column in rest if table.rows[column.name].count()]
     names = {c.name for c in known if not c.name.endswith("_unknown_jobs")}
     worth = names if counts else names - {"jobs"}
-    return [attrs.evolve(table, columns=(*named, *known))] if worth else []
+    has_hours = any(name.endswith(("hours", "cost")) for name in names)
+    note = " ".join(filter(None, (caption if has_hours else "", table.note))) or None
+    return [attrs.evolve(table, columns=(*named, *known), note=note)] if worth else []

@@ -10,7 +10,7 @@ import polars as pl
 from harvest.toolkit.amounts import count_in_words, seconds_in_words
 from harvest_report import Plot, legend, name_bars
 
-from ..views.zone import Zone
+from ..views.calendar import Zone
 from .words import hours_in_words, known_sum
 
 TICKS = (

@@ -1,213 +1,152 @@
-"""The report ``slurm.summary``: who used what, and waited how long.
-
-The views decide what a wait and an efficiency are; here they are summed up.
-"""
+"""The report ``slurm.summary``: who used what, and waited how long, from the view slurm.usage."""
 
 from __future__ import annotations
+
+from datetime import date
+from typing import Final
 
 import polars as pl
 
 from harvest import DatasetReader
 from harvest.toolkit.amounts import count_in_words, share_in_words
 from harvest_report import Column, Notes, Report, Table
-from harvest_toolkit.frames import fraction, known_sum
 
-from ..states import ENDED
-from ..views.period import WAITED_AT, selection_of
-from ..views.zone import Zone
+from ..states import ENDS
+from ..views.period import Selection, selection_of
 from .missing import filled, missing
 from .plots import cpu_hours, states
-from .words import CLOCK, days, period
+from .usage import days_of, fold, given_settings, period_in_words
+from .words import CLOCK, counted_in, known_sum, unknown_use
 
-_NEEDED = ("state", "cpu_time_s", "cpu_s", "mem_used_bytes", "alloc_mem_bytes", "submit_time",
-           "start_time", "user", "partition")  # fmt: skip
-_SHARED = r"^\([0-9,]+ others\)$"
-"""Name of the row that the users without one of their own share."""
+_NEEDED: Final = ("state", "cpu_time_s", "cpu_s", "mem_used_bytes", "alloc_mem_bytes",
+                  "submit_time", "start_time", "user", "partition")  # fmt: skip
+_BY: Final = ("user", "partition", "state", "month")
 
 
 def summary(data: DatasetReader, top: int = 25, **choice: str | None) -> Report:
     """The report ``slurm.summary``; top: how many users have a row of their own, 0 for all.
 
-    choice: which jobs, by the time of their submission; see ``period.selection_of``.
+    choice: which jobs; see ``period.selection_of``.
     """
-    selection = selection_of(data, choice, WAITED_AT)
-    zone = selection.zone
-    month = pl.col("date").dt.strftime("%Y-%m").alias("month")
-    used = selection.submitted(data, "slurm.efficiency").with_columns(month)
-    lacking = missing(selection.submitted(data, "slurm.jobs").lazy(), *_NEEDED)
-    waits = data.view("slurm.queue_time", **choice).collect().with_columns(month)
-    others = _others(used, top)
-    named = {by: sum_up(_fold(used, others), _fold(waits, others), by)
-             for by in ("user", "partition", "state")}  # fmt: skip
-    people = named["user"]
-    months = sum_up(used, waits, "month").sort("month", nulls_last=True)
+    selection = selection_of(data, choice, None)
+    present = given_settings(choice)
+    asked = [data.view("slurm.usage", by=by, **present) for by in _BY]
+    groups = {by: _most_first(rows, by)
+              for by, rows in zip(_BY, pl.collect_all(asked), strict=True)}  # fmt: skip
+    users, months = groups["user"], groups["month"].sort("month", nulls_last=True)
+    people = fold(users, ["user"], top)
+    shown = {**groups, "user": people, "month": months}
+    jobs, zone, undivided = (
+        selection.jobs(data),
+        selection.zone.name,
+        int(users["undivided_jobs"].sum()),
+    )
+    first, last = days_of(jobs)
+    days = period_in_words(selection, first, last)
     return Report(
-        f"Jobs by user, partition, state and month{days(used)}",
-        intro=_use_in_words(used, zone),
+        f"Jobs by user, partition, state and month{days}",
+        intro=[_in_words(users, selection, first, last)],
         sections=[
             *(
                 section
-                for by, table in named.items()
+                for by, rows in shown.items()
                 for section in filled(
-                    Table(by, table, _columns(by), title=f"By {by}"), 1, counts=True
+                    _table(by, rows, zone), 1, counted_in(selection, [by], undivided), counts=True
                 )
-                if table[by].count() or not table.height
+                if by == "month" or rows[by].count() or rows.is_empty()
             ),
-            *filled(
-                Table(
-                    "month",
-                    months,
-                    _columns("month", doc=f"of submission, in the zone {zone.name}"),
-                    title="By month of submission",
-                ),
-                1,
-                counts=True,
-            ),
-            *([cpu_hours(people), states(named["state"])] if used.height else []),
-            _about_use(used, waits, others, zone, lacking),
+            *([cpu_hours(people), states(groups["state"])] if users.height else []),
+            _about_use(users, people, selection, missing(jobs, *_NEEDED)),
         ],
     )
 
 
-def sum_up(used: pl.DataFrame, waits: pl.DataFrame, by: str) -> pl.DataFrame:
-    """Jobs, CPU hours, efficiencies and waits per value of a column, most CPU hours first.
+def _most_first(rows: pl.DataFrame, by: str) -> pl.DataFrame:
+    order = ["cpu_hours", "jobs", by]
+    return rows.sort(order, descending=[True, True, False], nulls_last=True)
 
-    used, waits: rows of the views slurm.efficiency and slurm.queue_time.
-    """
-    given = pl.col("cpu_hours") * 3600
-    measured = pl.col("cpu_s").is_not_null() & (given > 0)
-    hours = pl.col("cpu_hours")
-    use = used.group_by(by).agg(
-        pl.len().cast(pl.Int64).alias("jobs"),
-        known_sum(hours).alias("cpu_hours"),
-        fraction(pl.col("cpu_s").filter(measured).sum(), given.filter(measured).sum()).alias(
-            "cpu_eff"
-        ),
-        pl.col("mem_eff").mean(),
-    )
-    waited = waits.group_by(by).agg(
-        pl.col("wait_s").mean().alias("mean_wait_s"),
-        pl.col("wait_s").median().alias("median_wait_s"),
-        pl.col("wait_s").max().alias("max_wait_s"),
-    )
-    return use.join(waited, on=by, how="left", nulls_equal=True).sort(
-        # those who share a row come last, however much they used together
-        pl.col(by).str.contains(_SHARED).fill_null(value=False),
-        "cpu_hours",
-        "jobs",
+
+def _table(by: str, rows: pl.DataFrame, zone: str) -> Table:
+    return Table(
         by,
-        descending=[False, True, True, False],
-        nulls_last=True,
-    )
-
-
-def _columns(by: str, doc: str | None = None) -> tuple[Column, ...]:
-    return (
-        Column(by, doc=doc),
-        Column("jobs"),
-        Column("cpu_hours", "CPU hours", None, ",.1f", doc="elapsed time x CPUs allocated"),
-        Column(
-            "cpu_eff",
-            "CPU eff.",
-            None,
-            ".1%",
-            doc="CPU time used / (elapsed x CPUs), all jobs together that ended and whose use was "
-            "measured",
+        rows,
+        (
+            Column(by, doc=f"in the zone {zone}" if by == "month" else None),
+            Column("jobs"),
+            Column("cpu_hours", "CPU hours", None, ",.1f", doc="elapsed time x CPUs allocated"),
+            Column(
+                "cpu_eff",
+                "CPU eff.",
+                None,
+                ".1%",
+                doc="CPU time used / (elapsed x CPUs), all jobs together that ended and whose use "
+                "was measured",
+            ),
+            Column(
+                "mem_eff",
+                "mem. eff.",
+                None,
+                ".1%",
+                doc="(elapsed x most memory of a step) / (elapsed x memory allocated), all jobs "
+                "together that were measured",
+            ),
+            Column("mean_wait_s", "mean wait", None, "duration"),
+            Column("median_wait_s", "median wait", None, "duration"),
         ),
-        Column(
-            "mem_eff",
-            "mean mem. eff.",
-            None,
-            ".1%",
-            doc="most memory of a step / memory allocated, mean of the jobs that were measured",
-        ),
-        Column("mean_wait_s", "mean wait", None, "duration"),
-        Column("median_wait_s", "median wait", None, "duration"),
+        title=f"By {by}",
     )
 
 
-def _others(used: pl.DataFrame, shown: int) -> list[str]:
-    """Users beyond the first ``shown`` by CPU hours; one alone is not worth folding."""
-    if not shown:
-        return []
-    order = (
-        used.filter(pl.col("user").is_not_null())
-        .group_by("user")
-        .agg(pl.col("cpu_hours").sum(), pl.len())
-        .sort("cpu_hours", "len", "user", descending=[True, True, False], nulls_last=True)
-    )
-    names: list[str] = order["user"].to_list()[shown:]
-    return names if len(names) > 1 else []
-
-
-def _fold(frame: pl.DataFrame, others: list[str]) -> pl.DataFrame:
-    if not others:
-        return frame
-    label = f"({len(others):,} others)"
-    return frame.with_columns(
-        pl.when(pl.col("user").is_in(others))
-        .then(pl.lit(label))
-        .otherwise(pl.col("user"))
-        .alias("user")
-    )
-
-
-def _use_in_words(used: pl.DataFrame, zone: Zone) -> list[str]:
+def _in_words(
+    users: pl.DataFrame, selection: Selection, first: date | None, last: date | None
+) -> str:
     """Jobs, users, CPU hours and success; what the dataset does not hold is said to be unknown."""
-    if not used.height:
-        return ["This dataset has no jobs."]
-    users = used["user"].drop_nulls().n_unique()
-    who = f"{used.height:,} jobs"
-    who += f" of {users:,} user{'s' if users != 1 else ''}" if users else ", users not known"
-    if used["date"].count():
-        who += f", submitted {period(used['date'], zone)}"
-    known = used["cpu_hours"].count()
-    hours = f"{used['cpu_hours'].sum():,.1f} CPU hours" if known else "CPU hours not known"
-    if 0 < known < used.height:
-        hours += f" of the {known:,} jobs where they are known"
-    return [f"{who}: {hours}; {_ends_in_words(used)}."]
+    if users.is_empty():
+        return "This dataset has no jobs."
+    known = users["user"].drop_nulls().len()
+    who = count_in_words(int(users["jobs"].sum()), "job")
+    who += f" of {count_in_words(known, 'user')}" if known else ", users not known"
+    if first is not None:
+        who += f", from {first} to {last} ({selection.zone.name})"
+    hours = known_sum(users["cpu_hours"])
+    used = "CPU hours not known" if hours is None else f"{hours:,.1f} CPU hours"
+    return f"{who}: {used}; {_ends_in_words(users)}."
 
 
-def _ends_in_words(used: pl.DataFrame) -> str:
+def _ends_in_words(users: pl.DataFrame) -> str:
     """How many jobs ended and which share of them completed; of the others what they hold."""
-    states = used["state"].drop_nulls()
-    ended = states.is_in(ENDED).sum()
-    if states.is_empty():
-        return "state not known"
+    ended = int(users.select(pl.sum_horizontal(*ENDS)).sum().item())
+    running = int(users["not_ended"].sum())
+    if not ended and not running:
+        return "state not known" if users["jobs"].sum() else "none ended in this period"
     said = f"{ended:,} ended"
     if ended:
-        said += f", {share_in_words((states == 'completed').sum() / ended)} of them completed"
-    others = used.filter(~pl.col("state").is_in(ENDED) & (pl.col("cpu_hours") > 0))
-    if others.height:
+        said += f", {share_in_words(int(users['completed'].sum()) / ended)} of them completed"
+    hours = known_sum(users["not_ended_cpu_hours"])
+    if hours:
         said += (
-            f"; the use of {others['cpu_hours'].sum():,.1f} CPU hours is not known yet, as "
-            f"{count_in_words(others.height, 'run')} {'has' if others.height == 1 else 'have'} "
-            "not ended"
+            f"; the use of {hours:,.1f} CPU hours is not known yet, as "
+            f"{count_in_words(running, 'run')} {'has' if running == 1 else 'have'} not ended"
         )
     return said
 
 
 def _about_use(
-    used: pl.DataFrame, waits: pl.DataFrame, others: list[str], zone: Zone, lacking: list[str]
+    users: pl.DataFrame, people: pl.DataFrame, selection: Selection, lacking: list[str]
 ) -> Notes:
-    items = []
-    for column, what, field in (
-        ("cpu_hours", "CPU hours are known", "CPU hours"),
-        ("cpu_eff", "The CPU time used is known", "the CPU time used"),
-        ("mem_eff", "The memory used is known", "the memory"),
-        ("state", "The state is known", "how jobs ended"),
-    ):
-        known = used[column].count()
-        if known < used.height and not any(f": {field}" in said for said in lacking):
-            items.append(f"{what} for {known:,} of {used.height:,} jobs.")
+    jobs, waited = int(users["jobs"].sum()), int(users["waited_jobs"].sum())
+    items = [*unknown_use(users)]
+    unknown = int(users["state_unknown"].sum())
+    if unknown:
+        items.append(f"Of {unknown:,} of {jobs:,} jobs it is not known how they ended.")
     others_wait = ", the others had not started or have no such times"
-    items.append(
-        f"A wait is the time from submit to start; it is known for {waits.height:,} of "
-        f"{used.height:,} jobs{others_wait if waits.height < used.height else ''}."
-    )
-    items += [*lacking, CLOCK, zone.why]
-    if others:
+    if jobs:
         items.append(
-            f"{len(others):,} users with the fewest CPU hours share a row: top=0 lists all."
+            f"A wait is the time from submit to start; it is known for {waited:,} of "
+            f"{jobs:,} jobs{others_wait if waited < jobs else ''}."
         )
+    items += [*lacking, CLOCK, selection.zone.why]
+    folded = users.height - people.height + 1
+    if folded > 1:
+        items.append(f"{folded:,} users with the fewest CPU hours share a row: top=0 lists all.")
     return Notes("definitions", items, title="Definitions")

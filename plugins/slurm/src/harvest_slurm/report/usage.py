@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import date
-from typing import Final
+from typing import Any, Final
 
 import polars as pl
 
@@ -15,11 +15,11 @@ from harvest_toolkit.frames import fraction
 
 from ..states import ENDS, FAILURES
 from ..views.declared.resources import RESOURCES, Resource
+from ..views.groups import groups_of
 from ..views.period import Selection, selection_of
-from ..views.usage import groups_of
 from .missing import filled, missing
 from .plots import by_month, of_most_hours, used_and_wasted
-from .words import days_in_words, hours_in_words, known_sum
+from .words import counted_in, days_in_words, hours_in_words, known_sum, unknown_use
 
 _LABELS: Final = {
     "out_of_memory": "out of memory",
@@ -39,16 +39,18 @@ def usage_report(
 ) -> Report:
     """The report; by: what jobs are grouped by, the other settings: those of slurm.usage."""
     names = groups_of(by)
-    selection = selection_of(data, choice)
+    selection = selection_of(data, choice, None)
     prices = {"cpu_hour_cost": cpu_hour_cost, "gpu_hour_cost": gpu_hour_cost}
-    present = {name: value for name, value in choice.items() if value is not None}
-    given = present | {name: value for name, value in prices.items() if value is not None}
-    groups = data.view("slurm.usage", by=by, **given).collect()
-    at, jobs = pl.col("at"), selection.jobs(data)
-    times = jobs.select(first=at.min().dt.date(), last=at.max().dt.date())
-    first, last = times.collect().row(0)
+    present = given_settings(choice)
+    groups = data.view("slurm.usage", by=by, **present, **given_settings(prices)).collect()
+    jobs = selection.jobs(data)
+    first, last = days_of(jobs)
     rows = fold(groups, names, top)
     keys = [Column(name) for name in names]
+    caption = counted_in(selection, names, int(groups["undivided_jobs"].sum()))
+    # a run is among those that ran in each of several months
+    several = {"month", "day"} & set(names)
+    whole = data.view("slurm.usage", by="cluster", **present).collect() if several else groups
     return Report(
         f"What jobs used and wasted by {', '.join(names)}{period_in_words(selection, first, last)}",
         intro=_in_words(groups, names, selection, first, last),
@@ -58,12 +60,12 @@ def usage_report(
                 table
                 for resource in RESOURCES
                 if resource.name == "cpu" or (groups[resource.column()].sum() or 0) > 0
-                for table in filled(_resource_table(resource, rows, keys), len(keys))
+                for table in filled(_resource_table(resource, rows, keys), len(keys), caption)
             ),
-            *filled(_cost_table(rows, keys), len(keys)),
-            *_months(data.view("slurm.trend", **present).collect()),
-            *(t for table in _ends_and_waits(rows, keys) for t in filled(table, len(keys))),
-            _notes(groups, rows, selection, missing(jobs)),
+            *filled(_cost_table(rows, keys), len(keys), caption),
+            *_months(data.view("slurm.trend", **present).collect(), selection),
+            *(t for each in _ends_and_waits(rows, keys) for t in filled(each, len(keys), caption)),
+            _notes(groups, rows, selection, [*unknown_use(whole), *missing(jobs)]),
         ],
     )
 
@@ -100,6 +102,18 @@ def fold(groups: pl.DataFrame, names: list[str], shown: int) -> pl.DataFrame:
         ),
     )
     return with_others(kept.select(value), others.height, names[0], row)
+
+
+def given_settings(choice: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings that have a value."""
+    return {name: value for name, value in choice.items() if value is not None}
+
+
+def days_of(jobs: pl.LazyFrame) -> tuple[date | None, date | None]:
+    """The days of the first and the last job that counts."""
+    day = pl.col("at").dt.date()
+    first, last = jobs.select(first=day.min(), last=day.max()).collect().row(0)
+    return first, last
 
 
 def _resource_table(resource: Resource, rows: pl.DataFrame, keys: list[Column]) -> Table:
@@ -141,7 +155,7 @@ def _resource_table(resource: Resource, rows: pl.DataFrame, keys: list[Column]) 
     )
 
 
-def _months(months: pl.DataFrame) -> list[Section]:
+def _months(months: pl.DataFrame, selection: Selection) -> list[Section]:
     """The months with those of a year before; nothing where there is one month to look at."""
     if months.height < 2 and not months["year_before_jobs"].count():
         return []
@@ -167,7 +181,8 @@ def _months(months: pl.DataFrame) -> list[Section]:
     )
     dated = months.drop_nulls("month")
     known = dated["cpu_hours"].sum() > 0 and dated.height > 1
-    return [*filled(table, 1), *([by_month(dated)] if known else [])]
+    caption = counted_in(selection, ["month"])
+    return [*filled(table, 1, caption), *([by_month(dated)] if known else [])]
 
 
 def _cost_table(rows: pl.DataFrame, keys: list[Column]) -> Table:
@@ -245,11 +260,13 @@ def chosen_in_words(selection: Selection) -> str:
 def _in_words(
     groups: pl.DataFrame, names: list[str], selection: Selection, first: object, last: object
 ) -> list[str]:
-    jobs = int(groups["jobs"].sum())
-    if not jobs:
+    if groups.is_empty():
         return [f"The dataset holds no jobs{chosen_in_words(selection)}."]
     times = f"from {first} to {last} ({selection.zone.name})" if first else "at times not known"
-    said = [f"{count_in_words(jobs, 'job')}{chosen_in_words(selection)} {times}."]
+    if first is None and selection.is_bounded:
+        times = "ended in this period; others ran in it"
+    jobs = count_in_words(int(groups["jobs"].sum()), "job")
+    said = [f"{jobs}{chosen_in_words(selection)} {times}."]
     said += filter(None, (_use_in_words(groups, resource) for resource in RESOURCES[:3]))
     return said
 
@@ -279,19 +296,12 @@ def _notes(
     groups: pl.DataFrame, rows: pl.DataFrame, selection: Selection, gaps: list[str]
 ) -> Notes:
     items = [
-        "A job counts when it ended, with all its hours; one that has not ended counts when it "
-        "started or, where it waits, when it was submitted. A requeued job counts once per run.",
+        "A job counts when it ended; one that has not ended counts when it started or, where it "
+        "waits, when it was submitted. A requeued job counts once per run.",
         "Wasted is what was allocated minus what was used. The use of runs that have not ended, "
         "and of those of which it was not gathered, is not known: their hours count neither as "
         "used nor as wasted.",
     ]
-    jobs = int(groups["jobs"].sum())
-    for resource in RESOURCES[:3]:
-        unknown = int(groups[f"{resource.name}_unknown_jobs"].sum())
-        if unknown:
-            items.append(
-                f"{resource.title}: the use is not known for {unknown:,} of {jobs:,} jobs."
-            )
     if selection.is_bounded:
         items.append("Jobs of which no time is known are in no period.")
     if rows.height < groups.height:

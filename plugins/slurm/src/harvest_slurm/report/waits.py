@@ -10,11 +10,11 @@ from harvest import DatasetReader
 from harvest.toolkit.amounts import share_in_words
 from harvest_report import Column, Notes, Report, Table
 
+from ..views.calendar import Zone
 from ..views.period import WAITED_AT, selection_of
-from ..views.zone import Zone
 from .missing import missing
 from .plots import histogram, scatter
-from .words import CLOCK, days, period
+from .words import CLOCK, days_in_words
 
 _WAITS = (
     Column("jobs"),
@@ -34,10 +34,10 @@ def queue_time(data: DatasetReader, top: int = 10, **choice: str | None) -> Repo
     selection = selection_of(data, choice, WAITED_AT)
     zone = selection.zone
     waits = data.view("slurm.queue_time", **choice).collect()
-    jobs = selection.submitted(data, "slurm.jobs")
+    jobs = selection.jobs(data, WAITED_AT).collect()
     worst = data.view("slurm.worst_days", top=top, **choice).collect()
     return Report(
-        f"How long jobs waited{days(waits)}",
+        f"How long jobs waited{days_in_words(waits['date'].min(), waits['date'].max())}",
         intro=_waits_in_words(waits, zone, selection.only),
         sections=[
             Table(
@@ -101,10 +101,10 @@ def _waits_in_words(waits: pl.DataFrame, zone: Zone, chosen: Mapping[str, str]) 
         return [f"Of no job{which} in this dataset it is known how long it waited."]
     hour = waits.filter(pl.col("wait_s") <= 3600).height / waits.height
     minute = waits.filter(pl.col("wait_s") <= 60).height / waits.height
+    days = f"from {waits['date'].min()} to {waits['date'].max()} ({zone.name})"
     return [
-        f"{waits.height:,} jobs{which} that were submitted {period(waits['date'], zone)} "
-        f"and started: {share_in_words(minute)} within a minute, {share_in_words(hour)} within an "
-        "hour."
+        f"{waits.height:,} jobs{which} that were submitted {days} and started: "
+        f"{share_in_words(minute)} within a minute, {share_in_words(hour)} within an hour."
     ]
 
 
@@ -117,9 +117,6 @@ def _about_waits(waits: pl.DataFrame, jobs: pl.DataFrame, zone: Zone) -> Notes:
             f"Of {planned:,} jobs the time of submission is not known: their wait is that from "
             "eligible to start, and their day that of the start."
         )
-    negative = waits.filter(pl.col("wait_s") < 0).height
-    if negative:
-        items.append(f"{negative:,} jobs started before they were submitted, by their times.")
     return Notes("definitions", [*items, zone.why], title="Definitions")
 
 

@@ -61,8 +61,8 @@ def ended_badly(
     lists all runs of a job.
     """
     runs, ended = rows["jobs"].sum(), rows["ended_jobs"][0]
-    if runs < share * ended:
-        return
+    if not runs or runs < share * ended:
+        return  # of a period in which no such run ended there are hours alone
     known, part = known_sum(rows["cpu_hours"]), None
     whole = rows["ended_cpu_hours"][0]
     took = "whose CPU hours are not known"

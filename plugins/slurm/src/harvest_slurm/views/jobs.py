@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import polars as pl
 
 from harvest import DatasetReader
 
+from .possible import bytes_of, disorder, possible, ran_until, seconds_from
 from .steps import OWNER, amount, ended, owner, steps_of_runs
 
 
@@ -16,10 +19,12 @@ def _gpus() -> pl.Expr:
     GPUs; so a job has none only if others of its cluster have some.
     """
     key, value = pl.element().struct.field("key"), pl.element().struct.field("value")
-    kinds = pl.col("alloc_tres").list.eval(pl.when(key.str.starts_with("gres/gpu:")).then(value))
-    kinds = kinds.list.drop_nulls()
+    # no sum of integers may pass their range
+    one = pl.when(key.str.starts_with("gres/gpu:")).then(value.cast(pl.Float64))
+    kinds = pl.col("alloc_tres").list.eval(one).list.drop_nulls()
     listed = pl.coalesce(
-        amount("alloc_tres", "gres/gpu"), pl.when(kinds.list.len() > 0).then(kinds.list.sum())
+        amount("alloc_tres", "gres/gpu"),
+        pl.when(kinds.list.len() > 0).then(kinds.list.sum()).cast(pl.Int64, strict=False),
     )
     counted = listed.is_not_null().any().over("cluster")
     return pl.when(pl.col("alloc_tres").is_not_null() & counted).then(listed.fill_null(0))
@@ -79,15 +84,26 @@ def _numbered_runs(data: DatasetReader) -> pl.LazyFrame:
     return runs.with_columns(owner("submit_time", "position"))
 
 
+_IN_ORDER: Final = (
+    ("submit_time", "start_time"), ("eligible_time", "start_time"), ("start_time", "end_time"),
+)  # fmt: skip
+
+
 def jobs(data: DatasetReader) -> pl.LazyFrame:
     """One row per job and run: ``restart`` numbers the runs of a requeued job from 0.
 
     ``cpu_s`` is the sum over steps, or what the job's own row says where that is not known.
     ``cpu_time_s`` is what was allocated: elapsed x CPUs, or sacct's CPUTime.
     ``mem_used_bytes`` is the most that one step used on all its tasks.
-    What a run used that has not ended is not known.
+    What a run used that has not ended is not known, nor is what cannot be (``possible``).
+    ``ran_until`` is when it ended or was last seen, if it is known from when to when it ran.
     """
     rolled = _numbered_runs(data).join(steps_of_runs(data), on=OWNER, how="left", nulls_equal=True)
+    tres = {"alloc_mem_bytes": amount("alloc_tres", "mem"), "alloc_gpus": _gpus()}
+    of_steps = pl.format("{} of a step", "impossible_of_steps")
+    runs = possible(
+        rolled.with_columns(**tres), also=(*(disorder(*pair) for pair in _IN_ORDER), of_steps)
+    )
     # of a job that has not started, NNodes is what it asked for
     started = pl.col("start_time").is_not_null() | (pl.col("elapsed_s") > 0)
     alloc_nodes = pl.coalesce(
@@ -98,16 +114,14 @@ def jobs(data: DatasetReader) -> pl.LazyFrame:
         given, _memory("req_cpus", pl.coalesce("nodes", "req_nodes", amount("req_tres", "node")))
     )
     listed = pl.col("steps").is_not_null().any().over("cluster")
-    complete = rolled.with_columns(
-        wait_s=_start_after("submit_time"),
-        planned_s=pl.coalesce("planned_s", _start_after("eligible_time")),
+    complete = runs.with_columns(
+        wait_s=seconds_from("submit_time", "start_time"),
+        planned_s=pl.coalesce("planned_s", seconds_from("eligible_time", "start_time")),
+        ran_until=ran_until(pl.col("ended")),
         alloc_nodes=alloc_nodes,
-        alloc_gpus=_gpus(),
         req_mem_bytes=requested,
         # to ask for 0 is to ask for all that the nodes have
-        alloc_mem_bytes=pl.coalesce(
-            amount("alloc_tres", "mem"), pl.when(started & (given > 0)).then(given)
-        ),
+        alloc_mem_bytes=pl.coalesce("alloc_mem_bytes", pl.when(started & (given > 0)).then(given)),
         # a dump may be without any steps (-X): then there being none says nothing
         steps=pl.col("steps").fill_null(pl.when(listed).then(0)).cast(pl.Int64),
         cpu_time_s=pl.coalesce(pl.col("elapsed_s") * pl.col("alloc_cpus"), "cpu_time_s"),
@@ -130,15 +144,8 @@ def jobs(data: DatasetReader) -> pl.LazyFrame:
         pl.col("cpu_time_s", "cpu_s", "user_cpu_s", "system_cpu_s"),
         pl.col("max_rss_bytes", "mem_used_bytes", "max_disk_read_bytes", "max_disk_write_bytes"),
         pl.col("gpu_util_percent", "gpu_mem_used_bytes"),
-        pl.col("node_list", "ended", "restarts", "origin", "position"),
+        pl.col("node_list", "ended", "restarts", "impossible", "ran_until", "origin", "position"),
     ).sort("submit_time", "job_id", "restart", nulls_last=True)
-
-
-def _start_after(time: str) -> pl.Expr:
-    """Seconds from a time to the start; null where they are undecided, or contradict each other."""
-    doubt = pl.col("undecided_times").str.contains(f"start_time|{time}").fill_null(value=False)
-    waited = (pl.col("start_time") - pl.col(time)).dt.total_microseconds() / 1e6
-    return pl.when(~doubt & (waited >= 0)).then(waited)
 
 
 def _memory(cpus: str, nodes: pl.Expr) -> pl.Expr:
@@ -146,8 +153,8 @@ def _memory(cpus: str, nodes: pl.Expr) -> pl.Expr:
     per, each = pl.col("req_mem_per"), pl.col("req_mem_bytes")
     return (
         pl.when(per == "cpu")
-        .then(each * pl.col(cpus))
+        .then(bytes_of(each, cpus))
         .when(per == "node")
-        .then(each * nodes)
+        .then(bytes_of(each, nodes))
         .otherwise(each)
     )

@@ -3,6 +3,9 @@
 What was allocated is divided in three that add up to it: used, wasted (allocated minus used), and
 that of jobs whose use is not known.  Nothing that is not known counts as 0: a condition may be
 null, of a job of which it is not known, and then a count of none is null.
+
+Rows are parts of runs (``Selection.parts``): hours are those of the part, and a run is counted in
+the one part that counts.
 """
 
 from __future__ import annotations
@@ -17,6 +20,12 @@ from ..states import ENDED, ENDS, FAILED
 from .declared.resources import Resource
 
 _GIB: Final = 2**30
+
+
+COUNTS: Final = pl.col("counts")
+"""Whether the run counts in this row, which is one of its parts."""
+
+_RAN_HERE: Final = pl.col("share") > 0
 
 
 def _amount(column: str) -> pl.Expr:
@@ -53,34 +62,57 @@ unit times 3600; and which jobs have it, of which it is not known where either i
 
 def count_of(which: pl.Expr) -> pl.Expr:
     """How many jobs are known to fulfil a condition; 0 only where all are known not to."""
-    known = which.any() | which.is_not_null().all()
-    return pl.when(known).then(which.sum()).cast(pl.Int64)
+    of_each = which.filter(COUNTS)
+    known = of_each.any() | of_each.is_not_null().all()
+    return pl.when(known).then(of_each.sum()).cast(pl.Int64)
 
 
-def amount_of(values: pl.Expr, which: pl.Expr) -> pl.Expr:
-    """The sum over the jobs that fulfil a condition, as far as known.
+def hours_of(seconds: pl.Expr, which: pl.Expr) -> pl.Expr:
+    """The sum of hours over the runs that fulfil a condition, as far as known.
 
     0 only where all are known not to fulfil it; null where nothing is known of those that do.
     """
-    none = which.is_not_null().all() & ~which.any()
-    return pl.coalesce(
-        known_sum(values.filter(which).drop_nulls()), pl.when(none).then(pl.lit(0.0))
-    )
+    these = which & _RAN_HERE
+    none = these.is_not_null().all() & ~these.any()
+    hours = seconds * pl.col("share") / 3600
+    return pl.coalesce(known_sum(hours.filter(these).drop_nulls()), pl.when(none).then(0.0))
+
+
+def unknown_cpu_hours() -> pl.Expr:
+    """How many runs there are whose CPU hours are not known."""
+    return (pl.col("cpu_time_s").is_null() & _RAN_HERE).sum().cast(pl.Int64)
+
+
+def counted() -> dict[str, pl.Expr]:
+    """How many runs there are, and how far their hours are in the period in which they were used.
+
+    Of a run that ran from and until when is not known, all hours are where it counts.
+    """
+    ran, whole = _RAN.fill_null(value=True), pl.col("ran_until").is_null()
+    counts = {
+        "jobs": COUNTS,
+        "ran_jobs": ran & _RAN_HERE,
+        "undivided_jobs": COUNTS & ran & whole,
+        "impossible_jobs": COUNTS & pl.col("impossible").is_not_null(),
+    }
+    summed = {name: which.sum().cast(pl.Int64) for name, which in counts.items()}
+    return summed | {"started": count_of(started())}
 
 
 def use(resource: Resource) -> dict[str, pl.Expr]:
     """Sums of one resource over the jobs of a group, and the share of it that was used."""
-    given, spent, has = _GIVEN_AND_USED[resource.name]
-    allocated = pl.when(has).then(given) / 3600
-    used = pl.when(has).then(spent) / 3600
+    given, spent, held = _GIVEN_AND_USED[resource.name]
+    has, share = held & _RAN_HERE, pl.col("share")
+    allocated = pl.when(has).then(given * share) / 3600
+    used = pl.when(has).then(spent * share) / 3600
     known = allocated.is_not_null() & used.is_not_null()
     unknown = has.fill_null(value=True) & ~known
     used_sum = known_sum(used.filter(known))
     return {
-        resource.column(): amount_of(allocated, has),
+        resource.column(): hours_of(given, has),
         resource.column("used"): used_sum,
         resource.column("wasted"): known_sum((allocated - used).filter(known)),
-        resource.column("unknown"): amount_of(allocated, unknown),
+        resource.column("unknown"): hours_of(pl.when(has).then(given), unknown),
         f"{resource.name}_unknown_jobs": unknown.sum().cast(pl.Int64),
         f"{resource.name}_eff": used_sum / known_sum(allocated.filter(known & (allocated > 0))),
     }
@@ -94,23 +126,23 @@ def shares(resource: Resource) -> dict[str, pl.Expr]:
 
 def how_they_ended() -> dict[str, pl.Expr]:
     """Counts of runs by how they ended, which add up to all; and what failures took."""
-    state, hours = pl.col("state"), pl.col("cpu_time_s") / 3600
+    state, given = pl.col("state"), pl.col("cpu_time_s")
     counts = {name: count_of(state.is_in(states)) for name, states in ENDS.items()}
     failed, in_the_end = state.is_in(FAILED), state.is_in(ENDED)
     return counts | {
         "failed_jobs": count_of(failed),
-        "failed_share": pl.when(in_the_end.any()).then(failed.sum() / in_the_end.sum()),
-        "failed_gpu_hours": amount_of(_amount("alloc_gpus") / 3600, failed),
-        "not_ended": count_of(~state.is_in(ENDED)),
-        "state_unknown": state.is_null().sum().cast(pl.Int64),
-        "failed_cpu_hours": amount_of(hours, failed),
-        "not_ended_cpu_hours": amount_of(hours, ~state.is_in(ENDED)),
+        "failed_share": fraction((failed & COUNTS).sum(), (in_the_end & COUNTS).sum()),
+        "failed_gpu_hours": hours_of(_amount("alloc_gpus"), failed),
+        "not_ended": count_of(~in_the_end),
+        "state_unknown": (state.is_null() & COUNTS).sum().cast(pl.Int64),
+        "failed_cpu_hours": hours_of(given, failed),
+        "not_ended_cpu_hours": hours_of(given, ~in_the_end),
     }
 
 
 def why_they_failed() -> dict[str, pl.Expr]:
     """The reason that most runs of a group failed for, and how many of them did."""
-    reason = pl.col("reason")
+    reason = pl.col("reason").filter(COUNTS)
     main = reason.drop_nulls().mode().min()
     times = pl.when(reason.count() > 0).then((reason == main).sum())
     return {"main_reason": main, "main_reason_jobs": times.cast(pl.Int64)}
@@ -121,8 +153,9 @@ def waits() -> dict[str, pl.Expr]:
 
     The ``compared`` ones are those of which both is known.
     """
-    wait = pl.when(pl.col("start_time").is_not_null()).then(pl.coalesce("wait_s", "planned_s"))
-    ran = pl.when(pl.col("ended") & (pl.col("elapsed_s") > 0)).then("elapsed_s")
+    has_waited = COUNTS & pl.col("start_time").is_not_null()
+    wait = pl.when(has_waited).then(pl.coalesce("wait_s", "planned_s"))
+    ran = pl.when(COUNTS & pl.col("ended") & (pl.col("elapsed_s") > 0)).then("elapsed_s")
     known = pl.coalesce(
         pl.when(wait.is_not_null()).then(pl.lit(value=True)),
         pl.when(~started()).then(pl.lit(value=False)),

@@ -1,12 +1,13 @@
 """Which jobs a view looks at: those of a period, of a user, an account or a cluster.
 
 A job counts at one moment: when it ended; where it has not, when it started, or else when it was
-submitted.  So every job counts in one month alone, with all its hours.
+submitted.  So every job counts in one month alone; its hours are divided over those it ran in.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from datetime import datetime
 from typing import Final
 from zoneinfo import ZoneInfo
 
@@ -15,9 +16,11 @@ import polars as pl
 
 from harvest import DatasetReader, UsageError
 
-from .calendar import NAMES, Period, period_of
+from .calendar import NAMES, Period, Zone, period_of, zone_of
 from .jobs import jobs
-from .zone import Zone, zone_of
+from .parts import first_day, parts, spans, within
+from .possible import ran_until
+from .steps import ended
 
 COUNTS_AT: Final = ("end_time", "start_time", "submit_time")
 """The times of a run, of which the first that is known says when it counts."""
@@ -32,14 +35,51 @@ class Selection:
 
     zone: whose months are counted; period: open unless given.
     only: column -> value that jobs must have.
+    split: over what hours are divided: ``month``, ``day``, or ``none``, and all count where the
+    run does; None for what rows are of.
     """
 
     zone: Zone
     period: Period = attrs.field(factory=Period)
     only: Mapping[str, str] = attrs.field(factory=dict)
+    split: str | None = None
 
     def jobs(self, data: DatasetReader, at: tuple[str, ...] = COUNTS_AT) -> pl.LazyFrame:
-        """Rows of ``slurm.jobs``, with the moment at which each counts (``at``, local time).
+        """Rows of ``slurm.jobs`` that count in the period, as those of ``runs``."""
+        counted = self.runs(data, at).filter(within(self.period))
+        return counted.with_columns(self.zone.local(pl.col("at"))).drop("ran_until")
+
+    def parts(self, data: DatasetReader, by: Collection[str] = ()) -> pl.LazyFrame:
+        """Rows of ``runs``, those that ran in several periods divided: see ``parts.parts``.
+
+        by: what they are grouped by, of which ``month`` and ``day`` are columns of theirs.
+        """
+        unit = "day" if "day" in by else "month" if "month" in by else None
+        if unit == "day" and self.split == "month":
+            raise UsageError(
+                "split=month divides hours over months, and by=day asks for days",
+                remedy="write split=day",
+            )
+        rows = self.runs(data)
+        if self.is_divided:
+            rows = parts(rows, self.period, self.zone, unit)
+        else:
+            whole = {"share": pl.lit(1.0), "counts": pl.lit(value=True)}
+            begin = first_day(self.zone, "at", unit)
+            rows = rows.filter(within(self.period)).with_columns(**whole, begin=begin)
+        return rows.with_columns(
+            self.zone.local(pl.col("at")),
+            month=pl.col("begin").dt.strftime("%Y-%m"),
+            day=pl.col("begin").dt.strftime("%Y-%m-%d"),
+        )
+
+    @property
+    def is_divided(self) -> bool:
+        """Whether hours count in the periods in which they were used."""
+        return self.split != "none"
+
+    def runs(self, data: DatasetReader, at: tuple[str, ...] = COUNTS_AT) -> pl.LazyFrame:
+        """Runs of any time, with the moment at which each counts (``at``).
 
         at: the times of which the first that is known is this moment.
 
@@ -54,38 +94,23 @@ class Selection:
         chosen = jobs(data).with_columns(several, at=pl.coalesce(at), again=again)
         listed = pl.col("several").any().over("cluster") | (pl.col("restarts") == 0)
         chosen = chosen.with_columns(run_again=pl.when(listed).then("again")).drop("several")
-        return self.of_period(chosen.filter(**self.only)).with_columns(
-            self.zone.local(pl.col("at"))
-        )
-
-    def of_period(self, rows: pl.LazyFrame) -> pl.LazyFrame:
-        """Those of the rows whose moment (``at``) is in the period."""
-        since, until = self.period.since, self.period.until
-        at = pl.col("at").dt.convert_time_zone("UTC")
-        if since is not None:
-            rows = rows.filter(at >= since)
-        return rows if until is None else rows.filter(at < until)
-
-    def submitted(self, data: DatasetReader, view: str) -> pl.DataFrame:
-        """Rows of a view of jobs that were submitted in the period, with the ``date`` of that."""
-        rows = data.view(view, timezone=self.zone.name, **self.only)
-        chosen = self.of_period(rows.with_columns(at=pl.coalesce(WAITED_AT)))
-        return (
-            chosen.with_columns(date=self.zone.local(pl.col("at")).dt.date()).drop("at").collect()
-        )
+        return chosen.filter(**self.only)
 
     @property
     def is_bounded(self) -> bool:
         """Whether it leaves out jobs of which no time is known."""
         return self.period.since is not None or self.period.until is not None
 
-    def checked(self, data: DatasetReader, at: tuple[str, ...] = COUNTS_AT) -> Selection:
-        """Itself; raises UsageError where the dataset holds such jobs, and none of the period."""
+    def checked(self, data: DatasetReader, at: tuple[str, ...] | None) -> Selection:
+        """Itself; raises UsageError where the dataset holds such jobs, and none of the period.
+
+        at: the times by which jobs are of it; None where they are if they ran in it.
+        """
         if not self.is_bounded:
             return self
-        rows = data["slurm.job"].filter(**self.only).select(at=pl.coalesce(at))
-        inside = self.of_period(rows).select(pl.len()).collect().item()
-        if inside:
+        rows = self._moments(data, at or COUNTS_AT)
+        of_period = rows.filter(within(self.period)) if at else spans(rows, self.period)
+        if of_period.select(pl.len()).collect().item():
             return self
         moment = self.zone.local(pl.col("at")).dt.date()
         first, last = rows.select(first=moment.min(), last=moment.max()).collect().row(0)
@@ -99,20 +124,37 @@ class Selection:
             )
         return self
 
+    def last(self, data: DatasetReader) -> datetime | None:
+        """The last moment in the period of which the dataset holds something."""
+        rows = spans(self._moments(data, COUNTS_AT), self.period)
+        inside = pl.col("ran_to").clip(None, self.period.until)
+        return rows.select(inside.max()).collect().item()  # type: ignore[no-any-return]
+
+    def _moments(self, data: DatasetReader, at: tuple[str, ...]) -> pl.LazyFrame:
+        return (
+            data["slurm.job"]
+            .filter(**self.only)
+            .select("start_time", at=pl.coalesce(at), ran_until=ran_until(ended()))
+        )
+
 
 def selection_of(
     data: DatasetReader,
     choice: Mapping[str, str | None],
-    at: tuple[str, ...] = COUNTS_AT,
+    at: tuple[str, ...] | None = COUNTS_AT,
 ) -> Selection:
     """What the settings of a view choose; raises UsageError for a wrong one.
 
-    choice: ``timezone``, settings of NAMES, which name a period, and columns with the value that
-    jobs must have.
-    at: the times by which jobs are of a period; one that holds none of the dataset's is refused.
+    choice: ``timezone``, ``split``, settings of NAMES, which name a period, and columns with the
+    value that jobs must have.
+    at: the times by which jobs are of a period, None where they are if they ran in it; one that
+    holds none of the dataset's is refused.
     """
     zone = zone_of(data, choice.get("timezone"))
     given = {name: value for name, value in choice.items() if value is not None}
     given.pop("timezone", None)
+    split = given.pop("split", None)
     period = period_of({key: given.pop(key) for key in NAMES if key in given}, ZoneInfo(zone.name))
-    return Selection(zone, period, given).checked(data, at)
+    if split == "none" and at is None:
+        at = COUNTS_AT
+    return Selection(zone, period, given, split).checked(data, at)

@@ -8,6 +8,7 @@ from harvest import DatasetReader
 from harvest_toolkit.frames import complete_sum
 
 from ..states import ENDED
+from .possible import bytes_of, possible
 
 
 def ended() -> pl.Expr:
@@ -55,16 +56,20 @@ def steps_once(data: DatasetReader) -> pl.LazyFrame:
     tot = "usage_in_tot"
     single = pl.col("step_id").is_in(["batch", "extern", "interactive"])
     tasks = pl.coalesce("ntasks", pl.when(single).then(1))
-    per_task = pl.col("max_rss_bytes") * tasks
+    per_task = bytes_of(pl.col("max_rss_bytes"), tasks)
     steps = data["slurm.step"].with_columns(
-        used_mem=pl.coalesce(amount(tot, "mem").cast(pl.Int64), per_task),
-        estimated=amount(tot, "mem").is_null() & (tasks > 1),
+        used_mem=amount(tot, "mem"),
         gpu_util=amount(tot, "gres/gpuutil"),
-        gpu_mem=amount(tot, "gres/gpumem").cast(pl.Int64),
+        gpu_mem=amount(tot, "gres/gpumem"),
         ended=ended(),
     )
     return (
-        steps.filter(pl.col("job_position").is_not_null())
+        possible(steps.filter(pl.col("job_position").is_not_null()))
+        .with_columns(pl.col("used_mem", "gpu_mem").cast(pl.Int64))
+        .with_columns(
+            used_mem=pl.coalesce("used_mem", per_task),
+            estimated=pl.col("used_mem").is_null() & (tasks > 1),
+        )
         .with_columns(pl.when("ended").then(pl.col(*_WHEN_ENDED)))
         .with_columns(owner("job_submit_time", "job_position"))
         # several dumps may hold one step: the latest state counts
@@ -82,6 +87,7 @@ def steps_of_runs(data: DatasetReader) -> pl.LazyFrame:
         .group_by(OWNER)
         .agg(
             steps=pl.len(),
+            impossible_of_steps=pl.col("impossible").drop_nulls().first(),
             steps_ended=pl.col("ended").fill_null(value=False).all(),
             ntasks=pl.col("ntasks").max(),
             steps_cpu_s=complete_sum("total_cpu_s"),

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
 from typing import Final
+from zoneinfo import ZoneInfo
 
 import attrs
 import polars as pl
@@ -14,9 +16,9 @@ from harvest_toolkit.frames import fraction
 from .calendar import Period
 from .declared.common import TREND_KEYS
 from .declared.resources import RESOURCES
-from .measures import how_they_ended, use, waits
-from .period import selection_of
-from .usage import groups_of
+from .groups import groups_of
+from .measures import COUNTS, how_they_ended, use, waits
+from .period import Selection, selection_of
 
 MEASURES: Final = (
     *("jobs", "cpu_hours", "cpu_wasted_hours", "cpu_eff", "gpu_hours"),
@@ -29,32 +31,47 @@ def trend(data: DatasetReader, by: str | Iterable[str] = (), **choice: str | Non
     """A row per month, and group if any; ``year_before_*`` are the same of a year before.
 
     by: names out of KEYS without the month.  choice: which jobs; see ``period.selection_of``.
-    A job of the year before is compared where a year later it would be of the period, and not
-    behind the last job: a month that is not over is compared with the same days.
+    The year before is compared where a year later it would be of the period, and not behind the
+    last job: a month that is not over is compared with the same days.
     """
     others = groups_of(by, TREND_KEYS) if by else []
-    selection = selection_of(data, choice)
-    every = attrs.evolve(selection, period=Period()).jobs(data)
-    chosen = selection.of_period(every)
-    last = chosen.select(last=pl.col("at").max())
-    later = every.with_columns(pl.col("at").dt.offset_by("1y"))
-    before = (
-        selection.of_period(later).join(last, how="cross").filter(pl.col("at") <= pl.col("last"))
-    )
+    selection = selection_of(data, choice, None)
     keys = ["month", *others]
-    now, then = (_by_month(rows, keys) for rows in (chosen, before))
+    before = attrs.evolve(selection, period=_year_before(selection, selection.last(data)))
+    now, earlier = (each.parts(data, keys) for each in (selection, before))
+    later = pl.col("begin").dt.offset_by("1y").dt.strftime("%Y-%m")
+    earlier = earlier.filter(pl.col("begin").is_not_null()).with_columns(month=later)
+    now, then = (_by_month(rows, keys) for rows in (now, earlier))
     then = then.rename({name: f"year_before_{name}" for name in MEASURES})
     joined = now.join(then, on=keys, how="left", nulls_equal=True)
     change = fraction("cpu_hours", "year_before_cpu_hours") - 1
     return joined.with_columns(cpu_hours_change=change).sort(keys, nulls_last=True)
 
 
+def _year_before(selection: Selection, last: datetime | None) -> Period:
+    """The period of a year before, up to the last moment of which there is something."""
+    here, until = ZoneInfo(selection.zone.name), selection.period.until
+    if last is not None:
+        behind = last + timedelta(microseconds=1)
+        until = behind if until is None else min(behind, until)
+    return Period(_earlier(selection.period.since, here), _earlier(until, here))
+
+
+def _earlier(moment: datetime | None, zone: ZoneInfo) -> datetime | None:
+    if moment is None:
+        return None
+    local = moment.astimezone(zone)
+    if (local.month, local.day) == (2, 29):  # its year before goes on with the next day
+        local = local.replace(month=3, day=1, hour=0, minute=0, second=0, microsecond=0)
+    return local.replace(year=max(local.year - 1, 1)).astimezone(UTC)
+
+
 def _by_month(rows: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
     cpu, gpu = (use(resource) for resource in RESOURCES[:2])
+    days = pl.col("at").filter(COUNTS).dt.date()
     columns = {
-        "jobs": pl.len().cast(pl.Int64),
-        "days": pl.col("at").drop_nulls().dt.date().n_unique().cast(pl.Int64),
+        "jobs": COUNTS.sum().cast(pl.Int64),
+        "days": days.drop_nulls().n_unique().cast(pl.Int64),
         **{k: v for k, v in (cpu | gpu | how_they_ended() | waits()).items() if k in MEASURES},
     }
-    months = rows.with_columns(month=pl.col("at").dt.strftime("%Y-%m"))
-    return months.group_by(keys).agg(**columns)
+    return rows.group_by(keys).agg(**columns)

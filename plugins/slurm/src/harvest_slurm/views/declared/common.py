@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Final
 
 from harvest import Column, Setting
-from harvest.toolkit.settings import at_least, some_of, time_zone
+from harvest.toolkit.settings import at_least, one_of, some_of, time_zone
 
-KEYS: Final = ("month", "cluster", "account", "user", "partition", "qos")
+KEYS: Final = ("month", "day", "cluster", "account", "user", "partition", "qos", "state")
 """What jobs may be grouped by."""
 
 BY: Final = Setting("what jobs are grouped by", tuple[str, ...], ("user",), some_of(KEYS))
 
-TREND_KEYS: Final = KEYS[1:]
+TREND_KEYS: Final = KEYS[2:]
 """What the jobs of a month may be grouped by."""
 
 TREND_BY: Final = Setting(
@@ -58,6 +58,18 @@ SELECTION: Final = {
     ),
 }
 """Which jobs are looked at."""
+
+HOURS: Final = {
+    **SELECTION,
+    "split": Setting(
+        "`month`, `day`: a run's hours count in the periods that it ran in, pro rata of the time "
+        "from its start to its end; `none`: all where the run counts; unless given, they are "
+        "divided over the months or days that rows are of, and at the ends of the period",
+        str,
+        check=one_of(("day", "month", "none")),
+    ),
+}
+"""Which jobs are looked at where hours are summed up."""
 
 PRICES: Final = {
     f"{name}_hour_cost": Setting(

@@ -7,7 +7,7 @@ from typing import Final
 from harvest import Column, View
 from harvest_toolkit.columns import hours, share
 
-from .common import FAILED_BY, SELECTION, passed_on
+from .common import FAILED_BY, HOURS, passed_on
 from .groups import GROUPS
 
 _STEP: Final = "null where no step is known to have failed"
@@ -25,9 +25,9 @@ _REASONS_COLUMNS: Final = (
     ),
     Column("jobs", doc="Runs that failed so; over all reasons they add up to failed, "
            "out_of_memory, timeout and node_fail of slurm.usage."),
-    share("failed_share", "jobs as a share of ended_jobs."),
-    hours("cpu_hours", "CPU hours allocated to these runs, as far as they are known; null where "
-          "of none."),
+    share("failed_share", "jobs as a share of ended_jobs; null where these are 0."),
+    hours("cpu_hours", "CPU hours allocated in the period to runs that failed so, as far as they "
+          "are known; null where of none."),
     Column("top_node", doc="The node that most of them failed on: nodes of the step that failed "
            "first, else of the run; null where none is known."),
     Column("top_node_jobs", doc="Runs among them that failed on it; null where none is known."),
@@ -36,14 +36,13 @@ _REASONS_COLUMNS: Final = (
     Column("first_step_jobs", doc="Runs among them in which no step had begun before the one that "
            f"failed first; {_STEP}."),
     Column("ended_jobs", doc="Runs of the group that ended, however they did."),
-    hours("gpu_hours", "GPU hours allocated to these runs, as far as they are known; null where "
-          "of none."),
+    hours("gpu_hours", "The same of GPU hours; null where of none."),
     Column("node_known_jobs", doc="Runs among them whose nodes are known."),
     Column("step_known_jobs", doc="Runs among them of which a step is known to have failed."),
     Column("users", doc="How many users they are of."),
-    Column("last_job", doc="Id of the run among them that ended last."),
-    Column("last_time", doc="When that was."),
-    Column("cpu_unknown_jobs", doc="Runs among them whose CPU hours are not known."),
+    Column("last_job", doc="Id of the run among them that ended last; null without any."),
+    Column("last_time", doc="When that was, or null."),
+    Column("cpu_unknown_jobs", doc="Such runs in the period whose CPU hours are not known."),
 )  # fmt: skip
 
 REASONS: Final = View(
@@ -53,5 +52,5 @@ REASONS: Final = View(
     build="harvest_slurm.views.reasons:reasons",
     requires=("slurm.job",),
     columns=_REASONS_COLUMNS,
-    settings={"by": FAILED_BY, **SELECTION},
+    settings={"by": FAILED_BY, **HOURS},
 )

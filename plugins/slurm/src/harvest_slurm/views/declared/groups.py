@@ -7,15 +7,17 @@ from typing import Final
 from harvest import Column, View
 from harvest_toolkit.columns import hours, number, seconds, share
 
-from .common import BY, DAY, ENDED_OR_NOT, PRICES, SELECTION, passed_on
+from .common import BY, DAY, ENDED_OR_NOT, HOURS, PRICES, passed_on
 from .resources import RESOURCES, Resource
 
 GROUPS: Final = (
     Column(
         "month",
-        doc=f"Month that the runs ended in, else started or were submitted in: 2024-01, {DAY}.",
+        doc="Month that the hours were used in, and that the runs counted ended in, else started "
+        f"or were submitted in: 2024-01, {DAY}.",
     ),
-    *passed_on("cluster", "account", "user", "partition", "qos"),
+    Column("day", doc="The same of a day: 2024-01-31."),
+    *passed_on("cluster", "account", "user", "partition", "qos", "state"),
 )
 """What jobs are grouped by."""
 
@@ -27,8 +29,9 @@ def _of_resource(resource: Resource) -> tuple[Column, ...]:
     return (
         hours(
             whole,
-            f"{resource.title} allocated to the {runs}: {resource.given}, as far as known; "
-            "0 only where there are none.",
+            f"{resource.title} allocated to the {runs}: {resource.given}, as far as known, in the "
+            "period in which they were used; 0 only where there are none, null where of none it is "
+            "known.",
             unit,
         ),
         hours(
@@ -51,8 +54,9 @@ def _of_resource(resource: Resource) -> tuple[Column, ...]:
         ),
         Column(
             f"{name}_unknown_jobs",
-            doc=f"The {runs} of which what was allocated or what was used is not known, and runs "
-            "of which it is not known whether they are among these.",
+            doc=f"The {runs} in the period of which what was allocated or what was used is not "
+            "known, and runs of which it is not known whether they are among these; one that ran "
+            "in several months is among those of each.",
         ),
         share(
             f"{name}_eff",
@@ -107,7 +111,12 @@ _OR_NULL: Final = "; null where none is known to and of some the state is not kn
 
 _USAGE_COLUMNS: Final = (
     *GROUPS,
-    Column("jobs", doc="Runs of jobs; a requeued job counts once per run."),
+    Column(
+        "jobs",
+        doc="Runs of jobs that ended in the period, or have not ended and started or were "
+        "submitted in it; a requeued job counts once per run. So do all other columns that count "
+        "runs, but ran_jobs and those of unknown hours.",
+    ),
     *_of(*_FIRST),
     Column(
         "failed",
@@ -128,7 +137,22 @@ _USAGE_COLUMNS: Final = (
         "CPU hours allocated to the runs in failed, out_of_memory, timeout and node_fail, as far "
         "as they are known; 0 only where there are no such runs.",
     ),
-    hours("failed_gpu_hours", "The same of GPU hours."),
+    hours("failed_gpu_hours", "The same of GPU hours; null where of none they are known."),
+    Column(
+        "ran_jobs",
+        doc="Runs whose hours these are: they ran in the period, or it is not known whether they "
+        "ran; one that ran in several months is among those of each.",
+    ),
+    Column(
+        "undivided_jobs",
+        doc="Runs in jobs that ran, of which it is not known from when to when: all their hours "
+        "count in the period of their end, else of their start or submission.",
+    ),
+    Column(
+        "impossible_jobs",
+        doc="Runs in jobs with times or amounts that cannot be (impossible in slurm.jobs): these "
+        "are taken as not known, and sums are of the rest.",
+    ),
     Column("failed_jobs", doc=f"These runs: all that failed, whatever the reason{_OR_NULL}."),
     share("failed_share", "failed_jobs as a share of the runs that ended; null without any."),
     Column(
@@ -161,24 +185,26 @@ _USAGE_COLUMNS: Final = (
         doc="Runs that have started and whose wait is known: from submission to start, else "
         "Planned; 0 only where none has started.",
     ),
-    seconds("median_run_s", "Median elapsed time of the runs that ran and ended."),
+    seconds(
+        "median_run_s", "Median elapsed time of the runs that ran and ended; null without any."
+    ),
     Column(
         "compared_jobs",
         doc="Runs that ran and ended, whose wait is known; null without any.",
     ),
-    seconds("median_compared_wait_s", "Median wait of the runs in compared_jobs."),
-    seconds("median_compared_run_s", "Median elapsed time of the runs in compared_jobs."),
+    seconds("median_compared_wait_s", "Median wait of the runs in compared_jobs, or null."),
+    seconds("median_compared_run_s", "Median elapsed time of the runs in compared_jobs, or null."),
     *_others(*_FIRST, *_NEXT),
 )
 
 USAGE: Final = View(
     name="slurm.usage",
     doc="CPU, GPU and memory hours given, used and wasted, ends and waits of groups of "
-    "jobs; a job counts when it ended.",
-    build="harvest_slurm.views.usage:usage",
+    "jobs; a job counts when it ended, its hours when they were used.",
+    build="harvest_slurm.views.groups:usage",
     requires=("slurm.job",),
     columns=_USAGE_COLUMNS,
-    settings={"by": BY, **SELECTION, **PRICES},
+    settings={"by": BY, **HOURS, **PRICES},
 )
 
 _BY_END: Final = (
@@ -186,7 +212,8 @@ _BY_END: Final = (
     Column("jobs", doc="Runs that ended so; a requeued job counts once per run."),
     hours(
         "cpu_hours",
-        "CPU hours allocated to these runs, as far as they are known; null where of none.",
+        "CPU hours allocated to such runs in the period, wherever in time they ended, as far as "
+        "they are known; null where of none.",
     ),
     number("exit_code"),
     number("exit_signal"),
@@ -198,7 +225,7 @@ _BY_END: Final = (
         "sacct lists the earlier ones only with --duplicates.",
     ),
     seconds("median_run_s", "Median elapsed time of these runs; null where none is known."),
-    Column("cpu_unknown_jobs", doc="Runs among them whose CPU hours are not known."),
+    Column("cpu_unknown_jobs", doc="Such runs in the period whose CPU hours are not known."),
     *passed_on("cluster"),
     Column(
         "ended_jobs",
@@ -207,8 +234,8 @@ _BY_END: Final = (
     ),
     hours(
         "ended_cpu_hours",
-        "CPU hours allocated to the runs in ended_jobs, as far as they are known; the same in each "
-        "row.",
+        "CPU hours allocated in the period to runs of which it is known how they ended, as far as "
+        "they are known; the same in each row.",
     ),
 )
 
@@ -221,10 +248,10 @@ _ENDS_COLUMNS: Final = (
 ENDS: Final = View(
     name="slurm.ends",
     doc="All runs by state, exit code, signal and user, with those whose end is not known.",
-    build="harvest_slurm.views.ends:ends",
+    build="harvest_slurm.views.groups:ends",
     requires=("slurm.job",),
     columns=_ENDS_COLUMNS,
-    settings=SELECTION,
+    settings=HOURS,
 )
 
 _FAILURES_COLUMNS: Final = (
@@ -236,10 +263,10 @@ FAILURES: Final = View(
     name="slurm.failures",
     doc="Runs that did not complete, or of which that is not known, by state, exit code, "
     "signal and user.",
-    build="harvest_slurm.views.ends:failures",
+    build="harvest_slurm.views.groups:failures",
     requires=("slurm.job",),
     columns=_FAILURES_COLUMNS,
-    settings=SELECTION,
+    settings=HOURS,
 )
 
 _ARRAYS_COLUMNS: Final = (
@@ -273,8 +300,8 @@ _ARRAYS_COLUMNS: Final = (
 ARRAYS: Final = View(
     name="slurm.arrays",
     doc="Job arrays: tasks, how they ended, how long they ran, what they used.",
-    build="harvest_slurm.views.arrays:arrays",
+    build="harvest_slurm.views.groups:arrays",
     requires=("slurm.job",),
     columns=_ARRAYS_COLUMNS,
-    settings=SELECTION,
+    settings=HOURS,
 )

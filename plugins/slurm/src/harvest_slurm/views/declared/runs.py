@@ -114,6 +114,12 @@ _JOBS_COLUMNS: Final = (
     *(number(name) for name in ("het_job_id", "het_offset")),
     ENDED_OR_NOT,
     Column("restarts"),
+    Column(
+        "impossible",
+        doc="What cannot be, and is null in this row: times that are not in their order or a "
+        "century apart, negative amounts, and those beyond any machine; null without such. "
+        "slurm.job holds what sacct printed.",
+    ),
     path("origin"),
     number("position"),
 )
@@ -121,7 +127,7 @@ _JOBS_COLUMNS: Final = (
 JOBS: Final = View(
     name="slurm.jobs",
     doc="One row per job and run, with what its steps used rolled up.",
-    build="harvest_slurm.views.efficiency:chosen_jobs",
+    build="harvest_slurm.views.runs:chosen_jobs",
     requires=("slurm.job",),
     columns=_JOBS_COLUMNS,
     settings=SELECTION,
@@ -171,7 +177,7 @@ _EFFICIENCY_COLUMNS: Final = (
 EFFICIENCY: Final = View(
     name="slurm.efficiency",
     doc="How much of its CPUs, memory, GPUs and time limit each job used.",
-    build="harvest_slurm.views.efficiency:efficiency",
+    build="harvest_slurm.views.runs:efficiency",
     requires=("slurm.job",),
     columns=_EFFICIENCY_COLUMNS,
     settings=SELECTION,
@@ -181,7 +187,8 @@ _QUEUE_TIME_COLUMNS: Final = (
     *passed_on("job_id", "user"),
     seconds(
         "wait_s",
-        "Time from submission to start; where the submission is not known, planned_s.",
+        "Time from submission to start; where the submission is not known, or behind the start, "
+        "planned_s.",
     ),
     *passed_on("partition", "qos", "start_time"),
     Column("date", doc=f"Day of submission, else of the start, {DAY}."),
@@ -197,7 +204,7 @@ _QUEUE_TIME_COLUMNS: Final = (
 QUEUE_TIME: Final = View(
     name="slurm.queue_time",
     doc="How long each started job waited: start minus submit, with day, partition, QOS.",
-    build="harvest_slurm.views.waits:queue_time",
+    build="harvest_slurm.views.runs:queue_time",
     requires=("slurm.job",),
     columns=_QUEUE_TIME_COLUMNS,
     settings=SELECTION,
@@ -215,7 +222,7 @@ _WORST_DAYS_COLUMNS: Final = (
 WORST_DAYS: Final = View(
     name="slurm.worst_days",
     doc="Waits per day of submission: mean, median and maximum; longest mean first.",
-    build="harvest_slurm.views.waits:worst_days",
+    build="harvest_slurm.views.runs:worst_days",
     requires=("slurm.job",),
     columns=_WORST_DAYS_COLUMNS,
     settings=waits("how many days"),

@@ -7,7 +7,7 @@ from typing import Final
 from harvest import Column, View
 from harvest_toolkit.columns import hours, seconds, share
 
-from .common import SELECTION, TREND_BY
+from .common import HOURS, TREND_BY
 from .groups import GROUPS
 
 _THEN: Final = (
@@ -19,14 +19,15 @@ _THEN: Final = (
 def _measures(then: str = "") -> tuple[Column, ...]:
     """What there is of a month; then: what each is, of the month a year before."""
     p, of = ("year_before_", f", {then}") if then else ("", "")
+    o = of or "; null without such runs"
     return (
         Column(f"{p}jobs", doc=f"Runs that count in the month{of}."),
-        hours(f"{p}cpu_hours", f"CPU hours allocated to them, as far as known{of}."),
-        hours(f"{p}cpu_wasted_hours", f"CPU hours allocated minus used, where both are known{of}."),
-        share(f"{p}failed_share", f"Runs that failed as a share of those that ended{of}."),
-        share(f"{p}cpu_eff", f"CPU hours used as a share of used and wasted ones{of}."),
-        seconds(f"{p}mean_wait_s", f"Mean wait of the runs that started{of}."),
-        hours(f"{p}gpu_hours", f"GPU hours allocated, as far as known{of}."),
+        hours(f"{p}cpu_hours", f"CPU hours allocated in it, as far as known{of}."),
+        hours(f"{p}cpu_wasted_hours", f"CPU hours allocated minus used, where both are known{o}."),
+        share(f"{p}failed_share", f"Runs that failed as a share of those that ended{o}."),
+        share(f"{p}cpu_eff", f"CPU hours used as a share of used and wasted ones{o}."),
+        seconds(f"{p}mean_wait_s", f"Mean wait of the runs that started{o}."),
+        hours(f"{p}gpu_hours", f"GPU hours allocated, as far as known{o}."),
         Column(f"{p}failed_jobs", doc=f"Runs that failed, whatever the reason{of}."),
         Column(f"{p}days", doc=f"Days of the month in which runs count: a month of which a dump "
                f"holds a part has few{of}."),
@@ -41,7 +42,7 @@ TREND: Final = View(
     build="harvest_slurm.views.trend:trend",
     requires=("slurm.job",),
     columns=(
-        *GROUPS,
+        *(column for column in GROUPS if column.name != "day"),
         *_NOW[:2],
         _BEFORE[1],
         share(
@@ -56,5 +57,5 @@ TREND: Final = View(
         _BEFORE[2],
         *_BEFORE[4:],
     ),
-    settings={"by": TREND_BY, **SELECTION},
+    settings={"by": TREND_BY, **HOURS},
 )
