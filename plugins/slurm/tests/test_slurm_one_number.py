@@ -1,0 +1,144 @@
+"""A number under one name is one number: what reports show against the views that have it."""
+
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import harvest
+from harvest_report import Table
+from harvest_slurm.plugin import harvest_reports
+
+ROOT = Path(__file__).resolve().parents[3]
+TWO_JOBS = """\
+JobID|User|Account|State|Elapsed|AllocCPUS|AllocTRES|TotalCPU|MaxRSS|NTasks|Submit|Start|End
+1|ann|a|COMPLETED|01:00:00|1|cpu=1,mem=10G,node=1|01:00:00||1|{0}T00:00:00|{0}T00:00:00|{0}T01:00:00
+1.0|||COMPLETED|01:00:00|1|cpu=1,mem=10G,node=1|01:00:00|10G|1|{0}T00:00:00|{0}T00:00:00|{0}T01:00:00
+2|ann|a|COMPLETED|09:00:00|1|cpu=1,mem=10G,node=1|09:00:00||1|{0}T01:00:00|{0}T01:00:00|{0}T10:00:00
+2.0|||COMPLETED|09:00:00|1|cpu=1,mem=10G,node=1|09:00:00|1G|1|{0}T01:00:00|{0}T01:00:00|{0}T10:00:00
+""".format("2025-01-01")  # fmt: skip
+"""An hour with 10 of 10 GiB used, and nine hours with one of 10: 19 of 100 GiB h."""
+
+Compared = tuple[str, str, Any, Any]
+"""The report's table, the column, what the report shows and what the view has."""
+
+
+def harvested(folder: Path, source: Path, zone: str) -> harvest.Dataset:
+    harvest.run(f"slurm:{source}", f"parquet:{folder}", settings={"slurm": {"timezone": zone}})
+    return harvest.open(folder)
+
+
+@pytest.fixture(scope="module")
+def datasets(tmp_path_factory: pytest.TempPathFactory) -> dict[str, harvest.Dataset]:
+    """Two weeks of the example's cluster, two jobs, and where it is there a real accounting."""
+    folder = tmp_path_factory.mktemp("one")
+    script = [sys.executable, "make_dump.py", str(folder / "sacct.txt")]
+    where = ROOT / "examples" / "slurm-accounting"
+    subprocess.run(script, cwd=where, check=True, capture_output=True)
+    (folder / "two.txt").write_text(TWO_JOBS)
+    found = {
+        "example": harvested(folder / "example", folder / "sacct.txt", "America/Chicago"),
+        "two jobs": harvested(folder / "two", folder / "two.txt", "UTC"),
+    }
+    real = ROOT.parent / "shared" / "data" / "slurm" / "debian-22.05" / "parsable2-all-fields.out"
+    if real.exists():
+        found["real"] = harvested(folder / "real", real, "UTC")
+    return found
+
+
+def pairs(
+    table: Table, view: pl.DataFrame, keys: list[str], renamed: str = ""
+) -> Iterator[Compared]:
+    """Each number of a table that a view has under its name."""
+    there = {tuple(row[key] for key in keys): row for row in view.iter_rows(named=True)}
+    own = [renamed] if renamed else keys
+    names = [c.name for c in table.columns if c.name in view.columns and c.name not in keys]
+    for row in table.rows.iter_rows(named=True):
+        match = there[tuple(row[key] for key in own)]
+        for name in names:
+            yield table.name, name, row[name], match[name]
+
+
+def tables(data: harvest.Dataset, report: str, **chosen: Any) -> dict[str, Table]:
+    return {table.name: table for table in data.report(report, **chosen).tables}
+
+
+def of_usage(data: harvest.Dataset, chosen: dict[str, Any]) -> Iterator[Compared]:
+    prices = {"cpu_hour_cost": 0.02, "gpu_hour_cost": 1.5}
+    for by in (["user"], ["month", "account"]):
+        rows = data.view("slurm.usage", by=by, **prices, **chosen).collect()
+        for name, table in tables(data, "slurm.usage", by=by, top=0, **prices, **chosen).items():
+            if name == "months":
+                yield from pairs(table, data.view("slurm.trend", **chosen).collect(), ["month"])
+            else:
+                yield from pairs(table, rows, by)
+
+
+def of_summary(data: harvest.Dataset, chosen: dict[str, Any]) -> Iterator[Compared]:
+    for by, table in tables(data, "slurm.summary", top=0, **chosen).items():
+        yield from pairs(table, data.view("slurm.usage", by=[by], **chosen).collect(), [by])
+
+
+def of_failures(data: harvest.Dataset, chosen: dict[str, Any]) -> Iterator[Compared]:
+    for name, table in tables(data, "slurm.failures", top=0, **chosen).items():
+        by = name.removeprefix("by-").split("-") if name != "reasons" else ["cluster"]
+        rows = data.view("slurm.reasons", by=by, **chosen).collect()
+        if name == "reasons" and rows["cluster"].n_unique() > 1:
+            continue
+        yield from pairs(table, rows, ["reason"] if name == "reasons" else [*by, "reason"])
+
+
+def of_waits(data: harvest.Dataset, chosen: dict[str, Any]) -> Iterator[Compared]:
+    found = tables(data, "slurm.queue_time", top=0, **chosen)
+    worst = data.view("slurm.worst_days", top=0, **chosen).collect()
+    yield from pairs(found["worst-days"], worst, ["date"])
+    if not chosen:  # of a period, waits are those that began in it, not of jobs that ended in it
+        for by in ("partition", "qos"):
+            rows = data.view("slurm.usage", by=[by]).drop("jobs").collect()
+            rows = rows.rename({"waited_jobs": "jobs"})
+            statistics = found["statistics"]
+            mine = Table(by, statistics.rows.filter(by=by), statistics.columns)
+            yield from pairs(mine, rows, [by], "name")
+
+
+REPORTS = {
+    "slurm.usage": of_usage,
+    "slurm.summary": of_summary,
+    "slurm.failures": of_failures,
+    "slurm.queue_time": of_waits,
+}
+
+
+def test_every_report_is_compared():
+    assert set(REPORTS) == {report.name for report in harvest_reports()}
+
+
+@pytest.mark.parametrize("report", REPORTS)
+@pytest.mark.parametrize("whole", [True, False], ids=["all", "a month"])
+def test_a_report_shows_what_the_views_have(datasets, report, whole):
+    compared = 0
+    for name, data in datasets.items():
+        last = data.view("slurm.jobs").collect()["start_time"].drop_nulls().max()
+        chosen = {} if whole else {"month": f"{last:%Y-%m}"}
+        for table, column, shown, had in REPORTS[report](data, chosen):
+            both_close = isinstance(shown, float) and had is not None and math.isclose(shown, had)
+            assert shown == had or both_close, (name, table, column, shown, had)
+            compared += 1
+    print(f"{report}: {compared} numbers")
+    assert compared > 20
+
+
+def test_memory_is_a_share_of_hours_in_each_report(datasets):
+    """By hand: (1 h x 10 GiB + 9 h x 1 GiB) / (10 h x 10 GiB)."""
+    two = datasets["two jobs"]
+    assert two.view("slurm.usage").collect()["mem_eff"].to_list() == [pytest.approx(19 / 100)]
+    for by in ("user", "partition", "state", "month"):
+        table = tables(two, "slurm.summary").get(by)
+        assert table is None or table.rows["mem_eff"].to_list() == [pytest.approx(19 / 100)]
