@@ -163,7 +163,7 @@ NUMBERS: dict[str, dict[str, From]] = {
     "slurm.queue_time": {
         "worst-days": From("slurm.worst_days", "date"),
     },
-    "slurm.summary": {"month": used("month"), "partition": used("partition"), "user": used()},
+    "slurm.summary": {by: used(by) for by in ("month", "partition", "state", "user")},
     "slurm.usage": {
         name: used() for name in ("cpu", "ends", "failures", "gpu", "mem", "timelimit", "waits")
     },
@@ -178,7 +178,6 @@ OWN = {
     "run.map": {"harvested", "places", "sources", "steps"},
     "slurm.failures": {"reasons"},
     "slurm.queue_time": {"statistics"},
-    "slurm.summary": {"state"},
 }
 """Tables with numbers that no view has, row by row."""
 
