@@ -26,7 +26,6 @@ __all__ = [
     "UnknownTypeError",
     "UsageError",
     "WorkerLost",
-    "lack_of",
     "out_of_files",
     "suggestion",
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping
+from importlib.metadata import version
 from typing import Annotated, Any, Final, Literal
 
 import orjson
@@ -12,7 +13,6 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import BaseModel, Field
 
-import harvest
 from harvest import HarvestError, UsageError
 from harvest.commands import remark
 from harvest.toolkit.texts import printable_line
@@ -208,7 +208,7 @@ def server(served: Mapping[str, Served], turns: Turns) -> MCPServer[Any]:
     made: MCPServer[Any] = MCPServer(
         NAME,
         instructions=INSTRUCTIONS,
-        version=harvest.__version__,
+        version=version("hpc-harvest"),
         log_level="CRITICAL",
         subscriptions=False,
     )
