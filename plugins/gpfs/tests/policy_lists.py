@@ -113,15 +113,24 @@ def line(one: Row, style: str, escape: str) -> bytes:
             begin + b"  " + (show if escape == "none" else escaped(show, escape)) + (b" -- " + path)
         )
     assert style == "record"
-    # SHOW's own path stands before misc; what a name holds is escaped there once, like all of SHOW
-    mark = b"\1"
-    show = pairs((b"path", mark)).replace(b"%01" if escape != "none" else mark, path)
-    relative = escaped(one["path"].split(b"/", 2)[-1], escape)
-    pool = one["pool"].encode()
-    return b"5001:000fffffffffffff:%016x:%x:0:2c172b:10002:0:%d!%s:%d!%s;%d!%s" % (
-        *(one["inode"], one["generation"], len(relative), relative, len(pool), pool),
-        *(len(show), show),
+    relative = one["path"].split(b"/", 2)[-1]
+    show = pairs((b"path", b"\1"))
+    if escape == "none":
+        show = show.replace(b"\1", one["path"])
+    else:  # what a name holds is escaped once, like all of SHOW
+        show, relative = show.replace(b"%01", path), escaped(relative, escape)
+    return b"5001:000fffffffffffff:%016x:%x:0:2c172b:10002:0:%s:%s;%s" % (
+        *(one["inode"], one["generation"]),
+        *(counted(relative), counted(one["pool"].encode()), counted(show)),
     )
+
+
+def counted(text: bytes) -> bytes:
+    """A text behind its length; a minus sign says that escapes stand in it for newlines."""
+    if b"\n" not in text:
+        return b"%d!%s" % (len(text), text)
+    text = escaped(text, "none")
+    return b"-%d!%s" % (len(text), text)
 
 
 CDM_HEADER = (

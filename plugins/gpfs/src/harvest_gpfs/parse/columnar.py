@@ -273,9 +273,7 @@ class _Lines:
                 columns[step.column] = texts
         by_flags, by_mode = kinds[Type.FLAGS], kinds[Type.MODE]
         fine &= (by_flags == 0) | (by_mode == 0) | (by_flags == by_mode)
-        names, damaged = unescaped(
-            self.data, path[0][rows], path[1][rows], percent=self.layout.path_escaped
-        )
+        names, damaged = unescaped(self.data, path[0][rows], path[1][rows], self.layout.path_escape)
         fine &= ~damaged
         first = pc.starts_with(names, b"/") if rooted else pc.greater(pc.binary_length(names), 0)
         fine &= flags(first)
@@ -308,10 +306,11 @@ class _Lines:
         if len(some):
             made = [b""] * len(some)
             wrong = []
-            escaped = self.layout.escaped and step.type is not Type.COUNTED_TEXT
+            # what a length with a minus sign stands before is left to the reference
+            escape = b"" if step.type is Type.COUNTED_TEXT else self.layout.escape
             for number, value in enumerate(values.take(pa.array(some)).to_pylist()):
                 try:
-                    text, kind = text_value(value, step, percent=escaped)
+                    text, kind = text_value(value, step, escape)
                 except Damaged:
                     wrong.append(some[number])
                     continue

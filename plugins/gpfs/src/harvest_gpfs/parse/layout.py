@@ -47,7 +47,7 @@ class Layout:
     end: the bytes after the last value; the path follows, in the record format the line's end.
     record: the record format.
     escaped: SHOW is percent-encoded; path_escaped: paths are.  Otherwise a newline is ``\\n`` and
-        a backslash ``\\\\``.
+        a backslash ``\\\\``, in the record format only behind a length with a minus sign.
     path_escape_sure: whether a setting or the list's own lines prove that.
     scan_time: when the scan was made, where the list or a setting says.
     ends_with_trailer: lists of this kind end with ``# end rows=N``.
@@ -61,6 +61,20 @@ class Layout:
     path_escape_sure: bool = True
     scan_time: datetime | None = None
     ends_with_trailer: bool = False
+
+    @property
+    def escape(self) -> bytes:
+        """What begins an escape in SHOW, without a minus sign; empty where nothing does."""
+        return b"%" if self.escaped else self._unless_record
+
+    @property
+    def path_escape(self) -> bytes:
+        """The same in paths."""
+        return b"%" if self.path_escaped else self._unless_record
+
+    @property
+    def _unless_record(self) -> bytes:
+        return b"" if self.record else b"\\"
 
     def after(self, index: int) -> bytes:
         """The bytes that must stand after a step's value."""

@@ -31,12 +31,16 @@ def flags(values: pa.Array) -> Flags:
     return found
 
 
-def unescaped(data: Any, start: Ints, stop: Ints, *, percent: bool) -> tuple[pa.Array, Flags]:
+def unescaped(data: Any, start: Ints, stop: Ints, escape: bytes) -> tuple[pa.Array, Flags]:
     """The bytes that names stand for, and which are damaged (those are not to be used).
 
     Names are pieces of a buffer, each with at least one byte behind it.
+    escape: what begins an escape: ``%``, a backslash, or nothing.
     """
-    return _percent(data, start, stop) if percent else _backslash(spans(data, start, stop))
+    if escape == b"%":
+        return _percent(data, start, stop)
+    names = spans(data, start, stop)
+    return _backslash(names) if escape else (names, flags(pc.match_substring(names, b"\0")))
 
 
 _SLASH = np.frombuffer(b"%2F", np.uint8)

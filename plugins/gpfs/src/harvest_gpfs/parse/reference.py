@@ -55,8 +55,10 @@ _REAL: Final = {
 _MODE: Final = re.compile(r"[-dlbcps][-rwxsStTlL]{9}[+@.]?")
 _FLAGS: Final = re.compile(r"[!-~]*")
 _COUNT: Final = re.compile(rb"-?([0-9]{1,18})!")
-_PERCENT: Final = re.compile(rb"%([0-9a-fA-F]{2})?")
-_BACKSLASH: Final = re.compile(rb"\\([n\\])?")
+_ESCAPES: Final = {
+    b"%": re.compile(rb"%([0-9a-fA-F]{2})?"),
+    b"\\": re.compile(rb"\\([n\\])?"),
+}
 
 _KIND_OF_FLAG: Final = {"F": "file", "D": "directory", "L": "symlink", "O": "other"}
 _KIND_OF_MODE: Final = {"-": "file", "d": "directory", "l": "symlink"}
@@ -84,6 +86,7 @@ class _Line:
         self.values: Row = {}
         self.extra: dict[str, str] = {}
         self.kinds: dict[Type, str] = {}
+        self.escape = layout.escape  # what begins one in SHOW
         self.relative: bytes | None = None
         self.path: bytes | None = None
 
@@ -103,7 +106,7 @@ class _Line:
                 raise Damaged(f"{_quoted(self.line[self.place :])} after the record's end")
             path = self.path if self.path is not None else self.relative
         else:
-            path = unescape(self.line[self.place :], "path", percent=layout.path_escaped)
+            path = unescape(self.line[self.place :], "path", layout.path_escape)
         assert path is not None
         if not path:
             raise Damaged("the path is missing")
@@ -180,7 +183,7 @@ class _Line:
             raise Damaged(f"{_quoted(after)} is missing after {step.name}")
         raw = self.line[self.place : end]
         self.place = end
-        text, kind = text_value(raw, step, percent=self.layout.escaped)
+        text, kind = text_value(raw, step, self.escape)
         if kind is not None:
             self.kinds[step.type] = kind
         return text or None
@@ -220,7 +223,9 @@ class _Line:
             missing = end - len(self.line)
             raise Damaged(f"{step.name}: {missing} of {int(found[1])} bytes are missing")
         self.place = found.end()
+        signed = b"\\" if found[0].startswith(b"-") else b""
         if step.type is Type.SHOW_LENGTH:
+            self.escape = self.escape or signed
             if end != len(self.line):
                 raise Damaged(
                     f"SHOW has {len(self.line) - found.end()} bytes where its length says "
@@ -229,16 +234,17 @@ class _Line:
             return None
         raw, self.place = self.line[self.place : end], end
         if step.type is Type.COUNTED_PATH:
-            self.relative = unescape(raw, "path", percent=self.layout.path_escaped)
+            self.relative = unescape(raw, "path", self.layout.path_escape or signed)
             return None
-        return text_value(raw, step, percent=False)[0] or None
+        return text_value(raw, step, signed)[0] or None
 
     def _full_path(self, after: bytes) -> None:
         """The path in SHOW: what stands between ends where the values behind it begin."""
         end = self.line.rfind(after, self.place) if after else len(self.line)
         if end < 0:
             raise Damaged(f"{_quoted(after)} is missing after the path")
-        path = unescape(self.line[self.place : end], "path", percent=self.layout.path_escaped)
+        escape = self.layout.path_escape or self.escape
+        path = unescape(self.line[self.place : end], "path", escape)
         relative = self.relative or b""
         if path != relative and not path.endswith(b"/" + relative if relative else b""):
             raise Damaged(
@@ -254,12 +260,13 @@ class _Line:
         return by_flags or by_mode
 
 
-def text_value(raw: bytes, step: Step, *, percent: bool) -> tuple[str, str | None]:
+def text_value(raw: bytes, step: Step, escape: bytes) -> tuple[str, str | None]:
     """The text of a value as it stands in a line, and the kind of file that it means, if any.
 
+    escape: as of ``unescape``.
     Raises Damaged when it is not text, or not of the form that its type asks for.
     """
-    found = unescape(raw, step.name, percent=percent)
+    found = unescape(raw, step.name, escape)
     try:
         text = found.decode("utf-8")
     except UnicodeDecodeError:
@@ -278,10 +285,11 @@ def text_value(raw: bytes, step: Step, *, percent: bool) -> tuple[str, str | Non
     return text, None
 
 
-def unescape(raw: bytes, name: str, *, percent: bool) -> bytes:
+def unescape(raw: bytes, name: str, escape: bytes) -> bytes:
     """The bytes that an escaped text stands for.
 
-    percent: each ``%XX`` is a byte; otherwise ``\\n`` is a newline and ``\\\\`` a backslash.
+    escape: what begins an escape.  Behind ``%`` stands a byte in hexadecimal; ``\\n`` is a newline
+        and ``\\\\`` a backslash; where it is empty, the text is itself.
     Raises Damaged for any other use of the percent sign or backslash, and for a NUL.
     """
 
@@ -289,11 +297,11 @@ def unescape(raw: bytes, name: str, *, percent: bool) -> bytes:
         if found[1] is None:
             text = _quoted(raw[found.start() : found.start() + 3])
             raise Damaged(f"{name}: {text} is not an escape")
-        if percent:
+        if escape == b"%":
             return bytes((int(found[1], 16),))
         return b"\n" if found[1] == b"n" else b"\\"
 
-    found = (_PERCENT if percent else _BACKSLASH).sub(byte, raw)
+    found = _ESCAPES[escape].sub(byte, raw) if escape else raw
     if b"\0" in found:
         raise Damaged(f"{name} holds a NUL byte, which no name can")
     return found
