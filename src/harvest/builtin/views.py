@@ -72,4 +72,15 @@ _FINDINGS = View(
     columns=FINDINGS,
 )
 
-VIEWS: Final = (_EVENTS, _FINDINGS)
+_NOTES = View(
+    name="notes",
+    doc="What sources remarked on their inputs while they read them: one row per note.",
+    build="harvest.builtin.notes:notes",
+    columns=(
+        Column("note", doc="The remark."),
+        Column("origin", format="path", doc="The input that it is about."),
+        Column("source", doc="The source that read it."),
+    ),
+)
+
+VIEWS: Final = (_EVENTS, _FINDINGS, _NOTES)

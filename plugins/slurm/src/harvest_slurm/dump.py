@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import IO, Any
+from typing import IO, Any, cast
 from zoneinfo import ZoneInfo
 
 from harvest import Partition, ReadContext
@@ -14,6 +14,7 @@ from .config import SlurmConfig
 from .read.csvtext import settle
 from .read.fixed_width import read_fixed
 from .read.json_dump import read_json
+from .read.json_yaml import YamlStream
 from .read.layout import HEAD_BYTES, Layout, delimiter_of, find_layout
 from .read.text import read_text
 from .rows.assemble import assemble
@@ -31,7 +32,9 @@ def read_dump(
         ctx.read(0)
         return
     selection = Selection(rules_of(config), partition.origin)
-    if layout.kind == "json":
+    if layout.kind in ("json", "yaml"):
+        if layout.kind == "yaml":
+            stream = cast("IO[bytes]", YamlStream(stream, partition.origin))
         yield from read_json(stream, selection, ctx, cluster=config.cluster)
         return
     zone = ZoneInfo(config.timezone or "UTC")

@@ -21,7 +21,7 @@ class Layout:
     """The layout of a dump.
 
     kind: ``text`` (delimiter, nothing quoted), ``csv`` (quoted where needed; see ``settle``, which
-    looks at the whole file), ``fixed``, ``json``.
+    looks at the whole file), ``fixed``, ``json``, ``yaml``.
     columns: sacct's fields in their order, repeated ones numbered.
     delimiter: text between fields; trailing: whether one follows the last field as well.
     skip: lines before the first row; header: the line with the names, None without one.
@@ -30,7 +30,7 @@ class Layout:
         no header and nobody named its columns.
     """
 
-    kind: Literal["text", "csv", "fixed", "json"]
+    kind: Literal["text", "csv", "fixed", "json", "yaml"]
     columns: tuple[str, ...] = ()
     delimiter: str = "|"
     trailing: bool = False
@@ -43,8 +43,8 @@ class Layout:
 
     def describe(self) -> str:
         """A few words for people."""
-        if self.kind == "json":
-            return "sacct --json"
+        if self.kind in ("json", "yaml"):
+            return f"sacct --{self.kind}"
         names = f"{len(self.columns)} columns"
         if self.kind == "fixed":
             return f"fixed widths, {names}"

@@ -1,53 +1,39 @@
-"""``sacct --json`` of all generations, as records, one job at a time however large the file is.
+"""``sacct --json`` and ``--yaml`` of all versions, as records, one job at a time.
 
-21.08 and 22.05 print plain numbers; 23.02 prints ``{"set", "infinite", "number"}``; 23.11 prints
-lists for states and exit status; later versions do so in the times of steps too.  Every accessor
-of ``json_job`` takes any of them.
-
-Two things in the JSON of 22.05 and before are wrong, and are left empty: exit codes of jobs and
+Two things in the JSON of 23.02 and before are wrong, and are left empty: exit codes of jobs and
 steps that did not complete but read SUCCESS, and CPU times of jobs (the sum of the steps' is
 taken, as sacct does in its tables).
 """
 
 from __future__ import annotations
 
-import re
+from collections import Counter
 from collections.abc import Iterator
 from typing import IO, Any, Final
 
-import attrs
 import orjson
 import pyarrow as pa
 
 import harvest
 from harvest import ReadContext
+from harvest.toolkit.amounts import count_in_words
+from harvest.toolkit.texts import excerpt
 
 from ..records import Job, Step
 from ..rows.selection import Selection
 from .json_job import job_row, step_rows
+from .json_split import Piece, Splitter
 
 GATHER: Final = 2_000
 """Jobs that make a batch."""
 
-BLOCK_BYTES: Final = 4 * 1024 * 1024
+SHOWN: Final = 20
+"""Errors, and warnings, of an input that are repeated word by word."""
 
-LONGEST: Final = 64 * 1024 * 1024
-"""Bytes of a job with its steps, at most."""
+LONGEST_NOTE: Final = 400
+"""Characters of one."""
 
-_SHOWN: Final = 64 * 1024
-
-_TOKEN: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+"|[{}\[\]]|[^"{}\[\]]+', re.DOTALL)
-
-TOO_LONG: Final = f"longer than {LONGEST} bytes; what follows in the file is not read"
-NO_OBJECT: Final = "an element of 'jobs' that is not an object"
-
-
-@attrs.frozen
-class Broken:
-    """What the file ends with where it ends too early, or what is wrong with it."""
-
-    raw: bytes
-    reason: str
+NO_JOBS: Final = "no array 'jobs' in this JSON"
 
 
 def read_json(
@@ -55,23 +41,21 @@ def read_json(
 ) -> Iterator[Any]:
     """Batches of jobs and steps; those without a cluster's name get the one given.
 
-    Positions number jobs and steps together, in their order in the file.  A job that cannot be
+    Positions number jobs and steps together, in their order in the input.  A job that cannot be
     read is one reject, with its steps.
     """
     jobs: list[dict[str, Any]] = []
     steps: list[dict[str, Any]] = []
-    position = 0
-    doubtful = 0
-    for item in split_jobs(stream):
+    position = doubtful = 0
+    for piece in _Said(ctx).listen(Splitter(stream)):
         position += 1
-        if not isinstance(item, Broken):
-            ctx.advance(len(item))
-        rows = item if isinstance(item, Broken) else _rows(item, cluster)
-        if isinstance(rows, Broken):
+        rows = piece if piece.kind == "broken" else _rows(piece.raw, cluster)
+        if isinstance(rows, Piece):
             ctx.read(1)
-            record_type = None if rows is item else "slurm.job"
+            record_type = None if rows is piece else "slurm.job"
             ctx.reject(rows.raw, rows.reason, position=position, record_type=record_type)
             continue
+        ctx.advance(len(piece.raw))
         for place, row in enumerate(rows, start=position):
             row["position"] = place
             doubtful += row.pop("doubtful_exit")
@@ -86,11 +70,67 @@ def read_json(
     if doubtful:
         ctx.note(
             f"{doubtful} exit codes read SUCCESS although the state says otherwise, as JSON of "
-            "Slurm 22.05 and before does; they are left empty"
+            "Slurm 23.02 and before does; they are left empty"
         )
 
 
-def _rows(item: bytes, cluster: str | None) -> list[dict[str, Any]] | Broken:
+class _Said:
+    """What documents say of themselves: their errors and warnings become notes of the run."""
+
+    def __init__(self, ctx: ReadContext):
+        self.ctx = ctx
+        self.counts: Counter[str] = Counter()
+
+    def listen(self, pieces: Splitter) -> Iterator[Piece]:
+        """The jobs among the pieces, and what is broken; also a document of errors alone."""
+        units = 0
+        errors: list[Piece] = []
+        for piece in pieces:
+            if piece.kind in ("errors", "warnings"):
+                reason = self._note(piece)
+                if piece.kind == "errors":
+                    errors = [*errors[:SHOWN], Piece("broken", piece.raw, reason)]
+            elif piece.kind == "end":
+                if errors and not units:
+                    said = "; ".join(error.reason for error in errors)
+                    raw = b"\n".join(error.raw for error in errors)
+                    yield Piece("broken", raw, f"no job, since sacct says: {said}")
+                units, errors = 0, []
+            elif piece.kind != "none":
+                units += 1
+                yield piece
+            elif not errors:
+                yield Piece("broken", piece.raw, NO_JOBS)
+        for kind, count in self.counts.items():
+            if count > SHOWN:
+                more = count_in_words(count - SHOWN, f"more {kind.removesuffix('s')}")
+                self.ctx.note(f"sacct says: {more}")
+
+    def _note(self, piece: Piece) -> str:
+        """A sentence with what is said."""
+        sentence = f"{piece.kind.removesuffix('s')}: {_sentence(piece.raw)}"
+        self.counts[piece.kind] += 1
+        if self.counts[piece.kind] <= SHOWN:
+            self.ctx.note(f"sacct says: {sentence}")
+        return sentence
+
+
+def _sentence(raw: bytes) -> str:
+    """An error or a warning in words, as far as they are those of Slurm."""
+    try:
+        said = orjson.loads(raw)
+    except ValueError:
+        said = None
+    if not isinstance(said, dict):
+        return excerpt(raw.decode("utf-8", "replace"), LONGEST_NOTE)
+    words = [said.get(key) for key in ("description", "error")]
+    text = ": ".join(word for word in words if isinstance(word, str) and word)
+    numbers = [said.get(key) for key in ("error_number", "errno", "source")]
+    more = ", ".join(str(item) for item in numbers if isinstance(item, (int, str)) and item)
+    return excerpt(f"{text} ({more})" if text and more else text or raw.decode(), LONGEST_NOTE)
+
+
+def _rows(item: bytes, cluster: str | None) -> list[dict[str, Any]] | Piece:
     """The row of a job and those of its steps."""
     try:
         data = orjson.loads(item)
@@ -98,16 +138,9 @@ def _rows(item: bytes, cluster: str | None) -> list[dict[str, Any]] | Broken:
         job["cluster"] = job["cluster"] or cluster
         return [job, *step_rows(data, job)]
     except KeyError as error:
-        return Broken(item, f"no {error.args[0]!r} in this job; is it the JSON of sacct?")
-    except (
-        ValueError,
-        TypeError,
-        AttributeError,
-        IndexError,
-        OverflowError,
-        RecursionError,
-    ) as error:
-        return Broken(item, f"not a job as sacct --json prints it: {error}")
+        return Piece("broken", item, f"no {error.args[0]!r} in this job; is it the JSON of sacct?")
+    except (ValueError, RecursionError, orjson.JSONEncodeError) as error:
+        return Piece("broken", item, f"not a job as sacct --json prints it: {error}")
 
 
 def _batches(
@@ -130,83 +163,3 @@ def _table(cls: type[harvest.Record], rows: list[dict[str, Any]]) -> pa.Table:
         if column.name not in ("origin", "job_position", "job_submit_time")
     ]
     return pa.Table.from_pylist(rows, schema=pa.schema(given))
-
-
-def split_jobs(stream: IO[bytes]) -> Iterator[bytes | Broken]:
-    """The elements of the top-level array ``jobs``, as bytes; of type Broken if not objects.
-
-    A file that ends inside of the array, or that has none, gives a last item of type Broken.
-    """
-    buffer = b""
-    place = keep = 0  # up to here the buffer is read; from here it is needed
-    start = -1  # where the current job begins
-    depth = 0
-    inside = False  # of the array
-    found = False
-    key = b""
-    at_end = False
-    while not at_end:
-        more = stream.read(BLOCK_BYTES)
-        at_end = not more
-        buffer, place = buffer[keep:] + more, place - keep
-        start = 0 if start >= 0 else -1
-        for token in _TOKEN.finditer(buffer, place):
-            text = token[0]
-            if token.start() != place:
-                break  # a text that is not closed yet
-            if token.end() == len(buffer) and not at_end and text[:1] != b"}":
-                break  # it may go on in the next block
-            place = token.end()
-            if inside and depth == 2 and text not in (b"{", b"[", b"]", b"}"):
-                yield from _no_objects(text)
-            if text[:1] == b'"':
-                key = text if depth == 1 else key
-            elif text in (b"{", b"["):
-                if inside and depth == 2:
-                    start = token.start()
-                elif depth == 1 and text == b"[" and key == b'"jobs"':
-                    inside = found = True
-                depth += 1
-            elif text in (b"}", b"]"):
-                depth -= 1
-                if inside and depth == 2 and start >= 0:
-                    element = buffer[start:place]
-                    yield element if element[:1] == b"{" else Broken(element, NO_OBJECT)
-                    start = -1
-                elif depth == 1:
-                    inside = False
-                elif depth == 0:
-                    yield from _behind(buffer, place, stream, found=found)
-                    return
-        keep = start if start >= 0 else place
-        if len(buffer) - keep > LONGEST:
-            yield Broken(buffer[keep : keep + _SHOWN], TOO_LONG)
-            return
-    yield _cut_off(buffer, place, start)
-
-
-def _cut_off(buffer: bytes, place: int, start: int) -> Broken:
-    """What the file ends with.  start: where the job in which it ends begins, -1 outside of one."""
-    if start >= 0:
-        return Broken(buffer[start:], "the file ends inside this job")
-    return Broken(buffer[max(0, place - 200) :], "the file ends before its JSON does")
-
-
-def _behind(buffer: bytes, place: int, stream: IO[bytes], *, found: bool) -> Iterator[Broken]:
-    """What is wrong where the document ends.  found: whether it had the array."""
-    rest = buffer[place:].lstrip()
-    while not rest and (block := stream.read(BLOCK_BYTES)):
-        rest = block.lstrip()
-    if rest:
-        more = stream.read(max(0, _SHOWN - len(rest)))
-        yield Broken((rest + more)[:_SHOWN], "text after the end of the JSON document")
-    if not found:
-        yield Broken(buffer[:200], "no array 'jobs' in this JSON")
-
-
-def _no_objects(text: bytes) -> Iterator[Broken]:
-    """The elements in a piece of the array that is a string, or all else but brackets."""
-    pieces = [text] if text[:1] == b'"' else text.split(b",")
-    for piece in pieces:
-        if piece.strip():
-            yield Broken(piece.strip(), NO_OBJECT)

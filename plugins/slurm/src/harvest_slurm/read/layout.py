@@ -20,6 +20,7 @@ from harvest import SourceError
 from ..values.fields import BY_NAME, canonical, is_field, unique_names
 from .form import COMMON, HEAD_BYTES, LONGEST_HEADER, Layout
 from .headless import NAME_THEM, NAMED, headless, headless_likeness
+from .json_form import form_of, json_likeness
 from .quotes import first_misplaced
 
 __all__ = ["HEAD_BYTES", "Layout", "delimiter_of", "find_layout", "likeness"]
@@ -55,8 +56,8 @@ def find_layout(
     Raises SourceError naming ``where`` when the layout cannot be found.
     """
     head = head.removeprefix(b"\xef\xbb\xbf")
-    if head.lstrip()[:1] == b"{":
-        return Layout(kind="json")
+    if form := form_of(head):
+        return Layout(kind=form)
     _require_lines_of_text(head, where)
     crlf = head.partition(b"\n")[0].endswith(b"\r")
     lines = [line.rstrip(b"\r") if crlf else line for line in head.split(b"\n")]
@@ -221,8 +222,8 @@ def _candidates(header: str) -> Iterator[str]:
 def likeness(head: bytes) -> tuple[float, str] | None:
     """How much a file's beginning looks like sacct's output, and by what; None if not at all."""
     text = head.removeprefix(b"\xef\xbb\xbf")
-    if text.lstrip()[:1] == b"{":
-        return _json_likeness(text)
+    if form := form_of(text):
+        return json_likeness(text, form)
     try:
         layout = find_layout(text, where="")
     except SourceError:
@@ -242,13 +243,3 @@ def likeness(head: bytes) -> tuple[float, str] | None:
         )
     share = known / len(layout.columns)
     return (0.95 if share > 0.8 else 0.7), f"header of sacct ({layout.describe()})"
-
-
-def _json_likeness(head: bytes) -> tuple[float, str] | None:
-    if b'"jobs"' not in head:
-        return None
-    if b'"submission"' in head and b'"association"' in head:
-        return 0.95, "sacct --json"
-    if re.search(rb'"jobs"\s*:\s*\[\s*\]', head) and b"dbv0" in head:
-        return 0.6, "sacct --json without jobs"
-    return None

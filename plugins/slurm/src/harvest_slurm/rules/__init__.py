@@ -15,6 +15,7 @@ from harvest import Basis, Rule, Threshold
 
 from .judgements import (
     ended_badly,
+    errors_said,
     failed_arrays,
     idle_arrays,
     long_waits,
@@ -337,5 +338,23 @@ RULES: Final = (
             unable=f"it needs {_MEASURED['cpu'][2]}",
         ),
         reports=_USE,
+    ),
+    Rule(
+        name="slurm.errors_reported",
+        doc="Inputs in which sacct itself says that it failed: jobs may be missing.",
+        view="notes",
+        among="source = 'slurm'",
+        where="source = 'slurm' and note like 'sacct says: %error: %'",
+        columns=("origin", "note"),
+        judge=errors_said,
+        advice="Mend the cause (does `sacctmgr show cluster` answer?), ask sacct again, and harvest "
+        "its new output.",
+        reference="Slurm's REST API, errors of a response",
+        basis=Basis(
+            numerator="errors that sacct printed",
+            judged="notes on inputs, made when they were read",
+            unable="it is never unable: what sacct said is a note of the run",
+        ),
+        reports=_FAILED,
     ),
 )  # fmt: skip

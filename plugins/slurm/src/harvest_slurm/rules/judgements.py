@@ -164,6 +164,18 @@ def idle_arrays(
     )
 
 
+def errors_said(rows: pl.DataFrame, total: int) -> Iterator[Finding]:
+    """Inputs that are not what was asked for."""
+    first = rows["note"][0].removeprefix("sacct says: ")
+    yield Finding(
+        "high",
+        f"sacct reported {count_in_words(rows.height, 'error')} in "
+        f"{count_in_words(rows['origin'].n_unique(), 'input')}, so that jobs may be missing; the "
+        f"first is {first}.",
+        certainty=("lower_bound",),
+    )
+
+
 def _who(row: dict[str, Any]) -> str:
     """A user with the account, where it is known."""
     return f"{row['user']} ({row['account']})" if row["account"] else str(row["user"])

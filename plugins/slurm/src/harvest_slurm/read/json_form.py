@@ -1,0 +1,34 @@
+"""JSON and YAML of sacct, recognised by how an input begins."""
+
+from __future__ import annotations
+
+import re
+from typing import Final, Literal
+
+_YAML: Final = re.compile(
+    rb'%YAML|---[ \t]*(?:[\r\n!#]|$)|(?:- +)?(?:!!\w+ +)?"?(?:jobs|meta|errors|warnings)"? *:\s'
+    rb"|- +(?:!!map\s+)?\"?(?:account|job_id)\"? *:\s"
+)
+_KEY: Final = r'\b{}"? *:'
+
+
+def form_of(head: bytes) -> Literal["json", "yaml"] | None:
+    """Whether an input that begins so is JSON, or YAML."""
+    text = head.lstrip()
+    if text[:1] in (b"{", b"["):
+        return "json"
+    return "yaml" if _YAML.match(text) else None
+
+
+def json_likeness(head: bytes, form: str) -> tuple[float, str] | None:
+    """How much it looks like jobs of sacct, and by what; None if not at all."""
+
+    def has(*keys: str) -> bool:
+        return all(re.search(_KEY.format(key).encode(), head) for key in keys)
+
+    if has("job_id", "submission") and (has("association") or has("steps")):
+        return 0.95, f"sacct --{form}"
+    of_slurm = re.search(rb"dbv0|slurmdb|data_parser", head) and not has("last_update")
+    if of_slurm and re.search(rb'\bjobs"? *:\s*(?:!!seq\s*)?\[\s*\]', head):
+        return 0.6, f"sacct --{form} without jobs"
+    return None

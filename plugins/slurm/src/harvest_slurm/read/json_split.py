@@ -1,0 +1,225 @@
+"""JSON cut into its jobs, one at a time however large the input is.
+
+The input is one value or several, one behind another: documents of ``sacct --json``, whose arrays
+``jobs``, ``errors`` and ``warnings`` are cut into their elements; single jobs, as
+``jq -c '.jobs[]'`` prints them; arrays of either, as ``jq .jobs`` and ``jq -s .`` do.  What is cut
+off ends where the next value begins at the start of a line.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import IO, Final, Literal, TypeAlias
+
+import attrs
+
+BLOCK_BYTES: Final = 4 * 1024 * 1024
+
+LONGEST: Final = 64 * 1024 * 1024
+"""Bytes of a job with its steps, at most."""
+
+_SHOWN: Final = 64 * 1024
+_BEFORE: Final = 200
+"""Bytes that are shown of what stands before a fault, or looked at there."""
+
+_TOKEN: Final = re.compile(rb'"(?:[^"\\\n]++|\\.|\n(?![{\[]))*+"|[{}\[\]]|[^"{}\[\]]+|"', re.DOTALL)
+"""A text, a bracket, what stands between them, or the quote of a text that is not closed."""
+
+_NEXT: Final = re.compile(rb"\n(?=[{\[])")
+_BLANK: Final = b" \t\r\n\x1e\xef\xbb\xbf"  # and what begins a record (RFC 7464), and a file
+
+TOO_LONG: Final = f"longer than {LONGEST} bytes; what follows in the file is not read"
+NO_OBJECT: Final = "an element that is not an object, where a job is due"
+STRAY: Final = "text outside of the JSON"
+ENDS_EARLY: Final = "it ends early: the next JSON begins on a line of its own"
+
+Kind: TypeAlias = Literal["job", "errors", "warnings", "broken", "end", "none"]
+_ARRAYS: Final[dict[bytes, Kind]] = {
+    b'"jobs"': "job",
+    b'"errors"': "errors",
+    b'"warnings"': "warnings",
+}
+
+
+class Unreadable(ValueError):
+    """Raised by a stream of which nothing more can be read."""
+
+
+@attrs.frozen
+class Piece:
+    """A piece of the input.
+
+    kind: a job; an element of a document's ``errors`` or ``warnings``; what is broken, with the
+        reason; a value without jobs; the end of a value.
+    """
+
+    kind: Kind
+    raw: bytes = b""
+    reason: str = ""
+
+
+class Splitter:
+    """Cuts a stream into pieces.
+
+    depth: how many brackets are open; base: 1 inside of an array around all, else 0.
+    stray, top, unit: where text outside, the value, its element begins, if it is needed, else -1.
+    """
+
+    def __init__(self, stream: IO[bytes]):
+        self.stream = stream
+        self.buffer = b""
+        self.place = self.base = 0
+        self.at_end = False
+        self.trouble = ""
+        self._begin()
+
+    def _begin(self) -> None:
+        """Before a value."""
+        self.depth = self.base
+        self.stray = self.top = self.unit = -1
+        self.key = b""
+        self.array: Kind | None = None
+        self.is_object = self.is_job = self.has_jobs = False
+
+    def __iter__(self) -> Iterator[Piece]:
+        while not self.at_end:
+            self._fill()
+            yield from self._scan()
+            keep = self._needed()
+            if len(self.buffer) - keep > LONGEST:
+                yield Piece("broken", self.buffer[keep : keep + _SHOWN], TOO_LONG)
+                return
+        self.place = len(self.buffer)
+        yield from self._cut(self.trouble)
+
+    def _needed(self) -> int:
+        return next((at for at in (self.stray, self.top, self.unit) if at >= 0), self.place)
+
+    def _fill(self) -> None:
+        """Read the next block."""
+        try:
+            more = self.stream.read(BLOCK_BYTES)
+        except Unreadable as error:
+            more, self.trouble = b"", str(error)
+        self.at_end = not more
+        keep = self._needed()
+        self.buffer = self.buffer[keep:] + more
+        self.place -= keep
+        self.stray, self.top, self.unit = (
+            max(-1, at - keep) for at in (self.stray, self.top, self.unit)
+        )
+
+    def _scan(self) -> Iterator[Piece]:
+        while token := _TOKEN.match(self.buffer, self.place):
+            text, end = token[0], token.end()
+            if text == b'"':
+                if self.depth == 0 and self.stray < 0:
+                    self.stray = self.place
+                following = _NEXT.search(self.buffer, self.place)
+                if following is None:
+                    return
+                self.place = following.end()
+                yield from self._cut(ENDS_EARLY)
+                continue
+            if end == len(self.buffer) and not self.at_end and text != b"}":
+                return  # it may go on in the next block
+            if text in (b"{", b"["):
+                if self._begins_anew():
+                    yield from self._cut(ENDS_EARLY)
+                yield from self._open(text)
+            elif text in (b"}", b"]"):
+                yield from self._close(end)
+            else:
+                yield from self._text(text)
+            self.place = end
+
+    def _begins_anew(self) -> bool:
+        """Whether a bracket begins a line with which what is open could not go on.
+
+        That is so after anything that has no comma behind it, and of JSON all in one line.
+        """
+        if not self.depth or self.buffer[max(0, self.place - 1) : self.place] != b"\n":
+            return False
+        begin = self.top if self.unit < 0 and not self.array else self.unit
+        if begin >= 0 and self.buffer.find(b"\n", begin, self.place - 1) < 0:
+            return True
+        before = self.buffer[max(0, self.place - _BEFORE) : self.place].rstrip()
+        return before[-1:] not in b"[,:"
+
+    def _open(self, mark: bytes) -> Iterator[Piece]:
+        level = self.depth - self.base
+        if self.depth == 0:
+            yield from self._cut()
+        if self.depth == 0 and mark == b"[":
+            self.base = 1
+        elif level == 0:
+            self.top, self.is_object = self.place, mark == b"{"
+        elif level == 1 and mark == b"[":
+            self.array = _ARRAYS.get(self.key)
+            if self.array == "job":
+                self.has_jobs, self.top = True, -1
+        elif level == 2 and self.array:
+            self.unit = self.place
+        self.depth += 1
+
+    def _close(self, end: int) -> Iterator[Piece]:
+        level = self.depth - self.base - 1
+        if self.depth == 0:
+            self.stray = self.place if self.stray < 0 else self.stray
+            return
+        self.depth -= 1
+        if level < 0:
+            self.base = 0
+        elif level == 0:
+            raw = self.buffer[self.top : end]
+            if not self.is_object:
+                yield Piece("broken", raw, NO_OBJECT)
+            elif not self.has_jobs:
+                yield Piece("job" if self.is_job else "none", raw)
+            yield Piece("end")
+            self._begin()
+        elif level == 1:
+            self.array = None
+        elif level == 2 and self.unit >= 0:
+            raw, self.unit = self.buffer[self.unit : end], -1
+            yield self._element(raw)
+
+    def _element(self, raw: bytes) -> Piece:
+        """An element of an array of a document, or of one around all."""
+        kind = self.array or "job"
+        if kind == "job" and raw[:1] != b"{":
+            return Piece("broken", raw, NO_OBJECT)
+        return Piece(kind, raw)
+
+    def _text(self, text: bytes) -> Iterator[Piece]:
+        """A text in quotes, or what stands between them and brackets."""
+        level = self.depth - self.base
+        if self.depth == 0:
+            if self.stray < 0 and text.strip(_BLANK):
+                self.stray = self.place
+        elif level == 0 or (level == 2 and self.array):
+            for item in [text] if text[:1] == b'"' else text.split(b","):
+                if item.strip():
+                    yield self._element(item.strip())
+        elif level == 1 and self.is_object and text[:1] == b'"':
+            self.key = text
+            self.is_job |= text == b'"job_id"'
+
+    def _cut(self, reason: str = "") -> Iterator[Piece]:
+        """What is open ends at this place."""
+        begin = self._needed()
+        if self.depth:
+            if begin == self.place:
+                begin = max(0, begin - _BEFORE)
+            inside = self.is_job or (self.array == "job" and self.unit >= 0)
+            where = "inside this job" if inside else "before its JSON does"
+            raw = self.buffer[begin : self.place]
+            yield Piece("broken", raw, reason or f"the file ends {where}")
+            yield Piece("end")
+        else:
+            rest = self.buffer[begin : self.place].strip(_BLANK)
+            if rest or self.trouble:
+                yield Piece("broken", rest[:_SHOWN], reason or STRAY)
+        self.base = 0
+        self._begin()

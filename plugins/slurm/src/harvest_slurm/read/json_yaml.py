@@ -1,0 +1,107 @@
+"""``sacct --yaml`` as the JSON of the same document, as it comes: its jobs are cut from that.
+
+PyYAML's events are turned into text; no value is built, no tag calls anything, no alias is
+followed.  What a plain value is says YAML 1.2: null, true, false and numbers as in JSON.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterator
+from typing import IO, Any, Final
+
+import attrs
+import orjson
+
+from harvest import SourceError
+
+from .json_split import Unreadable
+
+_PLAIN: Final = re.compile(
+    r"~?|null|true|false|-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?"
+)
+_TYPED: Final = tuple(f"tag:yaml.org,2002:{kind}" for kind in ("null", "bool", "int", "float"))
+
+
+class YamlStream(io.RawIOBase):
+    """A stream of YAML read as one of JSON.  Raises Unreadable where it is not YAML."""
+
+    def __init__(self, stream: IO[bytes], where: str):
+        self._pieces = _json_of(stream, where)
+        self._rest = b""
+        self._trouble: Unreadable | None = None
+
+    def read(self, size: int = -1) -> bytes:
+        """As many bytes as there are up to that, none at the end."""
+        held, length = [self._rest], len(self._rest)
+        try:
+            while length < size and (piece := next(self._pieces, None)) is not None:
+                held.append(piece)
+                length += len(piece)
+        except Unreadable as error:
+            self._trouble = error  # raised once all before it was given
+        data = b"".join(held)
+        self._rest = data[size:]
+        if not data and self._trouble:
+            raise self._trouble
+        return data[:size]
+
+
+def _json_of(stream: IO[bytes], where: str) -> Iterator[bytes]:
+    try:
+        import yaml  # an optional library
+    except ImportError as error:
+        raise SourceError(
+            "YAML is read with PyYAML, which is not installed",
+            where=where,
+            remedy="pip install 'hpc-harvest-slurm[yaml]', or ask sacct for --json",
+        ) from error
+    opened: list[_Open] = []
+    try:
+        for event in yaml.parse(stream, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
+            if isinstance(event, (yaml.MappingEndEvent, yaml.SequenceEndEvent)):
+                yield b"}" if opened.pop().mapping else b"]"
+            if not isinstance(event, yaml.NodeEvent):
+                continue
+            around = opened[-1] if opened else _Open()
+            yield around.before_next()
+            if isinstance(event, yaml.ScalarEvent):
+                yield orjson.dumps(event.value) if around.at_key else _scalar(event)
+            elif isinstance(event, yaml.AliasEvent) or around.at_key:
+                what = "key that is not a text" if around.at_key else "alias"
+                raise Unreadable(f"YAML with an odd {what} in line {event.start_mark.line + 1}")
+            else:
+                opened.append(_Open(isinstance(event, yaml.MappingStartEvent)))
+                yield b"{" if opened[-1].mapping else b"["
+    except (yaml.YAMLError, orjson.JSONEncodeError) as error:
+        raise Unreadable(f"not YAML: {' '.join(str(error).split())}") from error
+
+
+@attrs.define
+class _Open:
+    """What is open: whether it is a mapping, and how many keys and values it has so far."""
+
+    mapping: bool | None = None
+    count: int = 0
+
+    @property
+    def at_key(self) -> bool:
+        """Whether the one that was counted last is a key."""
+        return bool(self.mapping) and self.count % 2 == 1
+
+    def before_next(self) -> bytes:
+        """What stands in JSON before the next, which is counted."""
+        self.count += 1
+        if self.mapping is None:
+            return b"\n"
+        if self.mapping and not self.at_key:
+            return b":"
+        return b"," if self.count > 1 else b""
+
+
+def _scalar(event: Any) -> bytes:
+    plain = event.implicit[0] or event.tag in _TYPED
+    if not plain or not _PLAIN.fullmatch(event.value):
+        return orjson.dumps(event.value)
+    return b"null" if event.value in ("", "~") else bytes(event.value, "ascii")
