@@ -18,7 +18,7 @@ from harvest_testing.promise import BrokenPromise
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 RUN = "D2024-05-06_07:08:09_R1_W4"
-VIEWS = ("events", "findings", "run.chain", "run.lineage")
+VIEWS = ("events", "findings", "notes", "run.chain", "run.lineage")
 OWNERS = {"core", "insight"}
 NEEDED = {"darshan", "distiller", "gpfs", "mofka-dask", "ncem", "slurm"}
 

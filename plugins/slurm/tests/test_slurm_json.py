@@ -252,7 +252,7 @@ def test_jobs_are_split_exactly(
 @pytest.mark.slow
 @given(
     st.lists(
-        st.tuples(st.sampled_from("document job array".split()), st.lists(others, max_size=3)),
+        st.tuples(st.sampled_from(["document", "job", "array"]), st.lists(others, max_size=3)),
         max_size=4,
     ),
     st.integers(1, 60),

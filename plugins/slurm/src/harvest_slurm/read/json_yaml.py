@@ -1,7 +1,7 @@
 """``sacct --yaml`` as the JSON of the same document, as it comes: its jobs are cut from that.
 
 PyYAML's events are turned into text; no value is built, no tag calls anything, no alias is
-followed.  What a plain value is says YAML 1.2: null, true, false and numbers as in JSON.
+followed.  Plain values are null, true, false and numbers where YAML 1.1 and 1.2 agree on that.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from harvest import SourceError
 from .json_split import Unreadable
 
 _PLAIN: Final = re.compile(
-    r"~?|null|true|false|-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?"
+    r"~?|null|true|false|-?(?:0|[1-9][0-9]*)(?:\.[0-9]+(?:[eE][-+][0-9]+)?)?"
 )
 _TYPED: Final = tuple(f"tag:yaml.org,2002:{kind}" for kind in ("null", "bool", "int", "float"))
 

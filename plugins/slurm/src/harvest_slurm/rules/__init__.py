@@ -347,7 +347,7 @@ RULES: Final = (
         where="source = 'slurm' and note like 'sacct says: %error: %'",
         columns=("origin", "note"),
         judge=errors_said,
-        advice="Mend the cause (does `sacctmgr show cluster` answer?), ask sacct again, and harvest "
+        advice="Mend the cause (does `sacctmgr show cluster` answer?), ask sacct again and harvest "
         "its new output.",
         reference="Slurm's REST API, errors of a response",
         basis=Basis(
