@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import ClassVar
 
+import yaml
+
 from harvest_slurm.source import SlurmSource
 from harvest_testing import SourceConformance
 
@@ -77,4 +79,25 @@ class TestJson(SlurmConformance):
         ]  # fmt: skip
         path = directory / "sacct.json"
         path.write_text(json.dumps({"meta": {}, "jobs": [*jobs, {"name": "without an id"}]}))
+        return path
+
+
+class TestJsonLines(TestJson):
+    """A job a line, as ``jq -c '.jobs[]'`` prints them."""
+
+    def sample(self, directory: Path) -> Path:
+        whole = super().sample(directory)
+        jobs = json.loads(whole.read_text())["jobs"]
+        whole.write_text("".join(f"{json.dumps(job)}\n" for job in jobs))
+        return whole
+
+
+class TestYaml(TestJson):
+    without_effect: ClassVar = {**TestJson.without_effect, "delimiter": "YAML has none"}
+
+    def sample(self, directory: Path) -> Path:
+        whole = super().sample(directory)
+        path = directory / "sacct.yaml"
+        path.write_text(yaml.safe_dump(json.loads(whole.read_text())))
+        whole.unlink()
         return path
