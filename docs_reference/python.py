@@ -80,6 +80,7 @@ MODULES = (
     "harvest_toolkit.headless",
     "harvest_toolkit.hosts",
     "harvest_toolkit.json_lines",
+    "harvest_toolkit.json_pieces",
     "harvest_toolkit.kept",
     "harvest_toolkit.line_blocks",
     "harvest_toolkit.line_source",
@@ -88,6 +89,7 @@ MODULES = (
     "harvest_toolkit.spans",
     "harvest_toolkit.streams",
     "harvest_toolkit.values",
+    "harvest_toolkit.yaml_stream",
 )
 """Modules whose ``__all__`` is public."""
 

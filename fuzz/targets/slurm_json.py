@@ -6,8 +6,8 @@ import json
 from typing import Any
 
 from harvest_slurm.config import SlurmConfig
-from harvest_slurm.read import json_split
 from harvest_slurm.source import SlurmSource
+from harvest_toolkit import json_pieces
 
 from .. import seeds
 from ..invariant import check_source, require, write
@@ -24,11 +24,11 @@ def run(data: bytes) -> None:
     found = check_source(source)
     if found is None:
         return
-    usual, json_split.BLOCK_BYTES = json_split.BLOCK_BYTES, 700
+    usual, json_pieces.BLOCK_BYTES = json_pieces.BLOCK_BYTES, 700
     try:
         cut = check_source(source)
     finally:
-        json_split.BLOCK_BYTES = usual
+        json_pieces.BLOCK_BYTES = usual
     require(
         cut is not None and (cut.units, cut.written) == (found.units, found.written),
         "other units or rows in small blocks",

@@ -68,7 +68,7 @@ class TestJson(SlurmConformance):
         "timezone": "times of JSON are seconds since the epoch",
         "delimiter": "JSON has none",
     }
-    blocks: ClassVar = {"harvest_slurm.read.json_split:BLOCK_BYTES": (1, 50)}
+    blocks: ClassVar = {"harvest_toolkit.json_pieces:BLOCK_BYTES": (1, 50)}
 
     def sample(self, directory: Path) -> Path:
         times = {"elapsed": 60, "submission": 1700000000, "start": 1700000100, "end": 1700000160}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import tempfile
 from pathlib import Path
@@ -15,9 +14,8 @@ from strength import examples
 
 from harvest import Collected, collect
 from harvest_slurm.config import SlurmConfig
-from harvest_slurm.read import json_split
-from harvest_slurm.read.json_split import Splitter
 from harvest_slurm.source import SlurmSource
+from harvest_toolkit import json_pieces
 
 
 def tres(**amounts: int) -> list[dict[str, Any]]:
@@ -219,66 +217,6 @@ things = st.recursive(
 )
 
 
-def cut(data: bytes, block: int) -> list[tuple[str, Any]]:
-    """The pieces of some JSON that is read in blocks of that size; without the ends."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(json_split, "BLOCK_BYTES", block)
-        pieces = list(Splitter(io.BytesIO(data)))
-    assert not [piece.reason for piece in pieces if piece.kind == "broken"]
-    return [(piece.kind, json.loads(piece.raw)) for piece in pieces if piece.kind != "end"]
-
-
-KNOWN = ("jobs", "errors", "warnings", "job_id")
-objects = st.dictionaries(texts, things, max_size=4)
-others = st.dictionaries(texts.filter(lambda key: key not in KNOWN), things, max_size=4)
-
-
-@pytest.mark.slow
-@given(
-    st.lists(objects, max_size=5),
-    others,
-    st.integers(1, 60),
-    st.sampled_from([None, 0, 2]),
-    st.booleans(),
-)
-def test_jobs_are_split_exactly(
-    jobs: list[Any], around: dict[str, Any], block: int, indent: int | None, last: bool
-) -> None:
-    document = {**around, "jobs": jobs} if last else {"jobs": jobs, **around}
-    found = cut(json.dumps(document, indent=indent).encode(), block)
-    assert found == [("job", job) for job in jobs]
-
-
-@pytest.mark.slow
-@given(
-    st.lists(
-        st.tuples(st.sampled_from(["document", "job", "array"]), st.lists(others, max_size=3)),
-        max_size=4,
-    ),
-    st.integers(1, 60),
-    st.sampled_from([None, 0, 2]),
-    st.sampled_from(["\n", " ", "\r\n\n", "\x1e"]),
-)
-def test_values_one_behind_another_are_split_exactly(
-    values: list[tuple[str, list[Any]]], block: int, indent: int | None, between: str
-) -> None:
-    # given documents, single jobs and arrays of jobs, in any order and layout
-    expected: list[tuple[str, Any]] = []
-    written: list[Any] = []
-    for form, made in values:
-        jobs = [{"job_id": 1, **job} for job in made]
-        if form == "document":
-            written.append({"errors": made, "jobs": jobs, "warnings": made})
-            expected += [("errors", item) for item in made] + [("job", job) for job in jobs]
-            expected += [("warnings", item) for item in made]
-        else:
-            written += [jobs] if form == "array" else jobs
-            expected += [("job", job) for job in jobs]
-    # then each is found, and nothing else
-    text = between.join(json.dumps(value, indent=indent) for value in written)
-    assert cut(text.encode(), block) == expected
-
-
 @pytest.mark.parametrize(
     ("text", "raw"),
     [
@@ -339,7 +277,7 @@ def test_each_element_is_a_row_or_a_reject(
             container[key] = change[1]
         elements += holder
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(json_split, "BLOCK_BYTES", block)
+        patch.setattr(json_pieces, "BLOCK_BYTES", block)
         found = harvest(write(Path(folder) / "j.json", elements))
     # then jobs and rejects are as many as the elements, and what was not changed is a row
     assert len(found.rows("slurm.job")) + len(found.rejects) == len(elements)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import re
 import sys
@@ -12,12 +11,9 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given
-from hypothesis import strategies as st
 from test_slurm_json import exit_of, harvest, make_job, write
 
 from harvest import SourceError
-from harvest_slurm.read.json_yaml import YamlStream
 from harvest_slurm.source import SlurmSource
 
 GENERATIONS = ("plain", "structs", "lists")
@@ -157,24 +153,6 @@ def test_yaml_is_the_same_document(tmp_path: Path, generation: str, form: str) -
     assert (detected.confidence, detected.reason) == (0.95, "sacct --yaml")
 
 
-values = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**40), 2**40) | st.text(max_size=6)
-    | st.from_regex(r"[-+~0-9.eE_:xyon]{0,6}", fullmatch=True),
-    lambda inner: st.lists(inner, max_size=3)
-    | st.dictionaries(st.text(max_size=4), inner, max_size=3),
-    max_leaves=8,
-)  # fmt: skip
-
-
-@given(st.lists(values, max_size=3), st.booleans(), st.integers(1, 50))
-def test_any_yaml_is_its_json(documents: list[Any], flow: bool, block: int) -> None:
-    text = yaml.safe_dump_all(documents, default_flow_style=flow, allow_unicode=True)
-    stream = YamlStream(io.BytesIO(text.encode()), "here")
-    data = b"".join(iter(lambda: stream.read(block), b""))
-    # each document begins a line, and no value has a line of its own
-    assert [json.loads(line) for line in data.splitlines() if line] == documents
-
-
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
@@ -198,5 +176,5 @@ def test_yaml_needs_a_library_and_says_which(
     monkeypatch.setitem(sys.modules, "yaml", None)
     path = tmp_path / "sacct.yaml"
     path.write_text("jobs: []\n")
-    with pytest.raises(SourceError, match=re.escape("pip install 'hpc-harvest-slurm[yaml]'")):
+    with pytest.raises(SourceError, match=re.escape("pip install 'hpc-harvest-toolkit[yaml]'")):
         harvest(path)

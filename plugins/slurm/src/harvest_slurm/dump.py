@@ -9,12 +9,12 @@ from zoneinfo import ZoneInfo
 from harvest import Partition, ReadContext
 from harvest_toolkit.clocks import undecided_note
 from harvest_toolkit.live import forward
+from harvest_toolkit.yaml_stream import YamlStream
 
 from .config import SlurmConfig
 from .read.csvtext import settle
 from .read.fixed_width import read_fixed
 from .read.json_dump import read_json
-from .read.json_yaml import YamlStream
 from .read.layout import HEAD_BYTES, Layout, delimiter_of, find_layout
 from .read.text import read_text
 from .rows.assemble import assemble

@@ -8,7 +8,7 @@ taken, as sacct does in its tables).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import IO, Any, Final
 
 import orjson
@@ -18,11 +18,11 @@ import harvest
 from harvest import ReadContext
 from harvest.toolkit.amounts import count_in_words
 from harvest.toolkit.texts import excerpt
+from harvest_toolkit.json_pieces import JsonPieces, Piece
 
 from ..records import Job, Step
 from ..rows.selection import Selection
 from .json_job import job_row, step_rows
-from .json_split import Piece, Splitter
 
 GATHER: Final = 2_000
 """Jobs that make a batch."""
@@ -47,7 +47,8 @@ def read_json(
     jobs: list[dict[str, Any]] = []
     steps: list[dict[str, Any]] = []
     position = doubtful = 0
-    for piece in _Said(ctx).listen(Splitter(stream)):
+    pieces = JsonPieces(stream, "jobs", ("errors", "warnings"), mark="job_id", noun="job")
+    for piece in _Said(ctx).listen(pieces):
         position += 1
         rows = piece if piece.kind == "broken" else _rows(piece.raw, cluster)
         if isinstance(rows, Piece):
@@ -81,7 +82,7 @@ class _Said:
         self.ctx = ctx
         self.counts: Counter[str] = Counter()
 
-    def listen(self, pieces: Splitter) -> Iterator[Piece]:
+    def listen(self, pieces: Iterable[Piece]) -> Iterator[Piece]:
         """The jobs among the pieces, and what is broken; also a document of errors alone."""
         units = 0
         errors: list[Piece] = []

@@ -139,15 +139,9 @@ _STEP: Final = {
 }
 """The same of steps."""
 
-_READ: Final = frozenset(keys.partition(".")[0] for _, keys in _JOB.values()) | {
-    "array",
-    "association",
-    "derived_exit_code",
-    "exit_code",
-    "het",
-    "job_id",
-    "steps",
-    "tres",
+_READ: Final = {
+    *(keys.partition(".")[0] for _, keys in _JOB.values()),
+    *("array", "association", "derived_exit_code", "exit_code", "het", "job_id", "steps", "tres"),
     "user",
 }
 """Keys of a job that become columns; all others go to ``extra``."""

@@ -1,22 +1,27 @@
-"""``sacct --yaml`` as the JSON of the same document, as it comes: its jobs are cut from that.
+"""YAML as the JSON of the same documents, as it comes, each on a line of its own.
 
-PyYAML's events are turned into text; no value is built, no tag calls anything, no alias is
-followed.  Plain values are null, true, false and numbers where YAML 1.1 and 1.2 agree on that.
+    for piece in JsonPieces(YamlStream(stream, where="jobs.yaml"), "jobs", mark="id", noun="job"):
+        ...
+
+PyYAML's events are turned into text; no value is built, no tag calls anything, and an alias is
+refused.  Plain values are null, true, false and numbers where YAML 1.1 and 1.2 agree on that.
 """
 
 from __future__ import annotations
 
 import io
+import json
 import re
 from collections.abc import Iterator
 from typing import IO, Any, Final
 
 import attrs
-import orjson
 
 from harvest import SourceError
 
-from .json_split import Unreadable
+from .json_pieces import Unreadable
+
+__all__ = ["YamlStream"]
 
 _PLAIN: Final = re.compile(
     r"~?|null|true|false|-?(?:0|[1-9][0-9]*)(?:\.[0-9]+(?:[eE][-+][0-9]+)?)?"
@@ -25,7 +30,10 @@ _TYPED: Final = tuple(f"tag:yaml.org,2002:{kind}" for kind in ("null", "bool", "
 
 
 class YamlStream(io.RawIOBase):
-    """A stream of YAML read as one of JSON.  Raises Unreadable where it is not YAML."""
+    """A stream of YAML read as one of JSON.  Reading raises Unreadable where it is not YAML.
+
+    Memory holds one text of the input, and what is read at once.  where: named in errors.
+    """
 
     def __init__(self, stream: IO[bytes], where: str):
         self._pieces = _json_of(stream, where)
@@ -55,7 +63,7 @@ def _json_of(stream: IO[bytes], where: str) -> Iterator[bytes]:
         raise SourceError(
             "YAML is read with PyYAML, which is not installed",
             where=where,
-            remedy="pip install 'hpc-harvest-slurm[yaml]', or ask sacct for --json",
+            remedy="pip install 'hpc-harvest-toolkit[yaml]', or bring it as JSON",
         ) from error
     opened: list[_Open] = []
     try:
@@ -67,14 +75,14 @@ def _json_of(stream: IO[bytes], where: str) -> Iterator[bytes]:
             around = opened[-1] if opened else _Open()
             yield around.before_next()
             if isinstance(event, yaml.ScalarEvent):
-                yield orjson.dumps(event.value) if around.at_key else _scalar(event)
+                yield _quoted(event.value) if around.at_key else _scalar(event)
             elif isinstance(event, yaml.AliasEvent) or around.at_key:
                 what = "key that is not a text" if around.at_key else "alias"
                 raise Unreadable(f"YAML with an odd {what} in line {event.start_mark.line + 1}")
             else:
                 opened.append(_Open(isinstance(event, yaml.MappingStartEvent)))
                 yield b"{" if opened[-1].mapping else b"["
-    except (yaml.YAMLError, orjson.JSONEncodeError) as error:
+    except (yaml.YAMLError, UnicodeError) as error:
         raise Unreadable(f"not YAML: {' '.join(str(error).split())}") from error
 
 
@@ -100,8 +108,12 @@ class _Open:
         return b"," if self.count > 1 else b""
 
 
+def _quoted(text: str) -> bytes:
+    return json.dumps(text, ensure_ascii=False).encode()
+
+
 def _scalar(event: Any) -> bytes:
     plain = event.implicit[0] or event.tag in _TYPED
     if not plain or not _PLAIN.fullmatch(event.value):
-        return orjson.dumps(event.value)
+        return _quoted(event.value)
     return b"null" if event.value in ("", "~") else bytes(event.value, "ascii")

@@ -1,23 +1,29 @@
-"""JSON cut into its jobs, one at a time however large the input is.
+"""JSON cut into the elements of its documents, one at a time however large the input is.
 
-The input is one value or several, one behind another: documents of ``sacct --json``, whose arrays
-``jobs``, ``errors`` and ``warnings`` are cut into their elements; single jobs, as
-``jq -c '.jobs[]'`` prints them; arrays of either, as ``jq .jobs`` and ``jq -s .`` do.  What is cut
-off ends where the next value begins at the start of a line.
+    for piece in JsonPieces(stream, "jobs", ("errors",), mark="job_id", noun="job"):
+        if piece.kind == "element":
+            job = orjson.loads(piece.raw)
+
+The input is one value or several, one behind another: documents, objects of whose arrays the
+elements are wanted; such elements alone, as ``jq -c '.jobs[]'`` prints them; arrays of either, as
+``jq .jobs`` and ``jq -s .`` do.  What is cut off ends where the next value begins at the start of
+a line.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import IO, Final, Literal, TypeAlias
+from collections.abc import Iterable, Iterator
+from typing import IO, Final
 
 import attrs
+
+__all__ = ["JsonPieces", "Piece", "Unreadable"]
 
 BLOCK_BYTES: Final = 4 * 1024 * 1024
 
 LONGEST: Final = 64 * 1024 * 1024
-"""Bytes of a job with its steps, at most."""
+"""Bytes of an element, at most."""
 
 _SHOWN: Final = 64 * 1024
 _BEFORE: Final = 200
@@ -30,16 +36,9 @@ _NEXT: Final = re.compile(rb"\n(?=[{\[])")
 _BLANK: Final = b" \t\r\n\x1e\xef\xbb\xbf"  # and what begins a record (RFC 7464), and a file
 
 TOO_LONG: Final = f"longer than {LONGEST} bytes; what follows in the file is not read"
-NO_OBJECT: Final = "an element that is not an object, where a job is due"
+NO_OBJECT: Final = "an element that is not an object"
 STRAY: Final = "text outside of the JSON"
 ENDS_EARLY: Final = "it ends early: the next JSON begins on a line of its own"
-
-Kind: TypeAlias = Literal["job", "errors", "warnings", "broken", "end", "none"]
-_ARRAYS: Final[dict[bytes, Kind]] = {
-    b'"jobs"': "job",
-    b'"errors"': "errors",
-    b'"warnings"': "warnings",
-}
 
 
 class Unreadable(ValueError):
@@ -50,23 +49,33 @@ class Unreadable(ValueError):
 class Piece:
     """A piece of the input.
 
-    kind: a job; an element of a document's ``errors`` or ``warnings``; what is broken, with the
-        reason; a value without jobs; the end of a value.
+    kind: ``element``; the name of another array, for an element of that; ``none``, a value that has
+        no elements and is none; ``broken``, with the reason; ``end`` of a value.
     """
 
-    kind: Kind
+    kind: str
     raw: bytes = b""
     reason: str = ""
 
 
-class Splitter:
-    """Cuts a stream into pieces.
+class JsonPieces:
+    """The pieces of a stream, in their order.
 
-    depth: how many brackets are open; base: 1 inside of an array around all, else 0.
-    stray, top, unit: where text outside, the value, its element begins, if it is needed, else -1.
+    array: name of the array of a document whose elements, objects, are wanted; others: of those
+    whose elements are given beside them.  mark: a member that an element alone is known by.
+    noun: what an element is.  A stream may raise :class:`Unreadable`.
     """
 
-    def __init__(self, stream: IO[bytes]):
+    # depth: how many brackets are open; base: 1 inside of an array around all, else 0
+    # stray, top, unit: where text outside, the value, its element begins, if needed, else -1
+
+    def __init__(
+        self, stream: IO[bytes], array: str, others: Iterable[str] = (), *, mark: str, noun: str
+    ):
+        self.kinds = {f'"{name}"'.encode(): name for name in others}
+        self.kinds[f'"{array}"'.encode()] = "element"
+        self.mark = f'"{mark}"'.encode()
+        self.noun = noun
         self.stream = stream
         self.buffer = b""
         self.place = self.base = 0
@@ -79,8 +88,8 @@ class Splitter:
         self.depth = self.base
         self.stray = self.top = self.unit = -1
         self.key = b""
-        self.array: Kind | None = None
-        self.is_object = self.is_job = self.has_jobs = False
+        self.array: str | None = None
+        self.is_object = self.is_element = self.is_document = False
 
     def __iter__(self) -> Iterator[Piece]:
         while not self.at_end:
@@ -156,9 +165,9 @@ class Splitter:
         elif level == 0:
             self.top, self.is_object = self.place, mark == b"{"
         elif level == 1 and mark == b"[":
-            self.array = _ARRAYS.get(self.key)
-            if self.array == "job":
-                self.has_jobs, self.top = True, -1
+            self.array = self.kinds.get(self.key)
+            if self.array == "element":
+                self.is_document, self.top = True, -1
         elif level == 2 and self.array:
             self.unit = self.place
         self.depth += 1
@@ -175,8 +184,8 @@ class Splitter:
             raw = self.buffer[self.top : end]
             if not self.is_object:
                 yield Piece("broken", raw, NO_OBJECT)
-            elif not self.has_jobs:
-                yield Piece("job" if self.is_job else "none", raw)
+            elif not self.is_document:
+                yield Piece("element" if self.is_element else "none", raw)
             yield Piece("end")
             self._begin()
         elif level == 1:
@@ -187,8 +196,8 @@ class Splitter:
 
     def _element(self, raw: bytes) -> Piece:
         """An element of an array of a document, or of one around all."""
-        kind = self.array or "job"
-        if kind == "job" and raw[:1] != b"{":
+        kind = self.array or "element"
+        if kind == "element" and raw[:1] != b"{":
             return Piece("broken", raw, NO_OBJECT)
         return Piece(kind, raw)
 
@@ -204,7 +213,7 @@ class Splitter:
                     yield self._element(item.strip())
         elif level == 1 and self.is_object and text[:1] == b'"':
             self.key = text
-            self.is_job |= text == b'"job_id"'
+            self.is_element |= text == self.mark
 
     def _cut(self, reason: str = "") -> Iterator[Piece]:
         """What is open ends at this place."""
@@ -212,8 +221,8 @@ class Splitter:
         if self.depth:
             if begin == self.place:
                 begin = max(0, begin - _BEFORE)
-            inside = self.is_job or (self.array == "job" and self.unit >= 0)
-            where = "inside this job" if inside else "before its JSON does"
+            inside = self.is_element or (self.array == "element" and self.unit >= 0)
+            where = f"inside this {self.noun}" if inside else "before its JSON does"
             raw = self.buffer[begin : self.place]
             yield Piece("broken", raw, reason or f"the file ends {where}")
             yield Piece("end")
