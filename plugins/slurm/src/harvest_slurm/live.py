@@ -61,10 +61,7 @@ def read_slice(partition: Partition, config: SlurmConfig, ctx: ReadContext) -> I
     selection = Selection(rules, ORIGIN, place=_Slice(window, start, stop, stray))
     command = [
         config.sacct,
-        "--parsable2",
-        "--noheader",
-        "--duplicates",
-        "--noconvert",
+        *("--parsable2", "--noheader", "--duplicates", "--noconvert"),
         f"--delimiter={DELIMITER}",
         f"--format={','.join(columns)}",
         f"--starttime={start:%Y-%m-%dT%H:%M:%S}",

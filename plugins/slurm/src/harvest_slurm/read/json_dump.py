@@ -33,8 +33,6 @@ SHOWN: Final = 20
 LONGEST_NOTE: Final = 400
 """Characters of one."""
 
-NO_JOBS: Final = "no array 'jobs' in this JSON"
-
 
 def read_json(
     stream: IO[bytes], selection: Selection, ctx: ReadContext, *, cluster: str | None = None
@@ -48,7 +46,7 @@ def read_json(
     steps: list[dict[str, Any]] = []
     position = doubtful = 0
     pieces = JsonPieces(stream, "jobs", ("errors", "warnings"), mark="job_id", noun="job")
-    for piece in _Said(ctx).listen(pieces):
+    for piece in _jobs(pieces, ctx):
         position += 1
         rows = piece if piece.kind == "broken" else _rows(piece.raw, cluster)
         if isinstance(rows, Piece):
@@ -75,45 +73,36 @@ def read_json(
         )
 
 
-class _Said:
-    """What documents say of themselves: their errors and warnings become notes of the run."""
+def _jobs(pieces: Iterable[Piece], ctx: ReadContext) -> Iterator[Piece]:
+    """The jobs among the pieces, and what is broken, which a document of errors alone is.
 
-    def __init__(self, ctx: ReadContext):
-        self.ctx = ctx
-        self.counts: Counter[str] = Counter()
-
-    def listen(self, pieces: Iterable[Piece]) -> Iterator[Piece]:
-        """The jobs among the pieces, and what is broken; also a document of errors alone."""
-        units = 0
-        errors: list[Piece] = []
-        for piece in pieces:
-            if piece.kind in ("errors", "warnings"):
-                reason = self._note(piece)
-                if piece.kind == "errors":
-                    errors = [*errors[:SHOWN], Piece("broken", piece.raw, reason)]
-            elif piece.kind == "end":
-                if errors and not units:
-                    said = "; ".join(error.reason for error in errors)
-                    raw = b"\n".join(error.raw for error in errors)
-                    yield Piece("broken", raw, f"no job, since sacct says: {said}")
-                units, errors = 0, []
-            elif piece.kind != "none":
-                units += 1
-                yield piece
-            elif not errors:
-                yield Piece("broken", piece.raw, NO_JOBS)
-        for kind, count in self.counts.items():
-            if count > SHOWN:
-                more = count_in_words(count - SHOWN, f"more {kind.removesuffix('s')}")
-                self.ctx.note(f"sacct says: {more}")
-
-    def _note(self, piece: Piece) -> str:
-        """A sentence with what is said."""
-        sentence = f"{piece.kind.removesuffix('s')}: {_sentence(piece.raw)}"
-        self.counts[piece.kind] += 1
-        if self.counts[piece.kind] <= SHOWN:
-            self.ctx.note(f"sacct says: {sentence}")
-        return sentence
+    What documents say of themselves, their errors and warnings, becomes notes.
+    """
+    units, counts = 0, Counter[str]()
+    errors: list[Piece] = []
+    for piece in pieces:
+        if piece.kind in ("errors", "warnings"):
+            word = piece.kind.removesuffix("s")
+            sentence = f"{word}: {_sentence(piece.raw)}"
+            counts[word] += 1
+            if counts[word] <= SHOWN:
+                ctx.note(f"sacct says: {sentence}")
+            if word == "error":
+                errors = [*errors[:SHOWN], Piece("broken", piece.raw, sentence)]
+        elif piece.kind == "end":
+            if errors and not units:
+                said = "; ".join(error.reason for error in errors)
+                raw = b"\n".join(error.raw for error in errors)
+                yield Piece("broken", raw, f"no job, since sacct says: {said}")
+            units, errors = 0, []
+        elif piece.kind != "none":
+            units += 1
+            yield piece
+        elif not errors:
+            yield Piece("broken", piece.raw, "no array 'jobs' in this JSON")
+    for word, count in counts.items():
+        if count > SHOWN:
+            ctx.note(f"sacct says: {count_in_words(count - SHOWN, f'more {word}')}")
 
 
 def _sentence(raw: bytes) -> str:

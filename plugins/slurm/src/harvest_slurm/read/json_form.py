@@ -9,7 +9,6 @@ _YAML: Final = re.compile(
     rb'%YAML|---[ \t]*(?:[\r\n!#]|$)|(?:- +)?(?:!!\w+ +)?"?(?:jobs|meta|errors|warnings)"? *:\s'
     rb"|- +(?:!!map\s+)?\"?(?:account|job_id)\"? *:\s"
 )
-_KEY: Final = r'\b{}"? *:'
 
 
 def form_of(head: bytes) -> Literal["json", "yaml"] | None:
@@ -22,13 +21,10 @@ def form_of(head: bytes) -> Literal["json", "yaml"] | None:
 
 def json_likeness(head: bytes, form: str) -> tuple[float, str] | None:
     """How much it looks like jobs of sacct, and by what; None if not at all."""
-
-    def has(*keys: str) -> bool:
-        return all(re.search(_KEY.format(key).encode(), head) for key in keys)
-
-    if has("job_id", "submission") and (has("association") or has("steps")):
+    keys = set(re.findall(rb'\b(\w+)"? *:', head))
+    if keys >= {b"job_id", b"submission"} and keys & {b"association", b"steps"}:
         return 0.95, f"sacct --{form}"
-    of_slurm = re.search(rb"dbv0|slurmdb|data_parser", head) and not has("last_update")
+    of_slurm = re.search(rb"dbv0|slurmdb|data_parser", head) and b"last_update" not in keys
     if of_slurm and re.search(rb'\bjobs"? *:\s*(?:!!seq\s*)?\[\s*\]', head):
         return 0.6, f"sacct --{form} without jobs"
     return None

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any, Final, TypeVar
 
 import orjson
@@ -161,6 +162,4 @@ def tres_of(value: Any, *, mega: bool = False) -> dict[str, int]:
     return found
 
 
-def mega_tres_of(value: Any) -> dict[str, int]:
-    """The same where mem is counted in MiB."""
-    return tres_of(value, mega=True)
+mega_tres_of: Final = partial(tres_of, mega=True)
