@@ -17,13 +17,16 @@ from slurm_reader import Reader
 import harvest
 from harvest.findings import evaluate
 from harvest.plugins.registry import manager
+from harvest_slurm import rules
 from harvest_slurm.job.find import find, of_group
 from harvest_slurm.records import Job, Step
 from harvest_slurm.report.summary import summary
 from harvest_slurm.report.usage import usage_report
 from harvest_slurm.report.waits import queue_time
-from harvest_slurm.rules import RULES
 from harvest_slurm.states import ENDED, STATES
+
+RULES = [rule for rule in rules.RULES if rule.view != "notes"]
+"""Rules on jobs; the others are about what was noted of their inputs."""
 
 FIELDS = [
     *("JobID", "Cluster", "User", "Account", "Partition", "QOS", "State", "ExitCode", "Submit"),

@@ -141,7 +141,8 @@ def _is_installed(source: str, plugins: PluginManager) -> bool:
 def _applying(found: Survey, plugins: PluginManager) -> tuple[list[str], list[str]]:
     """Views and reports over what these sources bring.
 
-    The best first: those that most rules look at or report in, then those that need all of it.
+    The best first: those that most rules look at or report in, then those that need all of it, or
+    are over any dataset.
     """
     brought = {
         record_type(cls).name
@@ -152,7 +153,7 @@ def _applying(found: Survey, plugins: PluginManager) -> tuple[list[str], list[st
 
     def best(declared: Mapping[str, Any]) -> list[str]:
         names = names_for(declared, brought, beyond=MOST_OF_IT)
-        return sorted(names, key=lambda name: -rules[name])
+        return sorted(names, key=lambda name: -rules[name] if declared[name].requires else 0)
 
     return best(plugins.views), best(plugins.reports)
 
