@@ -29,8 +29,13 @@ _SHOWN: Final = 64 * 1024
 _BEFORE: Final = 200
 """Bytes that are shown of what stands before a fault, or looked at there."""
 
-_TOKEN: Final = re.compile(rb'"(?:[^"\\\n]++|\\.|\n(?![{\[]))*+"|[{}\[\]]|[^"{}\[\]]+|"', re.DOTALL)
-"""A text, a bracket, what stands between them, or the quote of a text that is not closed."""
+_TEXT: Final = rb'"(?:[^"\\\n]++|\\.|\n(?![{\[]))*+"'
+_REST: Final = rb'[{}\[\]]|"'
+_TOKEN: Final = re.compile(_TEXT + rb'|[^"{}\[\]]+|' + _REST, re.DOTALL)
+"""A text, what stands between texts and brackets, a bracket, the quote of an unfinished text."""
+
+_INSIDE: Final = re.compile(rb'(?:[^"{}\[\]]++|' + _TEXT + rb")++|" + _REST, re.DOTALL)
+"""The same where nothing is looked for: all up to the next bracket is one."""
 
 _NEXT: Final = re.compile(rb"\n(?=[{\[])")
 _BLANK: Final = b" \t\r\n\x1e\xef\xbb\xbf"  # and what begins a record (RFC 7464), and a file
@@ -120,7 +125,11 @@ class JsonPieces:
         )
 
     def _scan(self) -> Iterator[Piece]:
-        while token := _TOKEN.match(self.buffer, self.place):
+        while True:
+            inside = self.depth - self.base > 2
+            token = (_INSIDE if inside else _TOKEN).match(self.buffer, self.place)
+            if token is None:
+                return
             text, end = token[0], token.end()
             if text == b'"':
                 if self.depth == 0 and self.stray < 0:
@@ -139,7 +148,7 @@ class JsonPieces:
                 yield from self._open(text)
             elif text in (b"}", b"]"):
                 yield from self._close(end)
-            else:
+            elif not inside:
                 yield from self._text(text)
             self.place = end
 

@@ -40,7 +40,7 @@ def _exit(data: Mapping[str, Any], keys: str, state: str | None) -> dict[str, An
     caught = read(data, f"{keys}.signal.signal_id", number)
     if caught is None:
         caught = read(data, f"{keys}.signal.id", number)
-    plain = not isinstance(value.get("return_code"), Mapping)
+    plain = not isinstance(value.get("return_code"), dict)
     success = status == ["SUCCESS"] and not isinstance(value["status"], list)
     if plain and success and not caught and state not in _FINE:
         return unknown | {"doubtful_exit": True}
@@ -206,13 +206,13 @@ def _job_extra(data: Mapping[str, Any], flags: str | None) -> dict[str, str]:
     if any(_says_something(value) for value in memory.values()):
         extra["required"] = in_words(memory)
     limit = data["time"].get("limit")
-    if limit == INFINITE or (isinstance(limit, Mapping) and limit.get("infinite")):
+    if limit == INFINITE or (isinstance(limit, dict) and limit.get("infinite")):
         extra["Timelimit"] = "UNLIMITED"
     return extra
 
 
 def _says_something(value: Any) -> bool:
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         if "set" in value and "number" in value:
             return bool(value["set"] and value["number"])
         return any(_says_something(item) for item in value.values())

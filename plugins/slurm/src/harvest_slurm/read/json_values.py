@@ -38,7 +38,9 @@ def member(data: Any, keys: str) -> Any:
     for key in keys.split("."):
         if data is None:
             return None
-        data = object_of(data).get(key)
+        if not isinstance(data, dict):
+            raise _odd(data, "an object")
+        data = data.get(key)
     return data
 
 
@@ -61,7 +63,7 @@ def _odd(value: Any, due: str) -> ValueError:
 
 def object_of(value: Any) -> Mapping[str, Any]:
     """An object."""
-    if not isinstance(value, Mapping):
+    if not isinstance(value, dict):
         raise _odd(value, "an object")
     return value
 
@@ -75,7 +77,7 @@ def objects_of(value: Any) -> list[Mapping[str, Any]]:
 
 def number(value: Any) -> int | None:
     """A whole number of 64 bits; None where it is not set, or larger."""
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         flags = [value.get("set", True), value.get("infinite", False)]
         if not value.keys() <= _NUMBER or not all(isinstance(flag, bool) for flag in flags):
             raise _odd(value, "a number")
@@ -106,7 +108,7 @@ def time_of(value: Any) -> datetime | None:
 
 def seconds_of(value: Any) -> float | None:
     """Seconds of a number, or of ``{"seconds", "microseconds"}``."""
-    if isinstance(value, Mapping) and "seconds" in value:
+    if isinstance(value, dict) and "seconds" in value:
         whole = number(value["seconds"]) or 0
         return (whole * 1_000_000 + (number(value.get("microseconds")) or 0)) / 1_000_000
     found = number(value)
@@ -115,7 +117,7 @@ def seconds_of(value: Any) -> float | None:
 
 def text_of(value: Any) -> str | None:
     """A text, or a number as one; None where there is none."""
-    if isinstance(value, (Mapping, list)):
+    if isinstance(value, (dict, list)):
         raise _odd(value, "a text")
     return in_words(value) if value not in (None, "", 0) else None
 
@@ -139,7 +141,7 @@ def states_of(value: Any) -> tuple[str | None, str | None]:
 
 def step_id_of(value: Any) -> str:
     """The id of a step within its job: ``batch``, ``0``, ``0+1``."""
-    if isinstance(value, Mapping) and value.keys() <= _STEP_ID:
+    if isinstance(value, dict) and value.keys() <= _STEP_ID:
         part = number(value.get("step_het_component"))
         return step_id_of(value.get("step_id")) + ("" if part is None else f"+{part}")
     if isinstance(value, bool) or not isinstance(value, (int, str)) or value == "":
