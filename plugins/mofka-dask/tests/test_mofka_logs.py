@@ -123,6 +123,20 @@ def test_lines_without_a_time_belong_to_the_event_before(tmp_path):
     assert found.folded == {"continuation line": 6}
 
 
+def test_heads_of_other_versions_begin_an_event(tmp_path):
+    """Before 2022 Dask logged no time; Coiled writes one without a dash behind it."""
+    old = "distributed.worker - WARNING -  Compute Failed\nFunction:  f\n"
+    coiled = "2024-03-20 13:12:00.360000 distributed.scheduler - ERROR - broadcast failed\n"
+    found = harvest(tmp_path, line("one") + old + coiled)
+
+    _, first, second = found.rows("dask.log_event")
+
+    assert (first["time"], first["level"]) == (None, "warning")
+    assert first["message"] == " Compute Failed\nFunction:  f"
+    assert (second["level"], second["message"]) == ("error", "broadcast failed")
+    assert (second["time"].minute, second["time"].microsecond) == (12, 360_000)
+
+
 def test_lines_before_the_first_event_are_an_event_without_time(tmp_path):
     found = harvest(tmp_path, "\n/a/b.py:1: UserWarning: beware\n  warn()\n" + line("one"))
     first, _ = found.rows("dask.log_event")

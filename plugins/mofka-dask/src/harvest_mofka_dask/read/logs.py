@@ -1,8 +1,8 @@
 """Logs of Dask's scheduler and workers, and what the consumer could not parse.
 
 Dask logs ``2024-04-19 19:01:36,147 - distributed.scheduler - INFO - Register worker ...``, by the
-local clock of the machine; older versions left out the time.  Lines in another form (tracebacks,
-warnings) belong to the event before them.
+local clock of the machine; before 2022 without the time, and Coiled without the first dash.  Lines
+in another form (tracebacks, warnings) belong to the event before them.
 """
 
 from __future__ import annotations
@@ -23,13 +23,11 @@ from .log_lines import log_events
 
 __all__ = ["consumer_log", "dask_log"]
 
-_BEGINS: Final = (
-    r"^(?:[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}[,. ]"
-    r"|distributed\.[^ ]+ - [A-Z]+ - )"
-)
+_MOMENT: Final = r"[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}"
+_BEGINS: Final = rf"^(?:{_MOMENT}[,. ]|distributed[\w.]* - [A-Z]+ - )"
 _HEAD: Final = (
-    r"^(?:(?<stamp>[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}(?:[,.][0-9]{1,6})?)"
-    r" - )?(?<logger>[^ ]+) - (?<level>[A-Z]+) - (?<message>.*)$"
+    rf"^(?:(?<stamp>{_MOMENT}(?:[,.][0-9]{{1,6}})?)(?: -)? )?"
+    r"(?<logger>[^ ]+) - (?<level>[A-Z]+) - (?<message>.*)$"
 )
 _STAMP: Final = "%Y-%m-%d %H:%M:%S%.f"
 _NOTHING: Final = pl.lit(None, pl.String)
