@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import random
+import signal
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -99,3 +101,11 @@ def until(holds: Any) -> None:
             return
         time.sleep(0.1)
     raise AssertionError("it did not happen")
+
+
+def fail_somehow(x: int) -> int:
+    """Most raise one type, with texts of their own; the fifth kills its worker."""
+    if x == 5:
+        time.sleep(0.5)  # what ended before is recorded
+        os.kill(os.getpid(), signal.SIGKILL)
+    raise KeyError(f'it\'s "{x}"\n') if x < 3 else ValueError(x)

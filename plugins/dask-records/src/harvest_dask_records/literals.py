@@ -12,13 +12,17 @@ import re
 import warnings
 from typing import Final
 
+from harvest.toolkit.texts import printable
+
 __all__ = [
     "LiteralFault",
+    "bytes_of_literal",
     "canonical_key",
     "dict_items",
     "key_of_literal",
     "name_in_key",
     "set_items",
+    "text_of_literal",
 ]
 
 LONGEST_KEY: Final = 64 * 1024
@@ -99,6 +103,18 @@ def name_in_key(text: str) -> str | None:
         except UnicodeDecodeError:
             return None
     return value if isinstance(value, str) else None
+
+
+def text_of_literal(text: str) -> str:
+    """The text that a string literal stands for, without lone surrogates; any other text stays."""
+    value = _evaluate(text) if _STRINGS.fullmatch(text) else _NOTHING
+    return printable(value) if isinstance(value, str) else text
+
+
+def bytes_of_literal(text: str) -> bytes | None:
+    """The bytes that a literal stands for; None where it is none."""
+    value = _evaluate(text) if text[:1] == "b" and _STRINGS.fullmatch(text) else None
+    return value if isinstance(value, bytes) else None
 
 
 def _str(value: object) -> str | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any, Final
 
 import msgpack
@@ -16,12 +17,13 @@ import numpy as np
 import pyarrow as pa
 
 from harvest import Partition, ReadContext, Record, record_type
-from harvest.toolkit.texts import printable
+from harvest.toolkit.texts import excerpt, printable
 
 from ..arrays import text_map
 from ..types import LogEvent, Process, RunNode
 from .batches import TIME, Batch, as_text
 from .container import Cut, Damage, frames
+from .dump import dump_format, frames_of, load
 from .maps import MAPS, File, Made, MapFault, event
 from .process import VERSION, ProcessFacts
 from .tables import columns_of, record_class
@@ -38,13 +40,18 @@ LONGEST_LIST: Final = 1 << 20
 
 ROWS: Final = ("n", "columns")
 """Fields of a frame that hold its rows."""
+_KEPT: Final = 1024
+"""Bytes of a dump that cannot be read that are kept with its reject."""
 CUT: Final = "frame cut off where the file ends, in its process's cut_bytes"
 ABOUT: Final = "frame about the process, in its row of dask.process"
 EMPTY: Final = "frame without rows"
 
 
 def read_file(partition: Partition, ctx: ReadContext) -> Iterator[Any]:
-    """The rows of a capture file."""
+    """The rows of a capture file, or of a cluster dump."""
+    if dump_format(partition.path):
+        yield from _read_dump(partition.path, ctx)
+        return
     with partition.path.open("rb") as stream:
         size = os.fstat(stream.fileno()).st_size
         reader = _Reader(ctx, File(partition.path.name, ProcessFacts()))
@@ -57,6 +64,28 @@ def read_file(partition: Partition, ctx: ReadContext) -> Iterator[Any]:
             else:
                 yield from reader.frame(piece.index, piece.payload)
         yield from reader.finish(size)
+
+
+def _read_dump(path: Path, ctx: ReadContext) -> Iterator[Any]:
+    reader = _Reader(ctx, File(path.name, ProcessFacts()))
+    try:
+        dump = load(path)
+    except MapFault as fault:
+        with path.open("rb") as file:
+            reader.refuse(1, file.read(_KEPT), str(fault))
+        return
+    for number, (known, parts) in enumerate(frames_of(dump), 1):
+        reader.file.facts = reader.facts = ProcessFacts()
+        reader.facts.add("start", known)
+        for kind, fields in parts:
+            if fields.get("n") != 0:
+                yield from reader.take(number, kind, fields)
+        yield from reader.tables()
+    ctx.advance(path.stat().st_size)
+    ctx.note(
+        "a cluster dump: the state at one moment, with the last transitions, transfers and lines "
+        "that Dask still held; workers and threads of executions are those that workers recorded"
+    )
 
 
 class _Reader:
@@ -96,18 +125,28 @@ class _Reader:
             kind = fields.pop("kind", None)
             if not isinstance(kind, str):
                 raise MapFault(f"its kind is {kind!r}, not a text")
+        except MapFault as fault:
+            self.refuse(index, payload, f"frame {index}: {fault}")
+            return
+        yield from self.take(index, kind, fields, payload)
+
+    def take(
+        self, index: int, kind: str, fields: dict[str, Any], payload: bytes = b""
+    ) -> Iterator[Any]:
+        """What the fields of a frame give; payload: what they were unpacked from."""
+        try:
             if "columns" in fields:
                 self._gather(kind, index, fields, len(payload))
             else:
                 yield from self._map(kind, index, fields)
         except MapFault as fault:
-            self.refuse(index, payload, f"frame {index}: {fault}")
+            self.refuse(index, payload or excerpt(repr(fields)).encode(), f"frame {index}: {fault}")
         if self.gathered_rows >= GATHERED_ROWS or self.gathered_bytes >= GATHERED_BYTES:
-            yield from self._tables()
+            yield from self.tables()
 
     def finish(self, size: int) -> Iterator[Any]:
         """What is left, the process, and what the record lacks."""
-        yield from self._tables()
+        yield from self.tables()
         if not self.facts.frames and self.cut_off is None:
             if not self.ctx.units:
                 self.ctx.note(f"{printable(self.file.name)} is empty")
@@ -206,7 +245,7 @@ class _Reader:
         self.gathered_bytes += size
         self.ctx.read(rows)
 
-    def _tables(self) -> Iterator[Any]:
+    def tables(self) -> Iterator[Any]:
         """What was gathered, as tables."""
         batches, self.batches = self.batches, {}
         self.gathered_rows = self.gathered_bytes = 0

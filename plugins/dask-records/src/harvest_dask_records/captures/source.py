@@ -1,4 +1,4 @@
-"""The source ``dask``: finds capture directories and has each of their files read."""
+"""The source ``dask``: finds capture directories, and has their files and cluster dumps read."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from harvest.toolkit.files import folders_of, input_path, list_files, may_be, wa
 
 from ..types import CAPTURED_TYPES, RECORD_TYPES, RunDirective
 from .container import MAGIC, has_magic
+from .dump import dump_format
 
 __all__ = ["DaskSource"]
 
@@ -32,8 +33,9 @@ MARK: Final = "capture.json"
 class DaskSource(Source):
     """Reads capture directories, which record a Dask cluster while it runs.
 
-    The location is a capture directory, a directory that holds some (four levels deep), or one
-    ``.cap`` file.  Each file, which is the record of one process, is one partition.
+    The location is a capture directory, a directory that holds some (four levels deep), one
+    ``.cap`` file, or a cluster dump.  Each file, the record of one process or a dump, is one
+    partition.
     """
 
     name: ClassVar[str] = "dask"
@@ -44,10 +46,13 @@ class DaskSource(Source):
 
     @classmethod
     def detect(cls, path: Path) -> Detection | None:
-        """A capture file by its magic number."""
+        """A capture file by its magic number, a cluster dump by its first keys."""
         if not path.is_file():
             return None
-        return Detection(0.95, "has the magic number of a capture file") if _is_ours(path) else None
+        if _is_ours(path):
+            return Detection(0.95, "has the magic number of a capture file")
+        found = dump_format(path)
+        return Detection(0.9, f"begins as a cluster dump of Dask ({found})") if found else None
 
     def plan(self) -> Iterator[Partition]:
         """One partition per capture file; a file that is named is taken whatever it is.
@@ -68,7 +73,7 @@ class DaskSource(Source):
                 "holds no capture file of a Dask run",
                 where=str(location),
                 remedy=f"looked {DEPTH} levels deep for *{SUFFIX} files beside a {MARK}; check "
-                "the location, or wait until the capture has begun",
+                "the location, name a cluster dump itself, or wait until the capture has begun",
             )
         itself = any(directory == location for directory, _ in captures)
         base = location.parent if itself else location

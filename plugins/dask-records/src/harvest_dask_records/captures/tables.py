@@ -27,6 +27,7 @@ from ..types import (
     WorkerTransition,
 )
 from .batches import FLOAT, TEXT, TIME, Batch
+from .pickles import pickled_class
 from .process import ProcessFacts
 
 __all__ = ["TABLES", "columns_of", "record_class"]
@@ -75,7 +76,15 @@ def _stimulus(batch: Batch) -> Columns:
 
 def _scheduler_transitions(batch: Batch, facts: ProcessFacts) -> Columns:
     scheduler = _constant(batch, facts.address)
-    return {"duration_s": _lasted(batch), "scheduler": scheduler, **_stimulus(batch)}
+    # of a task that Dask gave up there is the pickled exception alone
+    pickled = batch.values("exception_pickle")
+    named = [pickled_class(each) if isinstance(each, bytes) else None for each in pickled]
+    return {
+        "duration_s": _lasted(batch),
+        "scheduler": scheduler,
+        "exception": pc.coalesce(batch.column("exception", TEXT), pa.array(named, TEXT)),
+        **_stimulus(batch),
+    }
 
 
 def _worker_transitions(batch: Batch, facts: ProcessFacts) -> Columns:

@@ -14,7 +14,7 @@ from ..write.queues import Columns, Payload
 __all__ = ["Tasks", "graph_frames", "transition_columns"]
 
 EXCEPTION: Final = 1000
-"""Characters of an exception's text."""
+"""Characters of an exception's text, or bytes of it pickled."""
 
 ANNOTATION: Final = 10_000
 """Characters of an annotation of a task."""
@@ -27,7 +27,8 @@ Tasks = Sequence[tuple[Any, list[Any]]]
 """Keys, each with those it depends on."""
 
 _DETAILS: Final = (
-    *("begins", "ends", "exception", "cause", "worker", "thread", "size_bytes", "type", "run_id"),
+    *("begins", "ends", "exception", "exception_pickle", "cause", "worker", "thread"),
+    *("size_bytes", "type", "run_id"),
 )
 """Columns that follow from the details that Dask gives with some transitions."""
 _NO_DETAILS: Final = (None,) * len(_DETAILS)
@@ -55,9 +56,11 @@ def transition_columns(rows: Sequence[tuple[Any, ...]]) -> Columns:
 def _detailed(details: Mapping[str, Any]) -> tuple[Any, ...]:
     """The values of ``_DETAILS``."""
     error, cause = details.get("exception_text"), details.get("cause")
+    pickled = details.get("exception")  # alone, where the scheduler gave the task up
     return (
         *_executed(details),
         None if error is None else error[:EXCEPTION],
+        pickled[:EXCEPTION] if error is None and isinstance(pickled, bytes) else None,
         None if cause is None else spell(cause),
         *map(details.get, ("worker", "thread", "nbytes", "typename", "run_id")),
     )

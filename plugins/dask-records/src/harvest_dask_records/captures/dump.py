@@ -1,0 +1,289 @@
+"""A cluster dump (``Client.dump_cluster_state``), as the frames that a capture would have.
+
+It is the state of a cluster at one moment, with the last transitions, transfers, events and lines
+of logs that scheduler and workers still held, and no more of them.  The whole file is loaded.
+"""
+
+from __future__ import annotations
+
+import gzip
+import re
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+import msgpack
+
+from ..literals import LiteralFault, bytes_of_literal, canonical_key, key_of_literal
+from .maps import MapFault
+from .pickles import pickled_class
+
+__all__ = ["dump_format", "frames_of", "load"]
+
+LARGEST: Final = 1 << 30
+"""Bytes of a dump at most, unpacked: loaded, it takes several times as much memory."""
+_STATUS: Final = {
+    "ExecuteSuccessEvent": "finished",
+    "ExecuteFailureEvent": "error",
+    "RescheduleEvent": "rescheduled",
+}
+_EVENT: Final = ("time", "topic", "message")
+_TRANSITION: Final = ("time", "key", "start_state", "finish_state", "stimulus_id")
+_OF_WORKER: Final = ("host", "nthreads", "memory_limit")
+_TRANSFER: Final = {
+    "start_time": "start",
+    "end_time": "stop",
+    "middle": "middle",
+    "duration_s": "duration",
+    "total_bytes": "total",
+    "compressed_bytes": "compressed",
+    "bandwidth": "bandwidth",
+    "peer": "who",
+}
+"""Columns of a transfer, and what Dask calls them."""
+_TASK: Final = re.compile(r"<Task(?:State)? (.+) [\w-]+>", re.DOTALL)
+_LINE: Final = re.compile(r"([\d-]+[ T][\d:,.]+) - ([\w.]+) - [A-Z]+ - (.*)", re.DOTALL)
+
+_UNREADABLE: Final = (
+    *(ValueError, EOFError, RecursionError, zlib.error, gzip.BadGzipFile),
+    msgpack.UnpackException,
+)
+Frame: TypeAlias = tuple[str, dict[str, Any]]
+"""A kind, and its fields."""
+
+
+def dump_format(path: Path) -> str | None:
+    """Whether a file begins as a cluster dump does: msgpack or yaml; None for anything else."""
+    with path.open("rb") as file:
+        head = file.read(512)
+    if head.startswith(b"\x1f\x8b"):
+        try:
+            head = zlib.decompressobj(31).decompress(head, 512)
+        except zlib.error:
+            return None
+    if re.match(rb"[\x81-\x8f](?:\xa9scheduler|\xaescheduler_info)[\x80-\x8f\xde\xdf]", head):
+        return "msgpack"
+    begin = rb"scheduler(?:_info)?:\r?\n +(?:address|clients|events|extensions|id): ?"
+    return "yaml" if re.match(begin, head) else None
+
+
+def load(path: Path) -> dict[str, Any]:
+    """The content of a dump; raises MapFault where it cannot be read."""
+    with path.open("rb") as file:
+        packed = file.read(2) == b"\x1f\x8b"
+    opened: Any = gzip.open if packed else open
+    try:
+        with opened(path, "rb") as file:
+            content = file.read(LARGEST + 1)
+        if len(content) > LARGEST:
+            raise ValueError(f"it holds more than {LARGEST >> 30} GiB")
+        found = _yaml(content) if dump_format(path) == "yaml" else _msgpack(content)
+        if _values(found, {}) > len(content):
+            raise ValueError("parts of it stand for more than they are, or for themselves")
+    except _UNREADABLE as error:
+        raise MapFault(
+            f"the cluster dump cannot be read ({str(error) or type(error).__name__}); if it was "
+            "cut, write or copy it again; dump_cluster_state(exclude=...) writes a smaller one"
+        ) from error
+    return found
+
+
+def _msgpack(content: bytes) -> dict[str, Any]:
+    found: dict[str, Any] = msgpack.unpackb(content, strict_map_key=False)
+    return found
+
+
+def _yaml(content: bytes) -> dict[str, Any]:
+    try:
+        import yaml  # optional, as Dask has it
+    except ImportError as error:
+        raise ValueError("PyYAML is not installed (pip install pyyaml)") from error
+
+    class Plain(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+        """Takes what is tagged as a Python object for the list, map or text that it is."""
+
+    def plain(loader: Any, _: str, node: Any) -> Any:
+        if isinstance(node, yaml.MappingNode):
+            return loader.construct_mapping(node, deep=True)
+        if isinstance(node, yaml.SequenceNode):
+            return loader.construct_sequence(node, deep=True)
+        return loader.construct_scalar(node)
+
+    Plain.add_multi_constructor("", plain)
+    try:
+        found: dict[str, Any] = yaml.load(content, Plain)  # noqa: S506  a safe loader
+    except yaml.YAMLError as error:
+        raise ValueError(" ".join(str(error).split())) from error
+    return found
+
+
+def _values(value: Any, known: dict[int, int]) -> int:
+    """How many values there are; a part that others refer to counts each time."""
+    if not isinstance(value, dict | list):
+        return 1
+    if id(value) not in known:
+        known[id(value)] = LARGEST  # where it holds itself
+        inner = value.values() if isinstance(value, dict) else value
+        known[id(value)] = 1 + sum(_values(each, known) for each in inner)
+    return known[id(value)]
+
+
+def frames_of(state: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], list[Frame]]]:
+    """By process, what is known of it, and its frames; the scheduler is the first."""
+    scheduler = _map(state.get("scheduler", state.get("scheduler_info")))
+    workers = _map(state.get("workers", state.get("worker_info")))
+    versions = _map(state.get("versions"))
+    known = {address: _map(worker) for address, worker in _map(scheduler.get("workers")).items()}
+    raised = {
+        (_key(event.get("key")), _text(event.get("stimulus_id"))): event["exception_text"]
+        for worker in map(_map, workers.values())
+        for event in map(_map, _list(worker.get("stimulus_log")))
+        if event.get("exception_text")
+    }
+    facts = {"role": "scheduler", "address": scheduler.get("address"), "id": scheduler.get("id")}
+    yield facts, _of_scheduler(dict(scheduler), known, raised, _map(versions.get("scheduler")))
+    of_workers = _map(versions.get("workers"))
+    for address, worker in workers.items():
+        facts = {"role": "worker", "address": address, "id": _map(worker).get("id")}
+        # of a worker that did not answer, there is the text of an error
+        held = worker if isinstance(worker, dict) else {"state": worker}
+        yield facts, _of_worker(dict(held), address, _map(of_workers.get(address)))
+
+
+def _of_scheduler(
+    state: dict[str, Any], workers: Mapping[str, Any], raised: Any, versions: Any
+) -> list[Frame]:
+    tasks = [task for task in _map(state.pop("tasks", None)).values() if isinstance(task, dict)]
+    texts = {_key(task.get("key")): _exception(task) for task in tasks}
+    rows, others = [], []
+    for entry in _list(state.pop("transition_log", None)):
+        if isinstance(entry, list) and len(entry) in (5, 6) and isinstance(entry[3], dict):
+            key, before, after, _, *stimulus, time = entry
+            key, cause = _key(key), _text(stimulus[0]) if stimulus else None
+            erred = before == "processing" and after == "erred"
+            text = (raised.get((key, cause)) or texts.get(key)) if erred else None
+            rows.append((time, key, before, after, cause, text))
+        else:
+            others.append((None, "transition_log", entry))
+    came = [
+        (address, "add", "cluster-dump", _text(worker.get("name")), *map(worker.get, _OF_WORKER))
+        for address, worker in workers.items()
+    ]
+    clients = [c for c in _map(state.pop("clients", None)) if c != "fire-and-forget"]
+    frames = [
+        _rows("scheduler_transition", (*_TRANSITION, "exception"), rows),
+        _rows("worker_event", ("worker", "action", "stimulus_id", "name", *_OF_WORKER), came),
+        _rows("client_event", ("client", "action"), [(client, "add") for client in clients]),
+        _rows("event", _EVENT, [*_events(state.pop("events", None)), *others]),
+        *_rest(state, tasks, versions),
+    ]
+    graph = {
+        "keys": tuple(_key(task.get("key")) for task in tasks),
+        "dependencies": tuple(tuple(map(_key, _list(t.get("dependencies")))) for t in tasks),
+        "requested": tuple(_key(task.get("key")) for task in tasks if task.get("who_wants")),
+    }
+    return [*frames, ("graph", graph)] if tasks else frames
+
+
+def _of_worker(state: dict[str, Any], address: str, versions: Any) -> list[Frame]:
+    moved = [
+        (direction, _sizes(entry.get("keys")), *map(entry.get, _TRANSFER.values()))
+        for direction in ("incoming", "outgoing")
+        for name in (f"transfer_{direction}_log", f"{direction}_transfer_log")
+        for entry in map(_map, _list(state.pop(name, None)))
+    ]
+    tasks = [task for task in _map(state.pop("tasks", None)).values() if isinstance(task, dict)]
+    stimuli = [_map(stimulus) for stimulus in _list(state.pop("stimulus_log", None))]
+    others = [(s.get("handled"), "stimulus", s) for s in stimuli]
+    transitions = []
+    for entry in _list(state.pop("log", None)):
+        if isinstance(entry, list) and len(entry) >= 6 and isinstance(entry[-3], dict):
+            key, before, *_, after, _, stimulus, time = entry
+            transitions.append((time, _key(key), before, after, stimulus))
+        else:
+            others.append((None, "worker_log", entry))
+    executed = [
+        (_key(s.get("key")), s.get("start"), s.get("stop"), _STATUS[s["cls"]])
+        for s in stimuli
+        if _text(s.get("cls")) in _STATUS
+    ]
+    lines = []
+    for line in reversed(_list(state.pop("logs", None))):  # the newest is the first
+        level, text = (*line, None)[:2] if isinstance(line, list) and line else (None, line)
+        found = _LINE.fullmatch(str(text))
+        logged, logger, said = found.groups() if found else (None, None, str(text))
+        lines.append((level, "worker", logger, said, logged, address))
+    return [
+        _rows("worker_transition", _TRANSITION, transitions),
+        _rows("execution", ("key", "begins", "ends", "status"), executed),
+        _rows("transfer", ("direction", "keys", *_TRANSFER), moved),
+        _rows("log", ("level", "source", "logger", "message", "logged", "worker"), lines),
+        _rows("event", _EVENT, others),
+        *_rest(state, tasks, versions),
+    ]
+
+
+def _events(topics: Any) -> Iterator[tuple[Any, ...]]:
+    """Events by topic; of some versions of Dask there is no more than the name of an object."""
+    for topic, entries in _map(topics).items():
+        for entry in _list(entries) or [entries]:
+            time, said = entry if isinstance(entry, list) and len(entry) == 2 else (None, entry)
+            yield time, topic, said
+
+
+def _rest(state: Any, tasks: Sequence[Any], versions: Mapping[str, Any]) -> Iterator[Frame]:
+    """What has a place in events alone: the state of each task and of the process."""
+    states = [(_key(task.get("key")), task.get("state"), task) for task in tasks]
+    yield _rows("task_state", ("key", "state", "task"), states)
+    if packages := _map(versions.get("packages")):
+        yield "software", {"packages": {str(name): packages[name] for name in packages}}
+    yield "process_state", {str(name): value for name, value in state.items()}
+
+
+def _rows(kind: str, names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> Frame:
+    columns = zip(*rows, strict=True) if rows else ((),) * len(names)
+    return kind, {"n": len(rows), "columns": dict(zip(names, columns, strict=True))}
+
+
+def _exception(task: Mapping[str, Any]) -> str | None:
+    """What a task raised; where Dask gave it up, it has the pickled exception alone, as text."""
+    text, pickled = task.get("exception_text"), task.get("exception")
+    if text or not isinstance(pickled, str | bytes):
+        return text
+    found = bytes_of_literal(pickled) if isinstance(pickled, str) else pickled
+    return None if found is None else pickled_class(found)
+
+
+def _key(key: Any) -> Any:
+    """A key in canonical spelling: tuples are lists in a dump, and tasks what they print."""
+    if isinstance(key, list):
+        return str(tuple(tuple(k) if isinstance(k, list) else k for k in key))
+    if not isinstance(key, str):
+        return _text(key)
+    found = _TASK.fullmatch(key)
+    try:
+        if found:
+            return key_of_literal(found[1])
+    except LiteralFault:
+        return found[1] if found else key
+    listed = key.startswith("[") and key.endswith("]")
+    return canonical_key(f"({key[1:-1]},)" if listed else key)
+
+
+def _sizes(keys: Any) -> tuple[tuple[Any, Any], ...] | None:
+    return (
+        tuple((_key(key), size) for key, size in keys.items()) if isinstance(keys, dict) else None
+    )
+
+
+def _text(value: Any) -> str | None:
+    return None if value is None else str(value)
+
+
+def _map(value: Any) -> Mapping[Any, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
