@@ -21,9 +21,9 @@ from strength import examples
 
 import harvest
 from harvest_dask_records import types as r
+from harvest_dask_runs.critical.path import critical_path_view
 from harvest_dask_runs.critical.waits import PARTS
 from harvest_dask_runs.memory import MemoryReader
-from harvest_dask_runs.views.critical_path import critical_path_view
 from harvest_dask_runs.views.indicators import indicators
 
 REAL = Path(__file__).resolve().parents[4] / "shared/data/mofka-dask"

@@ -313,21 +313,31 @@ def test_failures_and_repeats():
         "failed_prefix": "score",
         "failed_prefix_failed": 8,
         "failed_error": "ValueError('no data')\nand a traceback",
+        "failed_error_failed": 8,
+        "failed_error_type": "ValueError",
+        "failed_error_type_failed": 8,
         "busy_s": 100.0,
         "repeated": 3,
         "repeated_s": 6.0,
+        "rescheduled": 0,
+        "rescheduled_s": 0.0,
     }
 
     assert spoken("dask.failures", run) == [
         (
             "medium",
-            "12 of 200 executions failed (6 %), 8 of them of kind score, mostly with "
+            "12 of 200 executions failed (6 %), 8 of them of kind score, all with "
             "ValueError('no data').",
         )
     ]
     assert spoken("dask.failures", run | {"failed": 0}) == []
     assert spoken("dask.failures", run | {"failed": 21})[0][0] == "high"
     one = {"attempts": 58, "failed": 1, "failed_prefix_failed": 1, "failed_error": "KeyError(1)"}
+    one |= {
+        "failed_error_failed": 1,
+        "failed_error_type": "KeyError",
+        "failed_error_type_failed": 1,
+    }
     assert spoken("dask.failures", run | one) == [
         ("medium", "1 of 58 executions failed (1.7 %), of kind score, with KeyError(1).")
     ]
@@ -342,6 +352,82 @@ def test_failures_and_repeats():
     ]
     assert spoken("dask.repeats", run | {"repeated_s": 5.0}) == []
     assert spoken("dask.repeats", run | {"repeated_s": 26.0})[0][0] == "high"
+
+
+@pytest.mark.parametrize(
+    ("errors", "said"),
+    [
+        # (text, type, failures of this text, of this type) of 12
+        (("OSError(5)", "OSError", 12, 12), ", all with OSError(5)"),
+        (("E('at 3')", "E", 1, 12), ", all with E, such as E('at 3')"),
+        (("E('at 3')", "E", 1, 7), ", mostly with E (7 of 12), such as E('at 3')"),
+        # half is not the most
+        (("E('at 3')", "E", 1, 6), "; the most, 6 of 12, with E, such as E('at 3')"),
+        (("1 error for M", None, 2, 12), ", all with 1 error for M or alike"),
+        (
+            ("KilledWorker", "KilledWorker", 12, 12),
+            ", all with KilledWorker: Dask gave them up, for the workers died that ran or held "
+            "them",
+        ),
+        ((None, None, None, None), ""),
+    ],
+)
+def test_mostly_is_said_of_more_than_half(errors: tuple[Any, ...], said: str):
+    """What 12 failures raised, by the type of most of them."""
+    names = ("error", "error_type", "error_failed", "error_type_failed")
+    run = {"attempts": 12, "failed": 12, "failed_prefix": "load", "failed_prefix_failed": 12}
+    run |= {f"failed_{name}": value for name, value in zip(names, errors, strict=True)}
+
+    ((_, text),) = spoken("dask.failures", run)
+
+    assert text == f"12 of 12 executions failed (100 %), all of kind load{said}."
+
+
+def test_rescheduled_executions_are_no_repeats():
+    """Of 8 repeats in 16 s, 6 were rescheduled, in 10 s."""
+    run = {
+        "busy_s": 100.0, "repeated": 8, "repeated_s": 16.0, "rescheduled": 6, "rescheduled_s": 10.0,
+    }  # fmt: skip
+
+    assert spoken("dask.repeats", run) == [
+        (
+            "medium",
+            "Tasks were executed 2 times more than once, which took 6 s of 1.7 min of executing "
+            "(6 %); 6 times that were rescheduled left out.",
+        )
+    ]
+    assert spoken("dask.rescheduled", run) == [
+        (
+            "low",
+            "6 executions ended with Reschedule, and the tasks ran elsewhere: that took 10 s of "
+            "1.7 min of executing (10 %).",
+        )
+    ]
+    assert spoken("dask.repeats", run | {"repeated": 6, "repeated_s": 10.0}) == []
+    assert spoken("dask.rescheduled", run | {"rescheduled_s": 5.0}) == []
+
+
+def test_a_record_that_was_cut():
+    run = {"processes": 4, "endless_processes": 4, "endless_since": START}
+    run |= {"endless_process": "scheduler tcp://10.0.0.1:8786"}
+
+    assert spoken("dask.cut_records", run) == [
+        (
+            "high",
+            "The records of 4 of 4 captured processes stop without an end: of scheduler "
+            "tcp://10.0.0.1:8786, last at 2026-11-22 12:00:00 UTC; what the run did later is not "
+            "recorded.",
+        )
+    ]
+    worker = {"endless_processes": 1, "endless_process": "worker tcp://10.0.0.2:1"}
+    assert spoken("dask.cut_records", run | worker) == [
+        (
+            "low",
+            "The record of 1 of 4 captured processes stops without an end: of worker "
+            "tcp://10.0.0.2:1, last at 2026-11-22 12:00:00 UTC.",
+        )
+    ]
+    assert spoken("dask.cut_records", run | {"endless_processes": 0}) == []
 
 
 def test_interpreters_that_do_not_respond():

@@ -19,7 +19,7 @@ from strength import NIGHT
 import harvest
 from harvest import UsageError
 from harvest.cli import main
-from harvest_dask_runs.trace.lanes import with_lanes
+from harvest_dask_runs.trace.tracks import with_lanes
 from harvest_dask_runs.trace.transfers import transfer_slices
 from harvest_dask_runs.trace.view import trace, write_trace
 

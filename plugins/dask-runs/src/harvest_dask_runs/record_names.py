@@ -1,4 +1,4 @@
-"""Names of the record types that views, reports and rules read."""
+"""Names that views, reports and rules look for: of record types, and of an exception."""
 
 from __future__ import annotations
 
@@ -24,3 +24,5 @@ SEGMENT: Final = "darshan.dxt_segment"
 """Single operations, as Darshan traced them."""
 COUNTED: Final = ("darshan.posix", "darshan.mpiio", "darshan.stdio")
 """Darshan's counters per file."""
+KILLED: Final = "KilledWorker"
+"""What a task has that raised nothing: Dask gave it up, for workers died that had it."""

@@ -10,9 +10,12 @@ from typing import Final
 
 import polars as pl
 
+from harvest import DatasetReader
 from harvest.model.frames import seconds
 
-from ..frames import Frames
+from ..executions.executions import executions
+from ..frames import Frames, load
+from ..record_names import WAITED
 from .links import dependencies, linked
 from .waits import COMPUTING, PARTS, UNRECORDED, known_parts, with_waits
 
@@ -42,6 +45,12 @@ COLUMN_OF_PART: Final = dict(
         strict=True,
     )
 )  # fmt: skip
+
+
+def critical_path_view(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
+    """The view ``dask.critical_path``: the path of each run, in order of time."""
+    frames = load(dataset, WAITED, run=run)
+    return critical_path(executions(frames).collect(), frames).lazy()
 
 
 def critical_path(found: pl.DataFrame, frames: Frames) -> pl.DataFrame:

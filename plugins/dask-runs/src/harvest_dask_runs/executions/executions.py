@@ -6,8 +6,8 @@ be missing:
 - The scheduler credits an execution to a worker and thread (processing -> memory), with its
   duration, the size of the result, and the times ``begins`` and ``ends``, which it may have
   corrected for the clocks' difference by as much as two seconds.
-- The worker itself records when the task was executing (see ``io.windows``); captures have each
-  attempt with its exact times and its thread (see ``io.attempts``).
+- The worker itself records when the task was executing (see ``windows``); captures have each
+  attempt with its exact times and its thread (see ``windows``).
 
 What only the scheduler knows is its own.  The times are those of the worker's attempt, else of its
 window, as the I/O that the operating system saw falls into it; without either, those of the
@@ -144,7 +144,10 @@ def _windows(frames: Frames) -> pl.LazyFrame:
             window_end="end",
             window_began="began",
             window_ended="ended",
-            outcome=pl.coalesce("outcome", "status"),
+            # the log of a worker has such a task as released
+            outcome=pl.when(pl.col("status") == "rescheduled")
+            .then("status")
+            .otherwise(pl.coalesce("outcome", "status")),
             by_worker=pl.lit(value=True),
             nth=pl.int_range(pl.len()).over([*ONE, "credited"]),
         )

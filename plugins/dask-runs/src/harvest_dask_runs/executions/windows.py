@@ -7,11 +7,21 @@ thread (Dask counts it as running, too), so these two states prolong a window bu
 The worker does not record the thread; the scheduler's processing -> memory does.  A window that
 ends in memory takes the thread of the execution of that task on that worker that the scheduler saw
 nearest to its end.  A window that never closes, since its end was not recorded, takes the next
-execution that the scheduler saw, and ends with it.  Where a worker recorded its attempts itself
-(``io.attempts``), a window has the thread of its attempt.  The thread of all others is not known.
+execution that the scheduler saw, and ends with it.  Where a worker recorded its attempts itself,
+a window has the thread of its attempt.  The thread of all others is not known.
+
+Captures have a row per attempt (``dask.execution``) beside the transitions, which open and close
+its window.  A window takes the attempt in its place: of one task on one worker, the last attempt is
+that of the last window that closed, and so on backwards, since what a record lacks is its
+beginning.  An attempt without a window is one of its own.
+
+The times of an attempt may be by the scheduler's clock: they are moved by as little as brings them
+into the window, which the worker's own clock has.
 """
 
 from __future__ import annotations
+
+from typing import Final
 
 import attrs
 import polars as pl
@@ -19,12 +29,20 @@ import polars as pl
 from harvest_toolkit.deferred import deferred
 
 from ..frames import Frames
-from .attempts import ATTEMPT, attempts_of, with_attempts
 
 RUNNING = ("executing", "long-running")
 HELD = ("cancelled", "resumed")
 ONE = ["home", "key"]
 WINDOW_TYPES = ("dask.worker_transition", "dask.execution")
+ATTEMPT: Final[dict[str, pl.DataType]] = {
+    "began": pl.Datetime("us", "UTC"),
+    "ended": pl.Datetime("us", "UTC"),
+    "own_thread": pl.Int64(),
+    "status": pl.String(),
+}
+"""Of an attempt: its times, its thread (pthread id), and how it ended."""
+STATES: Final = {"finished": "memory"}
+"""How an attempt ended, as the state into which the task left, where it is called otherwise."""
 SHAPE: dict[str, pl.DataType] = {
     "run": pl.String(),
     "key": pl.String(),
@@ -90,7 +108,7 @@ def windows_of(frames: Frames, homes: pl.DataFrame) -> Windows:
     home numbers the workers in order of run and worker.
     """
     changes = _changes(frames["dask.worker_transition"], homes)
-    attempts = attempts_of(frames, homes)
+    attempts = _attempts_of(frames, homes)
     keys = pl.concat([changes["key"], attempts["key"]]).unique().sort()
     codes = keys.to_frame().with_row_index("code")
     found = _windows(_with_codes(changes, codes))
@@ -103,7 +121,7 @@ def windows_of(frames: Frames, homes: pl.DataFrame) -> Windows:
         codes,
     )
     runs = homes.select("home", place=pl.col("run").rank("dense"))
-    threads = with_attempts(_with_threads(found, done), _with_codes(attempts, codes))
+    threads = _with_attempts(_with_threads(found, done), _with_codes(attempts, codes))
     frame = (
         threads.with_columns(
             pl.coalesce("own_thread", "thread").alias("thread"),
@@ -184,3 +202,54 @@ def _with_threads(found: pl.DataFrame, done: pl.DataFrame) -> pl.DataFrame:
             others.with_columns(thread=pl.lit(None, dtype=pl.Int64)).select(shape),
         ]
     )
+
+
+def _attempts_of(frames: Frames, homes: pl.DataFrame) -> pl.DataFrame:
+    """The attempts of some workers: home, key and the columns of an attempt, in their order."""
+    return (
+        frames["dask.execution"]
+        .join(homes.lazy(), on=["run", "worker"])
+        # of those that were rescheduled no times are known, but the order
+        .sort("origin", "position")
+        .select(
+            *ONE,
+            began="begins",
+            ended="ends",
+            own_thread="thread",
+            status=pl.col("status").replace(STATES),
+        )
+        .collect(engine="streaming")
+    )
+
+
+def _with_attempts(found: pl.DataFrame, attempts: pl.DataFrame) -> pl.DataFrame:
+    """Windows with the columns of their attempt, and attempts that have no window as windows.
+
+    found: home, key, start, end (null: open), thread.  An attempt that finished without a window
+    has its own thread as ``thread``, too.
+    """
+    if attempts.is_empty():
+        return found.with_columns(pl.lit(None, kind).alias(name) for name, kind in ATTEMPT.items())
+    closed = pl.col("end").is_not_null()
+    on = [*ONE, "nth"]
+    windows = found.sort("start", descending=True).with_columns(
+        nth=pl.when(closed).then(closed.cum_sum().over(ONE).cast(pl.Int64) - 1)
+    )
+    numbered = attempts.reverse().with_columns(nth=pl.int_range(pl.len()).over(ONE))
+    tied = windows.join(numbered, on=on, how="left").with_columns(_moved_into_the_window())
+    thread = pl.when(pl.col("status") == "memory").then("own_thread")
+    alone = numbered.join(windows, on=on, how="anti").with_columns(
+        start="began", end="ended", thread=thread
+    )
+    return pl.concat([tied, alone], how="diagonal").drop("nth")
+
+
+def _moved_into_the_window() -> list[pl.Expr]:
+    lasted = pl.col("ended") - pl.col("began")
+    latest = pl.max_horizontal("start", pl.col("end") - lasted)
+    began = pl.min_horizontal(pl.max_horizontal("began", "start"), latest)
+    known = lasted.is_not_null()
+    return [
+        pl.when(known).then(began).alias("began"),
+        pl.when(known).then(pl.min_horizontal(began + lasted, "end")).alias("ended"),
+    ]

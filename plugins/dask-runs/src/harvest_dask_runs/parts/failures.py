@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import polars as pl
+
+from harvest_dask_records.literals import text_of_literal
+from harvest_toolkit.frames import known_sum
 
 from ..executions.prefixes import prefix_of
 from ..executions.windows import RUNNING
 from ..frames import Frames
+from ..record_names import KILLED
+
+_TYPE: Final = r"^(?:<(?:class ')?)?([\p{L}_][\p{L}\p{N}_.]*)"
+_TYPES: Final = (rf"{_TYPE}(?:\(|$|: )", r"^<(?:class ')?([\p{L}_][\p{L}\p{N}_.]*)")
+"""How a text names the type of an exception: ``KeyError('x')``, ``<HTTPError 404: ...>``."""
+_VARYING: Final = r"0x[0-9a-fA-F]+|\b[0-9a-fA-F]{8,}\b|[0-9]+"
+"""What differs between texts that say the same: numbers, addresses, hashes."""
 
 
 def failed_tasks(frames: Frames) -> pl.LazyFrame:
@@ -16,7 +28,7 @@ def failed_tasks(frames: Frames) -> pl.LazyFrame:
 
     Each failure counts once, whether the worker recorded it, the scheduler, or both; tasks that
     erred since another did were not executed.  error: what the last one raised, as the scheduler
-    recorded it or the log of a worker has it; null where neither does.
+    recorded it or the log of a worker or the scheduler has it; null where none does.
     """
     one = ["run", "key"]
     by_worker = (
@@ -52,16 +64,21 @@ def failed_tasks(frames: Frames) -> pl.LazyFrame:
 
 
 def _errors_in_logs(log: pl.LazyFrame) -> pl.LazyFrame:
-    """What tasks raised, as workers log it: run, key, logged."""
+    """What tasks raised, as workers and the scheduler log it: run, key, logged."""
     message = pl.col("message")
+    given_up = message.str.extract(r"(?s)^Task (.*) marked as failed because \d+ workers died\b")
+    text = message.str.extract(r"(?m)^Exception:\s+(.*\S)")
     return (
-        log.filter(message.str.starts_with("Compute Failed"))
+        log.filter(message.str.contains(r"^\s*Compute Failed") | given_up.is_not_null())
         .select(
             "run",
             "time",
             "position",
-            key=message.str.extract(r"(?m)^Key:\s+(.*\S)"),
-            logged=message.str.extract(r"(?m)^Exception:\s+(.*\S)").str.strip_chars("\"'"),
+            key=pl.coalesce(given_up, message.str.extract(r"(?m)^Key:\s+(.*\S)")),
+            logged=pl.when(given_up.is_not_null())
+            .then(pl.lit(KILLED))
+            # the log prints the text as a literal, with quotes and escapes of its own
+            .otherwise(text.map_batches(_unquoted, return_dtype=pl.String)),
         )
         .drop_nulls("key")
         .sort("time", "position", nulls_last=True)
@@ -70,20 +87,58 @@ def _errors_in_logs(log: pl.LazyFrame) -> pl.LazyFrame:
     )
 
 
+def _unquoted(texts: pl.Series) -> pl.Series:
+    each = texts.drop_nulls().unique()
+    return texts.replace(each, pl.Series(map(text_of_literal, each), dtype=pl.String))
+
+
+def commonest_errors(failed: pl.DataFrame) -> pl.DataFrame:
+    """What most of the failures of each kind raised, from rows of ``failed_tasks``.
+
+    Columns: run, prefix; error_type: null where the text names none; error_type_failed: failures of
+    this type, or of this text but for numbers where it names none; error: the commonest text of
+    them, by what is left without numbers and addresses; error_failed: failures with just this text.
+    """
+    one, error = ["run", "prefix"], pl.col("error")
+    known = failed.drop_nulls("error").with_columns(
+        error_type=pl.coalesce(error.str.extract(pattern) for pattern in _TYPES),
+        alike=error.str.replace_all(_VARYING, "N"),
+    )
+    same, times = pl.coalesce("error_type", "alike"), pl.col("failed").sum()
+    return (
+        known.with_columns(same=same)
+        .with_columns(
+            error_type_failed=times.over(*one, "same"),
+            alike_failed=times.over(*one, "same", "alike"),
+            error_failed=times.over(*one, "error"),
+        )
+        .sort(
+            *("error_type_failed", "alike_failed", "error_failed"),
+            *("same", "alike", "error"),
+            descending=[True] * 3 + [False] * 3,
+        )
+        .group_by(one, maintain_order=True)
+        .agg(pl.col("error", "error_failed", "error_type", "error_type_failed").first())
+    )
+
+
 def repeated_tasks(found: pl.LazyFrame) -> pl.LazyFrame:
-    """One row per task that was executed more than once: run, key, repeated, repeated_s.
+    """One row per task that was executed more than once: run, key, and four sums.
 
     repeated: how often beyond the first; repeated_s: the time of all executions but the last, null
-    where of none it is known.
+    where of none it is known; rescheduled, rescheduled_s: those that Dask itself, or the task,
+    asked to be run elsewhere.
     """
-    ordered = found.sort("recorded", nulls_last=False)
+    before, seconds = pl.len() - 1, pl.col("seconds")
+    sent = (pl.col("outcome").head(before) == "rescheduled").fill_null(value=False)
     return (
-        ordered.group_by("run", "key", maintain_order=True)
+        found.sort("recorded", nulls_last=False)
+        .group_by("run", "key", maintain_order=True)
         .agg(
-            repeated=pl.len().cast(pl.Int64) - 1,
-            known=pl.col("seconds").head(pl.len() - 1).is_not_null().any(),
-            repeated_s=pl.col("seconds").head(pl.len() - 1).sum(),
+            repeated=before.cast(pl.Int64),
+            repeated_s=known_sum(seconds.head(before)),
+            rescheduled=sent.sum().cast(pl.Int64),
+            rescheduled_s=known_sum(seconds.head(before).filter(sent)),
         )
-        .with_columns(repeated_s=pl.when("known").then("repeated_s"))
         .filter(pl.col("repeated") > 0)
     )

@@ -181,9 +181,12 @@ def _failures(kinds: pl.DataFrame) -> list[Section]:
             Column("prefix"),
             Column("attempts", "executions", doc="with those that only the scheduler saw fail"),
             Column("failed"),
-            Column("error", "mostly with", doc="what most of them raised"),
+            Column("error_type", "raised most", doc="the type of exception that most of them are"),
+            Column("error_type_failed", "so often"),
+            Column("error", "such as", doc="the commonest text of these"),
             Column("repeated", doc="executions beyond the first of a task"),
             Column("repeated_s", "their time", "s", doc="of all but the last of these tasks"),
+            Column("rescheduled", doc="of repeated, since a shuffle or the task asked for it"),
         ),
         title="Failures and repeats",
     )

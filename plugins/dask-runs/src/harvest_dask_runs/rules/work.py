@@ -7,6 +7,7 @@ from typing import Final
 from harvest import Basis, Threshold
 from harvest.toolkit.amounts import bytes_in_words, count_in_words, seconds_in_words, share_in_words
 
+from ..record_names import KILLED
 from .common import LOGS, WHOLE, Run, Said, certain, lower_bound, observed, rule
 
 ERROR_SHOWN: Final = 100
@@ -27,7 +28,10 @@ def _as_traced(run: Run) -> tuple[str, ...]:
 @rule(
     doc="Executions that failed: errors of the program, or of what it reads.",
     where="failed >= {executions}",
-    columns=("failed", "attempts", "failed_prefix", "failed_prefix_failed", "failed_error"),
+    columns=(
+        *("failed", "attempts", "failed_prefix", "failed_prefix_failed", "failed_error"),
+        *("failed_error_failed", "failed_error_type", "failed_error_type_failed"),
+    ),
     basis=Basis(
         numerator="executions that failed, whoever recorded it",
         denominator="executions, and failures that the scheduler alone recorded (attempts)",
@@ -49,17 +53,40 @@ def _failures(run: Run, **_: float) -> Said:
     if failed > 1:
         text += "all " if of_kind == failed else f"{of_kind:,} of them "
     text += f"of kind {run['failed_prefix']}"
-    if run["failed_error"]:
-        text += f", {'mostly ' if of_kind > 1 else ''}with {_brief(run['failed_error'])}"
-    return "high" if part > 0.1 else "medium", f"{text}."
+    return "high" if part > 0.1 else "medium", f"{text}{_raised(run)}."
+
+
+def _raised(run: Run) -> str:
+    """What executions of the kind with the most failures raised; empty where it is not known."""
+    if not run["failed_error"]:
+        return ""
+    of_kind, of_type = run["failed_prefix_failed"], run["failed_error_type_failed"]
+    error, name = _brief(run["failed_error"]), run["failed_error_type"]
+    alike = of_type == run["failed_error_failed"]
+    said = error if alike or not name else name
+    if of_kind == 1:
+        text = f", with {said}"
+    elif of_type == of_kind:
+        text = f", all with {said}"
+    elif 2 * of_type > of_kind:
+        text = f", mostly with {said} ({of_type:,} of {of_kind:,})"
+    else:
+        text = f"; the most, {of_type:,} of {of_kind:,}, with {said}"
+    if name == KILLED:
+        return f"{text}: Dask gave them up, for the workers died that ran or held them"
+    return text if alike else f"{text}, such as {error}" if name else f"{text} or alike"
 
 
 @rule(
     doc="Tasks that were executed more than once: their results were lost, or retries.",
-    where="repeated > 0 and repeated_s > {share} * busy_s",
-    columns=("repeated", "repeated_s", "busy_s", "executions", "lost_workers", "failed"),
+    where="repeated > rescheduled and repeated_s - rescheduled_s > {share} * busy_s",
+    columns=(
+        *("repeated", "repeated_s", "busy_s", "executions", "lost_workers", "failed"),
+        *("rescheduled", "rescheduled_s"),
+    ),
     basis=Basis(
-        numerator="time of all but the last execution of each task, s (repeated_s)",
+        numerator="time of all but the last execution of each task, s (repeated_s), without those "
+        "that were rescheduled (rescheduled_s)",
         denominator="time of executions, s (busy_s)",
         judged="runs with a repeat, or whose workers all recorded what they executed",
         unable=WHOLE,
@@ -71,13 +98,43 @@ def _failures(run: Run, **_: float) -> Said:
     thresholds={"share": Threshold(0.05, "of the time of executions")},
 )
 def _repeats(run: Run, **_: float) -> Said:
-    part = run["repeated_s"] / run["busy_s"]
+    again, spent = run["repeated"] - run["rescheduled"], run["repeated_s"] - run["rescheduled_s"]
+    part = spent / run["busy_s"]
     text = (
-        f"Tasks were executed {count_in_words(run['repeated'], 'time')} more than once, which took "
-        f"{seconds_in_words(run['repeated_s'])} of {seconds_in_words(run['busy_s'])} of executing "
-        f"({share_in_words(part)})."
+        f"Tasks were executed {count_in_words(again, 'time')} more than once, which took "
+        f"{seconds_in_words(spent)} of {seconds_in_words(run['busy_s'])} of executing "
+        f"({share_in_words(part)})"
     )
-    return "high" if part > 0.25 else "medium", text
+    if run["rescheduled"]:
+        text += f"; {count_in_words(run['rescheduled'], 'time')} that were rescheduled left out"
+    return "high" if part > 0.25 else "medium", f"{text}."
+
+
+@rule(
+    doc="Executions that ended with Reschedule, so that Dask ran the tasks elsewhere: nothing was "
+    "lost, and the next execution did the work.",
+    where="rescheduled > 0 and rescheduled_s > {share} * busy_s",
+    columns=("rescheduled", "rescheduled_s", "busy_s", "repeated"),
+    basis=Basis(
+        numerator="time of the executions that ended with Reschedule, s (rescheduled_s)",
+        denominator="time of executions, s (busy_s)",
+        judged="runs with a repeat, or whose workers all recorded what they executed",
+        unable=WHOLE,
+    ),
+    advice="In a P2P shuffle, output partitions that begin on a worker that does not hold them go "
+    "to the one that does: part of its work. Many against few partitions mean that it began anew, "
+    "as after a worker was lost; elsewhere the tasks raise Reschedule themselves.",
+    reference="distributed 2026.8, P2P shuffle and Reschedule; a twentieth of the time is taken to "
+    "be worth a look",
+    thresholds={"share": Threshold(0.05, "of the time of executions")},
+)
+def _rescheduled(run: Run, **_: float) -> Said:
+    part = run["rescheduled_s"] / run["busy_s"]
+    return "low", (
+        f"{count_in_words(run['rescheduled'], 'execution')} ended with Reschedule, and the tasks "
+        f"ran elsewhere: that took {seconds_in_words(run['rescheduled_s'])} of "
+        f"{seconds_in_words(run['busy_s'])} of executing ({share_in_words(part)})."
+    )
 
 
 @rule(
@@ -218,6 +275,6 @@ def _untraced_io(run: Run, **_: float) -> Said:
 
 
 WORK: Final = (
-    *(_failures, _repeats, _garbage_collection),
+    *(_failures, _repeats, _rescheduled, _garbage_collection),
     *(_event_loop, _tasks_in_io, _untraced_io),
 )

@@ -165,7 +165,37 @@ def _silent_workers(run: Run, **_: float) -> Said:
     return "high" if silent == registered else "medium", text
 
 
+@rule(
+    certainty=certain,
+    doc="Captures whose record has no end, so that it may lack what its process did last.",
+    where="endless_processes >= {processes}",
+    columns=("endless_processes", "endless_process", "endless_since", "processes"),
+    basis=Basis(
+        numerator="captured processes whose record has no end",
+        denominator="captured processes (processes)",
+        judged="runs with captures; others have no such record",
+        unable="never: how many captures were read is known",
+    ),
+    advice="Where the process was killed, nothing brings the rest; where it still ran, harvest the "
+    "capture again. End a capture before its cluster or script ends.",
+    reference="a record that ended has the frame 'end' (docs/explanation/dask-capture-format.md)",
+    thresholds={"processes": Threshold(1, "records without an end")},
+)
+def _cut_records(run: Run, **_: float) -> Said:
+    many, since = run["endless_processes"], run["endless_since"]
+    last = "at an unknown time" if since is None else f"last at {since:%Y-%m-%d %H:%M:%S} UTC"
+    text = (
+        f"The {'record' if many == 1 else 'records'} of {many:,} of "
+        f"{count_in_words(run['processes'], 'captured process', 'captured processes')} "
+        f"{'stops' if many == 1 else 'stop'} without an end"
+    )
+    name = run["endless_process"] or "a process without a name"
+    if name.startswith("scheduler"):
+        return "high", f"{text}: of {name}, {last}; what the run did later is not recorded."
+    return "low", f"{text}{', as' if many > 1 else ':'} of {name}, {last}."
+
+
 WORKERS: Final = (
     *(_spilling, _full_memory, _memory_warnings),
-    *(_lost_workers, _silent_workers),
+    *(_lost_workers, _silent_workers, _cut_records),
 )

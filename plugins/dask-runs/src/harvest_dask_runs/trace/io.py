@@ -14,9 +14,8 @@ import attrs
 import polars as pl
 
 from ..io.match import Correlation
-from .lanes import with_lanes
 from .tasks import worker_pid
-from .tracks import BATCH_ROWS, Tracks, args_of, event_rows, microseconds_since
+from .tracks import BATCH_ROWS, Tracks, args_of, event_rows, microseconds_since, with_lanes
 
 COLUMNS = (
     *("origin", "hostname", "pid", "rank", "thread", "module", "path", "op", "offset", "length"),

@@ -1,7 +1,4 @@
-"""Executions of tasks as slices of a trace: a track per worker and thread.
-
-Those of the critical path are on a track of their own, above all workers.
-"""
+"""Executions of tasks as slices of a trace, by worker and thread; above them the critical path."""
 
 from __future__ import annotations
 
@@ -10,8 +7,15 @@ from collections.abc import Iterator
 import polars as pl
 
 from ..critical.waits import COMPUTING
-from .lanes import with_lanes
-from .tracks import BATCH_ROWS, Tracks, args_of, event_rows, microseconds_since, numbers_of
+from .tracks import (
+    BATCH_ROWS,
+    Tracks,
+    args_of,
+    event_rows,
+    microseconds_since,
+    numbers_of,
+    with_lanes,
+)
 
 PATH_PLACE = 5
 WORKER_PLACE = 100

@@ -14,9 +14,16 @@ from collections.abc import Iterator
 import polars as pl
 
 from ..frames import moved_bytes
-from .lanes import with_lanes
 from .tasks import LANES, TRANSFERS_PLACE, worker_pid
-from .tracks import BATCH_ROWS, Tracks, args_of, event_rows, microseconds_since, numbers_of
+from .tracks import (
+    BATCH_ROWS,
+    Tracks,
+    args_of,
+    event_rows,
+    microseconds_since,
+    numbers_of,
+    with_lanes,
+)
 
 CLIENTS_PLACE = 10
 MOVEMENT = ["fulfiller", "requestor", "signature", "nth"]

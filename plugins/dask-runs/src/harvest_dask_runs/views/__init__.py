@@ -10,11 +10,10 @@ from typing import Final
 
 from harvest import View
 
-from .declared.critical_path import CRITICAL_PATH
 from .declared.indicators import INDICATORS
 from .declared.io import COVERAGE, TASK_IO, TRACE, WORKERS_PROCESSES
 from .declared.runs import RUN_SUMMARY, WORKERS
-from .declared.tasks import PREFIXES, TASKS
+from .declared.tasks import CRITICAL_PATH, PREFIXES, TASKS
 
 __all__ = ["VIEWS"]
 

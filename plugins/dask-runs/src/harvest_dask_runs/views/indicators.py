@@ -15,10 +15,9 @@ from ..executions.executions import executions
 from ..executions.windows import completions
 from ..frames import Frames, load
 from ..io.ties import processes
-from ..parts.log_signs import log_signs
-from ..parts.memory import memory_use
 from ..parts.occupancy import at_once
 from ..parts.pairs import pairs_of
+from ..parts.signs import log_signs, memory_use
 from ..record_names import DASK_TYPES
 from ..runs import named_run, runs_of
 from .declared.indicators import INDICATOR_COLUMNS
@@ -52,7 +51,7 @@ def _judged(dataset: DatasetReader, run: str | None) -> tuple[pl.DataFrame, pl.D
     workers = _with_threads(every)
     threads = _threads(workers, found)
     spans = at_once(found.lazy(), threads.lazy()).collect()
-    path = critical_path(found, frames)
+    path, ends = critical_path(found, frames), _ends(frames["dask.process"])
     pieces = [
         threads,
         spans,
@@ -69,9 +68,10 @@ def _judged(dataset: DatasetReader, run: str | None) -> tuple[pl.DataFrame, pl.D
         _moved(frames),
         memory_use(frames).collect(),
         log_signs(frames["dask.log_event"], spans.select("run", "last_end").lazy()).collect(),
-        _silent(workers, frames, spans, recorded_runs(frames).collect()),
+        _silent(workers, frames, spans.join(ends, "run", "left"), recorded_runs(frames).collect()),
         _files(processes(dataset), io),
         _cut(frames),
+        ends.drop("whole_scheduler"),
     ]
     row = pl.concat([frame.select("run") for frame in frames.values()]).unique().collect()
     for piece in pieces:
@@ -80,6 +80,7 @@ def _judged(dataset: DatasetReader, run: str | None) -> tuple[pl.DataFrame, pl.D
     gaps = ("gaps_s", "longest_gap_s", "longest_gap_start", "gap_prefix", "gap_part", "gap_link")
     rows = (
         row.with_columns(
+            pl.col("processes", "endless_processes").fill_null(0),
             runs=pl.lit(row.height, pl.Int64),
             # what did not run on the workers that were observed may have run on the others
             **{name: pl.when(~unseen).then(name) for name in gaps},
@@ -196,6 +197,8 @@ def _kinds(kinds: pl.DataFrame) -> pl.DataFrame:
         commonest_median_s=pl.col("median_s").first(),
         attempts=pl.col("attempts").sum(),
         **{name: _at_least(name) for name in ("unended", "failed", "repeated", "repeated_s")},
+        rescheduled=pl.when(_at_least("repeated").is_not_null()).then(pl.col("rescheduled").sum()),
+        rescheduled_s=known_sum("rescheduled_s"),
     )
 
 
@@ -211,7 +214,10 @@ def _failures(kinds: pl.DataFrame) -> pl.DataFrame:
     return ordered.group_by("run", maintain_order=True).agg(
         failed_prefix=pl.col("prefix").first(),
         failed_prefix_failed=pl.col("failed").first(),
-        failed_error=pl.col("error").first(),
+        **{
+            f"failed_{name}": pl.col(name).first()
+            for name in ("error", "error_failed", "error_type", "error_type_failed")
+        },
     )
 
 
@@ -260,17 +266,22 @@ def _moved(frames: Frames) -> pl.DataFrame:
 def _silent(
     workers: pl.DataFrame, frames: Frames, spans: pl.DataFrame, recorded: pl.DataFrame
 ) -> pl.DataFrame:
-    """Workers that registered but reported nothing, and those whose record stops too early."""
+    """Workers that registered but reported nothing, and those whose record stops too early.
+
+    spans: with last_end, and the columns of ``_ends``.
+    """
     silent = pl.when(pl.col("registered").is_not_null()).then(
         pl.col("registered") & ~pl.col("reported")
     )
-    early = pl.col("last_report") < pl.col("last_end")
+    # where the scheduler's record stops as well, only what it saw leave is known to have died
+    gone = pl.col("whole_scheduler").fill_null(value=True) | pl.col("removed_time").is_not_null()
+    early = gone & (pl.col("last_report") < pl.col("last_end"))
     lost = pl.when(pl.col("lost").is_not_null()).then(pl.col("lost") & early)
     name = pl.col("worker")
     done = completions(frames["dask.task_transition"])
     elsewhere = done.filter(name.is_null()).select("run", elsewhere=True).unique().collect()
     return (
-        workers.join(spans.select("run", "last_end"), on="run", how="left")
+        workers.join(spans.select("run", "last_end", "whole_scheduler"), on="run", how="left")
         .join(recorded, on="run", how="left")
         .join(elsewhere, on="run", how="left")
         .sort("worker")
@@ -287,6 +298,27 @@ def _silent(
             recorded_lost=count_if_known(lost),
             lost_worker=name.filter(lost).first(),
         )
+    )
+
+
+def _ends(processes: pl.LazyFrame) -> pl.DataFrame:
+    """Per run of captures: how many records have no end, and the one that matters most.
+
+    whole_scheduler: whether the scheduler's record has one; null where there is no such record.
+    """
+    endless, scheduler = pl.col("end_time").is_null(), pl.col("role") == "scheduler"
+    name = pl.concat_str("role", "address", separator=" ", ignore_nulls=True)
+    return (
+        processes.sort(scheduler, "last_time", "address", descending=[True, True, False])
+        .group_by("run", maintain_order=True)
+        .agg(
+            processes=pl.len().cast(pl.Int64),
+            endless_processes=endless.sum().cast(pl.Int64),
+            endless_process=name.filter(endless).first(),
+            endless_since=pl.col("last_time").filter(endless).first(),
+            whole_scheduler=(~endless).filter(scheduler).last(),
+        )
+        .collect()
     )
 
 

@@ -11,7 +11,7 @@ from harvest_toolkit.frames import fraction, known_sum, sum_or_none
 
 from ..executions.executions import executions
 from ..frames import Frames, exact_sum, load
-from ..parts.failures import failed_tasks, repeated_tasks
+from ..parts.failures import commonest_errors, failed_tasks, repeated_tasks
 from ..record_names import COUNTED, DASK_TYPES, SEGMENT
 from .declared.tasks import PREFIX_COLUMNS
 from .task_io import TASK_IO, once, task_io
@@ -67,12 +67,15 @@ def kinds_of(
         .join(_io(io, found), on=one, how="left")
         .join(whole.with_columns(whole=True), on="run", how="left")
         .with_columns(
-            pl.coalesce("failed", none).alias("failed"),
-            pl.coalesce("repeated", none).alias("repeated"),
-            pl.when(pl.col("repeated").is_null())
-            .then(pl.when("whole").then(0.0))
-            .otherwise("repeated_s")
-            .alias("repeated_s"),
+            *(pl.coalesce(n, none).alias(n) for n in ("failed", "repeated", "rescheduled")),
+            *(
+                # of none the time is none; of some it may be not known
+                pl.when(pl.coalesce(name, none) == 0)
+                .then(0.0)
+                .otherwise(f"{name}_s")
+                .alias(f"{name}_s")
+                for name in ("repeated", "rescheduled")
+            ),
             pl.when((pl.col("unended") > 0) | pl.col("whole")).then("unended"),
             attempts=pl.col("executions").fill_null(0) + pl.col("unseen").fill_null(0),
             share=fraction("total_s", total),
@@ -84,29 +87,24 @@ def kinds_of(
 
 
 def _failures(frames: Frames) -> pl.DataFrame:
-    """run, prefix, failed, unseen, error: of kinds that have failures."""
+    """run, prefix, failed, unseen, and the columns error*: of kinds that have failures."""
     failed = failed_tasks(frames).collect()
     one = ["run", "prefix"]
-    commonest = (
-        failed.drop_nulls("error")
-        .group_by(*one, "error")
-        .agg(times=pl.col("failed").sum())
-        .sort("times", "error", descending=[True, False])
-        .group_by(one, maintain_order=True)
-        .agg(pl.col("error").first())
-    )
     sums = failed.group_by(one).agg(pl.col("failed", "unseen").sum())
-    return sums.join(commonest, on=one, how="left")
+    return sums.join(commonest_errors(failed), on=one, how="left")
 
 
 def _repeats(found: pl.DataFrame, of_key: pl.DataFrame) -> pl.DataFrame:
-    """run, prefix, repeated, repeated_s: of kinds whose tasks ran more than once."""
+    """run, prefix, and the sums of ``repeated_tasks``: of kinds whose tasks ran more than once."""
     return (
         repeated_tasks(found.lazy())
         .collect()
         .join(of_key, on=["run", "key"])
         .group_by("run", "prefix")
-        .agg(pl.col("repeated").sum(), known_sum("repeated_s"))
+        .agg(
+            pl.col("repeated", "rescheduled").sum(),
+            *map(known_sum, ("repeated_s", "rescheduled_s")),
+        )
     )
 
 

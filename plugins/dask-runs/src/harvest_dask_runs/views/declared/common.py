@@ -25,9 +25,21 @@ UNENDED: Final = Column(
     "unended",
     doc=f"Executions that were not seen to end, which count in no time here; {WHOLE}.",
 )
-REPEATED: Final = Column("repeated", doc=f"Executions beyond the first of a task; {WHOLE}.")
-REPEATED_S: Final = seconds(
-    "repeated_s",
-    "Time of all but the last execution of the tasks that repeated; null where repeated is, or "
-    "none of these was seen to end.",
+REPEATS: Final = (
+    Column("repeated", doc=f"Executions beyond the first of a task; {WHOLE}."),
+    seconds(
+        "repeated_s",
+        "Time of all but the last execution of the tasks that repeated; null where repeated is, or "
+        "none of these was seen to end.",
+    ),
+    Column(
+        "rescheduled",
+        doc="Of repeated, those after an execution that ended with Reschedule: a P2P shuffle, or "
+        "the task itself, asked for another worker; null where repeated is.",
+    ),
+    seconds(
+        "rescheduled_s",
+        "Time of the executions that ended so; null where rescheduled is, or none of these was "
+        "seen to end.",
+    ),
 )

@@ -8,7 +8,7 @@ from harvest import Column, View
 from harvest_toolkit.columns import named, seconds, share, size
 
 from ...record_names import JOINED
-from .common import REPEATED, REPEATED_S, RUN, RUN_SETTING, UNENDED, WHOLE
+from .common import REPEATS, RUN, RUN_SETTING, UNENDED, WHOLE
 
 _ENDED: Final = "null where no execution was seen to end"
 _TRANSFERS: Final = "null without transfers"
@@ -92,6 +92,10 @@ _THREADS: Final = (
         "spells in which a process could record nothing, a captured process without an end; null "
         "without logs and captures.",
     ),
+    Column("processes", doc="Processes whose capture was read; 0 without captures."),
+    Column("endless_processes", doc="Of these, how many have a record without an end."),
+    named("endless_process", "The first of them, the scheduler before others; null without any."),
+    Column("endless_since", doc="The latest time in its record; null with it."),
     Column("runs", doc="How many runs the view has here."),
 )
 
@@ -176,12 +180,11 @@ _TASKS: Final = (
     ),
     Column("failed_prefix", doc="The kind of task with the most failures; null without any."),
     Column("failed_prefix_failed", doc="How many its failures are; null without any."),
-    Column(
-        "failed_error",
-        doc="What most of these raised; null without any, or where the record does not say.",
+    *(
+        Column(f"failed_{name}", doc=f"{name} of that kind, as in dask.prefixes; null with it.")
+        for name in ("error", "error_failed", "error_type", "error_type_failed")
     ),
-    REPEATED,
-    REPEATED_S,
+    *REPEATS,
 )
 
 _TRANSFER: Final = (

@@ -8,7 +8,7 @@ from harvest import Column, Setting, View
 from harvest_toolkit.columns import named, seconds, share, size
 
 from ...record_names import EXECUTED, RECORDED
-from .common import KEY, PREFIX, REPEATED, REPEATED_S, RUN, RUN_SETTING, UNENDED, WHOLE
+from .common import KEY, PREFIX, REPEATS, RUN, RUN_SETTING, UNENDED, WHOLE
 
 _LAST: Final = "of its last execution that ended in memory, else of its last"
 _NO_MOVES: Final = "null where the run has no record of transfers with their keys"
@@ -134,10 +134,19 @@ PREFIX_COLUMNS: Final = (
     Column("attempts", doc="Executions, and failures that the scheduler alone recorded."),
     Column(
         "error",
-        doc="What most of the failures raised; null where none failed, or the record does not say.",
+        doc="The text that failures of error_type raised most often, those alike that differ in "
+        "numbers and addresses alone; null where none failed, or the record does not say.",
     ),
-    REPEATED,
-    REPEATED_S,
+    Column("error_failed", doc="Failures with just this text; null where error is."),
+    Column(
+        "error_type",
+        doc="The type of exception that most failures raised; null where error is, or names none.",
+    ),
+    Column(
+        "error_type_failed",
+        doc="Failures of that type, or alike where error names none; null where error is.",
+    ),
+    *REPEATS,
     seconds("io_s", f"Time in the I/O of these tasks, by dask.task_io; {_NO_LOGS}."),
     size(
         "io_beside_bytes",
@@ -159,4 +168,52 @@ PREFIXES: Final = View(
     requires=EXECUTED,
     settings=RUN_SETTING,
     columns=PREFIX_COLUMNS,
+)
+
+_PART: Final = (
+    "What the time went to. computing: the task was executed. Else it waited for that, and of what "
+    "is recorded of the moment, the first of these counts. moving: a transfer brought its worker "
+    "what it needs. spilling: its worker wrote results to disk or read them, by two samples. "
+    "waiting for dependencies: its worker had it waiting for data. waiting for a worker: it was "
+    "queued, without a worker, on its way to one, or ready there without a thread. waiting for "
+    "dependencies: the scheduler had it waiting. nothing recorded: none of these; before it was "
+    "sent, its client was at work."
+)
+_LINK: Final = (
+    "What let the task begin at last. thread: another execution left its thread, for which it was "
+    "ready. dependency: what it needs had been executed, by the graph, or by the scheduler's "
+    "record of what released it. client: it was sent after what it needs had been executed; the "
+    "task before is the last one that ended before that. time: none of these is recorded; the task "
+    "before is the last one that ended before it was ready. Null for the first task."
+)
+
+CRITICAL_PATH: Final = View(
+    name="dask.critical_path",
+    doc="What the time from the first execution to the end of the last went to, without gap or "
+    "overlap: the execution that ended last, what it followed, and so back to the first; each task "
+    "with a row for its execution, and before that a row for each thing that it waited for.",
+    build="harvest_dask_runs.critical.path:critical_path_view",
+    requires=EXECUTED,
+    settings=RUN_SETTING,
+    columns=(
+        Column("step", doc="Number of the task on the path, from 1: in order of time."),
+        Column("part", doc=_PART),
+        seconds("seconds", "end - start."),
+        PREFIX,
+        KEY,
+        Column("link", doc=_LINK),
+        named("after", "Key of the task before; null for the first."),
+        named("worker", "Worker that executed it; null where it is not recorded."),
+        Column(
+            "start",
+            doc="When the part began; times are those of executions, so that the path is one line.",
+        ),
+        Column(
+            "end",
+            doc="When it ended. An execution that by another clock ended after the next began ends "
+            "then.",
+        ),
+        Column("thread", doc="Thread that executed it (pthread id); null where not recorded."),
+        RUN,
+    ),
 )
