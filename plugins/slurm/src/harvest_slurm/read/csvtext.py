@@ -23,6 +23,7 @@ from .columns import BatchRows, RawRows
 from .layout import Layout
 from .quotes import after_record, first_misplaced, line_ends
 from .rejoin import Joiner
+from .said import Said, kind_of
 
 BLOCK_BYTES: Final = 4 * 1024 * 1024
 JOINED: Final = 20
@@ -97,9 +98,10 @@ class CsvReader:
 
     line_end: Final = b""
 
-    def __init__(self, layout: Layout, ctx: ReadContext):
+    def __init__(self, layout: Layout, ctx: ReadContext, said: Said):
         self.layout = layout
         self.ctx = ctx
+        self.said = said
         mark = re.escape(layout.delimiter.encode())
         field = rb'(?:"[^"]*+(?:""[^"]*+)*+"|[^"\n%b]*+)' % mark
         self.record = re.compile(rb"%b(?:%b%b)*+(?:\r?\n|\Z)" % (field, mark, field))
@@ -136,14 +138,19 @@ class CsvReader:
         every = np.setdiff1d(np.arange(count + len(damaged)), damaged)
         places = np.delete(every, [place for place, _, _ in broken])
         filled = self._blank_rows(batch)
-        self.ctx.read(len(broken) + int((~filled).sum()))
+        self.ctx.read(int((~filled).sum()))
         self.ctx.folded(int((~filled).sum()), "blank line")
         if not filled.all():
             batch, places = batch.filter(pa.array(filled)), places[filled]
         due = len(self.layout.columns)
         for place, text, fields in broken:
+            position = line + int(every[place])
+            if kind_of(text.encode()):
+                self.said.add(text.encode(), position)
+                continue
+            self.ctx.read(1)
             reason = f"{fields} fields where {due} are due"
-            self.ctx.reject(text, reason, position=line + int(every[place]))
+            self.ctx.reject(text, reason, position=position)
         rows = BatchRows(self.layout.columns, batch, places + line)
         return rows, count + len(damaged), rest
 

@@ -19,6 +19,7 @@ from ..values.ids import PATTERN
 from .bounds import LONGEST, reject_line
 from .columns import BatchRows, RawRows
 from .layout import Layout
+from .said import Said, kind_of
 from .text import BLOCK_BYTES
 
 
@@ -26,12 +27,9 @@ def read_fixed(
     stream: IO[bytes], layout: Layout, ctx: ReadContext, *, block_bytes: int = BLOCK_BYTES
 ) -> Iterator[RawRows]:
     """Rows of a dump of kind ``fixed``; reports to ``ctx`` like ``read_text``."""
-    preamble = [stream.readline(LONGEST) for _ in range(layout.skip)]
-    for number, line in enumerate(preamble[:-2], start=1):
-        if line.strip():
-            ctx.read(1)
-            ctx.reject(line.rstrip(b"\r\n"), "a line before the header", position=number)
-    reader = _Fixed(layout, ctx)
+    said = Said(layout, ctx)
+    said.skip(stream)
+    reader = _Fixed(layout, ctx, said)
     carry = b""
     number = layout.skip + 1
     while True:
@@ -60,13 +58,15 @@ def read_fixed(
             carry = b"".join(line + b"\n" for line in lines[done:]) + carry if data else b""
         ctx.advance(len(data))
         if not data:
+            said.note()
             return
 
 
 class _Fixed:
-    def __init__(self, layout: Layout, ctx: ReadContext):
+    def __init__(self, layout: Layout, ctx: ReadContext, said: Said):
         self.layout = layout
         self.ctx = ctx
+        self.said = said
         self.length = sum(width + 1 for width in layout.widths) - layout.stripped
 
     def rows(
@@ -78,6 +78,10 @@ class _Fixed:
         index = 0
         while index < len(lines):
             line = lines[index]
+            if kind_of(line):
+                self.said.add(line, number + index)
+                index += 1
+                continue
             if len(line) == self.length:
                 full.append(line)
                 positions.append(number + index)
@@ -113,17 +117,22 @@ class _Fixed:
             full.append(line.ljust(self.length))
             positions.append(number + index)
             return 1
-        record, taken = line, 1
+        record, taken, said = line, 1, []
         while len(record) < self.length and taken < 100:
             if index + taken == len(lines):
                 if not at_end:
                     return 0
                 break
-            record += b"\n" + lines[index + taken]
+            if kind_of(lines[index + taken]):
+                said.append(taken)
+            else:
+                record += b"\n" + lines[index + taken]
             taken += 1
         if len(record) == self.length and taken > 1 and len(lines[index + taken - 1]) < self.length:
             full.append(record)
             positions.append(number + index)
+            for place in said:
+                self.said.add(lines[index + place], number + index + place)
             return taken
         self.ctx.read(1)
         self.ctx.reject(

@@ -6,10 +6,12 @@ from typing import Final, Literal
 
 import attrs
 
+from ..values.fields import is_field
 from .orders import Fit
 
 COMMON: Final = ("|", "\x1f", "\t", ";", ",", "^", "~", "#", "!", "@", "&", ":", " ")
 """Delimiters that people choose, the likeliest first."""
+BOM: Final = b"\xef\xbb\xbf"
 HEAD_BYTES: Final = 256 * 1024
 """How much of a file is looked at."""
 
@@ -21,7 +23,7 @@ class Layout:
     """The layout of a dump.
 
     kind: ``text`` (delimiter, nothing quoted), ``csv`` (quoted where needed; see ``settle``, which
-    looks at the whole file), ``fixed``, ``json``, ``yaml``.
+    looks at the whole file), ``fixed``, ``json``, ``yaml``, ``said`` (messages of Slurm, no row).
     columns: sacct's fields in their order, repeated ones numbered.
     delimiter: text between fields; trailing: whether one follows the last field as well.
     skip: lines before the first row; header: the line with the names, None without one.
@@ -30,7 +32,7 @@ class Layout:
         no header and nobody named its columns.
     """
 
-    kind: Literal["text", "csv", "fixed", "json", "yaml"]
+    kind: Literal["text", "csv", "fixed", "json", "yaml", "said"]
     columns: tuple[str, ...] = ()
     delimiter: str = "|"
     trailing: bool = False
@@ -40,6 +42,11 @@ class Layout:
     stripped: bool = False
     crlf: bool = False
     order: Fit | None = None
+
+    @property
+    def known(self) -> float:
+        """The share of its columns that are fields of sacct."""
+        return sum(map(is_field, self.columns)) / len(self.columns)
 
     def describe(self) -> str:
         """A few words for people."""

@@ -17,11 +17,13 @@ import numpy as np
 
 from harvest import SourceError
 
-from ..values.fields import BY_NAME, canonical, is_field, unique_names
-from .form import COMMON, HEAD_BYTES, LONGEST_HEADER, Layout
-from .headless import NAME_THEM, NAMED, headless, headless_likeness
+from ..values.fields import canonical, is_field, unique_names
+from .form import BOM, COMMON, HEAD_BYTES, LONGEST_HEADER, Layout
+from .headless import NAME_THEM, NAMED, UNNAMED, headless, headless_likeness
 from .json_form import form_of, json_likeness
+from .others import refuse_others
 from .quotes import first_misplaced
+from .said import is_aside, kind_of
 
 __all__ = ["HEAD_BYTES", "Layout", "delimiter_of", "find_layout", "likeness"]
 
@@ -55,31 +57,42 @@ def find_layout(
     columns, delimiter: the user's settings; columns are needed without a header.
     Raises SourceError naming ``where`` when the layout cannot be found.
     """
-    head = head.removeprefix(b"\xef\xbb\xbf")
+    head = head.removeprefix(BOM)
     if form := form_of(head):
         return Layout(kind=form)
     _require_lines_of_text(head, where)
     crlf = head.partition(b"\n")[0].endswith(b"\r")
     lines = [line.rstrip(b"\r") if crlf else line for line in head.split(b"\n")]
-    found = _fixed(lines, crlf) or _headed(lines, delimiter, crlf)
-    if found is None and not columns and delimiter and _headed(lines, None, crlf):
+    if {bool(kind_of(line)) for line in lines if line.strip()} == {True}:
+        return Layout(kind="said", columns=("JobID",), crlf=crlf)
+    first = next((place for place, line in enumerate(lines) if not is_aside(line)), 0)
+    found = _fixed(lines, first, crlf) or _headed(lines, first, delimiter, crlf)
+    if found is None or (found.header or b"").isupper():
+        refuse_others(lines[first:], where)
+    if found is None and not columns and delimiter and _headed(lines, first, None, crlf):
         raise SourceError(
             f"the first line is not a header with the delimiter {delimiter!r} and without quotes",
             where=where,
             remedy="leave out slurm.delimiter: the layout is found by itself",
         )
-    found = found or headless(lines, columns, delimiter, where, crlf)
+    rows = [line for line in lines if kind_of(line) is None]
+    found = found or headless(rows, columns, delimiter, where, crlf)
     named = {canonical(name) for name in found.columns}
     if not named & {"jobid", "jobidraw"}:
         names = f"no column JobID among {', '.join(found.columns)}"
         if found.header is None:
             raise SourceError(f"{names}, as {NAMED} them: {NAME_THEM}", where=where)
-        raise SourceError(
+        sure = len(named) > 1 and found.known > 0.8
+        raise (WithoutId if sure else SourceError)(
             f"{names} in the header: ask sacct for it, --format=JobID,...; if the first line is no "
             f"header, {NAME_THEM}",
             where=where,
         )
     return found
+
+
+class WithoutId(SourceError):
+    """A header that is sacct's, but has no ids of jobs."""
 
 
 def _require_lines_of_text(head: bytes, where: str) -> None:
@@ -99,8 +112,9 @@ def _require_lines_of_text(head: bytes, where: str) -> None:
         )
 
 
-def _fixed(lines: Sequence[bytes], crlf: bool) -> Layout | None:
-    for number, line in enumerate(lines[1:21], start=1):
+def _fixed(lines: Sequence[bytes], first: int, crlf: bool) -> Layout | None:
+    """The layout by a line of dashes among the 20 behind the first that may be a header."""
+    for number, line in enumerate(lines[first + 1 : first + 21], start=first + 1):
         if _DASHES.fullmatch(line) and lines[number - 1].strip():
             widths = tuple(len(run) for run in line.split())
             names, start = [], 0
@@ -122,11 +136,14 @@ def _fixed(lines: Sequence[bytes], crlf: bool) -> Layout | None:
     return None
 
 
-def _headed(lines: Sequence[bytes], delimiter: str | None, crlf: bool) -> Layout | None:
-    line = lines[0]
+def _headed(
+    lines: Sequence[bytes], first: int, delimiter: str | None, crlf: bool
+) -> Layout | None:
+    """The layout by the first line that may be a header."""
+    line = lines[first]
     if len(line) > LONGEST_HEADER:
         return None
-    header = line.decode("utf-8", "backslashreplace")
+    header = line.decode("utf-8", "backslashreplace").lstrip("# ")
     if not any(field in header.replace(" ", "").replace("_", "").lower() for field in JOB_FIELDS):
         return None  # before it is divided at every character that may be a delimiter
     splits = [
@@ -145,7 +162,7 @@ def _headed(lines: Sequence[bytes], delimiter: str | None, crlf: bool) -> Layout
         columns=_columns(best.names[:-1] if trailing else best.names),
         delimiter=best.mark,
         trailing=trailing,
-        skip=1,
+        skip=first + 1,
         header=line,
         crlf=crlf,
     )
@@ -221,19 +238,20 @@ def _candidates(header: str) -> Iterator[str]:
 
 def likeness(head: bytes) -> tuple[float, str] | None:
     """How much a file's beginning looks like sacct's output, and by what; None if not at all."""
-    text = head.removeprefix(b"\xef\xbb\xbf")
+    text = head.removeprefix(BOM)
     if form := form_of(text):
         return json_likeness(text, form)
     try:
         layout = find_layout(text, where="")
+    except WithoutId as error:
+        return UNNAMED, f"a header of sacct, but {error.message}"
     except SourceError:
         return headless_likeness(text)
-    known = sum(canonical(name) in BY_NAME for name in layout.columns)
-    if "JobID" not in layout.columns and "JobIDRaw" not in layout.columns:
-        return None
+    if layout.kind == "said":
+        return UNNAMED, "messages of Slurm, and no rows"
     if len(layout.columns) < 2:
         return 0.5, "a header with JobID"
-    if known < len(layout.columns) and (layout.header or b"").isupper():
+    if layout.known < 1 and (layout.header or b"").isupper():
         return None  # squeue: its names are in capitals, and some are none of sacct's (NAME, ST)
     if layout.order is not None:
         order = layout.order
@@ -241,5 +259,4 @@ def likeness(head: bytes) -> tuple[float, str] | None:
             f"rows of sacct without a header, in the order of {order.name}: {order.lines:,} lines "
             f"looked at fit its {len(order.columns)} columns"
         )
-    share = known / len(layout.columns)
-    return (0.95 if share > 0.8 else 0.7), f"header of sacct ({layout.describe()})"
+    return (0.95 if layout.known > 0.8 else 0.7), f"header of sacct ({layout.describe()})"

@@ -23,6 +23,7 @@ from .columns import GridRows, RawRows
 from .csvtext import CsvReader
 from .layout import Layout
 from .rejoin import LINES, Joined, Joiner
+from .said import Said, kind_of
 
 BLOCK_BYTES: Final = 8 * 1024 * 1024
 SPARE: Final = 1024 * 1024
@@ -41,12 +42,11 @@ def read_text(
     stream: at the first byte of the dump.  Reports rejects, folds and their units to ``ctx``; the
     rows given are the caller's to count.
     """
-    reader = CsvReader(layout, ctx) if layout.kind == "csv" else _LineReader(layout, ctx)
+    said = Said(layout, ctx)
+    said.skip(stream)
+    read_as = CsvReader if layout.kind == "csv" else _LineReader
+    reader = read_as(layout, ctx, said)
     carry = b""
-    for number in range(layout.skip):
-        head = stream.readline(LONGEST)
-        if len(head) == LONGEST and not head.endswith(b"\n"):
-            carry = reject_line(stream, head, ctx, number + 1)
     line = layout.skip + 1
     while True:
         # a growing carry is searched again only when as much has been added
@@ -78,6 +78,7 @@ def read_text(
             line += 1
         ctx.advance(size)
         if not size:
+            said.note()
             return
 
 
@@ -130,9 +131,10 @@ class _LineReader:
 
     line_end: Final = b"\n"
 
-    def __init__(self, layout: Layout, ctx: ReadContext):
+    def __init__(self, layout: Layout, ctx: ReadContext, said: Said):
         self.layout = layout
         self.ctx = ctx
+        self.said = said
         self.joiner = Joiner(layout)
         self.mark = layout.delimiter.encode()
         self.names = list(layout.columns)
@@ -210,6 +212,11 @@ class _LineReader:
         """
         odd = np.ones(len(block), bool)
         odd[places[rows]] = False
+        said, whole, number = self._messages(block, odd), len(block), np.arange(len(block))
+        if said:
+            number = np.delete(number, list(said))
+            block = _Lines(block.data, block.end, block.first[number], block.last[number])
+            odd, places = odd[number], np.searchsorted(number, places)
         gaps = self._gaps(block, odd)
         odd[gaps] = False
         waiting = np.flatnonzero(odd).tolist()
@@ -222,8 +229,12 @@ class _LineReader:
                 done, rest = self.joiner.join(block, waiting, at_end=True), b""
                 count = len(block)
         done.blanks += int(np.searchsorted(gaps, count))
-        self._report(done, line)
         stays = places[rows] < count
+        taken = int(number[count]) if rest else whole
+        self._report(done, number + line)
+        for index, text in said.items():
+            if index < taken:
+                self.said.add(text, line + index)
         if done.used:
             stays &= ~np.isin(places[rows], np.fromiter(done.used, np.int64))
         rows = rows[stays]
@@ -232,7 +243,17 @@ class _LineReader:
             grid = grid.extended(*_appended(block, [fields for _, fields in done.records]))
             places = np.append(places, [index for index, _ in done.records])
         rows = rows[np.argsort(places[rows], kind="stable")]
-        return attrs.evolve(grid, rows=rows, position=places[rows] + line), count, rest
+        return attrs.evolve(grid, rows=rows, position=number[places[rows]] + line), taken, rest
+
+    def _messages(self, block: _Lines, odd: Any) -> dict[int, bytes]:
+        """Odd lines that are messages of Slurm, and no records that begin with a name."""
+        filled = np.flatnonzero(odd & (block.last > block.first)).tolist()
+        due = len(self.names) - 1
+        return {
+            index: text
+            for index, text in ((index, block[index]) for index in filled)
+            if kind_of(text) and not (self.joiner.first_free and text.count(self.mark) >= due)
+        }
 
     def _gaps(self, block: _Lines, odd: Any) -> Any:
         """Which empty lines are part of no record, in order.
@@ -250,10 +271,10 @@ class _LineReader:
             gap |= (before < 0) | ~odd[before]
         return np.flatnonzero(empty & gap)
 
-    def _report(self, done: Joined, line: int) -> None:
+    def _report(self, done: Joined, position: Any) -> None:
         self.ctx.read(len(done.rejects) + done.blanks + done.headers)
         for index, raw, reason in done.rejects:
-            self.ctx.reject(raw, reason, position=line + index)
+            self.ctx.reject(raw, reason, position=int(position[index]))
         self.ctx.folded(done.blanks, "blank line")
         self.ctx.folded(done.headers, "repeated header")
 

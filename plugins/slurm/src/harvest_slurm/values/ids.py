@@ -2,6 +2,7 @@
 
 ``123``, ``123_4`` (array task), ``123_[1-4%2]`` (pending array), ``123+0`` (component of a
 heterogeneous job), each followed by ``.batch``, ``.extern``, ``.0`` ... where the row is a step.
+In columns of fixed widths the name of a step may be cut (``.bat+``), and is completed.
 """
 
 from __future__ import annotations
@@ -19,8 +20,13 @@ from ..read.columns import Column, series
 from .compound import IdParts
 from .digits import arrow
 
+_NAMED_STEPS: Final = ("batch", "extern", "interactive")
+_CUT: Final = {  # each begins with a letter of its own, so what is left names one of them
+    name: "|".join(name[:length] for length in range(1, len(name))) for name in _NAMED_STEPS
+}
 PATTERN: Final = (
-    r"^(\d{1,18})(?:_(\d{1,18})|_(\[[^\]|]*\]?)|\+(\d{1,9}))?(?:\.([A-Za-z0-9_]+(?:\+\d+)?))?$"
+    r"^(\d{1,18})(?:_(\d{1,18})|_(\[[^\]|]*\]?)|\+(\d{1,9}))?"
+    rf"(?:\.([A-Za-z0-9_]+(?:\+\d+)?|(?:{'|'.join(_CUT.values())})\+))?$"
 )
 """Groups: number, task, pending tasks, component, step."""
 
@@ -79,6 +85,8 @@ def read_ids(parts: IdParts, raw: IdParts | None = None) -> Ids:
         number[others] = found["number"].fill_null(0).to_numpy()
         valid[others] = good[others] & ~_is_shared(found).to_numpy()
         own = number, valid
+        for name, begins in _CUT.items():
+            step = pc.replace_substring_regex(step, rf"^(?:{begins})\+$", name)
         place = np.full(len(good), -1)
         place[others] = np.arange(len(others))
         index = pa.array(place, mask=place < 0)
