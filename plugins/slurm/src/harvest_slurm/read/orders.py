@@ -16,7 +16,7 @@ import attrs
 
 from ..values.fields import BY_NAME, FREE, canonical
 from ..values.ids import PATTERN
-from ..values.kinds import KINDS
+from ..values.kinds import KINDS, NOTHING
 from .presets import PRESETS, WIDTHS
 
 __all__ = ["Fit", "fits", "fixed", "like"]
@@ -28,15 +28,15 @@ WHOLE: Final = 0.5
 TELLING: Final = 2
 """Columns beside the job's id in which something is that few others hold."""
 
-_NONE: Final = r"Unknown|None|INVALID|N/A|"
+_NONE: Final = f"INVALID|{NOTHING}|"
 _KINDS: Final[Mapping[str, re.Pattern[str]]] = {
     kind: re.compile(pattern)
     for kind, pattern in {
         "id": PATTERN,
-        "time": rf"\d{{4}}-\d\d-\d\dT\d\d:\d\d:\d\d\S*|\d{{9,10}}|{_NONE}",
+        "time": rf"\d{{4}}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\S*|\d{{9,10}}|{_NONE}",
         "duration": rf"-?(?:\d+-)?\d+:\d\d(?::\d\d)?(?:\.\d+)?|UNLIMITED|Partition_Limit|{_NONE}",
-        "seconds": rf"-?\d+|UNLIMITED|Partition_Limit|{_NONE}",
-        "minutes": rf"-?\d+|UNLIMITED|Partition_Limit|{_NONE}",
+        "seconds": rf"-?\d+(?:\.\d+)?|UNLIMITED|Partition_Limit|{_NONE}",
+        "minutes": rf"-?\d+(?:\.\d+)?|UNLIMITED|Partition_Limit|{_NONE}",
         "exit": r"\d+:\d+|",
         "state": f"{KINDS['state'].shape}|",
         "tres": KINDS["tres"].shape,

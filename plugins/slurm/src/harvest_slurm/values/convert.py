@@ -25,7 +25,7 @@ from ..read.columns import Column, series
 from . import digits, scalars
 from .digits import arrow
 from .kinds import KINDS, STRING, TIMESTAMP, Kind
-from .scalars import Word
+from .scalars import NOTHING, Word
 
 Array: TypeAlias = Any  # pyarrow ships no type information
 
@@ -216,6 +216,8 @@ class _Outcome:
 def _read_one(text: str, parse: Callable[[str], Any], width: int, *, cut: bool) -> _Outcome:
     """Read one text that gives ``width`` values, by a function of ``scalars``."""
     nothing = (None,) * width
+    if text in NOTHING:
+        return _Outcome(nothing)
     try:
         value = parse(text)
     except (ValueError, OverflowError) as problem:

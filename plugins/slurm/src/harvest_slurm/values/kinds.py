@@ -8,6 +8,7 @@ error (see ``convert``).  By its shape a field is recognised in a record that li
 
 from __future__ import annotations
 
+import re
 from typing import Any, Final, TypeAlias
 
 import attrs
@@ -40,9 +41,10 @@ class Kind:
     types: dict[str, Any]
 
 
-_NUMBER: Final = r"(?:[\d.]*[KMGTPE?]?[cn]?|Unknown|None|N/A|UNLIMITED)"
-_TIME: Final = r"(?:[\dT:+\-.Z]*|Unknown|None|N/A|\d+ \w+ [\d:]+)"
-_SPAN: Final = r"(?:[\d:.\-]*|UNLIMITED|Partition_Limit|INVALID|Unknown|None|N/A)"
+NOTHING: Final = "|".join(map(re.escape, scalars.NOTHING))
+_NUMBER: Final = rf"(?:[\d.]*[KMGTPE?]?[cn]?|UNLIMITED|{NOTHING})"
+_TIME: Final = rf"(?:[\dT:+\-.Z]*|\d+ \w+ [\d:]+|{NOTHING})"
+_SPAN: Final = rf"(?:[\d:.\-]*|UNLIMITED|Partition_Limit|INVALID|{NOTHING})"
 _STATE: Final = rf"(?:{'|'.join(scalars.STATES)})(?: by [^\n]+)?"
 _LIST: Final = r"(?:[\w/:.\-]+=[^,\n]*(?:,[\w/:.\-]+=[^,\n]*)*)?"
 _TEXT: Final = r"(?:[^\s][^\n]*)?"

@@ -1,8 +1,8 @@
 """One value of sacct at a time, in full: the reference that the columnar path falls back to.
 
-Each function takes the text of a field, never empty, and gives its value.  A :class:`Word` says
-that sacct printed something that is neither a value of the column nor a mistake
-(``UNLIMITED``); None that it printed its way of saying "nothing".  ValueError means that the text
+Each function takes the text of a field, neither empty nor one of ``NOTHING``, and gives its value.
+A :class:`Word` says that sacct printed something that is neither a value of the column nor a
+mistake (``UNLIMITED``).  ValueError means that the text
 cannot be read; its message is the reason of a reject.
 """
 
@@ -19,6 +19,13 @@ from zoneinfo import ZoneInfo
 from ..states import STATES
 
 INT64_MAX: Final = 2**63 - 1
+
+
+NOTHING: Final = ("Unknown", "None", "N/A", "(null)", "NaN", "nan", "NaT", "<NA>", "NA")
+"""What stands for no value: words of Slurm, of pandas and of R."""
+
+_DECIMAL: Final = r"\d+(?:\.\d+)?(?:e\+\d\d)?"
+"""A number, also as R writes a round one: ``1e+05``."""
 
 
 class Word(str):
@@ -40,28 +47,24 @@ def duration(text: str) -> float | Word | None:
         return float(whole + Fraction(secs))
     if text.lower() in _DURATION_WORDS:
         return Word(text)
-    if text in ("Unknown", "None", "N/A"):
-        return None
     raise ValueError("no duration of the form [D-][HH:]MM:SS")
 
 
 def _raw(text: str, unit: int) -> float | Word | None:
-    if text.isascii() and text.isdigit():
-        return float(int(text) * unit)
+    if re.fullmatch(_DECIMAL, text, re.ASCII):
+        return float(Fraction(text) * unit)
     if text.lower() in _DURATION_WORDS:
         return Word(text)
-    if text in ("Unknown", "None", "N/A"):
-        return None
-    raise ValueError("no whole number")
+    raise ValueError("no number")
 
 
 def seconds(text: str) -> float | Word | None:
-    """Seconds of a whole number of seconds."""
+    """Seconds of a number of seconds, which pandas writes as ``3600.0``."""
     return _raw(text, 1)
 
 
 def minutes(text: str) -> float | Word | None:
-    """Seconds of a whole number of minutes."""
+    """Seconds of a number of minutes."""
     return _raw(text, 60)
 
 
@@ -71,8 +74,6 @@ def integer(text: str) -> int | Word | None:
     if re.fullmatch(r"[+-]?\d+", stripped, re.ASCII):
         value = int(stripped)
         return value if -INT64_MAX <= value <= INT64_MAX else Word(text)
-    if stripped in ("Unknown", "None", "N/A", "(null)"):
-        return None
     # fields that sacct scales: 1.5K nodes, 12K CPUs
     return _scaled(stripped, 1024, "no whole number")
 
@@ -87,7 +88,7 @@ def _scaled(text: str, base: int, complaint: str) -> int | Word | None:
     elif text.endswith("?"):  # sacct has no unit left: the value is beyond all sense
         number = text[:-1]
         power = -1
-    if not re.fullmatch(r"\d+(?:\.\d+)?", number, re.ASCII):
+    if not re.fullmatch(_DECIMAL, number, re.ASCII):
         raise ValueError(complaint)
     if power < 0:
         return Word(text)
@@ -102,22 +103,16 @@ def _scaled(text: str, base: int, complaint: str) -> int | Word | None:
 
 def memory(text: str) -> int | Word | None:
     """Bytes of ``3244K``, ``10808.05M``, ``3321856``; ``16?`` and more than 63 bits are words."""
-    if text in ("Unknown", "None", "N/A"):
-        return None
     return _scaled(text, 1024, "no size of the form NUMBER[KMGTPE]")
 
 
 def count(text: str) -> int | Word | None:
     """A number that sacct scales by thousands: ``1.52K``, ``19.88M``."""
-    if text in ("Unknown", "None", "N/A"):
-        return None
     return _scaled(text, 1000, "no number of the form NUMBER[KMGTPE]")
 
 
 def reqmem(text: str) -> tuple[int | Word | None, str | None]:
     """Bytes asked for, and whether ``cpu`` or ``node`` says for what: ``4000Mc``, ``4Gn``."""
-    if text in ("Unknown", "None", "N/A"):
-        return None, None
     per = {"c": "cpu", "n": "node"}.get(text[-1:])
     value = _scaled(text[:-1] if per else text, 1024, "no size of the form NUMBER[KMGTPE][cn]")
     return (Word(text), None) if isinstance(value, Word) else (value, per)
@@ -134,7 +129,8 @@ def resources(text: str) -> list[tuple[str, float | int | None]]:
         if not (key and equals):
             raise ValueError(f"{entry!r} is not an entry of the form RESOURCE=AMOUNT")
         try:
-            read = duration(value) if ":" in value else memory(value)
+            nothing = value in NOTHING
+            read = None if nothing else duration(value) if ":" in value else memory(value)
         except ValueError:
             raise ValueError(f"{entry!r} has no amount") from None
         found.append((key, None if isinstance(read, Word) else read))
