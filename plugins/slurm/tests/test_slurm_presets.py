@@ -45,6 +45,7 @@ PRINTED = {
     "ReqTRES": "cpu=4,mem=4G,node=1",
     "AllocTRES": "cpu=4,mem=4G,node=1",
     "CPUTimeRAW": "14400",
+    "TotalCPU": "03:30:00",
     "UserCPU": "03:00:00",
     "SystemCPU": "00:30:00",
     "Suspended": "00:00:00",
@@ -70,6 +71,8 @@ DOCUMENTED = {
     "reqmem,qos,partition,timelimitraw,jobname",
     "apel": "JobID,JobName,User,Group,Start,End,Elapsed,CPUTimeRAW,Partition,NCPUS,NNodes,NodeList,"
     "MaxRSS,MaxVMSize,State",
+    "apel-totalcpu": "JobID,JobName,User,Group,Start,End,Elapsed,TotalCPU,Partition,NCPUS,NNodes,"
+    "NodeList,MaxRSS,MaxVMSize,State",
 }
 
 

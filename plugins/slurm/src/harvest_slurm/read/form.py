@@ -7,10 +7,10 @@ from typing import Final, Literal
 import attrs
 
 from ..values.fields import is_field
-from .orders import Fit
+from .orders import COMMON, Fit
 
-COMMON: Final = ("|", "\x1f", "\t", ";", ",", "^", "~", "#", "!", "@", "&", ":", " ")
-"""Delimiters that people choose, the likeliest first."""
+__all__ = ["BOM", "COMMON", "HEAD_BYTES", "LONGEST_HEADER", "Layout"]
+
 BOM: Final = b"\xef\xbb\xbf"
 HEAD_BYTES: Final = 256 * 1024
 """How much of a file is looked at."""

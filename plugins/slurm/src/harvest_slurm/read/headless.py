@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from harvest import SourceError
@@ -13,7 +13,7 @@ from ..states import STATES
 from ..values.fields import unique_names
 from ..values.ids import PATTERN
 from .form import COMMON, HEAD_BYTES, LONGEST_HEADER, Layout
-from .orders import Fit, fits, fixed, like
+from .orders import Fit, fits, fixed, like, mark_of, marks
 
 UNNAMED: Final = 0.4
 """How sure a dump is whose columns must be named before it can be read."""
@@ -57,10 +57,10 @@ def headless(
                 "delimiter that is not found is set by slurm.delimiter)",
             )
         return _in_order(known[0], texts, delimiter, crlf)
-    chosen = delimiter or _likely_mark(texts, len(columns), where)
-    marks = [text.count(chosen) for text in texts]
+    chosen = delimiter or _likely_mark(texts, columns, where)
+    counts = [text.count(chosen) for text in texts]
     trailing = _trailing(texts, chosen, len(columns))
-    if texts and len(columns) > 1 and len(columns) - 1 + trailing not in marks:
+    if texts and len(columns) > 1 and len(columns) - 1 + trailing not in counts:
         raise SourceError(
             f"{NAMED} {len(columns)} columns, but lines have "
             f"{texts[0].count(chosen) + 1} fields by the delimiter {chosen!r}: {NAME_THEM}",
@@ -113,21 +113,26 @@ def _undecided(texts: Sequence[str], known: Sequence[Fit]) -> str:
     """Why no known order of columns is taken, and what the fields of lines are like."""
     if known:
         return f", and its lines fit {' as well as '.join(each.name for each in known)}"
-    mark = _mark(texts)
-    fields = like(texts, mark) if mark else ""
-    return f", and no known order of columns fits (fields {fields})" if fields else ""
-
-
-def _likely_mark(texts: Sequence[str], due: int, where: str) -> str:
-    """The delimiter by which most lines have as many fields as are due."""
-    fitting = Counter(
-        {mark: sum(text.count(mark) in (due - 1, due) for text in texts) for mark in COMMON}
+    places: list[tuple[str, int, int]] = []
+    for place, what in enumerate(_division(texts)[1], start=1):
+        if what and places and places[-1][0] == what and places[-1][2] == place - 1:
+            places[-1] = (what, places[-1][1], place)
+        elif what:
+            places.append((what, place, place))
+    said = ", ".join(
+        f"{first} like {what}" if first == last else f"{first}-{last} like {what}"
+        for what, first, last in places
     )
-    mark, lines_fitting = fitting.most_common(1)[0]
-    few = lines_fitting * 2 < len(texts) and _divided(texts)
-    if (few or not lines_fitting) and texts and due > 1:
+    return f", and no known order of columns fits (fields {said})" if said else ""
+
+
+def _likely_mark(texts: Sequence[str], columns: Sequence[str], where: str) -> str:
+    """The delimiter by which most lines are rows of these columns."""
+    mark, fitting = mark_of(texts, columns)
+    few = fitting * 2 < len(texts) and _divided(texts)
+    if (few or not fitting) and texts and len(columns) > 1:
         raise SourceError(
-            f"{NAMED} {due} columns, but {'few lines have' if lines_fitting else 'no line has'} "
+            f"{NAMED} {len(columns)} columns, but {'few lines have' if fitting else 'no line has'} "
             f"as many fields{_divided(texts)}: {NAME_THEM}",
             where=where,
             remedy="where another delimiter stands between them, set slurm.delimiter",
@@ -137,22 +142,26 @@ def _likely_mark(texts: Sequence[str], due: int, where: str) -> str:
 
 def _divided(texts: Sequence[str]) -> str:
     """`` (32 fields by the delimiter '|')``, as at least half of the lines have; or nothing."""
-    found = max(_divisions(texts), default=None)
-    return f" ({found[0] + 1} fields by the delimiter {found[1]!r})" if found else ""
+    mark, fields = _division(texts)
+    return f" ({len(fields)} fields by the delimiter {mark!r})" if mark else ""
 
 
-def _mark(texts: Sequence[str]) -> str:
-    return max(_divisions(texts), default=(0, ""))[1]
+def _division(texts: Sequence[str]) -> tuple[str, list[str]]:
+    """The delimiter by which most fields are like some of sacct, and what each field is like.
 
-
-def _divisions(texts: Sequence[str]) -> Iterator[tuple[int, str]]:
-    """How often a common delimiter is in at least half of the lines, and which one."""
-    for mark in COMMON[:6] if texts else ():
-        count, lines = Counter(text.removesuffix(mark).count(mark) for text in texts).most_common(
-            1
-        )[0]
-        if count and lines * 2 >= len(texts):
-            yield count, mark
+    None, empty, where no common one is in at least half of the lines.
+    """
+    best: tuple[int, int, str, list[str]] = (-1, 0, "", [])
+    for place, mark in enumerate(marks(texts) if texts else ()):
+        whole = [text.removesuffix(mark) for text in texts]
+        count, lines = Counter(text.count(mark) for text in whole).most_common(1)[0]
+        if not count or lines * 2 < len(texts):
+            continue
+        found = like(whole, mark)
+        alike = sum(map(bool, found))
+        if (alike > 1 or mark in COMMON[:6]) and (alike, -place) > best[:2]:
+            best = alike, -place, mark, found
+    return best[2], best[3]
 
 
 _CLOCK = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d|(?:\d+-)?\d\d:\d\d:\d\d|\d\d:\d\d\.\d{3}")
@@ -163,8 +172,8 @@ def headless_likeness(head: bytes) -> tuple[float, str] | None:
     lines = [line.decode("utf-8", "replace") for line in head.split(b"\n")[:50] if line.strip()]
     if len(lines) > 1 and len(head) >= HEAD_BYTES:
         lines = lines[:-1]
-    for mark in COMMON[:6]:
-        if not lines or not all(mark in line for line in lines):
+    for mark in marks(lines) if lines else ():
+        if mark in "-: " or not all(mark in line for line in lines):
             continue
         alike = 0
         for line in lines:

@@ -136,9 +136,7 @@ def _fixed(lines: Sequence[bytes], first: int, crlf: bool) -> Layout | None:
     return None
 
 
-def _headed(
-    lines: Sequence[bytes], first: int, delimiter: str | None, crlf: bool
-) -> Layout | None:
+def _headed(lines: Sequence[bytes], first: int, delimiter: str | None, crlf: bool) -> Layout | None:
     """The layout by the first line that may be a header."""
     line = lines[first]
     if len(line) > LONGEST_HEADER:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import attrs
@@ -19,7 +20,14 @@ from ..values.ids import PATTERN
 from ..values.kinds import KINDS, NOTHING
 from .presets import PRESETS, WIDTHS
 
-__all__ = ["Fit", "fits", "fixed", "like"]
+__all__ = ["COMMON", "Fit", "fits", "fixed", "like", "mark_of", "marks"]
+
+COMMON: Final = ("|", "\x1f", "\t", ";", ",", "^", "~", "#", "!", "@", "&", ":", " ")
+"""Delimiters that people choose, the likeliest first."""
+LONGEST_MARK: Final = 8
+LONGEST_LOOKED_AT: Final = 2_000
+LOOKED_AT: Final = 20
+"""By so many lines, and so much of the first, a delimiter is found that is not common."""
 
 SHARE: Final = 0.9
 """Of the lines with as many fields as are due, so many must fit."""
@@ -74,16 +82,32 @@ class Fit:
 
 def fits(texts: Sequence[str], delimiter: str | None) -> list[Fit]:
     """The known orders that lines have by the delimiter, or by any that they may have."""
-    found = []
-    for mark in [delimiter] if delimiter else _marks(texts):
+    found: dict[str, Fit] = {}
+    for mark in [delimiter] if delimiter else marks(texts):
         rows = [_fields(text, mark) for text in texts]
         for name, columns in PRESETS.items():
-            due = len(columns)
-            ended = [row[:-1] for row in rows if len(row) == due + 1 and not row[-1]]
-            whole = max([row for row in rows if len(row) == due], ended, key=len)
+            whole = _whole(rows, len(columns))
             if whole and len(whole) >= WHOLE * len(texts) and _fit(columns, whole):
-                found.append(Fit(name, columns, mark, len(whole)))
-    return found
+                found.setdefault(name, Fit(name, columns, mark, len(whole)))
+    return list(found.values())
+
+
+def _whole(rows: Sequence[list[str]], due: int) -> list[list[str]]:
+    """Rows with as many fields as are due, with or without a delimiter behind the last."""
+    ended = [row[:-1] for row in rows if len(row) == due + 1 and not row[-1]]
+    return max([row for row in rows if len(row) == due], ended, key=len)
+
+
+def mark_of(texts: Sequence[str], columns: Sequence[str]) -> tuple[str, int]:
+    """The delimiter by which most lines hold what columns do; of how many the number fits."""
+    ranked = []
+    for place, mark in enumerate(marks(texts)):
+        whole = _whole([_fields(text, mark) for text in texts], len(columns))
+        good = sum(all(map(_is, columns, _kinds(columns), row)) for row in whole)
+        if mark in COMMON or good * 2 >= len(texts):
+            ranked.append((good, len(whole), -place, mark))
+    _, fitting, _, mark = max(ranked)
+    return mark, fitting
 
 
 def fixed(lines: Sequence[bytes]) -> list[Fit]:
@@ -98,22 +122,15 @@ def fixed(lines: Sequence[bytes]) -> list[Fit]:
     return found
 
 
-def like(texts: Sequence[str], mark: str) -> str:
-    """What the fields of lines are like, for who must name them: ``1 like JobID, 3 like State``."""
+def like(texts: Sequence[str], mark: str) -> list[str]:
+    """What each field of lines is like, as ``JobID``; empty where that is not certain."""
     rows = [_fields(text, mark) for text in texts]
     due = max({len(row) for row in rows}, key=[len(row) for row in rows].count)
-    said: list[tuple[str, int, int]] = []
-    for place, values in enumerate(zip(*(row for row in rows if len(row) == due), strict=True), 1):
-        what = _what([value for value in values if value])
-        if what and said and said[-1][0] == what and said[-1][2] == place - 1:
-            said[-1] = (what, said[-1][1], place)
-        elif what and (what != "JobID" or all(each[0] != what for each in said)):
-            said.append((what, place, place))
-    places = (
-        f"{first} like {w}" if first == last else f"{first}-{last} like {w}"
-        for w, first, last in said
-    )
-    return ", ".join(places)
+    columns = zip(*(row for row in rows if len(row) == due), strict=True)
+    found = [_what([value for value in values if value]) for values in columns]
+    # what is like an id besides the first is a number
+    ids = found.index("JobID") if "JobID" in found else -1
+    return [what if what != "JobID" or at == ids else "" for at, what in enumerate(found)]
 
 
 def _what(values: Sequence[str]) -> str:
@@ -124,14 +141,32 @@ def _what(values: Sequence[str]) -> str:
     return ""
 
 
-def _marks(texts: Sequence[str]) -> Iterator[str]:
-    """What may be the delimiter: a common one, or what several marks in a row begin with."""
-    first = texts[0] if texts else ""
-    yield from (
-        mark for mark in ("|", "\x1f", "\t", ";", ",", "^", "~", "#", "!", "@") if mark in first
-    )
-    longer = {run[:length] for run in re.findall(r"[^\w\s]{2,}", first) for length in (2, 3, 4)}
-    yield from sorted(mark for mark in longer if len(set(mark)) > 1)
+def marks(texts: Sequence[str]) -> list[str]:
+    """What may be the delimiter: a common one, or what is as often in half of the lines.
+
+    It neither begins nor ends with a letter or digit of ASCII.  The longest come first, for a part
+    of one is there as often; so do all of those that are not common.
+    """
+    looked_at = texts[:LOOKED_AT]
+    pieces = {
+        text[start : start + length]
+        for text in looked_at[:2]
+        for start, letter in enumerate(text[:LONGEST_LOOKED_AT])
+        if _may_mark(letter)
+        for length in range(1, LONGEST_MARK + 1)
+    }
+    regular = []
+    for piece in pieces.difference(COMMON):
+        counts = Counter(text.removesuffix(piece).count(piece) for text in looked_at)
+        count, lines = counts.most_common(1)[0]
+        if _may_mark(piece[-1]) and count and lines * 2 >= len(looked_at):
+            regular.append(piece)
+    return [*COMMON, *sorted(regular, key=lambda piece: (-len(piece), piece))]
+
+
+def _may_mark(letter: str) -> bool:
+    """Whether a delimiter may begin or end with a letter."""
+    return not (letter.isascii() and letter.isalnum())
 
 
 def _fields(text: str, mark: str) -> list[str]:
@@ -154,8 +189,13 @@ def _sliced(line: bytes, widths: Sequence[int]) -> list[str]:
     return row
 
 
+def _kinds(columns: Sequence[str]) -> list[str]:
+    known = [BY_NAME.get(canonical(name)) for name in columns]
+    return [field.kind if field else "text" for field in known]
+
+
 def _fit(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
-    kinds = [BY_NAME[canonical(name)].kind for name in columns]
+    kinds = _kinds(columns)
     good, telling = 0, set()
     for row in rows:
         if all(map(_is, columns, kinds, row)):

@@ -29,7 +29,7 @@ _COMMANDS: Final = {
     ),
     "sacctmgr": (
         "accounts and limits, and no jobs",
-        r".*\bGrp(?:Jobs|TRES)\b|.*\bControlHost\b|User\b.*\bDef Acct\b|Account\b.*\bDescr\b.*\bOrg\b",
+        r".*\b(?:GrpJobs|GrpTRES|ControlHost)\b|User\b.*\bDef Acct\b|Account\b.*\bDescr\b",
     ),
     "sstat": (
         "steps that run, and no jobs",

@@ -5,7 +5,8 @@ added AllocTRES to the order of 8; 9.5, which 10 kept, took ReqGRES away; 11 has
 classes/OpenXdmod/Shredder/Slurm.php.
 ``sonar``: https://github.com/NordicHPC/sonar, SACCT_FIELDS of src/slurmjobs.rs.
 ``jobstats``: https://github.com/PrincetonUniversity/jobstats, jobstats.py, version 1.0.
-``apel``: https://github.com/apel/apel, scripts/slurm_acc.sh.
+``apel``, ``apel-totalcpu``: https://github.com/apel/apel, the two commands of
+scripts/slurm_acc.sh.
 ``slurm2sql``: https://github.com/NordicHPC/slurm2sql, version 0.9.9; one field is asked for twice.
 ``distiller``: of the National Center for Electron Microscopy, jobs of 4D-STEM scans.
 ``sacct``, ``sacct-brief``, ``sacct-long``, ``sacct-all``: what sacct itself prints without a
@@ -38,6 +39,8 @@ PRESETS: Final[dict[str, tuple[str, ...]]] = {
         "NCPUS ReqMem QOS Partition TimelimitRaw JobName",
         "apel": "JobID JobName User Group Start End Elapsed CPUTimeRAW Partition NCPUS NNodes "
         "NodeList MaxRSS MaxVMSize State",
+        "apel-totalcpu": "JobID JobName User Group Start End Elapsed TotalCPU Partition NCPUS "
+        "NNodes NodeList MaxRSS MaxVMSize State",
         "slurm2sql": "JobName User Group Account SubmitLine State Timelimit Elapsed Submit Start "
         "End Partition ExitCode NodeList Priority ReqNodes NNodes AllocNodes ReqTRES NTasks "
         "AllocTRES TRESUsageInTot TRESUsageOutTot NCPUS ReqCPUS AllocCPUS CPUTime "

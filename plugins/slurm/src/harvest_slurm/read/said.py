@@ -12,7 +12,17 @@ from harvest.toolkit.texts import excerpt
 
 from .form import BOM, Layout
 
-_BEGINS: Final = (b"sacct", b"slurm", b"Slurm", b"SLURM", b"Invalid time", b"[", b"/", b"bash", b"-")
+_BEGINS: Final = (
+    b"sacct",
+    b"slurm",
+    b"Slurm",
+    b"SLURM",
+    b"Invalid time",
+    b"[",
+    b"/",
+    b"bash",
+    b"-",
+)
 _BY: Final = rb"(?:\[[^\]\n]{1,60}\] )?(?:/\S*/)?(?:sacct|slurm\w*):? "
 _KINDS: Final = {
     "error": re.compile(
@@ -77,7 +87,6 @@ class Said:
     def note(self) -> None:
         """Note on the run what was said."""
         for kind, count in self.counts.items():
+            said = f"{count_in_words(count, kind)} of Slurm among its lines"
             advice = "; rows may be missing" if kind == "error" else ""
-            self.ctx.note(
-                f"{count_in_words(count, kind)} of Slurm among its lines{advice}: {self.first[kind]}"
-            )
+            self.ctx.note(f"{said}{advice}: {self.first[kind]}")
