@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from harvest import ReadContext
+from harvest.toolkit.amounts import count_in_words
 from harvest_toolkit.clocks import named_in
 
 from ..read.columns import RawRows
@@ -49,6 +50,11 @@ def assemble(
         if step_rows.num_rows:
             yield Step, mine
     selection.account(ctx)
+    for (first, second), (count, shown) in convert.contradictions.items():
+        ctx.note(
+            f"{first} and {second} contradict each other in {count_in_words(count, 'row')}, the "
+            f"first is {shown}; {first} counts"
+        )
 
 
 def _split(raw: RawRows) -> tuple[tuple[RawRows, Ids], tuple[RawRows, Ids]]:

@@ -37,6 +37,8 @@ class Columns:
         self.ready = {name: found[name] for name in found if name in self.kinds}
         self.texts: dict[str, Column] = {}  # what each column was read from
         self.twice: dict[str, tuple[Any, Any]] = {}  # times that the clock showed twice
+        self.named: dict[str, str] = {}  # and the name of that field
+        self.position = raw.position
         self.extra: dict[str, Any] = {}
         self.errors: list[tuple[str, Column, Any]] = []
         if ids.errors is not None:
@@ -78,8 +80,9 @@ class Columns:
         if read.words is not None and is_first:
             self._keep(name, read.words)
         self.texts.setdefault(column, field)
+        self.named.setdefault(column, name)
         if name in AMOUNTS:
-            self._amounts(AMOUNTS[name], field, read.values[""])
+            self._amounts(name, field, read)
 
     def _second(self, name: str, place: str, values: Any, field: Column, read: Converted) -> None:
         """A second field for a column: fills its gaps; what it says otherwise goes to extra."""
@@ -88,8 +91,8 @@ class Columns:
             if not self.texts[place].same(field):
                 self._keep(name, field.text)
             return
-        differs = pc.fill_null(pc.not_equal(first, values), False)
-        if pc.any(differs).as_py():
+        differs = self._contradicts(place, name, values)
+        if differs is not None:
             self._keep(name, pc.if_else(differs, field.text, _NOTHING))
         self.ready[place] = pc.coalesce(first, values)
         if read.words is not None and place in self.texts:
@@ -104,24 +107,44 @@ class Columns:
             return pa.repeat(pa.scalar(True), self.rows)
         return first.is_null() if first.null_count else None
 
-    def _fill(self, column: str, gap: Any, values: Any) -> bool:
-        """Fill a column where it is empty; whether that gave anything."""
+    def _fill(self, column: str, values: Any) -> None:
+        """Fill a column where it is empty."""
         first, values = self.ready.get(column), values.cast(self.kinds[column])
         self.ready[column] = values if first is None else pc.coalesce(first, values)
-        return bool(pc.any(pc.and_(gap, values.is_valid())).as_py())
 
-    def _amounts(self, amounts: dict[str, str], field: Column, maps: Any) -> None:
-        """Fill the gaps of columns with amounts that a field lists."""
-        wanted = {
-            column: (key, gap)
-            for key, column in amounts.items()
-            if column in self.kinds and (gap := self._gap(column)) is not None
-        }
-        if wanted and not pa.types.is_map(maps.type):
-            maps = gaps.listed(field, reduce(pc.or_, (gap for _, gap in wanted.values())))
-        for column, (key, gap) in wanted.items():
-            self._fill(column, gap, gaps.amount(maps, key))
+    def _amounts(self, name: str, field: Column, read: Converted) -> None:
+        """Fill the gaps of columns with amounts that a field lists, and compare the others."""
+        gap = {c: self._gap(c) for c in AMOUNTS[name].values() if c in self.kinds}
+        missing = [rows for rows in gap.values() if rows is not None]
+        maps, index = read.distinct or (None, None)
+        if maps is None and missing:
+            maps = gaps.listed(field, reduce(pc.or_, missing))
+        for key, column in AMOUNTS[name].items():
+            compared = index is not None and key in _COUNTED and column in self.named
+            if column not in gap or (gap[column] is None and not compared):
+                continue
+            values = gaps.amount(maps, key)
+            values = values if index is None else values.take(index)
+            if compared:
+                self._contradicts(column, f"{name} ({key})", values)
+            if gap[column] is not None:
+                self._fill(column, values)
             self.texts.setdefault(column, field)
+            self.named.setdefault(column, f"{name} ({key})")
+
+    def _contradicts(self, column: str, name: str, values: Any) -> Any | None:
+        """In which rows a second source of a column says something else; None if in none."""
+        differs = pc.fill_null(pc.not_equal(self.ready[column], values), False)
+        count = pc.sum(differs).as_py()
+        if not count:
+            return None
+        row = pc.index(differs, True).as_py()
+        said = f"{self.ready[column][row]} and {values[row]}"
+        shown = f"job {self.ready['job_id'][row]}, line {self.position[row]}: {said}"
+        pair = self.named.get(column, column), name
+        if name != "ConsumedEnergy":  # which sacct rounds: 1.52K
+            self.ctx.contradictions.setdefault(pair, [0, shown])[0] += count
+        return differs
 
     def _derive(self) -> None:
         """Fill what follows from other columns, and at last CPUs from those asked for."""
@@ -131,13 +154,14 @@ class Columns:
         for column, source in sources.items():
             gap = self._gap(column)
             values = None if gap is None else source(self.ready)
-            if values is None or not self._fill(column, gap, values):
+            if values is None or not pc.any(pc.and_(gap, values.is_valid())).as_py():
                 continue
+            self._fill(column, values)
             ctx.elapsed_from_times |= column == "elapsed_s" and "suspended_s" not in self.ready
             ctx.cpus_from_request |= column == "alloc_cpus"
         gap = self._gap("cluster")
         if ctx.cluster is not None and gap is not None:
-            self._fill("cluster", gap, pa.repeat(pa.scalar(ctx.cluster), self.rows))
+            self._fill("cluster", pa.repeat(pa.scalar(ctx.cluster), self.rows))
 
     def _keep(self, name: str, text: Any) -> None:
         """Put text into extra, under sacct's name of the field."""
@@ -159,6 +183,8 @@ class Columns:
 
 
 _NOTHING: Final = pa.scalar(None, pa.string())
+_COUNTED: Final = ("cpu", "node")
+"""Resources whose amounts are those of fields of their own; memory may be per CPU or node there."""
 _ORDER: Final = {name: place for place, name in enumerate(BY_NAME)}
 
 

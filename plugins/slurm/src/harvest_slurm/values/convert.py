@@ -41,6 +41,8 @@ class Context:
     elapsed_from_times: set when End minus Start was taken for want of Elapsed and Suspended.
     cpus_from_request: set when CPUs asked for were taken for want of those allocated.
     undecided: how many times may be of either occurrence of an hour that the clock shows twice.
+    contradictions: rows in which two fields say different things, by their names: how many, and
+        what the first says.
     """
 
     zone: ZoneInfo
@@ -50,6 +52,7 @@ class Context:
     elapsed_from_times: bool = False
     cpus_from_request: bool = False
     undecided: int = 0
+    contradictions: dict[tuple[str, str], list[Any]] = attrs.field(factory=dict)
 
 
 @attrs.frozen
@@ -61,12 +64,14 @@ class Converted:
     errors: why a text cannot be read, empty elsewhere; or None where all can.
     twice: of times that the clock shows twice, their rows, and by how many microseconds the second
         occurrence of each is later; or None.
+    distinct: of a column with few distinct texts, the value of each, and which one each row has.
     """
 
     values: dict[str, Array]
     words: Array | None = None
     errors: Array | None = None
     twice: tuple[Any, Any] | None = None
+    distinct: tuple[Array, Array] | None = None
 
 
 def convert(kind: str, column: Column, ctx: Context) -> Converted:
@@ -160,6 +165,7 @@ def _allocations(kind: Kind, column: Column, ctx: Context) -> Converted:
         {"": read.values[""].take(encoded.indices)},
         read.words.take(encoded.indices) if read.words is not None else None,
         read.errors.take(encoded.indices) if read.errors is not None else None,
+        distinct=(read.values[""], encoded.indices),
     )
 
 
