@@ -82,6 +82,8 @@ class _Fixed:
                 self.said.add(line, number + index)
                 index += 1
                 continue
+            if len(line) == self.length - 1 and not self.layout.stripped:
+                line += b" "  # which editors take away from a last line
             if len(line) == self.length:
                 full.append(line)
                 positions.append(number + index)

@@ -67,8 +67,7 @@ def find_layout(
         return Layout(kind="said", columns=("JobID",), crlf=crlf)
     first = next((place for place, line in enumerate(lines) if not is_aside(line)), 0)
     found = _fixed(lines, first, crlf) or _headed(lines, first, delimiter, crlf)
-    if found is None or (found.header or b"").isupper():
-        refuse_others(lines[first:], where)
+    refuse_others([found.header or b""] if found else lines[first:], where)
     if found is None and not columns and delimiter and _headed(lines, first, None, crlf):
         raise SourceError(
             f"the first line is not a header with the delimiter {delimiter!r} and without quotes",
@@ -183,6 +182,8 @@ class _Split:
 
     @property
     def named(self) -> int:
+        if self.mark == " ":  # as between columns of fixed widths
+            return len(self.names)
         return sum(map(bool, self.names))
 
     @property

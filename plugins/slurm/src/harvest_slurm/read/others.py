@@ -14,7 +14,7 @@ _LINES: Final = 6
 _COMMANDS: Final = {
     "squeue": (
         "the jobs that wait and run at a moment",
-        r"JOBID\b.*\b(?:ST|NAME|TIME|TIME_LIMIT?|TIME_LEFT|REASON)\b|.*\bNODELIST\(REASON\)",
+        r"JOBID\b.*\b(?:ST|NAME|TIME|TIME_LIMIT?|TIME_LEFT)\b|.*\bNODELIST\(REASON\)",
     ),
     "sprio": ("the priorities of jobs that wait", r"JOBID\b.*\b(?:AGE|FAIRSHARE|QOS_NORM)\b"),
     "sinfo": (

@@ -7,6 +7,7 @@ classes/OpenXdmod/Shredder/Slurm.php.
 ``jobstats``: https://github.com/PrincetonUniversity/jobstats, jobstats.py, version 1.0.
 ``apel``, ``apel-totalcpu``: https://github.com/apel/apel, the two commands of
 scripts/slurm_acc.sh.
+``gc3pie``: https://github.com/gc3pie/gc3pie, as quoted in its issue 656.
 ``slurm2sql``: https://github.com/NordicHPC/slurm2sql, version 0.9.9; one field is asked for twice.
 ``distiller``: of the National Center for Electron Microscopy, jobs of 4D-STEM scans.
 ``sacct``, ``sacct-brief``, ``sacct-long``, ``sacct-all``: what sacct itself prints without a
@@ -41,6 +42,7 @@ PRESETS: Final[dict[str, tuple[str, ...]]] = {
         "NodeList MaxRSS MaxVMSize State",
         "apel-totalcpu": "JobID JobName User Group Start End Elapsed TotalCPU Partition NCPUS "
         "NNodes NodeList MaxRSS MaxVMSize State",
+        "gc3pie": "JobID ExitCode State NCPUS Elapsed TotalCPU Submit Start End MaxRSS MaxVMSize",
         "slurm2sql": "JobName User Group Account SubmitLine State Timelimit Elapsed Submit Start "
         "End Partition ExitCode NodeList Priority ReqNodes NNodes AllocNodes ReqTRES NTasks "
         "AllocTRES TRESUsageInTot TRESUsageOutTot NCPUS ReqCPUS AllocCPUS CPUTime "

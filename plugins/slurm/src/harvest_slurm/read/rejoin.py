@@ -39,6 +39,7 @@ _OWN_SHAPES: Final = {
     "QOS": r"[\w.,+\-]*",
     "Cluster": r"[\w.,\-]*",
     "Layout": r"\w*",
+    "NodeList": r"(?:[\w.\- ()]*(?:\[[\w,\-]+\][\w.\-]*)*(?:,(?!$)|$))*",
     "Flags": r"[\w,\-]*",
     "WorkDir": r"(?:/[\s\S]*)?",
     "Constraints": r"(?:[^\s|,&](?:[^\n]*[^\s|,&])?)?",
@@ -60,6 +61,12 @@ _NEVER_EMPTY: Final = frozenset(
         "End",
     }
 )
+
+
+def _is_list(column: str) -> bool:
+    """Whether sacct prints lists in a column, with commas."""
+    known = BY_NAME.get(canonical(column.partition("#")[0]))
+    return known is not None and (known.kind in ("tres", "usage") or known.name == "NodeList")
 
 
 def _shape(column: str) -> re.Pattern[str]:
@@ -107,7 +114,8 @@ class Joiner:
         self.any_mark = re.compile(f"(?={re.escape(layout.delimiter)})")
         self.shapes = [_shape(column) for column in layout.columns]
         free = [column.partition("#")[0] in FREE for column in layout.columns]
-        self.free = free
+        listed = [_is_list(column) and self.mark == "," for column in layout.columns]
+        self.free = [one or other for one, other in zip(free, listed, strict=True)]
         self.first_free = free[0]
         self.is_id = [column in ("JobID", "JobIDRaw") for column in layout.columns]
         self.last_free = free[-1] and not layout.trailing

@@ -16,6 +16,7 @@ from ..records import Job, Step
 from ..values.convert import Context, Converted, convert
 from ..values.fields import AMOUNTS, BY_NAME, canonical
 from ..values.ids import Ids
+from ..values.scalars import NOTHING
 from . import gaps
 from .passages import decided
 
@@ -62,7 +63,9 @@ class Columns:
                 self.ready[column] = pa.nulls(self.rows, self.kinds[column])
             return
         if column is None:
-            self._keep(name, field.text)
+            text = field.text
+            nothing = pc.is_in(text, value_set=_WORDS) if kind != "text" else None
+            self._keep(name, text if nothing is None else pc.if_else(nothing, _NOTHING, text))
             return
         read = convert(kind, field, self.ctx)
         if read.twice is not None and column not in self.ready:
@@ -183,6 +186,7 @@ class Columns:
 
 
 _NOTHING: Final = pa.scalar(None, pa.string())
+_WORDS: Final = pa.array(NOTHING)
 _COUNTED: Final = ("cpu", "node")
 """Resources whose amounts are those of fields of their own; memory may be per CPU or node there."""
 _ORDER: Final = {name: place for place, name in enumerate(BY_NAME)}

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import timedelta
-from functools import partial
 from typing import Any, Final, TypeAlias
 from zoneinfo import ZoneInfo
 
@@ -98,10 +97,6 @@ def _values(kind: Kind, column: Column, ctx: Context) -> Converted:
     pairs = zip(kind.types.items(), read.values, strict=True)
     fast = {name: arrow(values, read.good, type_) for (name, type_), values in pairs}
     return _finish(column, fast, kind.slow, read.left, cut=ctx.cut)
-
-
-def _state(kind: Kind, column: Column, ctx: Context) -> Converted:
-    return _values(attrs.evolve(kind, slow=partial(kind.slow, cut=ctx.cut)), column, ctx)
 
 
 def _time(kind: Kind, column: Column, ctx: Context) -> Converted:
@@ -202,7 +197,6 @@ def resource_maps(kind: Kind, column: Column, *, cut: bool = False) -> Converted
 
 _METHODS: Final[dict[str, Callable[[Kind, Column, Context], Converted]]] = {
     "text": _text,
-    "state": _state,
     "time": _time,
     "tres": _allocations,
     "usage": _usages,

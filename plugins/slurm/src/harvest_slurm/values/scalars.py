@@ -145,14 +145,14 @@ def exit_code(text: str) -> tuple[int, int]:
     return int(found[1]), int(found[2])
 
 
-def state(text: str, *, cut: bool = False) -> tuple[str, str | None]:
+def state(text: str) -> tuple[str, str | None]:
     """State in lower case and who cancelled it: ``CANCELLED by 1000``.
 
-    cut: the text may be cut, which a final ``+`` shows; it is completed where that is certain.
+    One that was cut to the width of its column ends in ``+``, and is completed if that is certain.
     """
-    if cut and text.endswith("+"):
-        known = [name for name in STATES if name.startswith(text[:-1])]
-        return (known[0] if len(known) == 1 else text.split()[0]).lower(), None
+    known = [name for name in STATES if text[-1] == "+" and name.startswith(text[:-1])]
+    if len(known) == 1:
+        return known[0].lower(), None
     name, _, by = text.partition(" by ")
     if not re.fullmatch(r"[A-Za-z_]+", name):
         raise ValueError("no state")
