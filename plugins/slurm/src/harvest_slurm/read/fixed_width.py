@@ -7,7 +7,7 @@ together as long as one; values longer than their column are cut, with a ``+`` a
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +15,6 @@ import pyarrow.compute as pc
 
 from harvest import ReadContext
 
-from ..values.ids import PATTERN
 from .bounds import LONGEST, reject_line
 from .columns import BatchRows, RawRows
 from .layout import Layout
@@ -67,6 +66,8 @@ class _Fixed:
         self.layout = layout
         self.ctx = ctx
         self.said = said
+        dashes = b" ".join(b"-" * width for width in layout.widths)
+        self.repeated = dashes, (layout.header or dashes).rstrip()
         self.length = sum(width + 1 for width in layout.widths) - layout.stripped
 
     def rows(
@@ -80,6 +81,11 @@ class _Fixed:
             line = lines[index]
             if kind_of(line):
                 self.said.add(line, number + index)
+                index += 1
+                continue
+            if line.rstrip() in self.repeated:
+                self.ctx.read(1)
+                self.ctx.folded(1, "repeated header")
                 index += 1
                 continue
             if len(line) == self.length - 1 and not self.layout.stripped:
@@ -108,12 +114,12 @@ class _Fixed:
     ) -> int:
         """Deal with a line of another length; how many lines that took, 0 to wait for more."""
         line = lines[index]
-        if not line.strip() or line in (self.layout.header, self._dashes()):
+        if not line.strip():
             taken = 1
             while not line and index + taken < len(lines) and not lines[index + taken]:
                 taken += 1
             self.ctx.read(taken)
-            self.ctx.folded(taken, "repeated header" if line.strip() else "blank line")
+            self.ctx.folded(taken, "blank line")
             return taken
         if self.layout.stripped and len(line) < self.length:
             full.append(line.ljust(self.length))
@@ -144,11 +150,6 @@ class _Fixed:
         )
         return 1
 
-    def _dashes(self) -> bytes:
-        return b" ".join(b"-" * width for width in self.layout.widths) + (
-            b"" if self.layout.stripped else b" "
-        )
-
     def _split(self, full: list[bytes], positions: list[int]) -> RawRows:
         whole = pa.array(full, pa.binary())
         columns, start = [], 0
@@ -163,22 +164,4 @@ class _Fixed:
             start += width + 1
         names = list(self.layout.columns)
         batch = pa.RecordBatch.from_arrays(columns, names=names)
-        place = np.array(positions)
-        rows = self._headers(batch)
-        if rows is not None:
-            batch, place = batch.filter(pa.array(rows)), place[rows]
-        return BatchRows(names, batch, place)
-
-    def _headers(self, batch: pa.RecordBatch) -> Any:
-        """A mask without repeated header and dash lines; None where there are none."""
-        column = batch.column("JobID" if "JobID" in batch.schema.names else "JobIDRaw")
-        if pc.all(pc.match_substring_regex(column, PATTERN)).as_py():
-            return None
-        marks = pc.or_(
-            pc.match_substring_regex(column, "^-+$"),
-            pc.is_in(pc.utf8_lower(column), value_set=pa.array(["jobid", "jobidraw"])),
-        )
-        repeated = pc.sum(marks).as_py() or 0
-        self.ctx.read(repeated)
-        self.ctx.folded(repeated, "repeated header")
-        return ~marks.to_numpy(zero_copy_only=False)
+        return BatchRows(names, batch, np.array(positions))

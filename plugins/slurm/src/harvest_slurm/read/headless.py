@@ -13,7 +13,7 @@ from ..states import STATES
 from ..values.fields import unique_names
 from ..values.ids import PATTERN
 from .form import COMMON, HEAD_BYTES, LONGEST_HEADER, Layout
-from .orders import Fit, fits, fixed, like, mark_of, marks
+from .orders import Fit, fits, fixed, like, marks, named
 
 UNNAMED: Final = 0.4
 """How sure a dump is whose columns must be named before it can be read."""
@@ -38,15 +38,19 @@ def headless(
 
     Raises SourceError where nobody names them, and not exactly one known order fits.
     """
-    texts = [line.decode("utf-8", "replace") for line in lines[:200] if line.strip()]
-    if not columns:
+    full = [line for line in lines[:200] if line.strip()]
+    texts = [line.decode("utf-8", "replace") for line in full]
+    if columns:
+        found = named(texts, columns, delimiter)
+        _require_fields(found, texts, where, sure=delimiter is not None)
+    else:
         if len(lines[0]) > LONGEST_HEADER:
             raise SourceError(
                 f"its first line, of more than {LONGEST_HEADER:,} bytes, is not a header of sacct",
                 where=where,
                 remedy="check what the file is",
             )
-        known = fits(texts, delimiter) or fixed([line for line in lines[:200] if line.strip()])
+        known = fits(texts, delimiter) or fixed(full)
         if len(known) != 1:
             raise SourceError(
                 f"no header of sacct in the first line{_divided(texts)}{_undecided(texts, known)}: "
@@ -56,57 +60,31 @@ def headless(
                 f"{known[0].name if known else 'xdmod'} (other fixed widths need a header; a "
                 "delimiter that is not found is set by slurm.delimiter)",
             )
-        return _in_order(known[0], texts, delimiter, crlf)
-    chosen = delimiter or _likely_mark(texts, columns, where)
-    counts = [text.count(chosen) for text in texts]
-    trailing = _trailing(texts, chosen, len(columns))
-    if texts and len(columns) > 1 and len(columns) - 1 + trailing not in counts:
+        found = known[0]
+    plain = found.mark != "," or found.trailing or delimiter
+    return Layout(
+        kind="fixed" if found.widths else "text" if plain else "csv",
+        columns=tuple(unique_names(found.columns)),
+        delimiter=found.mark,
+        trailing=found.trailing,
+        widths=found.widths,
+        stripped=sum(text.endswith(" ") for text in texts) * 2 < len(texts),
+        crlf=crlf,
+        order=found if found.name else None,
+    )
+
+
+def _require_fields(found: Fit, texts: Sequence[str], where: str, *, sure: bool) -> None:
+    """Raise SourceError where lines have not as many fields as there are names."""
+    few = not sure and found.lines * 2 < len(texts) and _divided(texts)
+    if (few or not found.lines) and texts and len(found.columns) > 1:
         raise SourceError(
-            f"{NAMED} {len(columns)} columns, but lines have "
-            f"{texts[0].count(chosen) + 1} fields by the delimiter {chosen!r}: {NAME_THEM}",
+            f"{NAMED} {len(found.columns)} columns, but "
+            f"{'few lines have' if found.lines else 'no line has'} as many fields"
+            f"{_divided(texts)}: {NAME_THEM}",
             where=where,
             remedy="where another delimiter stands between them, set slurm.delimiter",
         )
-    return Layout(
-        kind="csv" if chosen == "," and not (trailing or delimiter) else "text",
-        columns=tuple(unique_names(columns)),
-        delimiter=chosen,
-        trailing=trailing,
-        crlf=crlf,
-    )
-
-
-def _trailing(texts: Sequence[str], mark: str, due: int) -> bool:
-    """Whether more lines end in a delimiter than have one field too few for it."""
-    marks = [text.count(mark) for text in texts]
-    ended = sum(
-        count == due and text.endswith(mark) for text, count in zip(texts, marks, strict=True)
-    )
-    return ended > marks.count(due - 1)
-
-
-def _in_order(found: Fit, texts: Sequence[str], delimiter: str | None, crlf: bool) -> Layout:
-    """The layout of lines that fit a known order of columns."""
-    columns = tuple(unique_names(found.columns))
-    if found.widths:
-        stripped = sum(text.endswith(" ") for text in texts) * 2 < len(texts)
-        return Layout(
-            kind="fixed",
-            columns=columns,
-            widths=found.widths,
-            stripped=stripped,
-            crlf=crlf,
-            order=found,
-        )
-    trailing = _trailing(texts, found.mark, len(columns))
-    return Layout(
-        kind="csv" if found.mark == "," and not (trailing or delimiter) else "text",
-        columns=columns,
-        delimiter=found.mark,
-        trailing=trailing,
-        crlf=crlf,
-        order=found,
-    )
 
 
 def _undecided(texts: Sequence[str], known: Sequence[Fit]) -> str:
@@ -124,20 +102,6 @@ def _undecided(texts: Sequence[str], known: Sequence[Fit]) -> str:
         for what, first, last in places
     )
     return f", and no known order of columns fits (fields {said})" if said else ""
-
-
-def _likely_mark(texts: Sequence[str], columns: Sequence[str], where: str) -> str:
-    """The delimiter by which most lines are rows of these columns."""
-    mark, fitting = mark_of(texts, columns)
-    few = fitting * 2 < len(texts) and _divided(texts)
-    if (few or not fitting) and texts and len(columns) > 1:
-        raise SourceError(
-            f"{NAMED} {len(columns)} columns, but {'few lines have' if fitting else 'no line has'} "
-            f"as many fields{_divided(texts)}: {NAME_THEM}",
-            where=where,
-            remedy="where another delimiter stands between them, set slurm.delimiter",
-        )
-    return mark
 
 
 def _divided(texts: Sequence[str]) -> str:

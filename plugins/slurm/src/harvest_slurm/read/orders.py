@@ -20,7 +20,7 @@ from ..values.ids import PATTERN
 from ..values.kinds import KINDS, NOTHING
 from .presets import PRESETS, WIDTHS
 
-__all__ = ["COMMON", "Fit", "fits", "fixed", "like", "mark_of", "marks"]
+__all__ = ["COMMON", "Fit", "fits", "fixed", "like", "marks", "named"]
 
 COMMON: Final = ("|", "\x1f", "\t", ";", ",", "^", "~", "#", "!", "@", "&", ":", " ")
 """Delimiters that people choose, the likeliest first."""
@@ -70,13 +70,15 @@ _CERTAIN: Final = {
 class Fit:
     """An order of columns that fits: by the name that ``slurm.layout`` takes, and how many lines.
 
-    mark: the delimiter; empty where columns have the widths.
+    name: empty for columns that the user names.  mark: the delimiter; empty where columns have the
+        widths.  trailing: whether one follows the last field as well.
     """
 
     name: str
     columns: tuple[str, ...]
     mark: str
     lines: int
+    trailing: bool = False
     widths: tuple[int, ...] = ()
 
 
@@ -86,28 +88,29 @@ def fits(texts: Sequence[str], delimiter: str | None) -> list[Fit]:
     for mark in [delimiter] if delimiter else marks(texts):
         rows = [_fields(text, mark) for text in texts]
         for name, columns in PRESETS.items():
-            whole = _whole(rows, len(columns))
+            whole, trailing = _whole(rows, len(columns))
             if whole and len(whole) >= WHOLE * len(texts) and _fit(columns, whole):
-                found.setdefault(name, Fit(name, columns, mark, len(whole)))
+                found.setdefault(name, Fit(name, columns, mark, len(whole), trailing))
     return list(found.values())
 
 
-def _whole(rows: Sequence[list[str]], due: int) -> list[list[str]]:
-    """Rows with as many fields as are due, with or without a delimiter behind the last."""
+def _whole(rows: Sequence[list[str]], due: int) -> tuple[list[list[str]], bool]:
+    """Rows with as many fields as are due; and whether a delimiter follows the last one."""
+    whole = [row for row in rows if len(row) == due]
     ended = [row[:-1] for row in rows if len(row) == due + 1 and not row[-1]]
-    return max([row for row in rows if len(row) == due], ended, key=len)
+    return (ended, True) if len(ended) > len(whole) else (whole, False)
 
 
-def mark_of(texts: Sequence[str], columns: Sequence[str]) -> tuple[str, int]:
-    """The delimiter by which most lines hold what columns do; of how many the number fits."""
+def named(texts: Sequence[str], columns: Sequence[str], delimiter: str | None) -> Fit:
+    """The columns that the user names, by the delimiter by which most lines hold them."""
     ranked = []
-    for place, mark in enumerate(marks(texts)):
-        whole = _whole([_fields(text, mark) for text in texts], len(columns))
+    for place, mark in enumerate([delimiter] if delimiter else marks(texts)):
+        whole, trailing = _whole([_fields(text, mark) for text in texts], len(columns))
         good = sum(all(map(_is, columns, _kinds(columns), row)) for row in whole)
-        if mark in COMMON or good * 2 >= len(texts):
-            ranked.append((good, len(whole), -place, mark))
-    _, fitting, _, mark = max(ranked)
-    return mark, fitting
+        if mark in (delimiter, *COMMON) or good * 2 >= len(texts):
+            fit = Fit("", tuple(columns), mark, len(whole), trailing)
+            ranked.append(((good, len(whole), -place), fit))
+    return max(ranked, key=lambda rank: rank[0])[1]
 
 
 def fixed(lines: Sequence[bytes]) -> list[Fit]:
@@ -118,7 +121,7 @@ def fixed(lines: Sequence[bytes]) -> list[Fit]:
         whole = [line for line in lines if len(line) in (length, length - 1)]
         rows = [row for line in whole if (row := _sliced(line, widths))]
         if rows and len(rows) >= SHARE * len(lines) and _fit(PRESETS[name], rows):
-            found.append(Fit(name, PRESETS[name], "", len(rows), widths))
+            found.append(Fit(name, PRESETS[name], "", len(rows), widths=widths))
     return found
 
 
