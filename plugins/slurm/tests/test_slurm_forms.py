@@ -245,7 +245,7 @@ def test_what_other_commands_print_is_refused_by_their_name(tmp_path: Path, comm
     path = tmp_path / "dump.txt"
     with pytest.raises(SourceError, match=f"this is the output of {command.split()[0]}, ") as error:
         harvest(path, OTHERS[command])
-    assert "sacct -a -P -S 2024-01-01 --format=JobID," in str(error.value)
+    assert "sacct -a -P -S 2024-01-01 --format=JobID," in error.value.message
     assert SlurmSource.detect(path) is None
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import re
+import string
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -24,7 +25,8 @@ __all__ = ["COMMON", "Fit", "fits", "fixed", "like", "marks", "named"]
 
 COMMON: Final = ("|", "\x1f", "\t", ";", ",", "^", "~", "#", "!", "@", "&", ":", " ")
 """Delimiters that people choose, the likeliest first."""
-LONGEST_MARK: Final = 8
+_MAY_MARK: Final = re.compile(r"(?=([^0-9A-Za-z][^0-9]{0,7}))")
+"""What may begin with a delimiter: no digits, and no letter of ASCII at its begin."""
 LONGEST_LOOKED_AT: Final = 2_000
 LOOKED_AT: Final = 20
 """By so many lines, and so much of the first, a delimiter is found that is not common."""
@@ -147,29 +149,25 @@ def _what(values: Sequence[str]) -> str:
 def marks(texts: Sequence[str]) -> list[str]:
     """What may be the delimiter: a common one, or what is as often in half of the lines.
 
-    It neither begins nor ends with a letter or digit of ASCII.  The longest come first, for a part
-    of one is there as often; so do all of those that are not common.
+    It holds no digit, and neither begins nor ends with a letter of ASCII.  Behind the common ones
+    the longest come first, for a part of one is there as often.
     """
     looked_at = texts[:LOOKED_AT]
     pieces = {
-        text[start : start + length]
+        text[found.start() : found.start() + length]
         for text in looked_at[:2]
-        for start, letter in enumerate(text[:LONGEST_LOOKED_AT])
-        if _may_mark(letter)
-        for length in range(1, LONGEST_MARK + 1)
+        for found in _MAY_MARK.finditer(text, 0, LONGEST_LOOKED_AT)
+        for length in range(1, len(found[1]) + 1)
     }
     regular = []
     for piece in pieces.difference(COMMON):
+        if piece[-1] in string.ascii_letters:
+            continue
         counts = Counter(text.removesuffix(piece).count(piece) for text in looked_at)
         count, lines = counts.most_common(1)[0]
-        if _may_mark(piece[-1]) and count and lines * 2 >= len(looked_at):
+        if count and lines * 2 >= len(looked_at):
             regular.append(piece)
     return [*COMMON, *sorted(regular, key=lambda piece: (-len(piece), piece))]
-
-
-def _may_mark(letter: str) -> bool:
-    """Whether a delimiter may begin or end with a letter."""
-    return not (letter.isascii() and letter.isalnum())
 
 
 def _fields(text: str, mark: str) -> list[str]:

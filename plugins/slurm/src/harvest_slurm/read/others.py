@@ -42,7 +42,7 @@ _COMMANDS: Final = {
 
 _KNOWN: Final = {name: re.compile(rf"\s*(?:{line})") for name, (_, line) in _COMMANDS.items()}
 _ASK: Final = (
-    "ask sacct for the jobs: sacct -a -P -S 2024-01-01 --format=JobID,User,Account,Partition,State,"
+    "for jobs, harvest the output of sacct -a -P -S 2024-01-01 --format=JobID,User,Account,Partition,State,"
     "ExitCode,Submit,Start,End,Elapsed,Timelimit,NNodes,AllocCPUS,AllocTRES,TotalCPU,MaxRSS,NTasks"
 )
 
@@ -54,8 +54,6 @@ def refuse_others(lines: Sequence[bytes], where: str) -> None:
         for name, known in _KNOWN.items():
             if known.match(text):
                 raise SourceError(
-                    f"this is the output of {name}, which lists {_COMMANDS[name][0]}: "
-                    "harvest reads that of sacct",
+                    f"this is the output of {name}, which lists {_COMMANDS[name][0]}: {_ASK}",
                     where=where,
-                    remedy=_ASK,
                 )
