@@ -42,8 +42,9 @@ _COMMANDS: Final = {
 
 _KNOWN: Final = {name: re.compile(rf"\s*(?:{line})") for name, (_, line) in _COMMANDS.items()}
 _ASK: Final = (
-    "for jobs, harvest the output of sacct -a -P -S 2024-01-01 --format=JobID,User,Account,Partition,State,"
-    "ExitCode,Submit,Start,End,Elapsed,Timelimit,NNodes,AllocCPUS,AllocTRES,TotalCPU,MaxRSS,NTasks"
+    "for jobs, harvest the output of sacct -a -P -S 2024-01-01 --format=JobID,User,Account,"
+    "Partition,State,ExitCode,Submit,Start,End,Elapsed,Timelimit,NNodes,AllocCPUS,AllocTRES,"
+    "TotalCPU,MaxRSS,NTasks"
 )
 
 
