@@ -122,11 +122,12 @@ class Columns:
         maps, index = read.distinct or (None, None)
         if maps is None and missing:
             maps = gaps.listed(field, reduce(pc.or_, missing))
+        amount = gaps.amounts(maps) if maps is not None else None
         for key, column in AMOUNTS[name].items():
             compared = index is not None and key in _COUNTED and column in self.named
-            if column not in gap or (gap[column] is None and not compared):
+            if amount is None or column not in gap or (gap[column] is None and not compared):
                 continue
-            values = gaps.amount(maps, key)
+            values = amount(key)
             values = values if index is None else values.take(index)
             if compared:
                 self._contradicts(column, f"{name} ({key})", values)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import numpy as np
@@ -16,13 +16,20 @@ from ..values.kinds import KINDS
 _NONE: Final = pa.scalar(None, pa.float64())
 
 
-def amount(maps: Any, key: str) -> Any:
-    """The amount of one resource in each of a column of maps."""
-    hits = np.flatnonzero(pc.equal(maps.keys, key).to_numpy(zero_copy_only=False))
-    rows = np.searchsorted(maps.offsets.to_numpy(), hits, side="right") - 1
-    index = np.full(len(maps), -1)
-    index[rows[::-1]] = hits[::-1]
-    return maps.items.take(pa.array(index, mask=index < 0))
+def amounts(maps: Any) -> Callable[[str], Any]:
+    """Gives the amounts of a resource in each of a column of maps."""
+    encoded = maps.keys.dictionary_encode()
+    codes, items, offsets = encoded.indices.to_numpy(), maps.items, maps.offsets.to_numpy()
+    names = {name: code for code, name in enumerate(encoded.dictionary.to_pylist())}
+
+    def of(key: str) -> Any:
+        hits = np.flatnonzero(codes == names.get(key, -1))
+        rows = np.searchsorted(offsets, hits, side="right") - 1
+        index = np.full(len(maps), -1)
+        index[rows[::-1]] = hits[::-1]
+        return items.take(pa.array(index, mask=index < 0))
+
+    return of
 
 
 def listed(field: Column, wanted: Any) -> Any:

@@ -85,7 +85,7 @@ def read_ids(parts: IdParts, raw: IdParts | None = None) -> Ids:
         number[others] = found["number"].fill_null(0).to_numpy()
         valid[others] = good[others] & ~_is_shared(found).to_numpy()
         own = number, valid
-        for name, begins in _CUT.items():
+        for name, begins in _CUT.items() if pc.any(pc.ends_with(step, "+")).as_py() else ():
             step = pc.replace_substring_regex(step, rf"^(?:{begins})\+$", name)
         place = np.full(len(good), -1)
         place[others] = np.arange(len(others))
