@@ -339,7 +339,8 @@ def test_of_a_period_in_which_jobs_ran_and_none_ended_everything_can_be_asked(tm
     assert summary(data, month="2024-02").intro[0] == (
         "0 jobs of 1 user: 1,392.0 CPU hours; none ended in this period."
     )
-    found = evaluate(data, manager(), rules=RULES, settings={"month": "2024-02"}).found
+    rules = [rule for rule in RULES if rule.view != "notes"]  # of a run that was not made
+    found = evaluate(data, manager(), rules=rules, settings={"month": "2024-02"}).found
     assert not [each for each in found if "ended" in each.finding.text]
 
 

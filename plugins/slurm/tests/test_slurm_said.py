@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harvest import Collected, collect
+from harvest import Collected, collect, run
+from harvest import open as open_dataset
 from harvest_slurm.config import SlurmConfig
 from harvest_slurm.source import SlurmSource
 
@@ -62,9 +63,9 @@ def test_errors_around_the_rows(tmp_path: Path) -> None:
     assert not found.rejects
     assert found.folded == {"error of Slurm": 2, "warning of Slurm": 1}
     assert found.notes == [
-        "1 warning of Slurm among its lines: line 1, slurmdb: warning: something odd",
-        "2 errors of Slurm among its lines; rows may be missing: line 2, "
-        "sacct: error: slurmdbd: Unspecified error",
+        "sacct says: warning: line 1, slurmdb: warning: something odd",
+        "sacct says: error: line 2, sacct: error: slurmdbd: Unspecified error "
+        "(2 errors among its lines)",
     ]
 
 
@@ -166,3 +167,16 @@ def test_messages_anywhere_leave_the_rows(
     if write in (text_of, names_last, fixed_of):
         for row in found.rows("slurm.job"):
             assert row["position"] == starts[row["job_id"]]
+
+
+def test_errors_among_rows_are_a_finding(tmp_path: Path) -> None:
+    # given a dump into which an error was written
+    path = tmp_path / "dump.txt"
+    path.write_text("JobID|State|Elapsed\n1|COMPLETED|00:10:00\nsacct: error: slurmdbd: lost\n")
+    run(f"slurm:{path}", f"parquet:{tmp_path / 'out'}", workers=1)
+
+    found = open_dataset(tmp_path / "out").view("findings").collect()
+
+    (text,) = found.filter(rule="slurm.errors_reported")["text"]
+    assert "sacct reported errors in 1 input" in text
+    assert "line 3, sacct: error: slurmdbd: lost" in text

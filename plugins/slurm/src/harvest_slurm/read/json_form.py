@@ -14,7 +14,8 @@ _YAML: Final = re.compile(
 def form_of(head: bytes) -> Literal["json", "yaml"] | None:
     """Whether an input that begins so is JSON, or YAML."""
     text = head.lstrip()
-    if text[:1] in (b"{", b"["):
+    # a line of a log begins with a time in brackets
+    if re.match(rb"\{|\[\s*(?:[\[\]{]|$)", text):
         return "json"
     return "yaml" if _YAML.match(text) else None
 

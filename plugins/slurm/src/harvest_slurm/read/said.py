@@ -85,8 +85,7 @@ class Said:
                 self.ctx.reject(line, "a line before the header", position=position)
 
     def note(self) -> None:
-        """Note on the run what was said."""
+        """Note on the run what was said, in the words of the notes on JSON and a live cluster."""
         for kind, count in self.counts.items():
-            said = f"{count_in_words(count, kind)} of Slurm among its lines"
-            advice = "; rows may be missing" if kind == "error" else ""
-            self.ctx.note(f"{said}{advice}: {self.first[kind]}")
+            among = f" ({count_in_words(count, kind)} among its lines)" if count > 1 else ""
+            self.ctx.note(f"sacct says: {kind}: {self.first[kind]}{among}")

@@ -169,9 +169,8 @@ def errors_said(rows: pl.DataFrame, total: int) -> Iterator[Finding]:
     first = rows["note"][0].removeprefix("sacct says: ")
     yield Finding(
         "high",
-        f"sacct reported {count_in_words(rows.height, 'error')} in "
-        f"{count_in_words(rows['origin'].n_unique(), 'input')}, so that jobs may be missing; the "
-        f"first is {first}.",
+        f"sacct reported errors in {count_in_words(rows['origin'].n_unique(), 'input')}, so that "
+        f"jobs may be missing; the first is {first}.",
         certainty=("lower_bound",),
     )
 
