@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 
 from harvest_gpfs.parse.counting import Before, Counter, after
 
+SKIPPED = b"\t12 'skipped' files and/or errors."
+
 lines = st.lists(
     st.one_of(
         st.sampled_from(
@@ -19,6 +21,8 @@ lines = st.lists(
                 b"# end rows=3",
                 b"# end rows=",
                 b" # end rows=3",
+                SKIPPED,
+                b"1" + SKIPPED,
                 b"1 2 3 -- /a",
             ]
         ),
@@ -30,7 +34,7 @@ lines = st.lists(
 
 def told(parts: list[bytes]) -> Before:
     """What whole lines are, looked at one by one."""
-    remarks = [not part or part[:1] in (b"#", b"[") for part in parts]
+    remarks = [not part or part[:1] in (b"#", b"[") or part == SKIPPED for part in parts]
     at_trailer = 0
     for number, part in enumerate(parts):
         if part == b"# end rows=3":
@@ -38,7 +42,7 @@ def told(parts: list[bytes]) -> Before:
     return Before(len(parts), sum(remarks), at_trailer)
 
 
-@given(parts=lines, rest=st.sampled_from([b"", b"#", b"[", b"1 2", b"# end rows=3"]))
+@given(parts=lines, rest=st.sampled_from([b"", b"#", b"[", b"1 2", b"# end rows=3", SKIPPED]))
 def test_lines_that_end_are_counted_and_what_is_cut_off_is_not(
     parts: list[bytes], rest: bytes
 ) -> None:

@@ -24,6 +24,10 @@ _CHUNK: Final = 1 << 19
 """Bytes that are counted at once: few enough to stay in the processor's cache."""
 
 _TRAILER: Final = re.compile(rb"# end rows=(\d{1,18})\s*")
+_SKIPPED: Final = b"'skipped' files and/or errors."
+_SKIPPED_LINE: Final = re.compile(rb"^[ \t]+\d+ %b[ \t\r]*$" % _SKIPPED, re.MULTILINE)
+"""The second line of the summary that the policy engine ends its output with."""
+
 _NEWLINE: Final = 10
 
 
@@ -47,7 +51,7 @@ class Before:
 
 def is_remark(line: bytes) -> bool:
     """Whether a line lists no file: empty, a header or trailer, a message of the engine."""
-    return not line or line[:1] in (b"#", b"[")
+    return not line or line[:1] in (b"#", b"[") or bool(_SKIPPED_LINE.fullmatch(line))
 
 
 def trailer_rows(line: bytes) -> int | None:
@@ -101,4 +105,6 @@ def count(chunk: bytes) -> tuple[int, int]:
         return 0, 0
     first = np.append(data[:1], data[ends[:-1] + 1])
     remarks = np.count_nonzero((first == 35) | (first == 91) | (first == _NEWLINE))
+    if _SKIPPED in chunk:
+        remarks += len(_SKIPPED_LINE.findall(chunk, 0, int(ends[-1])))
     return len(ends), int(remarks)

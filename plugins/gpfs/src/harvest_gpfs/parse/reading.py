@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterator
 from itertools import islice
 from typing import Any, Final
@@ -25,6 +27,9 @@ _ROWS_TOGETHER: Final = 8_192
 """Rows of single lines that are made into one table."""
 
 _NOTED_MESSAGES: Final = 5
+_TROUBLE: Final = re.compile(rb"^\[([EWX])[]:]")
+_TOTAL: Final = re.compile(rb"^\[I[^]]*\] A total of (\d{1,18}) files have been ")
+_SKIPPED: Final = re.compile(rb"(\d{1,18}) 'skipped' files and/or errors")
 
 _DOUBT: Final = {
     escaped: "nothing in the list proves whether '%' in its paths begins an escape or is itself; "
@@ -52,7 +57,8 @@ class Reading:
         self._remarks = before.remarks
         self._at_trailer = before.at_trailer
         self._trailers = 0
-        self._messages = 0
+        self._messages: Counter[bytes] = Counter()
+        self._processed: int | None = None
         self._to_end = to_end
         self._complete = True
         # undone escapes leave no trace in paths, so that doubt is noted at once, by the first range
@@ -70,6 +76,7 @@ class Reading:
             self._ctx.advance(stream.consumed)
             stream.consumed = 0
         self._ctx.read(0)
+        self._end_of_messages()
         if stream.trouble and self._complete:
             self._incomplete(b"", stream.trouble)
         # a list of a kind that ends with a trailer must have it at its end
@@ -125,15 +132,35 @@ class Reading:
                 self._ctx.folded(1, "trailer")
         elif not raw:
             self._ctx.folded(1, "blank line")
-        elif raw.startswith(b"["):
-            self._ctx.folded(1, "message of the policy engine")
-            if raw.startswith((b"[W]", b"[E]")):
-                self._messages += 1
-                if self._messages <= _NOTED_MESSAGES:
-                    text = raw[:300].decode("utf-8", "backslashreplace")
-                    self._ctx.note(f"line {number}: the policy engine said: {text}")
-        else:
+        elif raw.startswith(b"#"):
             self._ctx.folded(1, "header")
+        else:
+            self._ctx.folded(1, "message of the policy engine")
+            self._message(raw, number)
+
+    def _message(self, raw: bytes, number: int) -> None:
+        """Note errors and warnings, and keep what the engine's summary counts."""
+        kind, total, skipped = (form.search(raw) for form in (_TROUBLE, _TOTAL, _SKIPPED))
+        if total:
+            self._processed = (self._processed or 0) + int(total[1])
+        if kind:
+            self._messages[kind[1]] += 1
+        if (kind and self._messages[kind[1]] <= _NOTED_MESSAGES) or (skipped and int(skipped[1])):
+            text = raw[:300].decode("utf-8", "backslashreplace").strip()
+            self._ctx.note(f"line {number}: the policy engine said: {text}")
+
+    def _end_of_messages(self) -> None:
+        """Note how many messages were not, and a summary that counts other than the list has."""
+        for kind, count in self._messages.items():
+            if count > _NOTED_MESSAGES:
+                more = count - _NOTED_MESSAGES
+                self._ctx.note(f"the policy engine said [{kind.decode()}] {more} more times")
+        listed = self._lines - self._remarks
+        if self._to_end and self._processed not in (None, listed):
+            self._ctx.note(
+                f"the policy engine says that it processed {self._processed} files, and the list "
+                f"has {listed} lines of files"
+            )
 
     def _rest(self, rest: Rest, trouble: str | None) -> None:
         """A line that is in no block: too long, or cut by the list's end."""

@@ -127,7 +127,7 @@ AGES: Final = View(
     },
     requires=settings.REQUIRES,
     columns=_AGES,
-    build="harvest_gpfs.views.ages.classes:ages",
+    build="harvest_gpfs.views.ages.parts:ages",
 )
 
 _SIZES: Final = (
@@ -159,7 +159,7 @@ SIZES: Final = View(
     },
     requires=settings.REQUIRES,
     columns=_SIZES,
-    build="harvest_gpfs.views.ages.classes:sizes",
+    build="harvest_gpfs.views.ages.parts:sizes",
 )
 
 _COLD_SIZE, _COLD_ALLOCATED = _part("cold", "cold objects")

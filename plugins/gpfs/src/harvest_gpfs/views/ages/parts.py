@@ -1,4 +1,4 @@
-"""Views of the part of each group that is cold, small, or would be freed by a policy."""
+"""Views of classes of age and size, and of the part that is cold, small or freed by a policy."""
 
 from __future__ import annotations
 
@@ -10,12 +10,14 @@ import polars as pl
 from harvest import DatasetReader
 from harvest_toolkit.frames import fraction, sum_or_none
 
-from ...aggregation.bins import AgeBins, parse_age, parse_size
+from ...aggregation.bins import AgeBins, SizeBins, parse_age, parse_size
+from ...aggregation.groupings import Setting
+from ...aggregation.listing import Listing
 from ...aggregation.scans import label_of
 from .. import common
-from ..common import INT, SUMS, TEXT, asked, exclusive, largest_first, of_scan
+from ..common import INT, SUMS, TEXT, asked, exclusive, largest_first, listing, of_scan, types_of
 
-__all__ = ["cold", "policy", "small"]
+__all__ = ["ages", "cold", "policy", "sizes", "small"]
 
 _KNOWN: Final = ("inodes", "size_bytes")
 """What is summed of the objects of which it is known whether they are of the part."""
@@ -105,7 +107,7 @@ def _schema(
 ) -> dict[str, pl.DataType]:
     """Keys, limits, sums of the part and of all, of what is known, and more."""
     parts, judged = (f"{part}_{name}" for name in SUMS), (f"known_{name}" for name in known)
-    sums = common.types_of(*parts, *SUMS, *judged, *more)
+    sums = types_of(*parts, *SUMS, *judged, *more)
     return {**common.aggregated_schema(names), **limits, **sums}
 
 
@@ -127,3 +129,57 @@ def _flagged(table: pl.DataFrame, flag: str, by: Sequence[str]) -> pl.DataFrame:
         pl.col("inodes").filter(~known).sum().alias("untimed"),
     )
     return table.group_by(by, maintain_order=True).agg(sums) if by else table.select(sums)
+
+
+def ages(dataset: DatasetReader, ages: str, scan: str, now: str | None = None) -> pl.LazyFrame:
+    """The view ``gpfs.ages``: how long ago objects were accessed and modified.
+
+    Directories do not count.  A class without objects has a row too; null is "not known", as are
+    the sums of all classes where no time is.
+    """
+    bins = AgeBins.parse(ages)
+    classes = _table(bins, "age", "above_days", "up_to_days")
+    found = listing(dataset, scan, now=now)
+
+    def compute() -> pl.DataFrame:
+        return pl.concat(
+            _classed(found, classes, f"{time}_age", Setting(ages=bins)).with_columns(
+                time=pl.lit(time)
+            )
+            for time in ("access", "modify")
+        )
+
+    schema = {"time": TEXT, **classes.schema, **types_of(*SUMS)}
+    return of_scan(found, schema, compute, now=label_of(found.now))
+
+
+def sizes(dataset: DatasetReader, sizes: str, scan: str) -> pl.LazyFrame:
+    """The view ``gpfs.sizes``: how many objects are how large; directories do not count."""
+    bins = SizeBins.parse(sizes)
+    classes = _table(bins, "size", "above_bytes", "up_to_bytes")
+    found = listing(dataset, scan)
+
+    schema, setting = {**classes.schema, **types_of(*SUMS)}, Setting(sizes=bins)
+    return of_scan(found, schema, lambda: _classed(found, classes, "size_bin", setting))
+
+
+def _table(bins: AgeBins | SizeBins, label: str, above: str, up_to: str) -> pl.DataFrame:
+    """Classes with their bounds, in their order."""
+    rows = [(name, *bounds) for name, bounds in zip(bins.labels, bins.bounds, strict=True)]
+    return pl.DataFrame(rows, schema={label: TEXT, above: INT, up_to: INT}, orient="row")
+
+
+def _classed(
+    found: Listing, classes: pl.DataFrame, grouping: str, setting: Setting
+) -> pl.DataFrame:
+    """Sums of all classes, in their order; at the end what has none, if there is any."""
+    label = classes.columns[0]
+    table = found.aggregate([grouping], SUMS, setting, directories=False)
+    table = table.rename({grouping: label})
+    # that a class is empty is known where the class of some object is
+    some = table.is_empty() or table[label].null_count() < table.height
+    empty = pl.col("inodes").is_null() & some
+    every = classes.join(table, on=label, how="left", maintain_order="left").with_columns(
+        pl.when(empty).then(0).otherwise(name).alias(name) for name in SUMS
+    )
+    return pl.concat([every, table.filter(pl.col(label).is_null())], how="diagonal")
