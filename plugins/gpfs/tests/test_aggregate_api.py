@@ -145,12 +145,11 @@ def test_ages_are_never_counted_from_the_clock(tmp_path):
     assert result.now == "2026-03-01T00:00:00Z"
 
 
-def test_sums_that_no_int64_holds_are_an_error_not_a_wrong_number(tmp_path):
+def test_sums_that_no_int64_holds_are_null_and_a_fact_says_so(tmp_path):
     dataset(tmp_path, [row("/d/x", 1, 2**63 - 1, allocated_bytes=1), row("/d/y", 2, 1)])
-    with pytest.raises(HarvestError, match="size_bytes of the group 1000 is more than"):
-        aggregate(files(tmp_path), by="uid")
-    found = aggregate(files(tmp_path), by="uid", metrics="inodes,allocated_bytes").frame
-    assert found["allocated_bytes"].item() == 4097
+    found = aggregate(files(tmp_path), by="uid", metrics="size_bytes,allocated_bytes")
+    assert found.frame.rows() == [(1000, None, 4097)]
+    assert found.facts["null, since more than 2^63 - 1"] == "size_bytes"
 
 
 def test_unknown_sizes_are_not_zero(tmp_path):

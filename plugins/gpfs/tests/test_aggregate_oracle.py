@@ -219,7 +219,7 @@ def expected(rows, by, root=None):
             ),
             "warm_bytes": total([warm_size(r) for r in objects]),
             "heat_units": total([heat_units(r) for r in objects]),
-            "hottest": edge(max, [r["heat"] for r in members]),
+            "hottest": edge(max, [None if heat_units(r) is None else r["heat"] for r in members]),
             "oldest_access_time": edge(min, [r["access_time"] for r in members]),
             "newest_access_time": edge(max, [r["access_time"] for r in members]),
             "oldest_modify_time": edge(min, [r["modify_time"] for r in members]),

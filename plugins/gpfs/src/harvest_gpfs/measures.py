@@ -50,12 +50,13 @@ METRICS: Final = {
     "unknown_kind": "Objects whose kind the list does not say.",
     "hard_links": "Further paths of objects that are counted at their first path, wherever that "
     "lies.",
-    "size_bytes": "Logical size of the objects, as far as it is known; null where it is of none.",
+    "size_bytes": "Logical size of the objects, as far as it is known; null where it is of none, "
+    "and where it is more than 2^63 - 1.",
     "allocated_bytes": "Allocated size of the objects, as far as it is known; null where it is of "
-    "none.",
-    "unknown_size": "Objects whose size the list does not say.",
-    "unknown_allocated": "Objects whose allocated size is not known.",
-    "with_heat": "Objects whose heat the list says.",
+    "none, and where it is more than 2^63 - 1.",
+    "unknown_size": "Objects whose size the list does not say, or below zero.",
+    "unknown_allocated": "Objects whose allocated size is not known, or below zero.",
+    "with_heat": "Objects whose heat the list says, from 0 to 2^33.",
     "warm": "Objects with a heat above zero; null where the heat of none is known.",
     "warm_bytes": "Logical size of the objects with a heat above zero; null where heat and size "
     "are known of none.",

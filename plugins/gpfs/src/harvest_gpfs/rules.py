@@ -11,8 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from harvest import Basis, Finding, Rule, Threshold
-from harvest.toolkit.amounts import bytes_in_words as _bytes
-from harvest.toolkit.amounts import count_in_words, share_in_words
+from harvest.toolkit.amounts import bytes_in_words, count_in_words, share_in_words
 
 if TYPE_CHECKING:
     import polars as pl
@@ -27,8 +26,13 @@ def _owner(row: dict[str, Any]) -> str:
     return "an owner whom the list does not name" if row["user"] is None else f"user {row['user']}"
 
 
+def _bytes(size: float | None) -> str:
+    """A sum in words; a view has none that is more than 2^63 - 1."""
+    return "a number of bytes that is not known" if size is None else bytes_in_words(size)
+
+
 def _sum(rows: pl.DataFrame, column: str) -> int:
-    return int(rows[column].sum() or 0)
+    return sum(rows[column].drop_nulls().to_list())
 
 
 def _most(rows: pl.DataFrame, column: str) -> dict[str, Any]:

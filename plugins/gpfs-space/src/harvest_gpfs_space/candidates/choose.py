@@ -22,7 +22,7 @@ from harvest_gpfs.aggregation.listing import Listing
 from harvest_gpfs.aggregation.names import read_names
 from harvest_gpfs.aggregation.scans import label_of
 from harvest_gpfs.views.common import INT, SUMS, TEXT, collected, frame_of, listing, of_scan
-from harvest_toolkit.frames import fraction, known_sum
+from harvest_toolkit.frames import fraction, known_sum, possible
 
 from .patterns import fits, inside
 
@@ -146,7 +146,7 @@ class Choice:
         parts = [
             listed.group_by("uid").agg(
                 *_sums(""),
-                known_sum("allocated_bytes").alias("allocated_bytes"),
+                known_sum(possible("allocated_bytes")).alias("allocated_bytes"),
                 pl.max_horizontal(pl.col("access_time", "modify_time").max()).alias("last_touched"),
             ),
             listed.filter(pl.col("paths") > 1).group_by("uid").agg(_sums("linked_")),
@@ -248,7 +248,7 @@ class Choice:
 def _sums(prefix: str) -> list[pl.Expr]:
     return [
         pl.len().cast(INT).alias(f"{prefix}inodes"),
-        known_sum("size_bytes").alias(f"{prefix}size_bytes"),
+        known_sum(possible("size_bytes")).alias(f"{prefix}size_bytes"),
     ]
 
 

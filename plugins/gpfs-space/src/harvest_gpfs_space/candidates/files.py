@@ -16,6 +16,7 @@ from harvest import DatasetReader
 from harvest.toolkit.amounts import bytes_in_words, count_in_words
 from harvest.toolkit.files import new_directory
 from harvest_gpfs import write_result
+from harvest_toolkit.frames import possible
 
 from .choose import Choice
 from .letters import Letters, file_names
@@ -63,7 +64,7 @@ def write(
         write_result(objects, folder / "candidates.csv")
         write_result(sums, folder / "owners.csv")
         alone = objects.filter(paths=1)
-        said = bytes_in_words(int(alone["size_bytes"].sum()), binary=True)
+        said = bytes_in_words(alone.select(possible("size_bytes").sum()).item(), binary=True)
         rule = rules(choice, count_in_words(alone.height, "file"), said)
         (folder / "candidates.policy").write_text(rule, encoding="utf-8")
         told = alone.select("inode", "generation").null_count().sum_horizontal().sum() == 0

@@ -11,10 +11,12 @@ import attrs
 import polars as pl
 
 from harvest import UsageError
+from harvest_toolkit.frames import fitted
 
 from ..measures import AGES, DEFAULT, SIZES
 from .bins import AgeBins, SizeBins, parse_age, parse_size
 from .choose import AUTO, Choice, available_memory, choose_backend
+from .definition import int64_of
 from .files import ParquetFile, find, scan
 from .groupings import GROUPINGS, Setting, names_among
 from .links import IDENTITY
@@ -39,6 +41,7 @@ class Result:
     choice: the backend and why it was taken.
     scan: the scan that was summed up; root, now: what top-level directories and ages are counted
     from, None where no grouping asks for it.
+    too_large: columns in which a sum is null, since no int64 holds it.
     """
 
     frame: pl.DataFrame
@@ -46,12 +49,14 @@ class Result:
     scan: str
     root: str | None
     now: str | None
+    too_large: str | None = None
 
     @property
     def facts(self) -> dict[str, str]:
         """What it was made of, for people: backend, scan, root, now."""
         facts = {"backend": self.choice.backend, "because": self.choice.reason}
         more = {"scan": self.scan, "root": self.root, "now": self.now}
+        more["null, since more than 2^63 - 1"] = self.too_large
         return facts | {name: value for name, value in more.items() if value is not None}
 
 
@@ -107,7 +112,7 @@ def aggregate(
     counts its others where they lie.  Results therefore add up to the whole scan.
 
     Raises UsageError for what does not exist or fits no scan, DatasetError for files that are not
-    of ``gpfs.file``, HarvestError for sums that are too large for an int64.
+    of ``gpfs.file``.  A sum that is more than an int64 holds is null, and a fact says so.
     """
     by, metrics = (names_among(by, GROUPINGS, "grouping"), names_among(metrics, METRICS, "metric"))
     for name, number, least in (("top_depth", top_depth, 1), ("depth", depth, 0)):
@@ -134,6 +139,8 @@ def aggregate(
         budget = max(BUDGET, memory // _MEMORY_SHARE)
         listing = Listing.of(rows, scan, given_root=root, given_now=reference, budget=budget)
         frame = listing.aggregate(by, metrics, setting, directories=directories)
+        wide, frame = frame, fitted(frame, int64_of(frame.schema))
+        lost = [n for n in frame.columns if frame[n].null_count() > wide[n].null_count()]
         needs = {GROUPINGS[name].needs for name in by}
         return Result(
             frame,
@@ -141,6 +148,7 @@ def aggregate(
             listing.scan.label,
             listing.root if "root" in needs else None,
             label_of(listing.now) if "now" in needs else None,
+            ", ".join(lost) or None,
         )
 
 

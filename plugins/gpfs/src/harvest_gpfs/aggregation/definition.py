@@ -7,19 +7,17 @@ off again by ``surplus``: whole numbers make that exact, and nobody has to hold 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import attrs
 import polars as pl
 
-from harvest import HarvestError
-
 from ..measures import DIRECTORY
 from .groupings import GROUPINGS, Grouping, Setting
-from .metrics import HALF, METRICS, Metric, Part
+from .metrics import METRICS, Metric, Part
 from .steps import Step
 
-__all__ = ["Aggregation"]
+__all__ = ["Aggregation", "int64_of"]
 
 _ONE_GROUP = "all rows"
 """Key of the one group that there is where nothing is grouped by."""
@@ -103,7 +101,7 @@ class Aggregation(Step):
         """Keys and metrics of each group, sorted by the keys, nulls last.
 
         partial: a combined partial result of all rows.
-        Raises HarvestError where a sum is more than an int64 holds.
+        Sums of values have 128 bits.
         """
         if not self.by and partial.is_empty():
             one = pl.DataFrame({_ONE_GROUP: [0]}, schema={_ONE_GROUP: pl.Int8})
@@ -113,7 +111,7 @@ class Aggregation(Step):
         merging = [g.label(self.setting).alias(g.name) for g in self.groupings if g.merges]
         if merging:
             partial = self.combine([partial.lazy().with_columns(merging)]).collect()
-        partial = self._carried(partial).sort(self._keys, nulls_last=True)
+        partial = partial.sort(self._keys, nulls_last=True)
         if DIRECTORY in self.by:
             partial = partial.with_columns(_depth().alias("depth"))
         labels = [g.label(self.setting).alias(g.name) for g in self.groupings if not g.merges]
@@ -147,22 +145,10 @@ class Aggregation(Step):
             ),
         ]
 
-    def _carried(self, partial: pl.DataFrame) -> pl.DataFrame:
-        """Sums in two halves, the lower one below HALF; raises HarvestError for too large ones."""
-        for name in (metric.halves for metric in self.measured if metric.halves):
-            high, low = pl.col(f"{name}/high"), pl.col(f"{name}/low")
-            partial = partial.with_columns(
-                (high + low // HALF).alias(f"{name}/high"), (low % HALF).alias(f"{name}/low")
-            )
-            most = (1 << 63) // HALF
-            too_large = partial.filter((high >= most) | (high < -most))
-            if not too_large.is_empty():
-                group = ", ".join(str(key) for key in too_large.select(self._keys).row(0))
-                raise HarvestError(
-                    f"{name} of the group {group} is more than 2^63 - 1 bytes",
-                    remedy="see gpfs.largest for sizes that cannot be, or sum allocated_bytes",
-                )
-        return partial
+
+def int64_of(schema: Mapping[str, pl.DataType]) -> dict[str, pl.DataType]:
+    """The columns of a result as views and files have them."""
+    return {n: pl.Int64() if kind == pl.Int128 else kind for n, kind in schema.items()}
 
 
 def _without_directories(rows: pl.LazyFrame) -> pl.LazyFrame:

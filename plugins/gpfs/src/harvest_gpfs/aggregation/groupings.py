@@ -19,7 +19,7 @@ from .. import measures
 from ..measures import DIRECTORY
 from .bins import AgeBins, SizeBins
 
-__all__ = ["GROUPINGS", "Grouping", "Setting", "names_among"]
+__all__ = ["GROUPINGS", "Grouping", "Setting", "known_size", "names_among"]
 
 
 @attrs.frozen
@@ -157,6 +157,11 @@ def _future(setting: Setting) -> pl.Expr:
     return (pl.col("access_time") > limit) | (pl.col("modify_time") > limit)
 
 
+def known_size(name: str) -> pl.Expr:
+    """A size; null below 0, which none can be."""
+    return pl.when(pl.col(name) >= 0).then(pl.col(name))
+
+
 _EXTENSION = r"[^/]\.([A-Za-z0-9_+~-]{1,16})$"
 """What follows the last dot of a name, unless the name begins with it; odder ones are none."""
 
@@ -196,14 +201,16 @@ _ALL = (
     Grouping(
         "size_bin",
         ("size_bytes",),
-        lambda setting: setting.sizes.number(pl.col("size_bytes")),
+        lambda setting: setting.sizes.number(known_size("size_bytes")),
         _in_classes("size_bin", lambda setting: setting.sizes.labels),
     ),
     _age("access_age", "access_time"),
     _age("modify_age", "modify_time"),
     Grouping("cold", _TIMES, _cold, needs="now"),
     Grouping("future", _TIMES, _future, needs="now"),
-    Grouping("small", ("size_bytes",), lambda setting: pl.col("size_bytes") < setting.small_below),
+    Grouping(
+        "small", ("size_bytes",), lambda setting: known_size("size_bytes") < setting.small_below
+    ),
 )
 
 GROUPINGS: Final = {grouping.name: grouping for grouping in _ALL}

@@ -16,14 +16,18 @@ import polars as pl
 
 from .. import measures
 from ..measures import HEAT_UNIT
+from .groupings import known_size
 
-__all__ = ["HALF", "METRICS", "Metric", "Part"]
+__all__ = ["METRICS", "Metric", "Part"]
 
-HALF: Final = 1 << 28
+_HALF: Final = 1 << 28
 """Where a number is cut in two: sums of both halves are exact for more than 1e10 rows."""
 
 _MOST_HEAT: Final = 2.0**33
-"""Up to this an int64 holds a heat in its units; more, or no finite number, counts as unknown."""
+"""Below this an int64 holds a heat in its units.
+
+More counts as unknown, as does what cannot be: below zero, or no finite number.
+"""
 
 How = Literal["sum", "min", "max"]
 
@@ -69,14 +73,12 @@ class Metric:
     """A column of a result.
 
     columns: of the record type, that its parts are computed from.
-    halves: the name of a sum that is carried in two halves, which the value is made of.
     """
 
     name: str
     columns: tuple[str, ...]
     parts: tuple[Part, ...]
     value: Callable[[], pl.Expr]
-    halves: str | None = None
 
     @property
     def doc(self) -> str:
@@ -106,13 +108,13 @@ def _count(name: str, value: Callable[[], pl.Expr], of: str) -> Metric:
 def _sum(name: str, columns: tuple[str, ...], value: Callable[[], pl.Expr]) -> Metric:
     """A sum of whole numbers: null in a group of which no object has one."""
     parts = (
-        Part(f"{name}/high", lambda: value() // HALF),
-        Part(f"{name}/low", lambda: value() % HALF),
+        Part(f"{name}/high", lambda: value() // _HALF),
+        Part(f"{name}/low", lambda: value() % _HALF),
         _known(name, value),
         _INODES,
     )
-    whole = pl.col(f"{name}/high") * HALF + pl.col(f"{name}/low")
-    return Metric(name, columns, parts, lambda: _if_known(name, whole), halves=name)
+    whole = pl.col(f"{name}/high").cast(pl.Int128) * _HALF + pl.col(f"{name}/low")
+    return Metric(name, columns, parts, lambda: _if_known(name, whole))
 
 
 def _known(name: str, value: Callable[[], pl.Expr]) -> Part:
@@ -124,18 +126,19 @@ def _if_known(name: str, value: pl.Expr) -> pl.Expr:
 
 
 def _unknown(name: str, of: str) -> Metric:
-    parts = (_known(of, lambda: pl.col(of)), _INODES)
+    parts = (_known(of, lambda: known_size(of) if of.endswith("_bytes") else pl.col(of)), _INODES)
     return Metric(name, (of,), parts, lambda: pl.col("inodes") - pl.col(f"{of}/known"))
 
 
 def _edge(name: str, column: str, how: How) -> Metric:
     dtype = pl.Float64() if column == "heat" else pl.Datetime("us", "UTC")
-    return _plain(name, (column,), Part(name, lambda: pl.col(column), how, True, dtype))
+    value = _heat if column == "heat" else lambda: pl.col(column)
+    return _plain(name, (column,), Part(name, value, how, True, dtype))
 
 
 def _heat() -> pl.Expr:
     heat = pl.col("heat")
-    return pl.when(heat.is_finite() & (heat.abs() < _MOST_HEAT)).then(heat)
+    return pl.when(heat.is_finite() & heat.is_between(0, _MOST_HEAT, closed="left")).then(heat)
 
 
 def _heat_units() -> pl.Expr:
@@ -147,7 +150,7 @@ def _warm() -> pl.Expr:
 
 
 def _warm_bytes() -> pl.Expr:
-    size = pl.col("size_bytes")
+    size = known_size("size_bytes")
     return pl.when(_warm()).then(size).when(_heat().is_not_null() & size.is_not_null()).then(0)
 
 
@@ -165,8 +168,8 @@ _ALL = (
         (_PATHS, _INODES),
         lambda: pl.col("paths") - pl.col("inodes"),
     ),
-    _sum("size_bytes", ("size_bytes",), lambda: pl.col("size_bytes")),
-    _sum("allocated_bytes", ("allocated_bytes",), lambda: pl.col("allocated_bytes")),
+    _sum("size_bytes", ("size_bytes",), lambda: known_size("size_bytes")),
+    _sum("allocated_bytes", ("allocated_bytes",), lambda: known_size("allocated_bytes")),
     _unknown("unknown_size", "size_bytes"),
     _unknown("unknown_allocated", "allocated_bytes"),
     _plain("with_heat", ("heat",), _known("heat", _heat)),

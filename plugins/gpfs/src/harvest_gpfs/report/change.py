@@ -154,7 +154,7 @@ def _volumes(request: _Request, table: pl.DataFrame, by: str, title: str) -> Tab
     )
     moved = (rows["moved_bytes"] != 0).any()
     note = _GROWTH.format(" and moved here from other rows" if moved else "")
-    if (total := rows["growth_bytes"].sum()) and rows["growth_bytes"].count():
+    if (total := int(rows["growth_bytes"].cast(pl.Int128).sum())) and rows["growth_bytes"].count():
         note += f" Growth of all rows together: {'+' if total > 0 else ''}{bytes_in_words(total)}."
     return Table(
         f"{by}s" if by != "top" else "directories",

@@ -105,16 +105,20 @@ def age_plot(ages: pl.DataFrame) -> Plot:
 
     timed = accessed.filter(pl.col("age").is_not_null())
     untimed = accessed.filter(pl.col("age").is_null())
-    total = int(timed["size_bytes"].sum())
-    old = int(timed.filter(pl.col("above_days") >= 365)["size_bytes"].sum())
+    total = _sum(timed)
+    old = _sum(timed.filter(pl.col("above_days") >= 365))
     said = f"of {bytes_in_words(total)}, {bytes_in_words(old)} were not accessed for a year"
     # an empty class has 0 bytes, whatever is known of the others
     if not timed.filter(pl.col("inodes") > 0)["size_bytes"].count():
         said = "when they were accessed, or their size, is not known"
-    rest = int(untimed["size_bytes"].sum())
+    rest = _sum(untimed)
     more = f"; of further {bytes_in_words(rest)} it is not known" if rest else ""
     alt = f"Bars: bytes by age in {len(labels)} classes; {said}{more}."
     return Plot("ages-plot", draw, "How old the data are", alt, size=(9.6, 3.4))
+
+
+def _sum(rows: pl.DataFrame) -> int:
+    return int(rows["size_bytes"].cast(pl.Int128).sum())
 
 
 def size_plot(sizes: pl.DataFrame) -> Plot:

@@ -16,7 +16,7 @@ import polars as pl
 from harvest import DatasetReader
 from harvest.toolkit.amounts import bytes_in_words
 from harvest_report import Column, Notes, Report, Section, Table
-from harvest_toolkit.frames import fraction
+from harvest_toolkit.frames import fraction, safe_sum
 
 from ..aggregation.bins import parse_age
 from ..aggregation.groupings import Setting
@@ -182,7 +182,7 @@ def _users_table(owners: pl.DataFrame, request: _Request) -> Table:
 
 def _of_all(column: str) -> pl.Expr:
     """A column as a share of its sum."""
-    return fraction(column, pl.col(column).sum())
+    return fraction(column, safe_sum(column))
 
 
 def _usage_table(
@@ -207,7 +207,7 @@ def _places(request: _Request, depth: int) -> list[Section]:
     tree = request.view("gpfs.directories", depth=depth, root=request.among["root"])
     largest = ["size_bytes", "files", "directory"]
     shown = tree.sort(largest, descending=[True, True, False], nulls_last=True).head(2 * request.n)
-    total = pl.lit(top["size_bytes"].sum())
+    total = pl.lit(top.select(safe_sum("size_bytes")).item())
     left_out = tree.height - shown.height
     sections.append(
         Table(
@@ -224,7 +224,7 @@ def _places(request: _Request, depth: int) -> list[Section]:
 
 def _ages(request: _Request, now: str | None, cold: str) -> list[Section]:
     ages = request.view("gpfs.ages", now=now)
-    whole = pl.col("size_bytes").sum().over("time")
+    whole = safe_sum("size_bytes").over("time")
     ages = ages.with_columns(share=fraction("size_bytes", whole))
     found = request.view("gpfs.cold", age=cold, now=now, **request.among)
     sums = [name for name in found.columns if name.endswith(("inodes", "bytes"))]

@@ -15,7 +15,7 @@ from harvest_toolkit.deferred import deferred
 from harvest_toolkit.frames import sum_or_none
 from harvest_toolkit.kept import kept
 
-from ..aggregation.definition import Aggregation
+from ..aggregation.definition import Aggregation, int64_of
 from ..aggregation.files import no_rows
 from ..aggregation.groupings import GROUPINGS, Setting
 from ..aggregation.listing import Listing
@@ -125,7 +125,7 @@ def exclusive(by: Sequence[str], *divided_by: str) -> tuple[str, ...]:
 def aggregated_schema(by: Sequence[str], names: Sequence[str] = ()) -> dict[str, pl.DataType]:
     """The columns that an aggregation gives."""
     task = Aggregation(tuple(by), tuple(names), Setting(now=datetime(2000, 1, 1, tzinfo=UTC)))
-    return dict(task.result(task.partial(no_rows()).collect()).schema)
+    return int64_of(task.result(task.partial(no_rows()).collect()).schema)
 
 
 def part_sum(values: str | pl.Expr, flag: pl.Expr) -> pl.Expr:

@@ -13,8 +13,6 @@ from typing import Final
 
 import polars as pl
 
-from harvest import HarvestError
-
 from ...aggregation.choose import available_memory
 from ...aggregation.groupings import GROUPINGS, Setting
 from ...aggregation.links import passes_for
@@ -94,7 +92,7 @@ def summed(found: pl.DataFrame, by: Sequence[str], setting: Setting) -> pl.DataF
     """The sums of all changes for each group, sorted by it; ``SUMS`` says which.
 
     found: what ``flows`` gave; by: some of its keys, or none for all objects together.
-    Raises HarvestError for a sum that is more than an int64 holds.
+    A sum that is more than an int64 holds is null.
     """
     found = _labelled(found, by, setting)
     keys = list(by) or [_TOGETHER]
@@ -103,16 +101,10 @@ def summed(found: pl.DataFrame, by: Sequence[str], setting: Setting) -> pl.DataF
     columns = (*SUMS, *_AIDS)
     both = pl.concat([_old_side(found, keys), _new_side(found, keys)], how="diagonal")
     total = both.group_by(keys).agg(pl.col(name).sum() for name in columns)
-    for name in SUMS:
-        if any(abs(value) >= 2**63 for value in total[name].to_list()):
-            raise HarvestError(
-                f"{name} is more than 2^63 - 1",
-                remedy="see gpfs.largest for sizes that cannot be",
-            )
     if not by and total.is_empty():
         total = pl.DataFrame({name: [0] for name in (_TOGETHER, *columns)})
     total = _only_known(total).sort(keys, nulls_last=True)
-    return total.select(*by, *(pl.col(name).cast(pl.Int64) for name in SUMS))
+    return total.select(*by, *(pl.col(name).cast(pl.Int64, strict=False) for name in SUMS))
 
 
 def _only_known(total: pl.DataFrame) -> pl.DataFrame:
@@ -226,7 +218,7 @@ def _share(
     frame = rows.frame.filter(pl.col("inode") % shares == share) if shares > 1 else rows.frame
     return frame.select(
         *(*_KEY, "path", "kind"),
-        pl.col("size_bytes").alias("size"),
+        pl.when(pl.col("size_bytes") >= 0).then("size_bytes").alias("size"),
         *(pl.col(column).alias(name) for name, column in _TIMES.items()),
         *(GROUPINGS[name].key(setting).alias(name) for name in keys),
     ).collect(engine="streaming")

@@ -167,7 +167,7 @@ ODD_NAMES: Final = View(
     settings={"scan": settings.SCAN, "kinds": Setting("only these oddities", settings.WORDS)},
     requires=settings.REQUIRES,
     columns=_ODD_NAMES,
-    build="harvest_gpfs.views.paths.odd_names:odd_names",
+    build="harvest_gpfs.views.paths.quality:odd_names",
 )
 
 _SCAN_QUALITY: Final = (

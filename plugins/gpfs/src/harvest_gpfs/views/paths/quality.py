@@ -1,19 +1,20 @@
-"""The view ``gpfs.scan_quality``: what a list does not say, and what in it cannot be right."""
+"""What a list does not say, what in it cannot be right, and paths that scripts stumble over."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Final
 
 import polars as pl
 
-from harvest import DatasetReader
+from harvest import DatasetReader, UsageError
 
 from ...aggregation.links import first_paths
 from ...aggregation.listing import Listing
 from ..common import INT, TEXT, collected, frame_of, listing, of_scan
 
-__all__ = ["scan_quality"]
+__all__ = ["odd_names", "scan_quality"]
 
 _EPOCH_ENDS = datetime(1970, 1, 2, tzinfo=UTC)
 
@@ -85,7 +86,11 @@ def _tests(reference: datetime | None) -> dict[str, tuple[str, pl.Expr, str]]:
     facts |= {f"kind {kind}": pl.col("kind") == kind for kind in kinds}
     oddities = {
         "names that are not UTF-8": (pl.col("path_raw").is_not_null(), "shown as \\xNN"),
-        "sizes below zero": (pl.min_horizontal(size, allocated) < 0, "cannot be"),
+        "sizes below zero": (pl.min_horizontal(size, allocated) < 0, "cannot be; not in sums"),
+        "sizes of 1 EiB or more": (
+            pl.max_horizontal(size, allocated) >= 2**60,
+            "hardly can be; a sum above 2^63 - 1 is shown as not known",
+        ),
         "data without blocks": (
             _NOT_DIRECTORY & (size > 4096) & (allocated == 0),
             "migrated to tape, sparse, or compressed",
@@ -137,3 +142,53 @@ def _links(found: Listing, several: int | None) -> list[tuple[str, str, int | No
             "some of their paths are not in the list",
         ),
     ]
+
+
+_PATH, _UNDECODABLE = pl.col("path"), pl.col("path_raw").is_not_null()
+_PATTERNS: Final = {
+    "control character": r"[\x00-\x1f\x7f\u{80}-\u{9f}]",
+    "invisible or bidirectional character": r"[\u{ad}\u{200b}-\u{200f}\u{2028}-\u{202e}"
+    r"\u{2060}-\u{2069}\u{feff}]",
+    "blank at an end": r"(^|/) |\s$|\s/",
+    "begins with a dash": r"(^|/)-",
+    "quote": r"""['"`]""",
+    "shell character": r"[*?\[\]{}$&|;<>!()#~]",
+    "percent code": r"%[0-9A-Fa-f]{2}",
+}
+_ODDITIES: Final = {
+    "not UTF-8": _UNDECODABLE,
+    # where path_raw is given, \\xNN stands for a byte, and a backslash is written twice
+    "backslash": pl.when(_UNDECODABLE)
+    .then(_PATH.str.contains(r"\\\\"))
+    .otherwise(_PATH.str.contains("\\", literal=True)),
+    **{name: _PATH.str.contains(pattern) for name, pattern in _PATTERNS.items()},
+    # a pattern that is slow, and that few paths are long enough for
+    "longer than 200 characters": pl.when(_PATH.str.len_bytes() > 200)
+    .then(_PATH)
+    .str.contains(r"[^/]{201}"),
+}
+"""What makes a name odd, and whether a path shows it."""
+_SHORT: Final = _PATH.str.contains("|".join((r"\\", *_PATTERNS.values())))
+"""What shows any oddity of a decoded name that is not long, by one pattern."""
+
+
+def odd_names(dataset: DatasetReader, scan: str, kinds: Sequence[str] = ()) -> pl.LazyFrame:
+    """The view ``gpfs.odd_names``: paths that scripts stumble over, in the dataset's order.
+
+    kinds: only these oddities.
+    """
+    wanted = list(kinds) or list(_ODDITIES)
+    for kind in wanted:
+        if kind not in _ODDITIES:
+            raise UsageError(f"no oddity {kind!r}", remedy="there are " + ", ".join(_ODDITIES))
+    found = listing(dataset, scan)
+    names = [pl.when(_ODDITIES[kind]).then(pl.lit(kind)) for kind in wanted]
+    kinds_found = pl.concat_str(names, separator=", ", ignore_nulls=True)
+    columns = ["path", "path_raw", "kind", "size_bytes", "uid", "inode", "origin", "position"]
+    return (
+        frame_of(found)
+        .filter(_UNDECODABLE | _SHORT | _ODDITIES["longer than 200 characters"])
+        .select(*columns, kinds_found.alias("oddities"))
+        .filter(pl.col("oddities") != "")
+        .select("path", "oddities", *columns[1:], pl.lit(found.scan.label).alias("scan"))
+    )

@@ -11,7 +11,7 @@ from typing import Final
 import polars as pl
 
 from harvest import DatasetReader
-from harvest_toolkit.frames import count_if_known, fraction, sum_or_none
+from harvest_toolkit.frames import count_if_known, fraction, possible, sum_or_none
 
 from ...aggregation.bins import parse_size
 from ...aggregation.links import IDENTITY, passes_for
@@ -72,7 +72,7 @@ def duplicates(dataset: DatasetReader, above: str, n: int, scan: str) -> pl.Lazy
             return pl.DataFrame({name: [None] for name in _COPIES})
         first = pl.concat(firsts).sort(*_ORDER, descending=[True, False, False]).head(n)
         return first.join(pl.concat(sums).sum(), how="cross").with_columns(
-            extra_share=fraction("all_extra_bytes", pl.lit(all_bytes, INT))
+            extra_share=fraction("all_extra_bytes", pl.lit(all_bytes, pl.Int128))
         )
 
     return of_scan(found, _COPIES, compute)
@@ -90,7 +90,7 @@ def _copies(large: pl.LazyFrame, share: int, shares: int) -> pl.DataFrame:
         pl.col("path").max().alias("last_path"),
     )
     several = groups.filter(pl.col("copies") > 1).with_columns(
-        ((pl.col("copies") - 1) * pl.col("size_bytes")).alias("extra_bytes")
+        ((pl.col("copies") - 1) * possible("size_bytes")).alias("extra_bytes")
     )
     return collected(several).sort(*_ORDER, descending=[True, False, False])
 
@@ -127,7 +127,7 @@ def crowded(dataset: DatasetReader, least: int, scan: str) -> pl.LazyFrame:
                 entries=pl.len().cast(INT),
                 files=count_if_known(pl.col("kind") == "file"),
                 directories=count_if_known(pl.col("kind") == "directory"),
-                size_bytes=sum_or_none("size_bytes"),
+                size_bytes=sum_or_none(possible("size_bytes")),
             )
             .filter(pl.col("entries") >= least)
         )

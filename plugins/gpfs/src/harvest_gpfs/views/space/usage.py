@@ -9,7 +9,7 @@ import polars as pl
 
 from harvest import DatasetReader
 from harvest_toolkit.deferred import deferred
-from harvest_toolkit.frames import fraction
+from harvest_toolkit.frames import fitted, fraction
 
 from ...aggregation.listing import Listing, common_root, list_scans
 from ...measures import DIRECTORY, HEAT_UNIT
@@ -68,7 +68,7 @@ def heat(dataset: DatasetReader, by: Sequence[str], scan: str) -> pl.LazyFrame:
     def compute() -> pl.DataFrame:
         metrics = (*_WARMTH, "heat_units", "hottest")
         table = found.aggregate(names, metrics, setting, directories=False)
-        mean = fraction("heat_units", pl.col("with_heat") * HEAT_UNIT)
+        mean = fraction("heat_units", pl.col("with_heat") * float(HEAT_UNIT))
         return largest_first(table.with_columns(mean_heat=mean), "warm_bytes")
 
     means = dict.fromkeys(("mean_heat", "hottest"), pl.Float64())
@@ -111,7 +111,7 @@ def growth(
                 pl.lit(scan.time, _TIME).alias("scan_time"),
                 pl.lit(since if scan.time is not None else _UNTIMED).alias("since"),
             )
-            tables.insert(1, table.select(*schema))
+            tables.insert(1, fitted(table, schema))
             if scan.time is not None:
                 before, since = table.select(*sums), scan.label
         return pl.concat(tables)
@@ -132,7 +132,7 @@ def _changed(
         ended = before.filter(pl.col("inodes") > 0).join(
             table, on=names, how="anti", nulls_equal=True
         )
-        zeros = ended.with_columns(pl.lit(0, pl.Int64).alias(name) for name in _SUMS)
+        zeros = ended.with_columns(pl.lit(0, ended.schema[name]).alias(name) for name in _SUMS)
         table = pl.concat([table, zeros]).sort(names, nulls_last=True)
     old = before.select(
         *names,
