@@ -181,3 +181,15 @@ def test_a_file_that_is_not_there_or_not_given_is_said(three, tmp_path):
         three.view("gpfs.quotas", quotas=tmp_path / "none")
     with pytest.raises(harvest.UsageError, match="give it: quotas=FILE"):
         three.view("gpfs.quotas").collect()
+
+
+def test_a_quota_that_no_int64_holds_is_named_with_its_line(three, tmp_path):
+    names = "quotaType:id:name:blockQuota:blockLimit:filesQuota:filesLimit"
+    path = tmp_path / "quotas"
+    path.write_text(
+        f"mmrepquota::HEADER:version:reserved:reserved:{names}\n"
+        f"mmrepquota::0:1:::USR:7:ann:{2**53}:0:0:0\n"
+    )
+
+    with pytest.raises(harvest.UsageError, match="is not a size"):
+        three.view("gpfs.quotas", quotas=path).collect()

@@ -81,7 +81,7 @@ def _printed(lines: list[str]) -> Iterator[tuple[int, dict[str, str]]]:
 
 def _of_printed(row: dict[str, str]) -> Quota:
     """Blocks are in KiB, and 0 is for no limit."""
-    blocks = [int(row[name]) * 1024 or None for name in ("blockquota", "blocklimit")]
+    blocks = [parse_size(f"{row[name]}K") or None for name in ("blockquota", "blocklimit")]
     files = [int(row[name]) or None for name in ("filesquota", "fileslimit")]
     kind = _KINDS.get(row["quotatype"])
     if kind is None:
