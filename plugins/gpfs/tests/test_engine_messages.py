@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 from policy_lists import files, harvest
 
+from harvest import open as open_dataset
+from harvest import run
+
 ROWS = [
     b"%d 1 0  |size=%d|misc=F| -- /fs/%d" % (number, number * 10, number) for number in range(1, 5)
 ]
@@ -101,3 +104,18 @@ def test_ranges_count_what_lies_before_them(tmp_path: Path) -> None:
     assert place == [(n, n + 1 if n < 9_000 else n + 4) for n in range(20_000)]
     assert [n for n in ranged.notes if "engine" in n] == [n for n in whole.notes if "engine" in n]
     assert len(ranged.notes) == 1
+
+
+def test_errors_of_the_engine_are_a_finding(tmp_path: Path) -> None:
+    path = tmp_path / "scan-20260111.list"
+    path.write_bytes(
+        b"1 2 0  |size=1|uid=5| -- /fs/a\n[E:22] Error reading inode 7\n"
+        b"2 2 0  |size=1|uid=5| -- /fs/b\n"
+    )
+    run(f"gpfs:{path}", f"parquet:{tmp_path / 'out'}", workers=1)
+
+    found = open_dataset(tmp_path / "out").view("findings").collect()
+
+    (text,) = found.filter(rule="gpfs.errors_reported")["text"]
+    assert "reported errors in 1 list" in text
+    assert "[E:22] Error reading inode 7" in text

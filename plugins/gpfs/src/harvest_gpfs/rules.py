@@ -63,6 +63,17 @@ def cold(rows: pl.DataFrame, total: int, *, share: float, high: float) -> Iterat
     )
 
 
+def errors_said(rows: pl.DataFrame, total: int) -> Iterator[Finding]:
+    """One finding on lists that the policy engine did not finish as it should."""
+    first = rows["note"][0].partition("the policy engine said: ")[2]
+    yield Finding(
+        "high",
+        f"The policy engine reported errors in {count_in_words(rows['origin'].n_unique(), 'list')},"
+        f" so that files may be missing; the first is {first}.",
+        certainty=("lower_bound",),
+    )
+
+
 def small(rows: pl.DataFrame, total: int, *, share: float, files: float) -> Iterator[Finding]:
     """One finding on small files, with what they hold and occupy."""
     count, everything = _sum(rows, "small_inodes"), rows["all_small_known_inodes"][0]
@@ -393,5 +404,22 @@ RULES: Final = (
         basis=_growth_basis("top-level directories", f"{_SIZES}, of one of the scans or both"),
         thresholds=_GROWN,
         reports=("gpfs.change",),
+    ),
+    Rule(
+        name="gpfs.errors_reported",
+        doc="Lists in which the policy engine says that it failed: files may be missing.",
+        view="notes",
+        among="source = 'gpfs'",
+        where="source = 'gpfs' and note like '%the policy engine said: [E%'",
+        columns=("origin", "note"),
+        judge=errors_said,
+        advice="Mend the cause, run the policy again and harvest its new list.",
+        reference="messages of mmapplypolicy in IBM Storage Scale's administration guide",
+        basis=Basis(
+            numerator="errors that the policy engine printed",
+            judged="notes on lists, made when they were read",
+            unable="it is never unable: what the engine said is a note of the run",
+        ),
+        reports=_SUMMARY,
     ),
 )
