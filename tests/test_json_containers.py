@@ -29,10 +29,11 @@ PLANTED: dict[str, Any] = {
 TEXT_OF_ONE = re.compile(r"[\[{].*planted")
 READ_JSON = ("mofka-dask", "ncem", "slurm")
 OWN_JSON = {
+    "dask-records": "cluster dumps, which its test_dask_dump.py tries likewise",
     "gpfs": "what it wrote itself of a list that it split",
     "yappi": "what its own process wrote, which unpacks pstat files",
 }
-"""Sources of which no input is JSON, and what they read."""
+"""Sources of which no sample is JSON, and what they read."""
 
 FREE = {"extra"}
 """Columns for what no other has."""

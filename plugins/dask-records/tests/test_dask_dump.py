@@ -263,3 +263,33 @@ def test_the_text_of_a_literal_is_what_python_printed(text):
         assert text_of_literal(repr(text)).encode()
     else:
         assert text_of_literal(repr(text)) == text
+
+
+def places_in(value: Any) -> list[tuple[Any, Any]]:
+    """Each place of a single value: its container, and its key there."""
+    keys = list(value) if isinstance(value, dict) else range(len(value))
+    found: list[tuple[Any, Any]] = []
+    for key in keys:
+        inner = value[key]
+        found += places_in(inner) if isinstance(inner, dict | list) else [(value, key)]
+    return found
+
+
+@pytest.mark.parametrize("planted", [{"planted": 4711}, ["planted", {"x": 1}]])
+def test_no_text_of_an_object_or_a_list_is_a_value(tmp_path: Path, planted: Any) -> None:
+    # given a dump in which one value after the other is an object or a list
+    path = tmp_path / "dump.yaml"
+    made = state()
+    for container, key in places_in(made):
+        before, container[key] = container[key], planted
+        path.write_text(yaml.safe_dump(made))
+        container[key] = before
+        found = collect(DaskSource(str(path)))
+        # then it is a reject, or stands where what has no column of its own is kept
+        assert found.units == found.accounted
+        for kind in found.tables:
+            for row in found.rows(kind):
+                # the message of an event is all that was said, as JSON
+                free = ("extra", "fields", *(["message"] if "topic" in row else []))
+                held = {n: v for n, v in row.items() if n not in free}
+                assert "planted" not in str(held), f"{key!r} became {held} of {kind}"

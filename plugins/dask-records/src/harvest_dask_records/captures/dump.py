@@ -136,7 +136,7 @@ def frames_of(state: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], list[F
     versions = _map(state.get("versions"))
     known = {address: _map(worker) for address, worker in _map(scheduler.get("workers")).items()}
     raised = {
-        (_key(event.get("key")), _text(event.get("stimulus_id"))): event["exception_text"]
+        (str(_key(event.get("key"))), str(event.get("stimulus_id"))): event["exception_text"]
         for worker in map(_map, workers.values())
         for event in map(_map, _list(worker.get("stimulus_log")))
         if event.get("exception_text")
@@ -155,14 +155,14 @@ def _of_scheduler(
     state: dict[str, Any], workers: Mapping[str, Any], raised: Any, versions: Any
 ) -> list[Frame]:
     tasks = [task for task in _map(state.pop("tasks", None)).values() if isinstance(task, dict)]
-    texts = {_key(task.get("key")): _exception(task) for task in tasks}
+    texts = {str(_key(task.get("key"))): _exception(task) for task in tasks}
     rows, others = [], []
     for entry in _list(state.pop("transition_log", None)):
         if isinstance(entry, list) and len(entry) in (5, 6) and isinstance(entry[3], dict):
             key, before, after, _, *stimulus, time = entry
             key, cause = _key(key), _text(stimulus[0]) if stimulus else None
             erred = before == "processing" and after == "erred"
-            text = (raised.get((key, cause)) or texts.get(key)) if erred else None
+            text = (raised.get((str(key), str(cause))) or texts.get(str(key))) if erred else None
             rows.append((time, key, before, after, cause, text))
         else:
             others.append((None, "transition_log", entry))
@@ -206,13 +206,13 @@ def _of_worker(state: dict[str, Any], address: str, versions: Any) -> list[Frame
     executed = [
         (_key(s.get("key")), s.get("start"), s.get("stop"), _STATUS[s["cls"]])
         for s in stimuli
-        if _text(s.get("cls")) in _STATUS
+        if isinstance(s.get("cls"), str) and s["cls"] in _STATUS
     ]
     lines = []
     for line in reversed(_list(state.pop("logs", None))):  # the newest is the first
         level, text = (*line, None)[:2] if isinstance(line, list) and line else (None, line)
-        found = _LINE.fullmatch(str(text))
-        logged, logger, said = found.groups() if found else (None, None, str(text))
+        found = _LINE.fullmatch(text) if isinstance(text, str) else None
+        logged, logger, said = found.groups() if found else (None, None, text)
         lines.append((level, "worker", logger, said, logged, address))
     return [
         _rows("worker_transition", _TRANSITION, transitions),
@@ -258,7 +258,8 @@ def _exception(task: Mapping[str, Any]) -> str | None:
 def _key(key: Any) -> Any:
     """A key in canonical spelling: tuples are lists in a dump, and tasks what they print."""
     if isinstance(key, list):
-        return str(tuple(tuple(k) if isinstance(k, list) else k for k in key))
+        parts = _parts(key)
+        return key if parts is None else str(parts)
     if not isinstance(key, str):
         return _text(key)
     found = _TASK.fullmatch(key)
@@ -271,14 +272,23 @@ def _key(key: Any) -> Any:
     return canonical_key(f"({key[1:-1]},)" if listed else key)
 
 
+def _parts(key: Any) -> Any:
+    """Lists of a key as tuples; None where it holds an object, which no key does."""
+    if not isinstance(key, list):
+        return None if isinstance(key, dict) else key
+    parts = tuple(map(_parts, key))
+    return None if None in parts else parts
+
+
 def _sizes(keys: Any) -> tuple[tuple[Any, Any], ...] | None:
     return (
         tuple((_key(key), size) for key, size in keys.items()) if isinstance(keys, dict) else None
     )
 
 
-def _text(value: Any) -> str | None:
-    return None if value is None else str(value)
+def _text(value: Any) -> Any:
+    """A text of a single value; a list or an object is left to be refused."""
+    return value if value is None or isinstance(value, dict | list) else str(value)
 
 
 def _map(value: Any) -> Mapping[Any, Any]:

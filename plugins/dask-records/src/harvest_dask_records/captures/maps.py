@@ -52,7 +52,10 @@ def _software(fields: Fields, file: File) -> Iterator[Made]:
     python = fields.pop("python", None)
     if python is not None:
         packages["python"] = python
-    yield RunSoftware, _named(packages, "version", file)
+    odd = {name: value for name, value in packages.items() if isinstance(value, dict | list)}
+    if odd:  # kept as extra, since no version is one of these
+        fields["packages"] = odd
+    yield RunSoftware, _named({**packages, **dict.fromkeys(odd)}, "version", file)
 
 
 def _environment(fields: Fields, file: File) -> Iterator[Made]:
