@@ -105,6 +105,12 @@ def meant(naive: datetime) -> datetime:
     return naive.replace(tzinfo=PACIFIC, fold=0).astimezone(UTC)
 
 
+def is_twice(naive: datetime) -> bool:
+    """Whether the clock showed this moment twice."""
+    first, second = (naive.replace(tzinfo=PACIFIC, fold=n).utcoffset() for n in (0, 1))
+    return first > second
+
+
 def write(folder, drawn: list[Drawn]) -> None:
     scans = [scan for part in drawn for scan in part.scans]
     with (folder / "write_times.csv").open("w", newline="") as file:
@@ -184,6 +190,8 @@ def offload_of(scan: Scan) -> float | None:
 def streaming_of(scan: Scan) -> float | None:
     if not scan.receivers or scan.nersc is None:
         return None
+    if is_twice(scan.nersc):
+        return None  # nothing says which of both it is
     value = (meant(scan.nersc) - min(scan.receivers.values())).total_seconds()
     return value if value >= 0 else None
 

@@ -98,7 +98,8 @@ def _yaml(content: bytes) -> dict[str, Any]:
     try:
         import yaml  # optional, as Dask has it
     except ImportError as error:
-        raise ValueError("PyYAML is not installed (pip install pyyaml)") from error
+        install = "pip install 'hpc-harvest-dask-records[yaml]'"
+        raise ValueError(f"PyYAML is not installed ({install})") from error
 
     class Plain(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
         """Takes what is tagged as a Python object for the list, map or text that it is."""
