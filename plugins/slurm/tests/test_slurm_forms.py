@@ -125,7 +125,7 @@ def test_numbers_of_pandas_and_r(tmp_path: Path, nothing: str) -> None:
     assert [row["exit_code"] for row in found.rows("slurm.job")] == [0, None, 0]
 
 
-@pytest.mark.parametrize("size", ["1Me", "4.5.6", "1e5", "12e"])
+@pytest.mark.parametrize("size", ["1Mx", "4.5.6", "1e5", "12e"])
 def test_a_size_of_no_form_of_slurm_is_called_that(tmp_path: Path, size: str) -> None:
     found = harvest(tmp_path / "dump.txt", f"JobID|State|ReqMem\n1|FAILED|{size}\n")
     reasons = [reject.reason for reject in found.rejects]

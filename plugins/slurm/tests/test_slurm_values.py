@@ -131,6 +131,11 @@ def test_memory(made: list[tuple[int, str, str]]) -> None:
     assert (found.words.to_pylist() if found.words is not None else [None] * len(texts)) == words
 
 
+def test_a_letter_behind_the_unit_that_nothing_explains_leaves_the_size() -> None:
+    found = read("memory", ["4K", "1Me", "2.5Ge"])
+    assert found.values[""].to_pylist() == [4096, 2**20, 5 * 2**29]
+
+
 def test_memory_that_is_none() -> None:
     found = read("memory", ["16?", "18446744073709551614", "", "0", "10808.05M"])
     assert found.values[""].to_pylist() == [None, None, None, 0, round(10808.05 * 2**20)]
@@ -139,7 +144,7 @@ def test_memory_that_is_none() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["K", "5KK", "-5K", "+5K", "1e5", "1Me", "inf", "5 K", "5k5", "٣K"]
+    "text", ["K", "5KK", "-5K", "+5K", "1e5", "1Mx", "Me", "inf", "5 K", "5k5", "٣K"]
 )
 def test_what_is_no_size_is_an_error(text: str) -> None:
     for beside in ("4K", "4M", "4"):
@@ -155,6 +160,7 @@ def test_what_is_no_size_is_an_error(text: str) -> None:
         ("4000Mc", 4000 * 2**20, "cpu"),
         ("4Gn", 4 * 2**30, "node"),
         ("0n", 0, "node"),
+        ("1Me", 2**20, None),
         ("10M", 10 * 2**20, None),
         ("2T", 2 * 2**40, None),
         ("1.50G", 3 * 2**29, None),

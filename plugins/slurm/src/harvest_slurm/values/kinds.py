@@ -42,7 +42,7 @@ class Kind:
 
 
 NOTHING: Final = "|".join(map(re.escape, scalars.NOTHING))
-_NUMBER: Final = rf"(?:[\d.]*[KMGTPE?]?[cn]?|UNLIMITED|{NOTHING})"
+_NUMBER: Final = rf"(?:[\d.]*[KMGTPE?]?[cne]?|UNLIMITED|{NOTHING})"
 _TIME: Final = rf"(?:[\dT:+\-.Z]*|\d+ \w+ [\d:]+|{NOTHING})"
 _SPAN: Final = rf"(?:[\d:.\-]*|UNLIMITED|Partition_Limit|INVALID|{NOTHING})"
 _STATE: Final = rf"(?:{'|'.join(scalars.STATES)})(?: by [^\n]+)?"

@@ -78,6 +78,7 @@ def integer(text: str) -> int | Word | None:
     return _scaled(stripped, 1024, "no whole number")
 
 
+_MARKED: Final = re.compile("(?<=[0-9][KMGTPE])e$")
 _POWERS: Final = {unit: power for power, unit in enumerate("KMGTPE", start=1)}
 
 
@@ -102,8 +103,11 @@ def _scaled(text: str, base: int, complaint: str) -> int | Word | None:
 
 
 def memory(text: str) -> int | Word | None:
-    """Bytes of ``3244K``, ``10808.05M``, ``3321856``; ``16?`` and more than 63 bits are words."""
-    return _scaled(text, 1024, "no size of the form NUMBER[KMGTPE]")
+    """Bytes of ``3244K``, ``10808.05M``, ``3321856``; ``16?`` and more than 63 bits are words.
+
+    Dumps hold ``1Me``, too: what the letter behind the unit says is written nowhere.
+    """
+    return _scaled(_MARKED.sub("", text), 1024, "no size of the form NUMBER[KMGTPE]")
 
 
 def count(text: str) -> int | Word | None:
@@ -114,7 +118,8 @@ def count(text: str) -> int | Word | None:
 def reqmem(text: str) -> tuple[int | Word | None, str | None]:
     """Bytes asked for, and whether ``cpu`` or ``node`` says for what: ``4000Mc``, ``4Gn``."""
     per = {"c": "cpu", "n": "node"}.get(text[-1:])
-    value = _scaled(text[:-1] if per else text, 1024, "no size of the form NUMBER[KMGTPE][cn]")
+    size = text[:-1] if per else _MARKED.sub("", text)
+    value = _scaled(size, 1024, "no size of the form NUMBER[KMGTPE][cn]")
     return (Word(text), None) if isinstance(value, Word) else (value, per)
 
 
