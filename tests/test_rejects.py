@@ -17,7 +17,7 @@ import os, sys
 from pathlib import Path
 from harvest.storage.rejects import read_rejects
 before = len(os.listdir("/proc/self/task"))
-rows = sum(1 for _ in read_rejects([Path(sys.argv[1])]))
+rows = sum(1 for _ in read_rejects(Path(sys.argv[1])))
 print(rows, len(os.listdir("/proc/self/task")) - before)
 """
 
@@ -33,7 +33,7 @@ def kept(tmp_path) -> Path:
 
 
 def test_rejects_come_back_in_order(kept):
-    found = list(read_rejects([kept]))
+    found = list(read_rejects(kept))
 
     assert [row["position"] for row in found] == list(range(1, 10_001))
     assert {(row["source"], row["raw"], row["reason"]) for row in found} == {

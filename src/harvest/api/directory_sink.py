@@ -19,8 +19,9 @@ import attrs
 
 from harvest import fault
 from harvest.errors import DatasetError, UsageError
-from harvest.toolkit.files import checksum, fsync_directory
+from harvest.toolkit.files import fsync_directory
 
+from .plain import is_content, require_plain, take_away
 from .sink import PartFile, Publication, Sink
 
 _TYPE: Final = re.compile(r"[a-z_][a-z0-9_]*(?:\.[a-z0-9_]+)+")
@@ -107,7 +108,7 @@ class DirectorySink(Sink):
         for path in (file.path, self._path_with_tag(file)):
             place = self._within(self.root, path)
             moved = attrs.evolve(file, path=path)
-            if _is_content(place, file):
+            if is_content(place, file.sha256, file.size_bytes):
                 # the same content, from a commit cut short or a part read again unchanged
                 staged.unlink(missing_ok=True)
                 if path not in held:  # its name may not be on the disk yet
@@ -141,10 +142,10 @@ class DirectorySink(Sink):
         replaced = publication.old.paths() - named
         touched: set[Path] = set()
         for path in [self._within(self.root, path) for path in replaced]:
-            touched |= _remove(path)
+            touched |= self._remove(path)
         for path in list(self._files()):
             if _STEM.fullmatch(self._stem(path)) and self._relative(path) not in named:
-                touched |= _remove(path)
+                touched |= self._remove(path)
         for directory in sorted(touched):
             if not directory.is_dir():
                 continue
@@ -154,12 +155,20 @@ class DirectorySink(Sink):
                 directory.rmdir()
                 fsync_directory(directory.parent)
 
+    def _remove(self, path: Path) -> set[Path]:
+        """Remove a file if it is there; the directory that changed, if one did."""
+        fault.point("directory.remove")
+        if not os.path.lexists(path):
+            return set()
+        take_away(path, self.state)
+        return {path.parent}
+
     def paths(self, files: Iterable[PartFile]) -> list[Path]:
         """Where committed files lie; raises DatasetError for a path that leads out of root."""
-        paths = [self.kept(file) or self._within(self.root, file.path) for file in files]
-        for path in paths:
-            if path.is_symlink():
-                raise _leads_elsewhere(path)
+        paths = []
+        for file in files:
+            paths.append(self.kept(file) or self._within(self.root, file.path))
+            require_plain(paths[-1], file.size_bytes)
         return paths
 
     def _within(self, base: Path, path: str) -> Path:
@@ -196,20 +205,3 @@ def _leads_elsewhere(link: Path) -> DatasetError:
         where=str(link),
         remedy="put what it leads to in its place, or harvest into a new directory",
     )
-
-
-def _is_content(path: Path, file: PartFile) -> bool:
-    """Whether ``path`` is a file with the size and checksum of ``file``."""
-    if path.is_symlink() or not path.is_file() or path.stat().st_size != file.size_bytes:
-        return False
-    return checksum(path) == file.sha256
-
-
-def _remove(path: Path) -> set[Path]:
-    """Remove a file if it is there; the directory that changed, if one did."""
-    fault.point("directory.remove")
-    try:
-        path.unlink()
-    except FileNotFoundError:
-        return set()
-    return {path.parent}

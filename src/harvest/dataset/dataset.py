@@ -9,6 +9,7 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
+from harvest.api.plain import is_plain
 from harvest.api.sink import KEPT, PartFile, Sink
 from harvest.errors import DatasetChanged, DatasetError, UnknownTypeError, UsageError, suggestion
 from harvest.findings import Verdict, evaluate
@@ -65,7 +66,7 @@ def open(  # noqa: A001 - harvest.open(...) reads well
 def state_at(path: Path) -> Path:
     """Where the state of a dataset lies, also a damaged one; raises DatasetError as ``open``."""
     for state in states_of(path):
-        if (state / NAME).exists() or any(state.glob(f"{HISTORY}/*.json")):
+        if os.path.lexists(state / NAME) or any(state.glob(f"{HISTORY}/*.json")):
             return state
     raise _no_dataset(path)
 
@@ -366,7 +367,7 @@ class Dataset:
         if part.rejects is None:
             return
         places = [part.rejects.path, f"{KEPT}/{part.rejects.sha256}"]
-        path = next((p for p in places if (self.sink.state / p).is_file()), places[0])
+        path = next((p for p in places if is_plain(self.sink.state / p)), places[0])
         with self._of_its_state():
             link = link_on_the_way(self.sink.state, path)
             if link is not None:
@@ -376,7 +377,7 @@ class Dataset:
                     remedy="read its input again with `harvest verify DATASET --repair`",
                 )
             with contextlib.suppress(GeneratorExit):  # whoever iterates has given up
-                yield from read_rejects([self.sink.state / path])
+                yield from read_rejects(self.sink.state / path, part.rejects.size_bytes)
 
     def runs(self, skip: int = 0) -> list[dict[str, Any]]:
         """Records of runs, oldest first but ``skip`` of them, and whether their state is kept."""

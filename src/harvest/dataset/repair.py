@@ -5,12 +5,13 @@ What is done is decided under the dataset's lock, from the state that is in forc
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import attrs
 
+from harvest.api.plain import set_aside, what_else
 from harvest.api.sink import Sink
 from harvest.errors import DatasetError
 from harvest.pipeline.committed import announcing
@@ -18,6 +19,7 @@ from harvest.pipeline.reread import Again, read_again
 from harvest.pipeline.result import RunResult
 from harvest.plugins.registry import PluginManager, manager
 from harvest.storage.commit import RUNS
+from harvest.storage.files import in_place_of_files, link_on_the_way
 from harvest.storage.history import mend_copies
 from harvest.storage.manifest import GIVEN_UP, HISTORY, NAME, Manifest, segments_of
 from harvest.storage.segment import COPIES, SEGMENTS, restore_segment
@@ -65,10 +67,14 @@ def repair(
     plugins = plugins or manager()
     path = location.expanduser().absolute()
     state = state_at(path)
+    # nobody holds a lock that is no file
+    found = _clear_places(state, in_place_of_files(state, top=True))
     with announcing(plugins) as committed, holding(state, str(path), wait_s=wait_s) as lock:
-        found = _restore_manifest(state, give_up=give_up)
-        restored = bool(found)
+        found += _clear_places(state, in_place_of_files(state))
+        wrong = _restore_manifest(state, give_up=give_up)
+        restored, found = bool(wrong), found + wrong
         dataset = open(path, plugins=plugins)
+        found += _clear_places(state, _in_place_of_rows(dataset))
         left = inspect(dataset)
         found += [problem.text for problem in left]
         again = Again(result=None, gone=())
@@ -90,6 +96,22 @@ def repair(
         gone=tuple((part.origin, reason) for part, reason in again.gone),
         given_up=tuple(given_up),
     )
+
+
+def _in_place_of_rows(dataset: Dataset) -> Iterator[tuple[Path, str]]:
+    """What lies in the place of files of rows, and what it is."""
+    root = dataset.sink.root
+    files = dataset.manifest.files.distinct()
+    # a consolidated file is the location itself, which may be a link of the user's
+    for name in sorted({file.path for file in files if file.offset is None}):
+        what = what_else(root / name)
+        if what is not None and link_on_the_way(root, name) in (None, root / name):
+            yield root / name, what
+
+
+def _clear_places(state: Path, places: Iterable[tuple[Path, str]]) -> list[str]:
+    """Move aside what lies in the place of files; a sentence on each."""
+    return [f"{path}: was {what}, now {set_aside(path, state)}" for path, what in list(places)]
 
 
 def _restore_manifest(state: Path, *, give_up: bool) -> list[str]:

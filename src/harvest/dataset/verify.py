@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
@@ -9,10 +10,11 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import attrs
 import polars as pl
 
+from harvest.api.plain import is_content, what_else
 from harvest.api.sink import KEPT, PartFile
 from harvest.errors import DatasetError, UnknownTypeError
 from harvest.pipeline.record import read_record
-from harvest.storage.files import link_on_the_way
+from harvest.storage.files import in_place_of_files, link_on_the_way
 from harvest.storage.history import changed, damaged_copies, lacking, read_state, restorable
 from harvest.storage.lock import Holder, holder
 from harvest.storage.manifest import GIVEN_UP, Manifest
@@ -90,6 +92,12 @@ def inspect(dataset: Dataset) -> list[Problem]:
     problems += _row_problems(dataset, attrs.evolve(manifest, parts=sound))
     problems += _stray_files(dataset)
     problems += _state_problems(dataset)
+    named = "\n".join(problem.text for problem in problems)
+    problems += [
+        Problem(f"{path}: is {what}")
+        for path, what in in_place_of_files(dataset.sink.state)
+        if f"{path}: " not in named
+    ]
     if problems and _says(Manifest.load(dataset.sink.state)) != _says(manifest):
         raise changed(dataset.sink)
     return problems
@@ -142,9 +150,9 @@ def _byte_problems(dataset: Dataset) -> Iterator[Problem]:
 def _check_bytes(base: Path, name: str, file: PartFile) -> str | None:
     path = base / name
     # a consolidated file is the location itself, which may be a link of the user's
-    link = link_on_the_way(base, name) if file.offset is None else None
-    if link is not None:
-        return f"{link}: is a symbolic link, which may lead out of the dataset"
+    place = link_on_the_way(base, name) or path
+    if file.offset is None and (what := what_else(place)) is not None:
+        return f"{place}: is {what}"
     if not path.is_file():
         return f"{path}: missing"
     if file.offset is not None:
@@ -232,21 +240,22 @@ def _state_problems(dataset: Dataset) -> Iterator[Problem]:
         except DatasetError as error:
             yield Problem(f"{error.where}: {error.message}", lasting=True, record=run)
     for path in damaged_copies(state, manifest):
-        what = "damaged" if path.exists() else "missing"
+        what = "damaged" if os.path.lexists(path) else "missing"
         text = f"{path}: {what}; it is a copy, from which the manifest is restored"
         yield Problem(text, passing=True)
     for run in manifest.kept:
         try:
-            kept = lacking(read_state(state, run).check(), manifest)
+            files = lacking(read_state(state, run).check(), manifest).values()
+            kept = {file.sha256: file.size_bytes for _, file in files}
         except DatasetError as error:
             lost = not restorable(state, run)
             text = f"{error.where}: {error.message}"
             yield Problem(text, lasting=lost, state=run if lost else None)
             continue
-        for digest in sorted({file.sha256 for _, file in kept.values()}):
+        for digest in sorted(kept):
             path = state / KEPT / digest
-            if path.is_symlink() or not path.is_file() or checksum(path) != digest:
-                what = "damaged" if path.is_file() else "missing"
+            if not is_content(path, digest, kept[digest]):
+                what = "damaged" if os.path.lexists(path) else "missing"
                 yield Problem(
                     f"{path}: {what}; the state of run {run} cannot be restored",
                     lasting=True,

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from harvest.api.plain import is_content
 from harvest.storage.columns import KEYS, NAMES, STATE
 from harvest.storage.manifest import Manifest
 from harvest.storage.parts import Parts
 from harvest.storage.staging import Staged
-from harvest.toolkit.files import checksum
 
 State: TypeAlias = "Literal[True] | str | None"
 """Of what a dataset has: True where it is unchanged, or the fingerprint that decides."""
@@ -84,7 +83,7 @@ class Earlier:
         self._staged = staged
         self._keys = {each.part.key for each in staged.values()}
         self._frozen = frozen
-        self._is_there = lru_cache(maxsize=8)(_is_there)  # parts of a bundle name the same file
+        self._is_there = lru_cache(maxsize=8)(is_content)  # parts of a bundle name the same file
 
     def has(self, key: str) -> bool:
         """Whether a part of this key is staged, in whatever state."""
@@ -97,13 +96,9 @@ class Earlier:
             return None
         part = staged.part
         files = [*part.files, *([part.rejects] if part.rejects else [])]
-        known = {(file.path, file.size_bytes, file.sha256) for file in files}
+        known = {(file.path, file.sha256, file.size_bytes) for file in files}
         whole = all(self._is_there(staged.directory / path, *rest) for path, *rest in known)
         return staged if whole else None
-
-
-def _is_there(path: Path, size_bytes: int, sha256: str) -> bool:
-    return path.is_file() and path.stat().st_size == size_bytes and checksum(path) == sha256
 
 
 class Unlisted:

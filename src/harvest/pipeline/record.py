@@ -21,6 +21,7 @@ from typing import Any
 import attrs
 import orjson
 
+from harvest.api.plain import read_plain
 from harvest.api.sink import Sink
 from harvest.api.source import Source
 from harvest.errors import DatasetError
@@ -100,9 +101,11 @@ def read_record(sink: Sink, manifest: Manifest, run: str) -> dict[str, Any]:
     if expected == GIVEN_UP:
         raise _no_record(path, "was lost, and given up")
     try:
-        data = path.read_bytes()
+        data = read_plain(path)
     except FileNotFoundError as error:
         raise _no_record(path, "is missing") from error
+    except DatasetError as error:
+        raise _no_record(path, f"cannot be read: {error.message}") from error
     try:
         record: dict[str, Any] = orjson.loads(data)
     except orjson.JSONDecodeError as error:

@@ -255,7 +255,7 @@ class _Execution:
         for staged in self.staged:
             if part.key in staged and part.rejects is not None:
                 path = staged[part.key].directory / part.rejects.path
-                for row in read_rejects([path]):
+                for row in read_rejects(path):
                     return str(row["reason"])
         return "cannot be read"
 

@@ -18,8 +18,9 @@ from pathlib import Path
 import attrs
 
 from harvest import fault
+from harvest.api.plain import is_content, is_plain, read_plain, take_away
 from harvest.api.sink import PartFile, Publication, Sink
-from harvest.toolkit.files import checksum, fsync_directory, write_atomically
+from harvest.toolkit.files import fsync_directory, write_atomically
 from harvest.toolkit.texts import printable
 
 from .history import forget, keep, remember
@@ -140,8 +141,8 @@ class Commit:
         known = dict(self.old.records)
         for run in self.old.runs:
             path = self.sink.state / RUNS / f"{run}.json"
-            if run not in known and path.is_file():
-                known[run] = checksum(path)
+            if run not in known and is_plain(path):
+                known[run] = hashlib.sha256(read_plain(path)).hexdigest()
         return known | {self.new.run: hashlib.sha256(self.record).hexdigest()}
 
     def _publish_rejects(self) -> dict[str, PartFile]:
@@ -202,7 +203,7 @@ def drop_unfinished(state: Path) -> None:
 
 
 def _move_back(published: Path, file: PartFile, staged: Path) -> None:
-    if staged.exists() or not published.is_file() or checksum(published) != file.sha256:
+    if staged.exists() or not is_content(published, file.sha256, file.size_bytes):
         return
     staged.parent.mkdir(parents=True, exist_ok=True)
     published.replace(staged)
@@ -223,7 +224,7 @@ def tidy(state: Path, manifest: Manifest, *, keep_staging: Collection[str] = ())
     fault.point("tidy.files")
     forget(state, manifest)
     for left in state.glob(".*.tmp"):
-        left.unlink()
+        take_away(left, state)
 
 
 def _clear_staging(state: Path, keep: Collection[str]) -> None:
@@ -242,4 +243,4 @@ def _clear_staging(state: Path, keep: Collection[str]) -> None:
 def _keep_only(directory: Path, names: set[str]) -> None:
     for path in sorted(directory.iterdir()) if directory.is_dir() else ():
         if path.name not in names:
-            path.unlink()
+            take_away(path, directory.parent)

@@ -8,9 +8,11 @@ reads, repairs or rolls back the dataset to files elsewhere.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import Final
 
+from harvest.api.plain import ASIDE, what_else
 from harvest.toolkit.files import fsync_directory
 
 
@@ -49,3 +51,27 @@ def link_on_the_way(base: Path, path: str) -> Path | None:
         if base.is_symlink():
             return base
     return None
+
+
+_FLAT: Final = frozenset(("copies", "history", "kept", "rejects", "runs", "segments"))
+"""Directories, below a state directory, of files alone."""
+
+
+def in_place_of_files(state: Path, *, top: bool = False) -> Iterator[tuple[Path, str]]:
+    """What lies in a state directory in the place of a file or directory, and what it is.
+
+    A link in the place of a directory, which may be the user's, is left to ``refuse_links``.
+    top: just what lies directly in it, the lock among that.
+    """
+    for path in sorted(state.iterdir()):
+        what = what_else(path)
+        if path.name in {*_FLAT, "staging", ASIDE}:
+            if what is None:
+                yield path, "a file, in the place of a directory"
+            elif path.name in _FLAT and not top and not path.is_symlink():
+                found = ((each, what_else(each)) for each in sorted(path.iterdir()))
+                yield from ((each, what) for each, what in found if what is not None)
+        elif what is not None and (
+            not path.is_dir() or path.is_symlink() or "." in path.name or path.name == "lock"
+        ):
+            yield path, what

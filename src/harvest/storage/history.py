@@ -9,6 +9,7 @@ still has is shared and costs nothing.
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -17,6 +18,7 @@ from typing import TypeAlias
 import attrs
 
 from harvest import fault
+from harvest.api.plain import is_content, is_plain, read_plain, take_away
 from harvest.api.sink import KEPT, PartFile, Sink
 from harvest.errors import DatasetChanged, DatasetError
 from harvest.toolkit.files import checksum_range, fsync_directory, fsync_file, write_atomically
@@ -68,8 +70,8 @@ def remember(state: Path, manifest: Manifest) -> None:
     if not manifest.run:
         return
     path = state / HISTORY / f"{manifest.run}.json"
-    data = (state / NAME).read_bytes()
-    if not path.exists() or path.read_bytes() != data:
+    data = read_plain(state / NAME)
+    if not is_content(path, hashlib.sha256(data).hexdigest(), len(data)):
         path.parent.mkdir(exist_ok=True)
         fault.point("history.copy")
         for name in segments_of(state / NAME) or ():
@@ -87,7 +89,7 @@ def forget(state: Path, manifest: Manifest) -> None:
     for path in sorted(history.iterdir()) if history.is_dir() else ():
         if path.name not in wanted:  # what a killed write left beside them, too
             fault.point("history.forget")
-            path.unlink()
+            take_away(path, state)
     _forget_segments(state)
     directory = state / KEPT
     if not directory.is_dir():
@@ -103,7 +105,7 @@ def forget(state: Path, manifest: Manifest) -> None:
     for path in sorted(directory.iterdir()):
         if path.name not in needed:
             fault.point("kept.forget")
-            path.unlink()
+            take_away(path, state)
     if not needed:
         directory.rmdir()
 
@@ -135,9 +137,9 @@ def _forget_segments(state: Path) -> None:
         for path in sorted(directory.glob("[!.]*")):
             if path.name not in named:
                 fault.point("segment.forget")
-                path.unlink()
+                take_away(path, state)
         for left in directory.glob(".*.tmp"):
-            left.unlink()
+            take_away(left, state)
 
 
 def damaged_copies(state: Path, manifest: Manifest) -> Iterator[Path]:
@@ -201,7 +203,6 @@ def put_back(
     target.parent.mkdir(parents=True, exist_ok=True)
     kept = state / KEPT / file.sha256
     sources: list[tuple[Path, int | None]] = [(kept, None), *([here] if here else [])]
-    sources = [(path, at) for path, at in sources if at is not None or not path.is_symlink()]
     if not any(_copy(path, at, file, target, check=True) for path, at in sources):
         raise DatasetError(
             "a file of this state is missing or damaged",
@@ -222,7 +223,7 @@ def located(sink: Sink, files: Iterable[PartFile], now: Manifest) -> list[PartFi
             found.append(attrs.evolve(file, path=place.path, offset=place.offset))
             continue
         kept = sink.state / KEPT / file.sha256
-        if not kept.is_file() or kept.is_symlink():
+        if not is_plain(kept):
             raise changed(sink)
         path = os.path.relpath(kept, sink.root)
         found.append(attrs.evolve(file, path=path, offset=None if file.offset is None else 0))
@@ -241,7 +242,7 @@ def changed(sink: Sink) -> DatasetChanged:
 def kept_bytes(state: Path) -> int:
     """Bytes that kept states take beside the state in force."""
     directory = state / KEPT
-    return sum(path.stat().st_size for path in directory.iterdir()) if directory.is_dir() else 0
+    return sum(path.lstat().st_size for path in directory.iterdir()) if directory.is_dir() else 0
 
 
 def _copy(
@@ -251,6 +252,8 @@ def _copy(
 
     Whether the source was there and, where it was read, had the checksum.
     """
+    if offset is None and not is_plain(source):  # a consolidated file may be a link of the user's
+        return False
     if offset is None and not check:
         try:
             os.link(source, target)

@@ -30,6 +30,7 @@ import cattrs
 import orjson
 
 from harvest import fault, interrupt
+from harvest.api.plain import DOCUMENT_BYTES, read_plain, require_plain
 from harvest.errors import DatasetError
 
 BEAT_S = 10.0
@@ -86,8 +87,8 @@ def holder(state: Path) -> Holder | None:
     """
     _, lease = _newest(state)
     for path in filter(None, (state / "lock", lease)):
-        with contextlib.suppress(FileNotFoundError):
-            known = Holder.parse(path.read_bytes())
+        with contextlib.suppress(FileNotFoundError, DatasetError):  # nobody's, where it is no file
+            known = Holder.parse(read_plain(path))
             if known is not None and known.lives(path):
                 return known
     return None
@@ -95,6 +96,7 @@ def holder(state: Path) -> Holder | None:
 
 def _acquire(state: Path) -> Lock:
     path = state / "lock"
+    require_plain(path, DOCUMENT_BYTES)
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
     try:
         try:
@@ -173,7 +175,7 @@ def _newest(state: Path) -> tuple[int, Path | None]:
 
 def _require_free(state: Path, path: Path) -> None:
     try:
-        data = path.read_bytes()
+        data = read_plain(path)
         if data == _FREE:
             return
         known = Holder.parse(data)

@@ -18,6 +18,7 @@ import cattrs
 import orjson
 
 from harvest import fault
+from harvest.api.plain import read_plain
 from harvest.errors import DatasetError
 from harvest.toolkit.files import write_atomically
 
@@ -138,7 +139,7 @@ class Manifest:
         before = b""
         while True:
             try:
-                data = path.read_bytes()
+                data = read_plain(path)
             except (FileNotFoundError, NotADirectoryError):
                 return None
             try:
@@ -220,7 +221,7 @@ def _state_of(path: Path) -> Path:
 def segments_of(path: Path) -> set[str] | None:
     """The files of the segments that a manifest lists; None where that is not known."""
     try:
-        data = path.read_bytes()
+        data = read_plain(path)
         document = orjson.loads(data)
         if not _is_sealed(data):
             return None
@@ -228,7 +229,7 @@ def segments_of(path: Path) -> set[str] | None:
         return names if all(map(is_name, names)) else None
     except FileNotFoundError:
         return set()
-    except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError):
+    except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError, DatasetError):
         return None
 
 

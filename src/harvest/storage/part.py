@@ -13,8 +13,10 @@ import attrs
 import cattrs
 import orjson
 
+from harvest.api.plain import read_plain
 from harvest.api.sink import PartFile
 from harvest.api.source import Partition
+from harvest.errors import DatasetError
 from harvest.toolkit.files import fsync_file
 
 from .files import is_digest, is_inside, is_name
@@ -134,8 +136,8 @@ def read_parts(path: Path) -> tuple[Part, ...]:
 
 def _read(path: Path, kind: Any) -> Any:
     try:
-        return converter().structure(orjson.loads(path.read_bytes()), kind)
-    except (FileNotFoundError, orjson.JSONDecodeError, cattrs.BaseValidationError):
+        return converter().structure(orjson.loads(read_plain(path)), kind)
+    except (FileNotFoundError, orjson.JSONDecodeError, cattrs.BaseValidationError, DatasetError):
         return None
 
 

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from harvest.api.context import Reject
+from harvest.api.plain import DATA_BYTES, open_plain
 from harvest.toolkit.texts import printable
 
 _FLUSH_ROWS = 4_096
@@ -90,11 +91,11 @@ class RejectWriter:
             self._stream.close()
 
 
-def read_rejects(paths: Sequence[Path]) -> Iterator[dict[str, Any]]:
-    """All rejects of these files, in order."""
-    for path in paths:
-        # read by this thread alone: one of Arrow's own that lets go of a Python object while the
-        # interpreter ends aborts the process
-        with path.open("rb") as stream, pq.ParquetFile(stream, pre_buffer=False) as file:
-            for batch in file.iter_batches(use_threads=False):
-                yield from batch.to_pylist()
+def read_rejects(path: Path, most_bytes: int = DATA_BYTES) -> Iterator[dict[str, Any]]:
+    """All rejects of a file, in order; raises DatasetError as ``open_plain``."""
+    # read by this thread alone: one of Arrow's own that lets go of a Python object while the
+    # interpreter ends aborts the process
+    descriptor = open_plain(path, most_bytes)
+    with open(descriptor, "rb") as stream, pq.ParquetFile(stream, pre_buffer=False) as file:  # noqa: PTH123
+        for batch in file.iter_batches(use_threads=False):
+            yield from batch.to_pylist()

@@ -20,8 +20,9 @@ import attrs
 import pyarrow as pa
 
 from harvest import fault
+from harvest.api.plain import DATA_BYTES, is_content, open_plain, read_plain
 from harvest.errors import DatasetError, lack_of
-from harvest.toolkit.files import checksum, fsync_directory, write_atomically
+from harvest.toolkit.files import fsync_directory, write_atomically
 
 from .columns import KEYS, SCHEMAS, astray_in, compact, to_columns
 from .part import Part
@@ -99,7 +100,7 @@ class Segment:
         """
         opened = cls({}, entry)
         opened._path = directory / entry.file
-        opened._descriptor = os.open(opened._path, os.O_RDONLY | os.O_CLOEXEC)
+        opened._descriptor = open_plain(opened._path, DATA_BYTES)
         weakref.finalize(opened, os.close, opened._descriptor)
         size = sum(section.size_bytes for section in entry.sections.values())
         if os.fstat(opened._descriptor).st_size != size:
@@ -208,7 +209,7 @@ def copy_segment(source: Path, target: Path) -> None:
     """Copy a segment's file, durably, unless it is damaged."""
     if is_whole(source):
         target.parent.mkdir(exist_ok=True)
-        write_atomically(target, source.read_bytes())
+        write_atomically(target, read_plain(source, DATA_BYTES))
 
 
 def restore_segment(copy: Path, place: Path) -> None:
@@ -219,6 +220,4 @@ def restore_segment(copy: Path, place: Path) -> None:
 
 def is_whole(path: Path) -> bool:
     """Whether a segment's file is there and has the content that its name says."""
-    if path.is_symlink() or not path.is_file():
-        return False
-    return checksum(path)[:32] == path.name.removesuffix(SUFFIX)
+    return is_content(path, path.name.removesuffix(SUFFIX), DATA_BYTES)

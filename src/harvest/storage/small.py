@@ -22,6 +22,7 @@ import attrs
 import pyarrow as pa
 
 from harvest import fault
+from harvest.api.plain import DATA_BYTES, read_plain
 from harvest.api.sink import PartFile, SmallRows
 from harvest.model.arrow import concat_tables, size_of
 from harvest.toolkit.files import flush
@@ -107,7 +108,7 @@ class _Rows:
 
 def _read(path: Path) -> dict[str, _Rows]:
     """What a file holds, by record type."""
-    memory = pa.BufferReader(path.read_bytes())
+    memory = pa.BufferReader(read_plain(path, DATA_BYTES))
     listed = _following(memory).to_pydict()
     sizes: dict[str, dict[tuple[int, int], int]] = {}
     first: dict[str, int] = {}
