@@ -61,6 +61,7 @@ PLANTED: dict[str, Callable[[Path], None]] = {
 
 def made_in(folder: Path, form: str) -> Small:
     """A dataset of three runs, the state of one before kept, with rejects."""
+    folder.mkdir()
     small = Small(folder, form).write(a=dump(1, 2), b=dump(3, damaged=1))
     small.harvest(keep_runs=1)
     small.write(b=dump(3, 7, damaged=2)).harvest()

@@ -56,6 +56,8 @@ def link_on_the_way(base: Path, path: str) -> Path | None:
 _FLAT: Final = frozenset(("copies", "history", "kept", "rejects", "runs", "segments"))
 """Directories, below a state directory, of files alone."""
 
+_FILES: Final = ("lock", "manifest.json")
+
 
 def in_place_of_files(state: Path, *, top: bool = False) -> Iterator[tuple[Path, str]]:
     """What lies in a state directory in the place of a file or directory, and what it is.
@@ -71,7 +73,5 @@ def in_place_of_files(state: Path, *, top: bool = False) -> Iterator[tuple[Path,
             elif path.name in _FLAT and not top and not path.is_symlink():
                 found = ((each, what_else(each)) for each in sorted(path.iterdir()))
                 yield from ((each, what) for each, what in found if what is not None)
-        elif what is not None and (
-            not path.is_dir() or path.is_symlink() or "." in path.name or path.name == "lock"
-        ):
+        elif what is not None and (path.name in _FILES or path.is_symlink() or not path.is_dir()):
             yield path, what
