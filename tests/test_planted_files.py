@@ -5,14 +5,15 @@ Each command ends, with a line and without a traceback, and a repair makes the d
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import shutil
 import socket
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from datasets import Small, dump
@@ -83,67 +84,90 @@ KINDS = {
 }
 
 
-@pytest.fixture(scope="module", params=["parquet", "jsonl"])
-def made(request: Any, tmp_path_factory: Any) -> Small:
-    small = made_in(tmp_path_factory.mktemp("planted") / "now", request.param)
-    shutil.copytree(small.folder, small.folder.with_name("whole"))
-    return small
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Small]:
+    """A dataset of each form, and a copy of it beside it."""
+    found = {}
+    for form in ("parquet", "jsonl"):
+        found[form] = made_in(tmp_path_factory.mktemp("planted") / "now", form)
+        shutil.copytree(found[form].folder, found[form].folder.with_name(form))
+    return found
 
 
-@pytest.fixture
-def whole(made: Small, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Small:
-    """The dataset as it was made."""
-    monkeypatch.setenv("OUTSIDE", str(tmp_path / "outside"))
-    shutil.rmtree(made.folder)
-    shutil.copytree(made.folder.with_name("whole"), made.folder)
-    return made
+COMMANDS = """
+import json, os, sys
+from harvest.cli.main import main
+for words in json.loads(sys.argv[1]):
+    print(json.dumps(["begins", words[0]]), flush=True)
+    try:
+        main(words)
+    except SystemExit as ended:
+        sys.stdout.flush()
+        print(json.dumps(["ended", ended.code]), flush=True)
+"""
 
 
-def said(small: Small, *words: str) -> tuple[int, str]:
-    """Exit code and output of a command, with little memory, within a minute."""
-    limit = 'ulimit -v 12000000; exec "$@"'
-    command = ["bash", "-c", limit, "-", sys.executable, "-m", "harvest", *words]
-    env = {**os.environ, "POLARS_MAX_THREADS": "2"}
+def said(*commands: tuple[str, ...]) -> list[tuple[int, str]]:
+    """Exit code and output of each command, all of them with little memory, within two minutes."""
+    with_limit = ["bash", "-c", 'ulimit -v 12000000; exec "$@"', "-"]
     done = subprocess.run(
-        command, capture_output=True, text=True, timeout=60, env=env, stdin=subprocess.DEVNULL
-    )
-    text = done.stdout + done.stderr
-    assert "Traceback" not in text, text
-    assert text.strip()
-    return done.returncode, text
+        [*with_limit, sys.executable, "-c", COMMANDS, json.dumps(commands)],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120,
+        env={**os.environ, "POLARS_MAX_THREADS": "2"}, stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+    assert "Traceback" not in done.stdout, done.stdout
+    found = re.findall(r'^\["begins", "\w+"\]\n(.+?)^\["ended", (\d+)\]$', done.stdout, re.M | re.S)
+    assert len(found) == len(commands), done.stdout  # each said something
+    return [(int(code), text) for text, code in found]
 
 
-CASES = [(kind, planted) for kind in KINDS for planted in PLANTED]
+CASES = [
+    (form, kind, planted)
+    for form in ("parquet", "jsonl")
+    for kind in KINDS
+    for planted in PLANTED
+    if form == "parquet" or kind == "rows"
+]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("kind", "planted"), some(CASES, 7))
+@pytest.mark.parametrize(("form", "kind", "planted"), some(CASES, 11))
 def test_each_command_ends_and_a_repair_makes_it_whole(
-    whole: Small, kind: str, planted: str
+    made: dict[str, Small],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    form: str,
+    kind: str,
+    planted: str,
 ) -> None:
     # given something else in the place of a file
+    whole = made[form]
+    shutil.rmtree(whole.folder)
+    shutil.copytree(whole.folder.with_name(form), whole.folder)
+    monkeypatch.setenv("OUTSIDE", str(tmp_path / "outside"))
     path = KINDS[kind](whole)
-    expected = whole.jobs()
     PLANTED[planted](path)
+
+    # when it is read, repaired, and harvested into
     place = str(whole.location)
-
-    # then each command that reads ends, and verifying names it
-    code, text = said(whole, "verify", place)
-    assert (code, path.name in text) == (1, True) or kind == "lock"
-    said(whole, "runs", place)
-    said(whole, "view", place, "slurm.jobs")
-    said(whole, "query", place, 'select count(*) from "slurm.job"')
-
-    # and a repair mends it or gives it up; all is well, and a run goes on from there
-    code, text = said(whole, "verify", place, "--repair", "--give-up")
-    assert code == 0, text
-    code, text = said(whole, "verify", place)
-    assert code == 0, text
-    assert sorted(whole.jobs()) == sorted(expected)
-    words = ["run", "-s", f"slurm:{whole.inputs}", "-k", whole.sink, "-o", "slurm.timezone=UTC"]
     whole.write(b=dump(3, 8))
-    code, text = said(whole, *words)
-    assert code == 0, text
+    verified, *read, repaired, verified_again, run = said(
+        ("verify", place),
+        ("runs", place),
+        ("view", "slurm.jobs", place),
+        ("query", place, 'select count(*) from "slurm.job"'),
+        ("verify", place, "--repair", "--give-up"),
+        ("verify", place),
+        ("run", "-s", f"slurm:{whole.inputs}", "-k", whole.sink, "-o", "slurm.timezone=UTC"),
+    )
+
+    # then verifying names it, and all is well after the repair
+    assert verified[0] == 1
+    assert path.name in verified[1]
+    assert {code for code, _ in read} <= {0, 1}
+    assert repaired[0] == 0, repaired
+    assert verified_again[0] == 0, verified_again
+    assert run[0] == 0, run
     assert sorted(whole.jobs()) == [1, 2, 3, 8, 9]
 
 
