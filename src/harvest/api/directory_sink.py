@@ -21,7 +21,7 @@ from harvest import fault
 from harvest.errors import DatasetError, UsageError
 from harvest.toolkit.files import fsync_directory
 
-from .plain import is_content, require_plain, take_away
+from .plain import is_content, odd, require_plain, take_away
 from .sink import PartFile, Publication, Sink
 
 _TYPE: Final = re.compile(r"[a-z_][a-z0-9_]*(?:\.[a-z0-9_]+)+")
@@ -181,7 +181,7 @@ class DirectorySink(Sink):
                 remedy="restore the manifest from a backup, or harvest into a new directory",
             )
         if (base / parts[0]).is_symlink():
-            raise _leads_elsewhere(base / parts[0])
+            raise odd(base / parts[0], "a symbolic link, which may lead out of the dataset")
         return base.joinpath(*parts)
 
     def _files(self) -> Iterator[Path]:
@@ -197,11 +197,3 @@ class DirectorySink(Sink):
 
     def _stem(self, path: Path) -> str:
         return path.name.removesuffix(self.suffix)
-
-
-def _leads_elsewhere(link: Path) -> DatasetError:
-    return DatasetError(
-        "this is a symbolic link, which may lead out of the dataset",
-        where=str(link),
-        remedy="put what it leads to in its place, or harvest into a new directory",
-    )

@@ -7,11 +7,9 @@ reads without bound; `harvest verify --repair` moves it to ``aside/`` of the sta
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import os
 import stat
-from itertools import count
 from pathlib import Path
 from typing import Final
 
@@ -29,7 +27,7 @@ DOCUMENT_BYTES: Final = 1 << 28
 DATA_BYTES: Final = 1 << 32
 """A segment, or the staged rows of small partitions, has no more."""
 
-_KINDS: Final = {**KINDS, stat.S_IFLNK: "a symbolic link, which may lead out of the dataset"}
+_LINK: Final = {stat.S_IFLNK: "a symbolic link, which may lead out of the dataset"}
 
 
 def open_plain(path: Path, most_bytes: int) -> int:
@@ -37,27 +35,33 @@ def open_plain(path: Path, most_bytes: int) -> int:
 
     Raises OSError as ``os.open`` does.
     """
-    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-    try:
-        descriptor = os.open(path, flags)
-    except OSError as error:
-        # a link, or a socket; on macOS a socket gives another error
-        if error.errno not in (errno.ELOOP, errno.ENXIO, errno.EOPNOTSUPP):
-            raise
-        raise _odd(path, what_else(path) or "behind a symbolic link") from error
-    found = os.fstat(descriptor)
-    what = _kind_of(found)
-    if what is None and found.st_size > most_bytes:
-        what = f"{bytes_in_words(found.st_size)}, where at most {bytes_in_words(most_bytes)} are"
+    require_plain(path, most_bytes)
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    what = _what(os.fstat(descriptor), most_bytes)  # it may be another by now
     if what is not None:
         os.close(descriptor)
-        raise _odd(path, what)
+        raise odd(path, what)
     return descriptor
+
+
+def require_plain(path: Path, most_bytes: int) -> None:
+    """Raise DatasetError where what lies at a path is no file, or is larger."""
+    if (what := what_else(path, most_bytes)) is not None:
+        raise odd(path, what)
+
+
+def odd(path: Path, what: str) -> DatasetError:
+    """The error of something in the place of a file."""
+    return DatasetError(
+        f"this is {what}",
+        where=printable(str(path)),
+        remedy="`harvest verify DATASET --repair` moves it aside or mends it",
+    )
 
 
 def read_plain(path: Path, most_bytes: int = DOCUMENT_BYTES) -> bytes:
     """What a file holds; raises as ``open_plain``."""
-    with open(open_plain(path, most_bytes), "rb", buffering=0) as file:
+    with open(open_plain(path, most_bytes), "rb") as file:
         return file.read(most_bytes)
 
 
@@ -71,10 +75,10 @@ def is_content(path: Path, sha256: str, most_bytes: int) -> bool:
         return hashlib.file_digest(file, "sha256").hexdigest().startswith(sha256)
 
 
-def what_else(path: Path) -> str | None:
-    """What lies at a path where that is something, and no plain file: a directory, a link."""
+def what_else(path: Path, most_bytes: int = DATA_BYTES << 32) -> str | None:
+    """What lies at a path where that is something, and no plain file, or is larger."""
     try:
-        return _kind_of(path.lstat())
+        return _what(path.lstat(), most_bytes)
     except (FileNotFoundError, NotADirectoryError):
         return None
 
@@ -84,25 +88,11 @@ def is_plain(path: Path) -> bool:
     return os.path.lexists(path) and what_else(path) is None
 
 
-def require_plain(path: Path, most_bytes: int) -> None:
-    """Raise DatasetError for what others are to read and is no plain file, or is larger."""
-    if is_plain(path):
-        os.close(open_plain(path, most_bytes))
-    elif (what := what_else(path)) is not None:
-        raise _odd(path, what)
-
-
 def set_aside(path: Path, state: Path) -> Path:
     """Move what is in the place of a file to ``aside/`` below a state directory; where to."""
-    for number in count(1):
-        folder = state / (ASIDE if number == 1 else f"{ASIDE}-{number}")
-        if os.path.lexists(folder) and (folder.is_symlink() or not folder.is_dir()):
-            continue
-        target = folder / f"{path.name}.{number}"
-        if not os.path.lexists(target):
-            folder.mkdir(exist_ok=True)
-            return path.rename(target)
-    raise AssertionError
+    target = state / ASIDE / f"{path.name[:200]}.{os.urandom(4).hex()}"
+    target.parent.mkdir(exist_ok=True)
+    return path.rename(target)
 
 
 def take_away(path: Path, state: Path) -> None:
@@ -113,14 +103,9 @@ def take_away(path: Path, state: Path) -> None:
         set_aside(path, state)
 
 
-def _kind_of(found: os.stat_result) -> str | None:
-    kind = stat.S_IFMT(found.st_mode)
-    return None if kind == stat.S_IFREG else _KINDS.get(kind, "no file")
-
-
-def _odd(path: Path, what: str) -> DatasetError:
-    return DatasetError(
-        f"this is {what}",
-        where=printable(str(path)),
-        remedy="`harvest verify DATASET --repair` moves it aside or mends it",
-    )
+def _what(found: os.stat_result, most_bytes: int) -> str | None:
+    if not stat.S_ISREG(found.st_mode):
+        return (KINDS | _LINK).get(stat.S_IFMT(found.st_mode), "no file")
+    if found.st_size <= most_bytes:
+        return None
+    return f"{bytes_in_words(found.st_size)}, where at most {bytes_in_words(most_bytes)} are"

@@ -9,7 +9,7 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
-from harvest.api.plain import is_plain
+from harvest.api.plain import is_plain, odd
 from harvest.api.sink import KEPT, PartFile, Sink
 from harvest.errors import DatasetChanged, DatasetError, UnknownTypeError, UsageError, suggestion
 from harvest.findings import Verdict, evaluate
@@ -371,11 +371,7 @@ class Dataset:
         with self._of_its_state():
             link = link_on_the_way(self.sink.state, path)
             if link is not None:
-                raise DatasetError(
-                    "this is a symbolic link, which may lead out of the dataset",
-                    where=str(link),
-                    remedy="read its input again with `harvest verify DATASET --repair`",
-                )
+                raise odd(link, "a symbolic link, which may lead out of the dataset")
             with contextlib.suppress(GeneratorExit):  # whoever iterates has given up
                 yield from read_rejects(self.sink.state / path, part.rejects.size_bytes)
 

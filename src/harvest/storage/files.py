@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from harvest.api.plain import ASIDE, what_else
+from harvest.api.plain import ASIDE, DOCUMENT_BYTES, what_else
 from harvest.toolkit.files import fsync_directory
 
 
@@ -66,7 +66,7 @@ def in_place_of_files(state: Path, *, top: bool = False) -> Iterator[tuple[Path,
     top: just what lies directly in it, the lock among that.
     """
     for path in sorted(state.iterdir()):
-        what = what_else(path)
+        what = what_else(path, *([DOCUMENT_BYTES] if path.name == "lock" else []))
         if path.name in {*_FLAT, "staging", ASIDE}:
             if what is None:
                 yield path, "a file, in the place of a directory"
