@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import shutil
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
@@ -41,7 +41,7 @@ MANY_TABLES: Final = 128
 def share(
     publication: Publication,
     *,
-    root: Path,
+    paths: Callable[[Iterable[PartFile]], list[Path]],
     folder: Path,
     place: Callable[[str, str], str],
     options: Mapping[str, Any],
@@ -49,6 +49,7 @@ def share(
     """The publication with the rows of small partitions in Parquet files, ready to be moved.
 
     folder: of the staging area, where these files are written; emptied before.
+    paths: where files in force lie; refuses what is no plain file.
     place: gives the path below the root of a record type and a file's stem.
     options: keyword arguments of ``pyarrow.parquet.ParquetWriter``.
     Raises DatasetError when a shared file in force, whose rows must be carried over, is damaged.
@@ -57,7 +58,7 @@ def share(
     if folder.exists():
         shutil.rmtree(folder)
     packing = _Packing(folder, place, options)
-    committed = lru_cache(maxsize=8)(lambda file: _read_shared(root, file))
+    committed = lru_cache(maxsize=8)(lambda file: _read_shared(*paths([file]), file))
     carried = set(publication.parts.users_of(broken)) - publication.staged.keys()
     moved = publication.parts.pick(carried.union(publication.staged))
     for key, files in moved.items():
@@ -82,9 +83,8 @@ def share(
     return attrs.evolve(publication, parts=parts, staged=staged)
 
 
-def _read_shared(root: Path, file: PartFile) -> pa.Table:
+def _read_shared(path: Path, file: PartFile) -> pa.Table:
     """All rows of a shared file in force, as they were before they were written."""
-    path = root / file.path
     data = path.read_bytes()
     if hashlib.sha256(data).hexdigest() != file.sha256:
         raise DatasetError(

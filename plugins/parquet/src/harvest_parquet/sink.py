@@ -95,7 +95,7 @@ class ParquetSink(DirectorySink):
 
             publication = share(
                 publication,
-                root=self.root,
+                paths=self.paths,
                 folder=self.state / "staging" / "shared",
                 place=self.place,
                 options=self.config.options(),
