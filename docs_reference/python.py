@@ -47,6 +47,7 @@ MODULES = (
     "harvest.toolkit.frames",
     "harvest.toolkit.html",
     "harvest.toolkit.layout",
+    "harvest.toolkit.plain",
     "harvest.toolkit.settings",
     "harvest.toolkit.steps",
     "harvest.toolkit.texts",

@@ -37,7 +37,7 @@ from harvest.storage.staging import (
     is_bundle,
     staged_parts,
 )
-from harvest.toolkit.files import checksum
+from harvest.toolkit.plain import checksum
 
 # --- which partitions are taken together ----------------------------------------------------------
 

@@ -56,6 +56,7 @@ PLANTED: dict[str, Callable[[Path], None]] = {
     "a socket": socket_at,
     "a directory": replaced(Path.mkdir),
     "a file of 10 GB": lambda path: os.truncate(path, 10_000_000_000),
+    "a file without permission": lambda path: path.chmod(0),
     "a link to /dev/zero": replaced(lambda path: path.symlink_to("/dev/zero")),
 }
 
@@ -80,7 +81,7 @@ KINDS = {
         name: lambda small, name=name: sorted((small.state / name).iterdir())[0]
         for name in ("segments", "copies", "kept", "rejects")
     },
-    "rows": lambda small: small.files()[0],
+    "rows": lambda small: small.location if small.form == "file" else small.files()[0],
 }
 
 
@@ -88,7 +89,7 @@ KINDS = {
 def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Small]:
     """A dataset of each form, and a copy of it beside it."""
     found = {}
-    for form in ("parquet", "jsonl"):
+    for form in ("parquet", "jsonl", "file"):
         found[form] = made_in(tmp_path_factory.mktemp("planted") / "now", form)
         shutil.copytree(found[form].folder, found[form].folder.with_name(form))
     return found
@@ -110,6 +111,8 @@ for words in json.loads(sys.argv[1]):
 def said(*commands: tuple[str, ...]) -> list[tuple[int, str]]:
     """Exit code and output of each command, all of them with little memory, within two minutes."""
     with_limit = ["bash", "-c", 'ulimit -v 12000000; exec "$@"', "-"]
+    if os.geteuid() == 0:  # or what nobody may read could be read
+        with_limit += ["setpriv", "--bounding-set=-dac_override,-dac_read_search"]
     done = subprocess.run(
         [*with_limit, sys.executable, "-c", COMMANDS, json.dumps(commands)],
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120,
@@ -123,7 +126,7 @@ def said(*commands: tuple[str, ...]) -> list[tuple[int, str]]:
 
 CASES = [
     (form, kind, planted)
-    for form in ("parquet", "jsonl")
+    for form in ("parquet", "jsonl", "file")
     for kind in KINDS
     for planted in PLANTED
     if form == "parquet" or kind == "rows"
@@ -164,7 +167,7 @@ def test_each_command_ends_and_a_repair_makes_it_whole(
     # then verifying names it, and all is well after the repair
     assert verified[0] == 1
     assert path.name in verified[1]
-    assert {code for code, _ in read} <= {0, 1}
+    assert {code for code, _ in read} <= ({0} if kind == "record" else {0, 1})
     assert repaired[0] == 0, repaired
     assert verified_again[0] == 0, verified_again
     assert run[0] == 0, run
@@ -188,3 +191,20 @@ def test_what_is_moved_aside_is_said_and_kept(tmp_path: Path, kind: str) -> None
     assert any(f"{path}: was a directory, now {aside}" in text for text in done.found)
     assert (aside / "precious").read_text() == "mine"
     assert harvest.open(small.location).verify() == []
+
+
+def test_a_record_that_is_lost_stops_no_view(tmp_path: Path) -> None:
+    # given the record of the run that read the jobs with a time zone, in whose place is a directory
+    small = Small(tmp_path).write(a=dump(1))
+    small.harvest()
+    record = KINDS["record"](small)
+    record.unlink()
+    record.mkdir()
+
+    place = str(small.location)
+    found = said(("view", "slurm.trend", place), ("report", "slurm.usage", place))
+
+    assert [code for code, _ in found] == [0, 0]
+    said_of_zone = " ".join(found[1][1].split())
+    assert "the record of a run cannot be read: this is a directory" in said_of_zone
+    assert "days and months are those of UTC" in said_of_zone

@@ -22,7 +22,7 @@ from harvest.errors import DatasetError
 from harvest.pipeline.rollback import roll_back
 from harvest.plugins.registry import PluginManager
 from harvest.storage.history import remember
-from harvest.toolkit.files import checksum
+from harvest.toolkit.plain import checksum
 
 pytestmark = pytest.mark.each_once
 
@@ -318,6 +318,21 @@ def test_a_file_that_does_not_belong_is_named(tmp_path: Path) -> None:
     (problem,) = small.open().verify()
     assert str(path.with_name("copy.parquet")) in problem
     assert "does not belong to the dataset" in problem
+
+
+def test_a_folder_of_another_form_is_named(tmp_path: Path) -> None:
+    # given a Delta table that somebody has laid over a dataset's files
+    small = Small(tmp_path).write(a=dump(1))
+    small.harvest()
+    log = small.files()[0].parent / "_delta_log"
+    log.mkdir()
+
+    (problem,) = small.open().problems()
+    done = repair(small.location, give_up=True)
+
+    assert problem.text.startswith(f"{log}: a folder that is not the dataset's")
+    assert [left.text for left in done.left] == [problem.text]
+    assert log.is_dir()
 
 
 @pytest.mark.slow

@@ -20,7 +20,7 @@ from harvest.dataset.repair import problem_of_manifest, repair
 from harvest.pipeline.rollback import roll_back
 from harvest.storage.manifest import HISTORY, NAME, Manifest
 from harvest.storage.part import Part, write_part
-from harvest.toolkit.files import checksum
+from harvest.toolkit.plain import checksum
 
 pytestmark = pytest.mark.each_once
 

@@ -18,8 +18,6 @@ import pytest
 
 from harvest import Partition, SourceError, UsageError, file_partition
 from harvest.toolkit.files import (
-    checksum,
-    checksum_range,
     files_among,
     flush,
     folders_of,
@@ -32,6 +30,7 @@ from harvest.toolkit.files import (
     walk_names,
     write_atomically,
 )
+from harvest.toolkit.plain import checksum, checksum_range
 
 
 @pytest.fixture

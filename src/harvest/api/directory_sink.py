@@ -20,8 +20,8 @@ import attrs
 from harvest import fault
 from harvest.errors import DatasetError, UsageError
 from harvest.toolkit.files import fsync_directory
+from harvest.toolkit.plain import is_content, odd, require_plain, take_away
 
-from .plain import is_content, odd, require_plain, take_away
 from .sink import PartFile, Publication, Sink
 
 _TYPE: Final = re.compile(r"[a-z_][a-z0-9_]*(?:\.[a-z0-9_]+)+")

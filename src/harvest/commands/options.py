@@ -21,7 +21,9 @@ __all__ = [
     "Wide",
 ]
 
-DatasetPath = Annotated[Path, typer.Argument(metavar="DATASET", help="What a sink wrote.")]
+DatasetPath = Annotated[
+    Path, typer.Argument(metavar="DATASET", help="What a sink wrote.", readable=False)
+]
 Exact = Annotated[
     bool,
     typer.Option(

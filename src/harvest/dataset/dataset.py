@@ -9,7 +9,6 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
-from harvest.api.plain import is_plain, odd
 from harvest.api.sink import KEPT, PartFile, Sink
 from harvest.errors import DatasetChanged, DatasetError, UnknownTypeError, UsageError, suggestion
 from harvest.findings import Verdict, evaluate
@@ -27,6 +26,7 @@ from harvest.storage.history import changed, kept_bytes, located
 from harvest.storage.manifest import HISTORY, NAME, Manifest
 from harvest.storage.rejects import read_rejects
 from harvest.toolkit.amounts import count_in_words
+from harvest.toolkit.plain import is_plain, odd
 from harvest.toolkit.steps import step
 
 from .blank import Nowhere

@@ -5,13 +5,13 @@ What is done is decided under the dataset's lock, from the state that is in forc
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import attrs
 
-from harvest.api.plain import set_aside, what_else
 from harvest.api.sink import Sink
 from harvest.errors import DatasetError
 from harvest.pipeline.committed import announcing
@@ -24,6 +24,7 @@ from harvest.storage.history import mend_copies
 from harvest.storage.manifest import GIVEN_UP, HISTORY, NAME, Manifest, segments_of
 from harvest.storage.segment import COPIES, SEGMENTS, restore_segment
 from harvest.storage.target import Target, holding, manifest_of, put_in_order, writing
+from harvest.toolkit.plain import set_aside, what_else
 
 from .dataset import Dataset, open, state_at, states_of  # noqa: A004
 from .verify import Problem, concerned, inspect
@@ -71,6 +72,7 @@ def repair(
     found = _clear_places(state, in_place_of_files(state, top=True))
     with announcing(plugins) as committed, holding(state, str(path), wait_s=wait_s) as lock:
         found += _clear_places(state, in_place_of_files(state))
+        found += _clear_places(state, _in_place_of_one_file(path, state))
         wrong = _restore_manifest(state, give_up=give_up)
         restored, found = bool(wrong), found + wrong
         dataset = open(path, plugins=plugins)
@@ -98,11 +100,17 @@ def repair(
     )
 
 
+def _in_place_of_one_file(path: Path, state: Path) -> Iterator[tuple[Path, str]]:
+    """What lies in the place of a dataset that is one file, which may be a link of the user's."""
+    what = what_else(Path(os.path.realpath(path)))
+    if what is not None and state in states_of(path)[1:]:
+        yield path, what
+
+
 def _in_place_of_rows(dataset: Dataset) -> Iterator[tuple[Path, str]]:
     """What lies in the place of files of rows, and what it is."""
     root = dataset.sink.root
     files = dataset.manifest.files.distinct()
-    # a consolidated file is the location itself, which may be a link of the user's
     for name in sorted({file.path for file in files if file.offset is None}):
         what = what_else(root / name)
         if what is not None and link_on_the_way(root, name) in (None, root / name):

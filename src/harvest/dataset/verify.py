@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import attrs
 import polars as pl
 
-from harvest.api.plain import is_content, what_else
 from harvest.api.sink import KEPT, PartFile
 from harvest.errors import DatasetError, UnknownTypeError
 from harvest.pipeline.record import read_record
@@ -18,7 +17,7 @@ from harvest.storage.files import in_place_of_files, link_on_the_way
 from harvest.storage.history import changed, damaged_copies, lacking, read_state, restorable
 from harvest.storage.lock import Holder, holder
 from harvest.storage.manifest import GIVEN_UP, Manifest
-from harvest.toolkit.files import checksum, checksum_range
+from harvest.toolkit.plain import checksum_range, is_content, what_else
 
 if TYPE_CHECKING:
     from .dataset import Dataset
@@ -150,8 +149,9 @@ def _byte_problems(dataset: Dataset) -> Iterator[Problem]:
 def _check_bytes(base: Path, name: str, file: PartFile) -> str | None:
     path = base / name
     # a consolidated file is the location itself, which may be a link of the user's
-    place = link_on_the_way(base, name) or path
-    if file.offset is None and (what := what_else(place)) is not None:
+    linked = Path(os.path.realpath(path))
+    place = (link_on_the_way(base, name) or path) if file.offset is None else linked
+    if (what := what_else(place)) is not None:
         return f"{place}: is {what}"
     if not path.is_file():
         return f"{path}: missing"
@@ -163,7 +163,7 @@ def _check_bytes(base: Path, name: str, file: PartFile) -> str | None:
     size = path.stat().st_size
     if size != file.size_bytes:
         return f"{path}: has {size} bytes, the manifest says {file.size_bytes}"
-    if checksum(path) != file.sha256:
+    if not is_content(path, file.sha256, file.size_bytes):
         return f"{path}: its content has changed (checksum)"
     return None
 
@@ -212,7 +212,7 @@ def _count(dataset: Dataset, name: str, files: Sequence[PartFile], rows: int) ->
 
 
 def _stray_files(dataset: Dataset) -> Iterator[Problem]:
-    """Files whose rows readers of the directories would take for the dataset's."""
+    """Files and folders that readers of the directories would take for the dataset's."""
     root = dataset.sink.root
     files = dataset.manifest.files.distinct()
     named = {root / file.path for file in files if file.offset is None}
@@ -220,6 +220,13 @@ def _stray_files(dataset: Dataset) -> Iterator[Problem]:
     for folder, suffix in sorted(kinds):
         if not folder.is_dir() or folder == root:
             continue
+        for path in sorted(folder.iterdir()):
+            if path.is_dir() and not any(each.is_relative_to(path) for each in named):
+                yield Problem(
+                    f"{path}: a folder that is not the dataset's; readers that know its form, for "
+                    "example Delta's, may read other rows. Move it away",
+                    lasting=True,
+                )
         for path in sorted(folder.glob(f"*{suffix}")):
             if path not in named:
                 yield Problem(

@@ -9,11 +9,11 @@ from typing import Any, Final, Literal, TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from harvest.api.plain import is_content
 from harvest.storage.columns import KEYS, NAMES, STATE
 from harvest.storage.manifest import Manifest
 from harvest.storage.parts import Parts
 from harvest.storage.staging import Staged
+from harvest.toolkit.plain import is_content
 
 State: TypeAlias = "Literal[True] | str | None"
 """Of what a dataset has: True where it is unchanged, or the fingerprint that decides."""

@@ -21,7 +21,6 @@ from typing import Any
 import attrs
 import orjson
 
-from harvest.api.plain import read_plain
 from harvest.api.sink import Sink
 from harvest.api.source import Source
 from harvest.errors import DatasetError
@@ -31,6 +30,7 @@ from harvest.recipes.uses import SourceUse
 from harvest.storage.commit import RUNS
 from harvest.storage.manifest import GIVEN_UP, Manifest
 from harvest.storage.part import Part, plain
+from harvest.toolkit.plain import read_plain
 from harvest.toolkit.texts import printable
 
 from .account import account_of

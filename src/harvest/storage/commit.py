@@ -18,9 +18,9 @@ from pathlib import Path
 import attrs
 
 from harvest import fault
-from harvest.api.plain import is_content, is_plain, read_plain, take_away
 from harvest.api.sink import PartFile, Publication, Sink
 from harvest.toolkit.files import fsync_directory, write_atomically
+from harvest.toolkit.plain import is_content, is_plain, read_plain, take_away
 from harvest.toolkit.texts import printable
 
 from .history import forget, keep, remember

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from harvest.api.plain import ASIDE, DOCUMENT_BYTES, what_else
 from harvest.toolkit.files import fsync_directory
+from harvest.toolkit.plain import ASIDE, DOCUMENT_BYTES, what_else
 
 
 def make_directories(path: Path) -> None:

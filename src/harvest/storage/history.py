@@ -18,10 +18,10 @@ from typing import TypeAlias
 import attrs
 
 from harvest import fault
-from harvest.api.plain import is_content, is_plain, read_plain, take_away
 from harvest.api.sink import KEPT, PartFile, Sink
 from harvest.errors import DatasetChanged, DatasetError
-from harvest.toolkit.files import checksum_range, fsync_directory, fsync_file, write_atomically
+from harvest.toolkit.files import fsync_directory, fsync_file, write_atomically
+from harvest.toolkit.plain import checksum_range, is_content, is_plain, read_plain, take_away
 from harvest.toolkit.texts import printable
 
 from .difference import files_apart, rejects_apart

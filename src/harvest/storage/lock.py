@@ -30,8 +30,8 @@ import cattrs
 import orjson
 
 from harvest import fault, interrupt
-from harvest.api.plain import DOCUMENT_BYTES, read_plain, require_plain
 from harvest.errors import DatasetError
+from harvest.toolkit.plain import DOCUMENT_BYTES, read_plain, require_plain
 
 BEAT_S = 10.0
 STALE_S = 60.0
@@ -97,7 +97,7 @@ def holder(state: Path) -> Holder | None:
 def _acquire(state: Path) -> Lock:
     path = state / "lock"
     require_plain(path, DOCUMENT_BYTES)
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
     try:
         try:
             fault.point("lock.flock")

@@ -18,9 +18,9 @@ import cattrs
 import orjson
 
 from harvest import fault
-from harvest.api.plain import read_plain
 from harvest.errors import DatasetError
 from harvest.toolkit.files import write_atomically
+from harvest.toolkit.plain import read_plain
 
 from .files import is_name
 from .part import Part, converter

@@ -13,11 +13,11 @@ import attrs
 import cattrs
 import orjson
 
-from harvest.api.plain import read_plain
 from harvest.api.sink import PartFile
 from harvest.api.source import Partition
 from harvest.errors import DatasetError
 from harvest.toolkit.files import fsync_file
+from harvest.toolkit.plain import read_plain
 
 from .files import is_digest, is_inside, is_name
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from harvest.api.context import Reject
-from harvest.api.plain import DATA_BYTES, open_plain
+from harvest.toolkit.plain import DATA_BYTES, open_plain
 from harvest.toolkit.texts import printable
 
 _FLUSH_ROWS = 4_096

@@ -20,9 +20,9 @@ import attrs
 import pyarrow as pa
 
 from harvest import fault
-from harvest.api.plain import DATA_BYTES, is_content, open_plain, read_plain
 from harvest.errors import DatasetError, lack_of
 from harvest.toolkit.files import fsync_directory, write_atomically
+from harvest.toolkit.plain import DATA_BYTES, is_content, open_plain, read_plain
 
 from .columns import KEYS, SCHEMAS, astray_in, compact, to_columns
 from .part import Part

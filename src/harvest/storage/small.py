@@ -22,10 +22,10 @@ import attrs
 import pyarrow as pa
 
 from harvest import fault
-from harvest.api.plain import DATA_BYTES, read_plain
 from harvest.api.sink import PartFile, SmallRows
 from harvest.model.arrow import concat_tables, size_of
 from harvest.toolkit.files import flush
+from harvest.toolkit.plain import DATA_BYTES, read_plain
 
 from .part import Part, write_part
 from .staging import ATTEMPTS, BUNDLED, STAGING, Staged, bundle_name, make_attempt, put_in_place

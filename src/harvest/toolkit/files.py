@@ -18,12 +18,12 @@ import stat
 from collections.abc import Callable, Iterable, Iterator
 from contextvars import ContextVar
 from pathlib import Path
-from typing import IO, Final, TypeVar
+from typing import Final, TypeVar
 
 from harvest.errors import SourceError, UsageError, out_of_files
 
 __all__ = [
-    *("checksum", "checksum_range", "flush", "folders_of", "fsync", "fsync_directory"),
+    *("flush", "folders_of", "fsync", "fsync_directory"),
     *("input_path", "list_files", "may_be", "new_directory", "out_of_files", "replacing"),
     *("walk_files", "walk_names", "write_atomically"),
 ]
@@ -343,27 +343,3 @@ def flush(path: Path) -> tuple[int, str]:
         digest = hashlib.file_digest(file, "sha256")
         fsync(file.fileno())
         return file.tell(), digest.hexdigest()
-
-
-def checksum(path: Path) -> str:
-    """SHA-256 of a file, as hex."""
-    with path.open("rb", buffering=0) as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def checksum_range(
-    path: Path, start: int, size_bytes: int, copy_to: IO[bytes] | None = None
-) -> str:
-    """SHA-256 of the bytes from ``start`` on, as hex; of fewer where the file ends before.
-
-    copy_to: an open file that these bytes are appended to.
-    """
-    digest = hashlib.sha256()
-    with path.open("rb", buffering=0) as file:
-        file.seek(start)
-        while size_bytes and (block := file.read(min(size_bytes, _BLOCK))):
-            digest.update(block)
-            size_bytes -= len(block)
-            if copy_to is not None:
-                copy_to.write(block)
-    return digest.hexdigest()

@@ -22,7 +22,8 @@ from rocrate.model.contextentity import ContextEntity
 from rocrate.rocrate import ROCrate
 
 from harvest import DatasetError, UsageError
-from harvest.toolkit.files import checksum, new_directory
+from harvest.toolkit.files import new_directory
+from harvest.toolkit.plain import checksum
 
 if TYPE_CHECKING:
     from harvest import Dataset

@@ -15,6 +15,7 @@ from typing import IO, Any
 import zstandard
 
 from harvest import DatasetError
+from harvest.toolkit.plain import open_linked
 
 BLOCK_BYTES = 8 * 1024 * 1024
 """Bytes that are read at a time, and the rest of the last line."""
@@ -60,7 +61,7 @@ class _Range(io.RawIOBase):
 
     def __init__(self, path: Path, start: int, size: int):
         self._path = path
-        self._file = path.open("rb", buffering=0)
+        self._file = open_linked(path)
         self._file.seek(start)
         self._left = size
 

@@ -26,7 +26,8 @@ from harvest import (
     UsageError,
     fault,
 )
-from harvest.toolkit.files import checksum_range, fsync, fsync_directory
+from harvest.toolkit.files import fsync, fsync_directory
+from harvest.toolkit.plain import checksum_range
 from harvest.toolkit.texts import printable
 
 from .codecs import codec_of

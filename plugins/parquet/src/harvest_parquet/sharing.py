@@ -24,6 +24,7 @@ import pyarrow.parquet as pq
 from harvest import DatasetError, PartFile, Publication, SmallRows
 from harvest.model.arrow import concat_tables, size_of
 from harvest.toolkit.files import flush
+from harvest.toolkit.plain import read_plain
 
 from .shared_files import broken_files
 from .writer import ParquetFile
@@ -85,7 +86,7 @@ def share(
 
 def _read_shared(path: Path, file: PartFile) -> pa.Table:
     """All rows of a shared file in force, as they were before they were written."""
-    data = path.read_bytes()
+    data = read_plain(path, file.size_bytes)
     if hashlib.sha256(data).hexdigest() != file.sha256:
         raise DatasetError(
             "this file is damaged, and rows in it are to be carried over",

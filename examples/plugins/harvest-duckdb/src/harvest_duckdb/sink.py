@@ -29,7 +29,8 @@ from harvest import (
 )
 from harvest.model.arrow import conform
 from harvest.model.frames import frame_of, polars_schema
-from harvest.toolkit.files import checksum, fsync_directory
+from harvest.toolkit.files import fsync_directory
+from harvest.toolkit.plain import checksum
 from harvest.toolkit.texts import printable
 from harvest_toolkit.deferred import deferred
 

@@ -21,7 +21,9 @@ from .options import JsonRows, setting_option
 if TYPE_CHECKING:
     from harvest import Dataset, View
 
-AskedDataset = Annotated[Path | None, typer.Argument(metavar="DATASET", help="What a sink wrote.")]
+AskedDataset = Annotated[
+    Path | None, typer.Argument(metavar="DATASET", help="What a sink wrote.", readable=False)
+]
 
 
 def view(
@@ -176,7 +178,11 @@ def report(
 def findings(
     dataset: Annotated[
         Path | None,
-        typer.Argument(metavar="DATASET", help="What a sink wrote; without, all rules are listed."),
+        typer.Argument(
+            metavar="DATASET",
+            help="What a sink wrote; without, all rules are listed.",
+            readable=False,
+        ),
     ] = None,
     rules: Annotated[
         list[str] | None,

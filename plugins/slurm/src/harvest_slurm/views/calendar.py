@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 import attrs
 import polars as pl
 
-from harvest import DatasetReader, UsageError
+from harvest import DatasetError, DatasetReader, UsageError
 
 from ..config import moment
 
@@ -60,7 +60,14 @@ def zone_of(data: DatasetReader, wanted: str | None) -> Zone:
                 f"{wanted!r} is not a known time zone", remedy="name one as Europe/Zurich or UTC"
             ) from None
         return Zone(wanted, f"Days and months are those of the zone {wanted}, as asked for.")
-    zones = sorted({zone or "UTC" for zone in data.harvested_with("slurm", "timezone")})
+    try:
+        zones = sorted({zone or "UTC" for zone in data.harvested_with("slurm", "timezone")})
+    except DatasetError as lost:
+        return Zone(
+            "UTC",
+            f"The time zone that the jobs were harvested with is not known ({lost.message}): days "
+            "and months are those of UTC; choose a zone with timezone=ZONE.",
+        )
     if len(zones) > 1:
         return Zone(
             "UTC",

@@ -7,16 +7,20 @@ reads without bound; `harvest verify --repair` moves it to ``aside/`` of the sta
 
 from __future__ import annotations
 
+import errno
 import hashlib
+import io
 import os
 import stat
 from pathlib import Path
-from typing import Final
+from typing import IO, Final
 
 from harvest.errors import DatasetError
 from harvest.toolkit.amounts import bytes_in_words
 from harvest.toolkit.files import KINDS
 from harvest.toolkit.texts import printable
+
+__all__ = ["checksum", "checksum_range", "open_linked", "read_plain"]
 
 ASIDE: Final = "aside"
 """Directory of what lay in the place of a dataset's files, below its state directory."""
@@ -27,6 +31,14 @@ DOCUMENT_BYTES: Final = 1 << 28
 DATA_BYTES: Final = 1 << 32
 """A segment, or the staged rows of small partitions, has no more."""
 
+ANY_BYTES: Final = 1 << 63
+"""No limit."""
+
+_NOTHING: Final = frozenset((errno.ENOENT, errno.ENOTDIR, errno.ELOOP))
+"""Why nothing is found at a path; a link to itself may be on the way."""
+
+_UNREADABLE: Final = "a file that you may not read"
+
 _LINK: Final = {stat.S_IFLNK: "a symbolic link, which may lead out of the dataset"}
 
 
@@ -36,7 +48,12 @@ def open_plain(path: Path, most_bytes: int) -> int:
     Raises OSError as ``os.open`` does.
     """
     require_plain(path, most_bytes)
-    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except PermissionError:
+        raise odd(path, _UNREADABLE) from None
+    except OSError as error:  # below a link to itself nothing lies
+        raise FileNotFoundError(*error.args) if error.errno == errno.ELOOP else error from None
     what = _what(os.fstat(descriptor), most_bytes)  # it may be another by now
     if what is not None:
         os.close(descriptor)
@@ -75,12 +92,45 @@ def is_content(path: Path, sha256: str, most_bytes: int) -> bool:
         return hashlib.file_digest(file, "sha256").hexdigest().startswith(sha256)
 
 
-def what_else(path: Path, most_bytes: int = DATA_BYTES << 32) -> str | None:
-    """What lies at a path where that is something, and no plain file, or is larger."""
+def checksum(path: Path) -> str:
+    """SHA-256 of a file, as hex; the path may lead over links, as that of ``checksum_range``."""
+    with open_linked(path) as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def checksum_range(
+    path: Path, start: int, size_bytes: int, copy_to: IO[bytes] | None = None
+) -> str:
+    """SHA-256 of the bytes from ``start`` on, as hex; of fewer where the file ends before.
+
+    path: may lead over links, since a user may name a file by one.
+    copy_to: an open file that these bytes are appended to.
+    """
+    digest = hashlib.sha256()
+    with open_linked(path) as file:
+        file.seek(start)
+        while size_bytes and (block := file.read(min(size_bytes, 1 << 20))):
+            digest.update(block)
+            size_bytes -= len(block)
+            if copy_to is not None:
+                copy_to.write(block)
+    return digest.hexdigest()
+
+
+def open_linked(path: Path) -> io.FileIO:
+    """A plain file of any size to which a path that a user named leads, open to be read."""
+    return io.FileIO(open_plain(Path(os.path.realpath(path)), ANY_BYTES))
+
+
+def what_else(path: Path, most_bytes: int = ANY_BYTES) -> str | None:
+    """What lies at a path where that is no plain file, is larger, or may not be read."""
     try:
-        return _what(path.lstat(), most_bytes)
-    except (FileNotFoundError, NotADirectoryError):
-        return None
+        what = _what(path.lstat(), most_bytes)
+    except OSError as error:
+        if error.errno in _NOTHING:
+            return None
+        raise
+    return what if what or os.access(path, os.R_OK) else _UNREADABLE
 
 
 def is_plain(path: Path) -> bool:
