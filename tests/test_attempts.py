@@ -12,8 +12,8 @@ from clusters import eventually
 from harvest_paced import PacedSource
 
 from harvest.plugins.registry import manager
-from harvest.reading import bundling, reading
-from harvest.reading.bundling import harvest_partitions
+from harvest.reading import bundle, reading
+from harvest.reading.bundle import read_partitions
 from harvest.reading.task import Task
 from harvest.storage.part import Part, read_part
 from harvest.storage.staging import DONE, STAGING, clear_places, remove_tree
@@ -60,13 +60,13 @@ def attempts(task: Task) -> list[Path]:
 def test_the_first_to_finish_is_kept_and_the_other_takes_its_result(task, tmp_path):
     # given an attempt that halts in the middle
     slow_results = []
-    slow = threading.Thread(target=lambda: slow_results.append(harvest_partitions([task])))
+    slow = threading.Thread(target=lambda: slow_results.append(read_partitions([task])))
     slow.start()
     eventually(lambda: attempts(task), "the first attempt has begun")
 
     # when another one overtakes it: the halt is behind its first line
     quick_thread_results = []
-    quick = threading.Thread(target=lambda: quick_thread_results.append(harvest_partitions([task])))
+    quick = threading.Thread(target=lambda: quick_thread_results.append(read_partitions([task])))
     quick.start()
     eventually(lambda: len(attempts(task)) == 2, "the second attempt has begun")
     (tmp_path / "go").touch()
@@ -86,12 +86,12 @@ def test_the_first_to_finish_is_kept_and_the_other_takes_its_result(task, tmp_pa
 
 def begin_as_if_nothing_were_staged(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is attempted from now on began before anything was staged, and ends after it."""
-    monkeypatch.setattr(bundling, "staged_before", lambda state, stems: {})
+    monkeypatch.setattr(bundle, "staged_before", lambda state, stems: {})
 
 
 def test_an_attempt_that_comes_late_changes_nothing(task, tmp_path, monkeypatch):
     (tmp_path / "go").touch()
-    (first,) = harvest_partitions([task])
+    (first,) = read_partitions([task])
     begin_as_if_nothing_were_staged(monkeypatch)
     sink, part = task.targets[0]
     done = sink.state / STAGING / part.stem / DONE
@@ -99,7 +99,7 @@ def test_an_attempt_that_comes_late_changes_nothing(task, tmp_path, monkeypatch)
     # as if the input had changed since: the late one read something else
     (tmp_path / "a.txt").write_text("other\n")
 
-    (late,) = harvest_partitions([task])
+    (late,) = read_partitions([task])
 
     assert late == first
     assert (done.stat().st_ino, done.stat().st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
@@ -107,13 +107,13 @@ def test_an_attempt_that_comes_late_changes_nothing(task, tmp_path, monkeypatch)
 
 def test_an_attempt_that_fails_leaves_what_another_staged(task, tmp_path, monkeypatch):
     (tmp_path / "go").touch()
-    (first,) = harvest_partitions([task])
+    (first,) = read_partitions([task])
     begin_as_if_nothing_were_staged(monkeypatch)
     broken = attrs.evolve(task, on_error="fail")
     (tmp_path / "a.txt").write_text("bad\n")
 
     with pytest.raises(Exception, match="the line is bad"):
-        harvest_partitions([broken])
+        read_partitions([broken])
 
     sink, part = task.targets[0]
     assert read_part(sink.state / STAGING / part.stem / DONE) == first[0].part
@@ -122,12 +122,12 @@ def test_an_attempt_that_fails_leaves_what_another_staged(task, tmp_path, monkey
 
 def test_what_is_to_be_read_again_is_cleared_before(task, tmp_path):
     (tmp_path / "go").touch()
-    harvest_partitions([task])
+    read_partitions([task])
     (tmp_path / "a.txt").write_text("other\n")
     for sink, part in task.targets:
         clear_places(sink.state, {part.key})
 
-    (again,) = harvest_partitions([task])
+    (again,) = read_partitions([task])
 
     assert [staged.part.rows for staged in again] == [{"paced.line": 1}] * 2
 

@@ -20,9 +20,9 @@ from strength import SEED, pairs
 import harvest
 from harvest import Bundle
 from harvest.plugins.registry import manager
-from harvest.reading import bundling as work
+from harvest.reading import bundle as work
 from harvest.reading import meter, reading
-from harvest.reading.bundling import bundles, harvest_partitions
+from harvest.reading.bundle import bundles, read_partitions
 from harvest.reading.meter import Progress
 from harvest.reading.task import Task
 from harvest.storage.fingerprint import fingerprint
@@ -126,7 +126,7 @@ def state_of(tasks: list[Task]) -> Path:
 
 
 def test_partitions_of_few_rows_share_a_directory(tasks):
-    results = harvest_partitions(tasks)
+    results = read_partitions(tasks)
 
     # the results come in the order of the tasks
     parts = [staged.part for (staged,) in results]
@@ -143,7 +143,7 @@ def test_partitions_of_many_rows_have_directories_of_their_own(tasks, monkeypatc
     # given that one row is too many
     monkeypatch.setattr(reading, "SMALL_BYTES", 0)
 
-    results = harvest_partitions(tasks)
+    results = read_partitions(tasks)
 
     staged = staged_parts(state_of(tasks))
     assert {stem[0]: is_bundle(each.directory) for stem, each in staged.items()} == {
@@ -164,7 +164,7 @@ def check_described(tasks: list[Task]) -> None:
 
 
 def test_rows_in_a_bundle_follow_one_another(tasks):
-    parts = [staged.part for (staged,) in harvest_partitions(tasks)]
+    parts = [staged.part for (staged,) in read_partitions(tasks)]
 
     places = [(f.first_row, f.rows, f.file_rows) for part in parts for f in part.files]
     assert places == [(0, 2, 4), (2, 1, 4), (3, 1, 4)]
@@ -177,7 +177,7 @@ def test_a_sink_that_shares_no_files_has_each_partition_by_itself(tasks, tmp_pat
         attrs.evolve(task, targets=(*task.targets, (jsonl, task.targets[0][1]))) for task in tasks
     ]
 
-    results = harvest_partitions(for_both)
+    results = read_partitions(for_both)
 
     assert len(list(finished(state_of(tasks)))) == 1
     assert not any(map(is_bundle, finished(jsonl.state)))
@@ -189,13 +189,13 @@ def test_a_sink_that_shares_no_files_has_each_partition_by_itself(tasks, tmp_pat
 
 
 def test_a_bundle_that_is_read_twice_is_there_once(tasks, monkeypatch):
-    first = harvest_partitions(tasks)
+    first = read_partitions(tasks)
     (bundle,) = filter(is_bundle, finished(state_of(tasks)))
     before = bundle.stat().st_ino
     # as if the late one had begun before anything was staged
     monkeypatch.setattr(work, "staged_before", lambda state, stems: {})
 
-    late = harvest_partitions(tasks)
+    late = read_partitions(tasks)
 
     assert late == first
     assert [bundle.stat().st_ino] == [before]
@@ -206,12 +206,12 @@ def test_a_bundle_that_is_read_twice_is_there_once(tasks, monkeypatch):
 def test_what_a_lost_worker_staged_is_not_read_again(few_rows, tasks, monkeypatch):
     # given a worker that was lost after it had staged a bundle
     monkeypatch.setattr(reading, "SMALL_BYTES", few_rows)
-    first = harvest_partitions(tasks)
+    first = read_partitions(tasks)
     for task in tasks[:4]:
         Path(task.partition.origin).unlink()
 
     # when the bundle is given out again, and reading any of it would be an error
-    again = harvest_partitions([attrs.evolve(task, on_error="fail") for task in tasks])
+    again = read_partitions([attrs.evolve(task, on_error="fail") for task in tasks])
 
     assert again == first
 
@@ -219,7 +219,7 @@ def test_what_a_lost_worker_staged_is_not_read_again(few_rows, tasks, monkeypatc
 def test_what_a_lost_worker_had_not_staged_is_read(tasks, monkeypatch):
     # given a worker that was lost after it had staged those of many rows, and none of the others
     monkeypatch.setattr(reading, "SMALL_BYTES", 0)
-    first = harvest_partitions(tasks)
+    first = read_partitions(tasks)
     shutil.rmtree(next(filter(is_bundle, finished(state_of(tasks)))))
     alone = {task.partition.origin for task in tasks if task.partition.id in ("a.txt", "b.txt")}
     for path in alone:
@@ -229,7 +229,7 @@ def test_what_a_lost_worker_had_not_staged_is_read(tasks, monkeypatch):
         for task in tasks
     ]
 
-    parts = [staged.part for (staged,) in harvest_partitions(again)]
+    parts = [staged.part for (staged,) in read_partitions(again)]
 
     assert [part.written for part in parts] == [2, 1, 0, 1, 0]
     assert parts[:2] == [staged.part for (staged,) in first[:2]]
@@ -262,7 +262,7 @@ def test_bundles_that_are_joined_give_what_each_of_them_gives(tasks, monkeypatch
 
 
 def test_a_bundle_is_cleared_when_one_of_it_is_to_be_read_again(tasks):
-    harvest_partitions(tasks)
+    read_partitions(tasks)
     state = state_of(tasks)
     key = tasks[0].targets[0][1].key
     (bundle,) = filter(is_bundle, finished(state))
@@ -279,17 +279,17 @@ def test_of_a_part_that_is_staged_twice_the_one_is_used_that_was_read_in_peace(t
     state = state_of(tasks)
     planned_otherwise = attrs.evolve(tasks[0].targets[0][1], fingerprint="of before")
     restless = attrs.evolve(tasks[0], targets=((tasks[0].targets[0][0], planned_otherwise),))
-    harvest_partitions([restless, tasks[2]])
+    read_partitions([restless, tasks[2]])
     assert not staged_parts(state)[planned_otherwise.stem].part.settled
 
-    harvest_partitions([tasks[0], tasks[3]])
+    read_partitions([tasks[0], tasks[3]])
 
     assert len(list(finished(state))) == 2
     assert staged_parts(state)[planned_otherwise.stem].part.settled
 
 
 def test_a_damaged_description_of_a_bundle_is_no_work_done(tasks):
-    harvest_partitions(tasks)
+    read_partitions(tasks)
     state = state_of(tasks)
     (bundle,) = filter(is_bundle, finished(state))
     described = (bundle / BUNDLED).read_bytes()
@@ -297,7 +297,7 @@ def test_a_damaged_description_of_a_bundle_is_no_work_done(tasks):
 
     assert not staged_parts(state)
     # and it does not stand in the way of another attempt
-    harvest_partitions(tasks)
+    read_partitions(tasks)
     assert sorted(name[0] for name in staged_parts(state)) == ["a", "b", "c", "d", "e"]
 
 
@@ -314,7 +314,7 @@ def test_a_file_may_be_called_a_bundle(name: str, tmp_path: Path) -> None:
     stem = part_stem(key, partition.id, prints)
     part = attrs.evolve(BLANK, key=key, stem=stem, fingerprint=prints)
 
-    harvest_partitions([Task(source=source, partition=partition, targets=((sink, part),))])
+    read_partitions([Task(source=source, partition=partition, targets=((sink, part),))])
 
     assert [staged.part.rows for staged in staged_parts(sink.state).values()] == [{"paced.line": 1}]
 

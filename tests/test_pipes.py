@@ -393,8 +393,8 @@ def waiting_for_more(out: Path) -> Iterator[subprocess.Popen]:
         assert process.stdin is not None
         process.stdin.write(dump(1).encode())
         process.stdin.flush()
-        spool = out / "_harvest" / "staging" / "spool" / "0" / "stdin"
-        while not spool.exists():
+        copy = out / "_harvest" / "staging" / "pipes" / "0" / "stdin"
+        while not copy.exists():
             assert process.poll() is None
             time.sleep(0.05)
         yield process
@@ -413,7 +413,7 @@ def test_a_signal_ends_the_wait_for_a_pipe_and_nothing_is_left(
 
 
 @pytest.mark.slow
-def test_what_a_killed_run_spooled_goes_with_the_next(tmp_path: Path) -> None:
+def test_what_a_killed_run_copied_goes_with_the_next(tmp_path: Path) -> None:
     out = tmp_path / "out"
     with waiting_for_more(out) as process:
         process.kill()

@@ -165,7 +165,7 @@ class _Stop(Observer):
 def test_what_was_staged_before_a_run_was_cut_short_is_not_read_again(
     inputs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("harvest.reading.bundling.BUNDLE_PARTITIONS", 8)  # of ten
+    monkeypatch.setattr("harvest.reading.bundle.BUNDLE_PARTITIONS", 8)  # of ten
     with pytest.raises(KeyboardInterrupt):
         run(inputs, tmp_path / "out", _Stop())
 

@@ -14,7 +14,7 @@ from harvest_paced import PacedSource
 import harvest
 from harvest import Partition, PluginError, SourceError, collect, collect_partition
 from harvest.plugins.registry import manager
-from harvest.reading.bundling import harvest_partitions, prepare_tasks
+from harvest.reading.bundle import prepare, read_partitions
 from harvest.reading.task import Task
 from harvest.storage.part import Part
 from harvest.storage.staging import STAGING
@@ -56,7 +56,7 @@ def failing(tmp_path: Path) -> Task:
 def test_a_partition_that_cannot_be_prepared_is_one_reject(failing: Task, error: Any) -> None:
     failing.source.error = error  # type: ignore[attr-defined]
 
-    ((staged,),) = harvest_partitions(prepare_tasks((failing,)))
+    ((staged,),) = read_partitions((prepare(failing),))
     part = staged.part
 
     assert (part.failed, part.rejected, part.rows) == (True, 1, {})
@@ -66,7 +66,7 @@ def test_a_defect_in_the_preparation_stops_the_run(failing: Task) -> None:
     failing.source.error = ValueError("no")  # type: ignore[attr-defined]
 
     with pytest.raises(PluginError, match="'paced' failed: ValueError: no"):
-        prepare_tasks((failing,))
+        prepare(failing)
 
 
 # --- ranges of a list -----------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harvest import Bundle, Partition
-from harvest.reading.bundling import BUNDLE_PARTITIONS
+from harvest.reading.bundle import BUNDLE_PARTITIONS
 from harvest.reading.task import Task
 from harvest_cluster.dask import engine as dask
 from harvest_cluster.dask.engine import units

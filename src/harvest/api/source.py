@@ -51,7 +51,7 @@ class Partition:
     options: anything else ``read`` needs, as plain values.
     fingerprint: given by sources without input files (a database); otherwise the core takes one
         of the inputs.  None with no inputs means: read again in every run.
-    spooled: of what came through a pipe, the file that holds it and the pipe's name; given by the
+    piped: of what came through a pipe, the file that holds it and the pipe's name; given by the
         core alone, and no source sees it.
     """
 
@@ -63,7 +63,7 @@ class Partition:
     size_bytes: int = 0
     options: Mapping[str, Any] = attrs.field(factory=dict)
     fingerprint: str | None = None
-    spooled: tuple[str, str] | None = None
+    piped: tuple[str, str] | None = None
 
     @property
     def path(self) -> Path:

@@ -21,12 +21,12 @@ from harvest.model import RecordType
 from harvest.pipeline.prepare import prepare_sources
 from harvest.plugins.registry import PluginManager, manager
 from harvest.reading.pipes import Pipe, pipe_of
-from harvest.reading.rows import read_tables, source_errors
-from harvest.reading.spooled import partitions_through, prepare
+from harvest.reading.reading import prepare_partition, read_tables
+from harvest.reading.through_pipes import partitions_through
 from harvest.recipes.choose import name_sources
+from harvest.recipes.pipes import COPIES, copied_pipes, with_pipes
 from harvest.recipes.recipe import Recipe
 from harvest.recipes.selection import partitions_of
-from harvest.recipes.spooling import SPOOL, spooled, with_pipes
 from harvest.recipes.survey import Known, Survey, survey
 from harvest.storage.target import storage_errors
 from harvest.toolkit.amounts import bytes_in_words
@@ -62,9 +62,7 @@ class Reader:
         Raises SourceError where the input cannot be read, PluginError, which names the line,
         where the source fails.
         """
-        with source_errors(self.source, partition):
-            partition = prepare(self.source, partition)
-        yield from read_tables(self.source, partition, ctx)
+        yield from read_tables(self.source, prepare_partition(self.source, partition), ctx)
 
     @property
     def cut(self) -> str | None:
@@ -103,7 +101,7 @@ def beginnings(recipe: Recipe) -> Iterator[Recipe]:
         scratch = stack.enter_context(tempfile.TemporaryDirectory())
         lacking = storage_errors(scratch, lambda: "set TMPDIR to a directory with more room")
         with working("reading"), lacking:
-            read = spooled(recipe, Path(scratch) / SPOOL, _step, most=PIPE_BYTES)
+            read = copied_pipes(recipe, Path(scratch) / COPIES, _step, most=PIPE_BYTES)
             recipe = stack.enter_context(read)
         yield recipe
 

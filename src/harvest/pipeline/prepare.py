@@ -15,8 +15,7 @@ from harvest.api.sink import Sink
 from harvest.api.source import Source
 from harvest.errors import ConfigError, UsageError
 from harvest.plugins.registry import PluginManager
-from harvest.reading.bundle import Bundle, Bundles
-from harvest.reading.bundling import bundles, cost_bytes
+from harvest.reading.bundle import Bundle, Bundles, bundles, cost_bytes
 from harvest.reading.meter import Progress
 from harvest.reading.task import Task
 from harvest.recipes.endpoints import bind, own_settings
@@ -178,7 +177,7 @@ def _check_setting_names(recipe: Recipe, plugins: PluginManager) -> None:
 class Observer:
     """What a run reports while it goes on; a display overrides what it needs."""
 
-    def spooled(self, pipe: str, size_bytes: int) -> None:
+    def copying(self, pipe: str, size_bytes: int) -> None:
         """So many bytes came through a pipe by now; called before the plan, and while it waits."""
 
     def planned(self, plan: Plan, size_bytes: int) -> None:

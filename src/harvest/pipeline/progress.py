@@ -105,7 +105,7 @@ class _LiveLine(_Counter):
         self.bar = bar
         self.task: Any = None
 
-    def spooled(self, pipe: str, size_bytes: int) -> None:
+    def copying(self, pipe: str, size_bytes: int) -> None:
         if self.task is None:
             self.task = self.bar.add_task("", total=None, rows=0, parts="")
         self.bar.update(self.task, completed=size_bytes, parts=f"from {printable_line(pipe)}")
@@ -133,7 +133,7 @@ class PlainLines(_Counter):
 
     waits = False
 
-    def spooled(self, pipe: str, size_bytes: int) -> None:
+    def copying(self, pipe: str, size_bytes: int) -> None:
         now = time.monotonic()
         begins = not size_bytes and not self.waits and now - self.last >= PLAIN_WAITS_S
         if begins or now - self.last >= PLAIN_EVERY_S:
@@ -175,7 +175,7 @@ class _Cell(_Counter):
         self.thread = threading.get_ident()
         self.output: Any = None
 
-    def spooled(self, pipe: str, size_bytes: int) -> None:
+    def copying(self, pipe: str, size_bytes: int) -> None:
         text = f"{bytes_in_words(size_bytes)} from {printable_line(pipe)}"
         self._redraw(f"<progress></progress> <small>{html.escape(text)}</small>")
 

@@ -13,8 +13,7 @@ from harvest import interrupt
 from harvest.api.sink import Sink
 from harvest.errors import PluginError, SourceError, TooManyRejects
 from harvest.plugin_code import contained
-from harvest.reading.bundle import staged_of
-from harvest.reading.bundling import harvest_partitions, prepare_tasks
+from harvest.reading.bundle import prepare, read_partitions, staged_of
 from harvest.storage.commit import Commit, tidy
 from harvest.storage.manifest import Manifest
 from harvest.storage.part import Part
@@ -218,7 +217,7 @@ class _Execution:
             if rows <= 0:
                 continue
             task = attrs.evolve(self.prepared.task(self.plan, planned), limit=rows)
-            (staged,) = harvest_partitions(prepare_tasks((task,)), self.observer.progressed)
+            (staged,) = read_partitions((prepare(task),), self.observer.progressed)
             left[source] -= staged[0].part.written
             yield staged
 
@@ -262,7 +261,7 @@ class _Execution:
 
 def _replaced_through(plan: Plan, manifests: Sequence[Manifest]) -> list[str]:
     """For each pipe of which the datasets hold earlier rows, that these are replaced."""
-    read = [planned for planned in plan.partitions if planned.partition.spooled]
+    read = [planned for planned in plan.partitions if planned.partition.piped]
     names = {printable(planned.partition.origin) for planned in read}
     rows = Counter[str]()
     for number, manifest in enumerate(manifests):

@@ -14,11 +14,11 @@ from harvest.api.source import Partition, Source
 from harvest.errors import SourceError
 from harvest.plugin_code import contained
 from harvest.plugins.registry import PluginManager, manager
-from harvest.reading.spooled import partitions_through
+from harvest.reading.through_pipes import partitions_through
 from harvest.recipes.choose import name_sources, unread_below
+from harvest.recipes.pipes import COPIES, copied_pipes, with_pipes
 from harvest.recipes.recipe import Recipe
 from harvest.recipes.selection import Named, Selection, partitions_in, partitions_of, selection_of
-from harvest.recipes.spooling import SPOOL, spooled, with_pipes
 from harvest.recipes.uses import Listed, SourceUse
 from harvest.storage.part import part_key
 from harvest.storage.staging import STAGING
@@ -271,8 +271,8 @@ def execute(
     with announced as committed, contextlib.ExitStack() as stack:
         targets: Sequence[Target] = ()
         if not dry_run and any(endpoint.pipe is not None for endpoint in recipe.sources):
-            spooling = _spooled(recipe, plugins, wait_s, observer or Observer())
-            targets, recipe = stack.enter_context(spooling)
+            copying = _with_copies(recipe, plugins, wait_s, observer or Observer())
+            targets, recipe = stack.enter_context(copying)
         session = Session(recipe, plugins)
         if targets:
             session.sinks = [target.sink for target in targets]
@@ -292,7 +292,7 @@ def execute(
 
 
 @contextlib.contextmanager
-def _spooled(
+def _with_copies(
     recipe: Recipe, plugins: PluginManager, wait_s: float, observer: Observer
 ) -> Iterator[tuple[list[Target], Recipe]]:
     """The datasets, locked, and the recipe with a file for each of its pipes.
@@ -305,12 +305,12 @@ def _spooled(
     for sink in sinks:
         sink.check()
     with _writing(sinks, wait_s) as targets:
-        directory = sinks[0].state / STAGING / SPOOL
+        directory = sinks[0].state / STAGING / COPIES
         live = [each for each, use in zip(known, uses, strict=True) if use.source.reads_live]
         here = live if any(sink.streams for sink in sinks) else None
         with contextlib.ExitStack() as stack:
             with storage_errors(str(directory)):
-                copies = spooled(recipe, directory, observer.spooled, live=here)
+                copies = copied_pipes(recipe, directory, observer.copying, live=here)
                 read = stack.enter_context(copies)
             yield targets, read
 

@@ -1,22 +1,48 @@
-"""What an engine gives its workers, and what comes back: both are opaque, and can be pickled."""
+"""What an engine gives its workers, and what comes back: both are opaque, and can be pickled.
+
+``read_partitions`` is what a worker does: a plain function of picklable tasks, in this process, in
+another one, or on another machine that sees the same files.  When it returns, the directories in
+staging are complete and describe themselves (``staged``); a directory without a description is
+unfinished work, whatever else it holds.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from operator import attrgetter
-from typing import Any
+from typing import Any, Final, Protocol, TypeVar
 
 import attrs
 
-from harvest.errors import PluginError
-from harvest.storage.staging import Staged
+from harvest import interrupt
+from harvest.api.sink import Sink
+from harvest.api.source import Partition
+from harvest.errors import PluginError, SourceError
+from harvest.storage.small import Small, stage_small
+from harvest.storage.staging import Staged, staged_before
 from harvest.toolkit.texts import printable
 
-from .bundling import bundles, cost_bytes, harvest_partitions, prepare_tasks
 from .meter import Meter, Progress
-from .task import Task
+from .reading import prepare_partition, read_partition
+from .rows import sink_errors
+from .task import Task, identify
 from .terms import Terms
 from .written import from_document, to_document
+
+SMALL_INPUT_BYTES: Final = 1 << 20
+"""Input bytes of a partition that is read together with others, at most."""
+
+BUNDLE_BYTES: Final = 4 << 20
+"""Input bytes of partitions that are read together, at most."""
+
+BUNDLE_PARTITIONS: Final = 32
+"""How many are read together at most: so much is read again when a run is killed."""
+
+OPENING_BYTES: Final = 64 << 10
+"""Input that is read in the time that a partition costs beside its bytes: about a millisecond."""
+
+UNKNOWN_BYTES: Final = 64 << 20
+"""What a partition of unknown size counts: it may be a large one."""
 
 
 @attrs.frozen
@@ -85,7 +111,7 @@ class Bundle:
         which every worker would have to look at it from the start.
         Raises PluginError when a source breaks its contract.
         """
-        return Bundle(prepare_tasks(self._tasks), self.terms)
+        return Bundle(tuple(map(prepare, self._tasks)), self.terms)
 
     def read(self, report: Callable[[Progress], None] | None = None) -> Result:
         """Read it and stage what it gives, in this process.
@@ -99,7 +125,7 @@ class Bundle:
             self.terms.require()
         meter = Meter(report)
         together = bundles(self._tasks, attrgetter("sinks"))
-        staged = tuple(each for some in together for each in harvest_partitions(some, meter.add))
+        staged = tuple(each for some in together for each in read_partitions(some, meter.add))
         meter.flush()
         return Result(staged)
 
@@ -151,3 +177,94 @@ def staged_of(results: Iterable[Any], engine: str) -> Iterator[tuple[Staged, ...
                 remedy="report this to the engine's author: what Bundle.read gives is passed on",
             )
         yield from result.staged
+
+
+class _Partitioned(Protocol):
+    @property
+    def partition(self) -> Partition: ...
+
+
+T = TypeVar("T", bound=_Partitioned)
+
+
+def cost_bytes(partition: Partition) -> int:
+    """Input that is read in the time that a partition takes, to share work out."""
+    return OPENING_BYTES + (partition.size_bytes or UNKNOWN_BYTES)
+
+
+def bundles(todo: Iterable[T], sinks: Callable[[T], Hashable]) -> Iterator[tuple[T, ...]]:
+    """What is to be read in the same order, neighbours together that are small.
+
+    sinks: names the sinks that one is for; only those for the same are taken together.
+    It depends on these alone, so that every number of workers makes the same of them.
+    """
+    together: list[T] = []
+    size = 0
+    for item in todo:
+        partition = item.partition
+        small = bool(partition.inputs) and partition.size_bytes <= SMALL_INPUT_BYTES
+        fits = (
+            small
+            and len(together) < BUNDLE_PARTITIONS
+            and size + partition.size_bytes <= BUNDLE_BYTES
+        )
+        if together and not (fits and sinks(item) == sinks(together[-1])):
+            yield tuple(together)
+            together, size = [], 0
+        together.append(item)
+        size += partition.size_bytes
+        if not small:
+            yield tuple(together)
+            together, size = [], 0
+    if together:
+        yield tuple(together)
+
+
+def prepare(task: Task) -> Task:
+    """The task with its partition prepared; called in the process that plans.
+
+    Raises PluginError when a source breaks its contract.
+    """
+    interrupt.check()
+    try:
+        partition = prepare_partition(task.source, task.partition)
+    except SourceError as error:
+        return attrs.evolve(task, unreadable=error.message)
+    return task if partition is task.partition else attrs.evolve(task, partition=partition)
+
+
+def read_partitions(
+    tasks: Sequence[Task], report: Callable[[Progress], None] | None = None
+) -> tuple[tuple[Staged, ...], ...]:
+    """Read partitions, for the same sinks, one after the other, and stage them for each sink.
+
+    Gives for each task what is staged of it, once for each of its sinks.  What an attempt before
+    has finished is taken as it is: a worker that was lost may have done a part of the work.
+    Raises SourceError for the first reject when ``on_error`` is ``fail``; TooManyRejects when one
+    of them alone has more than allowed; PluginError when the source or a sink breaks its contract;
+    OSError when a sink cannot write.
+    """
+    tasks = list(map(identify, tasks))
+    sinks = [sink for sink, _ in tasks[0].targets]
+    stems = zip(*([part.stem for _, part in task.targets] for task in tasks), strict=True)
+    there = [staged_before(sink.state, mine) for sink, mine in zip(sinks, stems, strict=True)]
+    meter = Meter(report)
+    with sink_errors(sinks):
+        read: list[list[Staged | Small]] = []
+        for task in tasks:
+            found = [
+                each.get(part.stem) for each, (_, part) in zip(there, task.targets, strict=True)
+            ]
+            whole = [staged for staged in found if staged is not None]
+            is_whole = len(whole) == len(found)  # an attempt before has done it for all sinks
+            read.append([*whole] if is_whole else read_partition(task, meter))
+        meter.flush()
+        staged = map(_stage, sinks, zip(*read, strict=True))
+        return tuple(zip(*staged, strict=True))
+
+
+def _stage(sink: Sink, read: Sequence[Staged | Small]) -> list[Staged]:
+    """What is staged of partitions for one sink, those of few rows together."""
+    small = [each for each in read if isinstance(each, Small)]
+    together = iter(stage_small(sink.state, small) if small else ())
+    return [next(together) if isinstance(each, Small) else each for each in read]

@@ -62,7 +62,7 @@ class _Shape:
         return pa.table(columns, schema=schema)
 
     def _extra(self, table: pa.Table) -> pa.Array:
-        from harvest.reading.spill import (
+        from harvest.reading.extra import (
             with_entries,  # late: polars takes long to import, few columns are frozen
         )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import attrs
@@ -14,6 +14,7 @@ import pyarrow as pa
 from harvest import fault, interrupt
 from harvest.api.context import ReadContext, Reject
 from harvest.api.sink import PartFile, PartWriter, Sink
+from harvest.api.source import Partition, Source
 from harvest.errors import PluginError, SourceError, SourceRejected, TooManyRejects
 from harvest.model import RecordType
 from harvest.model.arrow import concat_tables, size_of
@@ -35,86 +36,80 @@ from harvest.storage.staging import (
 from harvest.toolkit.files import flush
 from harvest.toolkit.texts import excerpt, printable
 
+from . import through_pipes
 from .frozen import FrozenColumns
 from .meter import Meter
-from .rows import read_tables
+from .rows import source_errors, tables
 from .task import Task
 
 REJECTS_NOTED = 20
 """Rejects of a partition that are shown where no dataset keeps them."""
 
 
-class Reading:
-    """The state of one task while it runs."""
-
-    def __init__(self, task: Task, meter: Meter):
-        self.task = task
-        self.meter = meter
-
-    def run(self) -> list[Staged | Small]:
-        """Read it; for each sink, what is staged of it or the few rows that are to be."""
-        stage = _Stage(self.task)
-        try:
-            done = stage.finish(self._read(stage))
-        except BaseException:
-            stage.discard()
-            raise
-        finally:
-            if stage.scratch.exists():
-                remove_tree(stage.scratch)
-        return done
-
-    def _read(self, stage: _Stage) -> _Outcome:
-        task, ctx = self.task, stage.context(self.meter.bytes)
-        rows: dict[str, int] = {}
+def read_partition(task: Task, meter: Meter) -> list[Staged | Small]:
+    """Read a partition; for each sink, what is staged of it or the few rows that are to be."""
+    before = task.fingerprint_before()
+    with _Stage(task, meter) as stage:
         limited = failed = False
-        before = task.fingerprint_before()
-        left = task.limit
         fault.point("partition.begun")
         try:
             if task.unreadable is not None:
                 raise SourceError(task.unreadable, where=printable(task.partition.origin))
-            for kind, table in read_tables(task.source, task.partition, ctx):
+            for kind, table in read_tables(task.source, task.partition, stage.ctx):
                 interrupt.check()
-                piece = table if left is None else table.slice(0, left)
-                stage.write(kind, piece)
+                limited = stage.write(kind, table)
                 fault.point("partition.rows")
-                rows[kind.name] = rows.get(kind.name, 0) + piece.num_rows
-                self.meter.rows(piece.num_rows)
-                if left is not None:
-                    left -= piece.num_rows
-                    if left <= 0:
-                        limited = True
-                        break
+                if limited:
+                    break
         except (SourceError, PluginError) as error:
             reason = error.message
             if isinstance(error, PluginError):
-                if self._is_unchanged(before):
+                if _is_unchanged(task, before):
                     raise
                 reason = "the input changed while it was read"
             if task.on_error == "fail":
                 raise
             failed = True
-            if not stage.streams:
-                rows = {}
-                ctx = stage.restart(self.meter.bytes)
-            ctx.reject(b"", reason)
+            stage.restart()
+            stage.ctx.reject(b"", reason)
         fault.point("partition.read")
-        changed = not self._is_unchanged(before)
+        changed = not _is_unchanged(task, before)
         if changed:
-            ctx.note("the input changed while it was read; the next run reads it again")
-        return _Outcome(ctx, rows, failed=failed, limited=limited, changed=changed)
+            stage.ctx.note("the input changed while it was read; the next run reads it again")
+        outcome = _Outcome(stage.ctx, stage.rows, failed=failed, limited=limited, changed=changed)
+        return stage.finish(outcome)
 
-    def _is_unchanged(self, before: str) -> bool:
-        """Whether the inputs are still as they were before, which for most is when planned."""
-        task = self.task
-        return not task.targets[0][1].changed and fingerprint(task.partition.inputs) == before
+
+def prepare_partition(source: Source, partition: Partition) -> Partition:
+    """As ``Source.prepare``, also of what came through a pipe; raises as ``source_errors``."""
+    with source_errors(source, partition):
+        if partition.piped is not None:
+            return through_pipes.prepare(source, partition)
+        return source.prepare(partition)
+
+
+def read_tables(
+    source: Source, partition: Partition, ctx: ReadContext
+) -> Iterator[tuple[RecordType, pa.Table]]:
+    """As ``tables``, also of what came through a pipe; raises as ``source_errors``."""
+    found = (tables if partition.piped is None else through_pipes.tables)(source, partition, ctx)
+    while True:
+        with source_errors(source, partition):
+            item = next(found, None)
+        if item is None:
+            return
+        yield item
+
+
+def _is_unchanged(task: Task, before: str) -> bool:
+    """Whether the inputs are still as they were before, which for most is when planned."""
+    return not task.targets[0][1].changed and fingerprint(task.partition.inputs) == before
 
 
 @attrs.frozen
 class _Outcome:
     ctx: ReadContext
-    rows: dict[str, int]
+    rows: Mapping[str, int]
     failed: bool = attrs.field(kw_only=True)
     limited: bool = attrs.field(kw_only=True)
     changed: bool = attrs.field(kw_only=True)
@@ -143,27 +138,36 @@ class _Stage:
     directory.  Where they go on for good, none is held, and rejects are shown as notes.
     """
 
-    def __init__(self, task: Task):
+    def __init__(self, task: Task, meter: Meter):
         self.task = task
+        self.meter = meter
         attempt = secrets.token_hex(6)
         self.sinks = [_SinkStage(sink, part, task, attempt) for sink, part in task.targets]
         self.scratch = self.sinks[0].directory.with_name(f"scratch-{attempt}")
         self.streams = any(sink.streams for sink in task.sinks)
-        self._begin()
+        self.rows = Counter[str]()
+        self.ctx = self._begin()
 
-    def _begin(self) -> None:
+    def __enter__(self) -> _Stage:
+        return self
+
+    def __exit__(self, raised: type[BaseException] | None, *_: object) -> None:
+        if raised is not None:
+            for each in self.sinks:
+                each.discard()
+        if self.scratch.exists():
+            remove_tree(self.scratch)
+
+    def _begin(self) -> ReadContext:
         self.held: list[tuple[RecordType, pa.Table]] | None = None if self.streams else []
         self.held_bytes = 0
         self.rejected = 0
-
-    def context(self, on_bytes: Callable[[int], None]) -> ReadContext:
-        self.ctx = ReadContext(
+        return ReadContext(
             printable(self.task.partition.origin),
             self.scratch,
-            progress=on_bytes,
+            progress=self.meter.bytes,
             on_reject=self._reject,
         )
-        return self.ctx
 
     def _reject(self, reject: Reject) -> None:
         task = self.task
@@ -188,14 +192,26 @@ class _Stage:
                 remedy="look at the input, or raise --max-rejects; nothing was committed",
             )
 
-    def write(self, kind: RecordType, table: pa.Table) -> None:
+    def write(self, kind: RecordType, table: pa.Table) -> bool:
+        """Take rows, no more than the task's limit; whether that is reached."""
+        limit = self.task.limit
+        if limit is not None:
+            table = table.slice(0, limit - self.rows.total())
+        self.rows[kind.name] += table.num_rows
+        self.meter.rows(table.num_rows)
         if self.held is None:
             self._pass_on(kind, table)
-            return
-        self.held.append((kind, table))
+        else:
+            self._hold(self.held, kind, table)
+        return limit is not None and self.rows.total() >= limit
+
+    def _hold(
+        self, held: list[tuple[RecordType, pa.Table]], kind: RecordType, table: pa.Table
+    ) -> None:
+        held.append((kind, table))
         self.held_bytes += size_of(table)
         if self.held_bytes > SMALL_BYTES:
-            held, self.held = self.held, None
+            self.held = None
             for kind, table in held:
                 self._pass_on(kind, table)
 
@@ -203,16 +219,14 @@ class _Stage:
         for each in self.sinks:
             each.write(kind, table)
 
-    def restart(self, on_bytes: Callable[[int], None]) -> ReadContext:
+    def restart(self) -> None:
         """Throw away what was written of a partition that turned out to be unreadable."""
+        if self.streams:  # what went on is gone
+            return
         for each in self.sinks:
             each.restart()
-        self._begin()
-        return self.context(on_bytes)
-
-    def discard(self) -> None:
-        for each in self.sinks:
-            each.discard()
+        self.rows.clear()
+        self.ctx = self._begin()
 
     def finish(self, outcome: _Outcome) -> list[Staged | Small]:
         """Give the few rows, or close, flush and describe everything; then the work is safe."""

@@ -24,8 +24,6 @@ from harvest.model.arrow import BATCH_ROWS, batches, conform, table_of
 from harvest.plugin_code import contained
 from harvest.toolkit.texts import printable, printable_line
 
-from .spooled import named, read
-
 INSTANCE_ROWS = 8_192
 """Record instances gathered into one table."""
 
@@ -94,19 +92,6 @@ def _failure(
     )
 
 
-def read_tables(
-    source: Source, partition: Partition, ctx: ReadContext
-) -> Iterator[tuple[RecordType, pa.Table]]:
-    """As ``tables``, with what the source raises as ``source_errors`` says it."""
-    found = tables(source, partition, ctx)
-    while True:
-        with source_errors(source, partition):
-            item = next(found, None)
-        if item is None:
-            return
-        yield item
-
-
 def tables(
     source: Source, partition: Partition, ctx: ReadContext, *, batch_rows: int | None = None
 ) -> Generator[tuple[RecordType, pa.Table], None, None]:
@@ -124,16 +109,9 @@ def tables(
     Raises PluginError when the source yields something that its record types do not allow; what
     the source itself raises is passed on.  Closed, it gives up reading.
     """
-    for kind, table in _tables(source, partition, ctx, batch_rows):
-        yield kind, named(partition, table)
-
-
-def _tables(
-    source: Source, partition: Partition, ctx: ReadContext, batch_rows: int | None
-) -> Iterator[tuple[RecordType, pa.Table]]:
     gatherer = _Gatherer(source, partition, batch_rows)
     try:
-        for item in read(source, partition, ctx):
+        for item in source.read(partition, ctx):
             if isinstance(item, Record):
                 yield from gatherer.add(item)
             else:

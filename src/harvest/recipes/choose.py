@@ -21,8 +21,8 @@ from harvest.toolkit.files import walk_files
 from harvest.toolkit.texts import printable_line, shell_word
 
 from .endpoints import bind
+from .pipes import with_pipes
 from .recipe import Endpoint, Recipe
-from .spooling import with_pipes
 from .survey import Known, Survey, absolute, survey
 from .uses import Listed
 

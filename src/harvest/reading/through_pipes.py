@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import attrs
@@ -13,11 +13,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from harvest.api.context import Note, ReadContext
-from harvest.api.source import Partition, Rows, Source
+from harvest.api.source import Partition, Source
 from harvest.errors import HarvestError
+from harvest.model import RecordType
 from harvest.model.types import ORIGIN
 from harvest.toolkit.texts import printable
 
+from . import rows
 from .pipes import Pipe
 
 
@@ -38,43 +40,38 @@ def partitions_through(source: Source, pipe: Pipe) -> Iterator[Partition]:
                 origin=partition.origin.replace(names.file, names.pipe),
                 inputs=partition.inputs if copied else (),
                 fingerprint=unique,
-                spooled=attrs.astuple(names),
+                piped=attrs.astuple(names),
             )
 
 
 def prepare(source: Source, partition: Partition) -> Partition:
-    """As ``Source.prepare``."""
-    if partition.spooled is None:
-        return source.prepare(partition)
-    names = _Names(*partition.spooled)
+    """As ``Source.prepare``, for a partition of what came through a pipe."""
+    names = _names(partition)
     with names.in_errors():
         prepared = source.prepare(names.planned(partition))
     return attrs.evolve(partition, options=prepared.options)
 
 
-def read(source: Source, partition: Partition, ctx: ReadContext) -> Iterable[Rows]:
-    """As ``Source.read``; what the rows themselves say is left to ``named``."""
-    if partition.spooled is None:
-        return source.read(partition, ctx)
-    names = _Names(*partition.spooled)
-    return _read(source, names.planned(partition), ctx, names)
-
-
-def named(partition: Partition, table: pa.Table) -> pa.Table:
-    """Rows of a partition, with the pipe's name in place of the file's path."""
-    return table if partition.spooled is None else _Names(*partition.spooled).in_rows(table)
-
-
-def _read(source: Source, partition: Partition, ctx: ReadContext, names: _Names) -> Iterator[Rows]:
+def tables(
+    source: Source, partition: Partition, ctx: ReadContext
+) -> Iterator[tuple[RecordType, pa.Table]]:
+    """As ``rows.tables``, for a partition of what came through a pipe."""
+    names = _names(partition)
     take = ctx.on_reject or ctx.rejects.append
     ctx.on_reject = lambda reject: take(
         attrs.evolve(reject, origin=names.of(reject.origin), reason=names.of(reject.reason))
     )
     try:
         with names.in_errors():
-            yield from source.read(partition, ctx)
+            for kind, table in rows.tables(source, names.planned(partition), ctx):
+                yield kind, names.in_rows(table)
     finally:
         ctx.notes[:] = [Note(names.of(n.origin), names.of(n.text)) for n in ctx.notes]
+
+
+def _names(partition: Partition) -> _Names:
+    assert partition.piped is not None
+    return _Names(*partition.piped)
 
 
 @attrs.frozen
@@ -87,7 +84,7 @@ class _Names:
     def planned(self, partition: Partition) -> Partition:
         """A partition as its source has planned it."""
         origin = partition.origin.replace(self.pipe, self.file, 1)
-        return attrs.evolve(partition, origin=origin, fingerprint=None, spooled=None)
+        return attrs.evolve(partition, origin=origin, fingerprint=None, piped=None)
 
     def of(self, text: str) -> str:
         for form in (str, printable):

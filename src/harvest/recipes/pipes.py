@@ -26,7 +26,7 @@ from harvest.toolkit.texts import printable, printable_line
 
 from .recipe import Endpoint, Recipe
 
-SPOOL: Final = "spool"
+COPIES: Final = "pipes"
 """The directory for what came through pipes, in the staging area of a run's first dataset."""
 
 _BLOCK: Final = 1 << 20
@@ -55,7 +55,7 @@ def with_pipes(recipe: Recipe) -> Recipe:
 
 
 @contextlib.contextmanager
-def spooled(
+def copied_pipes(
     recipe: Recipe,
     directory: Path,
     report: _Report,
