@@ -102,3 +102,51 @@ def test_record_types_that_are_none_harm_no_others(manager_of, given):
 
     assert list(found.record_types()) == ["hooks.one"]
     assert found.broken["wrong"].cause.startswith("harvest_record_types failed: ")
+
+
+SOURCE = """
+from harvest import Record, Source, SourceSpec, hookimpl, record
+
+@record("hooks.{name}", layer="workflow", level="job")
+class Row(Record):
+    \"\"\"A row.\"\"\"
+
+class Rows(Source):
+    \"\"\"Rows.\"\"\"
+
+    name = "{name}"
+    record_types = (Row,)
+
+@hookimpl
+def harvest_sources():
+    said = {said}
+    return [SourceSpec(name="{name}", doc="Rows.", factory="{of}:Rows", record_types=said)]
+"""
+
+
+def test_a_source_that_says_its_record_types_is_not_imported_for_others(manager_of):
+    # given a source of which the class cannot be imported, and one that says nothing
+    absent = SOURCE.format(name="absent", said='("hooks.absent",)', of="no_such_module")
+    silent = SOURCE.format(name="silent", said=None, of="hooks_silent")
+    found = manager_of(absent=absent, silent=silent)
+
+    assert list(found.record_types(["hooks.silent"])) == ["hooks.silent"]
+    assert not found.broken
+    assert found.record_type_names() == ["hooks.absent", "hooks.silent"]
+    assert not found.broken
+    assert not found.record_types(["hooks.absent"])
+    assert "no_such_module" in found.broken["absent"].cause
+
+
+def test_a_source_that_says_other_record_types_than_it_has_is_reported(manager_of):
+    found = manager_of(wrong=SOURCE.format(name="wrong", said='("hooks.x",)', of="hooks_wrong"))
+
+    assert not found.record_types()
+    assert "are other ones than it declares" in found.broken["wrong"].cause
+
+
+def test_installed_sources_have_the_record_types_that_they_say():
+    found = PluginManager()
+
+    assert found.record_types()
+    assert not found.broken

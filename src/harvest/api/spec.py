@@ -42,11 +42,16 @@ hookimpl = pluggy.HookimplMarker(GROUP)
 
 @attrs.frozen(kw_only=True)
 class SourceSpec:
-    """Declares a source: its name, a line of documentation, its class or ``module:Class``."""
+    """Declares a source: its name, a line of documentation, its class or ``module:Class``.
+
+    record_types: the names of those that its class has, by which a dataset of others is read
+        without importing it; it is imported for any where they are not given.
+    """
 
     name: str
     doc: str
     factory: type[Source] | str
+    record_types: tuple[str, ...] | None = None
 
 
 @attrs.frozen(kw_only=True)

@@ -220,11 +220,12 @@ class Dataset:
 
         A column has the dataset's type where that has values that are none of the declared one.
         """
-        known = self.plugins.record_types()
+        known = self.plugins.record_types([name])
         if name not in known:
+            names = self.plugins.record_type_names()
             raise UnknownTypeError(
                 f"no installed plugin declares the record type {name!r}",
-                remedy=self._plugin_for(name) or self.plugins.remedy(name, known, "record type"),
+                remedy=self._plugin_for(name) or self.plugins.remedy(name, names, "record type"),
             )
         recorded = recorded_types(self.manifest, name)
         return as_recorded(known[name], recorded) if recorded else known[name]

@@ -56,7 +56,7 @@ def describe(dataset: Dataset, name: str, settings: Mapping[str, Any]) -> Descri
     Raises UsageError where nothing has this name, or the view cannot be built.
     """
     plugins = dataset.plugins
-    types = plugins.record_types()
+    types = plugins.record_types([name])
     if name in types:
         kind = types[name]
         columns = [Column(c.name, unit=c.unit, doc=c.doc or None) for c in kind.columns]
@@ -64,7 +64,7 @@ def describe(dataset: Dataset, name: str, settings: Mapping[str, Any]) -> Descri
     if name not in plugins.views:
         raise UsageError(
             f"no record type and no view is named {name!r}",
-            remedy=plugins.remedy(name, [*types, *plugins.views], "record type", "view"),
+            remedy=plugins.remedy(name, [*plugins.record_type_names(), *plugins.views], "record type", "view"),
         )
     view = plugins.view(name)
     there = dataset.view(name, **settings).collect_schema().names()

@@ -36,7 +36,7 @@ def holdings(dataset: Dataset) -> list[Holding]:
     """A holding of each record type of which there are rows, by name."""
     counts = {name: rows for name, rows in dataset.record_types.items() if rows}
     read = {row["of"]: row for row in rows_by_type(accounts_of(dataset.manifest.parts)).to_dicts()}
-    known = dataset.plugins.record_types()
+    known = dataset.plugins.record_types(counts)
     spans = _spans(dataset, [name for name in counts if name in known])
     found = []
     for name, rows in sorted(counts.items()):

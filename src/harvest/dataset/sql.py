@@ -63,7 +63,7 @@ def queries(dataset: Dataset, text: str, settings: _Settings | None = None) -> l
         statements = connection.extract_statements(text)
         _check(statements)
         connection.execute("SET TimeZone = 'UTC'")
-        known = [*dataset.plugins.record_types(), *dataset.plugins.views]
+        known = [*dataset.plugins.record_type_names(), *dataset.plugins.views]
         _register_all(connection, dataset, _named(text, known), settings or {})
         # names are bound; from here on the query sees nothing but these tables
         connection.execute("SET enable_external_access = false")

@@ -128,7 +128,7 @@ class Drift:
         known = {kind.name: kind for kind in self.kinds}
         older = [name for name in staying if name not in schemas and name not in known]
         if older:
-            declared = plugins.record_types()
+            declared = plugins.record_types(older)
             known |= {name: declared[name] for name in older if name in declared}
         for kind in known.values():
             recorded = schemas.get(kind.name)

@@ -21,7 +21,7 @@ def columns_of(view: View, plugins: PluginManager) -> Mapping[str, Column]:
     Raises PluginError where the declared columns cannot be imported.
     """
     declared = plugins.load_part(view, view.columns, f"the columns of {view.name!r}")
-    types = plugins.record_types()
+    types = plugins.record_types(view.requires)
     passed_on = {
         name: column
         for kind in view.requires

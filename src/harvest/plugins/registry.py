@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from importlib.metadata import EntryPoint
 from itertools import chain
 from pathlib import Path
@@ -205,22 +205,50 @@ class PluginManager(Registered):
         plugin = self.owner(spec)
         return f"{plugin.distribution} {plugin.version}"
 
-    def record_types(self) -> Mapping[str, RecordType]:
-        """All record types that sources and plugins declare, by name; imports every source.
+    def record_types(self, names: Collection[str] | None = None) -> Mapping[str, RecordType]:
+        """Record types that sources and plugins declare, by name.
 
+        names: just these, if they are declared: no source is imported that says it has none of
+            them; None for all.
         Of a plugin that fails at it they are left out here, and it is listed in ``broken``.
         """
         types: dict[str, RecordType] = {}
-        for kind in (*self._types_of_sources(), *self._types_of_plugins()):
-            types.setdefault(kind.name, kind)
+        for kind in chain(self._types_of(self._sources_of(names)), self._types_of_plugins()):
+            if names is None or kind.name in names:
+                types.setdefault(kind.name, kind)
+            if names is not None and len(types) == len(set(names)):
+                break
         return dict(sorted(types.items()))
 
-    def _types_of_sources(self) -> Iterator[RecordType]:
-        for spec in self.sources.values():
+    def record_type_names(self) -> list[str]:
+        """The names of all record types; imports the sources that do not say theirs."""
+        specs = self.sources.values()
+        silent = [spec for spec in specs if spec.record_types is None]
+        kinds = chain(self._types_of(silent), self._types_of_plugins())
+        return sorted({kind.name for kind in kinds}.union(*(s.record_types or () for s in specs)))
+
+    def _sources_of(self, names: Collection[str] | None) -> list[SourceSpec]:
+        """The sources that may have these record types, those that say so first."""
+        specs = sorted(self.sources.values(), key=lambda spec: spec.record_types is None)
+        if names is None:
+            return specs
+        return [s for s in specs if s.record_types is None or set(names) & set(s.record_types)]
+
+    def _types_of(self, specs: Iterable[SourceSpec]) -> Iterator[RecordType]:
+        for spec in specs:
+            said = spec.record_types
             try:
-                yield from map(record_type, self.load(spec).record_types)
+                kinds = list(map(record_type, self.load(spec).record_types))
+                if said is not None and {kind.name for kind in kinds} != set(said):
+                    raise PluginError(
+                        f"the record types of source {spec.name!r} are other ones than it declares",
+                        where=repr(spec.factory),
+                        remedy="let its SourceSpec name those of its class",
+                    )
             except PluginError as error:
                 self._note_broken(self.owner(spec), error)
+            else:
+                yield from kinds
 
     def _types_of_plugins(self) -> Iterator[RecordType]:
         for name, plugin in self.plugins.items():

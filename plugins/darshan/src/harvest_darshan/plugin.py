@@ -22,6 +22,27 @@ def harvest_sources() -> Iterable[SourceSpec]:
             name="darshan",
             doc="Darshan I/O logs, 3.0 to 3.5: counters, DXT segments, heat maps, Lustre striping",
             factory="harvest_darshan.source:DarshanSource",
+            record_types=(
+                "darshan.apmpi",
+                "darshan.apxc",
+                "darshan.bgq",
+                "darshan.daos",
+                "darshan.dfs",
+                "darshan.dxt_segment",
+                "darshan.file",
+                "darshan.h5d",
+                "darshan.h5f",
+                "darshan.heatmap",
+                "darshan.job",
+                "darshan.lustre",
+                "darshan.mdhim",
+                "darshan.mount",
+                "darshan.mpiio",
+                "darshan.pnetcdf_file",
+                "darshan.pnetcdf_var",
+                "darshan.posix",
+                "darshan.stdio",
+            ),
         )
     ]
 

@@ -26,5 +26,22 @@ def harvest_sources() -> list[SourceSpec]:
             name="dask",
             doc="Capture directories: a Dask cluster recorded while it runs, process by process.",
             factory="harvest_dask_records.captures.source:DaskSource",
+            record_types=(
+                "dask.client",
+                "dask.event",
+                "dask.execution",
+                "dask.graph_task",
+                "dask.log_event",
+                "dask.process",
+                "dask.task_transition",
+                "dask.transfer",
+                "dask.worker",
+                "dask.worker_sample",
+                "dask.worker_transition",
+                "run.config",
+                "run.environment",
+                "run.node",
+                "run.software",
+            ),
         )
     ]

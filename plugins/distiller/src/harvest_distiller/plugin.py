@@ -17,5 +17,6 @@ def harvest_sources() -> Iterable[SourceSpec]:
             name="distiller",
             doc="Distiller's jobs per scan: its CSV exports, or its PostgreSQL (postgresql://...)",
             factory="harvest_distiller.source:DistillerSource",
+            record_types=("distiller.job",),
         )
     ]

@@ -66,6 +66,7 @@ def harvest_sources() -> Iterable[SourceSpec]:
             name="gpfs",
             doc="GPFS (IBM Storage Scale) policy lists, plain, .gz or .zst",
             factory="harvest_gpfs.source:GpfsSource",
+            record_types=("gpfs.file",),
         )
     ]
 

@@ -121,7 +121,7 @@ def _print_described(part: dict[str, Any]) -> None:
             prose=("meaning",),
         )
     if part.get("record_types"):
-        known = manager().record_types()
+        known = manager().record_types(part["record_types"])
         print()
         print_table(
             ("record type", "description"),

@@ -25,17 +25,19 @@ def print_schema(name: str | None, form: str) -> int:
     if form not in FORMATS:
         raise UsageError(f"unknown format {form!r}", remedy=suggestion(form, FORMATS))
     plugins = manager()
-    types, views = plugins.record_types(), plugins.views
+    views = plugins.views
     if name is None:
-        _print_all(list(types.values()), list(views.values()), form)
-    elif name in types:
+        _print_all(list(plugins.record_types().values()), list(views.values()), form)
+    elif types := plugins.record_types([name]):
         _print_one(types[name], form, _print_columns)
     elif name in views:
         _print_one(view_schema(views[name], plugins), form, _print_columns_of_view)
     else:
         raise UsageError(
             f"unknown record type or view {name!r}",
-            remedy=plugins.remedy(name, [*types, *views], "record type", "view"),
+            remedy=plugins.remedy(
+                name, [*plugins.record_type_names(), *views], "record type", "view"
+            ),
         )
     return 0
 

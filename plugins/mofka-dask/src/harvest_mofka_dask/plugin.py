@@ -15,6 +15,19 @@ def harvest_sources() -> list[SourceSpec]:
             name="mofka-dask",
             doc="Dask runs recorded through Mofka: tasks, transfers, workers, graphs, logs, job.",
             factory="harvest_mofka_dask.source:MofkaDaskSource",
+            record_types=(
+                "dask.client",
+                "dask.graph_task",
+                "dask.log_event",
+                "dask.task_transition",
+                "dask.transfer",
+                "dask.worker",
+                "dask.worker_transition",
+                "run.config",
+                "run.directive",
+                "run.node",
+                "run.software",
+            ),
         ),
     ]
 

@@ -22,6 +22,7 @@ def harvest_sources() -> Iterable[SourceSpec]:
             name="ncem",
             doc="4D-STEM receiver statuses, data and HDF5 files of NCEM, or their CSV tables",
             factory="harvest_ncem.source:NcemSource",
+            record_types=("ncem.data_file", "ncem.receiver_status"),
         )
     ]
 

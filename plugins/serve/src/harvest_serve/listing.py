@@ -33,7 +33,7 @@ def tables(snapshot: Snapshot) -> list[Table]:
 
 def _tables(snapshot: Snapshot) -> list[Table]:
     dataset, plugins = snapshot.dataset, snapshot.dataset.plugins
-    types = plugins.record_types()
+    types = plugins.record_types(dataset.record_types)
     held = [
         Table(
             name=each.record_type,

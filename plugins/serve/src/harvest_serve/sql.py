@@ -197,7 +197,7 @@ def _tables_of(tree: dict[str, Any], snapshot: Snapshot) -> list[str]:
     plugins = snapshot.dataset.plugins
     known = {
         folded(name): name
-        for name in (*plugins.record_types(), *plugins.views, *snapshot.dataset.record_types)
+        for name in (*plugins.record_type_names(), *plugins.views, *snapshot.dataset.record_types)
     }
     named: list[str] = []
     for read in reads(tree):

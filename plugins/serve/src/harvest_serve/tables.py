@@ -65,7 +65,7 @@ class Description:
 def check_table(snapshot: Snapshot, table: str) -> None:
     """Raise NotFound where the dataset's plugins declare no record type or view of this name."""
     plugins = snapshot.dataset.plugins
-    known = {*plugins.record_types(), *plugins.views}
+    known = {*plugins.record_type_names(), *plugins.views}
     if table not in known and table not in snapshot.dataset.record_types:
         near = {each.name for each in tables(snapshot)}
         raise NotFound(

@@ -29,6 +29,7 @@ def harvest_sources() -> list[SourceSpec]:
             name="slurm",
             doc="Slurm accounting: sacct output in any layout, or a live cluster as slurm:live.",
             factory="harvest_slurm.source:SlurmSource",
+            record_types=("slurm.job", "slurm.step"),
         )
     ]
 

@@ -17,5 +17,6 @@ def harvest_sources() -> Iterable[SourceSpec]:
             name="yappi",
             doc="Yappi profiles saved as callgrind or pstat, and printed thread tables",
             factory="harvest_yappi.source:YappiSource",
+            record_types=("yappi.call", "yappi.function", "yappi.thread"),
         )
     ]

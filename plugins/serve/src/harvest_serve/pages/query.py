@@ -130,7 +130,7 @@ def _examples(snapshot: Snapshot, here: Here) -> list[dict[str, str]]:
     held = [each for each in tables.tables(snapshot) if each.rows]
     largest = sorted(held, key=lambda each: -(each.rows or 0))[:2]
     for each in largest:
-        if each.name not in snapshot.dataset.plugins.record_types():
+        if each.name not in snapshot.dataset.plugins.record_type_names():
             continue
         described = tables.describe(snapshot, each.name)
         texts.append(f"select * from {each.name} limit 20")

@@ -98,7 +98,7 @@ def _values(snapshot: Snapshot, name: str, asked: Asked) -> dict[str, Any]:
 
 
 def _doc(snapshot: Snapshot, name: str) -> str:
-    kind = snapshot.dataset.plugins.record_types().get(name)
+    kind = snapshot.dataset.plugins.record_types([name]).get(name)
     return "" if kind is None else kind.doc.partition("\n\n")[0]
 
 
@@ -146,7 +146,7 @@ def _kept(snapshot: Snapshot, name: str, asked: Asked) -> set[str]:
     """
     question = asked.question
     kept = {each.column for each in question.where} | {column for column, _ in question.sort}
-    kind = snapshot.dataset.plugins.record_types().get(name)
+    kind = snapshot.dataset.plugins.record_types([name]).get(name)
     return kept | (set(kind.roles.values()) if kind else set())
 
 
@@ -242,7 +242,7 @@ def _facets(
     snapshot: Snapshot, here: Here, described: tables.Description, asked: Asked
 ) -> dict[str, Any]:
     name, question = described.name, asked.question
-    kind = snapshot.dataset.plugins.record_types().get(name)
+    kind = snapshot.dataset.plugins.record_types([name]).get(name)
     subject = kind.roles.get("subject") if kind else None  # mostly another in each row
     few = facets.facet_columns(snapshot, name, asked.settings)
     texts = [
