@@ -73,6 +73,8 @@ def imported() -> Iterator[tuple[str, str, str]]:
 
 
 def _places() -> Iterator[tuple[Path, str]]:
+    for package in sorted(ROOT.glob("src/harvest_*")):
+        yield package, package.name
     for project in sorted(ROOT.glob("plugins/*/src")):
         yield project, project.parent.name
     yield ROOT / "examples", "examples"

@@ -25,6 +25,8 @@ PROJECTS = {
     for folder in (ROOT, *sorted((ROOT / "plugins").iterdir()))
 }
 CORE = "hpc-harvest"
+TOOLKIT = f"{CORE}[toolkit]"
+"""What a plugin declares that imports ``harvest_toolkit``: its libraries are an extra."""
 NEEDS = {"to_numpy": "numpy", "to_pandas": "pandas", "to_torch": "torch", "to_jax": "jax"}
 """Methods of polars and pyarrow that import another library."""
 
@@ -44,14 +46,15 @@ def declared(name: str, *, extras: bool) -> set[str]:
     extras: with its options, and those of the libraries that it needs.
     """
     project = tomllib.loads((PROJECTS[name] / "pyproject.toml").read_text())["project"]
-    words = list(project["dependencies"])
+    words, options = list(project["dependencies"]), project.get("optional-dependencies", {})
     if extras:
-        options = project.get("optional-dependencies", {})
         for_tests = ("dev", "test")
         words += [word for key, more in options.items() if key not in for_tests for word in more]
     found = {canonicalize_name(Requirement(word).name) for word in words}
     if name == CORE:
         return found
+    if any(need.name == CORE and "toolkit" in need.extras for need in map(Requirement, words)):
+        found |= {TOOLKIT, "numpy", "zstandard"}
     libraries = found & PROJECTS.keys() - {CORE} if extras else set()
     return found.union(*(declared(each, extras=extras) for each in (CORE, *libraries)))
 
@@ -96,15 +99,21 @@ def test_what_a_distribution_imports_is_what_it_declares(name):
     for module, at_import, where in used(here):
         if module in own or module in LEFT_OPEN:
             continue
-        ours = module.startswith("harvest_")
-        brought = [f"hpc-{module}"] if ours else homes.get(module, [module])
-        distributions = set(map(canonicalize_name, brought))
+        if module == "harvest_toolkit":
+            distributions = {TOOLKIT}
+        elif module.startswith("harvest_"):
+            beside = (ROOT / "src" / module).is_dir()
+            distributions = {CORE if beside else canonicalize_name(f"hpc-{module}")}
+        else:
+            distributions = set(map(canonicalize_name, homes.get(module, [module])))
         seen |= distributions
-        needed = always if at_import and module not in MODULES_OF_THEIR_OWN else optional
+        open_to_both = module in MODULES_OF_THEIR_OWN or where.startswith("src/harvest_toolkit/")
+        needed = always if at_import and not open_to_both else optional
         assert distributions & needed, f"{where} needs {module}"
 
     # and what it declares beyond the core's needs, it uses; tzdata is data
     extra = declared(name, extras=False) - declared(CORE, extras=False) - {CORE, "tzdata"}
+    extra -= {"numpy", "zstandard"} if TOOLKIT in extra else set()
     assert extra <= seen
 
 
@@ -127,10 +136,7 @@ def test_who_reads_captures_gets_no_reader_of_mofka_s_files():
     found = brought("hpc-harvest-dask", "harvest")
     assert {"hpc-harvest-dask-records", "hpc-harvest-dask-runs", "msgpack"} <= found
     assert not found & {"hpc-harvest-mofka-dask", "pyyaml"}
-    assert not brought("hpc-harvest-dask-records") & {
-        "hpc-harvest-dask-runs",
-        "hpc-harvest-toolkit",
-    }
+    assert "hpc-harvest-dask-runs" not in brought("hpc-harvest-dask-records")
 
 
 HIDE = """
@@ -192,8 +198,8 @@ for name in dataset.views():
 @pytest.mark.parametrize("source", small_inputs.MAKERS)
 def test_a_plugin_that_does_not_declare_numpy_works_without(source, tmp_path):
     needed = declared(f"{CORE}-{small_inputs.plugin_of(source)}", extras=False)
-    if needed & {"numpy", f"{CORE}-toolkit"}:
-        pytest.skip(f"{source} declares numpy, or the library that does")
+    if "numpy" in needed:
+        pytest.skip(f"{source} declares numpy, or the extra that does")
     small_inputs.write(tmp_path / "in", 1)
     hidden = ("numpy", "pandas", "duckdb", "matplotlib", "yaml")
     shown = without(hidden, RUN, f"{source}:{tmp_path / 'in' / source}", str(tmp_path / "out"))
@@ -243,14 +249,14 @@ class Tiny(harvest.Source):
 
 
 @pytest.mark.slow
-def test_core_parquet_look_and_a_small_plugin_need_nothing_but_what_they_declare(tmp_path):
+def test_core_parquet_and_a_small_plugin_need_nothing_but_what_they_declare(tmp_path):
     pytest.importorskip("hatch_vcs", reason="wheels are built with hatch-vcs, of the extra dev")
     # given an environment with these and a small plugin, what they declare, and no more
     tiny, wheels = tmp_path / "tiny", tmp_path / "wheels"
     tiny.mkdir()
     for name, text in TINY.items():
         (tiny / name).write_text(text.lstrip())
-    ours = [CORE, f"{CORE}-look", f"{CORE}-parquet", f"{CORE}-report"]
+    ours = [CORE, f"{CORE}-parquet"]
     build_wheels([*(PROJECTS[name] for name in ours), tiny], wheels)
     only = declared_by(ours)
     python = make_environment(tmp_path / "venv", sorted(wheels.iterdir()), only)
@@ -282,7 +288,7 @@ def test_core_parquet_look_and_a_small_plugin_need_nothing_but_what_they_declare
 def test_captures_are_read_without_the_reader_of_mofka_s_files(tmp_path):
     pytest.importorskip("hatch_vcs", reason="wheels are built with hatch-vcs, of the extra dev")
     # given an environment with hpc-harvest-dask[harvest] and a capture
-    names = ("dask", "dask-records", "dask-runs", "look", "parquet", "report", "toolkit")
+    names = ("dask", "dask-records", "dask-runs", "parquet")
     ours = ("", *(f"-{name}" for name in names))
     build_wheels([PROJECTS[f"{CORE}{name}"] for name in ours], tmp_path / "wheels")
     only = declared_by([f"{CORE}{name}" for name in ours])

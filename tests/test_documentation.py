@@ -97,7 +97,7 @@ def test_every_exit_code_is_told_in_both_places():
 def test_every_environment_variable_that_code_reads_is_told():
     """In the program, not in the tools that plugins' authors test with."""
     read = {DISABLE_VARIABLE, VARIABLE}
-    for path in [*ROOT.glob("src/harvest/**/*.py"), *ROOT.glob("plugins/*/src/**/*.py")]:
+    for path in [*ROOT.glob("src/**/*.py"), *ROOT.glob("plugins/*/src/**/*.py")]:
         if not any(part.startswith("lib-testing") for part in path.parts):
             read |= set(re.findall(r"environ(?:\.get\(|\[)\"([A-Z_]+)\"", path.read_text("utf-8")))
     assert len(read) > 8

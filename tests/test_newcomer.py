@@ -43,7 +43,7 @@ def index(tmp_path, monkeypatch) -> Iterator[str]:
     packages.mkdir()
     passwords, others = tmp_path / "passwords", LOOPBACK.public()
     with LOOPBACK.index(packages, passwords=passwords, forward=others) as url:
-        names = ("parquet", "lib-report", "lib-testing", "lib-testing-sinks", "lib-toolkit", "look")
+        names = ("parquet", "lib-testing", "lib-testing-sinks")
         ours = [ROOT / "plugins" / name for name in names]
         build_wheels([ROOT, *ours], packages)
         asked = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "hatchling",
@@ -156,7 +156,7 @@ def test_the_pipeline_of_a_new_project_checks_it_and_publishes_a_tag(index, tmp_
     elsewhere = tmp_path / "elsewhere"
     said(sys.executable, "-m", "venv", elsewhere, cwd=tmp_path)
     wanted = ("install", "-q", "--index-url", with_password(index))
-    wanted += ("harvest-made-up", "hpc-harvest-look")
+    wanted += ("harvest-made-up",)
     said(elsewhere / "bin" / "pip", *wanted, cwd=tmp_path)
     assert plugins_in(elsewhere)["made-up"] == "0.1.0"
     sample = project / "tests" / "data" / "first.made_up"

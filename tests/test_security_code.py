@@ -41,11 +41,11 @@ worker process and the process that started it send each other tasks and results
 EXPLAINED = {
     ("plugins/yappi/src/harvest_yappi/unmarshal.py", "B302"): "see MARSHAL",
     (
-        "plugins/lib-report/src/harvest_report/draw.py",
+        "src/harvest_report/draw.py",
         "B314",
     ): "the XML that is parsed is matplotlib's own output",
     (
-        "plugins/lib-report/src/harvest_report/page.py",
+        "src/harvest_report/page.py",
         "B704",
     ): "markup that draw.py made, every attribute escaped",
 }

@@ -110,11 +110,8 @@ def test_the_core_and_a_sink_as_installed_bring_no_numpy_and_need_none(tmp_path)
     pytest.importorskip("hatch_vcs", reason="wheels are built with hatch-vcs, of the extra dev")
     wheels = tmp_path / "wheels"
     wheels.mkdir()
-    ours = ("look", "parquet", "lib-report")
-    build_wheels([ROOT, *(ROOT / "plugins" / name for name in ours)], wheels)
-    libraries = declared_by(
-        ["hpc-harvest", "hpc-harvest-look", "hpc-harvest-parquet", "hpc-harvest-report"]
-    )
+    build_wheels([ROOT, ROOT / "plugins" / "parquet"], wheels)
+    libraries = declared_by(["hpc-harvest", "hpc-harvest-parquet"])
     python = make_environment(tmp_path / "venv", sorted(wheels.iterdir()), libraries)
 
     assert harvested(python, folder=tmp_path) == EXPECTED

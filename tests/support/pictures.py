@@ -25,7 +25,7 @@ SPANS = {
 
 def flaws(plot: Plot) -> list[str]:
     """Legends on data, labels over each other or cut off, axes without a unit."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg  # of the extra `pages`
+    from matplotlib.backends.backend_agg import FigureCanvasAgg  # of the extra `report`
 
     with drawn(plot) as figure:
         canvas = FigureCanvasAgg(figure)

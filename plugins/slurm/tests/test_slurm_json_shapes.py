@@ -176,5 +176,5 @@ def test_yaml_needs_a_library_and_says_which(
     monkeypatch.setitem(sys.modules, "yaml", None)
     path = tmp_path / "sacct.yaml"
     path.write_text("jobs: []\n")
-    with pytest.raises(SourceError, match=re.escape("pip install 'hpc-harvest-toolkit[yaml]'")):
+    with pytest.raises(SourceError, match=re.escape("pip install 'hpc-harvest[yaml]'")):
         harvest(path)

@@ -114,16 +114,6 @@ KNOWN: Final = (
         sinks=("jsonl",),
     ),
     Known(
-        distribution="hpc-harvest-look",
-        doc="looks before a run (what a directory is made of, first rows, columns) and at what it "
-        "gave: views, reports, findings, SQL, exports, runs",
-        commands=(
-            *("detect", "export", "findings", "look", "plugins available", "plugins show"),
-            *("preview", "query", "rejects", "report", "rollback", "runs"),
-            *("schema", "show", "view"),
-        ),
-    ),
-    Known(
         distribution="hpc-harvest-mofka-dask",
         doc="reads Dask runs recorded through Mofka: tasks, transfers, workers, graphs, logs, "
         "job files",

@@ -15,7 +15,8 @@ from .known import bringing, canonical
 class Lookup:
     """Plugins that are registered, and the names that they declare.
 
-    plugins, broken: by name; disabled: names to leave out.
+    plugins, broken: by name; disabled: names to leave out; left_out: distributions of which
+    a plugin is left out.
     """
 
     def __init__(self, claims: Claims):
@@ -23,6 +24,7 @@ class Lookup:
         self.plugins: dict[str, Plugin] = {}
         self.broken: dict[str, BrokenPlugin] = {}
         self.disabled: tuple[str, ...] = ()
+        self.left_out: set[str] = set()
         self._owner: dict[int, Plugin] = {}
         self._remarked: set[str] = set()
 
@@ -93,7 +95,8 @@ class Lookup:
 
     def missing(self, kind: str, name: str) -> str | None:
         """The distribution of the project's that brings a name, where it is not in use."""
-        return bringing(kind, name, {canonical(plugin.distribution) for plugin in self})
+        in_use = {canonical(plugin.distribution) for plugin in self}
+        return bringing(kind, name, in_use - self.left_out)
 
     def how_to_have(self, distribution: str) -> str:
         """What brings a plugin that is not in use; a file's is named by the file."""

@@ -23,6 +23,7 @@ from harvest.errors import PluginError
 from harvest.plugin_code import contained
 
 from .claims import DISABLE_VARIABLE, PREFER_VARIABLE, UNKNOWN, BrokenPlugin, Claim, Claims, Plugin
+from .known import canonical
 from .lookup import Lookup
 
 HOOKS = tuple(name for name in vars(Hooks) if name.startswith("harvest_"))
@@ -61,6 +62,7 @@ class Registered(Lookup):
         found = entry_points(group=GROUP) if points is None else points
         named = [(_as_named(point), point) for point in sorted(found, key=lambda p: p.name)]
         used = [(p, point) for p, point in named if not self._is_disabled(p)]
+        self.left_out = {canonical(p.distribution) for p, _ in named if self._is_disabled(p)}
         for plugin, _ in used:
             self.claims.add("plugins", Claim(plugin, plugin))
         for plugin, point in used:

@@ -53,7 +53,6 @@ _OF_A_KIND = {
 KINDS = tuple(_OF_A_KIND)
 
 _LIBRARIES = {
-    "report": ("hpc-harvest-report", r"(?m)^dependencies = \[", r'\g<0>"{}", '),
     "sink": ("hpc-harvest-testing-sinks", r'(\s*)"hpc-harvest-testing(?!-)[^"]*"', r'\1"{}",\g<0>'),
 }
 """Of kinds that need a library more: its name, what is listed already, what comes in its place."""

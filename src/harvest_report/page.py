@@ -37,7 +37,7 @@ def to_html(report: Report) -> str:
 def to_fragment(report: Report) -> str:
     """The report as an element for a notebook, which brings its style and takes its colours.
 
-    Without the extra ``pages`` it has the tables and the words.
+    Without the extra ``report`` it has the tables and the words.
     """
     if all(importlib.util.find_spec(library) for library in LIBRARIES):
         return _rendered("notebook.html.j2", report, whole=False)

@@ -8,7 +8,7 @@ decided here, once for all reports.
     >>> Report("Waits", sections=[Table("waits", rows, [Column("wait_s", "wait", unit="s")])])
     ... # doctest: +SKIP
 
-Tables, CSV, LaTeX and JSON need nothing more; pages and pictures need the extra ``pages``
+Tables, CSV, LaTeX and JSON need nothing more; pages and pictures need the extra ``report``
 (matplotlib and jinja2).
 """
 

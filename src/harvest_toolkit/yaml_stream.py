@@ -63,7 +63,7 @@ def _json_of(stream: IO[bytes], where: str) -> Iterator[bytes]:
         raise SourceError(
             "YAML is read with PyYAML, which is not installed",
             where=where,
-            remedy="pip install 'hpc-harvest-toolkit[yaml]', or bring it as JSON",
+            remedy="pip install 'hpc-harvest[yaml]', or bring it as JSON",
         ) from error
     opened: list[_Open] = []
     try:

@@ -108,7 +108,7 @@ class Report:
         return to_text(self, width)
 
     def html(self) -> str:
-        """One page that needs nothing else; raises HarvestError without the extra ``pages``."""
+        """One page that needs nothing else; raises HarvestError without the extra ``report``."""
         return to_html(self)
 
     def latex(self) -> str:
