@@ -26,7 +26,7 @@ import polars as pl
 import harvest
 from harvest import Partition, ReadContext, Source
 from harvest_darshan.records import DxtSegment
-from harvest_dask_records.types import TaskTransition, WorkerTransition
+from harvest_dask.records.types import TaskTransition, WorkerTransition
 
 RUN = "/synthetic/D2024-05-06_07:08:09_R1_W1"
 START = 1_714_979_289_000_000

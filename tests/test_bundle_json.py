@@ -141,7 +141,7 @@ def test_a_process_with_another_version_of_a_plugin_refuses(tmp_path):
     document = written(example_tasks(tmp_path, limit=1))
     known = dict(document["terms"]["versions"])
     assert {"hpc-harvest", "hpc-harvest-mofka-dask"} <= set(known)
-    assert {"hpc-harvest-dask-records", "hpc-harvest-dask-runs"} <= set(known)
+    assert {"hpc-harvest-dask", "hpc-harvest-dask-runs"} <= set(known)
     others = [["hpc-harvest-mofka-dask", "0.0.1"], ["hpc-harvest-not-there", "1"]]
     document["terms"]["versions"] = others
 

@@ -134,9 +134,17 @@ def brought(name: str, *extras: str) -> set[str]:
 
 def test_who_reads_captures_gets_no_reader_of_mofka_s_files():
     found = brought("hpc-harvest-dask", "harvest")
-    assert {"hpc-harvest-dask-records", "hpc-harvest-dask-runs", "msgpack"} <= found
+    assert {"hpc-harvest-dask-runs", "msgpack"} <= found
     assert not found & {"hpc-harvest-mofka-dask", "pyyaml"}
-    assert "hpc-harvest-dask-runs" not in brought("hpc-harvest-dask-records")
+    # and who captures gets nothing of harvest
+    assert not {each for each in brought("hpc-harvest-dask") if each.startswith(CORE)} - {
+        "hpc-harvest-dask"
+    }
+
+
+def test_record_types_of_dask_runs_are_there_without_dask():
+    code = "import harvest_dask.records.types as types; print(len(types.CAPTURED_TYPES) > 0)"
+    assert without(("dask", "distributed"), code) == "True\n"
 
 
 HIDE = """
@@ -197,7 +205,7 @@ for name in dataset.views():
 @pytest.mark.slow
 @pytest.mark.parametrize("source", small_inputs.MAKERS)
 def test_a_plugin_that_does_not_declare_numpy_works_without(source, tmp_path):
-    needed = declared(f"{CORE}-{small_inputs.plugin_of(source)}", extras=False)
+    needed = declared(f"{CORE}-{source}", extras=False)
     if "numpy" in needed:
         pytest.skip(f"{source} declares numpy, or the extra that does")
     small_inputs.write(tmp_path / "in", 1)
@@ -288,7 +296,7 @@ def test_core_parquet_and_a_small_plugin_need_nothing_but_what_they_declare(tmp_
 def test_captures_are_read_without_the_reader_of_mofka_s_files(tmp_path):
     pytest.importorskip("hatch_vcs", reason="wheels are built with hatch-vcs, of the extra dev")
     # given an environment with hpc-harvest-dask[harvest] and a capture
-    names = ("dask", "dask-records", "dask-runs", "parquet")
+    names = ("dask", "dask-runs", "parquet")
     ours = ("", *(f"-{name}" for name in names))
     build_wheels([PROJECTS[f"{CORE}{name}"] for name in ours], tmp_path / "wheels")
     only = declared_by([f"{CORE}{name}" for name in ours])

@@ -29,7 +29,7 @@ PLANTED: dict[str, Any] = {
 TEXT_OF_ONE = re.compile(r"[\[{].*planted")
 READ_JSON = ("mofka-dask", "ncem", "slurm")
 OWN_JSON = {
-    "dask-records": "cluster dumps, which its test_dask_dump.py tries likewise",
+    "dask": "cluster dumps, which its test_dask_dump.py tries likewise",
     "gpfs": "what it wrote itself of a list that it split",
     "yappi": "what its own process wrote, which unpacks pstat files",
 }

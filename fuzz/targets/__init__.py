@@ -11,9 +11,9 @@ import attrs
 __all__ = ["NAMES", "PARSERS", "Target", "load"]
 
 PARSERS = {
-    "dask_capture": ("harvest_dask_records.captures",),
+    "dask_capture": ("harvest_dask.records.captures",),
     "mofka_csv": ("harvest_mofka_dask",),
-    "mofka_literals": ("harvest_dask_records",),
+    "mofka_literals": ("harvest_dask.records",),
     "mofka_lines": ("harvest_mofka_dask",),
     "mofka_settings": ("harvest_mofka_dask", "yaml"),
     "slurm_text": ("harvest_slurm",),

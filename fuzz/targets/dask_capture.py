@@ -6,8 +6,8 @@ import json
 from random import Random
 from typing import Any
 
-from harvest_dask_records.captures import reader
-from harvest_dask_records.captures.source import DaskSource
+from harvest_dask.records.captures import reader
+from harvest_dask.records.captures.source import DaskSource
 
 from .. import seeds
 from ..invariant import check_source, require, write

@@ -11,8 +11,8 @@ from random import Random
 
 import pyarrow as pa
 
-from harvest_dask_records.key_columns import canonical_keys, key_sizes
-from harvest_dask_records.literals import (
+from harvest_dask.records.key_columns import canonical_keys, key_sizes
+from harvest_dask.records.literals import (
     LiteralFault,
     canonical_key,
     dict_items,

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import captures
 
-__all__ = ["plugin_of", "settings", "sources", "write"]
+__all__ = ["settings", "sources", "write"]
 
 ROOT = Path(__file__).resolve().parents[2]
 TRANSITIONS = ",key,start,finish,called_from,time\n"
@@ -189,14 +189,9 @@ def _gpfs() -> Callable[[int], dict[str, bytes]]:
     )
 
 
-def plugin_of(source: str) -> str:
-    """The plugin that brings a source; most are called alike."""
-    return {"dask": "dask-records"}.get(source, source)
-
-
 def _installed(source: str) -> bool:
-    package = f"harvest_{plugin_of(source).replace('-', '_')}"
-    module = {"dask": "captures.source"}.get(source, "source")
+    package = f"harvest_{source.replace('-', '_')}"
+    module = {"dask": "records.captures.source"}.get(source, "source")
     return bool(importlib.util.find_spec(package)) and bool(
         importlib.util.find_spec(f"{package}.{module}")
     )

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from harvest import Record, record_type
 from harvest.model.arrow import table_of
-from harvest_dask_records import types as r
+from harvest_dask.records import types as r
 from harvest_dask_runs.memory import MemoryReader
 
 T0 = datetime(2024, 5, 6, 7, 0, tzinfo=UTC)

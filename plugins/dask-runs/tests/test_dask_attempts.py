@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 from dask_rows import RUN, A, at, dataset, ran, scheduler, worker
 
-from harvest_dask_records.types import Execution
+from harvest_dask.records.types import Execution
 from harvest_dask_runs.executions.executions import executions
 from harvest_dask_runs.frames import load
 from harvest_dask_runs.record_names import EXECUTED

@@ -11,7 +11,7 @@ import pytest
 
 import harvest
 from harvest import collect
-from harvest_dask_records.captures.source import DaskSource
+from harvest_dask.records.captures.source import DaskSource
 from harvest_dask_runs.io.ties import TRACE, ties
 from harvest_dask_runs.memory import MemoryReader
 from harvest_dask_runs.views.summary import run_summary

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from harvest import Record, record_type
 from harvest.model.arrow import table_of
-from harvest_dask_records import types as r
-from harvest_dask_records.types import Process
+from harvest_dask.records import types as r
+from harvest_dask.records.types import Process
 from harvest_dask_runs.io.counted import owners, untraced
 from harvest_dask_runs.io.ties import TRACE
 from harvest_dask_runs.memory import MemoryReader

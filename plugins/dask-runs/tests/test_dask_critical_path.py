@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from strength import examples
 
 import harvest
-from harvest_dask_records import types as r
+from harvest_dask.records import types as r
 from harvest_dask_runs.critical.path import critical_path_view
 from harvest_dask_runs.critical.waits import PARTS
 from harvest_dask_runs.memory import MemoryReader

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 from dask_rows import A, B, at, dataset, one, ran, scheduler, worker
 
-from harvest_dask_records import types as r
+from harvest_dask.records import types as r
 from harvest_dask_runs.views.indicators import indicators
 from harvest_dask_runs.views.kinds import prefixes
 

@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from harvest import Source, collect
-from harvest_dask_records.literals import canonical_key
-from harvest_dask_records.types import TaskTransition
+from harvest_dask.records.literals import canonical_key
+from harvest_dask.records.types import TaskTransition
 from harvest_dask_runs import TaskHandler
 from harvest_dask_runs.memory import Harvested
 

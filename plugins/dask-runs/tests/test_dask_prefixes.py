@@ -12,7 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from strength import examples
 
-from harvest_dask_records.literals import canonical_key
+from harvest_dask.records.literals import canonical_key
 from harvest_dask_runs.executions.prefixes import key_prefixes
 
 EXAMPLES = [

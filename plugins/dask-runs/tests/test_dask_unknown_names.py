@@ -8,7 +8,7 @@ import pytest
 from dask_rows import A, at, dataset, scheduler, worker
 
 from harvest import UsageError
-from harvest_dask_records import types as r
+from harvest_dask.records import types as r
 from harvest_dask_runs.plugin import harvest_reports, harvest_views
 
 DECLARED = {spec.name: spec for spec in (*harvest_views(), *harvest_reports())}

@@ -12,7 +12,7 @@ from dask_rows import A, B, at, dataset, one, ran, tables_of, transfer, worker
 
 from harvest.findings import evaluate
 from harvest.plugins.registry import manager
-from harvest_dask_records import types as r
+from harvest_dask.records import types as r
 from harvest_dask_runs.memory import MemoryReader
 from harvest_dask_runs.rules import RULES
 from harvest_dask_runs.views.indicators import indicators

@@ -13,7 +13,7 @@ import pytest
 from dask_rows import RUN, A, B, at, tables_of
 
 from harvest import Record
-from harvest_dask_records import types as r
+from harvest_dask.records import types as r
 from harvest_dask_runs.io.ties import TRACE
 from harvest_dask_runs.memory import MemoryReader
 from harvest_dask_runs.views.task_io import task_io as task_io_view

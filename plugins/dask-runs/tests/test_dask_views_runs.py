@@ -16,7 +16,7 @@ import pytest
 
 import harvest
 from harvest.cli import main
-from harvest_dask_records.types import TaskTransition
+from harvest_dask.records.types import TaskTransition
 from harvest_dask_runs import TaskHandler
 from harvest_dask_runs.memory import MemoryReader
 from harvest_dask_runs.views.tasks import tasks as tasks_view

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from dask_rows import A, B, at, dataset, one, ran, transfer, worker
 
-from harvest_dask_records import types as r
+from harvest_dask.records import types as r
 from harvest_dask_runs.views.summary import run_summary as run_summary_view
 from harvest_dask_runs.views.tasks import tasks as tasks_view
 from harvest_dask_runs.views.workers import workers as workers_view

@@ -18,8 +18,8 @@ from harvest_dask import capture
 
 pytest.importorskip("harvest_mofka_dask")
 
-from harvest_dask_records.captures.source import DaskSource
-from harvest_dask_records.types import RECORD_TYPES
+from harvest_dask.records.captures.source import DaskSource
+from harvest_dask.records.types import RECORD_TYPES
 from harvest_mofka_dask.source import MofkaDaskSource
 
 Rows = Sequence[Mapping[str, Any]]

@@ -14,9 +14,9 @@ from distributed import wait
 from harvest import Collected, collect
 from harvest_dask import capture
 
-pytest.importorskip("harvest_dask_records")
+pytest.importorskip("harvest_dask.records")
 
-from harvest_dask_records.captures.source import DaskSource
+from harvest_dask.records.captures.source import DaskSource
 
 Raised = dict[str, str]
 """By key of an erred task, the type of its exception."""

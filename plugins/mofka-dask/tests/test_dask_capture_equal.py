@@ -20,7 +20,7 @@ from strength import examples
 
 import harvest
 from harvest import Collected, collect
-from harvest_dask_records.captures.source import DaskSource
+from harvest_dask.records.captures.source import DaskSource
 from harvest_mofka_dask.source import MofkaDaskSource
 from harvest_report import Table
 

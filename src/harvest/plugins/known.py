@@ -63,19 +63,15 @@ KNOWN: Final = (
     ),
     Known(
         distribution="hpc-harvest-dask",
-        doc="captures any Dask cluster while it runs; dask-records reads the captures",
+        doc="captures any Dask cluster while it runs, and reads captures and cluster dumps",
+        sources=("dask",),
         commands=("dask",),
+        records=("dask", "run"),
     ),
     Known(
         distribution="hpc-harvest-dask-compare",
         doc="compares Dask runs: what differs, by how much, and how sure that is",
         views=("dask.compare",),
-    ),
-    Known(
-        distribution="hpc-harvest-dask-records",
-        doc="reads captures of Dask runs: tasks, transfers, workers, graphs, logs",
-        sources=("dask",),
-        records=("dask", "run"),
     ),
     Known(
         distribution="hpc-harvest-dask-runs",

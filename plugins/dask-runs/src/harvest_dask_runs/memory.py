@@ -14,7 +14,7 @@ import polars as pl
 import pyarrow as pa
 
 from harvest import Collected, RecordType, Reject, record_type
-from harvest_dask_records.types import CAPTURED_TYPES, RECORD_TYPES
+from harvest_dask.records.types import CAPTURED_TYPES, RECORD_TYPES
 
 from .frames import Frames, load
 from .record_names import DASK_TYPES, JOB_TYPES

@@ -13,7 +13,7 @@ import attrs
 from harvest import Detection, Partition, ReadContext, Record, Source, SourceError, file_partition
 from harvest.toolkit.files import input_path
 from harvest.toolkit.settings import setting, time_zone
-from harvest_dask_records.types import RECORD_TYPES
+from harvest_dask.records.types import RECORD_TYPES
 
 from .read import layout
 

@@ -12,8 +12,8 @@ from typing import Final
 
 import polars as pl
 
-from harvest_dask_records.key_columns import TUPLE, odd_texts
-from harvest_dask_records.literals import name_in_key
+from harvest_dask.records.key_columns import TUPLE, odd_texts
+from harvest_dask.records.literals import name_in_key
 
 OTHER: Final = "Other"
 DATA: Final = "data"

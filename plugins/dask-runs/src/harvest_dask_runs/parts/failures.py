@@ -6,7 +6,7 @@ from typing import Final
 
 import polars as pl
 
-from harvest_dask_records.literals import text_of_literal
+from harvest_dask.records.literals import text_of_literal
 from harvest_toolkit.frames import known_sum
 
 from ..executions.prefixes import prefix_of

@@ -10,7 +10,7 @@ from typing import Any, Final
 import yaml
 
 from harvest import Partition, ReadContext
-from harvest_dask_records.types import RunConfig
+from harvest_dask.records.types import RunConfig
 from harvest_toolkit.lines import numbered
 
 from .jobfiles import BLANK, LINE_LIMIT

@@ -15,7 +15,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from harvest_dask_records.arrays import flags
+from harvest_dask.records.arrays import flags
 from harvest_toolkit.spans import epoch_microseconds, spans
 
 from .csv_tables import Chunk

@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from harvest import Partition, ReadContext, Record, record_type
 from harvest.toolkit.texts import excerpt
-from harvest_dask_records.arrays import flags, text_map
+from harvest_dask.records.arrays import flags, text_map
 from harvest_toolkit.csv_header import header_line
 from harvest_toolkit.delimited import CUT, Block, blocks, columns
 from harvest_toolkit.headless import Fit, fitting, misfit

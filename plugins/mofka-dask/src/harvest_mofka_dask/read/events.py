@@ -9,9 +9,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from harvest import Partition, ReadContext
-from harvest_dask_records.key_columns import canonical_keys
-from harvest_dask_records.stimuli import stimulus_kinds
-from harvest_dask_records.types import ClientEvent, TaskTransition, WorkerEvent, WorkerTransition
+from harvest_dask.records.key_columns import canonical_keys
+from harvest_dask.records.stimuli import stimulus_kinds
+from harvest_dask.records.types import ClientEvent, TaskTransition, WorkerEvent, WorkerTransition
 
 from .convert import floats, integers, states, times
 from .csv_tables import Chunk, chunks

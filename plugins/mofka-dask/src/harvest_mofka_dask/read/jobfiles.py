@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from harvest import Partition, ReadContext
-from harvest_dask_records.types import RunDirective, RunNode
+from harvest_dask.records.types import RunDirective, RunNode
 from harvest_toolkit.lines import numbered
 
 __all__ = ["directives", "nodes"]

@@ -14,9 +14,9 @@ import polars as pl
 import pyarrow as pa
 
 from harvest import Partition, ReadContext
-from harvest_dask_records.arrays import text_map
-from harvest_dask_records.log_kinds import FIELDS, KIND, WORKER
-from harvest_dask_records.types import LogEvent
+from harvest_dask.records.arrays import text_map
+from harvest_dask.records.log_kinds import FIELDS, KIND, WORKER
+from harvest_dask.records.types import LogEvent
 from harvest_toolkit.clocks import Shown, decide_in_order, named, undecided_note
 
 from .log_lines import log_events

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from harvest import Partition, ReadContext
-from harvest_dask_records.types import RunSoftware
+from harvest_dask.records.types import RunSoftware
 from harvest_toolkit.lines import numbered
 
 from .jobfiles import LINE_LIMIT

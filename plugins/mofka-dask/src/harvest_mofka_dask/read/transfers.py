@@ -19,8 +19,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from harvest import Partition, ReadContext
-from harvest_dask_records.key_columns import key_sizes
-from harvest_dask_records.types import Transfer
+from harvest_dask.records.key_columns import key_sizes
+from harvest_dask.records.types import Transfer
 
 from .convert import floats, integers, times
 from .csv_tables import Chunk, chunks

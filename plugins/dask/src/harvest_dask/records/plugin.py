@@ -25,7 +25,7 @@ def harvest_sources() -> list[SourceSpec]:
         SourceSpec(
             name="dask",
             doc="Capture directories: a Dask cluster recorded while it runs, process by process.",
-            factory="harvest_dask_records.captures.source:DaskSource",
+            factory="harvest_dask.records.captures.source:DaskSource",
             record_types=(
                 "dask.client",
                 "dask.event",

@@ -98,7 +98,7 @@ def _yaml(content: bytes) -> dict[str, Any]:
     try:
         import yaml  # optional, as Dask has it
     except ImportError as error:
-        install = "pip install 'hpc-harvest-dask-records[yaml]'"
+        install = "pip install 'hpc-harvest-dask[yaml]'"
         raise ValueError(f"PyYAML is not installed ({install})") from error
 
     class Plain(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]

@@ -18,9 +18,9 @@ from strength import examples
 from harvest import Collected, SourceError, collect
 from harvest.plugins.registry import manager
 from harvest.recipes.survey import survey
-from harvest_dask_records.captures import reader
-from harvest_dask_records.captures import source as live
-from harvest_dask_records.captures.source import MARK, SUFFIX, DaskSource
+from harvest_dask.records.captures import reader
+from harvest_dask.records.captures import source as live
+from harvest_dask.records.captures.source import MARK, SUFFIX, DaskSource
 
 T, WORKER, SCHEDULER = captures.T, captures.WORKER, captures.SCHEDULER
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from strength import examples
 
 from harvest import collect
-from harvest_dask_records.key_columns import canonical_keys, key_sizes
-from harvest_dask_records.literals import (
+from harvest_dask.records.key_columns import canonical_keys, key_sizes
+from harvest_dask.records.literals import (
     LiteralFault,
     canonical_key,
     dict_items,

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import captures
 
-from harvest_dask_records.captures.source import DaskSource
+from harvest_dask.records.captures.source import DaskSource
 from harvest_testing import SourceConformance
 
 FRAME_ROWS = 1_000
@@ -22,7 +22,7 @@ class TestDask(SourceConformance):
         "frame cut off where the file ends, in its process's cut_bytes": 1,
     }
     names_matter = True
-    blocks: ClassVar = {"harvest_dask_records.captures.reader:GATHERED_ROWS": (1, 3)}
+    blocks: ClassVar = {"harvest_dask.records.captures.reader:GATHERED_ROWS": (1, 3)}
 
     def sample(self, directory: Path) -> Path:
         # a worker that was killed while it wrote, beside a scheduler that recorded all kinds

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from strength import NIGHT, examples
 
 from harvest import Collected, collect
-from harvest_dask_records.captures.container import LONGEST, Cut, Damage, Frame, frames
-from harvest_dask_records.captures.source import DaskSource
+from harvest_dask.records.captures.container import LONGEST, Cut, Damage, Frame, frames
+from harvest_dask.records.captures.source import DaskSource
 
 CONTENTS = [
     captures.start("worker"),
@@ -151,7 +151,7 @@ def test_a_length_that_no_frame_has_is_not_allocated():
 
 def test_a_file_of_magic_numbers_alone_ends_soon(monkeypatch):
     # given heads whose frames reach over each other, and little patience
-    monkeypatch.setattr("harvest_dask_records.captures.container._PATIENCE", 0)
+    monkeypatch.setattr("harvest_dask.records.captures.container._PATIENCE", 0)
     head = b"HDC1" + (30_000).to_bytes(4, "little") + bytes(8)
     data = head * 4_000
 
