@@ -87,17 +87,12 @@ KNOWN: Final = (
     ),
     Known(
         distribution="hpc-harvest-gpfs",
-        doc="reads GPFS (Storage Scale) policy lists: files",
+        doc="reads GPFS (Storage Scale) policy lists: files, what could go, how long space lasts",
         sources=("gpfs",),
         commands=("gpfs",),
+        exporters=("gpfs-candidates",),
         records=("gpfs",),
         views=("gpfs",),
-    ),
-    Known(
-        distribution="hpc-harvest-gpfs-space",
-        doc="shows what could go of a GPFS file system, as lists and mails, and how long it lasts",
-        exporters=("gpfs-candidates",),
-        views=("gpfs.candidates", "gpfs.candidate_owners", "gpfs.forecast", "gpfs.quotas"),
     ),
     Known(
         distribution="hpc-harvest-insight",

@@ -8,11 +8,11 @@ from typing import Any
 import polars as pl
 
 from harvest import DatasetReader
-from harvest_gpfs.aggregation.bins import parse_size
-from harvest_gpfs.views.common import INT, TEXT, aggregated_schema
 from harvest_toolkit.deferred import deferred
 from harvest_toolkit.frames import fraction
 
+from ...aggregation.bins import parse_size
+from ...views.common import INT, TEXT, aggregated_schema
 from .history import TREND, History
 
 __all__ = ["forecast"]

@@ -10,7 +10,7 @@ import pytest
 from scripts import run_script
 
 import harvest
-from harvest_gpfs_space.plugin import harvest_views
+from harvest_gpfs.space.plugin import harvest_views
 from harvest_testing import faults_of_columns, faults_of_unknown
 from harvest_testing.datasets import AlteredDataset
 

@@ -9,9 +9,10 @@ from typing import Final
 
 from harvest import Column, ExporterSpec, Setting, View
 from harvest.toolkit.settings import one_of, some_of
-from harvest_gpfs.views import columns
-from harvest_gpfs.views.settings import NOW, PASSWD, REQUIRES, SCAN, WORDS
 from harvest_toolkit.columns import number, path, share, size
+
+from ...views import columns
+from ...views.settings import NOW, PASSWD, REQUIRES, SCAN, WORDS
 
 __all__ = ["FILES", "VIEWS"]
 
@@ -76,7 +77,7 @@ CANDIDATES: Final = View(
     settings=SETTINGS,
     requires=REQUIRES,
     columns=_CANDIDATES,
-    build="harvest_gpfs_space.candidates.choose:candidates",
+    build="harvest_gpfs.space.candidates.choose:candidates",
 )
 
 _ONCE: Final = "directories left out, hard links once"
@@ -148,7 +149,7 @@ CANDIDATE_OWNERS: Final = View(
     settings=SETTINGS,
     requires=REQUIRES,
     columns=_OWNERS,
-    build="harvest_gpfs_space.candidates.choose:owners",
+    build="harvest_gpfs.space.candidates.choose:owners",
 )
 
 VIEWS: Final = (CANDIDATES, CANDIDATE_OWNERS)
@@ -156,7 +157,7 @@ VIEWS: Final = (CANDIDATES, CANDIDATE_OWNERS)
 FILES: Final = ExporterSpec(
     name="gpfs-candidates",
     doc="what could go: lists and mails for owners, a policy of mmapplypolicy; nothing is deleted",
-    write="harvest_gpfs_space.candidates.files:write",
+    write="harvest_gpfs.space.candidates.files:write",
     settings={
         **SETTINGS,
         "by": Setting("until when owners are asked to look, in their words: 31 March", str),

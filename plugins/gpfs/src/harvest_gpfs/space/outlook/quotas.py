@@ -12,12 +12,12 @@ import attrs
 import polars as pl
 
 from harvest import DatasetReader, UsageError
-from harvest_gpfs.aggregation.bins import parse_size
-from harvest_gpfs.aggregation.names import read_names
-from harvest_gpfs.views.common import INT, TEXT
 from harvest_toolkit.deferred import deferred
 from harvest_toolkit.frames import fraction
 
+from ...aggregation.bins import parse_size
+from ...aggregation.names import read_names
+from ...views.common import INT, TEXT
 from .history import TREND, History
 
 __all__ = ["Quota", "quotas", "read_quotas"]
@@ -63,7 +63,7 @@ def read_quotas(path: Path) -> list[Quota]:
         except (ValueError, KeyError, UsageError) as error:
             said = f"it has no {error}" if isinstance(error, KeyError) else str(error)
             raise UsageError(
-                said, where=f"{path}, line {number}", remedy="see the page on gpfs-space"
+                said, where=f"{path}, line {number}", remedy="see the page on gpfs"
             ) from error
     return found
 

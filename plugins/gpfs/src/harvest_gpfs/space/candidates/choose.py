@@ -16,14 +16,14 @@ import attrs
 import polars as pl
 
 from harvest import DatasetReader
-from harvest_gpfs.aggregation.bins import parse_age, parse_size
-from harvest_gpfs.aggregation.links import IDENTITY, candidate
-from harvest_gpfs.aggregation.listing import Listing
-from harvest_gpfs.aggregation.names import read_names
-from harvest_gpfs.aggregation.scans import label_of
-from harvest_gpfs.views.common import INT, SUMS, TEXT, collected, frame_of, listing, of_scan
 from harvest_toolkit.frames import fraction, known_sum, possible
 
+from ...aggregation.bins import parse_age, parse_size
+from ...aggregation.links import IDENTITY, candidate
+from ...aggregation.listing import Listing
+from ...aggregation.names import read_names
+from ...aggregation.scans import label_of
+from ...views.common import INT, SUMS, TEXT, collected, frame_of, listing, of_scan
 from .patterns import fits, inside
 
 __all__ = ["Choice", "candidates", "owners"]

@@ -11,8 +11,8 @@ import polars as pl
 
 from harvest import DatasetReader
 from harvest.toolkit.amounts import bytes_in_words
-from harvest_gpfs.aggregation.scans import label_of
 
+from ...aggregation.scans import label_of
 from .line import Line
 
 __all__ = ["TREND", "History", "outlook"]

@@ -15,9 +15,9 @@ import polars as pl
 from harvest import DatasetReader
 from harvest.toolkit.amounts import bytes_in_words, count_in_words
 from harvest.toolkit.files import new_directory
-from harvest_gpfs import write_result
 from harvest_toolkit.frames import possible
 
+from ... import write_result
 from .choose import Choice
 from .letters import Letters, file_names
 from .policy import file_list, path_list, rules

@@ -7,9 +7,10 @@ from typing import Final
 
 from harvest import Column, Setting, View
 from harvest.toolkit.settings import one_of
-from harvest_gpfs.views import columns
-from harvest_gpfs.views.settings import PEOPLE, PLACE, REQUIRES, by
 from harvest_toolkit.columns import share, size
+
+from ...views import columns
+from ...views.settings import PEOPLE, PLACE, REQUIRES, by
 
 __all__ = ["VIEWS"]
 
@@ -80,7 +81,7 @@ FORECAST: Final = View(
     },
     requires=REQUIRES,
     columns=_FORECAST,
-    build="harvest_gpfs_space.outlook.forecast:forecast",
+    build="harvest_gpfs.space.outlook.forecast:forecast",
 )
 
 _QUOTAS: Final = (
@@ -118,7 +119,7 @@ QUOTAS: Final = View(
     },
     requires=REQUIRES,
     columns=_QUOTAS,
-    build="harvest_gpfs_space.outlook.quotas:quotas",
+    build="harvest_gpfs.space.outlook.quotas:quotas",
 )
 
 VIEWS: Final = (FORECAST, QUOTAS)

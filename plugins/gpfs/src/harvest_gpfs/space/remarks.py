@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterator
 
 from harvest import DatasetReader
-from harvest_gpfs.aggregation.listing import list_scans
-from harvest_gpfs.views.common import rows_of
+
+from ..aggregation.listing import list_scans
+from ..views.common import rows_of
 
 __all__ = ["several_scans"]
 
