@@ -69,13 +69,8 @@ KNOWN: Final = (
         records=("dask", "run"),
     ),
     Known(
-        distribution="hpc-harvest-dask-compare",
-        doc="compares Dask runs: what differs, by how much, and how sure that is",
-        views=("dask.compare",),
-    ),
-    Known(
         distribution="hpc-harvest-dask-runs",
-        doc="shows Dask runs from whatever recorder: tasks, workers, I/O, findings, timelines",
+        doc="shows and compares Dask runs of any recorder: tasks, workers, I/O, findings",
         commands=("dask-runs",),
         views=("dask",),
     ),

@@ -93,7 +93,7 @@ COMPARE: Final = View(
     name="dask.compare",
     doc="What differs between two runs, or between several of each side: a row per number, with "
     "its spread and how sure the difference is. Numbers that are equal have no row.",
-    build="harvest_dask_compare.compare:compare",
+    build="harvest_dask_runs.compare.compare:compare",
     requires=READ,
     settings={
         **SIDES,

@@ -27,7 +27,7 @@ def harvest_reports() -> Iterable[ReportSpec]:
             doc="Runs compared: which side was quicker, which kinds of tasks made the difference, "
             "by phase, graph and worker; failures, memory and bytes; what is new or gone; and how "
             "sure each difference is.",
-            build="harvest_dask_compare.report:dask_compare",
+            build="harvest_dask_runs.compare.report:dask_compare",
             requires=READ,
             settings={
                 **SIDES,
