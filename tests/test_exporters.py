@@ -128,8 +128,8 @@ def test_an_export_of_a_run_begins_anew_when_others_write_meanwhile(place, times
 
 
 def test_an_absent_exporter_names_its_distribution():
-    points = [p for p in entry_points(group="harvest") if p.dist.name != "hpc-harvest-crate"]
-    with pytest.raises(harvest.UsageError, match="install hpc-harvest-crate"):
+    points = [p for p in entry_points(group="harvest") if p.dist.name != "hpc-harvest-exports"]
+    with pytest.raises(harvest.UsageError, match="install hpc-harvest-exports"):
         PluginManager(points, disabled="").exporter("ro-crate")
 
 

@@ -50,11 +50,6 @@ KNOWN: Final = (
         engines=("dask", "slurm"),
     ),
     Known(
-        distribution="hpc-harvest-crate",
-        doc="exports datasets as research objects (RO-Crate)",
-        exporters=("ro-crate",),
-    ),
-    Known(
         distribution="hpc-harvest-darshan",
         doc="reads Darshan logs: jobs, files, counters of all modules, traced operations",
         sources=("darshan",),
@@ -79,6 +74,11 @@ KNOWN: Final = (
         doc="reads Distiller's job exports, or its PostgreSQL",
         sources=("distiller",),
         records=("distiller",),
+    ),
+    Known(
+        distribution="hpc-harvest-exports",
+        doc="exports datasets: to PostgreSQL, to a file of DuckDB, as research objects (RO-Crate)",
+        exporters=("duckdb", "postgresql", "ro-crate"),
     ),
     Known(
         distribution="hpc-harvest-gpfs",
@@ -135,11 +135,6 @@ KNOWN: Final = (
         commands=("slurm",),
         records=("slurm",),
         views=("slurm",),
-    ),
-    Known(
-        distribution="hpc-harvest-sql",
-        doc="exports datasets to PostgreSQL, commit by commit, and to a file of DuckDB",
-        exporters=("duckdb", "postgresql"),
     ),
     Known(
         distribution="hpc-harvest-testing",

@@ -17,8 +17,8 @@ from zoo_rows import BLANK, ROWS, Point, ZooSource, rows, zoo
 
 import harvest
 from harvest.plugins import plugins_of
+from harvest_exports import plugin
 from harvest_parquet.sink import ParquetSink
-from harvest_sql import plugin
 
 pytestmark = pytest.mark.slow
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import harvest
 from harvest.plugins import plugins_of
+from harvest_exports import plugin
 from harvest_parquet.sink import ParquetSink
-from harvest_sql import plugin
 
 ROWS: list[dict] = []
 

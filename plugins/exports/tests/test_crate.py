@@ -15,7 +15,7 @@ import pytest
 
 import harvest
 from harvest import DatasetError, UsageError
-from harvest_crate.crate import CrateInfo, write_crate
+from harvest_exports.crate import CrateInfo, write_crate
 
 VALIDATE = """
 import sys

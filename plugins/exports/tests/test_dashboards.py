@@ -25,7 +25,7 @@ from harvest.plugins.registry import manager
 yaml = pytest.importorskip("yaml")
 ROOT = Path(__file__).resolve().parents[3]
 EXAMPLES, GUIDE = ROOT / "examples", ROOT / "docs" / "how-to" / "grafana.md"
-GRAFANA = files("harvest_sql") / "grafana"
+GRAFANA = files("harvest_exports") / "grafana"
 DASHBOARDS = {
     each.name.removesuffix(".json"): json.loads(each.read_text("utf-8"))
     for each in sorted((GRAFANA / "dashboards").iterdir(), key=lambda each: each.name)

@@ -1,4 +1,4 @@
-"""What this distribution offers to harvest."""
+"""What this distribution offers to harvest: research objects."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def harvest_exporters() -> Iterable[ExporterSpec]:
         ExporterSpec(
             name="ro-crate",
             doc="a research object (RO-Crate 1.1): files, schemas, runs, software, people, licence",
-            write="harvest_crate.crate:export",
+            write="harvest_exports.crate:export",
             settings={
                 "license": Setting("an SPDX identifier, such as CC-BY-4.0, or a URL", type=str),
                 "title": Setting("what it is called", type=str),

@@ -108,7 +108,7 @@ class State:
             if written != FORMAT:
                 raise UsageError(
                     f"the schema {schema!r} has the format {written}; this harvest writes {FORMAT}",
-                    remedy="export into another with --schema NAME, or update hpc-harvest-sql",
+                    remedy="export into another with --schema NAME, or update hpc-harvest-exports",
                 )
             if of != _identity(dataset):
                 raise UsageError(

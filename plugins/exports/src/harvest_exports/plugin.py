@@ -1,4 +1,4 @@
-"""What this distribution offers to harvest."""
+"""What this distribution offers to harvest: databases."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def harvest_exporters() -> Iterable[ExporterSpec]:
         ExporterSpec(
             name="postgresql",
             doc="tables in a schema of a PostgreSQL; what changed since the last export is sent",
-            write="harvest_sql.postgresql.export:write",
+            write="harvest_exports.postgresql.export:write",
             targets=("postgresql://", "postgres://"),
             settings={
                 "schema": Setting("the schema that holds the tables", type=str, default="harvest"),
@@ -32,7 +32,7 @@ def harvest_exporters() -> Iterable[ExporterSpec]:
         ExporterSpec(
             name="duckdb",
             doc="one file for DuckDB: record types and views as tables, with what columns mean",
-            write="harvest_sql.duckdb_file:write",
+            write="harvest_exports.duckdb_file:write",
             targets=(".duckdb",),
             settings={
                 "views": Setting(_VIEWS, default="all"),

@@ -95,7 +95,7 @@ def _made_of(dataset: Dataset, views: Iterable[ViewChoice]) -> str:
     """
     plugins = dataset.plugins
     where = str(Path(dataset.sink.location).resolve())
-    words = [where, dataset.manifest.token, version("hpc-harvest-sql")]
+    words = [where, dataset.manifest.token, version("hpc-harvest-exports")]
     words += [f"{name} {dataset.record_type(name).version}" for name in dataset.record_types]
     words += [f"{each.label} {plugins.version_of(plugins.view(each.name))}" for each in views]
     if any(each.settings for each in views):

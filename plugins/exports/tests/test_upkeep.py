@@ -15,9 +15,9 @@ import pytest
 
 import harvest
 from harvest.plugins import plugins_of
+from harvest_exports import plugin
+from harvest_exports.postgresql.database import connected
 from harvest_parquet.sink import ParquetSink
-from harvest_sql import plugin
-from harvest_sql.postgresql.database import connected
 
 pytestmark = pytest.mark.slow
 

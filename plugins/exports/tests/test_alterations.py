@@ -8,8 +8,8 @@ import pytest
 
 import harvest
 from harvest.plugins import plugins_of
+from harvest_exports import plugin
 from harvest_parquet.sink import ParquetSink
-from harvest_sql import plugin
 
 pytestmark = pytest.mark.slow
 

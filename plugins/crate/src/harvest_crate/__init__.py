@@ -1,1 +1,0 @@
-"""Export datasets as research objects: RO-Crate 1.1."""

@@ -1,0 +1,1 @@
+"""harvest exporters: PostgreSQL, a file of DuckDB, research objects."""

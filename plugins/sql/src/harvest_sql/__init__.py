@@ -1,1 +1,0 @@
-"""harvest exporters to databases: PostgreSQL, and a file of DuckDB."""
