@@ -14,7 +14,7 @@ import pytest
 
 from harvest.engines.pool import available_cores
 from harvest.toolkit.files import fsync, write_atomically
-from harvest_watch.notify import Bell, network_file_system
+from harvest_watch.changes import Bell, network_file_system
 
 LIKE_MACOS = """
 import os, sys

@@ -17,9 +17,9 @@ import harvest
 from harvest.errors import ExitCode, SourceError, UsageError
 from harvest.recipes.recipe import Endpoint, Recipe
 from harvest.storage.lock import locked
-from harvest_watch import inputs, notify
+from harvest_watch import changes, inputs
+from harvest_watch.changes import network_file_system
 from harvest_watch.loop import WatchOptions, watch
-from harvest_watch.notify import network_file_system
 
 
 @pytest.fixture
@@ -340,7 +340,7 @@ def test_network_file_systems_are_told_by_their_mounts(tmp_path, path, kind):
 
 
 def test_a_network_file_system_is_polled_and_that_is_said(small, monkeypatch):
-    monkeypatch.setattr(notify, "network_file_system", lambda path: "nfs4")
+    monkeypatch.setattr(changes, "network_file_system", lambda path: "nfs4")
     told = Told(lambda: put(small, "c", dump(4)))
     keep_watching(small, told, rounds=2, **UNTIL)
     assert told.about("every 0.1 s (nfs4 does not notify)")
@@ -348,7 +348,7 @@ def test_a_network_file_system_is_polled_and_that_is_said(small, monkeypatch):
 
 
 def test_without_the_library_it_polls_and_says_so(small, monkeypatch):
-    monkeypatch.setattr(notify, "notifying", lambda: False)
+    monkeypatch.setattr(changes, "notifying", lambda: False)
     told = Told(lambda: put(small, "c", dump(4)))
     keep_watching(small, told, rounds=2, **UNTIL)
     assert told.about("watchfiles is not installed")

@@ -19,11 +19,11 @@ from harvest.pipeline.rollback import roll_back
 from harvest.pipeline.session import Session
 from harvest.recipes.recipe import Endpoint, Recipe
 from harvest.recipes.selection import selection_of
-from harvest_watch import notify
+from harvest_watch import changes
 from harvest_watch.inputs import Inputs, Ours
 from harvest_watch.loop import WatchOptions, watch
 
-notified = pytest.mark.skipif(not notify.notifying(), reason="watchfiles is not installed")
+notified = pytest.mark.skipif(not changes.notifying(), reason="watchfiles is not installed")
 
 
 @pytest.fixture
@@ -108,7 +108,7 @@ def test_a_file_that_changes_while_a_round_runs_is_found_in_the_next(small, monk
 @notified
 def test_where_notifications_may_be_lost_all_is_looked_at(small, monkeypatch, tmp_path):
     (tmp_path / "queue").write_text("2")
-    monkeypatch.setattr(notify, "_QUEUE", tmp_path / "queue")
+    monkeypatch.setattr(changes, "_QUEUE", tmp_path / "queue")
     looks = []
     look = Inputs.look
     monkeypatch.setattr(Inputs, "look", lambda self: looks.append(1) or look(self))
@@ -132,8 +132,8 @@ def test_where_notifications_may_be_lost_all_is_looked_at(small, monkeypatch, tm
 def test_a_change_of_which_no_notification_came_is_found_by_the_next_look_at_all(
     small, monkeypatch
 ):
-    monkeypatch.setattr(notify.Notifications, "_hear", lambda self, paths: None)
-    monkeypatch.setattr(notify.Notifications, "heard", lambda self: set())
+    monkeypatch.setattr(changes.Notifications, "_hear", lambda self, paths: None)
+    monkeypatch.setattr(changes.Notifications, "heard", lambda self: set())
     told = Told(lambda: put(small, "new", dump(7)))
 
     keep_watching(small, told, look_every_s=1.0, rounds=2, **UNTIL)

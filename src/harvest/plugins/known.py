@@ -115,10 +115,6 @@ KNOWN: Final = (
         views=("ncem",),
     ),
     Known(
-        distribution="hpc-harvest-notify",
-        doc="says what a commit brought: by mail, to a webhook, or to a command",
-    ),
-    Known(
         distribution="hpc-harvest-parquet",
         doc="writes a directory of Parquet files, one folder per record type",
         sinks=("parquet",),
@@ -143,7 +139,7 @@ KNOWN: Final = (
     ),
     Known(
         distribution="hpc-harvest-watch",
-        doc="harvests again: as files arrive, or at times that cron, systemd or Slurm keep",
+        doc="harvests again, as files arrive or at set times, and says what a commit brought",
         commands=("schedule", "watch"),
     ),
     Known(

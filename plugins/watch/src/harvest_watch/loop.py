@@ -21,9 +21,9 @@ from harvest import (
 from harvest.commands.outcome import exports_failed
 from harvest.errors import ExitCode
 
+from .changes import Bell, Listening
 from .entry import refuse_streams
 from .inputs import Inputs, Ours
-from .notify import Bell, Listening
 from .rounds import Round, error_text, make_round
 
 PATIENCE_ROUNDS = 10
