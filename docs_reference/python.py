@@ -51,7 +51,7 @@ MODULES = (
     "harvest.toolkit.settings",
     "harvest.toolkit.steps",
     "harvest.toolkit.texts",
-    "harvest_batch",
+    "harvest_cluster.batch",
     "harvest_dask_runs",
     "harvest_dask_runs.memory",
     "harvest_dask.records.arrays",

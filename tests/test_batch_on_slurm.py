@@ -8,7 +8,7 @@ import sys
 import pytest
 from clusters import eventually
 
-from harvest_batch import Batch, Job, Options, Script, python
+from harvest_cluster.batch import Batch, Job, Options, Script, python
 
 NAMES = ["; rm -rf /", "$(touch PWNED)", "`id`", "two\nlines", "'\"", "-rf", "é日", "a\udce9", ".."]
 
@@ -45,8 +45,8 @@ def test_hostile_names_dependencies_and_status_on_a_real_slurm(on_slurm, tmp_pat
 
     # and another shell is told the same
     told = subprocess.run(
-        python("harvest_batch", "status", str(batch.directory)), capture_output=True, text=True,
-        env=on_slurm.env, check=False,
+        python("harvest_cluster.batch", "status", str(batch.directory)),
+        capture_output=True, text=True, env=on_slurm.env, check=False,
     )  # fmt: skip
     assert told.returncode == 1
     assert f"(Slurm job {ids[0]}): {len(NAMES)} done" in told.stdout

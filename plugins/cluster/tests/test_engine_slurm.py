@@ -301,7 +301,9 @@ def test_a_detached_run_is_committed_by_its_last_job(on_slurm, tmp_path):
     assert "the last one commits" in told
     (batch,) = batches(out)
     assert str(batch) in told
-    status = [str(word) for word in ("-P", "-m", "harvest_batch", "status", batch, "--json")]
+    status = [
+        str(word) for word in ("-P", "-m", "harvest_cluster.batch", "status", batch, "--json")
+    ]
 
     def state():
         done = subprocess.run(

@@ -23,7 +23,7 @@ import attrs
 from harvest.engines import available_cores
 from harvest.errors import ConfigError, HarvestError, UsageError
 from harvest.toolkit.settings import setting
-from harvest_batch import Options
+from harvest_cluster.batch import Options
 
 from .local_worker import local_workers
 

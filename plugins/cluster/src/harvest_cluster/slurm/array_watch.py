@@ -14,7 +14,7 @@ from harvest import Result, interrupt
 from harvest.engines import Awaited
 from harvest.errors import HarvestError
 from harvest.toolkit.texts import printable
-from harvest_batch import (
+from harvest_cluster.batch import (
     FIRST_PAUSE_S,
     LONGEST_PAUSE_S,
     PATIENCE_S,

@@ -21,7 +21,7 @@ from harvest import Bundle, Engine, Result, Work, interrupt
 from harvest.errors import ConfigError, ExitCode, HarvestError
 from harvest.toolkit.settings import setting
 from harvest.toolkit.texts import printable
-from harvest_batch import ARRAY_TASKS, PATIENCE_S, Batch, Job, Options, SlurmError, python
+from harvest_cluster.batch import ARRAY_TASKS, PATIENCE_S, Batch, Job, Options, SlurmError, python
 from harvest_cluster.units import in_units
 
 from .array_watch import STAGE, ArrayWatch
@@ -70,7 +70,7 @@ class SlurmConfig(Options):
 class Submitted(HarvestError):
     """The jobs are submitted and the run's work is theirs now; no failure, but no result either.
 
-    directory: of the batch, for ``harvest_batch.Batch.open``.
+    directory: of the batch, for ``harvest_cluster.batch.Batch.open``.
     """
 
     exit_code = ExitCode.DONE
@@ -142,7 +142,7 @@ class SlurmEngine(Engine):
         shown = printable(str(directory))
         raise Submitted(
             f"submitted as Slurm job {' and '.join(map(str, ids))}; the last one commits",
-            remedy=f"see how far it is: python -m harvest_batch status {shown}",
+            remedy=f"see how far it is: python -m harvest_cluster.batch status {shown}",
         )
 
     def _directory(self, work: Work) -> Path:

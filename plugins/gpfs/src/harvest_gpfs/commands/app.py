@@ -14,7 +14,7 @@ from harvest import UsageError
 from harvest.toolkit.amounts import count_in_words
 from harvest.toolkit.completion import words
 from harvest.toolkit.texts import printable_line
-from harvest_batch import Batch, Job, JobStatus, python
+from harvest_cluster.batch import Batch, Job, JobStatus, python
 
 from .submitting import Submission, batches_of, submittable
 

@@ -14,7 +14,7 @@ import typer
 
 from harvest import UsageError
 from harvest.toolkit.texts import printable_line
-from harvest_batch import Batch, Job, Options
+from harvest_cluster.batch import Batch, Job, Options
 
 __all__ = ["Submission", "batches_of", "submittable"]
 

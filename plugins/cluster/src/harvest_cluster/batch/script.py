@@ -36,5 +36,5 @@ def render(job: Job, directory: Path) -> str:
         ]
     if job.options.env_setup.strip():
         lines.append(job.options.env_setup.rstrip("\n"))
-    lines.append(f'exec {shlex.join(python("harvest_batch.element"))} "$batch_directory"')
+    lines.append(f'exec {shlex.join(python("harvest_cluster.batch.element"))} "$batch_directory"')
     return "\n".join(lines) + "\n"

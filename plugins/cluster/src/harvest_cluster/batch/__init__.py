@@ -4,7 +4,7 @@ A :class:`Job` is one command line or an array of them, with what it asks of the
 (:class:`Options`).  A :class:`Batch` is a directory that all nodes see; it keeps the scripts, the
 jobs' ids and how each command ended, so that another shell can show how far they are:
 
->>> from harvest_batch import Batch, Job, Options, python
+>>> from harvest_cluster.batch import Batch, Job, Options, python
 >>> options = Options(partition="cpu", time="30:00", memory="4G")
 >>> convert = Job(
 ...     name="convert",

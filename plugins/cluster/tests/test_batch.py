@@ -17,13 +17,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from harvest import UsageError
-from harvest_batch import Batch, CommandStatus, Job, Options, python
-from harvest_batch import batch as batch_module
-from harvest_batch.files import JOB, STATE, SUBMITTED, write
-from harvest_batch.job import safe_name
-from harvest_batch.script import render
-from harvest_batch.slurm import SlurmError, TaskState
-from harvest_batch.status import JobFiles, job_status
+from harvest_cluster.batch import Batch, CommandStatus, Job, Options, python
+from harvest_cluster.batch import batch as batch_module
+from harvest_cluster.batch.files import JOB, STATE, SUBMITTED, write
+from harvest_cluster.batch.job import safe_name
+from harvest_cluster.batch.script import render
+from harvest_cluster.batch.slurm import SlurmError, TaskState
+from harvest_cluster.batch.status import JobFiles, job_status
 
 NAMES = ["; rm -rf /", "$(touch PWNED)", "`id`", "two\nlines", "'\"", "-rf", "é日", "a\udce9", ".."]
 hostile = st.one_of(
@@ -66,7 +66,8 @@ def test_a_script_shows_what_will_happen():
         "\n"
         "batch_directory=$PWD\n"
         "module load python\n"
-        f'exec {shlex.quote(sys.executable)} -P -m harvest_batch.element "$batch_directory"\n'
+        f"exec {shlex.quote(sys.executable)} -P -m harvest_cluster.batch.element "
+        '"$batch_directory"\n'
     )
     assert script.submit == (
         "sbatch --parsable --chdir=/data/out/convert '--dependency=afterok:<split>' "
@@ -171,7 +172,7 @@ def test_a_job_waits_only_for_one_that_comes_before_it():
 
 
 def task(
-    directory: Path, number: int, module: str = "harvest_batch.element", **env: str
+    directory: Path, number: int, module: str = "harvest_cluster.batch.element", **env: str
 ) -> subprocess.Popen[str]:
     """Start what a script starts, as Slurm would."""
     return subprocess.Popen(
@@ -390,7 +391,7 @@ def test_a_directory_without_a_batch_is_told_of(tmp_path):
         with pytest.raises(UsageError, match="no batch was submitted from here"):
             Batch.open(place)
     done = subprocess.run(
-        python("harvest_batch", "status", str(tmp_path)),
+        python("harvest_cluster.batch", "status", str(tmp_path)),
         capture_output=True,
         text=True,
         check=False,

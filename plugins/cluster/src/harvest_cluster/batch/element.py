@@ -1,6 +1,6 @@
 """What a batch job's task runs: its commands, one after the other, with their states kept.
 
-``python -m harvest_batch.element DIRECTORY``; the task's number comes from Slurm's environment.
+``python -m harvest_cluster.batch.element DIRECTORY``; Slurm's environment has the task's number.
 A command that ended well in an earlier attempt of the task is not run again.
 """
 
@@ -94,7 +94,7 @@ def _now() -> str:
 def main() -> int:
     """Run the task that Slurm's environment names."""
     if len(sys.argv) != 2:
-        print("usage: python -m harvest_batch.element DIRECTORY", file=sys.stderr)
+        print("usage: python -m harvest_cluster.batch.element DIRECTORY", file=sys.stderr)
         return ExitCode.USAGE
     return _ArrayTask(Path(sys.argv[1])).run()
 

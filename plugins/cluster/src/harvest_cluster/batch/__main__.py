@@ -1,4 +1,4 @@
-"""``python -m harvest_batch status|wait|cancel DIRECTORY``: how far a batch is, and its end."""
+"""``python -m harvest_cluster.batch status|wait|cancel DIRECTORY``: how far it is, and its end."""
 
 from __future__ import annotations
 
