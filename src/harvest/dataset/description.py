@@ -64,7 +64,9 @@ def describe(dataset: Dataset, name: str, settings: Mapping[str, Any]) -> Descri
     if name not in plugins.views:
         raise UsageError(
             f"no record type and no view is named {name!r}",
-            remedy=plugins.remedy(name, [*plugins.record_type_names(), *plugins.views], "record type", "view"),
+            remedy=plugins.remedy(
+                name, [*plugins.record_type_names(), *plugins.views], "record type", "view"
+            ),
         )
     view = plugins.view(name)
     there = dataset.view(name, **settings).collect_schema().names()
