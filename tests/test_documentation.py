@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import re
+import subprocess
 from pathlib import Path
 
 import attrs
@@ -51,6 +52,17 @@ def reference(tmp_path_factory):
     for name, written in PAGES.items():
         (folder / f"{name}.md").write_text(written())
     return folder
+
+
+def test_all_markdown_of_the_tree_can_be_read_in_a_day():
+    listed = subprocess.run(
+        ["git", "ls-files", "*.md"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    if listed.returncode:
+        pytest.skip("no checkout of git")
+    pages = [ROOT / name for name in listed.stdout.splitlines()]
+    words = sum(len(page.read_text("utf-8").split()) for page in pages if page.is_file())
+    assert words <= 85_000, f"{words:,} words: make pages that say the same one, and shorten"
 
 
 @pytest.mark.parametrize("page", IN_TREE)
