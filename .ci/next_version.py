@@ -6,6 +6,9 @@ prints it, or nothing where no fragment asks for a release.  `.ci/towncrier.toml
 raises which part.  Before 1.0.0 a breaking change raises the minor part (semver.org, item 4).
 `HARVEST_RELEASE_AS=major|minor|patch` raises that part whatever the fragments say: 1.0.0 is a
 decision, not a sum.
+
+The first release needs no fragment: its section stands in CHANGELOG.md already, as
+`## 0.1.0 - unreleased`, and says what the version is.
 """
 
 from __future__ import annotations
@@ -18,6 +21,8 @@ import sys
 import tomllib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+
+from release_notes import section
 
 ROOT = Path(__file__).resolve().parents[1]
 CONFIG = ".ci/towncrier.toml"
@@ -64,13 +69,13 @@ def next_versions(root: Path) -> Iterator[str]:
     """
     bumps = kinds(root)
     found = fragments(root, bumps)
-    if not found:
+    last = last_release(root) or (0, 0, 0)
+    if not found and last > (0, 0, 0):
         return
     wish = os.environ.get("HARVEST_RELEASE_AS", "")
     if wish and wish not in PARTS:
         raise ReleaseError(f"HARVEST_RELEASE_AS is {wish!r}; use major, minor or patch")
-    part = wish or min((bumps[kind] for kind in found), key=PARTS.index)
-    last = last_release(root) or (0, 0, 0)
+    part = wish or min((bumps[kind] for kind in found), key=PARTS.index, default="minor")
     if last == (0, 0, 0) or (not wish and part == "major" and last[0] == 0):
         part = "minor"
     while True:
@@ -120,7 +125,10 @@ def raised(version: Version, part: str) -> Version:
 
 def draft(root: Path, version: str) -> str:
     """The changelog section of a version, nothing written."""
-    return towncrier(root, "build", "--draft", "--version", version)
+    written = section((root / "CHANGELOG.md").read_text("utf-8"), version) or ""
+    if not fragments(root, kinds(root)):
+        return written
+    return towncrier(root, "build", "--draft", "--version", version) + written
 
 
 def towncrier(root: Path, command: str, *options: str) -> str:

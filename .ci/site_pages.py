@@ -1,9 +1,10 @@
-"""For mkdocs: plugins and notebooks as pages, and links between pages and files.
+"""For mkdocs: plugins, notebooks and the reference as pages, and links between pages and files.
 
 Plugins are listed, with what they say of themselves, by the keyword `harvest-plugin` of their
 `pyproject.toml`: those of ours and the examples.  A registry of GitLab cannot be searched for it.
 The README of each of ours is a page.  Each notebook of ``docs/notebooks`` is executed, and becomes
-a page with its outputs.
+a page with its outputs.  The pages of the reference that a checkout lacks are written by
+`docs_reference` from the installed plugins.
 
 Links are written for a checkout, where ``../examples/README.md`` leads to the file.  On the site a
 link to a page leads to that page.  A link to another file leads to the project's page of it where
@@ -22,7 +23,7 @@ from typing import Any
 from links import ROOT, Link, changed, in_project
 from mkdocs.structure.files import File
 
-from docs_reference import notebooks
+from docs_reference import IN_TREE, PAGES, notebooks
 
 KEYWORD = "harvest-plugin"
 
@@ -61,11 +62,13 @@ def _readmes() -> dict[Path, str]:
 
 
 def on_files(files: Any, *, config: Any, **_: Any) -> Any:
-    """The files of the site, with the plugins' READMEs and the notebooks."""
+    """The files of the site, with the plugins' READMEs, the reference and the notebooks."""
     files.append(File.generated(config, "plugins/index.md", content=plugin_list()))
     for path, address in _readmes().items():
         if path.parent != ROOT:
             files.append(File.generated(config, address, content=path.read_text("utf-8")))
+    for name in PAGES.keys() - set(IN_TREE):
+        files.append(File.generated(config, f"reference/{name}.md", content=PAGES[name]()))
     for path in notebooks.NOTEBOOKS:
         with tempfile.TemporaryDirectory() as folder:
             executed = notebooks.executed(path, Path(folder))

@@ -13,12 +13,13 @@ the repository.  The job's own token will not do, because GitLab starts no pipel
 
 from __future__ import annotations
 
+import datetime
 import os
 import sys
 import tempfile
 from urllib.parse import quote
 
-from next_version import ROOT, ReleaseError, git, next_versions, run, towncrier
+from next_version import ROOT, ReleaseError, fragments, git, kinds, next_versions, run, towncrier
 
 MARKER = "<!-- releases, newest first -->"
 
@@ -72,12 +73,24 @@ def main() -> int:
 
 def make(version: str, tag: str) -> None:
     """The release's commit and tag, in this checkout."""
-    towncrier(ROOT, "build", "--yes", "--version", version)
+    write_changelog(version)
     name = os.environ.get("GITLAB_USER_NAME", "harvest releases")
     email = os.environ.get("GITLAB_USER_EMAIL", "releases@localhost")
     who = ("-c", f"user.name={name}", "-c", f"user.email={email}")
-    git(ROOT, *who, "commit", "--quiet", "-m", f"Release {version}")
+    git(ROOT, *who, "commit", "--quiet", "--all", "-m", f"Release {version}")
     git(ROOT, *who, "tag", "--annotate", "-m", f"harvest {version}", tag)
+
+
+def write_changelog(version: str) -> None:
+    """The version's section: the fragments, and the text that waits for the first release."""
+    changelog, waiting = ROOT / "CHANGELOG.md", f"## {version} - unreleased\n"
+    if fragments(ROOT, kinds(ROOT)):
+        towncrier(ROOT, "build", "--yes", "--version", version)
+        dated = ""
+    else:
+        dated = waiting.replace("unreleased", f"{datetime.datetime.now().astimezone():%Y-%m-%d}")
+    text = changelog.read_text("utf-8")
+    changelog.write_text(text.replace(waiting, dated), "utf-8")
 
 
 def try_out(tag: str) -> None:

@@ -1,6 +1,7 @@
 """Pages of the reference, as Markdown, from the program and its installed plugins themselves.
 
-python -m docs_reference PAGE > docs/reference/PAGE.md
+The site has all of them (`.ci/site_pages.py`).  The tree keeps those `IN_TREE`:
+python -m docs_reference commands > docs/reference/commands.md
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from collections.abc import Callable
 
 from . import commands, declared, exits, public, python, settings
 
-__all__ = ["PAGES"]
+__all__ = ["IN_TREE", "PAGES"]
 
 PAGES: dict[str, Callable[[], str]] = {
     "commands": commands.page,
@@ -23,3 +24,6 @@ PAGES: dict[str, Callable[[], str]] = {
     "views-reports": declared.views_and_reports,
 }
 """Name of each generated page, and what writes it."""
+
+IN_TREE = ("commands", "exit-codes")
+"""Pages that a checkout holds too, below ``docs/reference``."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,6 +12,9 @@ from harvest.cli.app import app, load_command
 from harvest_look.markdown import table
 
 __all__ = ["Command", "commands", "page"]
+
+_MANY = 5
+"""So many options that two commands share are explained with the first alone."""
 
 _GENERAL = frozenset(("help", "install_completion", "show_completion"))
 
@@ -57,10 +61,29 @@ def page() -> str:
         "Generated from the commands themselves; every one has `--help`.",
         "",
     ]
+    told: dict[str, list[tuple[str, str]]] = {}  # options that each command explains itself
     for command in commands():
-        lines += [f"## {' '.join(('harvest', *command.words))}", "", command.help, ""]
+        name = " ".join(("harvest", *command.words))
+        like, shared = _most_shared(command, told)
+        told[name] = [option for option in command.options if option not in shared]
+        lines += [f"## {name}", "", command.help, ""]
         lines += table(
             ("argument or option", "meaning"),
-            [(f"`{names}`", text) for names, text in (*command.arguments, *command.options)],
+            [(f"`{names}`", text) for names, text in (*command.arguments, *told[name])],
         )
+        if shared:
+            names = ", ".join(f"`{re.split('[ ,]', names)[0]}`" for names, _ in shared)
+            lines += [f"As for `{like}`: {names}.", ""]
     return "\n".join(lines)
+
+
+def _most_shared(
+    command: Command, told: dict[str, list[tuple[str, str]]]
+) -> tuple[str, list[tuple[str, str]]]:
+    """The command that explains most of its options already, and which, if they are many."""
+    shared = {
+        name: [option for option in options if option in command.options]
+        for name, options in told.items()
+    }
+    like = max(shared, key=lambda name: len(shared[name]), default="")
+    return like, shared[like] if like and len(shared[like]) >= _MANY else []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -104,6 +105,41 @@ def test_the_first_version_is_0_1_0(repository):
     git(repository, "tag", "--delete", "v1.4.2")
     commit(repository, fixed="It works.")
     assert script(repository, "next_version").stdout == "0.1.0\n"
+
+
+FIRST = "## 0.1.0 - unreleased\n\nA harvester of stone tablets.\n"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("changes", [{}, {"added": "A sink for clay."}], ids=["none", "one"])
+def test_the_first_release_says_what_it_is_without_any_fragment(repository, tmp_path, changes):
+    if changes:
+        pytest.importorskip("towncrier")
+    # given a project without a release, whose changelog says what the first one is
+    git(repository, "tag", "--delete", "v1.4.2")
+    (repository / "CHANGELOG.md").write_text(f"{CHANGELOG}\n{FIRST}")
+    commit(repository, **changes)
+    origin = tmp_path / "origin.git"
+    git(tmp_path, "clone", "--quiet", "--bare", str(repository), str(origin))
+    shown = script(repository, "next_version", "--notes", "notes.md")
+    assert (shown.stdout, shown.stderr) == ("0.1.0\n", "")
+    (repository / "notes.md").rename(tmp_path / "notes.md")
+
+    # when released
+    done = script(repository, "tag_release", HARVEST_PUSH_URL=str(origin))
+
+    # then its section has a date, and is the text of the release, after what fragments add
+    assert done.returncode == 0, done.stderr
+    changelog = git(origin, "show", "v0.1.0:CHANGELOG.md")
+    assert len(re.findall(r"^## 0\.1\.0 - \d{4}-\d\d-\d\d$", changelog, re.MULTILINE)) == 1
+    assert changelog.count("## 0.1.0") == 1
+    notes = script(repository, "release_notes", "v0.1.0").stdout
+    assert notes.endswith("A harvester of stone tablets.\n")
+    for text in ("A harvester of stone tablets.", *changes.values()):
+        assert text in notes
+        assert text in (tmp_path / "notes.md").read_text()
+    # and there is nothing more to release
+    assert script(repository, "next_version").stdout == ""
 
 
 def test_tags_of_other_branches_and_other_tags_do_not_count(repository):

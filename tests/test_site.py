@@ -19,6 +19,7 @@ import pytest
 import yaml
 from delivery import script
 
+from docs_reference import PAGES
 from harvest.plugins.registry import manager
 from harvest_look.view_schema import view_schema
 
@@ -84,8 +85,8 @@ def test_every_page_is_in_the_navigation_once_and_built(site):
     written = [*docs.rglob("*.md"), *(p.with_suffix(".md") for p in docs.rglob("*.ipynb"))]
     readmes = [f"plugins/{p.parent.name}.md" for p in (ROOT / "plugins").glob("*/README.md")]
     assert len(readmes) >= 10
-    pages = [*(path.relative_to(docs).as_posix() for path in written), *readmes]
-    pages.append("plugins/index.md")
+    pages = {path.relative_to(docs).as_posix() for path in written}
+    pages |= {"plugins/index.md", *readmes, *(f"reference/{name}.md" for name in PAGES)}
     assert sorted(navigation()) == sorted(pages)
     for page in pages:
         assert (site / page).with_suffix(".html").is_file()
@@ -190,8 +191,8 @@ def test_links_between_pages_and_plugins_stay_on_the_site(hook):
     # given links as they are written for a checkout, then they lead to the pages of the site
     assert linked("plugins/dask.md", "[h](../../README.md)") == "[h](../index.md)"
     assert linked("plugins/dask.md", "[m](../mofka-dask/README.md#x)") == "[m](mofka-dask.md#x)"
-    assert linked("plugins/dask.md", "[r](../../docs/reference/rules.md)") == (
-        "[r](../reference/rules.md)"
+    assert linked("plugins/dask.md", "[r](../../docs/reference/index.md)") == (
+        "[r](../reference/index.md)"
     )
     assert linked("how-to/query.md", "[s](../../plugins/slurm/README.md)") == (
         "[s](../plugins/slurm.md)"

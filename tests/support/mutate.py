@@ -5,6 +5,8 @@
 
 The first keeps which quick tests run which lines; the second changes the kernel at random places,
 one at a time and in place, and puts it back: use a clone that nobody else works in.
+Leave out tests that use polars' threads while they are collected (`test_model_schema.py`,
+`test_export.py`, `test_exporters.py`), since processes are forked.
 """
 
 from __future__ import annotations
