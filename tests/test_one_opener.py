@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[1]
 READERS = (
     "src/harvest/storage", "src/harvest/dataset", "src/harvest/pipeline",
     "src/harvest/api/directory_sink.py", "plugins/parquet/src", "plugins/jsonl/src",
-    "plugins/crate/src",
+    "plugins/exports/src/harvest_exports/crate.py",
 )  # fmt: skip
 READS = {"open", "read_bytes", "read_text", "read_table", "memory_map", "file_digest"}
 OTHERS = {
