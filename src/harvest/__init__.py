@@ -34,7 +34,7 @@ _HOMES = {
         "record",
         "record_type",
     ),
-    ".api.column": ("Column",),
+    ".columns": ("Column",),
     ".api.context": ("ReadContext", "Reject"),
     ".api.directory_sink": ("DirectorySink",),
     ".api.rule": ("Basis", "Finding", "Rule", "Threshold"),
