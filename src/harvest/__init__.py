@@ -37,7 +37,7 @@ _HOMES = {
     ".columns": ("Column",),
     ".api.context": ("ReadContext", "Reject"),
     ".api.directory_sink": ("DirectorySink",),
-    ".api.rule": ("Basis", "Finding", "Rule", "Threshold"),
+    ".api.rule": ("Finding", "Rule", "Threshold"),
     ".api.setting": ("Setting",),
     ".api.sink": ("PartFile", "PartWriter", "Publication", "Sink", "SmallRows"),
     ".api.source": ("Detection", "Partition", "Source", "file_partition", "file_partitions"),

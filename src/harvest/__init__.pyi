@@ -4,7 +4,6 @@ from .api.context import ReadContext as ReadContext
 from .api.context import Reject as Reject
 from .api.directory_sink import DirectorySink as DirectorySink
 from .api.located import NoConfig as NoConfig
-from .api.rule import Basis as Basis
 from .api.rule import Finding as Finding
 from .api.rule import Rule as Rule
 from .api.rule import Threshold as Threshold
