@@ -135,8 +135,9 @@ _TASKS: Final = (
     text("failed_prefix", "The kind of task with the most failures; null without any."),
     count("failed_prefix_failed", "How many its failures are; null without any."),
     *(
-        count(f"failed_{name}", f"{name} of that kind, as in dask.prefixes; null with it.")
-        for name in ("error", "error_failed", "error_type", "error_type_failed")
+        kind(f"failed_{name}", f"{name} of that kind, as in dask.prefixes; null with it.")
+        for what in ("error", "error_type")
+        for kind, name in ((text, what), (count, f"{what}_failed"))
     ),
     *REPEATS,
 )

@@ -16,40 +16,40 @@ _HOST: Final = text("host", "Host of the process, as Darshan names it; null wher
 _PID: Final = number("pid", "Process id, by Darshan's log; null where that does not have it.")
 
 TASK_IO_COLUMNS: Final = (
+    RUN,
     attrs.evolve(
         KEY,
         doc="The task; null for traced operations on a task's thread while no task is known to "
         "run there, and for what is counted where not one task alone ran in the process from the "
         "first operation on the file to the last.",
     ),
-    text("op", "read or write."),
-    size("bytes", "Bytes of the operations. Traced: asked for. Counted: by Darshan's counters "
-         "beyond the trace, below 0 where traced operations asked for more than they got."),
-    seconds("seconds", "Time in the operations, summed."),
-    count("count", "Number of operations."),
-    path("file", "The file; null where the log does not name it."),
-    RUN,
     attrs.evolve(
         WORKER,
         doc="The worker that is the process; null for what is counted of a process that is "
         "several.",
     ),
+    number("thread", "Thread that did them, as its pthread id; null for what is counted."),
+    _PID,
+    _HOST,
+    path("file", "The file; null where the log does not name it."),
+    text("module", "DXT_POSIX or DXT_MPIIO of what is traced, where an MPI-IO operation is often "
+         "in both; POSIX, MPI-IO or STDIO of what is counted."),
+    text("op", "read or write."),
+    count("count", "Number of operations."),
+    size("bytes", "Bytes of the operations. Traced: asked for. Counted: by Darshan's counters "
+         "beyond the trace, below 0 where traced operations asked for more than they got."),
+    seconds("seconds", "Time in the operations, summed."),
+    time("first_time", "Start of the first operation; null where the log has no time of it."),
+    time("last_time", "End of the last operation; null where the log has no time of it."),
+    count("by_elimination", "How many of the operations were found among tasks whose thread is not "
+          "known, as failed ones."),
+    RECORD_ID,
+    LOG,
     text("how", "traced: each operation on a thread that ran tasks, in one row; counted: what "
          "Darshan's counters have of the processes of workers beyond that."),
     text("beside", "Of what is counted where the task is not known: the kind of the only tasks "
          "that ran in the process from the first operation on the file to the last. Either they "
          "did it, or the process before or after them; else null."),
-    text("module", "DXT_POSIX or DXT_MPIIO of what is traced, where an MPI-IO operation is often "
-         "in both; POSIX, MPI-IO or STDIO of what is counted."),
-    time("first_time", "Start of the first operation; null where the log has no time of it."),
-    time("last_time", "End of the last operation; null where the log has no time of it."),
-    _HOST,
-    _PID,
-    number("thread", "Thread that did them, as its pthread id; null for what is counted."),
-    count("by_elimination", "How many of the operations were found among tasks whose thread is not "
-          "known, as failed ones."),
-    LOG,
-    RECORD_ID,
 )  # fmt: skip
 
 TASK_IO: Final = View(
@@ -60,6 +60,11 @@ TASK_IO: Final = View(
     requires=(SEGMENT, *COUNTED),
     settings=RUN_SETTING,
     columns=TASK_IO_COLUMNS,
+    first=(
+        *("key", "op", "bytes", "seconds", "count", "file", "run", "worker", "how", "beside"),
+        *("module", "first_time", "last_time", "host", "pid", "thread", "by_elimination"),
+        *("log",),
+    ),
 )
 
 COVERAGE_COLUMNS: Final = (
