@@ -56,8 +56,7 @@ _CANDIDATES: Final = (
     count("paths", "Its paths that the list has: with several hard links, more than one."),
     *passed_on("nlink", "kind", "pool", "fileset"),
     number("gid"),
-    number("inode"),
-    *passed_on("generation", "path_raw"),
+    *passed_on("inode", "generation", "path_raw"),
     path("origin"),
     number("position"),
     columns.NOW,
@@ -87,7 +86,7 @@ def _part(prefix: str, which: str) -> tuple[Column, Column]:
     )  # fmt: skip
 
 
-_OWNERS: Final = (
+OWNER_COLUMNS: Final = (
     text("user", "Owner's name by the passwd file given; the number where it has none, null where "
          "the list does not say it."),
     size("size_bytes", "Logical size of the candidates, as far as it is known; null where it is of "
@@ -122,7 +121,7 @@ CANDIDATE_OWNERS: Final = View(
     "the owner of most bytes first.",
     settings=SETTINGS,
     requires=REQUIRES,
-    columns=_OWNERS,
+    columns=OWNER_COLUMNS,
     build="harvest_gpfs_space.candidates.choose:owners",
 )
 

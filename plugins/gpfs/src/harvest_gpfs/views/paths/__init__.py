@@ -22,7 +22,7 @@ _DETAILS: Final = (
     size("allocated_bytes"),
     *passed_on("pool", "fileset", "nlink"),
     number("gid"),
-    number("inode"),
+    *passed_on("inode"),
     *_WHERE,
     columns.SCAN,
 )
@@ -129,7 +129,7 @@ _ODD_NAMES: Final = (
     size("size_bytes"),
     number("uid"),
     *passed_on("path_raw"),
-    number("inode"),
+    *passed_on("inode"),
     *_WHERE,
     columns.SCAN,
 )

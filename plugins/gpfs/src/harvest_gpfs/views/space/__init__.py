@@ -7,7 +7,7 @@ from typing import Final
 import attrs
 
 from harvest import Setting, View
-from harvest.columns import amount, count, flag, number, passed_on, share, size, text, time
+from harvest.columns import amount, count, flag, number, share, size, text, time
 
 from ...measures import DIRECTORY
 from .. import columns, settings
@@ -101,22 +101,18 @@ _OWNERS_KNOWN: Final = (
 )  # fmt: skip
 """What is known of the parts: what shares are of."""
 
-_OWNERS: Final = (
+OWNER_COLUMNS: Final = (
+    number("uid", "Owner's number; null where the list does not say it."),
     text("user", "Owner's name by the passwd file given; the number as text where it has none."),
-    size("size_bytes", "Logical size of all objects of the owner, directories too, as far as it is "
-         "known; null where it is of none."),
-    share("share", "size_bytes as a share of all_bytes; null where that is 0 or size_bytes not "
-          "known."),
-    count("files", "Objects of the owner that are files; null where the kind of none is known."),
-    share("cold_share", "cold_size_bytes as a share of cold_known_bytes; null where that is 0 or "
-          "either is not known."),
-    share("small_share", "small_inodes as a share of small_known_inodes; null where there are "
-          "none."),
     flag("unknown", "Whether the passwd file given lacks the owner; null where none is given, and "
          "for objects whose owner the list does not say."),
-    number("uid", "Owner's number; null where the list does not say it."),
     columns.metric("inodes"),
+    count("files", "Objects of the owner that are files; null where the kind of none is known."),
+    size("size_bytes", "Logical size of all objects of the owner, directories too, as far as it is "
+         "known; null where it is of none."),
     columns.metric("allocated_bytes"),
+    share("share", "size_bytes as a share of all_bytes; null where that is 0 or size_bytes not "
+          "known."),
     count("data_inodes", "Objects of the owner other than directories, each once; null where the "
           "kind of none is known."),
     size("data_bytes", "Logical size of the objects other than directories, as far as it is known; "
@@ -132,6 +128,10 @@ _OWNERS: Final = (
                  f"{meaning}."),
         )
     ),
+    share("cold_share", "cold_size_bytes as a share of cold_known_bytes; null where that is 0 or "
+          "either is not known."),
+    share("small_share", "small_inodes as a share of small_known_inodes; null where there are "
+          "none."),
     count("future_inodes", "Objects other than directories that were accessed or modified more "
           f"than a day after the time in now; {columns.UNDECIDED}, and where now is null."),
     *_OWNERS_KNOWN,
@@ -143,7 +143,7 @@ _OWNERS: Final = (
             doc=f"{column.name} of all owners together, the same in each row; null without any, "
             "and where it is not known of some and 0 of the others.",
         )
-        for column in (*passed_on("data_inodes"), size("data_bytes"), *_OWNERS_KNOWN)
+        for column in (count("data_inodes"), size("data_bytes"), *_OWNERS_KNOWN)
     ),
     text("now", "What ages are counted from, in UTC: the time of the scan, or the one given; null "
          "where neither is known."),
@@ -162,7 +162,8 @@ OWNERS: Final = View(
         "to": Setting("the same as scan, by the word of gpfs.change", str),
     },
     requires=settings.REQUIRES,
-    columns=_OWNERS,
+    columns=OWNER_COLUMNS,
+    first=("user", "size_bytes", "share", "files", "cold_share", "small_share", "unknown"),
     build="harvest_gpfs.views.space.owners:owners",
 )
 
