@@ -172,14 +172,13 @@ def _among(rule: Rule) -> str:
 
 def _basis(rule: Rule) -> list[str]:
     """What the verdict rests on, as a table."""
-    if rule.basis is None:
+    if not rule.numerator:
         return []
-    basis = rule.basis
     rows = [
-        ("numerator", basis.numerator),
-        ("denominator", basis.denominator or "none: compared with the threshold alone"),
-        ("who is judged", basis.judged),
-        ("unable to judge", basis.unable),
+        ("numerator", rule.numerator),
+        ("denominator", rule.denominator or "none: compared with the threshold alone"),
+        ("who is judged", rule.judged),
+        ("unable to judge", rule.unable),
     ]
     return table(("the verdict", "rests on"), rows)
 

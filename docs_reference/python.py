@@ -18,6 +18,7 @@ __all__ = ["MODULES", "page", "paragraph"]
 
 MODULES = (
     "harvest",
+    "harvest.columns",
     "harvest.model",
     "harvest.model.arrow",
     "harvest.model.describe",
@@ -73,7 +74,6 @@ MODULES = (
     "harvest_testing_sinks",
     "harvest_toolkit.choices",
     "harvest_toolkit.clocks",
-    "harvest_toolkit.columns",
     "harvest_toolkit.csv_header",
     "harvest_toolkit.deferred",
     "harvest_toolkit.delimited",

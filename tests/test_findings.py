@@ -14,7 +14,7 @@ import pytest
 from commands import harvest_here
 
 import harvest
-from harvest import Basis, Finding, ReportSpec, Rule, Threshold, UsageError, View, hookimpl
+from harvest import Finding, ReportSpec, Rule, Threshold, UsageError, View, hookimpl
 from harvest.errors import PluginError
 from harvest.findings import evaluate
 from harvest.findings.model import Verdict
@@ -353,10 +353,10 @@ def test_what_a_rule_could_not_judge_is_left_out_of_its_number_and_said(dataset)
 def test_a_rule_that_found_nothing_among_a_part_names_the_part_and_what_brings_the_rest(dataset):
     # given
     rows = people(user=["bob", "tim"], wasted=[0.5, None])
-    basis = Basis(numerator="hours", judged="users", unable="the field Wasted brings it")
+    rule = attrs.evolve(RULE, unable="the field Wasted brings it")
 
     # when
-    verdict = evaluate(rows, dataset.plugins, rules=[attrs.evolve(RULE, basis=basis)])
+    verdict = evaluate(rows, dataset.plugins, rules=[rule])
 
     # then
     assert (verdict.found, verdict.passed) == ((), ("test.waste",))

@@ -1,11 +1,9 @@
 """The public names, for type checkers; ``__init__.py`` imports each when it is first used."""
 
-from .api.column import Column as Column
 from .api.context import ReadContext as ReadContext
 from .api.context import Reject as Reject
 from .api.directory_sink import DirectorySink as DirectorySink
 from .api.located import NoConfig as NoConfig
-from .api.rule import Basis as Basis
 from .api.rule import Finding as Finding
 from .api.rule import Rule as Rule
 from .api.rule import Threshold as Threshold
@@ -32,6 +30,7 @@ from .api.spec import SourceSpec as SourceSpec
 from .api.spec import hookimpl as hookimpl
 from .api.view import DatasetReader as DatasetReader
 from .api.view import View as View
+from .columns import Column as Column
 from .dataset import Dataset as Dataset
 from .dataset import open as open  # noqa: A004
 from .dataset.report import ReportContext as ReportContext

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-import attrs
-
 import harvest
 from harvest import DatasetError, Rule, UsageError
 from harvest.commands.declared import names_for
@@ -17,6 +15,9 @@ from harvest.toolkit.texts import shell_word
 
 SHOWN: Final = 6
 """Views or reports of a dataset that are named at most."""
+
+_BASIS: Final = ("numerator", "denominator", "judged", "unable")
+"""What the verdict of a rule rests on."""
 
 
 def print_declared(kind: str, specs: Sequence[Any], *, json: bool) -> None:
@@ -57,7 +58,9 @@ def print_rules(rules: Sequence[Rule], *, json: bool) -> None:
                     },
                     "advice": rule.advice,
                     "reference": rule.reference,
-                    "basis": None if rule.basis is None else attrs.asdict(rule.basis),
+                    "basis": {word: getattr(rule, word) for word in _BASIS}
+                    if rule.numerator
+                    else None,
                     "reports": list(rule.reports),
                 }
                 for rule in rules

@@ -28,8 +28,20 @@ def texts(values: Iterable[str]) -> tuple[str, ...]:
     return tuple(values)
 
 
-def _columns(values: Iterable[Column]) -> tuple[Column, ...]:
-    return tuple(values)
+def _columns(values: Iterable[Column | str]) -> tuple[Column, ...]:
+    return tuple(Column(value) if isinstance(value, str) else value for value in values)
+
+
+def _as_shown(column: Column, known: Column | None) -> Column:
+    """A column with its unit, and the form of what identifies something, by a view.
+
+    Numbers of a table have their unit in the heading: cells are not put in words.
+    """
+    if known is None:
+        return column
+    unit = None if known.unit == "1" else known.unit
+    form = known.format if known.format in ("d", "id", "path") else None
+    return attrs.evolve(column, unit=column.unit or unit, format=column.format or form)
 
 
 @attrs.frozen(eq=False)
@@ -38,7 +50,8 @@ class Table:
 
     name: also of its CSV file.
     rows: a polars frame; only the columns listed are shown.
-    columns: all of the frame's unless given.
+    columns: all of the frame's unless given; a name alone is a column that is called after it.
+    of: columns of views that these are, by their names: what has no unit here has theirs.
     group: column at whose change of value a rule is drawn between rows.
     note: a sentence below it.
     """
@@ -49,10 +62,13 @@ class Table:
     title: str = attrs.field(default=attrs.Factory(lambda self: self.name, takes_self=True))
     group: str | None = None
     note: str | None = None
+    of: Iterable[Column] = ()
 
     def __attrs_post_init__(self) -> None:
-        if not self.columns:
-            object.__setattr__(self, "columns", tuple(Column(n) for n in self.rows.columns))
+        known = {column.name: column for column in self.of}
+        columns = self.columns or _columns(self.rows.columns)
+        shown = tuple(_as_shown(column, known.get(column.name)) for column in columns)
+        object.__setattr__(self, "columns", shown)
         wanted = [*(c.name for c in self.columns), *([self.group] if self.group else [])]
         missing = [name for name in wanted if name not in self.rows.columns]
         if missing:

@@ -69,22 +69,6 @@ class Finding:
 
 
 @attrs.frozen(kw_only=True)
-class Basis:
-    """What the verdict of a rule rests on, in words for its reference page.
-
-    numerator, denominator: what is compared with what, with units; both are of what is judged.
-        No denominator where the numerator is compared with a threshold alone.
-    judged: who is judged, and who is left out.
-    unable: what makes it unable to judge, and which field or option of the recorder brings it.
-    """
-
-    numerator: str
-    denominator: str = ""
-    judged: str
-    unable: str
-
-
-@attrs.frozen(kw_only=True)
 class Rule:
     """Declares a rule.
 
@@ -102,7 +86,10 @@ class Rule:
         judged, and the thresholds by name, and gives findings.
     advice: what to try.
     reference: what the rule and its thresholds rest on: a document, a paper, another tool.
-    basis: what is compared, of whom, and what makes it unable to judge.
+    numerator: what its verdict compares, with its unit.
+    denominator: what it is compared with; none where that is a threshold alone.
+    judged: who is judged, and who is left out.
+    unable: what makes it unable to judge, and which field or option of the recorder brings it.
     thresholds: by name.
     requires: record types without which it cannot judge, beyond what the view needs.
     reports: names of the reports that begin with its findings.
@@ -117,7 +104,10 @@ class Rule:
     advice: str
     reference: str
     among: str = ""
-    basis: Basis | None = None
+    numerator: str = ""
+    denominator: str = ""
+    judged: str = ""
+    unable: str = ""
     thresholds: Mapping[str, Threshold] = attrs.field(factory=dict)
     settings: Mapping[str, Any] = attrs.field(factory=dict)
     requires: tuple[str, ...] = ()

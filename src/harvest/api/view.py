@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import attrs
 
-from .column import Column
+from harvest.columns import Column
+
 from .setting import Setting, by_name
 
 if TYPE_CHECKING:
@@ -54,11 +55,11 @@ class View:
         that it does not take.
     requires: record types it reads; it can be asked for where a dataset holds at least one.
     settings: what it accepts, by name: a Setting, or what it means as text for one of any type.
-    columns: what its columns mean, the most important first: those that stay where a terminal is
-        narrow; or ``module:NAME`` of them, imported when first used.  A column that says nothing
-        here, or has no ``doc``, takes its meaning and unit from the column of the same name of a
-        record type that the view requires.  A setting may add or remove columns: all that can
-        be are listed.
+    columns: what its columns are, in the order of its rows, declared by the kinds of
+        ``harvest.columns``; or ``module:NAME`` of them, imported when first used.  A column without
+        ``doc`` takes its meaning and unit from the column of the same name of a record type that
+        the view requires.  A setting may add or remove columns: all that can be are listed.
+    first: names of those that people are shown first, which stay where a terminal is narrow.
     text: callable or ``module:function`` that takes the collected frame and gives readable text,
         one string per row; for ``-o FILE.txt``.
     """
@@ -69,4 +70,5 @@ class View:
     requires: tuple[str, ...] = ()
     settings: Mapping[str, Setting] = attrs.field(factory=dict, converter=by_name)
     columns: tuple[Column, ...] | str = ()
+    first: tuple[str, ...] = ()
     text: Callable[..., Any] | str | None = None

@@ -2,28 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import orjson
 import polars as pl
 
+from harvest.model.frames import types_of
+
+from .views import FINDINGS
+
 if TYPE_CHECKING:
     from harvest.dataset import Dataset
-
-_SCHEMA: Final[dict[str, pl.DataType | type[pl.DataType]]] = {
-    "severity": pl.String,
-    "rule": pl.String,
-    "text": pl.String,
-    "certainty": pl.List(pl.String),
-    "judged": pl.Int64,
-    "unknown": pl.Int64,
-    "advice": pl.String,
-    "view": pl.String,
-    "settings": pl.String,
-    "where": pl.String,
-    "rows": pl.Int64,
-    "reference": pl.String,
-}
 
 
 def findings(dataset: Dataset) -> pl.LazyFrame:
@@ -31,4 +20,4 @@ def findings(dataset: Dataset) -> pl.LazyFrame:
     rows = [found.to_dict() for found in dataset.findings().found]
     for row in rows:
         row["settings"] = orjson.dumps(row["settings"]).decode()
-    return pl.LazyFrame(rows, schema=_SCHEMA)
+    return pl.LazyFrame(rows, schema=types_of(FINDINGS))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from harvest.api.column import Column
+from harvest.columns import Column
 from harvest.errors import UsageError
 from harvest.plugins.columns import columns_of
 from harvest.toolkit import html

@@ -201,7 +201,7 @@ def _gap(rule: Rule, about: int, judged: int, missing: list[str], used: list[str
         text = f"{rule.view} has no {' or '.join(missing)} in its {rows}"
     else:
         text = f"{rule.view} has too little of {', '.join(used)} in its {rows}"
-    return f"{text}; {rule.basis.unable}" if rule.basis else text
+    return f"{text}; {rule.unable}" if rule.unable else text
 
 
 def _judged(question: _Question, answer: _Answer) -> list[Found]:

@@ -6,24 +6,21 @@ the rows come from: maps are lists of key-value structs, and dictionary-encoded 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
 import polars as pl
 import pyarrow as pa
 
+from harvest.columns import Column
+
 from .record import RecordType
+from .types import arrow_type
 
 __all__ = [
-    "arrow_type_of",
-    "frame_of",
-    "plain_columns",
-    "polars_schema",
-    "polars_type",
-    "scan_parquet",
-    "seconds",
-    "without_maps",
+    *("arrow_type_of", "frame_of", "plain_columns", "polars_schema", "polars_type"),
+    *("scan_parquet", "seconds", "types_of", "without_maps"),
 ]
 
 Microseconds = TypeVar("Microseconds", pl.Expr, pl.Series)
@@ -84,6 +81,11 @@ def arrow_type_of(kind: pl.DataType) -> pa.DataType:
     if kind == pl.String or kind == pl.Null or kind == pl.Categorical or isinstance(kind, pl.Enum):
         return pa.string()
     return pl.Series([], dtype=kind).to_arrow(compat_level=pl.CompatLevel.oldest()).type
+
+
+def types_of(columns: Iterable[Column]) -> dict[str, pl.DataType]:
+    """The columns of a view by name, with the types that their kinds have."""
+    return {column.name: polars_type(arrow_type(column.type)) for column in columns}
 
 
 def polars_schema(record_type: RecordType) -> dict[str, pl.DataType]:

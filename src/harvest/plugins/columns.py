@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import attrs
 
-from harvest.api.column import Column
 from harvest.api.view import View
+from harvest.columns import Column
 from harvest.model import Int32, RecordType, UInt32, UInt64
 from harvest.model.column import Column as RecordColumn
 
@@ -15,7 +15,7 @@ from .registry import PluginManager
 
 
 def columns_of(view: View, plugins: PluginManager) -> Mapping[str, Column]:
-    """The columns that a view declares, by name, the most important first.
+    """The columns that a view declares, by name, those that people are shown first in front.
 
     Then those of the record types that it requires, which a view may pass on as they are.
     Raises PluginError where the declared columns cannot be imported.
@@ -28,7 +28,12 @@ def columns_of(view: View, plugins: PluginManager) -> Mapping[str, Column]:
         if kind in types
         for name, column in columns_of_record(types[kind]).items()
     }
-    found = {column.name: _completed(column, passed_on.get(column.name)) for column in declared}
+    named = {column.name: column for column in declared}
+    found = {
+        name: _completed(named[name], passed_on.get(name))
+        for name in dict.fromkeys((*view.first, *named))
+        if name in named
+    }
     return found | {name: column for name, column in passed_on.items() if name not in found}
 
 

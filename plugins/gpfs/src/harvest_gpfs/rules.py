@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from harvest import Basis, Finding, Rule, Threshold
+from harvest import Finding, Rule, Threshold
 from harvest.toolkit.amounts import bytes_in_words, count_in_words, share_in_words
 
 if TYPE_CHECKING:
@@ -203,15 +203,15 @@ _TIMES: Final = (
 _OWNERS: Final = "a list without owners (USER_ID in the SHOW clause of the policy)"
 
 
-def _growth_basis(what: str, unable: str) -> Basis:
-    return Basis(
-        numerator=f"{what} whose bytes grew by the thresholds: those of the later scan less those "
-        "of the earlier one",
-        denominator="bytes in the earlier scan",
-        judged=f"{what} with objects in either scan, directories left out; of each the objects "
+def _of_growth(what: str, unable: str) -> dict[str, str]:
+    return {
+        "numerator": f"{what} whose bytes grew by the thresholds: those of the later scan less "
+        "those of the earlier one",
+        "denominator": "bytes in the earlier scan",
+        "judged": f"{what} with objects in either scan, directories left out; of each the objects "
         "whose size both scans say",
-        unable=unable,
-    )
+        "unable": unable,
+    }
 
 
 _GROWTH_COLUMNS: Final = (
@@ -234,12 +234,10 @@ RULES: Final = (
         "a limit of days would free.",
         reference="neither access nor modification within the setting cold (a year); access times "
         "are as exact as the file system keeps them (mmchfs -S, relatime)",
-        basis=Basis(
-            numerator="bytes neither accessed nor modified within the setting cold",
-            denominator="bytes of which it is known whether they are cold",
-            judged="owners with data of known size, kind and times; directories are left out",
-            unable=f"{_TIMES}; {_SIZES}",
-        ),
+        numerator="bytes neither accessed nor modified within the setting cold",
+        denominator="bytes of which it is known whether they are cold",
+        judged="owners with data of known size, kind and times; directories are left out",
+        unable=f"{_TIMES}; {_SIZES}",
         thresholds={
             "share": Threshold(0.2, "share of all bytes that may be cold"),
             "high": Threshold(0.5, "share of all bytes from which it is a high finding"),
@@ -260,12 +258,10 @@ RULES: Final = (
         "shows in which directories they are.",
         reference="IBM Storage Scale 5.2, Block size: a file takes whole subblocks (8 KiB where "
         "blocks have 4 MiB) unless it fits its inode; small is below the setting below (64 KiB)",
-        basis=Basis(
-            numerator="files smaller than the setting below",
-            denominator="files whose size is known",
-            judged="owners with files of known size and kind; directories are left out",
-            unable=f"{_SIZES}, or {_KINDS}",
-        ),
+        numerator="files smaller than the setting below",
+        denominator="files whose size is known",
+        judged="owners with files of known size and kind; directories are left out",
+        unable=f"{_SIZES}, or {_KINDS}",
         thresholds={
             "share": Threshold(0.5, "share of all files that may be small"),
             "files": Threshold(100_000, "small files that are always allowed"),
@@ -281,12 +277,10 @@ RULES: Final = (
         judge=one_owner,
         advice="Talk to the owner before anybody else; see what of it is cold.",
         reference="a limit of this project: more than all others together",
-        basis=Basis(
-            numerator="bytes of the owner",
-            denominator="bytes of all owners, known by name or not",
-            judged="owners whom the list names, with data of known size",
-            unable=f"{_SIZES}, or {_OWNERS}",
-        ),
+        numerator="bytes of the owner",
+        denominator="bytes of all owners, known by name or not",
+        judged="owners whom the list names, with data of known size",
+        unable=f"{_SIZES}, or {_OWNERS}",
         thresholds={"share": Threshold(0.5, "share of all bytes that one owner may have")},
         reports=_SUMMARY,
     ),
@@ -300,12 +294,10 @@ RULES: Final = (
         advice="Find out who takes it over: by the group, and by the directory it lies in "
         "(gpfs.usage, by=uid,gid,top).",
         reference="the file given as passwd; a user who is in none left, or is of another cluster",
-        basis=Basis(
-            numerator="owners whom the passwd file lacks, and their bytes",
-            denominator="owners whom the list names; bytes of all whose size is known",
-            judged="owners whom the list names",
-            unable=f"no passwd file (setting passwd), or {_OWNERS}",
-        ),
+        numerator="owners whom the passwd file lacks, and their bytes",
+        denominator="owners whom the list names; bytes of all whose size is known",
+        judged="owners whom the list names",
+        unable=f"no passwd file (setting passwd), or {_OWNERS}",
         thresholds={
             "share": Threshold(0.01, "share of all bytes from which it is a medium finding")
         },
@@ -324,12 +316,10 @@ RULES: Final = (
         advice="Correct them with touch, or except them in policies; gpfs.scan_quality counts "
         "access and modification apart.",
         reference="the time of the scan and a day, since a scan takes hours and clocks differ",
-        basis=Basis(
-            numerator="objects accessed or modified more than a day after the scan",
-            denominator="objects whose times are known",
-            judged="owners with data of known kind and times; directories are left out",
-            unable=_TIMES,
-        ),
+        numerator="objects accessed or modified more than a day after the scan",
+        denominator="objects whose times are known",
+        judged="owners with data of known kind and times; directories are left out",
+        unable=_TIMES,
         reports=_SUMMARY,
     ),
     Rule(
@@ -346,13 +336,11 @@ RULES: Final = (
         "links.",
         reference="name and size alone: a guess, and files below the setting above (64 MiB) are "
         "left out",
-        basis=Basis(
-            numerator="bytes of all but one of the objects of one name and size",
-            denominator="bytes of all objects but directories",
-            judged="names of objects of known size, at least the setting above, that several "
-            "objects have",
-            unable=_SIZES,
-        ),
+        numerator="bytes of all but one of the objects of one name and size",
+        denominator="bytes of all objects but directories",
+        judged="names of objects of known size, at least the setting above, that several objects "
+        "have",
+        unable=_SIZES,
         thresholds={
             "extra": Threshold(1e10, "bytes of further copies from which it is said"),
             "share": Threshold(0.1, "share of all bytes from which it is a medium finding"),
@@ -369,11 +357,9 @@ RULES: Final = (
         advice="Spread them over subdirectories, or pack them; avoid ls -l and patterns there.",
         reference="GPFS finds one name among millions by extensible hashing, but a listing reads "
         "every block of the directory (GPFS users' list, 2018-09-11)",
-        basis=Basis(
-            numerator="paths that lie directly in a directory",
-            judged="directories of at least as many entries as the view lists",
-            unable="nothing: each list says paths",
-        ),
+        numerator="paths that lie directly in a directory",
+        judged="directories of at least as many entries as the view lists",
+        unable="nothing: each list says paths",
         thresholds={"entries": Threshold(1_000_000, "entries of a directory, at least 10,000")},
         reports=_SUMMARY,
     ),
@@ -387,7 +373,7 @@ RULES: Final = (
         judge=partial(grew, name="user", words=("user", "users")),
         advice="Ask whether it goes on like that, and until when the space lasts.",
         reference="limits of this project; the scans are those of from, to and over",
-        basis=_growth_basis("users", f"{_SIZES}, or {_OWNERS}, of one of the scans or both"),
+        **_of_growth("users", f"{_SIZES}, or {_OWNERS}, of one of the scans or both"),
         thresholds=_GROWN,
         reports=("gpfs.change",),
     ),
@@ -401,7 +387,7 @@ RULES: Final = (
         judge=partial(grew, name="top", words=("directory", "directories")),
         advice="See what is new in it: harvest view gpfs.change with by=user,top.",
         reference="limits of this project; the scans are those of from, to and over",
-        basis=_growth_basis("top-level directories", f"{_SIZES}, of one of the scans or both"),
+        **_of_growth("top-level directories", f"{_SIZES}, of one of the scans or both"),
         thresholds=_GROWN,
         reports=("gpfs.change",),
     ),
@@ -415,11 +401,9 @@ RULES: Final = (
         judge=errors_said,
         advice="Mend the cause, run the policy again and harvest its new list.",
         reference="messages of mmapplypolicy in IBM Storage Scale's administration guide",
-        basis=Basis(
-            numerator="errors that the policy engine printed",
-            judged="notes on lists, made when they were read",
-            unable="it is never unable: what the engine said is a note of the run",
-        ),
+        numerator="errors that the policy engine printed",
+        judged="notes on lists, made when they were read",
+        unable="it is never unable: what the engine said is a note of the run",
         reports=_SUMMARY,
     ),
 )

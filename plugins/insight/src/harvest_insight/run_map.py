@@ -300,7 +300,7 @@ _NUMBERS = (
 
 
 def _table(
-    name: str, title: str, rows: Sequence[Mapping[str, Any]], columns: Sequence[Column], **more: str
+    name: str, title: str, rows: Sequence[Mapping[str, Any]], columns: Sequence[Column], **more: Any
 ) -> Table:
     """A table of rows, whose columns hold numbers or times by their names, else texts."""
     kinds: dict[str, Any] = dict.fromkeys((column.name for column in columns), pl.String)

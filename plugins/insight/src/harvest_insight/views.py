@@ -4,27 +4,25 @@ from __future__ import annotations
 
 from typing import Final
 
-from harvest import Column, View
-from harvest_toolkit.columns import named, number, path
+from harvest import Column, UInt64, View
+from harvest.columns import count, flag, named, number, path, text, time
 
 
 def _keys(missing: str) -> dict[str, Column]:
     """The keys of the records that links tie together, by name; ``missing``: when they are null."""
     columns = (
-        Column(
-            "cluster", doc=f"Cluster of the Slurm job; {missing}, or the job was not harvested."
-        ),
+        text("cluster", f"Cluster of the Slurm job; {missing}, or the job was not harvested."),
         number("job_id", f"Id of the batch job, as slurm.job has it in job_id_raw; {missing}."),
         path("run", f"Directory of the Dask run; {missing}."),
         named("process", f"Address of a worker or of another Dask process; {missing}."),
-        Column("host", doc=f"Host of the process; {missing}."),
+        text("host", f"Host of the process; {missing}."),
         number("pid", f"Process id on that host; {missing}."),
         path("log", f"Darshan's log, as origin of its records; {missing}."),
-        number("record_id", f"Darshan's hash of the file's name; {missing}."),
+        number("record_id", f"Darshan's hash of the file's name; {missing}.", UInt64),
         path("path", f"Path of the file; {missing}."),
-        number("inode", f"Inode of the file's entry in a scan; {missing}."),
+        number("inode", f"Inode of the file's entry in a scan; {missing}.", UInt64),
         number("generation", f"Generation of that inode; {missing}, or the scan has none."),
-        Column("scan_time", doc=f"Time of the scan that lists the entry; {missing}."),
+        time("scan_time", f"Time of the scan that lists the entry; {missing}."),
         number("scan_number", f"The microscope's number of a scan; {missing}."),
         number("scan_id", f"Distiller's id of a scan; {missing}."),
     )
@@ -34,23 +32,17 @@ def _keys(missing: str) -> dict[str, Column]:
 _OF_LINK: Final = _keys("null of links that do not tie it")
 
 _CHAIN: Final = (
-    Column(
-        "link",
-        doc="Kind of the link: job to run, run to process, process to log, run to log, job to log, "
-        "log to file, file to entry, scan to Distiller, Distiller to job, or job to file.",
-    ),
-    Column(
-        "sure",
-        doc="certain: both records hold the same id, or one lies within the other; likely: they "
-        "fit by place and time, and nothing else does; possible: others fit, too.",
-    ),
+    text("link", "Kind of the link: job to run, run to process, process to log, run to log, job to "
+         "log, log to file, file to entry, scan to Distiller, Distiller to job, or job to file."),
+    text("sure", "certain: both records hold the same id, or one lies within the other; likely: "
+         "they fit by place and time, and nothing else does; possible: others fit, too."),
     *(_OF_LINK[name] for name in ("job_id", "run", "process", "log", "path")),
-    Column("how", doc="What the link was made from."),
-    Column("candidates", doc="How many records fit this end of the link, this one included."),
-    Column("found", doc="Whether the dataset holds the record whose id is named, as a job's."),
+    text("how", "What the link was made from."),
+    count("candidates", "How many records fit this end of the link, this one included."),
+    flag("found", "Whether the dataset holds the record whose id is named, as a job's."),
     *(_OF_LINK[name] for name in ("cluster", "host", "pid", "inode", "generation", "scan_time")),
     *(_OF_LINK[name] for name in ("scan_number", "scan_id", "record_id")),
-)
+)  # fmt: skip
 
 CHAIN: Final = View(
     name="run.chain",
@@ -68,16 +60,13 @@ _LINEAGE: Final = (
     path("path", "Name of the file in the log, mostly a path."),
     *(_OF_FILE[name] for name in ("job_id", "run", "process", "host", "pid")),
     path("log", "Darshan's log that names the file."),
-    Column(
-        "sure",
-        doc="That of the least sure link followed beyond the log's names: certain, likely or "
-        "possible; null where none was followed.",
-    ),
+    text("sure", "That of the least sure link followed beyond the log's names: certain, likely or "
+         "possible; null where none was followed."),
     _OF_FILE["cluster"],
-    number("inode", f"Inode of the file's entry {_OF_ENTRY}."),
+    number("inode", f"Inode of the file's entry {_OF_ENTRY}.", UInt64),
     number("generation", f"Generation of that inode {_OF_ENTRY}, or does not have it."),
-    number("record_id", "Darshan's hash of the file's name."),
-)
+    number("record_id", "Darshan's hash of the file's name.", UInt64),
+)  # fmt: skip
 
 LINEAGE: Final = View(
     name="run.lineage",

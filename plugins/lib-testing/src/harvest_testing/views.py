@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Final
 import polars as pl
 
 from harvest import Column, Dataset, View
+from harvest.model.frames import types_of
 
 from .datasets import AlteredDataset
 from .promise import BrokenPromise, does_not_apply, promise, require
@@ -77,6 +78,10 @@ def faults_of_columns(
     faults = [f"{n} is declared twice" for n in {n for n in names if names.count(n) > 1}]
     faults += [f"{n} is declared and never given" for n in names if n not in types]
     faults += [f"{n} is given and not declared" for n in types if n not in names]
+    faults += [f"{n} comes first and is not declared" for n in view.first if n not in names]
+    for n, kind in types_of(c for c in declared if c.type is not None and c.name in types).items():
+        if not _is_of_kind(types[n], kind):
+            faults.append(f"{n} is declared as {kind} and is {types[n]}")
     meanings = {c.name: c for way in ways for c in dataset.describe(name, **way).columns}
     for column, meaning in meanings.items():
         if column not in types:
@@ -86,6 +91,13 @@ def faults_of_columns(
         if missing and column in own and "null" not in str(meaning.doc).lower():
             faults.append(f"{column} is null somewhere, which its doc does not mention")
     return sorted(faults)
+
+
+def _is_of_kind(given: pl.DataType, kind: pl.DataType) -> bool:
+    """Whether a column has its kind's type, or a time another zone, or a count fewer bits."""
+    if kind == pl.Int64 and given.is_integer():
+        return given != pl.UInt64
+    return given == kind or (given.is_temporal() and kind.is_temporal())
 
 
 def _faults_of_format(column: Column, kind: pl.DataType) -> Iterator[str]:

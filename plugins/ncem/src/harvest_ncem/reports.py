@@ -18,6 +18,7 @@ from harvest_toolkit.frames import fraction
 from .lost import failed_table
 from .study import Study, load_study
 from .throughput import LABELS, throughput_plot
+from .views.declared.durations import OUTLIER_COLUMNS
 from .views.outliers import durations, fences, outliers
 from .views.scans import positions
 
@@ -27,10 +28,7 @@ INK = "#1f2430"
 """The colour of text in reports' plots."""
 
 COLUMNS = (
-    Column("size"),
-    Column("method"),
-    Column("outliers"),
-    Column("n"),
+    *map(Column, ("size", "method", "outliers", "n")),
     Column("mean_s", "mean", "s", ",.2f"),
     Column("median_s", "median", "s", ",.2f"),
     Column(
@@ -180,18 +178,19 @@ def _fences(limits: pl.DataFrame) -> Table:
         "outliers",
         limits,
         (
-            Column("size"),
-            Column("method"),
-            Column("n"),
+            *("size", "method", "n"),
             Column("n_outliers", "outliers", doc="values beyond a fence"),
-            Column("first_quartile_s", "q1", "s", doc="first quartile"),
-            Column("third_quartile_s", "q3", "s", doc="third quartile"),
-            Column("low_fence_s", "from", "s", doc="the low fence"),
-            Column("high_fence_s", "to", "s", doc="the high fence"),
+            Column("first_quartile_s", "q1", doc="first quartile"),
+            Column("third_quartile_s", "q3", doc="third quartile"),
+            Column("low_fence_s", "from", doc="the low fence"),
+            Column("high_fence_s", "to", doc="the high fence"),
             Column(
-                "clock_step_s", "clock", "s", "g", doc="the step in which the coarser clock counts"
+                *("clock_step_s", "clock"),
+                format="g",
+                doc="the step in which the coarser clock counts",
             ),
         ),
+        of=OUTLIER_COLUMNS,
         title="Fences of the outliers",
         group="size",
         note="A value on a fence is inside. Where the quartiles are closer than a step of the "
@@ -213,7 +212,7 @@ def _left_out(rows: pl.DataFrame) -> Table:
     return Table(
         "left-out",
         counted,
-        (Column("method"), Column("size"), Column("excluded", "reason"), Column("n")),
+        ("method", "size", Column("excluded", "reason"), "n"),
         title="What was left out, and why",
         group="method",
         note="Rows of the views ncem.file_transfer and ncem.streaming that do not count.",

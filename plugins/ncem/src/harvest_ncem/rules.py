@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from harvest import Basis, Finding, Rule, Threshold
+from harvest import Finding, Rule, Threshold
 from harvest.toolkit.amounts import count_in_words
 
 if TYPE_CHECKING:
@@ -159,13 +159,11 @@ RULES: Final = (
         "what is lacking (--set ncem.clock_offset.RECEIVER=7h).",
         reference="receivers learn of a scan at the same moment; zones lie whole or half hours "
         "apart, and clocks without synchronisation up to 5 minutes",
-        basis=Basis(
-            numerator="takes in which a receiver lies whole or half hours, give or take 5 min, "
-            "from the majority of receivers",
-            denominator="takes that it and another receiver reported",
-            judged="receivers that reported a scan together with others; scan 0 is left out",
-            unable=_SEVERAL,
-        ),
+        numerator="takes in which a receiver lies whole or half hours, give or take 5 min, from "
+        "the majority of receivers",
+        denominator="takes that it and another receiver reported",
+        judged="receivers that reported a scan together with others; scan 0 is left out",
+        unable=_SEVERAL,
     ),
     _rule(
         name="ncem.clocks_apart",
@@ -180,13 +178,10 @@ RULES: Final = (
         advice="Harvest again with the offset that the evidence suggests "
         "(--set ncem.clock_offset.RECEIVER=SECONDS), and synchronise the receivers by NTP or PTP.",
         reference="receivers learn of a scan at the same moment; the study's own limit is 2 s",
-        basis=Basis(
-            numerator="median of a receiver's time minus the median of all receivers of the "
-            "scan, s",
-            judged="receivers that reported a scan together with others and whose zone is right "
-            "in at least half of them; scan 0 is left out",
-            unable=_SEVERAL,
-        ),
+        numerator="median of a receiver's time minus the median of all receivers of the scan, s",
+        judged="receivers that reported a scan together with others and whose zone is right in at "
+        "least half of them; scan 0 is left out",
+        unable=_SEVERAL,
         thresholds={"seconds": Threshold(2, "seconds from the median of all receivers")},
     ),
     _rule(
@@ -200,13 +195,10 @@ RULES: Final = (
         advice="Look at the worst receiver of each scan; where it is always the same one, its "
         "clock is wrong, else the receiver was busy or started late.",
         reference="receivers learn of a scan at the same moment; the study's own limit is 2 s",
-        basis=Basis(
-            numerator="scans whose receivers' times lie farther apart than the threshold",
-            denominator="scans with two or more receivers",
-            judged="scans that two receivers of the right zone reported; scan 0 is left out",
-            unable="a scan of which fewer than two statuses are there: harvest those of all "
-            "receivers",
-        ),
+        numerator="scans whose receivers' times lie farther apart than the threshold",
+        denominator="scans with two or more receivers",
+        judged="scans that two receivers of the right zone reported; scan 0 is left out",
+        unable="a scan of which fewer than two statuses are there: harvest those of all receivers",
         thresholds={"seconds": Threshold(2, "seconds between the first and the last receiver")},
     ),
     _rule(
@@ -219,12 +211,10 @@ RULES: Final = (
         judge=_receivers_missing,
         advice="Harvest the status files of all receivers, or leave these scans out.",
         reference="the 4D Camera has four receivers",
-        basis=Basis(
-            numerator="scans with statuses of fewer receivers than the detector has",
-            denominator="scans with a status",
-            judged="scans of which some receiver has a status; scan 0 is left out",
-            unable="nothing: each of these scans has a status",
-        ),
+        numerator="scans with statuses of fewer receivers than the detector has",
+        denominator="scans with a status",
+        judged="scans of which some receiver has a status; scan 0 is left out",
+        unable="nothing: each of these scans has a status",
         thresholds={"receivers": Threshold(4, "receivers that the detector has")},
     ),
     _rule(
@@ -240,14 +230,11 @@ RULES: Final = (
         "written them; harvest them, or note the scan as lost.",
         reference="the study's scan ranges; a streamed scan becomes an HDF5 file, one for file "
         "transfer leaves data files",
-        basis=Basis(
-            numerator="scans without a file of the kind that their method leaves",
-            denominator="scans in the study's ranges of the method",
-            judged="scans in a range of the study of which something was harvested; scan 0 is "
-            "left out",
-            unable="a method of which no file was harvested at all: harvest the directory, or "
-            "the table, of the HDF5 files (streaming) or data files (file transfer)",
-        ),
+        numerator="scans without a file of the kind that their method leaves",
+        denominator="scans in the study's ranges of the method",
+        judged="scans in a range of the study of which something was harvested; scan 0 is left out",
+        unable="a method of which no file was harvested at all: harvest the directory, or the "
+        "table, of the HDF5 files (streaming) or data files (file transfer)",
         thresholds={
             "share": Threshold(0.01, "share of a method's scans from which it is a high finding")
         },
@@ -264,13 +251,11 @@ RULES: Final = (
         advice="Harvest again when all scans have ended; one that stays below was aborted, or a "
         "receiver lost data of it: take it again.",
         reference="the key progress of receiver statuses, in percent",
-        basis=Basis(
-            numerator="scans whose least progress of any receiver is below the threshold",
-            denominator="scans whose receivers say a progress",
-            judged="scans with a status; scan 0 is left out",
-            unable="CSV tables of receiver times say no progress: harvest the status files "
-            "(4dstem_rec_status_*.json)",
-        ),
+        numerator="scans whose least progress of any receiver is below the threshold",
+        denominator="scans whose receivers say a progress",
+        judged="scans with a status; scan 0 is left out",
+        unable="CSV tables of receiver times say no progress: harvest the status files "
+        "(4dstem_rec_status_*.json)",
         thresholds={"percent": Threshold(100, "percent at which a scan is complete")},
     ),
     _rule(
@@ -285,12 +270,10 @@ RULES: Final = (
         advice="Write them again from the copy that is left, and look for a full disk or a job "
         "that was killed.",
         reference="the file system's sizes",
-        basis=Basis(
-            numerator="scans with a data or HDF5 file of 0 bytes",
-            denominator="scans whose files' sizes are known",
-            judged="scans with a data or HDF5 file; scan 0 is left out",
-            unable="CSV tables of file times say no sizes: harvest the directories of the files",
-        ),
+        numerator="scans with a data or HDF5 file of 0 bytes",
+        denominator="scans whose files' sizes are known",
+        judged="scans with a data or HDF5 file; scan 0 is left out",
+        unable="CSV tables of file times say no sizes: harvest the directories of the files",
     ),
     _rule(
         name="ncem.files_too_old",
@@ -304,13 +287,11 @@ RULES: Final = (
         advice="See ncem.clock_check for the receivers' clocks; give what the files' clock lacks "
         "(--set ncem.clock_offset.ncem=..., .nersc=...).",
         reference="data are written after the receivers heard of the scan",
-        basis=Basis(
-            numerator="scans with a last data file or a first HDF5 file from before the first "
-            "receiver time",
-            denominator="scans with a file and a receiver time that can be trusted",
-            judged="scans with a data or HDF5 file; scan 0 is left out",
-            unable=_NO_STATUS,
-        ),
+        numerator="scans with a last data file or a first HDF5 file from before the first receiver "
+        "time",
+        denominator="scans with a file and a receiver time that can be trusted",
+        judged="scans with a data or HDF5 file; scan 0 is left out",
+        unable=_NO_STATUS,
     ),
     _rule(
         name="ncem.scans_left_out",
@@ -325,14 +306,12 @@ RULES: Final = (
         judge=_scans_left_out,
         advice="Harvest what is missing: statuses of the receivers, data files.",
         reference="the study's definition of offload: last write minus earliest receiver time",
-        basis=Basis(
-            numerator="scans that are left out of the mean offload",
-            denominator="scans in the study's ranges for file transfer",
-            judged="scans in a range for file transfer; those in one for streaming alone, and "
-            "scan 0, are none of its business",
-            unable="a scan in no range of the study: give the file of ranges (--set study=FILE); "
-            "or no data files were harvested",
-        ),
+        numerator="scans that are left out of the mean offload",
+        denominator="scans in the study's ranges for file transfer",
+        judged="scans in a range for file transfer; those in one for streaming alone, and scan 0, "
+        "are none of its business",
+        unable="a scan in no range of the study: give the file of ranges (--set study=FILE); or no "
+        "data files were harvested",
     ),
     _rule(
         name="ncem.clock_too_coarse",
@@ -345,11 +324,9 @@ RULES: Final = (
         judge=_clock_too_coarse,
         advice="Compare medians, or the statistics with outliers; measure with a finer clock.",
         reference="Tukey's fences, 1.5 times the distance of the quartiles",
-        basis=Basis(
-            numerator="distance of the quartiles of the durations, s",
-            denominator="step of the coarser of their two clocks, s",
-            judged="sizes and methods with two durations that count, or more",
-            unable="nothing: each duration that counts has a clock",
-        ),
+        numerator="distance of the quartiles of the durations, s",
+        denominator="step of the coarser of their two clocks, s",
+        judged="sizes and methods with two durations that count, or more",
+        unable="nothing: each duration that counts has a clock",
     ),
 )

@@ -13,7 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from harvest import Record, RecordType, record_type
-from harvest_toolkit.columns import LONGEST_S
+from harvest_toolkit.frames import LONGEST_S
 
 from .job import Job
 

@@ -10,6 +10,7 @@ import polars as pl
 from harvest_report import Column, Table
 
 from ..views.bandwidth import bandwidth
+from ..views.declared.costs import BANDWIDTH_COLUMNS, GAIN_COLUMNS
 from ..views.gains import gains
 from .tables import NAMES, job_columns, some
 
@@ -39,6 +40,7 @@ def gains_table(dataset: DatasetReader, top: int) -> Iterator[Table]:
             Column("share", "of run", None, ".2%", doc="of the time that all processes ran"),
             Column("sure", "how sure"),
         ),
+        of=GAIN_COLUMNS,
         title="What there is to gain",
         note=(f"{some(found.height, top, 'jobs')}, most to gain first. " if several else "")
         + "To gain is, at most, the time of processes that the findings concern. Reads, writes and "
@@ -65,13 +67,14 @@ def bandwidth_table(dataset: DatasetReader, jobs: pl.DataFrame, top: int) -> Ite
         rows.with_columns(layer=pl.col("layer").replace(LAYER_NAMES)),
         (
             *(job_columns(rows) if jobs.height > 1 else ()),
-            Column("layer"),
-            Column("bytes", "moved", "bytes", doc="read and written"),
-            Column("slowest_s", "slowest", "s", ",.3f", doc="time of the slowest process"),
-            Column("bytes_per_s", "job", "bytes/s", doc="moved / time of the slowest process"),
-            Column("read_bytes_per_s", "reading", "bytes/s", doc="of a process while it reads"),
-            Column("write_bytes_per_s", "writing", "bytes/s", doc="of a process while it writes"),
+            "layer",
+            Column("bytes", "moved", doc="read and written"),
+            Column("slowest_s", "slowest", doc="time of the slowest process"),
+            Column("bytes_per_s", "job", doc="moved / time of the slowest process"),
+            Column("read_bytes_per_s", "reading", doc="of a process while it reads"),
+            Column("write_bytes_per_s", "writing", doc="of a process while it writes"),
         ),
+        of=BANDWIDTH_COLUMNS,
         title="Bandwidth by job and layer" if jobs.height > 1 else "Bandwidth by layer",
         note=(_FIRST.format(some(jobs.height, top, "jobs")) if jobs.height > 1 else "")
         + "The slowest process is what a job waits for: of "

@@ -66,7 +66,7 @@ def use_table(dataset: DatasetReader) -> Table:
         rows,
         (
             Column("kind", "files that are"),
-            Column("files"),
+            "files",
             Column("read_bytes", "read", "bytes"),
             Column("write_bytes", "written", "bytes"),
             Column("spent", "time", "s", ",.3f"),
@@ -87,7 +87,7 @@ def order_table(dataset: DatasetReader) -> Table:
     return Table(
         "operations",
         rows,
-        (Column("operation"), *(Column(layer) for layer in used)),
+        ("operation", *(Column(layer) for layer in used)),
         title="Operations and their order",
         note="Sequential: at a higher offset than the one before of the same process and file; "
         "adjacent: exactly where it ended. No value: not counted by this layer or this log.",

@@ -9,8 +9,7 @@ import polars as pl
 
 from harvest.toolkit.amounts import bytes_in_words, count_in_words, share_in_words
 from harvest_report import Notes, Plot, bytes_axis, seconds_axis
-from harvest_toolkit.columns import LONGEST_S
-from harvest_toolkit.frames import known_sum, possible, safe_sum
+from harvest_toolkit.frames import LONGEST_S, known_sum, possible, safe_sum
 
 from ..views.frames import SEGMENTS, traced_once
 from .processes import Window, label_lines, named, part_of_logs, shades, window

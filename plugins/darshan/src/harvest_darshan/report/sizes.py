@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import polars as pl
 
-from harvest_report import Column, Notes, Plot, Section, Table, legend
+from harvest_report import Notes, Plot, Section, Table, legend
 from harvest_toolkit.frames import sum_or_none
 
 from ..views.counters import BINS, counter_rows
@@ -58,7 +58,7 @@ def sizes_sections(dataset: DatasetReader) -> list[Section]:
         Table(
             "sizes",
             table,
-            (Column("size"), Column("reads"), Column("writes")),
+            ("size", "reads", "writes"),
             title="Sizes of requests",
             note=f"{said}, {source}; buffered I/O (STDIO) is not counted by size. A size belongs "
             "to the row that it is the limit of: 1 MiB to the one to 1 MiB.",

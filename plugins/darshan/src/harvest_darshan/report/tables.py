@@ -11,6 +11,7 @@ from harvest.toolkit.amounts import count_in_words, seconds_in_words, share_in_w
 from harvest_report import Column, Notes, Plot, Section, Table, legend, name_bars, seconds_axis
 from harvest_toolkit.frames import known_sum, possible, sum_or_none
 
+from ..views.declared.jobs import JOB_COLUMNS
 from ..views.files import files as files_of
 from ..views.frames import SEGMENTS, spent_ns, traced_once
 from ..views.jobs import layer_sums
@@ -50,8 +51,7 @@ def layers_table(
         "layers",
         rows.with_columns(share=share),
         (
-            Column("layer"),
-            Column("files"),
+            *("layer", "files"),
             Column("requests", doc="reads and writes"),
             *_AMOUNTS,
             Column("read_s", "reading", "s", ",.3f"),
@@ -122,7 +122,7 @@ def _cost(rows: pl.DataFrame, whole: float) -> Plot:
 
 def job_columns(jobs: pl.DataFrame) -> tuple[Column, ...]:
     """What names a job; those without any value are left out."""
-    named = (Column("program"), Column("job", format="d"), Column("pid", "process", format="d"))
+    named = (Column("program"), Column("job"), Column("pid", "process"))
     return tuple(c for c in named if jobs[c.name].null_count() < jobs.height)
 
 
@@ -133,13 +133,13 @@ def jobs_table(jobs: pl.DataFrame, top: int) -> Table:
         jobs.head(top),
         (
             *job_columns(jobs),
-            Column("began"),
-            Column("processes"),
-            Column("wall_s", "run", "s", ",.1f"),
-            Column("bytes", unit="bytes"),
-            Column("io_s", "I/O", "s", ",.2f", doc="of all processes and threads together"),
-            Column("time_share", "of run", None, ".2%", doc="of the time that all processes ran"),
+            *("began", "processes"),
+            Column("wall_s", "run", format=",.1f"),
+            "bytes",
+            Column("io_s", "I/O", format=",.2f", doc="of all processes and threads together"),
+            Column("time_share", "of run", format=".2%", doc="of the time that all processes ran"),
         ),
+        of=JOB_COLUMNS,
         title="Jobs",
         note=f"{some(jobs.height, top, 'jobs')}, those with the most time in I/O first.",
     )
@@ -200,13 +200,13 @@ def logs_table(logs: pl.DataFrame, top: int) -> Table:
         .with_columns(name=FILE_NAME),
         (
             Column("name", "log", format="id"),
-            Column("program"),
-            Column("processes"),
-            Column("wall_s", "run", "s", ",.1f"),
-            Column("bytes", unit="bytes"),
-            Column("io_s", "I/O", "s", ",.3f"),
-            Column("time_share", "of run", None, ".2%"),
+            *("program", "processes"),
+            Column("wall_s", "run", format=",.1f"),
+            "bytes",
+            Column("io_s", "I/O"),
+            Column("time_share", "of run", format=".2%"),
         ),
+        of=JOB_COLUMNS,
         title="Logs",
         note=f"{some(logs.height, top, 'logs')}, those with the most time in I/O first.",
     )

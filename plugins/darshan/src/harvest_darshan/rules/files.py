@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from harvest import Basis, Finding, Rule, Threshold
+from harvest import Finding, Rule, Threshold
 from harvest.toolkit.amounts import count_in_words, seconds_in_words, share_in_words
 
 from .words import (
@@ -125,14 +125,12 @@ FILE_RULES: Final = (
         advice="Open files once and keep them open; join small files; let one rank ask and pass "
         "the answer on.",
         reference=f"{DRISHTI}: P17, of a process and not of all ranks together",
-        basis=Basis(
-            numerator="time in metadata operations of the process that takes longest for a file, "
-            "s; of a record of all ranks at least their mean",
-            judged="files that POSIX counts; of a record of all ranks, where their mean is above "
-            "the threshold, or their sum, or all that the slowest of them takes, is not",
-            unable="a record of all ranks has only their sum; DARSHAN_DISABLE_SHARED_REDUCTION=1 "
-            "keeps a record per rank",
-        ),
+        numerator="time in metadata operations of the process that takes longest for a file, s; of "
+        "a record of all ranks at least their mean",
+        judged="files that POSIX counts; of a record of all ranks, where their mean is above the "
+        "threshold, or their sum, or all that the slowest of them takes, is not",
+        unable="a record of all ranks has only their sum; DARSHAN_DISABLE_SHARED_REDUCTION=1 keeps "
+        "a record per rank",
         thresholds={"seconds": Threshold(30, "seconds of a process in metadata operations")},
     ),
     _rule(
@@ -147,12 +145,10 @@ FILE_RULES: Final = (
         "(cb_nodes) evenly.",
         reference=f"{DRISHTI} (P18) divides by the bytes of all ranks, of which two have little "
         "where there are many; the limits are ours",
-        basis=Basis(
-            numerator="bytes by which the slowest and the fastest rank differ",
-            denominator="bytes of the one that moves more",
-            judged=_SHARED,
-            unable=_NO_RANKS,
-        ),
+        numerator="bytes by which the slowest and the fastest rank differ",
+        denominator="bytes of the one that moves more",
+        judged=_SHARED,
+        unable=_NO_RANKS,
         thresholds={
             "share": Threshold(0.3, "difference of the two ranks, of the greater, from 0 to 1"),
             "seconds": Threshold(1, "seconds that the slowest takes longer than the fastest"),
@@ -169,13 +165,11 @@ FILE_RULES: Final = (
         "others have; a larger stripe count spreads the file.",
         reference=f"{DRISHTI} (P19) divides by the time of all ranks, of which one has little "
         "where there are many; the limits are ours",
-        basis=Basis(
-            numerator="seconds that the slowest rank takes longer than the fastest, in reads, "
-            "writes and metadata operations of POSIX",
-            denominator="the time that the processes of the log ran, s each",
-            judged=_SHARED,
-            unable=f"{_NO_RANKS}; or {NO_END}",
-        ),
+        numerator="seconds that the slowest rank takes longer than the fastest, in reads, writes "
+        "and metadata operations of POSIX",
+        denominator="the time that the processes of the log ran, s each",
+        judged=_SHARED,
+        unable=f"{_NO_RANKS}; or {NO_END}",
         thresholds={
             "share": Threshold(0.05, "of the time that a process ran, from 0 to 1"),
             "seconds": Threshold(1, "seconds that the slowest takes longer than the fastest"),
@@ -192,14 +186,12 @@ FILE_RULES: Final = (
         advice="Where they do the same work, give them parts of the same size; where one reads "
         "for all, this is as it should be.",
         reference=f"{DRISHTI}: P21, P22",
-        basis=Basis(
-            numerator="bytes by which the process that moves most and the one that moves least "
-            "differ, of those with a record of their own",
-            denominator="bytes of the one that moves most",
-            judged="files of which several processes have records of their own; processes that "
-            "never opened the file are left out",
-            unable=NO_POSIX,
-        ),
+        numerator="bytes by which the process that moves most and the one that moves least differ, "
+        "of those with a record of their own",
+        denominator="bytes of the one that moves most",
+        judged="files of which several processes have records of their own; processes that never "
+        "opened the file are left out",
+        unable=NO_POSIX,
         thresholds={"share": Threshold(0.3, "most minus fewest bytes of a process, of the most")},
     ),
 )

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from harvest import Basis, Finding, Rule, Threshold
+from harvest import Finding, Rule, Threshold
 from harvest.toolkit.amounts import (
     bytes_in_words,
     count_in_words,
@@ -180,12 +180,10 @@ JOB_RULES: Final = (
         judge=on_jobs("stdio_bytes", _stdio, share="stdio_share"),
         advice="Use POSIX calls with large buffers, MPI-IO or a library upon it (HDF5, PnetCDF).",
         reference=f"{DRISHTI}: S01",
-        basis=Basis(
-            numerator="bytes moved through STDIO",
-            denominator=f"bytes moved {_ALL_LAYERS}",
-            judged="jobs of which a log has the module STDIO",
-            unable=_NO_SUM,
-        ),
+        numerator="bytes moved through STDIO",
+        denominator=f"bytes moved {_ALL_LAYERS}",
+        judged="jobs of which a log has the module STDIO",
+        unable=_NO_SUM,
         thresholds={"share": Threshold(0.1, "share of all bytes, from 0 to 1")},
     ),
     _rule(
@@ -198,12 +196,10 @@ JOB_RULES: Final = (
         judge=on_jobs("stdio_requests", _many_stdio_requests, share="stdio_share"),
         advice="Write less, or collect it and write it at once; setvbuf enlarges the buffer.",
         reference="the limits of Drishti 0.8 for small requests (P05, P06), applied to STDIO",
-        basis=Basis(
-            numerator="reads and writes of STDIO, whose mean size is small",
-            denominator=f"reads and writes {_ALL_LAYERS}",
-            judged="jobs of which a log has the module STDIO",
-            unable=_NO_SUM,
-        ),
+        numerator="reads and writes of STDIO, whose mean size is small",
+        denominator=f"reads and writes {_ALL_LAYERS}",
+        judged="jobs of which a log has the module STDIO",
+        unable=_NO_SUM,
         thresholds={
             "size": Threshold(1e6, "mean bytes of a request from which it is not small"),
             "share": Threshold(0.1, "share of the requests to all layers, from 0 to 1"),
@@ -219,11 +215,9 @@ JOB_RULES: Final = (
         judge=on_jobs("bytes", _no_mpiio, most="medium"),
         advice="Where ranks share files, use MPI-IO or a library upon it (HDF5, PnetCDF).",
         reference=f"{DRISHTI}: M01, for programs of more than one process",
-        basis=Basis(
-            numerator=f"bytes moved {_ALL_LAYERS}, where no log has the module MPI-IO",
-            judged="jobs with a log of several processes that has a module that counts bytes",
-            unable=_NO_SUM,
-        ),
+        numerator=f"bytes moved {_ALL_LAYERS}, where no log has the module MPI-IO",
+        judged="jobs with a log of several processes that has a module that counts bytes",
+        unable=_NO_SUM,
         thresholds={"processes": Threshold(1, "processes of an MPI program")},
     ),
     _rule(
@@ -237,13 +231,11 @@ JOB_RULES: Final = (
         advice="Begin requests at multiples of the block or stripe size (in HDF5, "
         "H5Pset_alignment).",
         reference=f"{DRISHTI}: P08",
-        basis=Basis(
-            numerator="reads and writes of POSIX whose offset is not a multiple of "
-            "POSIX_FILE_ALIGNMENT",
-            denominator="reads and writes of POSIX to files whose alignment Darshan knows",
-            judged=_WATCHED.format(what="file"),
-            unable=_UNWATCHED.format(what="FILE", more=""),
-        ),
+        numerator="reads and writes of POSIX whose offset is not a multiple of "
+        "POSIX_FILE_ALIGNMENT",
+        denominator="reads and writes of POSIX to files whose alignment Darshan knows",
+        judged=_WATCHED.format(what="file"),
+        unable=_UNWATCHED.format(what="FILE", more=""),
         thresholds=_MISALIGNED,
     ),
     _rule(
@@ -255,13 +247,10 @@ JOB_RULES: Final = (
         judge=_misaligned("memory", "the buffers of {} to POSIX are not aligned in memory"),
         advice="Allocate buffers aligned (posix_memalign, or arrays rather than slices of them).",
         reference=f"{DRISHTI}: P07",
-        basis=Basis(
-            numerator="reads and writes of POSIX whose buffer is not a multiple of "
-            "POSIX_MEM_ALIGNMENT",
-            denominator="reads and writes of POSIX of which Darshan knows the alignment",
-            judged=_WATCHED.format(what="memory"),
-            unable=_UNWATCHED.format(what="MEM", more=", which DARSHAN_MEMALIGN sets"),
-        ),
+        numerator="reads and writes of POSIX whose buffer is not a multiple of POSIX_MEM_ALIGNMENT",
+        denominator="reads and writes of POSIX of which Darshan knows the alignment",
+        judged=_WATCHED.format(what="memory"),
+        unable=_UNWATCHED.format(what="MEM", more=", which DARSHAN_MEMALIGN sets"),
         thresholds=_MISALIGNED,
     ),
     _rule(
@@ -276,13 +265,11 @@ JOB_RULES: Final = (
         "image.",
         reference="PyDarshan's plot of I/O cost, which sets the same times beside each other; "
         "the limits are ours",
-        basis=Basis(
-            numerator="time in metadata operations, summed over processes, s; of MPI-IO only for "
-            "files that POSIX does not count",
-            denominator="time in reads, writes and metadata operations, summed over processes, s",
-            judged="jobs of which a log has a module that counts bytes",
-            unable=_NO_SUM,
-        ),
+        numerator="time in metadata operations, summed over processes, s; of MPI-IO only for files "
+        "that POSIX does not count",
+        denominator="time in reads, writes and metadata operations, summed over processes, s",
+        judged="jobs of which a log has a module that counts bytes",
+        unable=_NO_SUM,
         thresholds={
             "share": Threshold(0.5, "share of the I/O time, from 0 to 1"),
             "seconds": Threshold(10, "seconds of metadata operations in all processes"),
@@ -299,12 +286,10 @@ JOB_RULES: Final = (
         advice="Tune what there is more of: stripes and read-ahead for reads, aggregation and "
         "write-behind for writes.",
         reference=f"{DRISHTI}: P01 to P04",
-        basis=Basis(
-            numerator="reads minus writes of POSIX: of bytes, or of requests",
-            denominator="reads and writes of POSIX together",
-            judged="jobs of which a log has the module POSIX; other layers are left out",
-            unable=NO_POSIX,
-        ),
+        numerator="reads minus writes of POSIX: of bytes, or of requests",
+        denominator="reads and writes of POSIX together",
+        judged="jobs of which a log has the module POSIX; other layers are left out",
+        unable=NO_POSIX,
         thresholds={
             "difference": Threshold(0.1, "reads minus writes, of both: of bytes or requests")
         },
@@ -320,12 +305,10 @@ JOB_RULES: Final = (
         "configuration) and without needless files (NAME_EXCLUDE); `harvest rejects` says why a "
         "module could not be read; a log is finished when its program ends in order.",
         reference="the log's own partial flags, end and name; Darshan's runtime documentation",
-        basis=Basis(
-            numerator="modules that a log marks as partial, or that could not be read, and logs "
-            "without an end or with the name of one that is not done (.darshan_partial)",
-            judged="all jobs",
-            unable="never",
-        ),
+        numerator="modules that a log marks as partial, or that could not be read, and logs "
+        "without an end or with the name of one that is not done (.darshan_partial)",
+        judged="all jobs",
+        unable="never",
     ),
     _rule(
         name="io.impossible_values",
@@ -337,11 +320,9 @@ JOB_RULES: Final = (
         advice="Look at the records themselves (darshan.posix and its like, or darshan-parser); "
         "take the log anew, or from a newer Darshan.",
         reference="counters are numbers of operations and bytes, or finite times",
-        basis=Basis(
-            numerator="counters that have such a value in a record of a layer that counts bytes",
-            judged="all jobs",
-            unable="never",
-        ),
+        numerator="counters that have such a value in a record of a layer that counts bytes",
+        judged="all jobs",
+        unable="never",
     ),
     _rule(
         name="io.copied_logs",
@@ -352,11 +333,9 @@ JOB_RULES: Final = (
         advice="Remove the copies, or harvest a directory without them; record types keep the "
         "rows of all.",
         reference="the SHA-256 of the logs (darshan.job, sha256)",
-        basis=Basis(
-            numerator="logs whose bytes are those of another log",
-            judged="jobs whose logs were read with their SHA-256",
-            unable="the logs were harvested by an older version: `harvest run --force` reads "
-            "them again",
-        ),
+        numerator="logs whose bytes are those of another log",
+        judged="jobs whose logs were read with their SHA-256",
+        unable="the logs were harvested by an older version: `harvest run --force` reads them "
+        "again",
     ),
 )

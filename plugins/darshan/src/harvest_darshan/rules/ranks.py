@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from harvest import Basis, Finding, Rule, Threshold
+from harvest import Finding, Rule, Threshold
 from harvest.toolkit.amounts import count_in_words, seconds_in_words
 
 from .words import REPORTS, certainty, cost, job_name, severities, taken
@@ -48,13 +48,11 @@ RANK_RULES: Final = (
         "a slow node or storage target.",
         reference="the stragglers of Darshan's DXT traces (Xu et al., CUG 2017); the limits are "
         "ours",
-        basis=Basis(
-            numerator="time of a rank in the reads and writes that DXT traced, s",
-            denominator="the median of that time over the traced ranks of its log, s",
-            judged="ranks with traced operations, of logs of several processes; ranks without "
-            "any are left out",
-            unable="the logs hold no trace: DXT_ENABLE_IO_TRACE=1 makes Darshan record one",
-        ),
+        numerator="time of a rank in the reads and writes that DXT traced, s",
+        denominator="the median of that time over the traced ranks of its log, s",
+        judged="ranks with traced operations, of logs of several processes; ranks without any are "
+        "left out",
+        unable="the logs hold no trace: DXT_ENABLE_IO_TRACE=1 makes Darshan record one",
         thresholds={
             "times": Threshold(2, "times the median of the ranks with traced operations"),
             "seconds": Threshold(1, "seconds in traced operations"),

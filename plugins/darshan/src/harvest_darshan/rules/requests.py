@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from harvest import Basis, Finding, Rule, Threshold
+from harvest import Finding, Rule, Threshold
 from harvest.toolkit.amounts import bytes_in_words, count_in_words, share_in_words
 
 from .words import DRISHTI, NO_POSIX, REPORTS, Judge, Sentence, about_jobs, of, taken
@@ -102,13 +102,11 @@ REQUEST_RULES: Final = (
         advice="Read and write larger pieces at once: buffer, or raise the chunk size of the "
         "format. With MPI-IO, use collective calls, which gather requests.",
         reference=f"{DRISHTI}: P05, P06, without requests of exactly 1 MiB",
-        basis=Basis(
-            numerator="requests to POSIX of less than 1 MiB: those in Darshan's bins to 1 MiB, "
-            "without those of exactly 1 MiB as far as it is among the four most common sizes",
-            denominator="all requests to POSIX, of the same kind",
-            judged=_POSIX_JOBS,
-            unable=_NO_SIZES,
-        ),
+        numerator="requests to POSIX of less than 1 MiB: those in Darshan's bins to 1 MiB, without "
+        "those of exactly 1 MiB as far as it is among the four most common sizes",
+        denominator="all requests to POSIX, of the same kind",
+        judged=_POSIX_JOBS,
+        unable=_NO_SIZES,
         thresholds=_SMALL,
     ),
     _rule(
@@ -122,15 +120,13 @@ REQUEST_RULES: Final = (
         advice="Let MPI-IO gather the requests of the ranks by collective calls, or write a file "
         "per node.",
         reference=f"{DRISHTI}: P15, P16, without requests of exactly 1 MiB",
-        basis=Basis(
-            numerator="requests of less than 1 MiB, as in io.small_requests, in POSIX's records "
-            "of all ranks",
-            denominator="all requests in these records, of the same kind",
-            judged="jobs with a log of several processes that has the module POSIX; files that "
-            "only some of the ranks open have records of their own and are left out, as are all "
-            "where DARSHAN_DISABLE_SHARED_REDUCTION was set",
-            unable=_NO_SIZES,
-        ),
+        numerator="requests of less than 1 MiB, as in io.small_requests, in POSIX's records of all "
+        "ranks",
+        denominator="all requests in these records, of the same kind",
+        judged="jobs with a log of several processes that has the module POSIX; files that only "
+        "some of the ranks open have records of their own and are left out, as are all where "
+        "DARSHAN_DISABLE_SHARED_REDUCTION was set",
+        unable=_NO_SIZES,
         thresholds=_SMALL,
     ),
     _rule(
@@ -143,13 +139,11 @@ REQUEST_RULES: Final = (
         judge=_per_op("random", _random_access),
         advice="Sort requests by offset, or lay the data out in the order of their use.",
         reference=f"{DRISHTI}: P11, P13, without the first request of each process to a file",
-        basis=Basis(
-            numerator="requests to POSIX that are not sequential (POSIX_SEQ_...), without the "
-            "first of each process to each file, which has none before it",
-            denominator="all requests to POSIX, of the same kind",
-            judged=_POSIX_JOBS,
-            unable=NO_POSIX,
-        ),
+        numerator="requests to POSIX that are not sequential (POSIX_SEQ_...), without the first of "
+        "each process to each file, which has none before it",
+        denominator="all requests to POSIX, of the same kind",
+        judged=_POSIX_JOBS,
+        unable=NO_POSIX,
         thresholds={
             "share": Threshold(0.2, "share of all requests, from 0 to 1"),
             "requests": Threshold(1000, "random requests of a job"),
@@ -166,13 +160,11 @@ REQUEST_RULES: Final = (
         advice="Read once and pass the data on (broadcast, shared memory), or keep them in memory.",
         reference="Darshan's POSIX_MAX_BYTE_READ and _WRITTEN, which Drishti 0.8 (P09, P10) "
         "compares the other way round; the limits are ours",
-        basis=Basis(
-            numerator="bytes moved through POSIX beyond the highest offset of their file, summed "
-            "over files",
-            denominator="all bytes moved through POSIX, of the same kind",
-            judged=_POSIX_JOBS,
-            unable=NO_POSIX,
-        ),
+        numerator="bytes moved through POSIX beyond the highest offset of their file, summed over "
+        "files",
+        denominator="all bytes moved through POSIX, of the same kind",
+        judged=_POSIX_JOBS,
+        unable=NO_POSIX,
         thresholds={
             "share": Threshold(0.1, "share of all bytes of the kind, from 0 to 1"),
             "size": Threshold(10e6, "bytes of a job"),
@@ -188,11 +180,9 @@ REQUEST_RULES: Final = (
         advice="Use collective calls (MPI_File_write_all and its like; in HDF5, "
         "H5FD_MPIO_COLLECTIVE).",
         reference=f"{DRISHTI}: M02, M03",
-        basis=Basis(
-            numerator="independent requests to MPI-IO, where none is collective",
-            judged=f"jobs with a log of several processes, {_MPIIO_JOBS}",
-            unable=_NO_MPIIO,
-        ),
+        numerator="independent requests to MPI-IO, where none is collective",
+        judged=f"jobs with a log of several processes, {_MPIIO_JOBS}",
+        unable=_NO_MPIIO,
         thresholds={"requests": Threshold(1000, "independent requests of a job")},
     ),
     _rule(
@@ -205,11 +195,9 @@ REQUEST_RULES: Final = (
         advice="Where there is something to compute meanwhile, use non-blocking calls "
         "(MPI_File_iwrite and its like; in HDF5, the asynchronous VOL connector).",
         reference=f"{DRISHTI}: M06, M07",
-        basis=Basis(
-            numerator="requests to MPI-IO that block, where none is non-blocking or split",
-            judged=f"jobs {_MPIIO_JOBS}",
-            unable=_NO_MPIIO,
-        ),
+        numerator="requests to MPI-IO that block, where none is non-blocking or split",
+        judged=f"jobs {_MPIIO_JOBS}",
+        unable=_NO_MPIIO,
         thresholds={"requests": Threshold(0, "requests of a job to MPI-IO")},
     ),
 )

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from harvest.model.frames import types_of
 from harvest_toolkit.deferred import deferred
 from harvest_toolkit.frames import complete_sum, fraction, sum_or_none
 
-from .frames import REAL, TEXT, TEXTS, WHOLE
+from .declared.costs import BANDWIDTH_COLUMNS
 from .grouping import (
     KEY,
-    OF_JOB,
     certainty,
     layer_states,
     logs_by_job,
@@ -34,14 +34,6 @@ if TYPE_CHECKING:
     from .layers import Layer
 
 _RATES = ("bytes_per_s", "read_bytes_per_s", "write_bytes_per_s")
-
-BANDWIDTH: dict[str, pl.DataType] = {
-    **OF_JOB,
-    "layer": TEXT,
-    **dict.fromkeys(("bytes", "read_bytes", "write_bytes", "requests"), WHOLE),
-    **dict.fromkeys(("slowest_s", *_RATES, "read_s", "write_s", "meta_s"), REAL),
-    "certainty": TEXTS,
-}
 
 
 def bandwidth(
@@ -74,7 +66,7 @@ def bandwidth(
             .with_columns(of_scheduler())
         )
 
-    return deferred(compute, BANDWIDTH)
+    return deferred(compute, types_of(BANDWIDTH_COLUMNS))
 
 
 def _of_layer(

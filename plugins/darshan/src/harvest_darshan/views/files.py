@@ -8,17 +8,15 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from harvest import UsageError
+from harvest.model.frames import types_of
 from harvest_toolkit.deferred import deferred
 from harvest_toolkit.frames import fraction, known_sum, possible, safe_sum, sum_or_none
 
 from .counters import BINS, counter_rows, metadata_seconds
+from .declared.files import FILE_COLUMNS
 from .frames import (
     ORIGIN,
-    REAL,
     SEGMENTS,
-    TEXT,
-    TEXTS,
-    WHOLE,
     run_of,
     segments,
     spent_ns,
@@ -29,19 +27,6 @@ from .layers import LAYERS, of_daos
 
 if TYPE_CHECKING:
     from harvest import DatasetReader
-
-FILES: dict[str, pl.DataType] = {
-    **dict.fromkeys(("run", "file"), TEXT),
-    "record_id": pl.UInt64(),
-    "basis": TEXTS,
-    **dict.fromkeys(("readers", "writers", "read_bytes", "write_bytes", "reads", "writes"), WHOLE),
-    **dict.fromkeys(("operations", "untraced_operations"), WHOLE),
-    **dict.fromkeys(("read_s", "write_s", "meta_s"), REAL),
-    "tasks": WHOLE,
-    "sizes": pl.List(pl.Struct({"size": pl.String, "reads": pl.Int64, "writes": pl.Int64})),
-    "sequential_share": REAL,
-    "certainty": TEXTS,
-}
 
 _LIMITS = (
     *(-1, 100, 2**10, 10 * 2**10, 100 * 2**10, 2**20),
@@ -60,7 +45,7 @@ def files(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
     datasets and PnetCDF's variables stand for files in logs with none of these.
     """
     wanted = named_run(dataset, run)
-    return deferred(lambda: _files(dataset, wanted), FILES)
+    return deferred(lambda: _files(dataset, wanted), types_of(FILE_COLUMNS))
 
 
 def _files(dataset: DatasetReader, run: str | None) -> pl.DataFrame:

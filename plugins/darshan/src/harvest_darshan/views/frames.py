@@ -1,4 +1,4 @@
-"""What the views of Darshan logs stand on: types of columns, the run of a log, and the trace."""
+"""What the views of Darshan logs stand on: the run of a log, and the trace."""
 
 from __future__ import annotations
 
@@ -12,10 +12,6 @@ if TYPE_CHECKING:
     from harvest import DatasetReader
 
 SEGMENTS = "darshan.dxt_segment"
-
-TEXT, WHOLE, REAL = pl.String(), pl.Int64(), pl.Float64()
-TEXTS = pl.List(pl.String())
-TIME = pl.Datetime("us", "UTC")
 
 ORIGIN = pl.col("origin").cast(pl.String)
 """The path of a log, comparable with those of other frames."""

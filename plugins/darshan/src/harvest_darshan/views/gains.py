@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Final
 
 import polars as pl
 
+from harvest.model.frames import types_of
 from harvest.toolkit.frames import condition
 from harvest_toolkit.deferred import deferred
 from harvest_toolkit.frames import fraction, known_sum
 
 from ..rules import RULES
-from .frames import REAL, TEXT, TEXTS, TIME, WHOLE
+from .declared.costs import GAIN_COLUMNS
 from .jobs import jobs as jobs_of
 from .posix_files import posix_files
 from .ranks import ranks
@@ -63,14 +64,6 @@ _UNSURE: Final = {
 }
 """What makes a finding less sure than its rows, as its rule says."""
 
-GAINS: dict[str, pl.DataType] = {
-    **dict.fromkeys(("program", "run", "finding"), TEXT),
-    **dict.fromkeys(("job", "pid", "processes"), WHOLE),
-    "began": TIME,
-    **dict.fromkeys(("hours", "share", "wall_s"), REAL),
-    **dict.fromkeys(("findings", "certainty"), TEXTS),
-}
-
 
 def gains(
     dataset: DatasetReader, *, run: str | None = None, job: int | None = None, per: str = "job"
@@ -109,7 +102,7 @@ def gains(
             )
         )
 
-    return deferred(compute, GAINS)
+    return deferred(compute, types_of(GAIN_COLUMNS))
 
 
 def _known(limit: str) -> pl.Expr:

@@ -12,7 +12,7 @@ from harvest import UsageError
 from harvest_toolkit.choices import choices, named_directory
 from harvest_toolkit.frames import safe_sum
 
-from .frames import ORIGIN, TEXT, TIME, WHOLE, of_run, run_of
+from .frames import ORIGIN, of_run, run_of
 from .layers import BASE, LAYERS
 
 if TYPE_CHECKING:
@@ -20,9 +20,6 @@ if TYPE_CHECKING:
 
 KEY = ("run", "job", "began", "log")
 """What names a job, or one log of it: ``log`` is null where all logs of a job count together."""
-
-OF_JOB = {"run": TEXT, "job": WHOLE, "pid": WHOLE, "began": TIME, "log": TEXT, "program": TEXT}
-"""The columns that rows on a job, or a log, begin with."""
 
 COARSE_S = 100.0
 """Seconds of a log below which the second to which old logs are exact is over 1 % of the run."""

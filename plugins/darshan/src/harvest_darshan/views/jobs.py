@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from harvest.model.frames import types_of
 from harvest_toolkit.deferred import deferred
 from harvest_toolkit.frames import complete_sum, known_sum, sum_or_none
 
-from .frames import REAL, TEXT, TEXTS, WHOLE
+from .declared.jobs import JOB_COLUMNS
 from .grouping import (
     KEY,
-    OF_JOB,
     certainty,
     exe_of_job,
     layer_states,
@@ -31,27 +31,6 @@ if TYPE_CHECKING:
 OPS = ("read", "write")
 _COUNTS = ("reads", "writes", "read_bytes", "write_bytes")
 _TIMES = ("read", "write", "meta")
-
-JOBS: dict[str, pl.DataType] = {
-    **OF_JOB,
-    "exe": TEXT,
-    **dict.fromkeys(("uid", "logs", "processes", "largest_log"), WHOLE),
-    **dict.fromkeys(("wall_s", "process_s"), REAL),
-    **dict.fromkeys(("io_s", "time_share", "meta_s", "meta_share"), REAL),
-    **dict.fromkeys(("bytes", "requests", "files", *_COUNTS, *ALIGNMENTS), WHOLE),
-    **dict.fromkeys(("posix_s", "posix_share", "slowest_meta_s"), REAL),
-    "slowest_meta_file": TEXT,
-    **dict.fromkeys(("has_counters", "uses_posix", "uses_mpiio", "uses_stdio"), pl.Boolean()),
-    **dict.fromkeys(("mpiio_bytes", "stdio_bytes", "stdio_requests"), WHOLE),
-    **dict.fromkeys(("stdio_s", "stdio_share"), REAL),
-    **dict.fromkeys(("partial_modules", "unread_modules"), TEXTS),
-    "gaps": TEXT,
-    "missing_counters": pl.Boolean(),
-    "unsummed_modules": TEXTS,
-    **dict.fromkeys(("copies", "unfinished_logs"), WHOLE),
-    "impossible": TEXT,
-    "certainty": TEXTS,
-}
 
 
 def jobs(
@@ -74,7 +53,7 @@ def jobs(
         found = _jobs(dataset, logs).sort("run", "began", "job", "log", nulls_last=True)
         return found.with_columns(of_scheduler())
 
-    return deferred(compute, JOBS)
+    return deferred(compute, types_of(JOB_COLUMNS))
 
 
 def _jobs(dataset: DatasetReader, logs: pl.DataFrame) -> pl.DataFrame:

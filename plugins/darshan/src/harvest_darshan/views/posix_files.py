@@ -6,14 +6,20 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from harvest.model.frames import types_of
 from harvest_toolkit.deferred import deferred
-from harvest_toolkit.frames import complete_sum, fraction, known_sum, possible, sum_or_none
+from harvest_toolkit.frames import (
+    complete_sum,
+    fraction,
+    known_sum,
+    possible,
+    sum_or_none,
+)
 
 from .counters import BINS
-from .frames import REAL, TEXT, TEXTS, WHOLE
+from .declared.jobs import POSIX_FILE_COLUMNS
 from .grouping import (
     KEY,
-    OF_JOB,
     certainty,
     exe_of_job,
     logs_by_job,
@@ -37,23 +43,6 @@ MIB = 2**20
 
 UNNAMED = "(not named)"
 """A file whose name is not in the log."""
-
-POSIX_FILES: dict[str, pl.DataType] = {
-    **{name: kind for name, kind in OF_JOB.items() if name != "log"},
-    "file": TEXT,
-    "record_id": pl.UInt64(),
-    "processes": WHOLE,
-    "shared": pl.Boolean(),
-    **dict.fromkeys(("reads", "writes", "read_bytes", "write_bytes"), WHOLE),
-    **dict.fromkeys(("small_reads", "small_writes", "read_extent", "write_extent"), WHOLE),
-    **dict.fromkeys(("read_s", "write_s", "meta_s"), REAL),
-    **dict.fromkeys(("slowest_meta_s", "slowest_meta_most_s", "time_share"), REAL),
-    **dict.fromkeys(("rank_spread", "byte_imbalance", "time_imbalance"), REAL),
-    **dict.fromkeys(("late_s", "late_share"), REAL),
-    **dict.fromkeys(("fastest_rank", "slowest_rank"), WHOLE),
-    **dict.fromkeys(("read_spread", "write_spread"), REAL),
-    "certainty": TEXTS,
-}
 
 
 def posix_files(
@@ -79,7 +68,7 @@ def posix_files(
             .with_columns(of_scheduler())
         )
 
-    return deferred(compute, POSIX_FILES)
+    return deferred(compute, types_of(POSIX_FILE_COLUMNS))
 
 
 def process_seconds(logs: pl.DataFrame) -> pl.DataFrame:

@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from harvest.model.frames import types_of
 from harvest_toolkit.deferred import deferred
 from harvest_toolkit.frames import sum_or_none
 
 from .counters import counter_rows
+from .declared.files import PROCESS_COLUMNS
 from .files import traced_files
-from .frames import ORIGIN, SEGMENTS, TEXT, TEXTS, WHOLE, of_run, run_of
+from .frames import ORIGIN, SEGMENTS, of_run, run_of
 from .grouping import certainty, layer_states, logs_by_job, named_run, once
 
 if TYPE_CHECKING:
@@ -22,14 +24,6 @@ DXT = ("DXT_POSIX", "DXT_MPIIO")
 SUMS = tuple(
     f"{what}_{op}_bytes" for what in ("traced", "counted", "untraced", "stdio") for op in OPS
 )
-PROCESSES: dict[str, pl.DataType] = {
-    **dict.fromkeys(("run", "log", "host"), TEXT),
-    "pid": WHOLE,
-    "exe": TEXT,
-    "nprocs": WHOLE,
-    **dict.fromkeys(SUMS, WHOLE),
-    **dict.fromkeys(("partial_modules", "certainty"), TEXTS),
-}
 
 
 def processes(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
@@ -38,7 +32,7 @@ def processes(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame
     A log is that of one process, or of all processes of an MPI program (``nprocs``).
     """
     wanted = named_run(dataset, run)
-    return deferred(lambda: _processes(dataset, wanted), PROCESSES)
+    return deferred(lambda: _processes(dataset, wanted), types_of(PROCESS_COLUMNS))
 
 
 def _processes(dataset: DatasetReader, run: str | None) -> pl.DataFrame:

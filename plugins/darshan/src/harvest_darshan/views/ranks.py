@@ -6,24 +6,16 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from harvest.model.frames import types_of
 from harvest_toolkit.deferred import deferred
 from harvest_toolkit.frames import fraction, known_sum, possible
 
-from .frames import ORIGIN, REAL, SEGMENTS, TEXT, TEXTS, TIME, WHOLE, spent_ns, traced_once
-from .grouping import KEY, OF_JOB, certainty, logs_by_job, named_run, of_scheduler, program_of
+from .declared.jobs import RANK_COLUMNS
+from .frames import ORIGIN, SEGMENTS, spent_ns, traced_once
+from .grouping import KEY, certainty, logs_by_job, named_run, of_scheduler, program_of
 
 if TYPE_CHECKING:
     from harvest import DatasetReader
-
-RANKS: dict[str, pl.DataType] = {
-    **OF_JOB,
-    **dict.fromkeys(("nprocs", "rank"), WHOLE),
-    "host": TEXT,
-    **dict.fromkeys(("pid", "threads", "operations", "bytes"), WHOLE),
-    **dict.fromkeys(("seconds", "median_s", "time_share"), REAL),
-    **dict.fromkeys(("first_time", "last_time"), TIME),
-    "certainty": TEXTS,
-}
 
 
 def ranks(
@@ -73,4 +65,4 @@ def ranks(
             .with_columns(of_scheduler()[0])
         )
 
-    return deferred(compute, RANKS)
+    return deferred(compute, types_of(RANK_COLUMNS))

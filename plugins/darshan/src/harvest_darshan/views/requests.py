@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from harvest.model.frames import types_of
 from harvest_toolkit.deferred import deferred
 from harvest_toolkit.frames import possible, sum_or_none
 
-from .frames import REAL, TEXT, TEXTS, WHOLE
-from .grouping import KEY, OF_JOB, certainty, layer_states, logs_by_job, named_run, of_scheduler
+from .declared.jobs import REQUEST_COLUMNS
+from .grouping import KEY, certainty, layer_states, logs_by_job, named_run, of_scheduler
 from .layers import nanoseconds
 from .posix_files import OPS, by_file, process_seconds, share_of
 
@@ -18,26 +19,6 @@ if TYPE_CHECKING:
     from harvest import DatasetReader
 
 MPIIO = ("independent", "collective", "split", "nonblocking")
-
-REQUESTS: dict[str, pl.DataType] = {
-    **OF_JOB,
-    "op": TEXT,
-    **dict.fromkeys(("requests", "bytes"), WHOLE),
-    **dict.fromkeys(("seconds", "time_share"), REAL),
-    "small": WHOLE,
-    "small_file": TEXT,
-    "small_in_file": WHOLE,
-    "random": WHOLE,
-    "random_file": TEXT,
-    **dict.fromkeys(("shared", "shared_small"), WHOLE),
-    "redundant_bytes": WHOLE,
-    "redundant_file": TEXT,
-    **dict.fromkeys(MPIIO, WHOLE),
-    **dict.fromkeys(("mpiio_s", "mpiio_share"), REAL),
-    "largest_log": WHOLE,
-    **dict.fromkeys(("uses_posix", "uses_mpiio"), pl.Boolean()),
-    "certainty": TEXTS,
-}
 
 _COUNTS = ("requests", "bytes", "small", "random", "shared", "shared_small", "redundant_bytes")
 
@@ -62,7 +43,7 @@ def requests(
         order = ("run", "began", "job", "log", "op")
         return pl.concat(per_op).sort(order, nulls_last=True).with_columns(of_scheduler())
 
-    return deferred(compute, REQUESTS)
+    return deferred(compute, types_of(REQUEST_COLUMNS))
 
 
 def _of_op(
@@ -107,7 +88,7 @@ def _of_op(
         .with_columns(
             time_share=share_of(pl.col("seconds")), mpiio_share=share_of(pl.col("mpiio_s"))
         )
-        .select("scheduled", *(name for name in REQUESTS if name != "pid"))
+        .select("scheduled", *(c.name for c in REQUEST_COLUMNS if c.name != "pid"))
     )
 
 

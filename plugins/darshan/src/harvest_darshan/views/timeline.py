@@ -7,25 +7,16 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from harvest import UsageError
+from harvest.model.frames import types_of
 from harvest_toolkit.deferred import deferred
 from harvest_toolkit.frames import known_sum, safe_sum
 
-from .frames import REAL, TEXT, TIME, WHOLE, run_of, segments, traced_once
+from .declared.files import TIMELINE_COLUMNS
+from .frames import run_of, segments, traced_once
 from .grouping import named_run, number_sessions, once
 
 if TYPE_CHECKING:
     from harvest import DatasetReader
-
-TIMELINE: dict[str, pl.DataType] = {
-    **dict.fromkeys(("run", "host", "op"), TEXT),
-    "time": TIME,
-    "bin_s": REAL,
-    "bytes": WHOLE,
-    "bytes_per_s": REAL,
-    "operations": WHOLE,
-    "uid": WHOLE,
-    "began": TIME,
-}
 
 BINS = 200
 """Intervals of a session, at most, where none are asked for."""
@@ -74,7 +65,7 @@ def timeline(
                 f"a bin of {micros / 1e6:g} s cuts {span / 1e6:g} s into too many intervals",
                 remedy=f"use {span / MOST_BINS / 1e6:.2g} s or more",
             )
-    return deferred(lambda: _timeline(dataset, wanted, micros), TIMELINE)
+    return deferred(lambda: _timeline(dataset, wanted, micros), types_of(TIMELINE_COLUMNS))
 
 
 def _micros(text: float | str) -> int:

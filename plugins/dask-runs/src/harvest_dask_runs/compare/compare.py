@@ -9,10 +9,12 @@ import attrs
 import polars as pl
 
 from harvest import DatasetReader
+from harvest.model.frames import types_of
 from harvest_toolkit.deferred import deferred
 from harvest_toolkit.frames import first_text, fraction
 
-from .certainty import CERTAINTY, certainties
+from .certainty import certainties
+from .declared import COLUMNS
 from .measures import ORDER, PARTS, unit_of
 from .numbers import Numbers, numbers_of, phases_of, workers_of
 from .sides import Sides, runs_of, sides_of
@@ -24,14 +26,7 @@ ONE: Final = [*NAME, "measure"]
 SIDES: Final = ("before", "after")
 NEARLY: Final = 1e-9
 """Numbers that differ by less of themselves are equal: sums of floats depend on their order."""
-SHAPE: Final = {
-    **dict.fromkeys([*ONE, "unit"], pl.String()),
-    **dict.fromkeys(("before", "after", "difference", "ratio"), pl.Float64()),
-    "presence": pl.String(),
-    **CERTAINTY,
-    **dict.fromkeys((f"{s}_{end}" for s in SIDES for end in ("low", "high")), pl.Float64()),
-    **dict.fromkeys((f"{s}_runs" for s in SIDES), pl.Int64()),
-}
+SHAPE: Final = types_of(COLUMNS)
 
 
 @attrs.frozen(eq=False)

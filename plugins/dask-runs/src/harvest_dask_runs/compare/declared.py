@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from harvest import Column, Setting, View
-from harvest_toolkit.columns import share
+from harvest import Setting, View
+from harvest.columns import amount, count, share, text
 
 __all__ = ["COMPARE", "READ", "SIDES"]
 
@@ -36,58 +36,37 @@ SIDES: Final = {
 _SEVERAL: Final = "null where the number is known of no run of that side"
 
 COLUMNS: Final = (
-    Column(
-        "part",
-        doc="What the number is of: run (the whole), phase, path (what the time along the critical "
-        "path went to), graph, prefix (kind of task), worker.",
-    ),
-    Column("name", doc="Which of them; of the whole run, all."),
-    Column("measure", doc="What was measured, as the views of runs name it: total_s, executions."),
-    Column("unit", doc="Unit of the numbers: s, bytes, 1 (a share); null where they are counts."),
-    Column(
-        "before", format=",.6g", doc=f"The number, as mean of the first side's runs; {_SEVERAL}."
-    ),
-    Column("after", format=",.6g", doc=f"The same of the second side; {_SEVERAL}."),
-    Column(
-        "difference",
-        format="+,.6g",
-        doc="after - before; null where one of them is not known.",
-    ),
-    Column(
-        "ratio",
-        format=",.3f",
-        doc="after / before; null where one of them is not known, or before is 0.",
-    ),
-    Column(
-        "presence",
-        doc="both; new where the first side certainly had none of this name, gone where the second "
-        "has none; not seen before, not seen after where a record of that side has gaps.",
-    ),
-    Column(
-        "sure",
-        doc="How sure the difference is. runs apart: each run of one side is above each of the "
-        "other; runs overlap: not so; tasks apart, tasks overlap: of one run each, by the "
-        "durations of its tasks; one run each: how much runs vary is not known; in part: what "
-        "workers report, of runs in which some reported nothing; null where there is no "
-        "difference.",
-    ),
-    share(
-        "chance_share",
-        "How likely as large a difference is where the sides do not differ: the p-value of Mann "
-        "and Whitney's test, over runs or tasks as sure says; null where it says neither.",
-    ),
-    share(
-        "pairs_share",
-        "Share of all pairs of a task of the first and one of the second side in which the latter "
-        "took longer; equal ones count half; null where tasks are not compared.",
-    ),
-    Column("before_low", format=",.6g", doc=f"Least of the runs of the first side; {_SEVERAL}."),
-    Column("before_high", format=",.6g", doc=f"Most of these; {_SEVERAL}."),
-    Column("after_low", format=",.6g", doc=f"Least of the runs of the second side; {_SEVERAL}."),
-    Column("after_high", format=",.6g", doc=f"Most of these; {_SEVERAL}."),
-    Column("before_runs", doc="Runs of the first side of which the number is known."),
-    Column("after_runs", doc="Runs of the second side of which it is known."),
-)
+    text("part", "What the number is of: run (the whole), phase, path (what the time along the "
+         "critical path went to), graph, prefix (kind of task), worker."),
+    text("name", "Which of them; of the whole run, all."),
+    text("measure", "What was measured, as the views of runs name it: total_s, executions."),
+    text("unit", "Unit of the numbers: s, bytes, 1 (a share); null where they are counts."),
+    amount("before", f"The number, as mean of the first side's runs; {_SEVERAL}.", form=",.6g"),
+    amount("after", f"The same of the second side; {_SEVERAL}.", form=",.6g"),
+    amount("difference", "after - before; null where one of them is not known.", form="+,.6g"),
+    amount("ratio", "after / before; null where one of them is not known, or before is "
+           "0.", form=",.3f"),
+    text("presence", "both; new where the first side certainly had none of this name, gone where "
+         "the second has none; not seen before, not seen after where a record of that side has "
+         "gaps."),
+    text("sure", "How sure the difference is. runs apart: each run of one side is above each of "
+         "the other; runs overlap: not so; tasks apart, tasks overlap: of one run each, by the "
+         "durations of its tasks; one run each: how much runs vary is not known; in part: what "
+         "workers report, of runs in which some reported nothing; null where there is no "
+         "difference."),
+    share("chance_share", "How likely as large a difference is where the sides do not differ: the "
+          "p-value of Mann and Whitney's test, over runs or tasks as sure says; null where it says "
+          "neither."),
+    share("pairs_share", "Share of all pairs of a task of the first and one of the second side in "
+          "which the latter took longer; equal ones count half; null where tasks are not "
+          "compared."),
+    amount("before_low", f"Least of the runs of the first side; {_SEVERAL}.", form=",.6g"),
+    amount("before_high", f"Most of these; {_SEVERAL}.", form=",.6g"),
+    amount("after_low", f"Least of the runs of the second side; {_SEVERAL}.", form=",.6g"),
+    amount("after_high", f"Most of these; {_SEVERAL}.", form=",.6g"),
+    count("before_runs", "Runs of the first side of which the number is known."),
+    count("after_runs", "Runs of the second side of which it is known."),
+)  # fmt: skip
 
 COMPARE: Final = View(
     name="dask.compare",

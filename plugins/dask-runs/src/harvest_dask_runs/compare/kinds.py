@@ -73,7 +73,7 @@ def _times(rows: pl.DataFrame, several: bool, alone: bool) -> Table:
             Column("difference", "difference", "s", "+,.3f"),
             *([Column("presence", "on")] * alone),
             Column("how", "how sure"),
-            Column("chance"),
+            "chance",
         ),
         title="Time of kinds of tasks",
         note=None if several else SINGLE,
@@ -142,8 +142,7 @@ def _kinds(found: Comparison) -> pl.DataFrame:
         )
         .join(
             total.select(
-                "name",
-                "difference",
+                *("name", "difference"),
                 total_before="before",
                 total_after="after",
                 low_before="before_low",

@@ -31,7 +31,7 @@ PHASE_NOTE: Final = (
     "From the first recorded event to the last. Few threads at work are a tenth of those that were "
     "observed, or less, but one at least."
 )
-SURE: Final = (Column("how", "how sure"), Column("chance"))
+SURE: Final = (Column("how", "how sure"), "chance")
 
 
 def dask_compare(data: DatasetReader, *, top: int = 20, **sides: Any) -> Report:

@@ -17,8 +17,7 @@ import attrs
 import polars as pl
 
 from harvest import DatasetReader
-from harvest_toolkit.columns import LONGEST_S
-from harvest_toolkit.frames import complete_sum, possible, whole_nanoseconds
+from harvest_toolkit.frames import LONGEST_S, complete_sum, possible, whole_nanoseconds
 
 from ..executions.executions import executions
 from ..frames import load

@@ -125,7 +125,7 @@ def _kinds(path: pl.DataFrame, span: float) -> Table:
         "critical-path",
         rows,
         (
-            Column("prefix"),
+            "prefix",
             Column("link", "began after", doc="what let them begin: a thread that was left, a "
                    "dependency, their client, or by time alone; none for the first of the path"),
             Column("tasks", doc="tasks of the critical path"),

@@ -181,8 +181,8 @@ def _by_process(io: RunIo) -> Table:
         "io-processes",
         rows.sort("op", "counted", "log", descending=[False, True, False]),
         (
-            Column("op"),
-            *([Column("program")] if len(programs) > 1 else []),
+            "op",
+            *(["program"] if len(programs) > 1 else []),
             Column("pid", "process", None, "d", doc="its id, as the name of its log has it"),
             *(
                 [Column("worker", format="id", doc="whose tasks its traced threads ran")]

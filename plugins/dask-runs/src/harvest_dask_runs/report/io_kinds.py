@@ -103,10 +103,7 @@ def kinds_table(rows: pl.DataFrame, why: str) -> Table:
         "io-by-prefix",
         rows,
         (
-            Column("prefix"),
-            Column("op"),
-            Column("tasks"),
-            Column("files"),
+            *("prefix", "op", "tasks", "files"),
             Column("operations", doc="that were traced"),
             Column("bytes", "traced", "bytes", doc="what traced operations asked for"),
             Column("seconds", "time", "s", ",.3f", doc="of all these operations together"),
@@ -147,7 +144,7 @@ def known_table(rows: pl.DataFrame) -> Table:
         .filter(pl.col("bytes") != 0)
         .sort("op", "order"),
         (
-            Column("op"),
+            "op",
             Column("how", "what is known"),
             Column("bytes", unit="bytes"),
             Column("share", "share", None, ".1%"),

@@ -157,8 +157,7 @@ def _prefixes(kinds: pl.DataFrame) -> Table:
         kinds,
         (
             Column("prefix", doc="what tasks of one kind have in common in their keys"),
-            Column("tasks"),
-            Column("executions"),
+            *("tasks", "executions"),
             *(unended if kinds["unended"].sum() else []),
             Column("total_s", "total", "s"),
             Column("share", "share", None, ".1%", doc="of the time of all executions that ended"),
@@ -178,9 +177,9 @@ def _failures(kinds: pl.DataFrame) -> list[Section]:
         "failures",
         rows.sort("failed", "repeated", "prefix", descending=[True, True, False]),
         (
-            Column("prefix"),
+            "prefix",
             Column("attempts", "executions", doc="with those that only the scheduler saw fail"),
-            Column("failed"),
+            "failed",
             Column("error_type", "raised most", doc="the type of exception that most of them are"),
             Column("error_type_failed", "so often"),
             Column("error", "such as", doc="the commonest text of these"),
@@ -260,8 +259,7 @@ def _states(frames: Frames) -> Table:
         pl.concat(pl.collect_all(tables)),
         (
             Column("told_by", "recorded by"),
-            Column("state"),
-            Column("tasks"),
+            *("state", "tasks"),
             Column("entered", doc="how often a task came into the state"),
             Column("total_s", "total", "s", doc="over all tasks, until each left the state"),
             Column("mean_s", "mean", "s"),

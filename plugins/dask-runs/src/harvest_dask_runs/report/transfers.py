@@ -26,7 +26,7 @@ def pairs_table(pairs: pl.DataFrame, top: int) -> Table:
         (
             Column("source", "from", format="id"),
             Column("target", "to", format="id"),
-            Column("movements"),
+            "movements",
             Column("bytes", unit="bytes"),
             Column("seconds", "time", "s", ",.3f"),
             Column("mb_per_s", "rate", "MB/s", ",.1f"),

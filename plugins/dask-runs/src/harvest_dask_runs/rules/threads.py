@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from harvest import Basis, Threshold
+from harvest import Threshold
 from harvest.toolkit.amounts import bytes_in_words, count_in_words, seconds_in_words, share_in_words
 
 from .common import (
@@ -86,14 +86,11 @@ def _all_or_observed(run: Run) -> str:
         *("used_share", "peak_threads", "few_threads", "path_computing_s", "path_tasks"),
         *("path_prefix", "path_prefix_s", *_RAN, *TIME),
     ),
-    basis=Basis(
-        numerator="time of executions on workers that were observed, thread-seconds "
-        "(observed_busy_s)",
-        denominator="time of the same workers' threads within the span of executions, while they "
-        "were there, thread-seconds (thread_s)",
-        judged=OBSERVED,
-        unable=NO_THREADS,
-    ),
+    numerator="time of executions on workers that were observed, thread-seconds (observed_busy_s)",
+    denominator="time of the same workers' threads within the span of executions, while they were "
+    "there, thread-seconds (thread_s)",
+    judged=OBSERVED,
+    unable=NO_THREADS,
     advice="Ask for fewer threads, or cut the work into more tasks that can run side by side; "
     "the other findings may say why the threads had none.",
     reference="parallel efficiency as of the POP Centre of Excellence, which calls less than "
@@ -125,12 +122,10 @@ def _unused_threads(run: Run, *, share: float, **_: float) -> Said:
     "stragglers at the end, that more threads do not make faster.",
     where="peak_threads > few_threads and serial_s > {share} * span_s and serial_s > {seconds}",
     columns=(*("serial_s", "tail_s", "few_threads", "peak_threads", "last_prefix", *_RAN, *TIME),),
-    basis=Basis(
-        numerator="time with executions, but at most a tenth of the observed threads at once, s",
-        denominator="time from the first execution to the end of the last, s (span_s)",
-        judged=f"{OBSERVED}; all executions must be on such workers",
-        unable=f"{NO_THREADS}; executions whose worker is not recorded",
-    ),
+    numerator="time with executions, but at most a tenth of the observed threads at once, s",
+    denominator="time from the first execution to the end of the last, s (span_s)",
+    judged=f"{OBSERVED}; all executions must be on such workers",
+    unable=f"{NO_THREADS}; executions whose worker is not recorded",
     advice="Cut what runs alone into smaller tasks, begin it earlier, or let the rest of the "
     "work run beside it; dask.critical_path has what followed what.",
     reference="Amdahl's law (1967): a serial share of 20 % limits the gain to a factor of 5",
@@ -164,13 +159,10 @@ def _work_for_few(run: Run, **_: float) -> Said:
         *("gaps_s", "longest_gap_s", "longest_gap_start", "gap_prefix", "gap_part", "gap_link"),
         *TIME,
     ),
-    basis=Basis(
-        numerator="time without any execution, s (gaps_s)",
-        denominator="time from the first execution to the end of the last, s (span_s)",
-        judged="runs all of whose workers were observed: on another one, tasks may have run "
-        "meanwhile",
-        unable=EACH_WORKER,
-    ),
+    numerator="time without any execution, s (gaps_s)",
+    denominator="time from the first execution to the end of the last, s (span_s)",
+    judged="runs all of whose workers were observed: on another one, tasks may have run meanwhile",
+    unable=EACH_WORKER,
     advice="Send work in one graph instead of several, or send the next one before the result "
     "of the last is there (client.compute, as_completed).",
     reference=f"{BEST} (avoid calling compute repeatedly)",
@@ -199,14 +191,11 @@ def _gaps(run: Run, **_: float) -> Said:
         *("imbalance_s", "busiest_worker", "busiest_s", "mean_worker_s", "idle_workers"),
         *TIME,
     ),
-    basis=Basis(
-        numerator="time of executions per thread on the busiest worker, less the mean, s "
-        "(imbalance_s)",
-        denominator="time from the first execution to the end of the last, s (span_s)",
-        judged="runs with several workers, of which two or more were observed; the mean is over "
-        "those that were",
-        unable=NO_THREADS,
-    ),
+    numerator="time of executions per thread on the busiest worker, less the mean, s (imbalance_s)",
+    denominator="time from the first execution to the end of the last, s (span_s)",
+    judged="runs with several workers, of which two or more were observed; the mean is over those "
+    "that were",
+    unable=NO_THREADS,
     advice="Cut large tasks into several of the same size, and do not pin tasks to workers; "
     "work stealing moves only what has not begun.",
     reference="imbalance time, largest minus mean: DeRose, Homer and Johnson, Euro-Par 2007",
@@ -239,13 +228,10 @@ def _imbalance(run: Run, **_: float) -> Said:
         *("median_s", "executions", "busy_s", "commonest_prefix", "commonest_executions"),
         "commonest_median_s",
     ),
-    basis=Basis(
-        numerator="executions times what scheduling one takes, s",
-        denominator="time of executions that ended, s (busy_s)",
-        judged="runs with 1,000 executions that are known, or fewer where all workers were "
-        "observed",
-        unable=f"{EXECUTIONS}; {EACH_WORKER}",
-    ),
+    numerator="executions times what scheduling one takes, s",
+    denominator="time of executions that ended, s (busy_s)",
+    judged="runs with 1,000 executions that are known, or fewer where all workers were observed",
+    unable=f"{EXECUTIONS}; {EACH_WORKER}",
     advice="Use larger chunks or partitions, or do several steps in one task.",
     reference=f"{BEST} (avoid very large graphs) and Dask.distributed, Limitations: up to "
     "1 ms per task, so tasks should last 10 to 100 ms and more",
@@ -276,15 +262,12 @@ def _short_tasks(run: Run, *, overhead: float, **_: float) -> Said:
         *("transfer_share", "moving_s", "moved_bytes", "movements", "busy_s"),
         *("largest_source", "largest_target", "largest_bytes"),
     ),
-    basis=Basis(
-        numerator="time in movements, the larger account of the two sides of each pair, s "
-        "(moving_s)",
-        denominator="time of executions, s (busy_s)",
-        judged="runs with transfers, all of whose workers were observed and none of which is "
-        "silent: else a part of moving, or of executing that it is compared with, is not known",
-        unable="no transfer, or no duration of any: worker_transfer.csv, or a capture, brings "
-        f"them; {EACH_WORKER}",
-    ),
+    numerator="time in movements, the larger account of the two sides of each pair, s (moving_s)",
+    denominator="time of executions, s (busy_s)",
+    judged="runs with transfers, all of whose workers were observed and none of which is silent: "
+    "else a part of moving, or of executing that it is compared with, is not known",
+    unable="no transfer, or no duration of any: worker_transfer.csv, or a capture, brings them; "
+    f"{EACH_WORKER}",
     advice="Let tasks that use the same data run on one worker (fewer, larger workers; fusing "
     "tasks), and make results smaller before they move.",
     reference="Dask documentation, Stages of Computation; a fifth of executing is taken to be "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from harvest import Basis, Threshold
+from harvest import Threshold
 from harvest.toolkit.amounts import bytes_in_words, count_in_words, seconds_in_words, share_in_words
 
 from ..record_names import KILLED
@@ -32,12 +32,10 @@ def _as_traced(run: Run) -> tuple[str, ...]:
         *("failed", "attempts", "failed_prefix", "failed_prefix_failed", "failed_error"),
         *("failed_error_failed", "failed_error_type", "failed_error_type_failed"),
     ),
-    basis=Basis(
-        numerator="executions that failed, whoever recorded it",
-        denominator="executions, and failures that the scheduler alone recorded (attempts)",
-        judged="runs with a failure, or whose workers all recorded what they executed",
-        unable=WHOLE,
-    ),
+    numerator="executions that failed, whoever recorded it",
+    denominator="executions, and failures that the scheduler alone recorded (attempts)",
+    judged="runs with a failure, or whose workers all recorded what they executed",
+    unable=WHOLE,
     advice="Look at dask.prefixes for the kinds that failed, and at dask.tasks for one of "
     "them; retries hide errors that always come back.",
     reference="a task that succeeds does not fail; a tenth of all is taken to be much",
@@ -84,13 +82,11 @@ def _raised(run: Run) -> str:
         *("repeated", "repeated_s", "busy_s", "executions", "lost_workers", "failed"),
         *("rescheduled", "rescheduled_s"),
     ),
-    basis=Basis(
-        numerator="time of all but the last execution of each task, s (repeated_s), without those "
-        "that were rescheduled (rescheduled_s)",
-        denominator="time of executions, s (busy_s)",
-        judged="runs with a repeat, or whose workers all recorded what they executed",
-        unable=WHOLE,
-    ),
+    numerator="time of all but the last execution of each task, s (repeated_s), without those that "
+    "were rescheduled (rescheduled_s)",
+    denominator="time of executions, s (busy_s)",
+    judged="runs with a repeat, or whose workers all recorded what they executed",
+    unable=WHOLE,
     advice="Find out what made them run again: lost workers, retries, or results that were "
     "released too early (persist what is used twice).",
     reference="Dask.distributed documentation, Resilience; a twentieth of the time is taken to "
@@ -115,12 +111,10 @@ def _repeats(run: Run, **_: float) -> Said:
     "lost, and the next execution did the work.",
     where="rescheduled > 0 and rescheduled_s > {share} * busy_s",
     columns=("rescheduled", "rescheduled_s", "busy_s", "repeated"),
-    basis=Basis(
-        numerator="time of the executions that ended with Reschedule, s (rescheduled_s)",
-        denominator="time of executions, s (busy_s)",
-        judged="runs with a repeat, or whose workers all recorded what they executed",
-        unable=WHOLE,
-    ),
+    numerator="time of the executions that ended with Reschedule, s (rescheduled_s)",
+    denominator="time of executions, s (busy_s)",
+    judged="runs with a repeat, or whose workers all recorded what they executed",
+    unable=WHOLE,
     advice="In a P2P shuffle, output partitions that begin on a worker that does not hold them go "
     "to the one that does: part of its work. Many against few partitions mean that it began anew, "
     "as after a worker was lost; elsewhere the tasks raise Reschedule themselves.",
@@ -143,11 +137,9 @@ def _rescheduled(run: Run, **_: float) -> Said:
     "symptom, which stands below causes.",
     where="gc_warnings > 0 and gc_worst_percent >= {percent}",
     columns=("gc_warnings", "gc_worst_percent", "workers"),
-    basis=Basis(
-        numerator="CPU time of garbage collection, %, the most of the warnings in logs",
-        judged="runs with a log of the scheduler or workers",
-        unable=LOGS,
-    ),
+    numerator="CPU time of garbage collection, %, the most of the warnings in logs",
+    judged="runs with a log of the scheduler or workers",
+    unable=LOGS,
     advice="Make fewer Python objects (columns instead of lists), or smaller graphs.",
     reference="distributed 2026.8: its own warning, from 10 % on",
     thresholds={"percent": Threshold(10, "of the CPU time, at worst")},
@@ -168,11 +160,9 @@ def _garbage_collection(run: Run, **_: float) -> Said:
     "which stands below causes.",
     where="loop_warnings > 0 and loop_worst_s >= {seconds}",
     columns=("loop_warnings", "loop_s", "loop_worst_s", "workers"),
-    basis=Basis(
-        numerator="time without response, s, the longest of the warnings in logs",
-        judged="runs with a log of the scheduler or workers",
-        unable=LOGS,
-    ),
+    numerator="time without response, s, the longest of the warnings in logs",
+    judged="runs with a log of the scheduler or workers",
+    unable=LOGS,
     advice="Look for functions that hold the interpreter's lock for long, and for large "
     "results that are moved at once.",
     reference="distributed 2026.8: its own warning, from 3 s on",
@@ -195,16 +185,14 @@ def _event_loop(run: Run, **_: float) -> Said:
         *("io_prefix", "io_prefix_s", "io_prefix_share", "io_prefix_bytes"),
         *("io_prefix_beside_bytes", "io_prefix_busy_s", "io_s", "io_busy_s", "untraced_bytes"),
     ),
-    basis=Basis(
-        numerator="time of tasks of the kind in reads and writes that are known to be theirs, s "
-        "(io_prefix_s)",
-        denominator="time of the executions of the kind in processes whose I/O is known, s "
-        "(io_prefix_busy_s)",
-        judged="runs with I/O that is tied to tasks; executions in other processes are left out of "
-        "both",
-        unable="no I/O is tied to a task: Darshan's logs of the workers, with traces "
-        "(DXT_ENABLE_IO_TRACE=1) that name threads or of captured processes, bring it",
-    ),
+    numerator="time of tasks of the kind in reads and writes that are known to be theirs, s "
+    "(io_prefix_s)",
+    denominator="time of the executions of the kind in processes whose I/O is known, s "
+    "(io_prefix_busy_s)",
+    judged="runs with I/O that is tied to tasks; executions in other processes are left out of "
+    "both",
+    unable="no I/O is tied to a task: Darshan's logs of the workers, with traces "
+    "(DXT_ENABLE_IO_TRACE=1) that name threads or of captured processes, bring it",
     advice="Look at dask.task_io for the files and the size of the requests: larger requests, "
     "fewer small files, and data read once and kept help most.",
     reference="a third of a task's time in files, and a twentieth of the run's, are taken to "
@@ -239,13 +227,11 @@ def _tasks_in_io(run: Run, **_: float) -> Said:
         *("counted_bytes", "traced_bytes", "untraced_bytes", "untraced_task_bytes"),
         *("beside_bytes", "unknown_bytes", "io_prefix", "io_prefix_beside_bytes"),
     ),
-    basis=Basis(
-        numerator="bytes that Darshan counted and did not trace (untraced_bytes)",
-        denominator="bytes that it counted, of the same processes (counted_bytes)",
-        judged="runs with Darshan's logs",
-        unable="no log of Darshan: --source darshan:LOCATION brings those of the run; or the "
-        "counters of one were not read: `harvest rejects` says why",
-    ),
+    numerator="bytes that Darshan counted and did not trace (untraced_bytes)",
+    denominator="bytes that it counted, of the same processes (counted_bytes)",
+    judged="runs with Darshan's logs",
+    unable="no log of Darshan: --source darshan:LOCATION brings those of the run; or the counters "
+    "of one were not read: `harvest rejects` says why",
     advice="Look at dask.task_io (how = 'counted') for the files. Buffered I/O (STDIO) is "
     "never traced; where the trace was cut off, give it more memory (DXT's MODMEM).",
     reference="Darshan 3.4 runtime documentation: DXT traces POSIX and MPI-IO",

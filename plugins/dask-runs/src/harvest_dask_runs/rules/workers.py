@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from harvest import Basis, Threshold
+from harvest import Threshold
 from harvest.toolkit.amounts import bytes_in_words, count_in_words, share_in_words
 
 from .common import LOGS, MEMORY, Run, Said, certain, lower_bound, observed, rule
@@ -28,11 +28,9 @@ def _sampled(run: Run) -> tuple[str, ...]:
         *("spilled_bytes", "spilling_workers", "memory_peak_share", "memory_peak_worker"),
         "sampled_workers",
     ),
-    basis=Basis(
-        numerator="results written to disk, bytes (spilled_bytes)",
-        judged=_SAMPLED,
-        unable=_NOT_SAMPLED,
-    ),
+    numerator="results written to disk, bytes (spilled_bytes)",
+    judged=_SAMPLED,
+    unable=_NOT_SAMPLED,
     advice="Give workers more memory, use smaller chunks, or release results that are used no "
     "more.",
     reference=f"{MEMORY}: spilling begins at 60 % of a worker's memory",
@@ -57,12 +55,10 @@ def _spilling(run: Run, **_: float) -> Said:
     "ends it.",
     where="memory_peak_share >= {share}",
     columns=("memory_peak_share", "memory_peak_worker", "sampled_workers"),
-    basis=Basis(
-        numerator="memory of the worker that came closest to its limit, bytes",
-        denominator="its limit, bytes",
-        judged=f"{_SAMPLED}, and that have a limit",
-        unable=f"{_NOT_SAMPLED}, or that have no limit (dask worker --memory-limit)",
-    ),
+    numerator="memory of the worker that came closest to its limit, bytes",
+    denominator="its limit, bytes",
+    judged=f"{_SAMPLED}, and that have a limit",
+    unable=f"{_NOT_SAMPLED}, or that have no limit (dask worker --memory-limit)",
     advice="Give workers more memory or fewer threads, or use smaller chunks.",
     reference=f"{MEMORY}: a worker pauses at 80 %, and is ended at 95 %",
     thresholds={"share": Threshold(0.8, "of the memory that a worker may use")},
@@ -78,11 +74,9 @@ def _full_memory(run: Run, **_: float) -> Said:
     doc="Warnings of the logs that workers ran short of memory.",
     where="pauses + memory_restarts + unmanaged_warnings >= {warnings}",
     columns=("memory_restarts", "pauses", "unmanaged_warnings", "workers"),
-    basis=Basis(
-        numerator="lines of the logs of workers that speak of short memory",
-        judged="runs with a log of workers",
-        unable=_WORKER_LOGS,
-    ),
+    numerator="lines of the logs of workers that speak of short memory",
+    judged="runs with a log of workers",
+    unable=_WORKER_LOGS,
     advice="Give workers more memory or fewer threads, or use smaller chunks; memory that Dask "
     "does not manage is that of libraries, leaks, and the allocator.",
     reference=f"{MEMORY}: pause at 80 %, terminate at 95 %, unmanaged memory",
@@ -110,11 +104,9 @@ def _memory_warnings(run: Run, **_: float) -> Said:
     "kills several workers fails.",
     where="lost_workers >= {workers}",
     columns=("lost_workers", "lost_worker", "workers", "repeated"),
-    basis=Basis(
-        numerator="workers that died before the last execution ended",
-        judged="runs with a log of Dask, or whose workers were captured",
-        unable=f"{LOGS}; executions that were not seen to end",
-    ),
+    numerator="workers that died before the last execution ended",
+    judged="runs with a log of Dask, or whose workers were captured",
+    unable=f"{LOGS}; executions that were not seen to end",
     advice="Look for the reason in the worker's log and in the job's accounting (out of "
     "memory, end of the allocation).",
     reference="Dask.distributed documentation, Resilience and Why did my worker die?",
@@ -138,12 +130,10 @@ def _lost_workers(run: Run, **_: float) -> Said:
     "which reads like idleness.",
     where="silent_workers >= {workers}",
     columns=("silent_workers", "silent_worker", "silent_executed", "registered_workers"),
-    basis=Basis(
-        numerator="workers that registered, and of which nothing else is recorded",
-        denominator="workers that registered (registered_workers)",
-        judged="runs with a record of registrations",
-        unable="no registration: worker.csv or scheduler.e of the run, or a capture, brings it",
-    ),
+    numerator="workers that registered, and of which nothing else is recorded",
+    denominator="workers that registered (registered_workers)",
+    judged="runs with a record of registrations",
+    unable="no registration: worker.csv or scheduler.e of the run, or a capture, brings it",
     advice="Look whether the recording was active on these workers; do not read their silence "
     "as idleness.",
     reference="every worker that executes or moves anything records it",
@@ -170,12 +160,10 @@ def _silent_workers(run: Run, **_: float) -> Said:
     doc="Captures whose record has no end, so that it may lack what its process did last.",
     where="endless_processes >= {processes}",
     columns=("endless_processes", "endless_process", "endless_since", "processes"),
-    basis=Basis(
-        numerator="captured processes whose record has no end",
-        denominator="captured processes (processes)",
-        judged="runs with captures; others have no such record",
-        unable="never: how many captures were read is known",
-    ),
+    numerator="captured processes whose record has no end",
+    denominator="captured processes (processes)",
+    judged="runs with captures; others have no such record",
+    unable="never: how many captures were read is known",
     advice="Where the process was killed, nothing brings the rest; where it still ran, harvest the "
     "capture again. End a capture before its cluster or script ends.",
     reference="a record that ended has the frame 'end' (docs/explanation/dask-capture-format.md)",

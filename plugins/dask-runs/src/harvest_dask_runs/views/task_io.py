@@ -5,6 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from harvest import DatasetReader
+from harvest.model.frames import types_of
 from harvest_toolkit.deferred import deferred
 from harvest_toolkit.frames import complete_sum, safe_sum, sum_or_none, whole_nanoseconds
 
@@ -12,30 +13,9 @@ from ..io.counted import counted_io
 from ..io.match import Correlation, correlate
 from ..record_names import JOB
 from ..runs import named_run
+from .declared.io import TASK_IO_COLUMNS
 
-_TIME = pl.Datetime("us", "UTC")
-
-TASK_IO: dict[str, pl.DataType] = {
-    "run": pl.String(),
-    "key": pl.String(),
-    "worker": pl.String(),
-    "thread": pl.Int64(),
-    "pid": pl.Int64(),
-    "host": pl.String(),
-    "file": pl.String(),
-    "module": pl.String(),
-    "op": pl.String(),
-    "count": pl.Int64(),
-    "bytes": pl.Int64(),
-    "seconds": pl.Float64(),
-    "first_time": _TIME,
-    "last_time": _TIME,
-    "by_elimination": pl.Int64(),
-    "record_id": pl.UInt64(),
-    "log": pl.String(),
-    "how": pl.String(),
-    "beside": pl.String(),
-}
+TASK_IO = types_of(TASK_IO_COLUMNS)
 
 TOTALS: dict[str, pl.DataType] = {
     "run": pl.String(),

@@ -219,7 +219,7 @@ def _age(request: _Request, scan: str, cold: str, policy: str) -> list[Section]:
             "cold",
             rows,
             (
-                Column("user"),
+                "user",
                 Column("cold_inodes", "cold objects"),
                 *_amounts(owners, "cold"),
                 percent("cold_share", "of theirs"),

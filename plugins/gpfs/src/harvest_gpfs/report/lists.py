@@ -19,7 +19,7 @@ __all__ = ["odd_names", "over_time", "paths", "quality"]
 
 def paths(data: DatasetReader, scan: str, n: int, passwd: Path | None) -> list[Section]:
     """The largest and the oldest objects."""
-    owner = Column("uid", format="d") if passwd is None else Column("user")
+    owner = Column("uid", format="d") if passwd is None else "user"
     sections: list[Section] = []
     for name, title in (("largest", "The largest objects"), ("oldest", "The oldest files")):
         table = data.view(f"gpfs.{name}", scan=scan, n=n, passwd=passwd).collect()
@@ -53,8 +53,7 @@ def over_time(data: DatasetReader, root: str | None, top_depth: int, n: int) -> 
             "growth",
             growth.with_columns(days),
             (
-                Column("scan"),
-                Column("since"),
+                *("scan", "since"),
                 Column("inodes", "objects"),
                 Column("inodes_change", "change", None, "+,d"),
                 amount("size_bytes", "logical"),
@@ -108,7 +107,7 @@ def odd_names(data: DatasetReader, scan: str, n: int) -> list[Section]:
         Table(
             "odd-paths",
             first,
-            (Column("path", format="path"), Column("oddities"), Column("uid", format="d")),
+            (Column("path", format="path"), "oddities", Column("uid", format="d")),
             title="The first of them",
         ),
     ]
@@ -120,7 +119,7 @@ def quality(data: DatasetReader, scan: str, now: str | None) -> Table:
     return Table(
         "quality",
         checks.filter((pl.col("count") > 0) | (pl.col("finding") == "fact")),
-        (Column("finding"), Column("check"), Column("count"), Column("meaning")),
+        ("finding", "check", "count", "meaning"),
         title="The quality of the scan",
         group="finding",
         note="Gaps are what the list does not say, oddities are worth a look.",

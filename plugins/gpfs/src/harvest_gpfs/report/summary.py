@@ -168,8 +168,7 @@ def _users_table(owners: pl.DataFrame, request: _Request) -> Table:
         "users",
         rows,
         (
-            Column("user"),
-            Column("files"),
+            *("user", "files"),
             *request.amounts(),
             _OF_ALL,
             *(cold if request.ages_known else ()),
@@ -189,7 +188,7 @@ def _usage_table(
     name: str, table: pl.DataFrame, by: str, title: str, request: _Request, note: str | None = None
 ) -> Table:
     rows = first_and_others(table, by, _FILES, request.n).with_columns(share=_of_all("size_bytes"))
-    columns = (Column(by), Column("files"), *request.amounts(), _OF_ALL)
+    columns = (Column(by), "files", *request.amounts(), _OF_ALL)
     return Table(name, rows, columns, title=title, note=note)
 
 
@@ -213,7 +212,7 @@ def _places(request: _Request, depth: int) -> list[Section]:
         Table(
             "directories",
             shown.with_columns(share=fraction("size_bytes", total)),
-            (Column("directory", format="path"), Column("files"), *request.amounts(), _OF_ALL),
+            (Column("directory", format="path"), "files", *request.amounts(), _OF_ALL),
             title="Directories, each with all that lies below it",
             note="Rows overlap: a directory counts in those that it lies in."
             + (f" {left_out:,} smaller directories are left out." if left_out else ""),
@@ -237,7 +236,7 @@ def _ages(request: _Request, now: str | None, cold: str) -> list[Section]:
         Table(
             "ages",
             ages,
-            (Column("time"), Column("age"), *counted),
+            ("time", "age", *counted),
             title="By time since the last access and modification",
             group="time",
             note="Directories are left out.",
@@ -271,7 +270,7 @@ def _sizes(request: _Request) -> list[Section]:
         Table(
             "sizes",
             sizes.with_columns(share=_of_all("size_bytes")),
-            (Column("size"), *counted),
+            ("size", *counted),
             title="By size",
             note="Directories are left out.",
         ),
@@ -292,7 +291,7 @@ def _sizes(request: _Request) -> list[Section]:
             first_and_others(extensions, "extension", SUMS, request.n).with_columns(
                 share=_of_all("size_bytes")
             ),
-            (Column("extension"), *counted),
+            ("extension", *counted),
             title="By extension",
         ),
     ]
@@ -303,7 +302,7 @@ def _heat(request: _Request) -> list[Section]:
     if not heat["with_heat"].sum():
         return []
     columns = (
-        Column("pool"),
+        "pool",
         Column("inodes", "objects"),
         Column("warm", doc="objects with a heat above zero"),
         Column("mean_heat", "mean heat", None, ".6f", doc="of all whose heat is known"),

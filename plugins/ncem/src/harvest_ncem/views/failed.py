@@ -18,23 +18,11 @@ from harvest_toolkit.frames import count_if_known, first_text
 from ..rules import NOTHING
 from ..study import Study, load_study
 from . import streaming
+from .declared.scans import FAILED_COLUMNS
 from .offload import written
 from .scans import begins_unknown, in_ranges, within
 
 _KEY = ("scan_number", "take")
-COLUMNS = (
-    *(*_KEY, "method", "size", "fate", "problem", "missing", "lost", "n_method", "numbers"),
-    *("progress", "empty_files", "early", "receivers", "receivers_left_out"),
-    *(
-        "data_files",
-        "modules",
-        "h5_files",
-        "first_receiver_time",
-        "last_written",
-        "write_time",
-        "uuid",
-    ),
-)
 
 
 def build(dataset: DatasetReader, study: Any = None, show: str = "failed") -> pl.LazyFrame:
@@ -47,7 +35,8 @@ def build(dataset: DatasetReader, study: Any = None, show: str = "failed") -> pl
     found = _problems(_methods(_files(dataset, made), made))
     if show == "failed":
         found = found.filter(pl.col("fate").is_not_null())
-    return found.sort(*_KEY, nulls_last=True).select(*COLUMNS)
+    ordered = found.sort(*_KEY, nulls_last=True)
+    return ordered.select(column.name for column in FAILED_COLUMNS)
 
 
 def _files(dataset: DatasetReader, study: Study) -> pl.LazyFrame:

@@ -20,6 +20,7 @@ from harvest import DatasetReader
 from harvest_toolkit.frames import first_text
 
 from ..study import Study, load_study
+from .declared.durations import OUTLIER_COLUMNS
 from .scans import positions
 
 GROUP = ("size", "method")
@@ -156,10 +157,7 @@ def fences(marked: pl.DataFrame) -> pl.DataFrame:
         )
         .with_columns(warning=_warning())
         .sort(positions(), *GROUP)
-        .select(
-            *(*GROUP, "n", "n_outliers", "first_quartile_s", "third_quartile_s"),
-            *("low_fence_s", "high_fence_s", "clock_step_s", "warning"),
-        )
+        .select(column.name for column in OUTLIER_COLUMNS)
     )
 
 

@@ -10,6 +10,7 @@ from harvest import DatasetReader
 from harvest_toolkit.frames import first_text, fraction
 
 from ..study import load_study
+from .declared.durations import STREAMING_COLUMNS
 from .scans import (
     BOGUS,
     UNDECIDED,
@@ -21,13 +22,6 @@ from .scans import (
     takes,
     undecided,
     volume,
-)
-
-COLUMNS = (
-    *("scan_number", "take", "uuid", "distiller_id"),
-    *("size", "data_gb", "first_scan", "last_scan"),
-    *("receivers", "receivers_left_out", "first_receiver", "first_receiver_time"),
-    *("write_time", "duration_s", "bytes_per_s", "suffix", "size_bytes", "path", "excluded"),
 )
 
 _FILE = (*("file", "distiller_id", "path", "suffix", "size_bytes", "write_time", "end_undecided"),)
@@ -61,7 +55,7 @@ def build(dataset: DatasetReader, study: Any = None) -> pl.LazyFrame:
         )
         .sort("scan_number", "take", "write_time", "distiller_id", "path", nulls_last=True)
         .with_columns(_exclusion_of_later_files())
-        .select(*COLUMNS)
+        .select(column.name for column in STREAMING_COLUMNS)
     )
 
 

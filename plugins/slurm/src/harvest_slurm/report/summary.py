@@ -72,7 +72,7 @@ def _table(by: str, rows: pl.DataFrame, zone: str) -> Table:
         rows,
         (
             Column(by, doc=f"in the zone {zone}" if by == "month" else None),
-            Column("jobs"),
+            "jobs",
             Column("cpu_hours", "CPU hours", None, ",.1f", doc="elapsed time x CPUs allocated"),
             Column(
                 "cpu_eff",

@@ -143,7 +143,7 @@ def _resource_table(resource: Resource, rows: pl.DataFrame, keys: list[Column]) 
         rows,
         (
             *keys,
-            Column("jobs"),
+            "jobs",
             *amounts,
             Column(f"{name}_eff", "share used", None, ".1%", doc=docs.get("eff")),
             Column(f"{name}_unknown_jobs", "unknown jobs", doc=docs.get("jobs")),
@@ -164,8 +164,7 @@ def _months(months: pl.DataFrame, selection: Selection) -> list[Section]:
         "months",
         months,
         (
-            Column("month"),
-            Column("jobs"),
+            *("month", "jobs"),
             *(
                 Column(f"{p}cpu_hours", "CPU h" if not p else "year before", None, f)
                 for p, f in amount
@@ -192,7 +191,7 @@ def _cost_table(rows: pl.DataFrame, keys: list[Column]) -> Table:
     return Table(
         "costs",
         rows,
-        (*keys, Column("jobs"), *columns),
+        (*keys, "jobs", *columns),
         title="Costs",
         note="CPU and GPU hours, as far as known, times cpu_hour_cost and gpu_hour_cost: given is "
         "used, wasted and unknown; failed is the part of it that runs had which failed.",
@@ -225,7 +224,7 @@ def _ends_and_waits(rows: pl.DataFrame, keys: list[Column]) -> list[Table]:
         Table(
             "ends",
             rows,
-            (*keys, Column("jobs"), *(Column(name, _LABELS.get(name, name)) for name in others)),
+            (*keys, "jobs", *(Column(name, _LABELS.get(name, name)) for name in others)),
             title="How the others ended",
         ),
         Table(

@@ -17,7 +17,7 @@ from .plots import histogram, scatter
 from .words import CLOCK, days_in_words
 
 _WAITS = (
-    Column("jobs"),
+    "jobs",
     Column("mean_wait_s", "mean", None, "duration"),
     Column("median_wait_s", "median", None, "duration"),
     Column(
@@ -43,7 +43,7 @@ def queue_time(data: DatasetReader, top: int = 10, **choice: str | None) -> Repo
             Table(
                 "statistics",
                 wait_statistics(waits),
-                (Column("by"), Column("name"), *_WAITS),
+                ("by", "name", *_WAITS),
                 title="Waits of all jobs, by partition and by QOS",
                 group="by",
                 note=CLOCK,
@@ -54,7 +54,7 @@ def queue_time(data: DatasetReader, top: int = 10, **choice: str | None) -> Repo
                 worst,
                 (
                     Column("date", "day", doc=f"of submission, in the zone {zone.name}"),
-                    Column("jobs"),
+                    "jobs",
                     Column("mean_wait_s", "mean", None, "duration"),
                     Column("median_wait_s", "median", None, "duration"),
                     Column("max_wait_s", "longest", None, "duration"),

@@ -11,7 +11,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from harvest import Basis, Rule, Threshold
+from harvest import Rule, Threshold
 
 from .judgements import (
     ended_badly,
@@ -97,14 +97,12 @@ def _waste(
             "hours": Threshold(hours, f"{unit} wasted by a user, at least"),
             "much": Threshold(much, "share of all, wasted by them together, that is much"),
         },
-        basis=Basis(
-            numerator=f"{unit} wasted: {held}, minus {used}",
-            denominator=f"{unit} given to the same runs: {held}",
-            judged=f"users and accounts with {unit}, by those of their {whose} of which both are "
-            "known; the hours of the others are in "
-            f"{resource}_unknown_{of} of slurm.usage, and count as neither",
-            unable=f"it needs User, {needs}",
-        ),
+        numerator=f"{unit} wasted: {held}, minus {used}",
+        denominator=f"{unit} given to the same runs: {held}",
+        judged=f"users and accounts with {unit}, by those of their {whose} of which both are "
+        f"known; the hours of the others are in {resource}_unknown_{of} of slurm.usage, and count "
+        "as neither",
+        unable=f"it needs User, {needs}",
         reports=_USE,
     )  # fmt: skip
 
@@ -140,13 +138,10 @@ def _ends(
             "much": Threshold(much, "share of all CPU hours that is much"),
             "hours": Threshold(100, "CPU hours that are much, at least"),
         },
-        basis=Basis(
-            numerator=f"runs that {words}, and their CPU hours, where they are known",
-            denominator="runs that ended, and their CPU hours, where they are known",
-            judged="runs of which it is known how they ended; those that have not ended are left "
-            "out",
-            unable="it needs the field State of sacct",
-        ),
+        numerator=f"runs that {words}, and their CPU hours, where they are known",
+        denominator="runs that ended, and their CPU hours, where they are known",
+        judged="runs of which it is known how they ended; those that have not ended are left out",
+        unable="it needs the field State of sacct",
         reports=_FAILED,
     )  # fmt: skip
 
@@ -226,13 +221,11 @@ RULES: Final = (
             "share": Threshold(0.01, "share of all runs that ended, from which it is worth a word"),
             "much": Threshold(0.1, "share of them that is much"),
         },
-        basis=Basis(
-            numerator="runs whose job was run once more",
-            denominator="runs that ended",
-            judged="runs that ended, of jobs all of whose runs have a time of submission",
-            unable="it needs State, and the earlier runs of jobs, which sacct lists with "
-            "--duplicates (-D), with Submit, or Restarts, which shows that there were none",
-        ),
+        numerator="runs whose job was run once more",
+        denominator="runs that ended",
+        judged="runs that ended, of jobs all of whose runs have a time of submission",
+        unable="it needs State, and the earlier runs of jobs, which sacct lists with --duplicates "
+        "(-D), with Submit, or Restarts, which shows that there were none",
         reports=_USE,
     ),
     Rule(
@@ -256,14 +249,12 @@ RULES: Final = (
             "seconds": Threshold(600, "seconds of waiting that do not matter"),
             "jobs": Threshold(20, "jobs that ran and ended in the partition, at least"),
         },
-        basis=Basis(
-            numerator="median wait, s, from submission to start, else Planned or Reserved",
-            denominator="median run time of the same runs, s",
-            judged="partitions where jobs started, by their runs that ended and whose wait is "
-            "known; how long those run that have not ended is not known",
-            unable="it needs Partition, Submit (or Planned), Start, Elapsed, State or End, and "
-            "runs that ended",
-        ),
+        numerator="median wait, s, from submission to start, else Planned or Reserved",
+        denominator="median run time of the same runs, s",
+        judged="partitions where jobs started, by their runs that ended and whose wait is known; "
+        "how long those run that have not ended is not known",
+        unable="it needs Partition, Submit (or Planned), Start, Elapsed, State or End, and runs "
+        "that ended",
         reports=(*_USE, "slurm.queue_time"),
     ),
     Rule(
@@ -284,11 +275,9 @@ RULES: Final = (
             "seconds": Threshold(600, "seconds that half of them should run"),
             "many": Threshold(1000, "tasks of such arrays together that are many"),
         },
-        basis=Basis(
-            numerator="median run time of the tasks that ended, s",
-            judged=_TASKS,
-            unable="it needs State, and Elapsed, or Start and End",
-        ),
+        numerator="median run time of the tasks that ended, s",
+        judged=_TASKS,
+        unable="it needs State, and Elapsed, or Start and End",
         reports=_USE,
     ),
     Rule(
@@ -306,13 +295,10 @@ RULES: Final = (
             "tasks": Threshold(10, "tasks that ended, at least"),
             "share": Threshold(0.5, "share of them that may fail"),
         },
-        basis=Basis(
-            numerator="tasks that failed, lacked memory, reached their time limit or lost their "
-            "node",
-            denominator="tasks that ended",
-            judged=_TASKS,
-            unable="it needs the field State of sacct",
-        ),
+        numerator="tasks that failed, lacked memory, reached their time limit or lost their node",
+        denominator="tasks that ended",
+        judged=_TASKS,
+        unable="it needs the field State of sacct",
         reports=_FAILED,
     ),
     Rule(
@@ -331,12 +317,10 @@ RULES: Final = (
             "share": Threshold(0.25, "share of the CPUs that should be used"),
             "hours": Threshold(100, "CPU hours wasted by an array, at least"),
         },
-        basis=Basis(
-            numerator="CPU time of the steps of all runs that ended and whose use is known",
-            denominator="elapsed time times CPUs of the same runs",
-            judged=_TASKS,
-            unable=f"it needs {_MEASURED['cpu'][2]}",
-        ),
+        numerator="CPU time of the steps of all runs that ended and whose use is known",
+        denominator="elapsed time times CPUs of the same runs",
+        judged=_TASKS,
+        unable=f"it needs {_MEASURED['cpu'][2]}",
         reports=_USE,
     ),
     Rule(
@@ -350,11 +334,9 @@ RULES: Final = (
         advice="Mend the cause (does `sacctmgr show cluster` answer?), ask sacct again and harvest "
         "its new output.",
         reference="Slurm's REST API, errors of a response",
-        basis=Basis(
-            numerator="errors that sacct printed",
-            judged="notes on inputs, made when they were read",
-            unable="it is never unable: what sacct said is a note of the run",
-        ),
+        numerator="errors that sacct printed",
+        judged="notes on inputs, made when they were read",
+        unable="it is never unable: what sacct said is a note of the run",
         reports=_FAILED,
     ),
 )  # fmt: skip

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from harvest import Column, View
-from harvest_toolkit.columns import number, path, seconds, share, size
+from harvest import View
+from harvest.columns import count, flag, number, path, seconds, share, size, text, texts, time
 
 from . import shared
 
@@ -17,133 +17,78 @@ _POSIX: Final = "null without POSIX's records, or where those of a log could not
 _STDIO: Final = "null without STDIO's records, or where those of a log could not be read"
 _WATCHED: Final = "to files whose alignment {0} Darshan knows; null where it knows that of none"
 
-_JOBS: Final = (
-    shared.PROGRAM,
-    shared.JOB,
-    shared.PID,
-    shared.RUN,
-    Column("processes", doc="Processes of the job's logs together; a log without MPI is of one."),
-    seconds(
-        "wall_s",
-        "From the first start of a log to the last end; null where one has no end. A log whose "
-        "clock has whole seconds lasts to the end of its last one, as Darshan computes it.",
-    ),
-    seconds(
-        "io_s",
-        "Time in reads, writes and metadata operations, summed over processes and threads: "
-        "that of the layers in bytes, and of MPI-IO what it took beyond POSIX for the same file, "
-        "or beyond DFS for all files of a log, which is mostly waiting for other ranks; "
-        f"{_SUMMED}.",
-    ),
-    share(
-        "time_share",
-        "io_s / process_s; above 1 where threads of a process do I/O at the same time; "
-        f"{_UNKNOWN}, or io_s is not.",
-    ),
-    size(
-        "bytes",
-        "Bytes moved, each once: through POSIX, through MPI-IO for files that POSIX does not "
-        "count (or counts less of, where Darshan cut it off), through STDIO, and through DFS, or "
-        "DAOS where that has more; in logs with none of these, by HDF5's datasets, else PnetCDF's "
-        f"variables; {_SUMMED}.",
-    ),
-    Column("requests", doc=f"Reads and writes of the layers in bytes; {_SUMMED}."),
-    Column("files", doc=f"Files that POSIX counts; {_POSIX}."),
+JOB_COLUMNS: Final = (
+    *shared.OF_JOB,
+    text("exe", "Command line of the job's log that moves most bytes, cut by Darshan to what fits; "
+         "null where none has one."),
+    number("uid"),
+    count("logs", "Logs of the job."),
+    count("processes", "Processes of the job's logs together; a log without MPI is of one."),
+    shared.LARGEST_LOG,
+    seconds("wall_s", "From the first start of a log to the last end; null where one has no end. A "
+            "log whose clock has whole seconds lasts to the end of its last one, as Darshan "
+            "computes it."),
+    seconds("process_s", "Time that the processes of the job ran, summed; null where the end of a "
+            "log is not known."),
+    seconds("io_s", "Time in reads, writes and metadata operations, summed over processes and "
+            "threads: that of the layers in bytes, and of MPI-IO what it took beyond POSIX for the "
+            "same file, or beyond DFS for all files of a log, which is mostly waiting for other "
+            f"ranks; {_SUMMED}."),
+    share("time_share", "io_s / process_s; above 1 where threads of a process do I/O at the same "
+          f"time; {_UNKNOWN}, or io_s is not."),
+    seconds("meta_s", "The part of io_s in metadata operations (open, stat, seek, ...), of the "
+            f"layers in bytes: of MPI-IO for files that POSIX does not count alone; {_SUMMED}."),
     share("meta_share", f"meta_s / process_s; {_UNKNOWN}, or meta_s is not."),
-    Column(
-        "gaps",
-        doc="Modules whose numbers are incomplete or not read, and logs that were not finished, in "
-        "words; null without any.",
-    ),
-    shared.BEGAN,
-    Column("logs", doc="Logs of the job."),
+    size("bytes", "Bytes moved, each once: through POSIX, through MPI-IO for files that POSIX does "
+         "not count (or counts less of, where Darshan cut it off), through STDIO, and through DFS, "
+         "or DAOS where that has more; in logs with none of these, by HDF5's datasets, else "
+         f"PnetCDF's variables; {_SUMMED}."),
+    count("requests", f"Reads and writes of the layers in bytes; {_SUMMED}."),
+    count("files", f"Files that POSIX counts; {_POSIX}."),
+    count("reads", f"Read operations that POSIX counts; {_POSIX}."),
+    count("writes", f"Write operations that POSIX counts; {_POSIX}."),
     size("read_bytes", f"Bytes read through POSIX; {_POSIX}."),
     size("write_bytes", f"Bytes written through POSIX; {_POSIX}."),
-    Column("reads", doc=f"Read operations that POSIX counts; {_POSIX}."),
-    Column("writes", doc=f"Write operations that POSIX counts; {_POSIX}."),
-    seconds(
-        "meta_s",
-        "The part of io_s in metadata operations (open, stat, seek, ...), of the layers in "
-        f"bytes: of MPI-IO for files that POSIX does not count alone; {_SUMMED}.",
-    ),
-    seconds(
-        "process_s",
-        "Time that the processes of the job ran, summed; null where the end of a log is not known.",
-    ),
-    shared.LARGEST_LOG,
-    Column(
-        "misaligned_memory",
-        doc="Reads and writes of POSIX whose buffer in memory is not aligned, of watched_memory; "
-        "null where that is.",
-    ),
-    Column("watched_memory", doc=f"Reads and writes of POSIX {_WATCHED.format('in memory')}."),
-    Column(
-        "misaligned_file",
-        doc="Reads and writes of POSIX whose offset in the file is not aligned, of watched_file; "
-        "null where that is.",
-    ),
-    Column("watched_file", doc=f"Reads and writes of POSIX {_WATCHED.format('in the file')}."),
-    seconds(
-        "posix_s",
-        "Time in reads, writes and metadata operations of POSIX, summed over processes and "
-        f"threads; {_POSIX}.",
-    ),
+    count("misaligned_memory", "Reads and writes of POSIX whose buffer in memory is not aligned, "
+          "of watched_memory; null where that is."),
+    count("watched_memory", f"Reads and writes of POSIX {_WATCHED.format('in memory')}."),
+    count("misaligned_file", "Reads and writes of POSIX whose offset in the file is not aligned, "
+          "of watched_file; null where that is."),
+    count("watched_file", f"Reads and writes of POSIX {_WATCHED.format('in the file')}."),
+    seconds("posix_s", "Time in reads, writes and metadata operations of POSIX, summed over "
+            f"processes and threads; {_POSIX}."),
     share("posix_share", f"posix_s / process_s; {_UNKNOWN}, or posix_s is not."),
-    seconds(
-        "slowest_meta_s",
-        "The longest that a process spends, at least, in metadata operations on one file: "
-        f"of a record of all ranks, which has their sum alone, the mean; {_POSIX}.",
-    ),
+    seconds("slowest_meta_s", "The longest that a process spends, at least, in metadata operations "
+            "on one file: of a record of all ranks, which has their sum alone, the mean; "
+            f"{_POSIX}."),
     path("slowest_meta_file", "The file of slowest_meta_s; null where that is."),
-    Column("has_counters", doc="Whether a log of the job has a module that counts bytes."),
+    flag("has_counters", "Whether a log of the job has a module that counts bytes."),
     shared.USES_POSIX,
     shared.USES_MPIIO,
-    Column("uses_stdio", doc="Whether a log of the job has the module STDIO."),
-    size(
-        "mpiio_bytes",
-        "Bytes moved through MPI-IO, also those of files that POSIX counts as well; null "
-        "without its records, or where those of a log could not be read.",
-    ),
+    flag("uses_stdio", "Whether a log of the job has the module STDIO."),
+    size("mpiio_bytes", "Bytes moved through MPI-IO, also those of files that POSIX counts as "
+         "well; null without its records, or where those of a log could not be read."),
     size("stdio_bytes", f"Bytes moved by buffered I/O (STDIO); {_STDIO}."),
-    Column("stdio_requests", doc=f"Reads and writes of STDIO; {_STDIO}."),
+    count("stdio_requests", f"Reads and writes of STDIO; {_STDIO}."),
     seconds("stdio_s", f"Time in reads, writes and metadata operations of STDIO; {_STDIO}."),
     share("stdio_share", f"stdio_s / process_s; {_UNKNOWN}, or stdio_s is not."),
-    shared.LOG_OF_JOB,
-    Column(
-        "exe",
-        doc="Command line of the job's log that moves most bytes, cut by Darshan to what fits; "
-        "null where none has one.",
-    ),
-    number("uid"),
     shared.PARTIAL_MODULES,
-    Column("unread_modules", doc="Modules that could not be read; the rejects of the run say why."),
-    Column(
-        "missing_counters",
-        doc="Whether a module of partial_modules or unread_modules is more than a trace (DXT), or "
-        "a log was not finished.",
-    ),
-    Column(
-        "unsummed_modules",
-        doc="Modules of programs that move bytes of which no sum here has any: MDHIM does not "
-        "count them, and PNETCDF_FILE counts those of PNETCDF_VAR, or none.",
-    ),
-    Column(
-        "copies",
-        doc="Logs with the same bytes as one of the job's, which are left out; null where they "
-        "were harvested by a version that did not compare them.",
-    ),
-    Column(
-        "unfinished_logs",
-        doc="Logs that Darshan did not finish: they have no end, or a name that ends in _partial.",
-    ),
-    Column(
-        "impossible",
-        doc="Counters that have a value in a record that none can have: below 0, or a time that "
-        "is no number, infinite or above 285 years. They are left out of all sums. Null without "
-        "any.",
-    ),
+    texts("unread_modules", "Modules that could not be read; the rejects of the run say why."),
+    text("gaps", "Modules whose numbers are incomplete or not read, and logs that were not "
+         "finished, in words; null without any."),
+    flag("missing_counters", "Whether a module of partial_modules or unread_modules is more than a "
+         "trace (DXT), or a log was not finished."),
+    texts("unsummed_modules", "Modules of programs that move bytes of which no sum here has any: "
+          "MDHIM does not count them, and PNETCDF_FILE counts those of PNETCDF_VAR, or none."),
+    count("copies", "Logs with the same bytes as one of the job's, which are left out; null where "
+          "they were harvested by a version that did not compare them."),
+    count("unfinished_logs", "Logs that Darshan did not finish: they have no end, or a name that "
+          "ends in _partial."),
+    text("impossible", "Counters that have a value in a record that none can have: below 0, or a "
+         "time that is no number, infinite or above 285 years. They are left out of all sums. Null "
+         "without any."),
     shared.CERTAINTY,
-)
+)  # fmt: skip
 
 JOBS: Final = View(
     name="io.jobs",
@@ -152,7 +97,16 @@ JOBS: Final = View(
     build="harvest_darshan.views.jobs:jobs",
     requires=("darshan.job",),
     settings={**shared.ONE_JOB, **shared.PER},
-    columns=_JOBS,
+    columns=JOB_COLUMNS,
+    first=(
+        *("program", "job", "pid", "run", "processes", "wall_s", "io_s", "time_share", "bytes"),
+        *("requests", "files", "meta_share", "gaps", "began", "logs", "read_bytes"),
+        *("write_bytes", "reads", "writes", "meta_s", "process_s", "largest_log"),
+        *("misaligned_memory", "watched_memory", "misaligned_file", "watched_file", "posix_s"),
+        *("posix_share", "slowest_meta_s", "slowest_meta_file", "has_counters", "uses_posix"),
+        *("uses_mpiio", "uses_stdio", "mpiio_bytes", "stdio_bytes", "stdio_requests"),
+        *("stdio_s", "stdio_share"),
+    ),
 )
 
 _SMALL: Final = (
@@ -161,65 +115,40 @@ _SMALL: Final = (
     "where a record has both it is at least so many"
 )
 
-_REQUESTS: Final = (
+REQUEST_COLUMNS: Final = (
+    *shared.OF_JOB,
     shared.OP,
-    shared.PROGRAM,
-    shared.JOB,
-    shared.PID,
-    shared.RUN,
-    Column(
-        "requests",
-        doc="Operations that POSIX counts, those that MPI-IO makes included. It and all that POSIX "
-        f"counts here: {_POSIX}.",
-    ),
+    count("requests", "Operations that POSIX counts, those that MPI-IO makes included. It and all "
+          f"that POSIX counts here: {_POSIX}."),
     size("bytes", "Bytes that they moved; null where requests is."),
     seconds("seconds", "Time in them, summed over processes and threads; null where requests is."),
-    share(
-        "time_share",
-        "seconds of the time that the job's processes ran, together; null where the end of a "
-        "log is not known.",
-    ),
-    Column("small", doc=f"Requests of less than 1 MiB: {_SMALL}; null where requests is."),
-    Column(
-        "random",
-        doc="Requests that POSIX does not count as sequential, which are those beyond the last "
-        "byte of the one before of the same process and file; without the first of each process "
-        "to each file, which has none before it; null where requests is.",
-    ),
-    size(
-        "redundant_bytes",
-        "By how much the bytes of a file exceed its highest offset, summed over files: at "
-        "least so much was read, or written, again; null where requests is.",
-    ),
-    Column(
-        "shared",
-        doc="Requests in records that all ranks of a log share; null where requests is.",
-    ),
-    shared.BEGAN,
+    share("time_share", "seconds of the time that the job's processes ran, together; null where "
+          "the end of a log is not known."),
+    count("small", f"Requests of less than 1 MiB: {_SMALL}; null where requests is."),
     path("small_file", "The file with the most small requests; null where there are none."),
-    Column("small_in_file", doc="Small requests to that file, or 0; null where requests is."),
+    count("small_in_file", "Small requests to that file, or 0; null where requests is."),
+    count("random", "Requests that POSIX does not count as sequential, which are those beyond the "
+          "last byte of the one before of the same process and file; without the first of each "
+          "process to each file, which has none before it; null where requests is."),
     path("random_file", "The file with the most random requests; null where there are none."),
-    Column("shared_small", doc="Those of shared that are small; null where requests is."),
+    count("shared", "Requests in records that all ranks of a log share; null where requests is."),
+    count("shared_small", "Those of shared that are small; null where requests is."),
+    size("redundant_bytes", "By how much the bytes of a file exceed its highest offset, summed "
+         "over files: at least so much was read, or written, again; null where requests is."),
     path("redundant_file", "The file with the most redundant bytes; null where there are none."),
-    Column("independent", doc="Independent requests to MPI-IO; null without its records."),
-    Column("collective", doc="Collective requests to MPI-IO; null without its records."),
-    Column("split", doc="Split collective requests to MPI-IO; null without its records."),
-    Column("nonblocking", doc="Nonblocking requests to MPI-IO; null without its records."),
-    seconds(
-        "mpiio_s",
-        "Time in requests to MPI-IO, that in POSIX below it included; null without its records.",
-    ),
-    share(
-        "mpiio_share",
-        "mpiio_s of the time that the job's processes ran, together; null without records of "
-        "MPI-IO, or where the end of a log is not known.",
-    ),
+    count("independent", "Independent requests to MPI-IO; null without its records."),
+    count("collective", "Collective requests to MPI-IO; null without its records."),
+    count("split", "Split collective requests to MPI-IO; null without its records."),
+    count("nonblocking", "Nonblocking requests to MPI-IO; null without its records."),
+    seconds("mpiio_s", "Time in requests to MPI-IO, that in POSIX below it included; null without "
+            "its records."),
+    share("mpiio_share", "mpiio_s of the time that the job's processes ran, together; null without "
+          "records of MPI-IO, or where the end of a log is not known."),
     shared.LARGEST_LOG,
     shared.USES_POSIX,
     shared.USES_MPIIO,
-    shared.LOG_OF_JOB,
     shared.CERTAINTY,
-)
+)  # fmt: skip
 
 REQUESTS: Final = View(
     name="io.requests",
@@ -228,7 +157,14 @@ REQUESTS: Final = View(
     build="harvest_darshan.views.requests:requests",
     requires=("darshan.job", "darshan.posix", "darshan.mpiio"),
     settings={**shared.ONE_JOB, **shared.PER},
-    columns=_REQUESTS,
+    columns=REQUEST_COLUMNS,
+    first=(
+        *("op", "program", "job", "pid", "run", "requests", "bytes", "seconds", "time_share"),
+        *("small", "random", "redundant_bytes", "shared", "began", "small_file"),
+        *("small_in_file", "random_file", "shared_small", "redundant_file", "independent"),
+        *("collective", "split", "nonblocking", "mpiio_s", "mpiio_share", "largest_log"),
+        *("uses_posix", "uses_mpiio"),
+    ),
 )
 
 _SPREAD: Final = (
@@ -236,78 +172,55 @@ _SPREAD: Final = (
     "share of the most; 0 where none {did} any, null without such a process."
 )
 
-_POSIX_FILES: Final = (
-    path("file", 'Name of the file; "(not named)" where the logs do not name it.'),
-    shared.PROGRAM,
+POSIX_FILE_COLUMNS: Final = (
+    shared.RUN,
     shared.JOB,
     shared.PID,
-    shared.RUN,
+    shared.BEGAN,
+    shared.PROGRAM,
+    path("file", 'Name of the file; "(not named)" where the logs do not name it.'),
+    shared.RECORD_ID,
+    count("processes", "Processes with a record of their own of the file; the record of a log's "
+          "only process is its own."),
+    flag("shared", "Whether a log has one record of the file for all its ranks, of several."),
+    count("reads", "Read operations, summed over processes."),
+    count("writes", "Write operations, summed over processes."),
     size("read_bytes", "Bytes read, summed over processes."),
     size("write_bytes", "Bytes written, summed over processes."),
+    count("small_reads", f"Reads of less than 1 MiB: {_SMALL}."),
+    count("small_writes", f"Writes of less than 1 MiB: {_SMALL}."),
+    size("read_extent", "Highest offset read, plus 1; also 1 where nothing was read."),
+    size("write_extent", "Highest offset written, plus 1; also 1 where nothing was written."),
     seconds("read_s", "Time in reads, summed over processes and threads."),
     seconds("write_s", "Time in writes, summed over processes and threads."),
-    seconds(
-        "meta_s", "Time in metadata operations (open, stat, seek, ...), summed over processes."
-    ),
-    share(
-        "time_share",
-        "read_s, write_s and meta_s of the time that the job's processes ran, together; null "
-        "where the end of a log is not known.",
-    ),
-    Column(
-        "processes",
-        doc="Processes with a record of their own of the file; the record of a log's only process "
-        "is its own.",
-    ),
-    Column("shared", doc="Whether a log has one record of the file for all its ranks, of several."),
-    Column("reads", doc="Read operations, summed over processes."),
-    Column("writes", doc="Write operations, summed over processes."),
-    Column("small_reads", doc=f"Reads of less than 1 MiB: {_SMALL}."),
-    Column("small_writes", doc=f"Writes of less than 1 MiB: {_SMALL}."),
-    share(
-        "late_share", "late_s of the time that the log ran; null where one of them is not known."
-    ),
-    seconds(
-        "late_s",
-        "In the record of all ranks, by how much the slowest rank took longer than the "
-        "fastest; the largest where several logs have such a record; null without one that took "
-        "any time.",
-    ),
-    share(
-        "rank_spread",
-        "In the record of all ranks, how far the slowest and the fastest rank are apart in "
-        "bytes moved, as a share of the more of the two; null without one that moved any.",
-    ),
-    share(
-        "byte_imbalance",
-        "In the record of all ranks, how far the slowest and the fastest rank are apart in "
-        "bytes moved, as a share of the bytes of all; null without one that moved any.",
-    ),
-    share(
-        "time_imbalance",
-        "In the record of all ranks, how far the slowest and the fastest rank are apart in "
-        "time, as a share of the time of all; null without one that took any.",
-    ),
+    seconds("meta_s", "Time in metadata operations (open, stat, seek, ...), summed over "
+            "processes."),
+    seconds("slowest_meta_s", "The longest that a process spends, at least, in metadata "
+            "operations: of a record of all ranks, which has their sum alone, the mean."),
+    seconds("slowest_meta_most_s", "The longest that a process may spend in them: of a record of "
+            "all ranks their sum, or all that the slowest rank takes, if that is less; null where "
+            "one is not known."),
+    share("time_share", "read_s, write_s and meta_s of the time that the job's processes ran, "
+          "together; null where the end of a log is not known."),
+    share("rank_spread", "In the record of all ranks, how far the slowest and the fastest rank are "
+          "apart in bytes moved, as a share of the more of the two; null without one that moved "
+          "any."),
+    share("byte_imbalance", "In the record of all ranks, how far the slowest and the fastest rank "
+          "are apart in bytes moved, as a share of the bytes of all; null without one that moved "
+          "any."),
+    share("time_imbalance", "In the record of all ranks, how far the slowest and the fastest rank "
+          "are apart in time, as a share of the time of all; null without one that took any."),
+    seconds("late_s", "In the record of all ranks, by how much the slowest rank took longer than "
+            "the fastest; the largest where several logs have such a record; null without one that "
+            "took any time."),
+    share("late_share", "late_s of the time that the log ran; null where one of them is not "
+          "known."),
     number("fastest_rank", "The fastest rank in the record of late_s; null without one."),
     number("slowest_rank", "The slowest rank in the record of late_s; null without one."),
     share("read_spread", _SPREAD.format(done="read", did="read")),
     share("write_spread", _SPREAD.format(done="written", did="wrote")),
-    seconds(
-        "slowest_meta_s",
-        "The longest that a process spends, at least, in metadata operations: of a record of "
-        "all ranks, which has their sum alone, the mean.",
-    ),
-    seconds(
-        "slowest_meta_most_s",
-        "The longest that a process may spend in them: of a record of all ranks their sum, or "
-        "all that the slowest rank takes, if that is less; null where one is not known.",
-    ),
-    size("read_extent", "Highest offset read, plus 1; also 1 where nothing was read."),
-    size("write_extent", "Highest offset written, plus 1; also 1 where nothing was written."),
-    shared.BEGAN,
-    shared.RECORD_ID,
     shared.CERTAINTY,
-)
+)  # fmt: skip
 
 POSIX_FILES: Final = View(
     name="io.posix_files",
@@ -316,47 +229,42 @@ POSIX_FILES: Final = View(
     build="harvest_darshan.views.posix_files:posix_files",
     requires=("darshan.posix",),
     settings=shared.ONE_JOB,
-    columns=_POSIX_FILES,
+    columns=POSIX_FILE_COLUMNS,
+    first=(
+        *("file", "program", "job", "pid", "run", "read_bytes", "write_bytes", "read_s"),
+        *("write_s", "meta_s", "time_share", "processes", "shared", "reads", "writes"),
+        *("small_reads", "small_writes", "late_share", "late_s", "rank_spread"),
+        *("byte_imbalance", "time_imbalance", "fastest_rank", "slowest_rank", "read_spread"),
+        *("write_spread", "slowest_meta_s", "slowest_meta_most_s", "read_extent"),
+        *("write_extent",),
+    ),
 )
 
-_RANKS: Final = (
-    number("rank"),
-    Column("host", doc="Host of the process, as DXT names it; null where it does not."),
-    number("pid", "Process id, where the log has that of this rank; else null."),
-    Column(
-        "program",
-        doc="Name of the program in the log's command line, without its directory; null where the "
-        "log has none.",
-    ),
+RANK_COLUMNS: Final = (
     shared.RUN,
-    Column(
-        "operations",
-        doc="Operations that DXT traced; what is traced in both DXT_MPIIO and DXT_POSIX counts "
-        "once, as the latter.",
-    ),
-    size("bytes", "Bytes that they asked for."),
-    seconds("seconds", "Time in them, summed over threads."),
-    share(
-        "time_share",
-        "seconds of the time that the log's processes ran, each; above 1 where threads do I/O "
-        "at the same time; null where the end of the log is not known.",
-    ),
-    seconds(
-        "median_s",
-        "Median of seconds over the log's ranks; those without traced operations are left out.",
-    ),
-    Column(
-        "threads",
-        doc="Threads that did traced I/O; null in stock Darshan, which does not record them.",
-    ),
     shared.JOB,
+    number("pid", "Process id, where the log has that of this rank; else null."),
     shared.BEGAN,
     shared.LOG,
-    Column("nprocs", doc="MPI processes of the log; 1 for a process without MPI."),
-    Column("first_time", doc="Start of the first traced operation."),
-    Column("last_time", doc="End of the last traced operation."),
+    text("program", "Name of the program in the log's command line, without its directory; null "
+         "where the log has none."),
+    count("nprocs", "MPI processes of the log; 1 for a process without MPI."),
+    number("rank"),
+    text("host", "Host of the process, as DXT names it; null where it does not."),
+    count("threads", "Threads that did traced I/O; null in stock Darshan, which does not record "
+          "them."),
+    count("operations", "Operations that DXT traced; what is traced in both DXT_MPIIO and "
+          "DXT_POSIX counts once, as the latter."),
+    size("bytes", "Bytes that they asked for."),
+    seconds("seconds", "Time in them, summed over threads."),
+    seconds("median_s", "Median of seconds over the log's ranks; those without traced operations "
+            "are left out."),
+    share("time_share", "seconds of the time that the log's processes ran, each; above 1 where "
+          "threads do I/O at the same time; null where the end of the log is not known."),
+    time("first_time", "Start of the first traced operation."),
+    time("last_time", "End of the last traced operation."),
     shared.CERTAINTY,
-)
+)  # fmt: skip
 
 RANKS: Final = View(
     name="io.ranks",
@@ -365,5 +273,9 @@ RANKS: Final = View(
     build="harvest_darshan.views.ranks:ranks",
     requires=("darshan.dxt_segment",),
     settings=shared.ONE_JOB,
-    columns=_RANKS,
+    columns=RANK_COLUMNS,
+    first=(
+        *("rank", "host", "pid", "program", "run", "operations", "bytes", "seconds"),
+        *("time_share", "median_s", "threads"),
+    ),
 )

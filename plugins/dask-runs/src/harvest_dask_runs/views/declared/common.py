@@ -4,42 +4,28 @@ from __future__ import annotations
 
 from typing import Final
 
-from harvest import Column, Setting
-from harvest_toolkit.columns import named, number, path, seconds
+from harvest import Setting, UInt64
+from harvest.columns import count, named, number, path, seconds, text
 
 RUN_SETTING: Final = {"run": Setting("keep one run: its directory, or the directory's name", str)}
 
 RUN: Final = path("run", "Directory of the run, which its files share.")
 WORKER: Final = named("worker", "Address of the worker, or the name that it goes by.")
 KEY: Final = named("key", "Key of the task, in its canonical spelling.")
-PREFIX: Final = Column(
-    "prefix",
-    doc="Kind of the task: what tasks of one kind share in their keys, as the scheduler recorded "
-    "it, else by Dask's rule from the key.",
-)
+PREFIX: Final = text("prefix", "Kind of the task: what tasks of one kind share in their keys, as "
+                     "the scheduler recorded it, else by Dask's rule from the key.")  # fmt: skip
 LOG: Final = path("log", "Darshan's log of the process.")
-RECORD_ID: Final = number("record_id", "Darshan's hash of the file's name.")
+RECORD_ID: Final = number("record_id", "Darshan's hash of the file's name.", UInt64)
 
 WHOLE: Final = "null where none is recorded, and not every worker recorded what it executed"
-UNENDED: Final = Column(
-    "unended",
-    doc=f"Executions that were not seen to end, which count in no time here; {WHOLE}.",
-)
+UNENDED: Final = count("unended", "Executions that were not seen to end, which count in no time "
+                       f"here; {WHOLE}.")  # fmt: skip
 REPEATS: Final = (
-    Column("repeated", doc=f"Executions beyond the first of a task; {WHOLE}."),
-    seconds(
-        "repeated_s",
-        "Time of all but the last execution of the tasks that repeated; null where repeated is, or "
-        "none of these was seen to end.",
-    ),
-    Column(
-        "rescheduled",
-        doc="Of repeated, those after an execution that ended with Reschedule: a P2P shuffle, or "
-        "the task itself, asked for another worker; null where repeated is.",
-    ),
-    seconds(
-        "rescheduled_s",
-        "Time of the executions that ended so; null where rescheduled is, or none of these was "
-        "seen to end.",
-    ),
-)
+    count("repeated", f"Executions beyond the first of a task; {WHOLE}."),
+    seconds("repeated_s", "Time of all but the last execution of the tasks that repeated; null "
+            "where repeated is, or none of these was seen to end."),
+    count("rescheduled", "Of repeated, those after an execution that ended with Reschedule: a P2P "
+          "shuffle, or the task itself, asked for another worker; null where repeated is."),
+    seconds("rescheduled_s", "Time of the executions that ended so; null where rescheduled is, or "
+            "none of these was seen to end."),
+)  # fmt: skip

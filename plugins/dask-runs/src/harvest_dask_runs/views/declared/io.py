@@ -7,67 +7,50 @@ from typing import Final
 import attrs
 
 from harvest import Column, View
-from harvest_toolkit.columns import number, path, seconds, share, size
+from harvest.columns import count, number, path, seconds, share, size, text, time
 
 from ...record_names import COUNTED, RECORDED, SEGMENT
 from .common import KEY, LOG, RECORD_ID, RUN, RUN_SETTING, WORKER
 
-_HOST: Final = Column(
-    "host", doc="Host of the process, as Darshan names it; null where it does not."
-)
+_HOST: Final = text("host", "Host of the process, as Darshan names it; null where it does not.")
 _PID: Final = number("pid", "Process id, by Darshan's log; null where that does not have it.")
 
 TASK_IO_COLUMNS: Final = (
+    RUN,
     attrs.evolve(
         KEY,
         doc="The task; null for traced operations on a task's thread while no task is known to "
         "run there, and for what is counted where not one task alone ran in the process from the "
         "first operation on the file to the last.",
     ),
-    Column("op", doc="read or write."),
-    size(
-        "bytes",
-        "Bytes of the operations. Traced: asked for. Counted: by Darshan's counters beyond the "
-        "trace, below 0 where traced operations asked for more than they got.",
-    ),
-    seconds("seconds", "Time in the operations, summed."),
-    Column("count", doc="Number of operations."),
-    path("file", "The file; null where the log does not name it."),
-    RUN,
     attrs.evolve(
         WORKER,
         doc="The worker that is the process; null for what is counted of a process that is "
         "several.",
     ),
-    Column(
-        "how",
-        doc="traced: each operation on a thread that ran tasks, in one row; counted: what "
-        "Darshan's counters have of the processes of workers beyond that.",
-    ),
-    Column(
-        "beside",
-        doc="Of what is counted where the task is not known: the kind of the only tasks that ran "
-        "in the process from the first operation on the file to the last. Either they did it, or "
-        "the process before or after them; else null.",
-    ),
-    Column(
-        "module",
-        doc="DXT_POSIX or DXT_MPIIO of what is traced, where an MPI-IO operation is often in "
-        "both; POSIX, MPI-IO or STDIO of what is counted.",
-    ),
-    Column("first_time", doc="Start of the first operation; null where the log has no time of it."),
-    Column("last_time", doc="End of the last operation; null where the log has no time of it."),
-    _HOST,
-    _PID,
     number("thread", "Thread that did them, as its pthread id; null for what is counted."),
-    Column(
-        "by_elimination",
-        doc="How many of the operations were found among tasks whose thread is not known, as "
-        "failed ones.",
-    ),
-    LOG,
+    _PID,
+    _HOST,
+    path("file", "The file; null where the log does not name it."),
+    text("module", "DXT_POSIX or DXT_MPIIO of what is traced, where an MPI-IO operation is often "
+         "in both; POSIX, MPI-IO or STDIO of what is counted."),
+    text("op", "read or write."),
+    count("count", "Number of operations."),
+    size("bytes", "Bytes of the operations. Traced: asked for. Counted: by Darshan's counters "
+         "beyond the trace, below 0 where traced operations asked for more than they got."),
+    seconds("seconds", "Time in the operations, summed."),
+    time("first_time", "Start of the first operation; null where the log has no time of it."),
+    time("last_time", "End of the last operation; null where the log has no time of it."),
+    count("by_elimination", "How many of the operations were found among tasks whose thread is not "
+          "known, as failed ones."),
     RECORD_ID,
-)
+    LOG,
+    text("how", "traced: each operation on a thread that ran tasks, in one row; counted: what "
+         "Darshan's counters have of the processes of workers beyond that."),
+    text("beside", "Of what is counted where the task is not known: the kind of the only tasks "
+         "that ran in the process from the first operation on the file to the last. Either they "
+         "did it, or the process before or after them; else null."),
+)  # fmt: skip
 
 TASK_IO: Final = View(
     name="dask.task_io",
@@ -77,6 +60,11 @@ TASK_IO: Final = View(
     requires=(SEGMENT, *COUNTED),
     settings=RUN_SETTING,
     columns=TASK_IO_COLUMNS,
+    first=(
+        *("key", "op", "bytes", "seconds", "count", "file", "run", "worker", "how", "beside"),
+        *("module", "first_time", "last_time", "host", "pid", "thread", "by_elimination"),
+        *("log",),
+    ),
 )
 
 COVERAGE_COLUMNS: Final = (
@@ -84,26 +72,22 @@ COVERAGE_COLUMNS: Final = (
         WORKER, doc="The worker that is the process, several joined by commas; null for none."
     ),
     RUN,
-    share(
-        "share",
-        "window_segments / task_segments: how much is tied to a task; null without task_segments.",
-    ),
+    share("share", "window_segments / task_segments: how much is tied to a task; null without "
+          "task_segments."),
     share("bytes_share", "window_bytes / task_bytes; null where task_bytes is 0."),
-    Column("segments", doc="Operations that DXT traced."),
-    Column("task_segments", doc="Those on threads that ran tasks."),
+    count("segments", "Operations that DXT traced."),
+    count("task_segments", "Those on threads that ran tasks."),
     size("bytes", "Bytes asked for in segments."),
     size("task_bytes", "Bytes asked for in task_segments."),
     _HOST,
     _PID,
-    Column("window_segments", doc="Those of task_segments that are tied to a task."),
+    count("window_segments", "Those of task_segments that are tied to a task."),
     size("window_bytes", "Bytes asked for in window_segments."),
-    Column(
-        "by_elimination",
-        doc="Those of window_segments that were found among tasks whose thread is not known.",
-    ),
+    count("by_elimination", "Those of window_segments that were found among tasks whose thread is "
+          "not known."),
     LOG,
     number("rank", "MPI rank of the process."),
-)
+)  # fmt: skip
 
 COVERAGE: Final = View(
     name="dask.task_io_coverage",
@@ -120,24 +104,19 @@ _UNTIED: Final = "null where the worker is tied to no process"
 PROCESS_COLUMNS: Final = (
     WORKER,
     RUN,
-    Column("host", doc=f"Host of the process, as Darshan names it; {_UNTIED}."),
+    text("host", f"Host of the process, as Darshan names it; {_UNTIED}."),
     number("pid", f"Process id, by Darshan's log; {_UNTIED}, or the log does not have it."),
-    Column(
-        "tied_by",
-        doc="process id where the worker recorded its host and process id; thread where one "
-        "process alone has the worker's threads; best of several where several have threads of "
-        f"the same ids; {_UNTIED}.",
-    ),
-    Column(
-        "candidates",
-        doc=f"How many processes have a thread of an id that the worker used; {_UNTIED}.",
-    ),
+    text("tied_by", "process id where the worker recorded its host and process id; thread where "
+         "one process alone has the worker's threads; best of several where several have threads "
+         f"of the same ids; {_UNTIED}."),
+    count("candidates", "How many processes have a thread of an id that the worker used; "
+          f"{_UNTIED}."),
     attrs.evolve(LOG, doc=f"Darshan's log of the process; {_UNTIED}."),
-    Column("address_host", doc="Host in the worker's address; null where it goes by a name."),
+    text("address_host", "Host in the worker's address; null where it goes by a name."),
     Column(
         "threads", doc=f"Its threads (pthread ids) that ran tasks and did traced I/O; {_UNTIED}."
     ),
-)
+)  # fmt: skip
 
 WORKERS_PROCESSES: Final = View(
     name="dask.workers_processes",
@@ -151,27 +130,21 @@ WORKERS_PROCESSES: Final = View(
 _NAMING: Final = "null of events that name tracks"
 
 TRACE_COLUMNS: Final = (
-    Column(
-        "name",
-        doc="What is shown: the kind of a task; read or write of an operation; send to or receive "
-        "from of a transfer; of events that name tracks, what they set.",
-    ),
-    Column(
-        "cat",
-        doc="task: an execution; io: a traced operation; transfer: a report of a transfer, and the "
-        "arrow to its other side; transfer.untold: a side that reported nothing; path, path.wait: "
-        f"an execution of the critical path, and a wait on it; {_NAMING}.",
-    ),
-    Column("ph", doc="X a slice, s and f the ends of an arrow, M the name of a track."),
-    Column("ts", unit="us", doc=f"Start, since the run's first event; {_NAMING}."),
-    Column("dur", unit="us", doc="Duration of a slice; null of other events."),
+    text("name", "What is shown: the kind of a task; read or write of an operation; send to or "
+         "receive from of a transfer; of events that name tracks, what they set."),
+    text("cat", "task: an execution; io: a traced operation; transfer: a report of a transfer, and "
+         "the arrow to its other side; transfer.untold: a side that reported nothing; path, "
+         f"path.wait: an execution of the critical path, and a wait on it; {_NAMING}."),
+    text("ph", "X a slice, s and f the ends of an arrow, M the name of a track."),
+    count("ts", f"Start, since the run's first event; {_NAMING}.", "us"),
+    count("dur", "Duration of a slice; null of other events.", "us"),
     number("pid", "Number of the track's process in the trace, not the system's."),
     number("tid", "Number of the track in the trace; null where a whole process is named."),
-    Column("args", doc="What else is known of the event, as a JSON object; null of arrows."),
+    text("args", "What else is known of the event, as a JSON object; null of arrows."),
     RUN,
     number("id", "Number of an arrow, which its two ends share; null of other events."),
-    Column("bp", doc="e at the end of an arrow, which binds it to its slice; else null."),
-)
+    text("bp", "e at the end of an arrow, which binds it to its slice; else null."),
+)  # fmt: skip
 
 TRACE: Final = View(
     name="dask.trace",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from harvest import Column, Setting, View
-from harvest_toolkit.columns import named, seconds, share, size
+from harvest.columns import count, flag, named, seconds, share, size, text, texts, time
 
 from ...record_names import EXECUTED, RECORDED
 from .common import KEY, PREFIX, REPEATS, RUN, RUN_SETTING, UNENDED, WHOLE
@@ -19,61 +19,38 @@ TASK_COLUMNS: Final = (
     KEY,
     PREFIX,
     RUN,
-    seconds(
-        "duration_s",
-        f"Duration {_LAST}, as the scheduler has it, else by the worker's own transitions; "
-        "null where it was not executed, or not seen to end.",
-    ),
+    seconds("duration_s", f"Duration {_LAST}, as the scheduler has it, else by the worker's own "
+            "transitions; null where it was not executed, or not seen to end."),
     named("executed_on", f"Worker {_LAST}; null where it was not executed."),
-    Column(
-        "last_state",
-        doc="State in which the scheduler last had it; null where it recorded nothing of the task.",
-    ),
-    Column(
-        "executions",
-        doc="How often it was executed: what the scheduler saw reach memory, and what a worker "
-        "recorded as executing, failed and unended executions included; what both recorded counts "
-        "once. A failure that the scheduler alone recorded is left out. Null where none is "
-        "recorded, and not every worker recorded what it executed.",
-    ),
+    text("last_state", "State in which the scheduler last had it; null where it recorded nothing "
+         "of the task."),
+    count("executions", "How often it was executed: what the scheduler saw reach memory, and what "
+          "a worker recorded as executing, failed and unended executions included; what both "
+          "recorded counts once. A failure that the scheduler alone recorded is left out. Null "
+          "where none is recorded, and not every worker recorded what it executed."),
     size("size_bytes", f"Size of the result {_LAST}; null where the scheduler has none."),
-    Column(
-        "began",
-        doc=f"Start {_LAST}: by the worker's clock, as the scheduler has it, else by the worker's "
-        "own transitions; null where it was not executed.",
-    ),
-    Column("ended", doc="End of the same execution; null where it was not seen to end."),
-    size(
-        "bytes_sent",
-        "The task's share of the transfers that carried its data, as the sending sides "
-        f"reported them; {_NO_MOVES}, or some of these not the size.",
-    ),
-    size(
-        "bytes_received",
-        f"The same, as the receiving sides reported them; {_NO_MOVES}, or some of these not "
-        "the size.",
-    ),
-    Column(
-        "transfers",
-        doc="Reports of transfers that carried its data; a movement that both sides report counts "
-        f"twice; {_NO_MOVES}.",
-    ),
+    time("began", f"Start {_LAST}: by the worker's clock, as the scheduler has it, else by the "
+         "worker's own transitions; null where it was not executed."),
+    time("ended", "End of the same execution; null where it was not seen to end."),
+    size("bytes_sent", "The task's share of the transfers that carried its data, as the sending "
+         f"sides reported them; {_NO_MOVES}, or some of these not the size."),
+    size("bytes_received", f"The same, as the receiving sides reported them; {_NO_MOVES}, or some "
+         "of these not the size."),
+    count("transfers", "Reports of transfers that carried its data; a movement that both sides "
+          f"report counts twice; {_NO_MOVES}."),
     size("io_read_bytes", f"Bytes asked for in its traced reads (Darshan); {_TRACED}."),
     size("io_write_bytes", f"Bytes of its traced writes (Darshan); {_TRACED}."),
-    Column("io_operations", doc=f"Its traced reads and writes; {_TRACED}."),
+    count("io_operations", f"Its traced reads and writes; {_TRACED}."),
     seconds("io_seconds", f"Time in them; {_TRACED}."),
-    Column("first_time", doc="Time of its first event."),
-    Column("last_time", doc="Time of its last event."),
-    Column("group", doc="Dask's group of tasks; null where the scheduler did not record it."),
-    named(
-        "client",
-        "Client that sent the task in a graph, the one that asked for its result first; "
-        f"{_NO_GRAPH}, or does not name its client.",
-    ),
-    Column("requested", doc=f"Whether a client asked for its result; {_NO_GRAPH}."),
-    Column("dependencies", doc=f"Keys that the task needs, sorted; {_NO_GRAPH}."),
-    Column("dependents", doc=f"How many tasks need it; {_NO_GRAPH}."),
-    Column("workers", doc="Workers that its events name, in order of appearance."),
+    time("first_time", "Time of its first event."),
+    time("last_time", "Time of its last event."),
+    text("group", "Dask's group of tasks; null where the scheduler did not record it."),
+    named("client", "Client that sent the task in a graph, the one that asked for its result "
+          f"first; {_NO_GRAPH}, or does not name its client."),
+    flag("requested", f"Whether a client asked for its result; {_NO_GRAPH}."),
+    texts("dependencies", f"Keys that the task needs, sorted; {_NO_GRAPH}."),
+    count("dependents", f"How many tasks need it; {_NO_GRAPH}."),
+    texts("workers", "Workers that its events name, in order of appearance."),
     Column("threads", doc="Threads (pthread ids) that its events name, in order of appearance."),
     Column(
         "scheduler_states",
@@ -89,7 +66,7 @@ TASK_COLUMNS: Final = (
         doc="All that is recorded of the task, in order of time: graphs that hold it, transitions, "
         "transfers.",
     ),
-)
+)  # fmt: skip
 
 TASKS: Final = View(
     name="dask.tasks",
@@ -111,55 +88,37 @@ _ENDED: Final = "null where none was seen to end"
 PREFIX_COLUMNS: Final = (
     PREFIX,
     RUN,
-    Column(
-        "executions",
-        doc="How often tasks of the kind were executed, failed and unended executions included; "
-        f"failures that the scheduler alone recorded are left out; {_BY_SCHEDULER}.",
-    ),
+    count("executions", "How often tasks of the kind were executed, failed and unended executions "
+          f"included; failures that the scheduler alone recorded are left out; {_BY_SCHEDULER}."),
     seconds("total_s", f"Time of executions together, of all threads; {_ENDED}."),
-    share(
-        "share",
-        f"total_s of the time of all executions of the run; {_ENDED}, or they took no time.",
-    ),
+    share("share", f"total_s of the time of all executions of the run; {_ENDED}, or they took no "
+          "time."),
     seconds("mean_s", f"Mean duration of an execution; {_ENDED}."),
     seconds("max_s", f"Longest duration of an execution; {_ENDED}."),
-    Column("failed", doc=f"How many of attempts failed, whoever recorded it; {WHOLE}."),
+    count("failed", f"How many of attempts failed, whoever recorded it; {WHOLE}."),
     size("io_read_bytes", f"Bytes that these tasks read, by dask.task_io; {_NO_LOGS}."),
     size("io_write_bytes", f"Bytes that these tasks wrote, by dask.task_io; {_NO_LOGS}."),
     share("io_share", "io_s / io_busy_s; null where one of them is not known, or io_busy_s is 0."),
     seconds("median_s", f"Median duration of an execution; {_ENDED}."),
-    Column("tasks", doc=f"Tasks that were executed; {_BY_SCHEDULER}."),
+    count("tasks", f"Tasks that were executed; {_BY_SCHEDULER}."),
     size("size_bytes", "Size of all results together; null where the scheduler recorded none."),
     UNENDED,
-    Column("attempts", doc="Executions, and failures that the scheduler alone recorded."),
-    Column(
-        "error",
-        doc="The text that failures of error_type raised most often, those alike that differ in "
-        "numbers and addresses alone; null where none failed, or the record does not say.",
-    ),
-    Column("error_failed", doc="Failures with just this text; null where error is."),
-    Column(
-        "error_type",
-        doc="The type of exception that most failures raised; null where error is, or names none.",
-    ),
-    Column(
-        "error_type_failed",
-        doc="Failures of that type, or alike where error names none; null where error is.",
-    ),
+    count("attempts", "Executions, and failures that the scheduler alone recorded."),
+    text("error", "The text that failures of error_type raised most often, those alike that differ "
+         "in numbers and addresses alone; null where none failed, or the record does not say."),
+    count("error_failed", "Failures with just this text; null where error is."),
+    text("error_type", "The type of exception that most failures raised; null where error is, or "
+         "names none."),
+    count("error_type_failed", "Failures of that type, or alike where error names none; null where "
+          "error is."),
     *REPEATS,
     seconds("io_s", f"Time in the I/O of these tasks, by dask.task_io; {_NO_LOGS}."),
-    size(
-        "io_beside_bytes",
-        "Bytes that processes moved while tasks of this kind alone ran in them, but not "
-        f"certainly one of these (column beside of dask.task_io); {_NO_LOGS}.",
-    ),
+    size("io_beside_bytes", "Bytes that processes moved while tasks of this kind alone ran in "
+         f"them, but not certainly one of these (column beside of dask.task_io); {_NO_LOGS}."),
     seconds("io_beside_s", f"Time in moving io_beside_bytes; {_NO_LOGS}."),
-    seconds(
-        "io_busy_s",
-        "Time of the executions in processes whose I/O is known, a part of total_s; "
-        f"{_NO_LOGS}, or none of them was seen to end.",
-    ),
-)
+    seconds("io_busy_s", "Time of the executions in processes whose I/O is known, a part of "
+            f"total_s; {_NO_LOGS}, or none of them was seen to end."),
+)  # fmt: skip
 
 PREFIXES: Final = View(
     name="dask.prefixes",
@@ -196,24 +155,19 @@ CRITICAL_PATH: Final = View(
     requires=EXECUTED,
     settings=RUN_SETTING,
     columns=(
-        Column("step", doc="Number of the task on the path, from 1: in order of time."),
-        Column("part", doc=_PART),
+        count("step", "Number of the task on the path, from 1: in order of time."),
+        text("part", _PART),
         seconds("seconds", "end - start."),
         PREFIX,
         KEY,
-        Column("link", doc=_LINK),
+        text("link", _LINK),
         named("after", "Key of the task before; null for the first."),
         named("worker", "Worker that executed it; null where it is not recorded."),
-        Column(
-            "start",
-            doc="When the part began; times are those of executions, so that the path is one line.",
-        ),
-        Column(
-            "end",
-            doc="When it ended. An execution that by another clock ended after the next began ends "
-            "then.",
-        ),
-        Column("thread", doc="Thread that executed it (pthread id); null where not recorded."),
+        time("start", "When the part began; times are those of executions, so that the path is one "
+             "line."),
+        time("end", "When it ended. An execution that by another clock ended after the next began "
+             "ends then."),
+        count("thread", "Thread that executed it (pthread id); null where not recorded."),
         RUN,
     ),
-)
+)  # fmt: skip

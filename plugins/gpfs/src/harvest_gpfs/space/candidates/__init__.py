@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Final
 
 from harvest import Column, ExporterSpec, Setting, View
+from harvest.columns import count, number, passed_on, path, share, size, text, time
 from harvest.toolkit.settings import one_of, some_of
-from harvest_toolkit.columns import number, path, share, size
 
 from ...views import columns
 from ...views.settings import NOW, PASSWD, REQUIRES, SCAN, WORDS
@@ -50,20 +50,14 @@ SETTINGS: Final = {
 _CANDIDATES: Final = (
     path("path", "First of its paths, by the order of bytes."),
     size("size_bytes"),
-    Column("user", doc="Owner's name by the passwd file given; null without one, or not in it."),
-    Column("access_time"),
-    Column("modify_time"),
+    text("user", "Owner's name by the passwd file given; null without one, or not in it."),
+    *passed_on("access_time", "modify_time"),
     size("allocated_bytes"),
     number("uid"),
-    Column("paths", doc="Its paths that the list has: with several hard links, more than one."),
-    Column("nlink"),
-    Column("kind"),
-    Column("pool"),
-    Column("fileset"),
+    count("paths", "Its paths that the list has: with several hard links, more than one."),
+    *passed_on("nlink", "kind", "pool", "fileset"),
     number("gid"),
-    number("inode"),
-    Column("generation"),
-    Column("path_raw"),
+    *passed_on("inode", "generation", "path_raw"),
     path("origin"),
     number("position"),
     columns.NOW,
@@ -87,37 +81,23 @@ _NULL: Final = "null where there is none and something is undecided"
 def _part(prefix: str, which: str) -> tuple[Column, Column]:
     """How many objects are of a part of what an owner has, and their bytes."""
     return (
-        Column(f"{prefix}_inodes", doc=f"{which}; {_NULL}."),
-        size(
-            f"{prefix}_size_bytes",
-            f"Logical size of {prefix}_inodes, as far as it is known; null where it is of none, or "
-            "these are not known.",
-        ),
-    )
+        count(f"{prefix}_inodes", f"{which}; {_NULL}."),
+        size(f"{prefix}_size_bytes", f"Logical size of {prefix}_inodes, as far as it is known; "
+             "null where it is of none, or these are not known."),
+    )  # fmt: skip
 
 
-_OWNERS: Final = (
-    Column(
-        "user",
-        doc="Owner's name by the passwd file given; the number where it has none, null where the "
-        "list does not say it.",
-    ),
-    size(
-        "size_bytes",
-        "Logical size of the candidates, as far as it is known; null where it is of none, or "
-        "inodes is.",
-    ),
-    Column("inodes", doc=f"Candidates: objects that could go; {_ONCE}; {_NULL}."),
-    size(
-        "allocated_bytes",
-        "Allocated size of the candidates, as far as it is known; null where it is of none, or "
-        "inodes is.",
-    ),
-    share(
-        "share",
-        "size_bytes as a share of owner_size_bytes; null where that is 0 or either is not known.",
-    ),
-    Column("last_touched", doc="Latest access or modification of a candidate; null without any."),
+OWNER_COLUMNS: Final = (
+    text("user", "Owner's name by the passwd file given; the number where it has none, null where "
+         "the list does not say it."),
+    size("size_bytes", "Logical size of the candidates, as far as it is known; null where it is of "
+         "none, or inodes is."),
+    count("inodes", f"Candidates: objects that could go; {_ONCE}; {_NULL}."),
+    size("allocated_bytes", "Allocated size of the candidates, as far as it is known; null where "
+         "it is of none, or inodes is."),
+    share("share", "size_bytes as a share of owner_size_bytes; null where that is 0 or either is "
+          "not known."),
+    time("last_touched", "Latest access or modification of a candidate; null without any."),
     number("uid", "Owner's number; null where the list does not say it."),
     *_part("linked", "Candidates with several paths, of which all must go to free the space"),
     *_part(
@@ -128,19 +108,13 @@ _OWNERS: Final = (
         "Objects that would be candidates, did some of their hard links not lie elsewhere: outside "
         "of the place, excluded, or not in the list (nlink)",
     ),
-    Column(
-        "undecided_inodes",
-        doc="Objects that may be candidates or not, for a time, size, kind, pool or owner that the "
-        f"list does not say; {_ONCE}.",
-    ),
-    size(
-        "owner_size_bytes",
-        f"Logical size of all that the owner has, as far as it is known; {_ONCE}; null where it is "
-        "of none.",
-    ),
+    count("undecided_inodes", "Objects that may be candidates or not, for a time, size, kind, pool "
+          f"or owner that the list does not say; {_ONCE}."),
+    size("owner_size_bytes", "Logical size of all that the owner has, as far as it is known; "
+         f"{_ONCE}; null where it is of none."),
     columns.NOW,
     columns.SCAN,
-)
+)  # fmt: skip
 
 CANDIDATE_OWNERS: Final = View(
     name="gpfs.candidate_owners",
@@ -148,7 +122,7 @@ CANDIDATE_OWNERS: Final = View(
     "the owner of most bytes first.",
     settings=SETTINGS,
     requires=REQUIRES,
-    columns=_OWNERS,
+    columns=OWNER_COLUMNS,
     build="harvest_gpfs.space.candidates.choose:owners",
 )
 

@@ -16,6 +16,7 @@ import attrs
 import polars as pl
 
 from harvest import DatasetReader
+from harvest.model.frames import types_of
 from harvest_toolkit.frames import fraction, known_sum, possible
 
 from ...aggregation.bins import parse_age, parse_size
@@ -24,6 +25,7 @@ from ...aggregation.listing import Listing
 from ...aggregation.names import read_names
 from ...aggregation.scans import label_of
 from ...views.common import INT, SUMS, TEXT, collected, frame_of, listing, of_scan
+from . import OWNER_COLUMNS
 from .patterns import fits, inside
 
 __all__ = ["Choice", "candidates", "owners"]
@@ -42,16 +44,7 @@ _OBJECTS: Final = {
     "origin": TEXT,
     "position": INT,
 }
-_OWNERS: Final = {
-    "user": TEXT,
-    **dict.fromkeys(("size_bytes", "inodes", "allocated_bytes"), INT),
-    "share": pl.Float64(),
-    "last_touched": _TIME,
-    **dict.fromkeys(("uid", "linked_inodes", "linked_size_bytes"), INT),
-    **dict.fromkeys(("excluded_inodes", "excluded_size_bytes"), INT),
-    **dict.fromkeys(("elsewhere_inodes", "elsewhere_size_bytes"), INT),
-    **dict.fromkeys(("undecided_inodes", "owner_size_bytes"), INT),
-}
+_OWNERS: Final = types_of(OWNER_COLUMNS)
 _PARTS: Final = ("", "linked_", "excluded_", "elsewhere_")
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from harvest import Column, Setting, View
+from harvest import Setting, View
+from harvest.columns import amount, count, share, size, text, time
 from harvest.toolkit.settings import one_of
-from harvest_toolkit.columns import share, size
 
 from ...views import columns
 from ...views.settings import PEOPLE, PLACE, REQUIRES, by
@@ -20,44 +20,31 @@ _MEASURE: Final = Setting(
     None,
     one_of(("allocated", "size")),
 )
-_USED: Final = size(
-    "used_bytes", "Bytes in the last scan, hard links once; null where it does not say them."
-)
-_OUTLOOK: Final = Column(
-    "outlook", doc="When the limit is reached, by the trend, and how sure that is, in words."
-)
+_USED: Final = size("used_bytes", "Bytes in the last scan, hard links once; null where it does not "
+                    "say them.")  # fmt: skip
+_OUTLOOK: Final = text("outlook", "When the limit is reached, by the trend, and how sure that is, "
+                       "in words.")  # fmt: skip
+_BYTES: Final = ("bytes", "bytes")
+"""Unit and format of what grows."""
+
 _TREND: Final = (
-    Column(
-        "full_time",
-        doc="When the straight line through the scans reaches the limit; null where it does not "
-        "rise, no limit is given, or fewer than two scans are there.",
-    ),
-    Column(
-        "earliest_time",
-        doc="Beginning of the time in which a scan would show it, 9 times of 10, if the trend "
-        "stays; null with fewer than three scans, and where it is not reached.",
-    ),
-    Column(
-        "latest_time",
-        doc="End of that time; null, too, where it is not sure that the bytes grow at all.",
-    ),
-    size(
-        "bytes_per_day",
-        "Slope of the straight line (least squares); null with fewer than two scans.",
-    ),
-    size(
-        "least_per_day",
-        "Lower end of the slopes, 9 of 10 (Student's t); null with fewer than three scans.",
-    ),
-    size("most_per_day", "Upper end of these slopes; null with fewer than three scans."),
-    Column(
-        "scans",
-        doc="How many scans say these bytes: what the line is through; null where none does.",
-    ),
-    Column("first_scan", doc="The first of them; null where there is none."),
-    Column("last_scan", doc="The last of them; null where there is none."),
-    Column("measure", doc="Which bytes: allocated or size."),
-)
+    time("full_time", "When the straight line through the scans reaches the limit; null where it "
+         "does not rise, no limit is given, or fewer than two scans are there."),
+    time("earliest_time", "Beginning of the time in which a scan would show it, 9 times of 10, if "
+         "the trend stays; null with fewer than three scans, and where it is not reached."),
+    time("latest_time", "End of that time; null, too, where it is not sure that the bytes grow at "
+         "all."),
+    amount("bytes_per_day", "Slope of the straight line (least squares); null with fewer than two "
+           "scans.", *_BYTES),
+    amount("least_per_day", "Lower end of the slopes, 9 of 10 (Student's t); null with fewer than "
+           "three scans.", *_BYTES),
+    amount("most_per_day", "Upper end of these slopes; null with fewer than three scans.", *_BYTES),
+    count("scans", "How many scans say these bytes: what the line is through; null where none "
+          "does."),
+    text("first_scan", "The first of them; null where there is none."),
+    text("last_scan", "The last of them; null where there is none."),
+    text("measure", "Which bytes: allocated or size."),
+)  # fmt: skip
 
 _FORECAST: Final = (
     *columns.KEYS.values(),
@@ -85,26 +72,21 @@ FORECAST: Final = View(
 )
 
 _QUOTAS: Final = (
-    Column("kind", doc="user, group or fileset."),
-    Column("name", doc="Whose quota it is."),
+    text("kind", "user, group or fileset."),
+    text("name", "Whose quota it is."),
     _USED,
     size("hard_bytes", "Hard limit of bytes; null without."),
-    share(
-        "used_share",
-        "used_bytes as a share of the hard limit, or else of the soft one; null where there is "
-        "neither, or used_bytes is.",
-    ),
+    share("used_share", "used_bytes as a share of the hard limit, or else of the soft one; null "
+          "where there is neither, or used_bytes is."),
     _OUTLOOK,
     size("soft_bytes", "Soft limit of bytes; null without."),
-    Column("fileset", doc="The fileset in which it is; null where it is of the file system."),
-    Column(
-        "used_inodes",
-        doc="Objects in the last scan, hard links once; null where it does not say whose they are.",
-    ),
-    Column("soft_inodes", doc="Soft limit of objects; null without."),
-    Column("hard_inodes", doc="Hard limit of objects; null without."),
+    text("fileset", "The fileset in which it is; null where it is of the file system."),
+    count("used_inodes", "Objects in the last scan, hard links once; null where it does not say "
+          "whose they are."),
+    count("soft_inodes", "Soft limit of objects; null without."),
+    count("hard_inodes", "Hard limit of objects; null without."),
     *_TREND,
-)
+)  # fmt: skip
 
 QUOTAS: Final = View(
     name="gpfs.quotas",

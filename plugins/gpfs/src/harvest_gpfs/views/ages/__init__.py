@@ -7,7 +7,7 @@ from typing import Final
 import attrs
 
 from harvest import Column, Setting, View
-from harvest_toolkit.columns import share, size
+from harvest.columns import count, share, size, text
 
 from ... import measures
 from .. import columns, settings
@@ -27,54 +27,36 @@ _IN_CLASS: Final = {
 def _part(prefix: str, which: str) -> tuple[Column, Column]:
     """Logical and allocated size of the objects of a part, which are counted, too."""
     return (
-        size(
-            f"{prefix}_size_bytes",
-            f"Logical size of the {which}, as far as it is known; null where it is of none, or "
-            f"{prefix}_inodes is.",
-        ),
-        size(
-            f"{prefix}_allocated_bytes",
-            f"Allocated size of the {which}, as far as it is known; null where it is of none, or "
-            f"{prefix}_inodes is.",
-        ),
-    )
+        size(f"{prefix}_size_bytes", f"Logical size of the {which}, as far as it is known; null "
+             f"where it is of none, or {prefix}_inodes is."),
+        size(f"{prefix}_allocated_bytes", f"Allocated size of the {which}, as far as it is known; "
+             f"null where it is of none, or {prefix}_inodes is."),
+    )  # fmt: skip
 
 
 def _of_known(prefix: str) -> Column:
     """The bytes of a part as a share of what is known to be in it or not."""
-    return share(
-        f"{prefix}_share",
-        f"{prefix}_size_bytes as a share of known_size_bytes; null where that is 0 or either is "
-        "not known.",
-    )
+    return share(f"{prefix}_share", f"{prefix}_size_bytes as a share of known_size_bytes; null "
+                 "where that is 0 or either is not known.")  # fmt: skip
 
 
 _POLICY_SIZE, _POLICY_ALLOCATED = _part("freed", "objects that would be freed")
 _POLICY: Final = (
     *columns.keys_without("access_age", "modify_age"),
-    Column("days", unit="d", doc="The limit that is tried: what is older would be freed."),
-    Column(
-        "time",
-        doc="What must be older than days: the last access, the last modification, or both.",
-    ),
+    count("days", "The limit that is tried: what is older would be freed.", "d"),
+    text("time", "What must be older than days: the last access, the last modification, or both."),
     _POLICY_SIZE,
     _of_known("freed"),
-    Column(
-        "freed_inodes",
-        doc="Objects that would be freed; directories left out, hard links once; "
-        f"{columns.UNDECIDED}.",
-    ),
+    count("freed_inodes", "Objects that would be freed; directories left out, hard links once; "
+          f"{columns.UNDECIDED}."),
     _POLICY_ALLOCATED,
     *columns.DATA.values(),
     *columns.KNOWN.values(),
-    Column(
-        "untimed",
-        doc="Objects of which it is not known whether they are older, for a time that the list "
-        "does not say; shares leave them out.",
-    ),
+    count("untimed", "Objects of which it is not known whether they are older, for a time that the "
+          "list does not say; shares leave them out."),
     columns.NOW,
     columns.SCAN,
-)
+)  # fmt: skip
 
 POLICY: Final = View(
     name="gpfs.policy",
@@ -94,28 +76,17 @@ POLICY: Final = View(
 )
 
 _AGES: Final = (
-    Column(
-        "time",
-        doc="access or modify: which time the age is counted from; each object is in a class of "
-        "either.",
-    ),
-    Column("age", doc="Class of age; null for objects whose time the list does not say."),
+    text("time", "access or modify: which time the age is counted from; each object is in a class "
+         "of either."),
+    text("age", "Class of age; null for objects whose time the list does not say."),
     *_IN_CLASS.values(),
-    Column(
-        "above_days",
-        unit="d",
-        doc="How many days old the class begins, the limit left out; null for the class in the "
-        "future and for unknown ages.",
-    ),
-    Column(
-        "up_to_days",
-        unit="d",
-        doc="How many days old the class ends, the limit taken in; null for the oldest class and "
-        "for unknown ages.",
-    ),
+    count("above_days", "How many days old the class begins, the limit left out; null for the "
+          "class in the future and for unknown ages.", "d"),
+    count("up_to_days", "How many days old the class ends, the limit taken in; null for the oldest "
+          "class and for unknown ages.", "d"),
     columns.NOW,
     columns.SCAN,
-)
+)  # fmt: skip
 
 AGES: Final = View(
     name="gpfs.ages",
@@ -131,12 +102,13 @@ AGES: Final = View(
 )
 
 _SIZES: Final = (
-    Column("size", doc="Class of logical size; null for objects whose size the list does not say."),
+    text("size", "Class of logical size; null for objects whose size the list does not say."),
     *(_IN_CLASS[name] for name in ("inodes", "size_bytes", "allocated_bytes")),
     Column(
         "above_bytes",
         unit="bytes",
         format=",d",
+        type=int,
         doc="Where the class begins, the limit left out, but 0 for the empty class; null for "
         "unknown sizes.",
     ),
@@ -144,6 +116,7 @@ _SIZES: Final = (
         "up_to_bytes",
         unit="bytes",
         format=",d",
+        type=int,
         doc="Where the class ends, the limit taken in; null for the largest class and for unknown "
         "sizes.",
     ),
@@ -167,22 +140,16 @@ _COLD: Final = (
     *columns.keys_without("cold"),
     _COLD_SIZE,
     _of_known("cold"),
-    Column(
-        "cold_inodes",
-        doc="Objects that were neither accessed nor modified for the setting age; directories "
-        f"left out, hard links once; {columns.UNDECIDED}.",
-    ),
+    count("cold_inodes", "Objects that were neither accessed nor modified for the setting age; "
+          f"directories left out, hard links once; {columns.UNDECIDED}."),
     *columns.DATA.values(),
     *columns.KNOWN.values(),
     _COLD_ALLOCATED,
-    Column(
-        "untimed",
-        doc="Objects that may be cold or not, for a time that the list does not say; shares leave "
-        "them out.",
-    ),
+    count("untimed", "Objects that may be cold or not, for a time that the list does not say; "
+          "shares leave them out."),
     columns.NOW,
     columns.SCAN,
-)
+)  # fmt: skip
 
 COLD: Final = View(
     name="gpfs.cold",
@@ -202,21 +169,16 @@ COLD: Final = View(
 
 _SMALL: Final = (
     *columns.keys_without("small"),
-    Column(
-        "small_inodes",
-        doc="Objects whose logical size is known and below the setting below; directories left "
-        f"out, hard links once; {columns.UNDECIDED}.",
-    ),
+    count("small_inodes", "Objects whose logical size is known and below the setting below; "
+          f"directories left out, hard links once; {columns.UNDECIDED}."),
     share("small_share", "small_inodes as a share of known_inodes; null where there are none."),
-    size(
-        "small_allocated_bytes",
-        "Allocated size of the small objects, as far as it is known; null where it is of none.",
-    ),
+    size("small_allocated_bytes", "Allocated size of the small objects, as far as it is known; "
+         "null where it is of none."),
     size("small_size_bytes", "Logical size of the small objects; null where small_inodes is."),
     *(columns.DATA[name] for name in ("inodes", "size_bytes", "allocated_bytes")),
     columns.KNOWN["inodes"],
     columns.SCAN,
-)
+)  # fmt: skip
 
 SMALL: Final = View(
     name="gpfs.small",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from harvest import Column, Setting, View
-from harvest_toolkit.columns import size
+from harvest import Setting, View
+from harvest.columns import amount, count, size, text
 
 from .. import columns, settings
 
@@ -29,51 +29,34 @@ _FLOWS: Final = tuple(
     column
     for name, (which, when) in _WAYS.items()
     for column in (
-        Column(
-            name, doc=f"Objects {which}, hard links once; null where a list lacks what says so."
-        ),
-        size(
-            f"{name}_bytes",
-            f"Logical size, in the {when} scan, of the objects {which}, of the measured ones; null "
-            "where none is, or the objects are not known.",
-        ),
+        count(name, f"Objects {which}, hard links once; null where a list lacks what says so."),
+        size(f"{name}_bytes", f"Logical size, in the {when} scan, of the objects {which}, of the "
+             "measured ones; null where none is, or the objects are not known."),
     )
-)
+)  # fmt: skip
 
 _BEFORE_AND_AFTER: Final = (
     *(
-        size(
-            f"{name}_bytes",
-            f"Logical size of the objects in the {which} scan, of the measured ones; null where "
-            "none is.",
-        )
+        size(f"{name}_bytes", f"Logical size of the objects in the {which} scan, of the measured "
+             "ones; null where none is.")
         for name, which in (("new", "later"), ("old", "earlier"))
     ),
     *(
-        Column(
-            f"{name}_inodes",
-            doc=f"Objects in the {which} scan, hard links once; null where its list does not say "
-            "which group objects are in, and that of the other does.",
-        )
+        count(f"{name}_inodes", f"Objects in the {which} scan, hard links once; null where its "
+              "list does not say which group objects are in, and that of the other does.")
         for name, which in (("new", "later"), ("old", "earlier"))
     ),
-)
+)  # fmt: skip
 
 _REST: Final = (
-    size(
-        "grown_bytes",
-        "What the objects of both scans gained in size, less what they lost; with created and "
-        "moved_in, less deleted and moved_out, it is the growth of the group; null where none is "
-        "measured.",
-    ),
-    Column(
-        "unmeasured",
-        doc="Objects of which a scan that has them does not say the size: all bytes leave them "
-        "out. Null where a list does not say which group objects are in.",
-    ),
-    Column("old_scan", doc="The earlier scan: its time, in UTC, or the path of its list."),
-    Column("new_scan", doc="The later scan: its time, in UTC, or the path of its list."),
-)
+    size("grown_bytes", "What the objects of both scans gained in size, less what they lost; with "
+         "created and moved_in, less deleted and moved_out, it is the growth of the group; null "
+         "where none is measured."),
+    count("unmeasured", "Objects of which a scan that has them does not say the size: all bytes "
+          "leave them out. Null where a list does not say which group objects are in."),
+    text("old_scan", "The earlier scan: its time, in UTC, or the path of its list."),
+    text("new_scan", "The later scan: its time, in UTC, or the path of its list."),
+)  # fmt: skip
 
 _CHURN: Final = (columns.KEYS["top"], *_FLOWS, *_BEFORE_AND_AFTER, *_REST)
 
@@ -93,23 +76,15 @@ CHURN: Final = View(
 _CHANGE: Final = (
     *(columns.KEYS[name] for name in GROUPS),
     size("growth_bytes", "new_bytes minus old_bytes; null where either is not known."),
-    Column(
-        "growth_percent",
-        unit="%",
-        format=",.1f",
-        doc="growth_bytes in percent of old_bytes; null where that is not above 0, or either is "
-        "not known.",
-    ),
+    amount("growth_percent", "growth_bytes in percent of old_bytes; null where that is not above "
+           "0, or either is not known.", "%", ",.1f"),
     *_BEFORE_AND_AFTER,
-    Column(
-        "state",
-        doc="new: the earlier scan had no objects of the group; gone: the later one has none; "
-        "kept: both have some; null where a list does not say which group objects are in.",
-    ),
-    Column("inodes_change", doc="new_inodes minus old_inodes; null where either is."),
+    text("state", "new: the earlier scan had no objects of the group; gone: the later one has "
+         "none; kept: both have some; null where a list does not say which group objects are in."),
+    count("inodes_change", "new_inodes minus old_inodes; null where either is."),
     *_FLOWS,
     *_REST,
-)
+)  # fmt: skip
 
 CHANGE: Final = View(
     name="gpfs.change",

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from harvest import Column, Setting, View
+from harvest import Setting, View
+from harvest.columns import count, number, passed_on, path, share, size, text
 from harvest.toolkit.settings import one_of
-from harvest_toolkit.columns import number, path, share, size
 
 from .. import columns, settings
 
@@ -17,14 +17,12 @@ __all__ = ["VIEWS"]
 
 _WHERE: Final = (path("origin"), number("position"))
 _DETAILS: Final = (
-    Column("user", doc="Owner's name by the passwd file given; null without one, or not in it."),
+    text("user", "Owner's name by the passwd file given; null without one, or not in it."),
     number("uid"),
     size("allocated_bytes"),
-    Column("pool"),
-    Column("fileset"),
-    Column("nlink"),
+    *passed_on("pool", "fileset", "nlink"),
     number("gid"),
-    number("inode"),
+    *passed_on("inode"),
     *_WHERE,
     columns.SCAN,
 )
@@ -33,8 +31,7 @@ _DETAILS: Final = (
 _LARGEST: Final = (
     path("path"),
     size("size_bytes"),
-    Column("modify_time"),
-    Column("access_time"),
+    *passed_on("modify_time", "access_time"),
     *_DETAILS,
 )
 
@@ -49,10 +46,7 @@ LARGEST: Final = View(
 
 _OLDEST: Final = (
     path("path"),
-    Column("modify_time"),
-    Column("access_time"),
-    Column("change_time"),
-    Column("create_time"),
+    *passed_on("modify_time", "access_time", "change_time", "create_time"),
     size("size_bytes"),
     *_DETAILS,
 )
@@ -76,41 +70,25 @@ OLDEST: Final = View(
 _NO_SIZES: Final = "; null in the one row of a list that says no sizes"
 
 _DUPLICATES: Final = (
-    Column("name", doc=f"Last component of the paths{_NO_SIZES}."),
-    Column(
-        "copies",
-        doc=f"Objects other than directories with this name and size, hard links once{_NO_SIZES}.",
-    ),
+    text("name", f"Last component of the paths{_NO_SIZES}."),
+    count("copies", "Objects other than directories with this name and size, hard links "
+          f"once{_NO_SIZES}."),
     size("size_bytes", f"Logical size of each of them{_NO_SIZES}."),
-    size(
-        "extra_bytes",
-        f"What all but one of them hold, as contents are alike: (copies - 1) sizes{_NO_SIZES}.",
-    ),
+    size("extra_bytes", "What all but one of them hold, as contents are alike: (copies - 1) "
+         f"sizes{_NO_SIZES}."),
     path("first_path", f"First of their paths, by the order of bytes{_NO_SIZES}."),
-    path(
-        "last_path",
-        f"Last of their paths, of each object the first, by the order of bytes{_NO_SIZES}.",
-    ),
-    Column(
-        "all_names",
-        doc="Pairs of name and size, at least the setting above, that several objects have, "
-        f"shown or not; the same in each row{_NO_SIZES}.",
-    ),
-    Column(
-        "all_extra_copies",
-        doc=f"Sum of copies - 1 over all such pairs; the same in each row{_NO_SIZES}.",
-    ),
-    size(
-        "all_extra_bytes",
-        f"Sum of extra_bytes over all such pairs; the same in each row{_NO_SIZES}.",
-    ),
-    share(
-        "extra_share",
-        "all_extra_bytes as a share of the logical size of all objects but directories, of any "
-        "size; null where that is 0 or not known.",
-    ),
+    path("last_path", "Last of their paths, of each object the first, by the order of "
+         f"bytes{_NO_SIZES}."),
+    count("all_names", "Pairs of name and size, at least the setting above, that several objects "
+          f"have, shown or not; the same in each row{_NO_SIZES}."),
+    count("all_extra_copies", "Sum of copies - 1 over all such pairs; the same in each "
+          f"row{_NO_SIZES}."),
+    size("all_extra_bytes", "Sum of extra_bytes over all such pairs; the same in each "
+         f"row{_NO_SIZES}."),
+    share("extra_share", "all_extra_bytes as a share of the logical size of all objects but "
+          "directories, of any size; null where that is 0 or not known."),
     columns.SCAN,
-)
+)  # fmt: skip
 
 DUPLICATES: Final = View(
     name="gpfs.duplicates",
@@ -127,18 +105,13 @@ DUPLICATES: Final = View(
 
 _CROWDED: Final = (
     path("directory", "Directory that the entries lie in directly."),
-    Column("entries", doc="Paths listed directly in it; an object counts at each of its paths."),
-    Column("files", doc="Entries that are files; null where the kind of none is known."),
-    Column(
-        "directories", doc="Entries that are directories; null where the kind of none is known."
-    ),
-    size(
-        "size_bytes",
-        "Logical size of the entries, at each of their paths, as far as it is known; null where "
-        "it is of none.",
-    ),
+    count("entries", "Paths listed directly in it; an object counts at each of its paths."),
+    count("files", "Entries that are files; null where the kind of none is known."),
+    count("directories", "Entries that are directories; null where the kind of none is known."),
+    size("size_bytes", "Logical size of the entries, at each of their paths, as far as it is "
+         "known; null where it is of none."),
     columns.SCAN,
-)
+)  # fmt: skip
 
 CROWDED: Final = View(
     name="gpfs.crowded",
@@ -150,13 +123,13 @@ CROWDED: Final = View(
 )
 
 _ODD_NAMES: Final = (
-    Column("oddities", doc="What is odd about the path; several kinds with commas."),
+    text("oddities", "What is odd about the path; several kinds with commas."),
     path("path"),
-    Column("kind"),
+    *passed_on("kind"),
     size("size_bytes"),
     number("uid"),
-    Column("path_raw"),
-    number("inode"),
+    *passed_on("path_raw"),
+    *passed_on("inode"),
     *_WHERE,
     columns.SCAN,
 )
@@ -171,20 +144,14 @@ ODD_NAMES: Final = View(
 )
 
 _SCAN_QUALITY: Final = (
-    Column(
-        "finding",
-        doc="fact; gap, what the list does not say; or oddity, what cannot be right or is worth "
-        "a look.",
-    ),
-    Column("check", doc="What was looked for."),
-    Column(
-        "count",
-        doc="How many it was found of: rows, that is paths, or objects or lists where check "
-        "says so; null where it is known of none, and the list lacks what it may be of.",
-    ),
-    Column("meaning", doc="What it means or leads to; empty where the check says all."),
+    text("finding", "fact; gap, what the list does not say; or oddity, what cannot be right or is "
+         "worth a look."),
+    text("check", "What was looked for."),
+    count("count", "How many it was found of: rows, that is paths, or objects or lists where check "
+          "says so; null where it is known of none, and the list lacks what it may be of."),
+    text("meaning", "What it means or leads to; empty where the check says all."),
     columns.SCAN,
-)
+)  # fmt: skip
 
 SCAN_QUALITY: Final = View(
     name="gpfs.scan_quality",

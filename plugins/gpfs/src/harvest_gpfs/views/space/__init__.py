@@ -6,8 +6,8 @@ from typing import Final
 
 import attrs
 
-from harvest import Column, Setting, View
-from harvest_toolkit.columns import number, share, size
+from harvest import Setting, View
+from harvest.columns import amount, count, flag, number, share, size, text, time
 
 from ...measures import DIRECTORY
 from .. import columns, settings
@@ -49,36 +49,25 @@ DIRECTORIES: Final = View(
 )
 
 _GROWTH: Final = (
-    Column(
-        "scan",
-        doc="The scan that the row sums up: its time, in UTC, or the path of a list that does "
-        "not say it.",
-    ),
+    text("scan", "The scan that the row sums up: its time, in UTC, or the path of a list that does "
+         "not say it."),
     *columns.KEYS.values(),
     *columns.DIRECTORIES,
     columns.metric("size_bytes"),
-    size(
-        "size_change_bytes",
-        "Logical size minus that in the scan before, where a group that it did not have counts "
-        "as 0; null for the first scan, for a list without a time, and where one of both "
-        "does not say the groups or the size.",
-    ),
+    size("size_change_bytes", "Logical size minus that in the scan before, where a group that it "
+         "did not have counts as 0; null for the first scan, for a list without a time, and where "
+         "one of both does not say the groups or the size."),
     columns.metric("inodes"),
-    Column(
-        "inodes_change",
-        doc="Objects minus those in the scan before, where a group that it did not have counts "
-        "as 0; null for the first scan, for a list without a time, and where one of both does not "
-        "say the groups.",
-    ),
-    Column(
-        "since",
-        doc="The scan before, which changes are counted from; in brackets why there is none.",
-    ),
+    count("inodes_change", "Objects minus those in the scan before, where a group that it did not "
+          "have counts as 0; null for the first scan, for a list without a time, and where one of "
+          "both does not say the groups."),
+    text("since", "The scan before, which changes are counted from; in brackets why there is "
+         "none."),
     columns.metric("allocated_bytes"),
     columns.metric("files"),
     columns.metric("directories"),
-    Column("scan_time", doc="When the scan was made, in UTC; null where the list does not say."),
-)
+    time("scan_time", "When the scan was made, in UTC; null where the list does not say."),
+)  # fmt: skip
 
 GROWTH: Final = View(
     name="gpfs.growth",
@@ -100,88 +89,51 @@ _COLD: Final = (
 _SMALL: Final = f"whose logical size is below the setting below; {columns.UNDECIDED}"
 
 _OWNERS_KNOWN: Final = (
-    Column(
-        "cold_known_inodes",
-        doc="Objects of which size and kind are known, and whether they are cold; null where "
-        "that is none, and where nothing says when the scan was made.",
-    ),
-    size(
-        "cold_known_bytes", "Logical size of the objects in cold_known_inodes; null where none is."
-    ),
-    Column(
-        "small_known_inodes",
-        doc="Objects other than directories whose size is known; null where that is none.",
-    ),
-    Column(
-        "future_known_inodes",
-        doc="Objects other than directories of which it is known whether their times lie in the "
-        "future; null where that is none, and where nothing says when the scan was made.",
-    ),
-)
+    count("cold_known_inodes", "Objects of which size and kind are known, and whether they are "
+          "cold; null where that is none, and where nothing says when the scan was made."),
+    size("cold_known_bytes", "Logical size of the objects in cold_known_inodes; null where none "
+         "is."),
+    count("small_known_inodes", "Objects other than directories whose size is known; null where "
+          "that is none."),
+    count("future_known_inodes", "Objects other than directories of which it is known whether "
+          "their times lie in the future; null where that is none, and where nothing says when the "
+          "scan was made."),
+)  # fmt: skip
 """What is known of the parts: what shares are of."""
 
-_OWNERS: Final = (
-    Column(
-        "user", doc="Owner's name by the passwd file given; the number as text where it has none."
-    ),
-    size(
-        "size_bytes",
-        "Logical size of all objects of the owner, directories too, as far as it is known; null "
-        "where it is of none.",
-    ),
-    share(
-        "share", "size_bytes as a share of all_bytes; null where that is 0 or size_bytes not known."
-    ),
-    Column(
-        "files",
-        doc="Objects of the owner that are files; null where the kind of none is known.",
-    ),
-    share(
-        "cold_share",
-        "cold_size_bytes as a share of cold_known_bytes; null where that is 0 or either is not "
-        "known.",
-    ),
-    share(
-        "small_share", "small_inodes as a share of small_known_inodes; null where there are none."
-    ),
-    Column(
-        "unknown",
-        doc="Whether the passwd file given lacks the owner; null where none is given, and for "
-        "objects whose owner the list does not say.",
-    ),
+OWNER_COLUMNS: Final = (
     number("uid", "Owner's number; null where the list does not say it."),
+    text("user", "Owner's name by the passwd file given; the number as text where it has none."),
+    flag("unknown", "Whether the passwd file given lacks the owner; null where none is given, and "
+         "for objects whose owner the list does not say."),
     columns.metric("inodes"),
+    count("files", "Objects of the owner that are files; null where the kind of none is known."),
+    size("size_bytes", "Logical size of all objects of the owner, directories too, as far as it is "
+         "known; null where it is of none."),
     columns.metric("allocated_bytes"),
-    Column(
-        "data_inodes",
-        doc="Objects of the owner other than directories, each once; null where the kind of none "
-        "is known.",
-    ),
-    size(
-        "data_bytes",
-        "Logical size of the objects other than directories, as far as it is known; null where "
-        "it is of none, or no kind is.",
-    ),
+    share("share", "size_bytes as a share of all_bytes; null where that is 0 or size_bytes not "
+          "known."),
+    count("data_inodes", "Objects of the owner other than directories, each once; null where the "
+          "kind of none is known."),
+    size("data_bytes", "Logical size of the objects other than directories, as far as it is known; "
+         "null where it is of none, or no kind is."),
     *(
         column
         for part, meaning in (("cold", _COLD), ("small", _SMALL))
         for column in (
-            Column(f"{part}_inodes", doc=f"Objects other than directories {meaning}."),
-            size(
-                f"{part}_size_bytes",
-                f"Logical size of the objects other than directories {meaning}.",
-            ),
-            size(
-                f"{part}_allocated_bytes",
-                f"Allocated size of the objects other than directories {meaning}.",
-            ),
+            count(f"{part}_inodes", f"Objects other than directories {meaning}."),
+            size(f"{part}_size_bytes", "Logical size of the objects other than directories "
+                 f"{meaning}."),
+            size(f"{part}_allocated_bytes", "Allocated size of the objects other than directories "
+                 f"{meaning}."),
         )
     ),
-    Column(
-        "future_inodes",
-        doc="Objects other than directories that were accessed or modified more than a day after "
-        f"the time in now; {columns.UNDECIDED}, and where now is null.",
-    ),
+    share("cold_share", "cold_size_bytes as a share of cold_known_bytes; null where that is 0 or "
+          "either is not known."),
+    share("small_share", "small_inodes as a share of small_known_inodes; null where there are "
+          "none."),
+    count("future_inodes", "Objects other than directories that were accessed or modified more "
+          f"than a day after the time in now; {columns.UNDECIDED}, and where now is null."),
     *_OWNERS_KNOWN,
     size("all_bytes", "size_bytes of all owners together, the same in each row; null without any."),
     *(
@@ -191,15 +143,12 @@ _OWNERS: Final = (
             doc=f"{column.name} of all owners together, the same in each row; null without any, "
             "and where it is not known of some and 0 of the others.",
         )
-        for column in (Column("data_inodes"), size("data_bytes"), *_OWNERS_KNOWN)
+        for column in (count("data_inodes"), size("data_bytes"), *_OWNERS_KNOWN)
     ),
-    Column(
-        "now",
-        doc="What ages are counted from, in UTC: the time of the scan, or the one given; null "
-        "where neither is known.",
-    ),
+    text("now", "What ages are counted from, in UTC: the time of the scan, or the one given; null "
+         "where neither is known."),
     columns.SCAN,
-)
+)  # fmt: skip
 
 OWNERS: Final = View(
     name="gpfs.owners",
@@ -213,7 +162,8 @@ OWNERS: Final = View(
         "to": Setting("the same as scan, by the word of gpfs.change", str),
     },
     requires=settings.REQUIRES,
-    columns=_OWNERS,
+    columns=OWNER_COLUMNS,
+    first=("user", "size_bytes", "share", "files", "cold_share", "small_share", "unknown"),
     build="harvest_gpfs.views.space.owners:owners",
 )
 
@@ -223,15 +173,12 @@ _HEAT: Final = (
     columns.metric("warm"),
     columns.DATA["size_bytes"],
     columns.DATA["inodes"],
-    Column(
-        "mean_heat",
-        doc="Mean heat of the objects whose heat is known, exact to a billionth; null where it "
-        "is known of none.",
-    ),
+    amount("mean_heat", "Mean heat of the objects whose heat is known, exact to a billionth; null "
+           "where it is known of none."),
     columns.metric("hottest"),
     columns.metric("with_heat"),
     columns.SCAN,
-)
+)  # fmt: skip
 
 HEAT: Final = View(
     name="gpfs.heat",

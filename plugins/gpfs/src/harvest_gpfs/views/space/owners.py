@@ -8,12 +8,14 @@ from typing import Any, Final
 import polars as pl
 
 from harvest import DatasetReader
+from harvest.model.frames import types_of
 from harvest_toolkit.frames import fraction, sum_or_none
 
 from ...aggregation.bins import parse_age, parse_size
 from ...aggregation.groupings import GROUPINGS, Setting
 from ...aggregation.scans import label_of
-from ..common import INT, SUMS, TEXT, asked, of_scan, part_sum, types_of
+from ..common import INT, SUMS, asked, of_scan, part_sum
+from . import OWNER_COLUMNS
 
 __all__ = ["owners"]
 
@@ -22,14 +24,6 @@ _KNOWN: Final = (
 )
 _ALL: Final = ("data_inodes", "data_bytes", *_KNOWN)
 """What is summed up over all owners, too."""
-
-_COLUMNS: Final = types_of(
-    *("uid", "user", "unknown", "inodes", "files", "size_bytes", "allocated_bytes", "share"),
-    *("data_inodes", "data_bytes"),
-    *(f"{flag}_{name}" for flag in ("cold", "small") for name in SUMS),
-    *("cold_share", "small_share", "future_inodes", *_KNOWN, "all_bytes"),
-    *(f"all_{name}" for name in _ALL),
-) | {"user": TEXT, "unknown": pl.Boolean()}
 
 
 def owners(
@@ -59,7 +53,7 @@ def owners(
         return _totals(_per_owner(table), setting, named_ones=passwd is not None)
 
     said = None if reference is None else label_of(reference)
-    return of_scan(found, _COLUMNS, compute, now=said)
+    return of_scan(found, types_of(OWNER_COLUMNS), compute, now=said)
 
 
 def _per_owner(table: pl.DataFrame) -> pl.DataFrame:

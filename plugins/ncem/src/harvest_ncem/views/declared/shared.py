@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from harvest import Column, Setting
+from harvest.columns import amount, count, named, number, rate, text, time
 from harvest.toolkit.settings import one_of
-from harvest_toolkit.columns import number
 
 STUDY: Final = Setting("TOML file with the study's scan ranges, sizes and limits")
 OF_DURATIONS: Final = {
@@ -23,76 +23,41 @@ def per(*words: str) -> dict[str, Setting]:
 
 
 SCAN: Final = number("scan_number")
-TAKE: Final = number(
-    "take", "Which acquisition of this scan number it is, by time from 1: receivers with one UUID."
-)
-UUID: Final = Column(
-    "uuid",
-    format="id",
-    doc="Id of the acquisition, as the receivers give it; null from CSV tables.",
-)
-RECEIVERS: Final = Column("receivers", doc="Receivers that reported the take; null where none did.")
-LEFT_OUT: Final = Column(
-    "receivers_left_out",
-    doc="Receivers whose time is not counted, as it lies whole or half hours from the others' or "
-    "nothing shows which are right; null where none reported the take.",
-)
-PROGRESS: Final = Column(
-    "progress",
-    unit="%",
-    format=",.1f",
-    doc="How far the receiver got that got least far; null where no status says it, as in CSV "
-    "tables.",
-)
-FIRST_RECEIVER: Final = number(
-    "first_receiver",
-    "Number of the receiver whose time is the earliest that counts; of several the lowest; null "
-    "without any.",
-)
-FIRST_TIME: Final = Column(
-    "first_receiver_time",
-    doc="Earliest time of the receivers, in UTC, with their clocks' offsets added and those of a "
-    "wrong zone left out; null without any.",
-)
-LAST_TIME: Final = Column(
-    "last_receiver_time",
-    doc="Latest time of the receivers, in UTC, with their clocks' offsets added and those of a "
-    "wrong zone left out; null without any.",
-)
-DATA: Final = Column(
-    "data_gb",
-    unit="GB",
-    format=",.2f",
-    doc="Data volume of a scan of that size, in 10^9 bytes: the study's, else positions x detector "
-    "pixels x bytes per pixel; null where the size is not known.",
-)
-MODULES: Final = Column(
-    "modules",
-    doc="Detector modules of which the take has data files; null where names say no module, as in "
-    "CSV tables.",
-)
-THROUGHPUT: Final = Column(
-    "bytes_per_s",
-    unit="bytes/s",
-    format="bytes",
-    doc="Throughput of the scan: data_gb / duration_s; null where one is not known, or the "
-    "duration is not above 0.",
-)
-DATA_FILES: Final = Column(
-    "data_files",
-    doc="Data files, or last writes of a CSV table, of the take; null where no data file of any "
-    "scan was harvested.",
-)
-EXCLUDED: Final = Column("excluded", doc="Why the row does not count; null where it does.")
+TAKE: Final = number("take", "Which acquisition of this scan number it is, by time from 1: "
+                     "receivers with one UUID.")  # fmt: skip
+UUID: Final = named("uuid", "Id of the acquisition, as the receivers give it; null from CSV "
+                    "tables.")  # fmt: skip
+RECEIVERS: Final = count("receivers", "Receivers that reported the take; null where none did.")
+LEFT_OUT: Final = count("receivers_left_out", "Receivers whose time is not counted, as it lies "
+                        "whole or half hours from the others' or nothing shows which are right; "
+                        "null where none reported the take.")  # fmt: skip
+PROGRESS: Final = amount("progress", "How far the receiver got that got least far; null where no "
+                         "status says it, as in CSV tables.", "%", ",.1f")  # fmt: skip
+FIRST_RECEIVER: Final = number("first_receiver", "Number of the receiver whose time is the "
+                               "earliest that counts; of several the lowest; null without "
+                               "any.")  # fmt: skip
+FIRST_TIME: Final = time("first_receiver_time", "Earliest time of the receivers, in UTC, with "
+                         "their clocks' offsets added and those of a wrong zone left out; null "
+                         "without any.")  # fmt: skip
+LAST_TIME: Final = time("last_receiver_time", "Latest time of the receivers, in UTC, with their "
+                        "clocks' offsets added and those of a wrong zone left out; null without "
+                        "any.")  # fmt: skip
+DATA: Final = amount("data_gb", "Data volume of a scan of that size, in 10^9 bytes: the study's, "
+                     "else positions x detector pixels x bytes per pixel; null where the size is "
+                     "not known.", "GB", ",.2f")  # fmt: skip
+MODULES: Final = count("modules", "Detector modules of which the take has data files; null where "
+                       "names say no module, as in CSV tables.")  # fmt: skip
+THROUGHPUT: Final = rate("bytes_per_s", "Throughput of the scan: data_gb / duration_s; null where "
+                         "one is not known, or the duration is not above 0.")  # fmt: skip
+DATA_FILES: Final = count("data_files", "Data files, or last writes of a CSV table, of the take; "
+                          "null where no data file of any scan was harvested.")  # fmt: skip
+EXCLUDED: Final = text("excluded", "Why the row does not count; null where it does.")
 
 
 def size_by(method: str) -> Column:
     """The size by ranges of a method."""
-    return Column(
-        "size",
-        doc=f"Size of the scan, as 128x128, by the study's ranges with method {method}; null "
-        "outside of them.",
-    )
+    return text("size", "Size of the scan, as 128x128, by the study's ranges with method "
+                f"{method}; null outside of them.")  # fmt: skip
 
 
 def ends_by(method: str) -> tuple[Column, Column]:

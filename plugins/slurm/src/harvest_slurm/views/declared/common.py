@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from harvest import Column, Setting
+from harvest import Setting
+from harvest.columns import flag
 from harvest.toolkit.settings import at_least, one_of, some_of, time_zone
 
 KEYS: Final = ("month", "day", "cluster", "account", "user", "partition", "qos", "state")
@@ -97,12 +98,5 @@ DAY: Final = (
     "setting timezone"
 )
 
-ENDED_OR_NOT: Final = Column(
-    "ended",
-    doc="Whether it ended, by its state, else by its end; null where neither is known.",
-)
-
-
-def passed_on(*names: str) -> tuple[Column, ...]:
-    """Columns of slurm.job, which explains them."""
-    return tuple(Column(name) for name in names)
+ENDED_OR_NOT: Final = flag("ended", "Whether it ended, by its state, else by its end; null where "
+                           "neither is known.")  # fmt: skip

@@ -5,20 +5,17 @@ from __future__ import annotations
 from typing import Final
 
 from harvest import Column, View
-from harvest_toolkit.columns import hours, number, seconds, share
+from harvest.columns import amount, count, hours, number, passed_on, seconds, share, text, time
 
-from .common import BY, DAY, ENDED_OR_NOT, HOURS, PRICES, passed_on
+from .common import BY, DAY, ENDED_OR_NOT, HOURS, PRICES
 from .resources import RESOURCES, Resource
 
 GROUPS: Final = (
-    Column(
-        "month",
-        doc="Month that the hours were used in, and that the runs counted ended in, else started "
-        f"or were submitted in: 2024-01, {DAY}.",
-    ),
-    Column("day", doc="The same of a day: 2024-01-31."),
+    text("month", "Month that the hours were used in, and that the runs counted ended in, else "
+         f"started or were submitted in: 2024-01, {DAY}."),
+    text("day", "The same of a day: 2024-01-31."),
     *passed_on("cluster", "account", "user", "partition", "qos", "state"),
-)
+)  # fmt: skip
 """What jobs are grouped by."""
 
 
@@ -27,48 +24,25 @@ def _of_resource(resource: Resource) -> tuple[Column, ...]:
     unit = "GiB h" if name == "mem" else "h"
     both = f"the {runs} of which both are known"
     return (
-        hours(
-            whole,
-            f"{resource.title} allocated to the {runs}: {resource.given}, as far as known, in the "
-            "period in which they were used; 0 only where there are none, null where of none it is "
-            "known.",
-            unit,
-        ),
-        hours(
-            resource.column("used"),
-            f"{resource.title} that {both} used: {resource.used}; null without such runs.",
-            unit,
-        ),
-        hours(
-            resource.column("wasted"),
-            f"What was allocated minus what was used, of {both}; below 0 where more was used, "
-            "null without such runs.",
-            unit,
-        ),
-        hours(
-            resource.column("unknown"),
-            f"{resource.title} allocated to the {runs} whose use is not known, as far as known: "
-            f"with those used and wasted it is {whole}. 0 where the use of all is known, null "
-            "where of no other it is known what was allocated.",
-            unit,
-        ),
-        Column(
-            f"{name}_unknown_jobs",
-            doc=f"The {runs} in the period of which what was allocated or what was used is not "
-            "known, and runs of which it is not known whether they are among these; one that ran "
-            "in several months is among those of each.",
-        ),
-        share(
-            f"{name}_eff",
-            f"{resource.column('used')} as a share of used and wasted ones; null where these are "
-            "0 or not known.",
-        ),
-        share(
-            f"{name}_wasted_share",
-            f"{resource.column('wasted')} as a share of those used and wasted by all groups "
-            "together; null where these are 0 or the group's are not known.",
-        ),
-    )
+        hours(whole, f"{resource.title} allocated to the {runs}: {resource.given}, as far as "
+              "known, in the period in which they were used; 0 only where there are none, null "
+              "where of none it is known.", unit),
+        hours(resource.column("used"), f"{resource.title} that {both} used: {resource.used}; null "
+              "without such runs.", unit),
+        hours(resource.column("wasted"), f"What was allocated minus what was used, of {both}; "
+              "below 0 where more was used, null without such runs.", unit),
+        hours(resource.column("unknown"), f"{resource.title} allocated to the {runs} whose use is "
+              f"not known, as far as known: with those used and wasted it is {whole}. 0 where the "
+              "use of all is known, null where of no other it is known what was allocated.", unit),
+        count(f"{name}_unknown_jobs", f"The {runs} in the period of which what was allocated or "
+              "what was used is not known, and runs of which it is not known whether they are "
+              "among these; one that ran in several months is among those of each."),
+        share(f"{name}_eff", f"{resource.column('used')} as a share of used and wasted ones; null "
+              "where these are 0 or not known."),
+        share(f"{name}_wasted_share", f"{resource.column('wasted')} as a share of those used and "
+              "wasted by all groups together; null where these are 0 or the group's are not "
+              "known."),
+    )  # fmt: skip
 
 
 _RESOURCES: Final = {
@@ -111,91 +85,56 @@ _OR_NULL: Final = "; null where none is known to and of some the state is not kn
 
 _USAGE_COLUMNS: Final = (
     *GROUPS,
-    Column(
-        "jobs",
-        doc="Runs of jobs that ended in the period, or have not ended and started or were "
-        "submitted in it; a requeued job counts once per run. So do all other columns that count "
-        "runs, but ran_jobs and those of unknown hours.",
-    ),
+    count("jobs", "Runs of jobs that ended in the period, or have not ended and started or were "
+          "submitted in it; a requeued job counts once per run. So do all other columns that count "
+          "runs, but ran_jobs and those of unknown hours."),
     *_of(*_FIRST),
-    Column(
-        "failed",
-        doc=f"Runs that failed with an exit code or a signal, no other kind of failure{_OR_NULL}.",
-    ),
+    count("failed", "Runs that failed with an exit code or a signal, no other kind of "
+          f"failure{_OR_NULL}."),
     seconds("mean_wait_s", "Mean wait of the runs in waited_jobs; null without any."),
     *_of(*_NEXT),
-    Column("started", doc="Runs that have started; 0 only where none has."),
+    count("started", "Runs that have started; 0 only where none has."),
     *(
-        Column(name, doc=f"Runs that {meaning}{_OR_NULL}.")
+        count(name, f"Runs that {meaning}{_OR_NULL}.")
         for name, meaning in _MEANINGS.items()
         if name != "failed"
     ),
-    Column("not_ended", doc=f"Runs in another state: they wait, run, or are suspended{_OR_NULL}."),
-    Column("state_unknown", doc="Runs whose state is not known."),
-    hours(
-        "failed_cpu_hours",
-        "CPU hours allocated to the runs in failed, out_of_memory, timeout and node_fail, as far "
-        "as they are known; 0 only where there are no such runs.",
-    ),
+    count("not_ended", f"Runs in another state: they wait, run, or are suspended{_OR_NULL}."),
+    count("state_unknown", "Runs whose state is not known."),
+    hours("failed_cpu_hours", "CPU hours allocated to the runs in failed, out_of_memory, timeout "
+          "and node_fail, as far as they are known; 0 only where there are no such runs."),
     hours("failed_gpu_hours", "The same of GPU hours; null where of none they are known."),
-    Column(
-        "ran_jobs",
-        doc="Runs whose hours these are: they ran in the period, or it is not known whether they "
-        "ran; one that ran in several months is among those of each.",
-    ),
-    Column(
-        "undivided_jobs",
-        doc="Runs in jobs that ran, of which it is not known from when to when: all their hours "
-        "count in the period of their end, else of their start or submission.",
-    ),
-    Column(
-        "impossible_jobs",
-        doc="Runs in jobs with times or amounts that cannot be (impossible in slurm.jobs): these "
-        "are taken as not known, and sums are of the rest.",
-    ),
-    Column("failed_jobs", doc=f"These runs: all that failed, whatever the reason{_OR_NULL}."),
+    count("ran_jobs", "Runs whose hours these are: they ran in the period, or it is not known "
+          "whether they ran; one that ran in several months is among those of each."),
+    count("undivided_jobs", "Runs in jobs that ran, of which it is not known from when to when: "
+          "all their hours count in the period of their end, else of their start or submission."),
+    count("impossible_jobs", "Runs in jobs with times or amounts that cannot be (impossible in "
+          "slurm.jobs): these are taken as not known, and sums are of the rest."),
+    count("failed_jobs", f"These runs: all that failed, whatever the reason{_OR_NULL}."),
     share("failed_share", "failed_jobs as a share of the runs that ended; null without any."),
-    Column(
-        "main_reason",
-        doc="Why most of failed_jobs failed, as slurm.reasons says it; null where none failed.",
-    ),
-    Column(
-        "main_reason_jobs",
-        doc="Runs among failed_jobs that did for main_reason; null where none failed.",
-    ),
+    text("main_reason", "Why most of failed_jobs failed, as slurm.reasons says it; null where none "
+         "failed."),
+    count("main_reason_jobs", "Runs among failed_jobs that did for main_reason; null where none "
+          "failed."),
     *(
-        Column(
-            name,
-            format=",.2f",
-            doc=f"What {of} cost: CPU and GPU hours, as far as known, "
-            "times cpu_hour_cost and gpu_hour_cost; null without prices.",
-        )
+        amount(name, f"What {of} cost: CPU and GPU hours, as far as known, times cpu_hour_cost "
+               "and gpu_hour_cost; null without prices.", form=",.2f")
         for name, of in _COSTS.items()
     ),
-    hours(
-        "not_ended_cpu_hours",
-        "CPU hours allocated until now to the runs in not_ended, a part of cpu_unknown_hours, as "
-        "far as they are known; 0 only where there are none.",
-    ),
+    hours("not_ended_cpu_hours", "CPU hours allocated until now to the runs in not_ended, a part "
+          "of cpu_unknown_hours, as far as they are known; 0 only where there are none."),
     seconds("median_wait_s", "Median wait of the runs in waited_jobs; null without any."),
     seconds("max_wait_s", "Longest wait of the runs in waited_jobs; null without any."),
     seconds("total_wait_s", "Sum of the waits of the runs in waited_jobs; null without any."),
-    Column(
-        "waited_jobs",
-        doc="Runs that have started and whose wait is known: from submission to start, else "
-        "Planned; 0 only where none has started.",
-    ),
-    seconds(
-        "median_run_s", "Median elapsed time of the runs that ran and ended; null without any."
-    ),
-    Column(
-        "compared_jobs",
-        doc="Runs that ran and ended, whose wait is known; null without any.",
-    ),
+    count("waited_jobs", "Runs that have started and whose wait is known: from submission to "
+          "start, else Planned; 0 only where none has started."),
+    seconds("median_run_s", "Median elapsed time of the runs that ran and ended; null without "
+            "any."),
+    count("compared_jobs", "Runs that ran and ended, whose wait is known; null without any."),
     seconds("median_compared_wait_s", "Median wait of the runs in compared_jobs, or null."),
     seconds("median_compared_run_s", "Median elapsed time of the runs in compared_jobs, or null."),
     *_others(*_FIRST, *_NEXT),
-)
+)  # fmt: skip
 
 USAGE: Final = View(
     name="slurm.usage",
@@ -209,38 +148,26 @@ USAGE: Final = View(
 
 _BY_END: Final = (
     *passed_on("user"),
-    Column("jobs", doc="Runs that ended so; a requeued job counts once per run."),
-    hours(
-        "cpu_hours",
-        "CPU hours allocated to such runs in the period, wherever in time they ended, as far as "
-        "they are known; null where of none.",
-    ),
+    count("jobs", "Runs that ended so; a requeued job counts once per run."),
+    hours("cpu_hours", "CPU hours allocated to such runs in the period, wherever in time they "
+          "ended, as far as they are known; null where of none."),
     number("exit_code"),
     number("exit_signal"),
-    Column("last_job", doc="Id of the run among them that ended last."),
-    Column(
-        "run_again",
-        doc="Runs among them whose job was run once more; null where that is not known: where "
-        "the times of submission are not, and where the cluster has no job of several runs, as "
-        "sacct lists the earlier ones only with --duplicates.",
-    ),
+    text("last_job", "Id of the run among them that ended last."),
+    count("run_again", "Runs among them whose job was run once more; null where that is not known: "
+          "where the times of submission are not, and where the cluster has no job of several "
+          "runs, as sacct lists the earlier ones only with --duplicates."),
     seconds("median_run_s", "Median elapsed time of these runs; null where none is known."),
-    Column("cpu_unknown_jobs", doc="Such runs in the period whose CPU hours are not known."),
+    count("cpu_unknown_jobs", "Such runs in the period whose CPU hours are not known."),
     *passed_on("cluster"),
-    Column(
-        "ended_jobs",
-        doc="All runs of the period and choice of which it is known how they ended; the same in "
-        "each row, null where there are none.",
-    ),
-    hours(
-        "ended_cpu_hours",
-        "CPU hours allocated in the period to runs of which it is known how they ended, as far as "
-        "they are known; the same in each row.",
-    ),
-)
+    count("ended_jobs", "All runs of the period and choice of which it is known how they ended; "
+          "the same in each row, null where there are none."),
+    hours("ended_cpu_hours", "CPU hours allocated in the period to runs of which it is known how "
+          "they ended, as far as they are known; the same in each row."),
+)  # fmt: skip
 
 _ENDS_COLUMNS: Final = (
-    Column("state", doc="Their state; null where it is not known."),
+    text("state", "Their state; null where it is not known."),
     *_BY_END,
     ENDED_OR_NOT,
 )
@@ -255,7 +182,7 @@ ENDS: Final = View(
 )
 
 _FAILURES_COLUMNS: Final = (
-    Column("state", doc="How the runs ended, other than completed; null where it is not known."),
+    text("state", "How the runs ended, other than completed; null where it is not known."),
     *_BY_END,
 )
 
@@ -272,29 +199,21 @@ FAILURES: Final = View(
 _ARRAYS_COLUMNS: Final = (
     number("array_job_id"),
     *passed_on("user", "name"),
-    Column(
-        "tasks",
-        doc="Tasks of the array whose last run is looked at, each once; those that wait together "
-        "in one row of the accounting count as one; null where several runs of one task have no "
-        "time of submission.",
-    ),
-    Column("completed", doc=f"Tasks whose last run completed{_OR_NULL}."),
-    Column(
-        "failed",
-        doc="Tasks whose last run failed, lacked memory, reached its time limit, or lost its node"
-        f"{_OR_NULL}.",
-    ),
+    count("tasks", "Tasks of the array whose last run is looked at, each once; those that wait "
+          "together in one row of the accounting count as one; null where several runs of one task "
+          "have no time of submission."),
+    count("completed", f"Tasks whose last run completed{_OR_NULL}."),
+    count("failed", "Tasks whose last run failed, lacked memory, reached its time limit, or lost "
+          f"its node{_OR_NULL}."),
     *_of("cpu_hours", "cpu_eff"),
-    seconds(
-        "median_run_s",
-        "Median elapsed time of the last runs of the tasks that ran and ended; null without any.",
-    ),
+    seconds("median_run_s", "Median elapsed time of the last runs of the tasks that ran and ended; "
+            "null without any."),
     seconds("max_run_s", "Longest of these times; null without any."),
-    Column("ended", doc=f"Tasks whose last run ended, however it did{_OR_NULL}."),
-    Column("submit_time", doc="When the first of its runs was submitted."),
+    count("ended", f"Tasks whose last run ended, however it did{_OR_NULL}."),
+    time("submit_time", "When the first of its runs was submitted."),
     *passed_on("account", "partition", "qos", "cluster"),
     *_others("cpu_hours", "cpu_eff", *(f"{resource.name}_wasted_share" for resource in RESOURCES)),
-)
+)  # fmt: skip
 """Hours are those of all runs of all tasks."""
 
 ARRAYS: Final = View(

@@ -8,45 +8,42 @@ from __future__ import annotations
 from typing import Final
 
 from harvest import Column, View
-from harvest_toolkit.columns import hours, number, path, seconds, share, size
+from harvest.columns import (
+    amount,
+    count,
+    hours,
+    number,
+    passed_on,
+    path,
+    seconds,
+    share,
+    size,
+    text,
+)
 
-from .common import DAY, ENDED_OR_NOT, SELECTION, passed_on, waits
+from .common import DAY, ENDED_OR_NOT, SELECTION, waits
 
 _ELAPSED, _TIMELIMIT = seconds("elapsed_s"), seconds("timelimit_s")
 
-_RESTART: Final = Column(
-    "restart",
-    doc="Which run of the job it is, by time of submission: 0 unless it was requeued; null where "
-    "the job has several and these times are not known.",
-)
+_RESTART: Final = count("restart", "Which run of the job it is, by time of submission: 0 unless it "
+                        "was requeued; null where the job has several and these times are not "
+                        "known.")  # fmt: skip
 _NOT_YET: Final = "until the run and all of its steps have ended"
-_PLANNED: Final = seconds(
-    "planned_s",
-    "Time from eligible to start: Planned or Reserved, else from the times themselves; null where "
-    "none is known.",
-)
+_PLANNED: Final = seconds("planned_s", "Time from eligible to start: Planned or Reserved, else "
+                          "from the times themselves; null where none is known.")  # fmt: skip
 _ALLOC_CPUS: Final = Column("alloc_cpus")
-_ALLOC_GPUS: Final = Column(
-    "alloc_gpus",
-    doc="GPUs allocated, of all kinds; null where the cluster does not account for GPUs.",
-)
-_ALLOC_MEM: Final = size(
-    "alloc_mem_bytes",
-    "Memory allocated, on all nodes: AllocTRES, else what was asked for, once it started; null "
-    "where that was 0, which is all of a node.",
-)
-_MEM_USED: Final = size(
-    "mem_used_bytes",
-    "Most memory that one step used on all its tasks; estimated as the largest task times the "
-    "tasks where Slurm does not say it; null where that is not known of a step, where none was "
-    f"sampled, and {_NOT_YET}.",
-)
-_CPU: Final = seconds(
-    "cpu_s",
-    "CPU seconds used: the sum over the steps where each is known, else what the job's own row "
-    "says; null where that is missing too or 0, as sacct prints it for what was not gathered, and "
-    f"{_NOT_YET}.",
-)
+_ALLOC_GPUS: Final = count("alloc_gpus", "GPUs allocated, of all kinds; null where the cluster "
+                           "does not account for GPUs.")  # fmt: skip
+_ALLOC_MEM: Final = size("alloc_mem_bytes", "Memory allocated, on all nodes: AllocTRES, else what "
+                         "was asked for, once it started; null where that was 0, which is all of a "
+                         "node.")  # fmt: skip
+_MEM_USED: Final = size("mem_used_bytes", "Most memory that one step used on all its tasks; "
+                        "estimated as the largest task times the tasks where Slurm does not say "
+                        "it; null where that is not known of a step, where none was sampled, and "
+                        f"{_NOT_YET}.")  # fmt: skip
+_CPU: Final = seconds("cpu_s", "CPU seconds used: the sum over the steps where each is known, else "
+                      "what the job's own row says; null where that is missing too or 0, as sacct "
+                      f"prints it for what was not gathered, and {_NOT_YET}.")  # fmt: skip
 _STEP: Final = "the most of any step and null where none was measured"
 
 _JOBS_COLUMNS: Final = (
@@ -56,11 +53,8 @@ _JOBS_COLUMNS: Final = (
     _CPU,
     _MEM_USED,
     *passed_on("name", "partition"),
-    seconds(
-        "wait_s",
-        "Time from submission to start; null where it has not started, where one of both is named "
-        "in undecided_times, and where the start lies before the submission.",
-    ),
+    seconds("wait_s", "Time from submission to start; null where it has not started, where one of "
+            "both is named in undecided_times, and where the start lies before the submission."),
     *passed_on("start_time", "account", "qos"),
     _ALLOC_MEM,
     _ALLOC_GPUS,
@@ -71,58 +65,36 @@ _JOBS_COLUMNS: Final = (
     number("exit_code"),
     number("exit_signal"),
     _PLANNED,
-    Column(
-        "alloc_nodes",
-        doc="Nodes allocated: AllocNodes, AllocTRES or, of a job that started, NNodes; null of one "
-        "that has not.",
-    ),
+    count("alloc_nodes", "Nodes allocated: AllocNodes, AllocTRES or, of a job that started, "
+          "NNodes; null of one that has not."),
     *passed_on("req_nodes", "req_cpus"),
     size("req_mem_bytes", "Memory asked for, on all its CPUs or nodes together."),
-    Column(
-        "req_mem_per",
-        doc="How the memory was asked for: per cpu, per node, or null for the whole job.",
-    ),
-    Column(
-        "steps",
-        doc="Steps that the accounting holds of the run, batch and extern too; null where it holds "
-        "none of its cluster, as with -X.",
-    ),
-    Column("ntasks", doc="Most tasks of a step; null where it is known of none."),
-    seconds(
-        "user_cpu_s",
-        "CPU seconds used in user mode: the sum over the steps where each is known, else what the "
-        "job's own row says; null as cpu_s is.",
-    ),
-    seconds(
-        "system_cpu_s",
-        "CPU seconds used in system mode: the sum over the steps where each is known, else what "
-        "the job's own row says; null as cpu_s is.",
-    ),
+    text("req_mem_per", "How the memory was asked for: per cpu, per node, or null for the whole "
+         "job."),
+    count("steps", "Steps that the accounting holds of the run, batch and extern too; null where "
+          "it holds none of its cluster, as with -X."),
+    count("ntasks", "Most tasks of a step; null where it is known of none."),
+    seconds("user_cpu_s", "CPU seconds used in user mode: the sum over the steps where each is "
+            "known, else what the job's own row says; null as cpu_s is."),
+    seconds("system_cpu_s", "CPU seconds used in system mode: the sum over the steps where each is "
+            "known, else what the job's own row says; null as cpu_s is."),
     size("max_rss_bytes", f"Resident memory of one task, {_STEP}."),
     size("max_disk_read_bytes", f"Bytes read by one task, {_STEP}."),
     size("max_disk_write_bytes", f"Bytes written by one task, {_STEP}."),
-    Column(
-        "gpu_util_percent",
-        unit="%",
-        format=",.1f",
-        doc=f"Utilisation of GPUs, 100 for each that was busy all the time: {_STEP}; "
-        f"null {_NOT_YET}.",
-    ),
+    amount("gpu_util_percent", "Utilisation of GPUs, 100 for each that was busy all the time: "
+           f"{_STEP}; null {_NOT_YET}.", "%", ",.1f"),
     size("gpu_mem_used_bytes", f"Memory used on GPUs by all tasks, {_STEP}; null {_NOT_YET}."),
     *passed_on("node_list", "state_by"),
     *(number(name) for name in ("job_id_raw", "array_job_id", "array_task_id")),
     *(number(name) for name in ("het_job_id", "het_offset")),
     ENDED_OR_NOT,
-    Column("restarts"),
-    Column(
-        "impossible",
-        doc="What cannot be, and is null in this row: times that are not in their order or a "
-        "century apart, negative amounts, and those beyond any machine; null without such. "
-        "slurm.job holds what sacct printed.",
-    ),
+    *passed_on("restarts"),
+    text("impossible", "What cannot be, and is null in this row: times that are not in their order "
+         "or a century apart, negative amounts, and those beyond any machine; null without such. "
+         "slurm.job holds what sacct printed."),
     path("origin"),
     number("position"),
-)
+)  # fmt: skip
 
 JOBS: Final = View(
     name="slurm.jobs",
@@ -135,26 +107,14 @@ JOBS: Final = View(
 
 _EFFICIENCY_COLUMNS: Final = (
     *passed_on("job_id", "user", "state"),
-    share(
-        "cpu_eff",
-        "CPU seconds used as a share of those allocated; null where either is not known, as of a "
-        "run that has not ended.",
-    ),
-    share(
-        "mem_eff",
-        "Most memory that one step used as a share of the memory allocated; null where either is "
-        "not known.",
-    ),
-    share(
-        "gpu_eff",
-        "Utilisation of GPUs as a share of 100 % of each GPU allocated; null where that was not "
-        "measured and where there are none.",
-    ),
-    share(
-        "timelimit_eff",
-        "Elapsed time as a share of the time limit, of a run that has not ended until now; null "
-        "where there is no limit or either is not known.",
-    ),
+    share("cpu_eff", "CPU seconds used as a share of those allocated; null where either is not "
+          "known, as of a run that has not ended."),
+    share("mem_eff", "Most memory that one step used as a share of the memory allocated; null "
+          "where either is not known."),
+    share("gpu_eff", "Utilisation of GPUs as a share of 100 % of each GPU allocated; null where "
+          "that was not measured and where there are none."),
+    share("timelimit_eff", "Elapsed time as a share of the time limit, of a run that has not ended "
+          "until now; null where there is no limit or either is not known."),
     hours("cpu_hours", "CPU hours allocated: elapsed times CPUs or, without these, CPUTime."),
     _ELAPSED,
     *passed_on("name", "partition"),
@@ -163,16 +123,13 @@ _EFFICIENCY_COLUMNS: Final = (
     _MEM_USED,
     _ALLOC_MEM,
     _ALLOC_GPUS,
-    hours(
-        "gpu_hours",
-        "GPU hours allocated: elapsed times GPUs; null where the cluster does not account for "
-        "GPUs.",
-    ),
+    hours("gpu_hours", "GPU hours allocated: elapsed times GPUs; null where the cluster does not "
+          "account for GPUs."),
     _TIMELIMIT,
     *passed_on("account", "qos"),
     _RESTART,
     *passed_on("submit_time", "start_time", "end_time", "cluster"),
-)
+)  # fmt: skip
 
 EFFICIENCY: Final = View(
     name="slurm.efficiency",
@@ -185,11 +142,8 @@ EFFICIENCY: Final = View(
 
 _QUEUE_TIME_COLUMNS: Final = (
     *passed_on("job_id", "user"),
-    seconds(
-        "wait_s",
-        "Time from submission to start; where the submission is not known, or behind the start, "
-        "planned_s.",
-    ),
+    seconds("wait_s", "Time from submission to start; where the submission is not known, or behind "
+            "the start, planned_s."),
     *passed_on("partition", "qos", "start_time"),
     Column("date", doc=f"Day of submission, else of the start, {DAY}."),
     *passed_on("state", "req_nodes"),
@@ -198,8 +152,8 @@ _QUEUE_TIME_COLUMNS: Final = (
     _PLANNED,
     *passed_on("name", "account", "submit_time", "eligible_time"),
     _RESTART,
-    Column("cluster"),
-)
+    *passed_on("cluster"),
+)  # fmt: skip
 
 QUEUE_TIME: Final = View(
     name="slurm.queue_time",
@@ -212,7 +166,7 @@ QUEUE_TIME: Final = View(
 
 _WORST_DAYS_COLUMNS: Final = (
     Column("date", doc=f"Day of submission, else of the start, {DAY}."),
-    Column("jobs", doc="Runs submitted that day that have started and whose wait is known."),
+    count("jobs", "Runs submitted that day that have started and whose wait is known."),
     seconds("mean_wait_s", "Mean of their waits."),
     seconds("median_wait_s", "Median of their waits."),
     seconds("max_wait_s", "Longest of their waits."),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from harvest import Column, View
-from harvest_toolkit.columns import hours, seconds, share
+from harvest.columns import count, hours, seconds, share
 
 from .common import HOURS, TREND_BY
 from .groups import GROUPS
@@ -21,16 +21,16 @@ def _measures(then: str = "") -> tuple[Column, ...]:
     p, of = ("year_before_", f", {then}") if then else ("", "")
     o = of or "; null without such runs"
     return (
-        Column(f"{p}jobs", doc=f"Runs that count in the month{of}."),
+        count(f"{p}jobs", f"Runs that count in the month{of}."),
         hours(f"{p}cpu_hours", f"CPU hours allocated in it, as far as known{of}."),
         hours(f"{p}cpu_wasted_hours", f"CPU hours allocated minus used, where both are known{o}."),
         share(f"{p}failed_share", f"Runs that failed as a share of those that ended{o}."),
         share(f"{p}cpu_eff", f"CPU hours used as a share of used and wasted ones{o}."),
         seconds(f"{p}mean_wait_s", f"Mean wait of the runs that started{o}."),
         hours(f"{p}gpu_hours", f"GPU hours allocated, as far as known{o}."),
-        Column(f"{p}failed_jobs", doc=f"Runs that failed, whatever the reason{of}."),
-        Column(f"{p}days", doc=f"Days of the month in which runs count: a month of which a dump "
-               f"holds a part has few{of}."),
+        count(f"{p}failed_jobs", f"Runs that failed, whatever the reason{of}."),
+        count(f"{p}days", "Days of the month in which runs count: a month of which a dump holds a "
+              f"part has few{of}."),
     )  # fmt: skip
 
 
@@ -45,11 +45,8 @@ TREND: Final = View(
         *(column for column in GROUPS if column.name != "day"),
         *_NOW[:2],
         _BEFORE[1],
-        share(
-            "cpu_hours_change",
-            "cpu_hours against year_before_cpu_hours: 0.1 is a tenth more; null where one of them "
-            "is not known.",
-        ),
+        share("cpu_hours_change", "cpu_hours against year_before_cpu_hours: 0.1 is a tenth more; "
+              "null where one of them is not known."),
         *_NOW[2:4],
         _BEFORE[3],
         *_NOW[4:],
@@ -58,4 +55,4 @@ TREND: Final = View(
         *_BEFORE[4:],
     ),
     settings={"by": TREND_BY, **HOURS},
-)
+)  # fmt: skip
