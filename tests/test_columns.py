@@ -5,10 +5,15 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from harvest import Column, columns
+import polars as pl
+
+from harvest import Column, UInt64, View, columns
+from harvest.commands.declared import columns_of
+from harvest.model.frames import types_of
+from harvest.plugins import manager
 
 
-def test_a_kind_of_column_sets_its_unit_and_format() -> None:
+def test_a_kind_of_column_sets_its_type_unit_and_format() -> None:
     assert columns.seconds("wall_s", doc="How long it took.") == Column(
         "wall_s", unit="s", format="seconds", doc="How long it took.", type=float
     )
@@ -22,3 +27,34 @@ def test_a_module_that_declares_columns_loads_no_library_of_frames() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+def test_the_kinds_of_columns_give_the_types_of_a_frame() -> None:
+    declared = (
+        *(columns.text("host"), columns.texts("hosts"), columns.count("jobs")),
+        *(columns.size("read_bytes"), columns.seconds("wall_s"), columns.flag("ended")),
+        *(columns.time("began"), columns.number("inode", kind=UInt64)),
+    )
+
+    assert types_of(declared) == {
+        "host": pl.String(),
+        "hosts": pl.List(pl.String()),
+        "jobs": pl.Int64(),
+        "read_bytes": pl.Int64(),
+        "wall_s": pl.Float64(),
+        "ended": pl.Boolean(),
+        "began": pl.Datetime("us", "UTC"),
+        "inode": pl.UInt64(),
+    }
+
+
+def test_people_see_first_what_a_view_says_comes_first() -> None:
+    view = View(
+        name="test.jobs",
+        doc="Jobs.",
+        build="test:jobs",
+        columns=(columns.count("jobs"), columns.text("user"), columns.text("host")),
+        first=("user",),
+    )
+
+    assert list(columns_of(view, manager())) == ["user", "jobs", "host"]

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
+from harvest.columns import number, seconds, share
 from harvest_report import Column, Report, Table, with_others
 from harvest_report.records import Style, print_records
 
@@ -172,3 +173,18 @@ def test_all_others_are_one_row_behind_those_shown():
 
     assert rows.rows() == [("ada", 9, 4.0), ("bob", 7, 5.0), ("(1,200 others)", 31, None)]
     assert rows.schema == shown.schema
+
+
+def test_a_table_has_the_units_of_the_view_whose_columns_it_names():
+    # given
+    rows = pl.DataFrame({"user": ["bob"], "wait_s": [1.5], "pid": [41077], "share": [0.5]})
+    of = (seconds("wait_s", "How long."), number("pid", "Which."), share("share", "Of all."))
+
+    # when
+    columns = ("user", Column("wait_s", "wait"), "pid", Column("share", format=".1%"))
+    shown = Table("waits", rows, columns, of=of).columns
+
+    # then
+    assert [c.heading for c in shown] == ["user", "wait (s)", "pid", "share"]
+    assert [c.format for c in shown] == [None, None, "d", ".1%"]
+    assert [c.doc for c in shown] == [None] * 4

@@ -12,6 +12,7 @@ import pytest
 
 import harvest
 from harvest import Column, View, hookimpl
+from harvest.columns import size
 from harvest.plugins.registry import PluginManager, manager
 from harvest_testing import faults_of_columns
 from harvest_testing.promise import BrokenPromise
@@ -125,7 +126,7 @@ def odd(dataset):
 @hookimpl
 def harvest_views():
     columns = (
-        Column("size", unit="bytes", format="bytes", doc="Bytes, as text."),
+        size("size", "Bytes, as text."),
         Column("worker", format="id", doc="Its address."),
         Column("gone", doc="In no row."),
         Column("more", doc="Once."),
@@ -133,7 +134,7 @@ def harvest_views():
     )
     return [
         View(name="test.bare", doc="No meaning.", build=bare),
-        View(name="test.odd", doc="Wrong meanings.", build=odd, columns=columns),
+        View(name="test.odd", doc="Wrong meanings.", build=odd, columns=columns, first=("least",)),
     ]
 
 
@@ -152,8 +153,10 @@ def test_declarations_that_do_not_fit_the_rows_are_found(tmp_path):
         faults_of_columns(dataset, "test.bare")
     assert faults_of_columns(dataset, "test.odd") == [
         "gone is declared and never given",
+        "least comes first and is not declared",
         "more is declared twice",
         "more is shown as path and is Int64",
+        "size is declared as Int64 and is String",
         "size is shown as bytes and is String",
         "worker is null somewhere, which its doc does not mention",
     ]
