@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from harvest.columns import number, seconds, share
+from harvest import columns as kinds
 from harvest_report import Column, Report, Table, with_others
 from harvest_report.records import Style, print_records
 
@@ -178,7 +178,7 @@ def test_all_others_are_one_row_behind_those_shown():
 def test_a_table_has_the_units_of_the_view_whose_columns_it_names():
     # given
     rows = pl.DataFrame({"user": ["bob"], "wait_s": [1.5], "pid": [41077], "share": [0.5]})
-    of = (seconds("wait_s", "How long."), number("pid", "Which."), share("share", "Of all."))
+    of = (kinds.seconds("wait_s", "How long."), kinds.number("pid"), kinds.share("share"))
 
     # when
     columns = ("user", Column("wait_s", "wait"), "pid", Column("share", format=".1%"))
