@@ -43,7 +43,7 @@ def index(tmp_path, monkeypatch) -> Iterator[str]:
     packages.mkdir()
     passwords, others = tmp_path / "passwords", LOOPBACK.public()
     with LOOPBACK.index(packages, passwords=passwords, forward=others) as url:
-        names = ("parquet", "lib-report", "lib-testing", "lib-testing-sinks", "lib-toolkit", "look")
+        names = ("parquet", "lib-report", "testing", "lib-toolkit", "look")
         ours = [ROOT / "plugins" / name for name in names]
         build_wheels([ROOT, *ours], packages)
         asked = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "hatchling",

@@ -89,8 +89,7 @@ def furnish(folder: Path) -> None:
     wheels = folder / "wheels"
     wheels.mkdir(parents=True)
     scaffold("made-up", ["source"], folder)
-    ours = ("parquet", "jsonl", "lib-report", "lib-testing", "lib-testing-engines",
-            "lib-testing-exporters", "lib-testing-sinks", "lib-toolkit", "look")  # fmt: skip
+    ours = ("parquet", "jsonl", "lib-report", "testing", "lib-toolkit", "look")
     roots = [ROOT, *(ROOT / "plugins" / name for name in ours), *EXAMPLES]
     roots.append(folder / "harvest-made-up")
     build_wheels(roots, wheels)

@@ -11,9 +11,7 @@ from clusters import real_slurm
 from harvest_cluster.dask.engine import DaskEngine
 from harvest_cluster.slurm.engine import SlurmEngine
 
-testing = pytest.importorskip(
-    "harvest_testing_engines", reason="hpc-harvest-testing-engines is not installed"
-)
+testing = pytest.importorskip("harvest_testing", reason="hpc-harvest-testing is not installed")
 
 
 OF_JOBS = ("partition", "account", "time", "cpus", "env_setup", "extra", "host", "directory")

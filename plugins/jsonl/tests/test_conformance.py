@@ -9,7 +9,7 @@ import polars as pl
 import zstandard
 
 from harvest_jsonl.sink import JsonlSink
-from harvest_testing_sinks import SinkConformance
+from harvest_testing import SinkConformance
 
 OPEN = {".jsonl": open, ".zst": zstandard.open}
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import polars as pl
 from planted_csvsink import CsvSink
 
-from harvest_testing_sinks import SinkConformance
+from harvest_testing import SinkConformance
 
 
 def natural(value, kind):

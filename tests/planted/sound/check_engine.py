@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from planted_engine import FuturesEngine
 
-from harvest_testing_engines import EngineConformance
+from harvest_testing import EngineConformance
 
 
 class TestFutures(EngineConformance):

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from check_views import harvested
 
-from harvest_testing_exporters import ExporterConformance
+from harvest_testing import ExporterConformance
 
 
 class TestExporter(ExporterConformance):

@@ -11,7 +11,7 @@ import polars as pl
 from check_csvsink import natural
 from planted_sqlitesink import SqliteSink
 
-from harvest_testing_sinks import SinkConformance
+from harvest_testing import SinkConformance
 
 
 class TestSqliteSink(SinkConformance):
