@@ -159,11 +159,6 @@ def _try_class(
     yield from try_promises(kit(cls, choice), about, thorough=thorough)
 
 
-def try_quick_promises(kit: Any, about: str) -> Iterator[Finding]:
-    """Try each quick promise of a conformance object, without pytest."""
-    return try_promises(kit, about)
-
-
 def try_promises(kit: Any, about: str, *, thorough: bool = False) -> Iterator[Finding]:
     """Try each promise of a conformance object, without pytest; only quick ones unless thorough."""
     for name in dir(kit):

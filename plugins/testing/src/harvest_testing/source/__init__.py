@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 from .declared import DeclaredPromises
-from .documents import DocumentPromises
 from .hostile import HostilePromises
 from .inputs import InputPromises
 from .lines import LinePromises
 from .moved import MovedPromises
 from .process import ProcessPromises
 from .sound import ReadingPromises
-from .surroundings import SurroundingPromises
 from .values import ValuePromises
 
 
 class SourceConformance(
     ReadingPromises,
     LinePromises,
-    DocumentPromises,
     ValuePromises,
     MovedPromises,
     DeclaredPromises,
     InputPromises,
     HostilePromises,
-    SurroundingPromises,
     ProcessPromises,
 ):
     """What every source promises, as tests that an author's class inherits.

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-import re
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import attrs
 
-from harvest import HarvestError, SourceError
-from harvest.model import record_type
-from harvest_testing.promise import BrokenPromise, does_not_apply, promise, require
+from harvest import SourceError
+from harvest_testing.promise import does_not_apply, promise, require
 
 from .inputs import BLANK_BEFORE, damaged
 from .kit import SourceKit, files_of
-from .reading import Piece, all_lines, left_out, read_all, rows_from
+from .reading import Piece, all_lines, left_out, rows_from
 
 ODD: dict[type, tuple[Any, ...]] = {
     int: (-1, 0, 1, 1 << 20),
@@ -26,7 +23,6 @@ ODD: dict[type, tuple[Any, ...]] = {
 """Values of settings that few expect."""
 
 FIELD, VALUE = "unknownField", "Some Value 4711"
-PLAUSIBLE = (1980, 2100)
 
 
 class DeclaredPromises(SourceKit):
@@ -79,51 +75,6 @@ class DeclaredPromises(SourceKit):
                 f"{name} = {value!r}: positions of rows are others: {moved[:1]}",
                 "count positions through all that is read, whatever a setting leaves out",
             )
-            if places:  # else others choose as little
-                self._require_literal(location, name, value, all_lines(changed))
-
-    def _require_literal(
-        self, location: Path | str, name: str, value: Any, chosen: list[str]
-    ) -> None:
-        """A text that a setting chooses by is taken as it is, unless its doc says otherwise."""
-        doc = attrs.fields_dict(self.source.Config)[name].metadata.get("doc", "").lower()
-        if not isinstance(value, str) or re.search("pattern|express|glob|part|begin|contain", doc):
-            return
-        for other in (f".{value[1:]}", value[1:], value[:-1]) if len(value) > 2 else ():
-            found: list[str] = []
-            with contextlib.suppress(HarvestError, BrokenPromise):  # it may be refused
-                found = all_lines(self.read(location, **{name: other}))
-            require(
-                found != chosen,
-                f"{name} = {other!r} does what {value!r} does",
-                "compare texts as a whole (==), and not as patterns, or say so in its doc",
-            )
-
-    @promise("a setting takes a value and reads by it, or refuses it with words", quick=True)
-    def test_odd_settings_are_refused_or_read(self, tmp_path: Path) -> None:
-        location = self.make(tmp_path)
-        plain = self.open(location)
-        for name in (a.name for a in attrs.fields(self.source.Config)):
-            value = (self.examples or {}).get(name, getattr(plain.config, name))
-            kind = next((kind for kind in ODD if type(value) is kind), None)
-            for odd in ODD[kind] if kind is not None else ():
-                try:
-                    source = self.source.configured(location, **{**self.settings, name: odd})
-                    pieces = read_all(source)
-                except HarvestError as error:
-                    about = f"{name} = {odd!r} is refused with {str(error)!r}"
-                    require(
-                        error.message.strip(), about, "say which value was given, and which may be"
-                    )
-                except BrokenPromise as error:
-                    error.seen = f"{name} = {odd!r}:\n{error.seen}"
-                    error.remedy = (
-                        f"give the setting a check (harvest.toolkit.settings), or read by it; "
-                        f"{error.remedy}"
-                    )
-                    raise
-                else:
-                    self.checked(pieces)
 
     @promise("what is filtered or folded is so for declared reasons", quick=True)
     def test_reasons_are_declared(self, tmp_path: Path) -> None:
@@ -204,19 +155,6 @@ class DeclaredPromises(SourceKit):
         if not tried:
             does_not_apply("the kit cannot add a field by name to this format (add_field)")
 
-    @promise("times of the sample lie between 1980 and 2100", quick=True)
-    def test_times_are_plausible(self, tmp_path: Path) -> None:
-        roles = {
-            (kind.name, column)
-            for kind in map(record_type, self.source.record_types)
-            for role, column in kind.roles.items()
-            if role in ("time", "end_time")
-        }
-        for piece in self.read(self.make(tmp_path)):
-            for name, table in piece.found.tables.items() if piece.found else ():
-                for column in (c for n, c in sorted(roles) if n == name):
-                    _require_plausible(f"{name}.{column}", table[column].to_pylist())
-
 
 def _places(pieces: list[Piece]) -> dict[str, set[int]]:
     """The positions of rows, by all else that they say."""
@@ -227,17 +165,6 @@ def _places(pieces: list[Piece]) -> dict[str, set[int]]:
                 position = row.pop("position")
                 found.setdefault(f"{piece.partition.origin} {name} {row}", set()).add(position)
     return found
-
-
-def _require_plausible(about: str, times: list[Any]) -> None:
-    first, last = PLAUSIBLE
-    odd = [t for t in times if isinstance(t, datetime) and not first <= t.year < last]
-    require(
-        not odd,
-        f"{about} is {odd[:1]}",
-        "see whether seconds are taken for milliseconds; where the sample's times are right, "
-        "write later ones into it",
-    )
 
 
 def _units(pieces: list[Piece]) -> dict[str, int]:

@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
-import tempfile
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
 
-import harvest
 from harvest import (
     Collected,
     Detection,
-    HarvestError,
-    Partition,
-    ReadContext,
-    Reject,
-    Source,
     SourceError,
 )
 from harvest.toolkit.texts import printable
@@ -42,11 +34,9 @@ from .reading import (
     all_lines,
     planned,
     read_all,
-    read_piece,
     require_raw,
     require_same,
     rows_from,
-    tables_from,
 )
 
 TRIED = 6
@@ -56,7 +46,6 @@ LOST = (
     "count every unit with ctx.read(), and reject what is none; or raise harvest.SourceError where "
     "the file as a whole is not yours"
 )
-OTHERS = "keep nothing of one input that counts for another"
 FOREIGN = {
     "empty": b"",
     "a line": b"hello, world\n",
@@ -72,10 +61,6 @@ FOREIGN = {
 ROUNDED = str(int(float(UNEVEN)))
 PACKED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd")
 """Beginnings of files of gzip, bzip2, xz and zstd."""
-
-
-class _Stop(HarvestError):
-    """What a run raises at the first reject when it was asked to stop there."""
 
 
 class HostilePromises(SourceKit):
@@ -175,26 +160,6 @@ class HostilePromises(SourceKit):
                 units += piece.found.accounted + len(piece.found.notes)
                 rows += len(rows_from(path, piece))
         return rows, units, refused
-
-    @promise("an input that changes between plan and reading costs itself alone", quick=True)
-    def test_inputs_may_change_meanwhile(self, tmp_path: Path) -> None:
-        location = self.make_files(tmp_path)
-        source = self.open(location)
-        partitions = self.partitions(source)
-        before = {p.id: all_lines([read_piece(source, p)]) for p in partitions}
-        for path in files_of(location):
-            data, times = path.read_bytes(), path.stat()
-            for changed in (b"", data[: len(data) // 3], data * 2, FOREIGN["bytes"], None):
-                path.unlink()
-                if changed is not None:
-                    path.write_bytes(changed)
-                about = f"{path.name} had {len(data)} bytes and has {changed and len(changed)}"
-                for piece in self.checked(read_all(source, partitions)):
-                    if not is_input(path, piece.partition):
-                        wanted = before[piece.partition.id]
-                        require_same(all_lines([piece]), wanted, OTHERS, about=about)
-            path.write_bytes(data)
-            os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
 
     @promise("an input without content gives no rows, and no failure", quick=True)
     def test_empty_input_gives_no_rows(self, tmp_path: Path) -> None:
@@ -319,75 +284,6 @@ class HostilePromises(SourceKit):
                     about=f"at {os.fsencode(copy)!r}",
                 )
 
-    @promise(
-        "what stands in rows of a file's name is that name, whatever its characters", quick=True
-    )
-    def test_names_stand_as_they_are(self, tmp_path: Path) -> None:
-        location = self.make_files(tmp_path)
-        pieces = self.read(location)
-        for path in files_of(location)[:TRIED]:
-            before = _texts_from(path, pieces)
-            named = [column for column, texts in before.items() if texts & {path.stem, path.name}]
-            # whoever strips characters and not an ending takes those of the stem along
-            ends = f"{path.stem}{path.suffix[:0:-1]}{path.suffix}"
-            names = {ends: ends, **{odd: odd + path.name for odd in odd_names(tmp_path)}}
-            for odd, name in names.items():
-                new = path.rename(path.with_name(name))
-                with contextlib.suppress(SourceError):  # what is called so is none of its inputs
-                    found = self.read(new if path == location else location)
-                    texts = _texts_from(new, found)
-                    for column in (column for column in named if column in texts):
-                        require(
-                            texts[column] & {printable(new.stem), printable(new.name)},
-                            f"{os.fsencode(new.name)!r} is {sorted(texts[column])[:3]} in {column}",
-                            "take names as they are; harvest.toolkit.texts.printable makes text of "
-                            "any",
-                        )
-                new.rename(path)
-                if odd != ends:
-                    (tmp_path / odd).rmdir()
-
-    @promise("a reject that is to stop the run stops it", quick=True)
-    def test_the_first_reject_can_stop_the_run(self, tmp_path: Path) -> None:
-        location = self.make_files(tmp_path)
-        tried = False
-        for path in files_of(location):
-            rejecting = self._damaged_by_any(location, path)
-            with contextlib.closing(rejecting):
-                for done, partition in rejecting:
-                    tried = True
-                    require(
-                        _stops(self.open(location), partition),
-                        f"{path.name}, {done}: reading went on after ctx.reject() had raised",
-                        "catch no exception around ctx.reject() but your own",
-                    )
-                    break
-        if not tried:
-            does_not_apply("no damage of the sample leads to a reject")
-
-    def _damaged_by_any(
-        self, location: Path, path: Path
-    ) -> Generator[tuple[str, Partition], None, None]:
-        """A file damaged in all ways, where that leads to rejects; mended at the end."""
-        data = path.read_bytes()
-        try:
-            for corruption in self.corruptions.values():
-                for done, content in corruption(data):
-                    path.write_bytes(content)
-                    for partition in self._rejecting(location, path):
-                        yield done, partition
-        finally:
-            path.write_bytes(data)
-
-    def _rejecting(self, location: Path, path: Path) -> list[Partition]:
-        source = self.open(location)
-        try:
-            mine = [p for p in planned(source) if is_input(path, p)]
-        except SourceError:
-            return []
-        pieces = read_all(source, mine)
-        return [p.partition for p in pieces if p.found is not None and p.found.rejects]
-
 
 def _require_cut_seen(path: Path, pieces: list[Piece]) -> None:
     """A compressed file that was cut short never ends as a whole one does."""
@@ -399,17 +295,6 @@ def _require_cut_seen(path: Path, pieces: list[Piece]) -> None:
         "it was compressed, its end is missing, and nobody says so",
         "let EOFError and the like become a SourceError, or a reject of what is missing",
     )
-
-
-def _texts_from(path: Path, pieces: list[Piece]) -> dict[str, set[str]]:
-    """The texts in each column of the rows that come from a file."""
-    found: dict[str, set[str]] = {}
-    for piece in pieces:
-        for name, table in tables_from(path, piece):
-            for column in table.column_names:
-                texts = {value for value in table[column].to_pylist() if isinstance(value, str)}
-                found.setdefault(f"{name}.{column}", set()).update(texts)
-    return found
 
 
 def _is_utf8(data: bytes) -> bool:
@@ -465,17 +350,3 @@ def _texts(found: Collected) -> Iterator[str]:
 def _tells(piece: Piece) -> bool:
     """Whether anything at all was said about a partition."""
     return piece.found is None or bool(piece.found.accounted or piece.found.notes)
-
-
-def _stops(source: Source, partition: Partition) -> bool:
-    def stop(reject: Reject) -> None:
-        raise _Stop(reject.reason)
-
-    with tempfile.TemporaryDirectory() as scratch:
-        ctx = ReadContext(printable(partition.origin), Path(scratch), on_reject=stop)
-        try:
-            for _ in harvest.tables(source, partition, ctx):
-                pass
-        except _Stop:
-            return True
-    return False

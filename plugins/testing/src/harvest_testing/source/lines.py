@@ -14,17 +14,13 @@ from pathlib import Path
 from typing import Any
 
 import attrs
-import polars as pl
-import pyarrow as pa
 
 from harvest import Partition, Source
 from harvest.toolkit.texts import printable
 from harvest_testing.promise import does_not_apply, promise, require
 
-from .kit import DELIMITERS, SourceKit
+from .kit import SourceKit
 from .reading import (
-    FOREIGN_LINE,
-    REPLACED,
     Piece,
     difference,
     drained,
@@ -34,14 +30,10 @@ from .reading import (
     require_raw,
     require_same,
     rows_as_lines,
-    rows_read,
 )
 
 TRIED = 12
 """Lines of a file that are taken out, doubled or damaged, one after the other."""
-
-MANY_LINES, MANY_BYTES = 70_000, 8 << 20
-"""How large a file is made to see whether positions count through batches."""
 
 NUMBERS = "number lines as the file has them, from 1, before any is skipped or grouped into batches"
 LOST = "count each line with ctx.read(1); let it become a row, or be rejected, filtered or folded"
@@ -224,71 +216,6 @@ class LinePromises(SourceKit):
                 "(harvest_toolkit.lines does); or reject the line",
             )
 
-    @promise("columns are found by the names in the header, wherever they stand", quick=True)
-    def test_columns_are_found_by_their_names(self, tmp_path: Path) -> None:
-        location = self._location(tmp_path)
-        if self.header_lines != 1:
-            does_not_apply("formats of columns have one line of names as header (header_lines = 1)")
-        first, *others = self._files(location)
-        for path in (first, *others):
-            data = path.read_bytes()
-            turned = _turned(data)
-            if turned is None:
-                continue
-            before = _rows_at(self._pieces(location, path))
-            path.write_bytes(turned)
-            after = _rows_at(self._pieces(location, path))
-            path.write_bytes(data)
-            wrong = {number: row for number, row in after.items() if row != before.get(number)}
-            require(
-                not wrong,
-                f"{path.name} with its columns in another order: {[*wrong.items()][:1]} are not "
-                f"{[before.get(number) for number in wrong][:1]}",
-                "take values by the header's names; or refuse a file of another order",
-            )
-            if path != first:
-                self._require_read_apart(location, first, path, turned)
-
-    def _require_read_apart(self, location: Path, first: Path, second: Path, data: bytes) -> None:
-        """A file with another header, read between the lines of one, leaves these as they are."""
-        whole = second.read_bytes()
-        second.write_bytes(data)
-        source, one = next(self._planned(location, first))
-        _, other = next(self._planned(location, second))
-        alone, meanwhile = rows_read(source, one), rows_read(source, one, other)
-        second.write_bytes(whole)
-        about = f"lines of {first.name}, with a file of another header read meanwhile"
-        remedy = "keep what read() needs in its own variables, not in the source"
-        require_same(meanwhile, alone, remedy, about=about)
-
-    @promise("what stands in a line is kept or rejected, never dropped or replaced: bytes that are "
-             "no text, a value too many", quick=True)  # fmt: skip
-    def test_bytes_are_never_dropped(self, tmp_path: Path) -> None:
-        location = self._location(tmp_path)
-        for path, lines, number, shown in self._tried(location):
-            line, before = lines[number - 1], shown.at.get(number)
-            for damaged in _with_more(line):
-                found = self._changed(
-                    location, path, [*lines[: number - 1], damaged, *lines[number:]]
-                )
-                if before is None or found.refused is not None:
-                    continue
-                texts = found.at.get(number, [])
-                rest, others = (each.moved(1, 0, leave_out=number) for each in (found, shown))
-                about = f"{path.name}, line {number}: {in_short(damaged)}"
-                require_same(rest, others, ALONE, about=f"{about} changes other lines")
-                replaced = [t for t in texts if REPLACED in t and not t.startswith(REJECTED)]
-                require(
-                    not replaced or REPLACED.encode() in line,
-                    f"{about} gives {replaced}",
-                    'decode with errors="strict" and reject what fails, or with "backslashreplace"',
-                )
-                require(
-                    texts != before,
-                    f"{about} gives what {in_short(line)} does",
-                    'decode with errors="strict", and reject what fails or is too much; or keep it',
-                )
-
     @promise("what is said of lines does not grow with them: notes, and reasons to leave out",
              quick=True)  # fmt: skip
     def test_little_is_said_of_many_lines(self, tmp_path: Path) -> None:
@@ -319,54 +246,6 @@ class LinePromises(SourceKit):
                     "report all bytes that were read, also those of lines that become no row",
                 )
             path.write_bytes(b"".join(lines))
-
-    @promise("positions count through batches, however many lines there are")
-    def test_many_lines_are_numbered_alike(self, tmp_path: Path) -> None:
-        location = self._location(tmp_path)
-        path = self._files(location)[0]
-        lines = _ended_lines(path)
-        header, data = lines[: self.header_lines], lines[self.header_lines :]
-        times = min(MANY_LINES // len(data), MANY_BYTES // sum(map(len, data)))
-        rows = {n for n, texts in self._shown(location, path).at.items() if n > len(header)}
-        few = self._tables_below(len(header), self._pieces(location, path))
-        path.write_bytes(b"".join((*header, *data * times)))
-        numbers: list[int] = []
-        pieces, about = self._pieces(location, path), f"{path.name} with its lines {times} times"
-        for piece in pieces:
-            require(piece.found, f"{about} is refused: {piece.refused}", NUMBERS)
-            assert piece.found is not None
-            for table in piece.found.tables.values():
-                numbers += table["position"].to_pylist()
-            numbers += [reject.position or 0 for reject in piece.found.rejects]
-        expected = {n + turn * len(data) for n in rows for turn in range(times)}
-        require(
-            len(numbers) == len(set(numbers)) and expected <= set(numbers),
-            f"{about}: {len(numbers)} rows and rejects at {len(set(numbers))} positions, the last "
-            f"{max(numbers, default=0)}; {len(expected - set(numbers))} lines have none",
-            NUMBERS,
-        )
-        for name, table in self._tables_below(len(header), pieces).items():
-            require(
-                name in few and _repeats(table, few[name]),
-                f"{about}: rows of {name} have other values than those of the lines once",
-                "let no value depend on how many lines come before, or on the way that large "
-                "inputs take",
-            )
-
-    def _tables_below(self, header: int, pieces: list[Piece]) -> dict[str, pl.DataFrame]:
-        """The rows of the lines below a header by type, in the order of lines, without places."""
-        tables: dict[str, list[pa.Table]] = {}
-        for piece in pieces:
-            for name, table in piece.found.tables.items() if piece.found else ():
-                tables.setdefault(name, []).append(table.drop_columns(["origin"]))
-        frames = {
-            name: pl.DataFrame(pa.concat_tables(each).combine_chunks())
-            for name, each in tables.items()
-        }
-        return {
-            name: frame.filter(pl.col("position") > header).sort("position").drop("position")
-            for name, frame in frames.items()
-        }
 
     # --- what these tests are made of -------------------------------------------------------------
 
@@ -429,19 +308,6 @@ class LinePromises(SourceKit):
                 yield path, lines, number, shown
 
 
-def _repeats(many: pl.DataFrame, few: pl.DataFrame) -> bool:
-    """Whether rows begin with some others, and go on as they do after these.
-
-    A line may change the meaning of those below it, also in the copies that follow.
-    """
-    once = few.height
-    if many.height <= once:
-        return many.equals(few)
-    again = (pl.int_range(many.height, eager=True) % once + once).rename("row")
-    rows = [*range(once), *again[once:]]
-    return many.head(once).equals(few) and many.equals(many[rows])
-
-
 def _varied(lines: list[bytes], header: int) -> Iterator[bytes]:
     """A header, and lines below it over and over; of each second turn with other numbers."""
     chance = random.Random(4711)  # noqa: S311 - the same in every run
@@ -454,39 +320,6 @@ def _varied(lines: list[bytes], header: int) -> Iterator[bytes]:
             digits = b"%d" % chance.randrange(10 ** chance.randint(1, min(len(number[0]), 3)))
             line = line[: number.start()] + digits + line[number.end() :]
         yield line
-
-
-def _turned(data: bytes) -> bytes | None:
-    """A table with its columns in the opposite order; None where they are not told apart.
-
-    A line with quotes becomes one that is none.
-    """
-    lines = [line if b'"' not in line else FOREIGN_LINE for line in _lines(data)]
-    delimiter = max(DELIMITERS, key=lines[0].count) if lines else b""
-    if not delimiter or delimiter not in lines[0]:
-        return None
-    ends = ((line.rstrip(b"\r\n"), line[len(line.rstrip(b"\r\n")) :]) for line in lines)
-    return b"".join(delimiter.join(text.split(delimiter)[::-1]) + end for text, end in ends)
-
-
-def _rows_at(pieces: list[Piece]) -> dict[int, list[str]]:
-    """The rows of each line; maps have no order."""
-    found: dict[int, list[str]] = defaultdict(list)
-    for piece in pieces:
-        for name, table in piece.found.tables.items() if piece.found else ():
-            for row in table.to_pylist():
-                held = {k: sorted(v) if isinstance(v, list) else v for k, v in row.items()}
-                found[row["position"]].append(f"{name} {held}")
-    return {number: sorted(rows) for number, rows in found.items()}
-
-
-def _with_more(line: bytes) -> Iterator[bytes]:
-    """A line with a byte that is not text, and with a value more than it has."""
-    middle = len(line.rstrip()) // 2
-    yield line[:middle] + b"\xff" + line[middle:]
-    delimiter = max(DELIMITERS, key=line.count)
-    if delimiter in line:
-        yield line.rstrip(b"\r\n") + delimiter + b"4711kq\n"
 
 
 def _lines(data: bytes) -> list[bytes]:

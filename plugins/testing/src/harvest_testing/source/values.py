@@ -7,16 +7,13 @@ written, or is rejected.  Nothing of that needs to know the format.
 
 from __future__ import annotations
 
-import copy
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
-from datetime import UTC, datetime, timedelta
-from itertools import islice
+from datetime import datetime, timedelta
 from math import isnan
 from pathlib import Path
 from typing import Any, TypeAlias
-from zoneinfo import ZoneInfo, available_timezones
 
 import attrs
 import pyarrow as pa
@@ -58,24 +55,10 @@ FRACTIONS = (0.0, 0.1234567890123457, 16_777_217.25, -2.5, 2.5e-07, 1e22)
 _WORD = re.compile(r"[A-Za-z][\w.:/ -]{0,60}[\w.:/-]")
 _CLOCK = rb"(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d)(\.\d+)?"
 _INSTANT = re.compile(_CLOCK + rb"(?=\D|$)")
-_WITH_OFFSET = re.compile(_CLOCK + rb"(Z|[+-](?:0\d|1[0-4]):?(?:00|15|30|45))(?![\w:.])")
-_OFFSETS = ("+05:45", "-03:30")
-_EPOCH = re.compile(rb"(?<![\w.+-])(\d{10}|\d{13}|\d{16}|\d{19})(\.\d+)?(?![\w.])")
-_MICROSECONDS = 123_458
 _DAYS = ("9876-07-15", "1903-07-15", "2024-02-29")
 """Far from now, where floats and nanoseconds are at their ends; before 1970; and a leap day."""
 
-_FAR_S = 9_876_543_210
-"""Seconds since 1970, in 2282."""
-
-_EPOCH_BEGINS = datetime(1970, 1, 1, tzinfo=UTC)
-
 Column: TypeAlias = tuple[str, str]
-
-_Written: TypeAlias = tuple[str, datetime]
-_Time: TypeAlias = tuple[bytes, datetime, Sequence[_Written], _Written]
-_Times: TypeAlias = Callable[[bytes], Iterator[_Time]]
-"""From a file's content to each time in it: as it stands, its instant, some to try, one like it."""
 
 
 @attrs.frozen
@@ -176,38 +159,6 @@ class ValuePromises(SourceKit):
                 self._require(location, before, site, repr(number), number, _is_another)
             none = f"{site.probe[0]}kq"  # a number, and something behind it
             self._require(location, before, site, none, none, _is_another)
-
-    @promise("times keep their fractions of a second, or are rejected", quick=True)
-    def test_times_keep_their_microseconds(self, tmp_path: Path) -> None:
-        self._require_times(tmp_path, _written_times, "as it is")
-
-    @promise("the offset of a time counts, or the time is rejected", quick=True)
-    def test_offsets_of_times_count(self, tmp_path: Path) -> None:
-        self._require_times(tmp_path, _times_with_offsets, "with its offset")
-
-    @promise("times of a zone that is set have the offset of their season", quick=True)
-    def test_times_have_the_offset_of_their_season(self, tmp_path: Path) -> None:
-        zones = {n: v for n, v in (self.examples or {}).items() if str(v) in available_timezones()}
-        if not zones:
-            does_not_apply("no setting is a time zone that changes the sample (examples)")
-        for name, zone in zones.items():
-            kit = copy.copy(self)
-            kit.settings = {**self.settings, name: zone}  # type: ignore[misc]
-            (directory := tmp_path / name).mkdir()
-            location, before = kit._text_sample(directory)
-            for site in kit._probed(location, _sites_of_zone(location, before, ZoneInfo(zone))):
-                for text, instant in site.value:
-                    kit._require(location, before, site, text, instant, _is_another)
-
-    def _require_times(self, directory: Path, times_in: _Times, how: str) -> None:
-        """Times to try come as they are written; how: in which way they stand in the sample."""
-        location, before = self._text_sample(directory)
-        sites = self._probed(location, _sites_of_times(location, before, times_in))
-        if not sites:
-            does_not_apply(f"no time of the rows stands in the sample {how} (known_rows)")
-        for site in sites:
-            for text, instant in site.value:
-                self._require(location, before, site, text, instant, _is_another)
 
     def _text_sample(self, directory: Path) -> tuple[Path, _Outcome]:
         location = self.make_files(directory)
@@ -338,98 +289,6 @@ def _token_of_number(value: Any) -> tuple[str, str, Any] | None:
     if isinstance(value, float):  # which single precision holds, too
         other = "0.5" if value != 0.5 else "0.25"
     return text, other, type(value)(other)
-
-
-def _sites_of_times(location: Path, before: _Outcome, times_in: _Times) -> Iterator[_Site]:
-    """Times in a file that a column has; the value of such a site is texts and instants to try."""
-    for path in files_of(location):
-        data = path.read_bytes()
-        if not _is_text(data):
-            continue
-        written = list(islice(times_in(data), 40))
-        for column, values in before.values.items():
-            times = {v.astimezone(UTC) for v in values if isinstance(v, datetime)}
-            often = 0
-            for token, local, tried, probe in written if times else ():
-                zones = (time - local for time in times if _is_zone(time - local))
-                away = min(zones, key=abs, default=None)
-                if away is None or often == 2:
-                    continue
-                often += 1
-                # in a zone of its own, other years may be otherwise
-                value = [(text, at + away) for text, at in tried[: 1 if away else None]]
-                yield _Site(path, column, value, token, (probe[0], probe[1] + away))
-
-
-def _is_zone(away: timedelta) -> bool:
-    """Whether times differ by nothing, or by the offset of a zone."""
-    seconds = abs(away.total_seconds())
-    return seconds <= 15 * 3600 and seconds % 900 == 0
-
-
-def _written_times(data: bytes) -> Iterator[_Time]:
-    """Texts that are times: as it stands, its instant, some with fractions, and another like it."""
-    for match in _INSTANT.finditer(data):
-        whole, fraction = match[1].decode(), (match[2] or b"").decode()
-        try:
-            begin = datetime.fromisoformat(whole).replace(tzinfo=UTC)
-            local = datetime.fromisoformat(f"{whole}{fraction[:7]}").replace(tzinfo=UTC)
-        except ValueError:
-            continue
-        tried = [(f"{whole}.{_MICROSECONDS}", begin.replace(microsecond=_MICROSECONDS))]
-        for day in _DAYS:
-            other = f"{day}{whole[10:]}.{_MICROSECONDS}"
-            tried.append((other, datetime.fromisoformat(other).replace(tzinfo=UTC)))
-        second = (begin.second + 7) % 60
-        probe = (f"{whole[:-2]}{second:02}{fraction}", local.replace(second=second))
-        yield match[0], local, tried, probe
-    for match in _EPOCH.finditer(data):
-        digits, fraction = match[1].decode(), (match[2] or b"").decode()
-        unit = 10 ** (len(digits) - 10)
-        if unit == 1 and not fraction:
-            continue
-        seconds, rest = divmod(int(digits), unit)
-        begin = _EPOCH_BEGINS + timedelta(seconds=seconds)
-        micro = int(f"{fraction[1:]:0<6}"[:6]) if unit == 1 else rest * 10**6 // unit
-        shown = _MICROSECONDS if unit == 1 else _MICROSECONDS * unit // 10**6
-        exact = timedelta(microseconds=shown if unit == 1 else shown * 10**6 // unit)
-        tried = []
-        for begun, sign in ((seconds, 1), (_FAR_S, 1), (86_399, -1)):
-            text = f"{begun}.{shown:06}" if unit == 1 else str(begun * unit + shown)
-            away = sign * (timedelta(seconds=begun) + exact)
-            tried.append((text if sign > 0 else f"-{text}", _EPOCH_BEGINS + away))
-        later = f"{seconds + 7}{fraction}" if unit == 1 else str(int(digits) + 7 * unit)
-        local = begin + timedelta(microseconds=micro)
-        yield match[0], local, tried, (later, local + timedelta(seconds=7))
-
-
-def _sites_of_zone(location: Path, before: _Outcome, zone: ZoneInfo) -> Iterator[_Site]:
-    """Times without an offset, which a column has by a zone's; each is tried half a year later."""
-    for path in files_of(location):
-        for token, local, _, probe in _written_times(path.read_bytes()):
-            later = local.replace(microsecond=0) + timedelta(days=182)
-            now, then = (t.replace(tzinfo=zone).utcoffset() or timedelta() for t in (local, later))
-            text = f"{later:%Y-%m-%d}{token[10:11].decode()}{later:%H:%M:%S}"
-            for column, values in before.values.items():
-                if any(isinstance(v, datetime) and v == local - now for v in values):
-                    tried = [(text, later - then)]
-                    yield _Site(path, column, tried, token, (probe[0], probe[1] - now))
-
-
-def _times_with_offsets(data: bytes) -> Iterator[_Time]:
-    """The same of texts with an offset: the first of the two to try has another one."""
-    for match in _WITH_OFFSET.finditer(data):
-        whole, fraction, offset = ((group or b"").decode() for group in match.groups())
-        other = _OFFSETS[offset == _OFFSETS[0]]
-        try:
-            instant = datetime.fromisoformat(f"{whole}{fraction[:7]}{offset}").astimezone(UTC)
-            later = datetime.fromisoformat(f"{whole}{fraction[:7]}{other}").astimezone(UTC)
-        except ValueError:
-            continue
-        shown = other if ":" in offset or offset == "Z" else other.replace(":", "")
-        second = (instant.second + 7) % 60
-        probe = (f"{whole[:-2]}{second:02}{fraction}{offset}", instant.replace(second=second))
-        yield match[0], instant, [(f"{whole}{fraction}{shown}", later)], probe
 
 
 def _bounded(token: bytes) -> re.Pattern[bytes]:
