@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import inspect
 import io
-import re
 import shutil
 from collections.abc import Callable, Mapping
 from contextlib import redirect_stderr, redirect_stdout
@@ -19,11 +17,6 @@ from harvest import Dataset, HarvestError, ReportSpec, View
 from .lab.globals import at_home_in, changes, elsewhere, snapshot
 from .promise import Conformance, does_not_apply, promise, raises_nothing, require
 from .source.reading import require_same
-
-_DEFAULT_TOLD = re.compile(
-    r"(?i)\bdefaults?(?: is| to|:)? `?(-?\d+(?:\.\d+)?)\b"
-    r"|(-?\d+(?:\.\d+)?) (?:by default|unless given)"
-)
 
 ODD = ("no such value", "", "-1", "é;1")
 
@@ -160,66 +153,9 @@ class DatasetKit(Conformance):
                 about = f"with the rows of the dataset {words}{alike}"
                 require_same(found, expected, remedy, about=about)
 
-    @promise("zero is a number to divide by: no value is infinite or NaN")
-    def test_no_value_is_infinite(self, tmp_path: Path) -> None:
-        dataset = self.two(tmp_path)
-        kinds = dataset.plugins.record_types()
-        known = set(self.odd_numbers(dataset))
-        for name in self.spec(dataset).requires:
-            for column in [c.name for c in kinds[name].columns if c.name != "position"]:
-                none = AlteredDataset(dataset, partial(_zero, column), of=name)
-                found: set[str] = set()
-                self._require_words(
-                    lambda none=none, found=found: found.update(self.odd_numbers(none)),  # type: ignore[misc]
-                    f"{name}.{column} = 0",
-                )
-                require(
-                    found <= known,
-                    f"with {name}.{column} = 0: {', '.join(sorted(found - known))}",
-                    "give null where there is nothing to divide by",
-                )
-
-    def odd_numbers(self, dataset: Dataset) -> list[str]:
-        """Columns of the answer with a value that is infinite or NaN, each with words for it."""
-        return [
-            f"{about} has {float(value)}"
-            for about, frame in self.frames(dataset)
-            for column in frame.columns
-            if frame.schema[column].is_float()
-            for value in frame[column].filter(~frame[column].is_finite()).unique()
-            for about in [f"{about}{column}"]
-        ]
-
     def frames(self, dataset: Dataset, **settings: Any) -> list[tuple[str, pl.DataFrame]]:
         """The tables of the answer, each with words that name it."""
         raise NotImplementedError
-
-    @promise("defaults of settings are the declared ones, and those that their docs name")
-    def test_defaults_are_as_declared(self, tmp_path: Path) -> None:
-        dataset = self.two(tmp_path)
-        spec = self.spec(dataset)
-        if not spec.settings:
-            does_not_apply("it has no settings")
-        build = dataset.plugins.load_part(spec, spec.build, spec.name)
-        taken = inspect.signature(build).parameters
-        plain = self.lines(dataset)
-        for name, declared in spec.settings.items():
-            own = taken[name].default if name in taken else inspect.Parameter.empty
-            if declared.default is not None:
-                require(
-                    self.lines(dataset, **{name: declared.default}) == plain,
-                    f"{name} = {declared.default!r}, the declared default, gives another answer "
-                    f"than no {name}; the function's default is {own!r}",
-                    "let the function have the default that the Setting declares",
-                )
-            named = default_in_doc(declared.doc)
-            default = own if declared.default is None else declared.default
-            if named is not None and isinstance(default, (int, float)):
-                require(
-                    float(named) == float(default),
-                    f"the doc of {name} names the default {named}, and it is {default!r}",
-                    "mend the doc, or the default",
-                )
 
     @promise("settings are declared, typed, have an effect, and refuse what they do not take")
     def test_settings_have_an_effect(self, tmp_path: Path) -> None:
@@ -295,12 +231,6 @@ class DatasetKit(Conformance):
                 require(error.message, f"{about}: an error without words", "say what is missing")
 
 
-def default_in_doc(doc: str) -> str | None:
-    """The number that a doc says to be the default, if it does."""
-    found = _DEFAULT_TOLD.search(doc)
-    return None if found is None else found[1] or found[2]
-
-
 def _as_it_is(frame: pl.LazyFrame) -> pl.LazyFrame:
     return frame
 
@@ -333,10 +263,3 @@ def _all_zero(frame: pl.LazyFrame) -> pl.LazyFrame:
 def _all_at_once(frame: pl.LazyFrame) -> pl.LazyFrame:
     times = pl.selectors.datetime()
     return frame.with_columns(pl.when(times.is_not_null()).then(times.min()))
-
-
-def _zero(column: str, frame: pl.LazyFrame) -> pl.LazyFrame:
-    kind = frame.collect_schema().get(column)
-    if kind is None or not kind.is_numeric():
-        return frame
-    return frame.with_columns(pl.lit(0).cast(kind).alias(column))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import datetime
 import errno
-import io
 import math
 import os
 import shutil
@@ -27,7 +26,6 @@ from harvest_testing.kits import (
     Conformance,
     Switch,
     at_home_in,
-    changes,
     copies,
     does_not_apply,
     done_in_process,
@@ -37,7 +35,6 @@ from harvest_testing.kits import (
     promise,
     raises_nothing,
     require,
-    snapshot,
 )
 
 KILLS = 6
@@ -142,21 +139,6 @@ class ExporterConformance(Conformance):
                 "open files as others do, without chmod; the user's umask decides who may read",
             )
 
-    @promise("the dataset stays as it is, and so does what belongs to the whole process")
-    def test_the_dataset_is_left_as_it_is(self, tmp_path: Path) -> None:
-        dataset, target = self._prepared(tmp_path)
-        before = files_below(tmp_path / "inputs")
-        self.write(dataset, target.with_name(f"first-{target.name}"))
-        state = snapshot(later=True)
-        with contextlib.redirect_stdout(io.StringIO()) as said:
-            self.write(dataset, target)
-        printed = said.getvalue()[:80]
-        require(not printed, f"it prints {printed!r}", "give words, or log: output is the user's")
-        changed = set(before.items()) ^ set(files_below(tmp_path / "inputs").items())
-        require(not changed, f"{_names(n for n, _ in changed)} is changed", "write at the target")
-        altered = changes(state)
-        require(not altered, f"it changes {', '.join(altered)}", "leave it, or put it back")
-
     @promise("the same dataset gives the same files, wherever and in whatever zone")
     def test_it_is_repeatable(self, tmp_path: Path) -> None:
         dataset, target = self._prepared(tmp_path)
@@ -217,12 +199,6 @@ class ExporterConformance(Conformance):
                 WHOLE,
             )
         self._require_kept(dataset, target, target.parent / "beside.txt")
-
-    @promise("a directory or file of others at the target is not overwritten in part")
-    def test_what_others_wrote_is_kept(self, tmp_path: Path) -> None:
-        dataset, target = self._prepared(tmp_path)
-        target.mkdir()
-        self._require_kept(dataset, target, target / "notes.txt")
 
     def _require_kept(self, dataset: Dataset, target: Path, others: Path) -> None:
         """An export, or its refusal, leaves a file of others as it is."""
@@ -287,34 +263,6 @@ class ExporterConformance(Conformance):
                 + f", and {_names(found) or 'nothing'} is at the target",
                 WHOLE,
             )
-
-    @promise("a dataset without rows, with one, or with nulls is written, or refused with words")
-    def test_little_is_written(self, tmp_path: Path) -> None:
-        dataset, target = self._prepared(tmp_path)
-        ways: tuple[tuple[str, Callable[[pl.LazyFrame], pl.LazyFrame]], ...] = (
-            ("no rows", lambda frame: frame.head(0)),
-            ("one row of each type", lambda frame: frame.head(1)),
-            ("nulls", _nulls),
-        )
-        for words, change in ways:
-            place = target.with_name(f"{words} {target.name}")
-            with (
-                contextlib.suppress(*REPORTED, ValueError),
-                raises_nothing(
-                    f"a dataset with {words}: ",
-                    "raise ValueError or harvest.HarvestError with words",
-                    but=(*REPORTED, ValueError),
-                ),
-            ):
-                self.write(AlteredDataset(dataset, change), place)
-        blank = Dataset.blank(dataset.plugins)
-        with (
-            contextlib.suppress(*REPORTED, ValueError),
-            raises_nothing(
-                "an empty dataset: ", "say what is missing", but=(*REPORTED, ValueError)
-            ),
-        ):
-            self.write(blank, target)
 
     @promise("no row is lost or doubled")
     def test_all_rows_are_written(self, tmp_path: Path) -> None:
@@ -513,11 +461,3 @@ def _alike(frame: pl.LazyFrame) -> pl.LazyFrame:
     kind = frame.collect_schema()["position"]
     number = pl.int_range(1, pl.len() + 1).cast(kind).alias("position")
     return frame.with_columns(pl.exclude("position").first(), number)
-
-
-def _nulls(frame: pl.LazyFrame) -> pl.LazyFrame:
-    """All but where rows come from is null."""
-    held = frame.collect_schema()
-    return frame.with_columns(
-        pl.lit(None, kind).alias(name) for name, kind in held.items() if name not in PLACE
-    )

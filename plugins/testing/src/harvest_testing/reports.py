@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 from collections.abc import Mapping
-from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any, ClassVar, Final
@@ -24,8 +22,6 @@ from .unknown import faults_of_zeros, without_each_column
 FEW: Final = 10
 MANY: Final = 60
 """Groups that a report shows one by one, and so many that it may leave some out."""
-
-MARKED = "<script>alert(1)</script>\x1b[31m"
 
 
 class ReportConformance(RelationPromises):
@@ -129,37 +125,6 @@ class ReportConformance(RelationPromises):
                 "show all rows, or one for the rest",
             )
 
-    @promise("any text of the input is shown as text: on a page, on a terminal")
-    def test_texts_are_escaped(self, tmp_path: Path) -> None:
-        dataset = self.one(tmp_path)
-        # one column at a time, for other columns may decide which rows are shown
-        texts = {
-            name
-            for kind in self.spec(dataset).requires
-            for name, dtype in dataset[kind].collect_schema().items()
-            if dtype == pl.String
-        }
-        for column in sorted(texts):
-            marked = AlteredDataset(dataset, partial(_marked, column))
-            self._require_words(
-                partial(self._require_escaped, marked),
-                f"with {MARKED!r} in {column}",
-            )
-
-    def _require_escaped(self, dataset: Dataset) -> None:
-        report = dataset.report(self.report)
-        require(
-            "\x1b[31m" not in report.text(),
-            "an escape code of the input reaches the terminal",
-            "let tables and notes show texts; print none yourself",
-        )
-        if importlib.util.find_spec("jinja2") and importlib.util.find_spec("matplotlib"):
-            require(
-                "<script>alert(1)" not in report.html(),
-                "markup of the input is markup of the page",
-                "let tables and notes show texts; mark no text of the input as safe",
-            )
-
 
 def _key_of(*frames: pl.DataFrame) -> list[str]:
     """The columns by which rows of each differ: the first, else all but numbers; else all."""
@@ -178,11 +143,6 @@ def _of_groups(dataset: Dataset, number: int) -> Dataset:
 def _words(report: Report) -> list[str]:
     notes = [item for s in report.sections if isinstance(s, Notes) for item in s.items]
     return [report.title, *report.intro, *notes]
-
-
-def _marked(column: str, frame: pl.LazyFrame) -> pl.LazyFrame:
-    held = frame.collect_schema().get(column) == pl.String
-    return frame.with_columns(pl.col(column) + MARKED) if held else frame
 
 
 def _is_total() -> pl.Expr:

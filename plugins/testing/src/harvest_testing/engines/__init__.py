@@ -1,7 +1,4 @@
-"""The conformance kit for engines: what each of them does as the engine ``local`` does it.
-
-``EngineConformance`` is tests that an author's class inherits.
-"""
+"""The conformance kit for engines: what each of them does as the engine ``local`` does it."""
 
 from .kit import EngineConformance
 

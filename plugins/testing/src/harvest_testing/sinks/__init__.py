@@ -8,27 +8,13 @@ from __future__ import annotations
 
 from .commits import CommitPromises
 from .driver import SinkDriver
-from .durable import DurablePromises
-from .faults import FaultPromises
-from .native import NativePromises
-from .places import PlacePromises
+from .failures import FailurePromises
 from .rows import RowPromises
-from .upkeep import UpkeepPromises
-from .writers import WriterPromises
 
 __all__ = ["SinkConformance", "SinkDriver"]
 
 
-class SinkConformance(
-    RowPromises,
-    WriterPromises,
-    CommitPromises,
-    DurablePromises,
-    FaultPromises,
-    UpkeepPromises,
-    NativePromises,
-    PlacePromises,
-):
+class SinkConformance(RowPromises, CommitPromises, FailurePromises):
     """What every sink promises, as tests that an author's class inherits.
 
         class TestBoxes(SinkConformance):

@@ -2,31 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harvest_testing.kits import (
-    Switch,
-    difference,
-    done_in_process,
-    files_below,
-    promise,
-    raises_nothing,
-    require,
-)
+from harvest_testing.lab.files import files_below
+from harvest_testing.lab.globals import at_home_in, open_files
+from harvest_testing.lab.steps import Switch
+from harvest_testing.promise import promise, require
 
-from .kills import Kill, kill_runs, read_back, run_into
 from .kit import SinkKit
 from .values import LINE, OTHER, lines
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from .driver import SinkDriver
-
-KILLS = 12
-"""Steps of a commit at which runs are killed, spread from the first to the last."""
-
-READABLE = "leave in place what the manifest in force names; write beside it, and rename"
 
 
 class CommitPromises(SinkKit):
@@ -48,14 +40,6 @@ class CommitPromises(SinkKit):
         self.require_rows(driver, LINE, c, a, after="after two partitions changed at once")
         driver.commit({"b": []})
         self.require_rows(driver, LINE, a, after="after a partition was left without rows")
-
-    @promise("writing the same rows again leaves the same dataset", quick=True)
-    def test_the_same_again(self, tmp_path: Path) -> None:
-        driver = self.driver(tmp_path)
-        rows = lines(LINE, 1, 2)
-        for _ in range(3):
-            driver.commit({"a": [(LINE, rows)]})
-            self.require_rows(driver, LINE, rows, after="after writing the same again")
 
     @promise("publish() and finish() may be repeated after they were cut short", quick=True)
     def test_publish_and_finish_can_be_repeated(self, tmp_path: Path) -> None:
@@ -113,74 +97,97 @@ class CommitPromises(SinkKit):
             driver.finish(publication)
         see_new(0, "the end")
 
-    @promise("killed at any step of a commit, the next run leaves what an undisturbed one does")
-    def test_killed_commits_resume(self, tmp_path: Path) -> None:
-        self.open(tmp_path / "check")
-        inputs = tmp_path / "inputs"
-        inputs.mkdir()
-        for name in "abc":
-            (inputs / name).write_text(f"{name}\none\ntwo\n")
-        base, whole = tmp_path / "base", tmp_path / "undisturbed"
-        base.mkdir()
-        self._run(base, inputs)
-        old, _ = read_back(self.sink, self.location(base))
-        (inputs / "a").write_text("a\nchanged\n")
-        (inputs / "d").write_text("d\nnew\n")
-        outs = [_copy(base, tmp_path / f"killed {n}") for n in range(KILLS)]
-        undisturbed, *kills = self._kills(inputs, [_copy(base, whole), *outs], tmp_path)
-        require(not undisturbed.errors, undisturbed.errors[-2000:], "see what the run says")
-        new, _ = read_back(self.sink, self.location(whole))
-        expected = self._contents(whole)
-        for out, kill in zip(outs, kills, strict=True):
-            require(kill.killed, f"{kill.when}: {kill.errors[-2000:]}", "see what the run says")
-            self._require_same(out, new if kill.published else old, kill.when)
-            after = f"{kill.when}, and run again"
-            self._run_after(after, out, inputs)
-            self._require_same(out, new, after, verified=True)
-            found = self._contents(out)
-            require(
-                found == expected,
-                f"{after}, these files differ: "
-                f"{sorted({name for name, _ in set(found.items()) ^ set(expected.items())})}",
-                "let names and contents depend on the rows alone, and let finish() remove what no "
-                "manifest names",
-            )
+    @promise("other readers of the format find the committed rows and no others", quick=True)
+    def test_native_readers_find_what_is_committed(self, tmp_path: Path) -> None:
+        for driver in self.drivers(tmp_path):
+            a, b, c = (lines(LINE, 1, 2, origin=f"/in/{key}") for key in "abc")
+            driver.commit({"a": [(LINE, a)], "b": [(LINE, b)], "c": [(LINE, c)]})
+            self._require_natively_found(driver, a, b, c)
+            new = lines(LINE, 1, 2, 3, text="new", origin="/in/b")
+            driver.commit({"b": [(LINE, new)]})
+            driver.commit({"a": None})
+            token = f"commit-{driver.commits}"
+            driver.sink.publish(driver.stage({"b": [(LINE, a)]}))  # and it is given up
+            driver.recover(token)
+            self._require_natively_found(driver, new, c)
 
-    def _run(self, directory: Path, inputs: Path) -> None:
-        run_into(self.sink, self.location(directory), self.settings, inputs)
-
-    def _run_after(self, after: str, directory: Path, inputs: Path) -> None:
-        with raises_nothing(
-            f"{after}, the run fails: ",
-            "let publish() and finish() work whatever a killed commit left behind",
-        ):
-            self._run(directory, inputs)
-
-    def _kills(self, inputs: Path, outs: list[Path], scratch: Path) -> list[Kill]:
-        """How runs into these directories ended: the first undisturbed, the others killed."""
-        whole, *others = (str(self.location(out)) for out in outs)
-        task = (self.sink, dict(self.settings), inputs, whole, others)
-        kills: list[Kill] = done_in_process(kill_runs, *task, scratch=scratch)
-        return kills
-
-    def _contents(self, directory: Path) -> dict[str, bytes | None]:
-        """All files but the state; their contents where these are the same each time."""
-        found = files_below(directory, but=self.configured(self.location(directory)).state)
-        return {name: data if self.deterministic else None for name, data in found.items()}
-
-    def _require_same(
-        self, out: Path, rows: list[object], after: str, *, verified: bool = False
-    ) -> None:
-        with raises_nothing(f"{after}, it cannot be read: ", READABLE):
-            found, problems = read_back(self.sink, self.location(out))
-        shown = difference(map(repr, rows), map(repr, found))
-        require(found == rows, f"{after}:\n{shown or 'rows in another order'}", READABLE)
+    def _require_natively_found(self, driver: SinkDriver, *tables: pa.Table) -> None:
+        columns = ("origin", "position", "text")
+        found = self.read_natively(driver.sink.location, LINE).select(columns).rows()
+        wanted = [tuple(row[n] for n in columns) for table in tables for row in table.to_pylist()]
         require(
-            not (verified and problems),
-            f"{after}, verify says {problems}",
-            "give files their final path, size and checksum in what publish() returns",
+            sorted(found) == sorted(wanted),
+            f"the format's own tools find {sorted(found)}, committed are {sorted(wanted)}",
+            "remove rows that are replaced or given up, and let rows be found from finish() on",
         )
 
+    @promise("commits leave nothing behind: not beside the location, nor in it", quick=True)
+    def test_commits_leave_nothing_behind(self, tmp_path: Path) -> None:
+        own: list[str] = []
+        with at_home_in(tmp_path / "home"):
+            for driver in self.drivers(tmp_path / "datasets"):
+                root, location = driver.sink.root, os.path.abspath(driver.sink.location)  # noqa: PTH100
+                one_file = os.fspath(root) == os.path.dirname(location)  # noqa: PTH120
+                own += [location if one_file else os.fspath(root), os.fspath(driver.sink.state)]
+                first, then = (self._names_after(driver, commits) for commits in (3, 4))
+                held = open_files(tmp_path)
+                require(not held, f"it leaves open: {held[:3]}", "close what a writer has opened")
+                more = [name for name in then if name not in first]
+                require(
+                    len(then) <= len(first),
+                    f"four more commits of as many rows leave {len(then) - len(first)} more "
+                    f"files, as {', '.join(more[:3])}",
+                    "let finish() remove what the new manifest does not name, and close() what it "
+                    "made on the way",
+                )
+        files = (os.fspath(tmp_path / name) for name in files_below(tmp_path))
+        strays = [name for name in files if not name.startswith(tuple(own))]
+        require(
+            not strays,
+            f"files are left elsewhere: {', '.join(strays)}",
+            "write at the location and below state; for what is passing, below staging",
+        )
 
-def _copy(base: Path, target: Path) -> Path:
-    return Path(shutil.copytree(base, target))
+    def _names_after(self, driver: SinkDriver, commits: int) -> list[str]:
+        """Names of all files after some commits that replace all rows, and some given up."""
+        for _ in range(commits):
+            rows = lines(LINE, 1, text=f"of commit {driver.commits}")
+            changes = {key: [(LINE, rows), (OTHER, lines(OTHER, 1))] for key in "ab"}
+            driver.commit(changes)
+            token = f"commit-{driver.commits}"
+            driver.sink.publish(driver.stage(changes))  # and the manifest is never renamed
+            driver.recover(token)
+        return list(files_below(driver.sink.root, but=driver.sink.state / "staging"))
+
+    @promise("what others wrote beside the dataset is kept", quick=True)
+    def test_what_others_wrote_is_kept(self, tmp_path: Path) -> None:
+        driver = self.driver(tmp_path)
+        driver.commit({"a": [(LINE, lines(LINE, 1))]})
+        root = driver.sink.root
+        endings = {".txt", *(Path(file.path).suffix for file in driver.files["a"])}
+        beside = [root / f"{name}{end}" for name in ("limits", "plots/limits") for end in endings]
+        for path in beside:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text("precious\n")
+        driver.commit({"b": [(LINE, lines(LINE, 2))]})
+        driver.commit({"a": None})
+        gone = [p.name for p in beside if not p.is_file() or p.read_text() != "precious\n"]
+        require(
+            not gone,
+            f"{gone}, files beside the dataset's own, are gone or changed",
+            "remove only files that the old manifest names or whose names are a part's",
+        )
+
+    @promise("parts whose names begin alike, and states of one part, are kept apart", quick=True)
+    def test_similar_names_do_not_clash(self, tmp_path: Path) -> None:
+        def alike(key: str, state: str) -> str:
+            return f"words-{'0' * 15}{ord(key[-1]) % 16:x}-{state.partition('-')[2]:>012}"
+
+        for driver in self.drivers(tmp_path):
+            driver.stem = alike
+            rows = {key: lines(LINE, 1, 2, text=key) for key in "abc"}
+            driver.commit({key: [(LINE, rows[key])] for key in "abc"})
+            new = lines(LINE, 1, text="new")
+            driver.commit({"b": [(LINE, new)]})
+            after = "after one of several parts with names alike was replaced"
+            self.require_rows(driver, LINE, rows["a"], new, rows["c"], after=after)

@@ -30,7 +30,7 @@ __all__ = ["SinkDriver", "files_with", "part_stem"]
 if TYPE_CHECKING:
     import polars as pl
 
-    Rows: TypeAlias = tuple[RecordType, pa.Table]
+Rows: TypeAlias = tuple[RecordType, pa.Table]
 
 
 def part_stem(key: str, state: str) -> str:

@@ -15,8 +15,13 @@ from polars.testing import assert_frame_equal
 from harvest import ConfigError, HarvestError, PartFile, Sink, UsageError
 from harvest.model import RecordType
 from harvest.model.frames import frame_of
-from harvest_testing import BrokenPromise
-from harvest_testing.kits import Conformance, broken, does_not_apply, raises_nothing
+from harvest_testing.promise import (
+    BrokenPromise,
+    Conformance,
+    broken,
+    does_not_apply,
+    raises_nothing,
+)
 
 from .driver import SinkDriver, files_with
 from .values import KINDS
@@ -38,8 +43,6 @@ class SinkKit(Conformance):
     kinds: names of the kinds of values that the sink can hold (``harvest_testing.sinks.values``).
     deterministic: whether equal rows give equal bytes in what it publishes; staged files always do.
     max_memory_mb: how much memory writing a large partition may take.
-    mixes_while_committing: whether readers that do not know the manifest may find new rows beside
-        the old ones while a commit goes on, as in any directory of files.
     """
 
     sink: ClassVar[type[Sink]]
@@ -47,7 +50,6 @@ class SinkKit(Conformance):
     kinds: ClassVar[tuple[str, ...]] = tuple(KINDS)
     deterministic: ClassVar[bool] = True
     max_memory_mb: ClassVar[int] = 160
-    mixes_while_committing: ClassVar[bool] = False
 
     def location(self, directory: Path) -> Path | str:
         """Where to write, below an existing empty directory."""
@@ -56,12 +58,11 @@ class SinkKit(Conformance):
     def read_natively(self, location: Path | str, record_type: RecordType) -> pl.DataFrame:
         """The rows of a type as other tools for the format find them, without harvest's manifest.
 
-        Columns ``origin``, ``position`` and ``text``; others, and the order, do not matter.  It is
-        asked for types that have rows.
+        Their order does not matter.  It is asked for types that have rows.
         """
         does_not_apply(
             "a test class of its own must define read_natively(self, location, record_type), "
-            "which gives a polars frame of origin, position and text by the format's own tools"
+            "which gives a polars frame by the format's own tools"
         )
 
     def choices(self) -> dict[str, list[str]]:

@@ -6,37 +6,32 @@ import contextlib
 import os
 import pickle
 import random
+import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 import attrs
 import polars as pl
 import pyarrow as pa
 
-from harvest import HarvestError, PartFile, Publication, Sink
-from harvest.model import Record, RecordType, RecordTypeError, field, record, record_type
-from harvest.model.arrow import BATCH_ROWS, batches, conform, table_of
-from harvest_testing.kits import (
-    changes,
-    class_problems,
-    does_not_apply,
-    done_in_process,
-    elsewhere,
-    files_below,
-    odd_names,
-    peak_memory,
-    promise,
-    raises_nothing,
-    require,
-    snapshot,
-)
+from harvest import PartFile, Publication, Sink
+from harvest.model import RecordType
+from harvest.model.arrow import BATCH_ROWS, batches, conform
+from harvest_testing.declarations import class_problems
+from harvest_testing.lab.files import files_below, odd_names
+from harvest_testing.lab.globals import changes, elsewhere, open_files, snapshot
+from harvest_testing.lab.process import done_in_process, peak_memory
+from harvest_testing.promise import does_not_apply, promise, raises_nothing, require
 
-from .driver import SinkDriver
+from .driver import Rows, SinkDriver
 from .kit import REPORTED, SinkKit
-from .values import KINDS, LATER, LINE, OTHER, lines, table_with
+from .values import KINDS, LATER, LINE, NAMES, OTHER, lines, names, table_with
 
 MEGABYTE = 1 << 20
 PUSHED_DOWN = (
@@ -44,7 +39,9 @@ PUSHED_DOWN = (
     "SELECT origin FROM self WHERE position > 1 LIMIT 4 OFFSET 1",
     "SELECT COUNT(*) AS n FROM self",
 )
-NAMES = ("a..b", "_.x", "a.b.c", "zürich.stadt", f"{'long' * 70}.name")
+PLAIN = ("text", "boolean", "integer", "id", "number", "time")
+"""Kinds of values that every format has some way to write, which is compared."""
+
 OUTSIDE = "make paths from the location, and refuse parts of a name that lead out of it"
 
 
@@ -127,18 +124,12 @@ class RowPromises(SinkKit):
                 "count what is written to each file, and let publish() describe all of it",
             )
 
-    @promise("nothing to write is not an error, and an absent type is an empty frame", quick=True)
-    def test_nothing_to_write(self, tmp_path: Path) -> None:
-        for driver in self.drivers(tmp_path):
-            driver.commit({"a": [], "b": [(LINE, lines(LINE))], "c": [(LINE, lines(LINE, 1))]})
-            self.require_rows(driver, LINE, lines(LINE, 1), after="with two empty partitions")
-            self.require_rows(driver, OTHER, after="without a row of the type")
-            driver.commit({"c": None})
-            self.require_rows(driver, LINE, after="after all rows were taken out")
-
-    @promise("rows that equal each other are all kept", quick=True)
+    @promise("rows that equal each other are all kept, and nothing to write is no error",
+             quick=True)  # fmt: skip
     def test_equal_rows_are_kept(self, tmp_path: Path) -> None:
         for driver in self.drivers(tmp_path):
+            driver.commit({"a": [], "b": [(LINE, lines(LINE))]})
+            self.require_rows(driver, LINE, after="with two empty partitions")
             one, same = lines(LINE, 1, 1, 2), lines(LINE, 2, 2)
             driver.commit({"a": [(LINE, one), (LINE, same)], "b": [(LINE, same)]})
             self.require_rows(driver, LINE, one, same, same, after="with equal rows")
@@ -253,66 +244,6 @@ class RowPromises(SinkKit):
             )
             self.require_rows(driver, LINE, lines(LINE, 1, 2), after=f"below {odd!r}")
 
-    @promise("what harvest did not write is never overwritten or removed", quick=True)
-    def test_what_others_wrote_is_kept(self, tmp_path: Path) -> None:
-        driver = self.driver(tmp_path / "beside")
-        driver.commit({"a": [(LINE, lines(LINE, 1))]})
-        root = driver.sink.root
-        endings = {Path(file.path).suffix for file in driver.files["a"]}
-        names = ("limits", "plots/limits", "plots/of/limits")
-        beside = [root / f"{name}{ending}" for name in names for ending in (".txt", *endings)]
-        for path in beside:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text("precious\n")
-        driver.commit({"b": [(LINE, lines(LINE, 2))]})
-        driver.commit({"a": None})
-        for path in beside:
-            require(
-                path.is_file() and path.read_text() == "precious\n",
-                f"{path.relative_to(root)}, a file beside the dataset's own, is gone or changed",
-                "remove only files that the old manifest names or whose names are a part's",
-            )
-        (tmp_path / "at").mkdir()
-        place = Path(str(self.location(tmp_path / "at")))
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_text("precious\n")
-        sink = self.configured(place)
-        with (
-            raises_nothing(
-                f"check() of a file {place.name} raised ",
-                "raise harvest.UsageError for a location that cannot be taken",
-                but=(HarvestError,),
-            ),
-            contextlib.suppress(HarvestError),
-        ):
-            sink.check()
-        with contextlib.suppress(*REPORTED):
-            SinkDriver(sink).commit({"a": [(LINE, lines(LINE, 1))]})
-        require(
-            place.read_text() == "precious\n",
-            "a file that was at the location is overwritten",
-            "raise harvest.UsageError in check() where the location is someone else's",
-        )
-
-    @promise("no name of a record type leads out of the location", quick=True)
-    def test_record_names_lead_nowhere(self, tmp_path: Path) -> None:
-        for number, name in enumerate(NAMES):
-            directory = tmp_path / f"{number}"
-            driver = self.driver(directory / "within")
-            kind = _type_named(name)
-            if kind is None:
-                continue
-            row = kind.cls(text="a", origin="/in", position=1)  # type: ignore[call-arg]
-            table = table_of(kind, [row])
-            try:
-                driver.commit({"a": [(kind, table)]})
-            except REPORTED:
-                pass
-            else:
-                self.require_rows(driver, kind, table, after=f"of the type {name!r}")
-            outside = files_below(directory, but=directory / "within")
-            require(not outside, f"{name!r} is written to {', '.join(outside)}", OUTSIDE)
-
     @promise("no path in a manifest leads out of the location", quick=True)
     def test_paths_lead_nowhere(self, tmp_path: Path) -> None:
         other = self.driver(tmp_path / "other")
@@ -348,6 +279,92 @@ class RowPromises(SinkKit):
         except (*REPORTED, pl.exceptions.ComputeError):  # as which polars 1 passes ours on
             return False
 
+    @promise("a writer that gives up leaves the dataset as it was, and writes into staging alone",
+             quick=True)  # fmt: skip
+    def test_writers_can_be_aborted(self, tmp_path: Path) -> None:
+        driver = self.driver(tmp_path)
+        old = lines(LINE, 1)
+        driver.commit({"a": [(LINE, old)]})
+        before = files_below(tmp_path, but=driver.sink.state / "staging")
+        staging = driver.sink.state / "staging" / "given-up"
+        for tables in (
+            [],
+            [(LINE, lines(LINE, 2))],
+            [(LINE, lines(LINE, 2)), (OTHER, lines(OTHER, 2))],
+        ):
+            staging.mkdir(parents=True)
+            writer = driver.sink.writer(staging, "part-0123456789abcdef-0123456789ab")
+            for kind, table in tables:
+                writer.write(kind, table)
+            writer.abort()
+            held = open_files(tmp_path)
+            require(not held, f"abort() leaves open: {held[:3]}", "close what a writer has opened")
+            shutil.rmtree(staging)
+        self.require_rows(driver, LINE, old, after="after a partition was given up")
+        driver.stage({"a": [(LINE, lines(LINE, 2))], "b": [(OTHER, lines(OTHER, 2))]})
+        after = files_below(tmp_path, but=driver.sink.state / "staging")
+        changed = sorted({name for name, _ in set(before.items()) ^ set(after.items())})
+        remedy = "write below the staging directory that writer() is given, and nowhere else"
+        require(not changed, f"writing and giving up changes {', '.join(changed)}", remedy)
+
+    @promise("several writers may be at work at a time", quick=True)
+    def test_writers_keep_apart(self, tmp_path: Path) -> None:
+        driver = attrs.evolve(self.driver(tmp_path), small_bytes=0)
+        one, two, other = lines(LINE, 1, 2), lines(LINE, 3), lines(LINE, 1, 5, origin="/in/b")
+        inner = []
+
+        def rows() -> Iterator[Rows]:
+            yield LINE, one
+            inner.append(driver.stage({"b": [(OTHER, lines(OTHER, 1)), (LINE, other)]}))
+            yield LINE, two
+
+        outer = driver.stage({"a": rows()})
+        both = attrs.evolve(
+            outer,
+            parts={**outer.parts, "b": inner[0].parts["b"]},
+            staged={**outer.staged, **inner[0].staged},
+        )
+        driver.publish(both)
+        driver.finish(both)
+        after = "of two writers that took turns"
+        self.require_rows(driver, LINE, one, two, other, after=after)
+        self.require_rows(driver, OTHER, lines(OTHER, 1), after=after)
+
+    @promise("other readers of the format find the columns and values that were written",
+             quick=True)  # fmt: skip
+    def test_native_readers_find_the_values(self, tmp_path: Path) -> None:
+        for driver in self.drivers(tmp_path):
+            tables = {KINDS[k]: table_with(k) for k in PLAIN if k in self.kinds}
+            tables[NAMES] = names()
+            driver.commit({"a": list(tables.items())})
+            self.require_rows(driver, NAMES, tables[NAMES], after="with names in capitals")
+            for kind, table in tables.items():
+                self._require_natively(driver, kind, table.to_pylist())
+
+    def _require_natively(
+        self, driver: SinkDriver, kind: RecordType, rows: list[dict[str, Any]]
+    ) -> None:
+        remedy = "write the record type's columns by their names, and values as they are"
+        with raises_nothing(f"read_natively() of {kind.name} raises ", remedy):
+            frame = self.read_natively(driver.sink.location, kind)
+        for column in (c for c in kind.columns if c.name not in ("extra", "origin")):
+            require(
+                column.name in frame.columns,
+                f"{kind.name} has the column {column.name!r}, and the format's own tools find "
+                f"{frame.columns}",
+                remedy,
+            )
+            plain = partial(_plain, column.python_type)
+            found = sorted(zip(frame["position"], map(plain, frame[column.name]), strict=True))
+            wanted = sorted((row["position"], plain(row[column.name])) for row in rows)
+            differing = [pair for pair in zip(found, wanted, strict=False) if pair[0] != pair[1]]
+            require(
+                len(found) == len(wanted) and not differing,
+                f"{kind.name}.{column.name}, position and value: {str(differing[:1])[:200]} (found "
+                f"and written), {len(found)} rows of {len(wanted)}",
+                remedy,
+            )
+
     @promise("memory does not grow with the size of a partition")
     def test_memory_is_bounded(self, tmp_path: Path) -> None:
         sink = self.open(tmp_path)
@@ -362,18 +379,17 @@ class RowPromises(SinkKit):
         )
 
 
-def _type_named(name: str) -> RecordType | None:
-    """A record type of this name, if one may be called so."""
-
-    class Named(Record):
-        """A record type with an unusual name."""
-
-        text: str = field(role="subject", doc="Some text.")
-
-    try:
-        return record_type(record(name, layer="workflow", level="client")(Named))
-    except RecordTypeError:
-        return None
+def _plain(kind: object, value: Any) -> str:
+    """A value as text of its type, which formats without that type write as text or number, too."""
+    if value is None:
+        return "null"
+    if kind is datetime:
+        time = datetime.fromisoformat(value) if isinstance(value, str) else value
+        aware = time if time.tzinfo else time.replace(tzinfo=UTC)
+        return aware.astimezone(UTC).isoformat(timespec="microseconds")
+    if kind is float:
+        return repr(float(value))
+    return str(value)
 
 
 def _write_much(sink: Sink, staging: Path) -> tuple[int, int, int]:

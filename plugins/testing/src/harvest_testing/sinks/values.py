@@ -138,7 +138,19 @@ class LaterLine(Line):
     words: dict[str, str] | None = field(doc="Another.")
 
 
+@record("conformance.names", layer="workflow", level="client")
+class Names(Record):
+    """A row whose columns have names that are easily confused."""
+
+    zLast: str = field(role="subject", doc="A name that begins small.")  # noqa: N815
+    Value: int | None = field(doc="A name with a capital.")
+    value2: int | None = field(doc="A name that differs from it little.")
+    select: str | None = field(doc="A word of SQL.")
+    aFirst: str | None = field(doc="The last column, whose name comes first.")  # noqa: N815
+
+
 LINE, OTHER, LATER = record_type(Line), record_type(Other), record_type(LaterLine)
+NAMES = record_type(Names)
 
 
 def lines(kind: RecordType, *positions: int, text: str = "line", origin: str = "/in") -> pa.Table:
@@ -152,3 +164,12 @@ def lines(kind: RecordType, *positions: int, text: str = "line", origin: str = "
             made = LaterLine(time=_TIMES[2], text=text, count=position, words={"a": text})
         rows.append(attrs.evolve(made, origin=origin, position=position))
     return table_of(kind, rows)
+
+
+def names() -> pa.Table:
+    """Rows of ``NAMES``."""
+    rows = [
+        Names(zLast=f"z{n}", Value=n, value2=-n, select="x", aFirst=None, origin="/in", position=n)
+        for n in (1, 2, 3)
+    ]
+    return table_of(NAMES, rows)

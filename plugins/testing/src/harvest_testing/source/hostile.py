@@ -16,7 +16,7 @@ from harvest import (
 )
 from harvest.toolkit.texts import printable
 from harvest_testing.lab.damage import UNEVEN
-from harvest_testing.lab.names import odd_names
+from harvest_testing.lab.files import odd_names
 from harvest_testing.promise import (
     BrokenPromise,
     does_not_apply,
