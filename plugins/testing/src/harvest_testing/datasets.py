@@ -100,13 +100,6 @@ class DatasetKit(Conformance):
                 found = self.lines(dataset)
             remedy = "sort by columns that identify a row, and use no zone but UTC or a setting's"
             require_same(found, expected, remedy, about=f"with TZ={zone}")
-        late = AlteredDataset(dataset, _late_in_the_day)
-        expected = self.lines(late)
-        for zone in ("America/St_Johns", "Pacific/Auckland"):
-            with elsewhere(tmp_path, zone):
-                found = self.lines(late)
-            about = f"with TZ={zone} and times 20 minutes before midnight"
-            require_same(found, expected, remedy, about=about)
 
     @promise("the answer is of the rows that are there now, whatever was asked before")
     def test_no_answer_is_kept(self, tmp_path: Path) -> None:
@@ -241,12 +234,6 @@ def _reversed(frame: pl.LazyFrame) -> pl.LazyFrame:
 
 def _shuffled(frame: pl.LazyFrame) -> pl.LazyFrame:
     return frame.sort(pl.int_range(pl.len()).hash(4711))
-
-
-def _late_in_the_day(frame: pl.LazyFrame) -> pl.LazyFrame:
-    """All times at 23:40 of their day."""
-    times = pl.selectors.datetime()
-    return frame.with_columns(times.dt.truncate("1d") + pl.duration(hours=23, minutes=40))
 
 
 def _all_null(columns: set[str], frame: pl.LazyFrame) -> pl.LazyFrame:

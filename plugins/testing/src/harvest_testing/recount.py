@@ -6,99 +6,30 @@ from those of the rows themselves; they do so where the sample is altered for it
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
-import attrs
 import polars as pl
 
-from harvest import Dataset, HarvestError
+from harvest import Dataset
 
 from .datasets import AlteredDataset
 
 
-@attrs.frozen
-class Recount:
-    """What a column of a view sums up to: rows of a record type, or the values of its column.
+def asked(dataset: Dataset, counted: str) -> Any:
+    """Rows of a record type, or the sum of its column, by SQL.
 
     counted: ``planted.event``, ``planted.flow.size_bytes``; with a condition in SQL,
         ``planted.event WHERE level = 'error'``.
     """
-
-    column: str
-    counted: str
-
-    def asked(self, dataset: Dataset) -> Any:
-        """The number by SQL; Raises KeyError for a record type that nobody declares."""
-        target, _, condition = self.counted.partition(" WHERE ")
-        kinds = dataset.plugins.record_types()
-        name, column = target.strip(), None
-        if name not in kinds:
-            name, _, column = name.rpartition(".")
-        what = "COUNT(*)" if column is None else f'SUM("{column}")'
-        where = f" WHERE {condition}" if condition else ""
-        return dataset[name].sql(f"SELECT {what} AS n FROM self{where}").collect()["n"].item() or 0
-
-    def held(self, frame: pl.DataFrame) -> Any:
-        """What the view has."""
-        return frame[self.column].sum() or 0
-
-
-def inferred(
-    dataset: Dataset,
-    view: Callable[[Dataset], pl.DataFrame],
-    columns: tuple[str, ...],
-    requires: tuple[str, ...],
-) -> dict[str, list[Recount]]:
-    """For columns that add up: what each may count, where rows of one type, all known, are alone.
-
-    There no join multiplies and no null is left out; parts of the rows show what it is.
-    """
-    held: dict[str, list[Recount]] = {}
-    for name in requires:
-        tried = []
-        for share in range(4):
-            alone = _Alone(dataset, partial(_known_share, share), of=name)
-            with contextlib.suppress(HarvestError):  # it needs another record type
-                tried.append((alone, view(alone)))
-        for column in columns:
-            for counted in _candidates(dataset, name):
-                recount = Recount(column, counted)
-                numbers = [(recount.asked(alone), recount.held(frame)) for alone, frame in tried]
-                if all(equal(*pair) for pair in numbers) and len({n for n, _ in numbers}) > 1:
-                    held.setdefault(column, []).append(recount)
-    return held
-
-
-def _candidates(dataset: Dataset, name: str) -> Iterator[str]:
-    columns = dataset.plugins.record_types()[name].columns
-    types = dataset[name].collect_schema()
-    yield name
-    for column in columns:
-        if types[column.name].is_numeric() and column.name != "position":
-            yield f"{name}.{column.name}"
-        if column.nullable:
-            yield f'{name} WHERE "{column.name}" IS NOT NULL'
-
-
-class _Alone(AlteredDataset):
-    """Other record types than the one that is changed have no rows."""
-
-    def __getitem__(self, name: str) -> pl.LazyFrame:
-        frame = super().__getitem__(name)
-        return frame if name == self.of else frame.head(0)
-
-
-def _known_share(share: int, frame: pl.LazyFrame) -> pl.LazyFrame:
-    """A part of the rows, with something in place of what is not known."""
-    texts = pl.selectors.string() | pl.selectors.categorical()
-    some = frame.filter(pl.int_range(pl.len()) % 5 > share)
-    return some.with_columns(
-        pl.selectors.numeric().fill_null(pl.int_range(pl.len()) % 5 + 1),
-        texts.cast(pl.String).fill_null("something"),
-    )
+    target, _, condition = counted.partition(" WHERE ")
+    name, column = target.strip(), ""
+    if name not in dataset.plugins.record_types():
+        name, _, column = name.rpartition(".")
+    what = f'SUM("{column}")' if column else "COUNT(*)"
+    where = f" WHERE {condition}" if condition else ""
+    return dataset[name].sql(f"SELECT {what} AS n FROM self{where}").collect()["n"].item() or 0
 
 
 def copies(dataset: Dataset, times: int) -> Dataset:
@@ -126,7 +57,6 @@ def altered(
                 change = partial(_null_in_half, column.name)
                 yield f"{full} null in every other row", AlteredDataset(dataset, change, of=name)
         yield f"each row of {name} twice", AlteredDataset(dataset, twice, of=name)
-        yield f"one row of {name} 70,000 times", AlteredDataset(dataset, _often, of=name)
     for text in sorted({c.name for n in requires for c in kinds[n].columns} - {"position"}):
         yield f"each row again of another {text}", AlteredDataset(dataset, partial(_again, text))
 
@@ -141,12 +71,6 @@ def _null_in_half(column: str, frame: pl.LazyFrame) -> pl.LazyFrame:
 def twice(frame: pl.LazyFrame) -> pl.LazyFrame:
     """Each row twice; the copy has a position of its own."""
     return pl.concat([frame, frame.with_columns(pl.col("position") + 10**9)])
-
-
-def _often(frame: pl.LazyFrame) -> pl.LazyFrame:
-    number = pl.LazyFrame({"number": pl.int_range(70_000, eager=True)})
-    many = frame.head(1).join(number, how="cross")
-    return many.with_columns(pl.col("position") + pl.col("number")).drop("number")
 
 
 def _again(column: str, frame: pl.LazyFrame) -> pl.LazyFrame:

@@ -14,7 +14,7 @@ from fractions import Fraction
 from functools import partial
 from itertools import product
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 from zoneinfo import ZoneInfo, available_timezones
 
 import polars as pl
@@ -24,68 +24,11 @@ from harvest import Dataset, HarvestError
 from .datasets import AlteredDataset, DatasetKit
 from .promise import promise, require
 
-Affixes: TypeAlias = "tuple[Mapping[str, tuple[str, str] | str | None], ...]"
-"""Of rows that are there several times: by column, what each time begins and ends its texts, or is
-in their place."""
-
 PLAIN: Final = ("~1", "~2")
-NEARLY: Final = {
-    "upper or lower case": ("~A", "~a"),
-    "a blank at the end": ("~", "~ "),
-    "how a letter is composed": ("~e\u0301", "~\xe9"),
-    "a leading zero": ("~01", "~1"),
-    "their 301st character": (f"~{'x' * 300}1", f"~{'x' * 300}2"),
-}
-"""Ends of two texts that are nearly the same, by the words for it."""
-BETWEEN: Final = "|-_/: ,.1"
-"""What may stand between texts that are put together."""
-
-NOBODY: Final = ("", "None", "null", "nan", "NaN", "NA", "n/a", "-", "?", "unknown", "(not known)")
-"""Names that may stand where none is known."""
 
 
 class RelationPromises(DatasetKit):
     """The tests that ask for an answer over datasets that are alike but for one thing."""
-
-    @promise("names that differ are not taken for one, however little they differ")
-    def test_names_are_told_apart(self, tmp_path: Path) -> None:
-        dataset = self.two(tmp_path)
-        schemas = [dataset[name].collect_schema() for name in self.spec(dataset).requires]
-        texts = sorted({n for schema in schemas for n, kind in schema.items() if _is_text(kind)})
-        forms: dict[str, dict[str, Any] | None] = {}
-        nobody = _nearly_null(texts) if self.kind == "view" else ()
-        for words, *pair in (*_nearly_alike(texts), *nobody):
-            for affixes in pair:
-                if repr(affixes) not in forms:
-                    forms[repr(affixes)] = self._form(dataset, affixes)
-            odd, plain = (forms[repr(affixes)] for affixes in pair)
-            for name in plain or ():
-                one, other = (str(form and form.get(name))[:80] for form in (odd, plain))
-                require(
-                    odd is not None and plain is not None and odd.get(name) == plain[name],
-                    f"where {words}, {name} is {one}, and {other} where they differ plainly",
-                    "compare texts as they are, and join by several columns instead of one that "
-                    "is put together of them",
-                )
-
-    def _form(self, dataset: Dataset, affixes: Affixes) -> dict[str, Any] | None:
-        """The answer over rows that are there several times, but for how texts are called.
-
-        Of each column its numbers in order, or how often each text is there; None where refused.
-        """
-        found: dict[str, Any] = {}
-        try:
-            frames = self.frames(AlteredDataset(dataset, partial(_several, affixes)))
-        except (HarvestError, pl.exceptions.PolarsError):
-            return None
-        for about, frame in frames:
-            found[f"the number of rows {about}"] = frame.height
-            for column in frame.iter_columns():
-                if _is_text(column.dtype):
-                    column = column.cast(pl.String).value_counts()["count"]
-                plain = (f"{v:.9g}" if isinstance(v, float) else repr(v) for v in column)
-                found[about + column.name] = sorted(plain)
-        return found
 
     @promise("days are those of the zone that is set, in any year and season")
     def test_days_are_those_of_the_zone(self, tmp_path: Path) -> None:
@@ -117,57 +60,6 @@ class RelationPromises(DatasetKit):
                     "convert each time to the zone (dt.convert_time_zone), for its offset changes "
                     "with the season; and format the calendar's year (%Y)",
                 )
-
-
-def _nearly_alike(texts: list[str]) -> Iterator[tuple[str, Affixes, Affixes]]:
-    """Rows whose texts are nearly alike, in words, and how they are to differ plainly."""
-    for column, (words, ends) in product(texts, NEARLY.items()):
-        odd, plain = (tuple({column: ("", end)} for end in pair) for pair in (ends, PLAIN))
-        yield f"texts of {column} differ in {words}", odd, plain
-    for bit, first in product(range(len(texts).bit_length()), (0, 1)):
-        left = [text for place, text in enumerate(texts) if place >> bit & 1 == first]
-        right = [text for text in texts if text not in left]
-        one = [dict.fromkeys(left, ("", c)) for c in BETWEEN]
-        odd, plain = (
-            (*one, *(dict.fromkeys(right, (c + more, "")) for c in BETWEEN)) for more in ("", "~")
-        )
-        if left and right:
-            yield f"{', '.join(left)} end as {', '.join(right)} of other rows begin", odd, plain
-    odd, plain = (({}, dict.fromkeys(texts, ("", end))) for end in ("1", "~1"))
-    yield "texts end as numbers of other rows begin", odd, plain
-
-
-def _nearly_null(texts: list[str]) -> Iterator[tuple[str, Affixes, Affixes]]:
-    for column in texts:
-        odd, plain = (
-            tuple({column: name} for name in (None, *(n + more for n in NOBODY)))
-            for more in ("", "~")
-        )
-        yield f"texts of {column} are null, and a word for it", odd, plain
-
-
-def _several(affixes: Affixes, frame: pl.LazyFrame) -> pl.LazyFrame:
-    """The rows as often as there are affixes: each time other texts, numbers and times."""
-    schema = frame.collect_schema()
-    texts = {n: pl.col(n).cast(pl.String) for n, kind in schema.items() if _is_text(kind)}
-    whole = [n for n, kind in schema.items() if kind.is_integer() and n != "position"]
-    copies = []
-    for number, ends in enumerate(affixes):
-        changed = {n: _affixed(text, ends.get(n, ("", ""))) for n, text in texts.items()}
-        if not ends:  # 7 is 17, as a text that ends in 1 has it
-            joined = {n: _affixed(pl.col(n).cast(pl.String), ("1", "")) for n in whole}
-            changed |= {n: text.cast(schema[n], strict=False) for n, text in joined.items()}
-        times = pl.selectors.datetime() + pl.duration(hours=number)
-        numbers = pl.selectors.float() * (number + 1)
-        position = pl.col("position") + number * 10**9
-        copies.append(frame.with_columns(times, numbers, position, **changed))
-    return pl.concat(copies)
-
-
-def _affixed(text: pl.Expr, ends: tuple[str, str] | str | None) -> pl.Expr:
-    if ends is None or isinstance(ends, str):
-        return pl.lit(ends, pl.String)
-    return pl.concat_str(pl.lit(ends[0]), text, pl.lit(ends[1]))
 
 
 def _is_text(kind: pl.DataType) -> bool:

@@ -59,6 +59,12 @@ class Switch:
             self._busy = False
 
 
+def spread(steps: int, most: int) -> list[int]:
+    """Numbers of steps, at most so many, from the first to the last."""
+    count = min(most, steps)
+    return [1 + round(n * (steps - 1) / max(1, count - 1)) for n in range(count)]
+
+
 def _hook() -> None:
     """Hear of all steps from now on; hooks cannot be taken out again."""
     global _hooked

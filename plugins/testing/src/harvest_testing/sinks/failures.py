@@ -20,7 +20,7 @@ from harvest import PartFile, Partition, Publication, ReadContext, Sink, Source
 from harvest.plugins import plugins_of
 from harvest_testing.lab.files import files_below
 from harvest_testing.lab.process import in_process
-from harvest_testing.lab.steps import Switch
+from harvest_testing.lab.steps import Switch, spread
 from harvest_testing.promise import BrokenPromise, promise, raises_nothing, require
 from harvest_testing.source.reading import difference
 
@@ -317,12 +317,6 @@ def _run_to_step(
                     switch.step("finish() ends")
 
         run_into(Watched, location, settings, inputs)
-
-
-def spread(steps: int, most: int) -> list[int]:
-    """Numbers of steps, at most so many, from the first to the last."""
-    count = min(most, steps)
-    return [1 + round(n * (steps - 1) / max(1, count - 1)) for n in range(count)]
 
 
 def _states(root: Path) -> dict[tuple[int, int], Path]:
