@@ -17,9 +17,9 @@ from polars.selectors import Selector
 
 from harvest import Dataset, HarvestError
 
-from .datasets import ODD, AlteredDataset
+from .datasets import AlteredDataset
 from .lab.files import files_below
-from .lab.globals import at_home_in, elsewhere, open_files
+from .lab.globals import at_home_in, open_files
 from .lab.steps import Switch, spread
 from .promise import Conformance, does_not_apply, promise, raises_nothing, require
 from .recount import copies
@@ -111,29 +111,6 @@ class ExporterConformance(Conformance):
         require(not left, f"it leaves {', '.join(left)} elsewhere", "write at the target alone")
         held = open_files(target.parent)
         require(not held, f"it leaves open: {held[:3]}", "open files in a `with` block")
-
-    @promise("the same dataset gives the same files, wherever and in whatever zone")
-    def test_it_is_repeatable(self, tmp_path: Path) -> None:
-        dataset, target = self._prepared(tmp_path)
-        self.write(dataset, target)
-        other = tmp_path / "other place" / target.name
-        other.parent.mkdir()
-        (tmp_path / "place").mkdir()
-        with elsewhere(tmp_path / "place", "Pacific/Auckland"):
-            self.write(dataset, other)
-        self._require_alike(target, other)
-
-    def _require_alike(self, target: Path, other: Path) -> None:
-        one, two = files_below(target.parent), files_below(other.parent)
-        if not self.deterministic:
-            one, two = dict.fromkeys(one, b""), dict.fromkeys(two, b"")
-        differing = sorted({name for name, _ in set(one.items()) ^ set(two.items())})
-        require(
-            not differing,
-            f"these differ: {', '.join(differing)}",
-            "write no time, random number or path, and nothing in the order of a set or a hash; "
-            "where the format wants it, set deterministic = False",
-        )
 
     @promise("what is there is replaced as a whole, or refused with words and left")
     def test_what_is_there_is_whole(self, tmp_path: Path) -> None:
@@ -253,39 +230,6 @@ class ExporterConformance(Conformance):
                 return True
             written.append(files_below(place.parent))
         return written[0] != written[1]
-
-    @promise("settings have an effect, and refuse with words what they do not take")
-    def test_settings_have_an_effect(self, tmp_path: Path) -> None:
-        dataset, target = self._prepared(tmp_path)
-        declared = dataset.plugins.exporter(self.exporter).settings
-        if not declared:
-            does_not_apply("it has no settings")
-        missing = set(declared) - set(self.examples) - set(self.without_effect) - set(self.settings)
-        require(
-            not missing,
-            f"no example of {', '.join(sorted(missing))}",
-            "add a value to `examples` of the test class, or say why there is none in "
-            "`without_effect`",
-        )
-        self.write(dataset, target)
-        plain = files_below(target.parent)
-        for name, value in self.examples.items():
-            place = tmp_path / f"with {name}" / target.name
-            place.parent.mkdir()
-            self.write(dataset, place, **{name: value})
-            require(
-                files_below(place.parent) != plain,
-                f"{name} = {value!r} changes nothing",
-                "let the setting do what it says, or mend `examples` of the test class",
-            )
-        for name, odd in ((name, odd) for name in declared for odd in ODD):
-            before = files_below(target.parent)
-            try:
-                with raises_nothing(f"{name}={odd!r} raises ", "raise ValueError", but=REPORTED):
-                    self.write(dataset, target, **{name: odd})
-            except REPORTED:
-                after = files_below(target.parent)
-                require(after == before, f"{name}={odd!r} is refused, and has changed it", WHOLE)
 
     @promise("where the dataset cannot be read to its end, what is there stays")
     def test_what_is_there_stays_when_reading_fails(self, tmp_path: Path) -> None:

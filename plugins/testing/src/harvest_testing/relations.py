@@ -62,10 +62,6 @@ class RelationPromises(DatasetKit):
                 )
 
 
-def _is_text(kind: pl.DataType) -> bool:
-    return kind in (pl.String, pl.Categorical)
-
-
 _PIECES: Final[tuple[Callable[[datetime], Any], ...]] = (
     *(partial(lambda form, t: format(t, form), f) for f in ("%Y-%m-%d", "%Y-%m", "%Y", "%G-W%V")),
     datetime.date,

@@ -78,24 +78,6 @@ class ReportConformance(RelationPromises):
         limits = {n for height in many for n in range(height - 4, height + 3)}
         return sorted({1, 2, MANY} | {n for n in limits if 0 < n < MANY})
 
-    @promise("rows are left out of a table where it says so, and not otherwise")
-    def test_no_row_is_left_out_unsaid(self, tmp_path: Path) -> None:
-        dataset = self.one(tmp_path)
-        try:
-            reports = [_of_groups(dataset, n).report(self.report) for n in (1, 2, MANY, MANY + 1)]
-        except (DatasetError, UsageError) as error:
-            does_not_apply(f"the report takes no such dataset: {error}")
-        *_, many, more = (_words(report) for report in reports)
-        for tables in zip(*(report.tables for report in reports), strict=False):
-            one, two, three, four = ([t.rows.rows(), t.title, t.note] for t in tables)
-            height = tables[2].rows.height
-            require(
-                one == two or three != four or many != more or f"{height}" in f"{many}{three[1:]}",
-                f"table {tables[2].name} has {height} rows, of {MANY} groups and of {MANY + 1}, "
-                "and the report does not say that there are more",
-                "show all rows, or one for the rest, or say how many there are",
-            )
-
     @promise("what is not known is not zero, in no row of a table")
     def test_unknown_is_not_zero(self, tmp_path: Path) -> None:
         dataset = self.two(tmp_path)

@@ -11,7 +11,6 @@ import pickle
 import signal
 import subprocess
 import sys
-import traceback
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -79,27 +78,6 @@ def done_in_process(function: Callable[..., Any], *arguments: Any, **how: Any) -
     ended = in_process(function, *arguments, **how)
     require(ended.status == 0, ended.errors.strip()[-2000:], "see what the process says")
     return ended.result
-
-
-def forked(function: Callable[[int], None]) -> tuple[int, str]:
-    """Call a function in a fork of this process, which ends with it; its status and what it said.
-
-    function: gets the descriptor that takes what it says, as UTF-8.  What it raises is the last of
-    it, behind a NUL.  status: as ``os.waitpid`` gives it.
-    """
-    reading, writing = os.pipe()
-    child = os.fork()
-    if child == 0:
-        os.close(reading)
-        try:
-            function(writing)
-        except BaseException:  # noqa: BLE001 - reported to the parent, whatever it is
-            os.write(writing, b"\0" + traceback.format_exc().encode("utf-8", "replace"))
-        os._exit(0)
-    os.close(writing)
-    with os.fdopen(reading, "rb") as pipe:
-        said = pipe.read().decode("utf-8", "replace")
-    return os.waitpid(child, 0)[1], said
 
 
 def killed(status: int) -> bool:

@@ -41,23 +41,6 @@ class CommitPromises(SinkKit):
         driver.commit({"b": []})
         self.require_rows(driver, LINE, a, after="after a partition was left without rows")
 
-    @promise("publish() and finish() may be repeated after they were cut short", quick=True)
-    def test_publish_and_finish_can_be_repeated(self, tmp_path: Path) -> None:
-        for driver in self.drivers(tmp_path):
-            self._require_repeatable(driver)
-
-    def _require_repeatable(self, driver: SinkDriver) -> None:
-        old, new = lines(LINE, 1), lines(LINE, 1, 2, text="new")
-        driver.commit({"a": [(LINE, old)], "b": [(LINE, old)]})
-        publication = driver.stage({"a": [(LINE, new)], "b": None})
-        driver.sink.publish(publication)
-        driver.publish(publication)
-        for _ in range(2):
-            driver.finish(publication)
-            self.require_rows(driver, LINE, new, after="after publishing and finishing twice")
-        driver.commit({"c": [(LINE, old)]})
-        self.require_rows(driver, LINE, new, old, after="after the commit that followed")
-
     @promise("a commit that is given up before the manifest leaves the old rows", quick=True)
     def test_commits_can_be_given_up(self, tmp_path: Path) -> None:
         driver = self.driver(tmp_path)
@@ -158,36 +141,3 @@ class CommitPromises(SinkKit):
             driver.sink.publish(driver.stage(changes))  # and the manifest is never renamed
             driver.recover(token)
         return list(files_below(driver.sink.root, but=driver.sink.state / "staging"))
-
-    @promise("what others wrote beside the dataset is kept", quick=True)
-    def test_what_others_wrote_is_kept(self, tmp_path: Path) -> None:
-        driver = self.driver(tmp_path)
-        driver.commit({"a": [(LINE, lines(LINE, 1))]})
-        root = driver.sink.root
-        endings = {".txt", *(Path(file.path).suffix for file in driver.files["a"])}
-        beside = [root / f"{name}{end}" for name in ("limits", "plots/limits") for end in endings]
-        for path in beside:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text("precious\n")
-        driver.commit({"b": [(LINE, lines(LINE, 2))]})
-        driver.commit({"a": None})
-        gone = [p.name for p in beside if not p.is_file() or p.read_text() != "precious\n"]
-        require(
-            not gone,
-            f"{gone}, files beside the dataset's own, are gone or changed",
-            "remove only files that the old manifest names or whose names are a part's",
-        )
-
-    @promise("parts whose names begin alike, and states of one part, are kept apart", quick=True)
-    def test_similar_names_do_not_clash(self, tmp_path: Path) -> None:
-        def alike(key: str, state: str) -> str:
-            return f"words-{'0' * 15}{ord(key[-1]) % 16:x}-{state.partition('-')[2]:>012}"
-
-        for driver in self.drivers(tmp_path):
-            driver.stem = alike
-            rows = {key: lines(LINE, 1, 2, text=key) for key in "abc"}
-            driver.commit({key: [(LINE, rows[key])] for key in "abc"})
-            new = lines(LINE, 1, text="new")
-            driver.commit({"b": [(LINE, new)]})
-            after = "after one of several parts with names alike was replaced"
-            self.require_rows(driver, LINE, rows["a"], new, rows["c"], after=after)

@@ -11,7 +11,6 @@ import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
-from unittest import mock
 
 import pyarrow as pa
 
@@ -116,40 +115,6 @@ class FailurePromises(SinkKit):
             remedy = "let errors of the disk pass, those of close() too, or raise HarvestError"
             raise BrokenPromise(error.seen, remedy) from error
         return switch.steps
-
-    @promise("what publish() leaves is on the disk before a manifest names it", quick=True)
-    def test_what_is_published_is_flushed(self, tmp_path: Path) -> None:
-        for driver in self.drivers(tmp_path):
-            old, new = lines(LINE, 1), lines(LINE, 1, 2, text="new")
-            driver.commit({"a": [(LINE, old)], "b": [(LINE, old)]})
-            publication = driver.stage({"a": [(LINE, new)], "b": None, "c": [(LINE, new)]})
-            flushed = set(_states(driver.sink.root))
-            flush = os.fsync
-
-            def heard(file: Any, flushed: set[Any] = flushed, flush: Any = flush) -> None:
-                flush(file)
-                entry = os.fstat(file)
-                flushed.add((entry.st_ino, entry.st_mtime_ns))
-
-            switch = Switch(lambda *_: None)
-            with mock.patch.object(os, "fsync", heard), switch.armed():
-                driver.publish(publication)
-            # a library that writes files by itself may flush them by itself, which is not heard
-            ours = {path for path in map(Path, switch.opened) if path.exists()}
-            written = {path.stat().st_ino for path in ours}
-            lost = [
-                path
-                for state, path in _states(driver.sink.root).items()
-                if state not in flushed and (path.is_dir() or state[0] in written)
-                if not path.is_relative_to(driver.sink.state / "staging")
-            ]
-            require(
-                not lost,
-                f"when publish() ends, a power cut may take {', '.join(map(str, lost))}",
-                "call harvest.toolkit.files.fsync_file for each new file, and fsync_directory for "
-                "each directory with a new name, after the last write",
-            )
-            driver.finish(publication)
 
     @promise("killed at any step of a commit, the next run leaves what an undisturbed one does")
     def test_killed_commits_resume(self, tmp_path: Path) -> None:
@@ -317,12 +282,6 @@ def _run_to_step(
                     switch.step("finish() ends")
 
         run_into(Watched, location, settings, inputs)
-
-
-def _states(root: Path) -> dict[tuple[int, int], Path]:
-    """All files and directories by what says that they are as they were when they were flushed."""
-    entries = ((path, path.stat()) for path in (root, *root.rglob("*")))
-    return {(entry.st_ino, entry.st_mtime_ns): path for path, entry in entries}
 
 
 def _unless_reported(task: Callable[[], T]) -> T | None:

@@ -5,11 +5,8 @@ from __future__ import annotations
 import contextlib
 import os
 import pickle
-import random
 import shutil
 import tempfile
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -22,14 +19,13 @@ import pyarrow as pa
 
 from harvest import PartFile, Publication, Sink
 from harvest.model import RecordType
-from harvest.model.arrow import BATCH_ROWS, batches, conform
+from harvest.model.arrow import conform
 from harvest_testing.declarations import class_problems
 from harvest_testing.lab.files import files_below, odd_names
 from harvest_testing.lab.globals import changes, elsewhere, open_files, snapshot
-from harvest_testing.lab.process import done_in_process, peak_memory
-from harvest_testing.promise import does_not_apply, promise, raises_nothing, require
+from harvest_testing.promise import promise, raises_nothing, require
 
-from .driver import Rows, SinkDriver
+from .driver import SinkDriver
 from .kit import REPORTED, SinkKit
 from .values import KINDS, LATER, LINE, NAMES, OTHER, lines, names, table_with
 
@@ -86,44 +82,6 @@ class RowPromises(SinkKit):
                     "let scan() give a lazy frame of all rows and columns in their order",
                 )
 
-    @promise("what close() and publish() report are the rows that were given", quick=True)
-    def test_rows_are_counted(self, tmp_path: Path) -> None:
-        for driver in self.drivers(tmp_path):
-            # one batch more than a writer is given at once, as the core cuts them
-            many, few, other = _many_lines(BATCH_ROWS + 4_000), lines(LINE, 1), lines(OTHER, 1, 2)
-            rows = [*((LINE, piece) for piece in batches(many)), (OTHER, other)]
-            one = {LINE.name: 1}
-            given = {"a": {LINE.name: many.num_rows, OTHER.name: 2}, "b": {}, "c": one, "d": one}
-            publication = driver.stage({"a": rows, "b": [], "c": [(LINE, few)], "d": [(LINE, few)]})
-            self._require_counts(given, publication.parts, does="close() reports")
-            driver.publish(publication)
-            self._require_counts(given, driver.files, does="publish() reports")
-            driver.finish(publication)
-            self.require_rows(driver, LINE, many, few, few, after=f"after {many.num_rows} rows")
-            driver.commit({"c": None})  # may move rows of others
-            del given["c"]
-            self._require_counts(given, driver.files, does="publish() reports")
-
-    def _require_counts(
-        self,
-        given: Mapping[str, Mapping[str, int]],
-        files: Mapping[str, Iterable[PartFile]],
-        *,
-        does: str,
-    ) -> None:
-        for key, rows in given.items():
-            held = Counter[str]()
-            for file in files[key]:
-                held[file.record_type] += file.rows
-            together = held.pop("events", 0)  # of several types, of which only the sum is known
-            more = {name: n for name, n in held.items() if n > rows.get(name, 0)}
-            require(
-                held.total() + together == sum(rows.values()) and not more,
-                f"partition {key}: of {dict(rows)} rows, {does} {dict(held)}"
-                + (f" and {together} of several types" if together else ""),
-                "count what is written to each file, and let publish() describe all of it",
-            )
-
     @promise("rows that equal each other are all kept, and nothing to write is no error",
              quick=True)  # fmt: skip
     def test_equal_rows_are_kept(self, tmp_path: Path) -> None:
@@ -146,17 +104,6 @@ class RowPromises(SinkKit):
             self.require_rows(
                 driver, LATER, conform(LATER, old), new, new, after="after columns were added"
             )
-
-    @promise("what the format cannot hold is refused, not left out", quick=True)
-    def test_kinds_it_cannot_hold_are_refused(self, tmp_path: Path) -> None:
-        others = [kind for kind in KINDS if kind not in self.kinds]
-        if not others:
-            does_not_apply("it holds values of every kind")
-        for kind in others:
-            driver, table = self.driver(tmp_path / kind), table_with(kind)
-            with contextlib.suppress(*REPORTED):
-                driver.commit({"a": [(KINDS[kind], table)]})
-                self.require_rows(driver, KINDS[kind], table, after="after a commit")
 
     @promise(
         "the same rows give the same bytes, whenever and wherever they are written", quick=True
@@ -307,29 +254,6 @@ class RowPromises(SinkKit):
         remedy = "write below the staging directory that writer() is given, and nowhere else"
         require(not changed, f"writing and giving up changes {', '.join(changed)}", remedy)
 
-    @promise("several writers may be at work at a time", quick=True)
-    def test_writers_keep_apart(self, tmp_path: Path) -> None:
-        driver = attrs.evolve(self.driver(tmp_path), small_bytes=0)
-        one, two, other = lines(LINE, 1, 2), lines(LINE, 3), lines(LINE, 1, 5, origin="/in/b")
-        inner = []
-
-        def rows() -> Iterator[Rows]:
-            yield LINE, one
-            inner.append(driver.stage({"b": [(OTHER, lines(OTHER, 1)), (LINE, other)]}))
-            yield LINE, two
-
-        outer = driver.stage({"a": rows()})
-        both = attrs.evolve(
-            outer,
-            parts={**outer.parts, "b": inner[0].parts["b"]},
-            staged={**outer.staged, **inner[0].staged},
-        )
-        driver.publish(both)
-        driver.finish(both)
-        after = "of two writers that took turns"
-        self.require_rows(driver, LINE, one, two, other, after=after)
-        self.require_rows(driver, OTHER, lines(OTHER, 1), after=after)
-
     @promise("other readers of the format find the columns and values that were written",
              quick=True)  # fmt: skip
     def test_native_readers_find_the_values(self, tmp_path: Path) -> None:
@@ -365,19 +289,6 @@ class RowPromises(SinkKit):
                 remedy,
             )
 
-    @promise("memory does not grow with the size of a partition")
-    def test_memory_is_bounded(self, tmp_path: Path) -> None:
-        sink = self.open(tmp_path)
-        staging = sink.state / "staging" / "part"
-        staging.mkdir(parents=True)
-        measured = done_in_process(_write_much, sink, staging, scratch=tmp_path)
-        small, large, written = (number / MEGABYTE for number in measured)
-        require(
-            large - small <= self.max_memory_mb,
-            f"{written:.0f} MB of rows take {large - small:.0f} MB more memory",
-            f"write each batch as it comes; {self.max_memory_mb} MB are granted (max_memory_mb)",
-        )
-
 
 def _plain(kind: object, value: Any) -> str:
     """A value as text of its type, which formats without that type write as text or number, too."""
@@ -390,33 +301,6 @@ def _plain(kind: object, value: Any) -> str:
     if kind is float:
         return repr(float(value))
     return str(value)
-
-
-def _write_much(sink: Sink, staging: Path) -> tuple[int, int, int]:
-    """Peak memory after two batches and after all of a partition, and its size in memory."""
-    chance = random.Random(1)  # noqa: S311 - the same in every run
-    words = [f"{chance.getrandbits(1600):0400x}" for _ in range(250)]
-    batch = _many_lines(BATCH_ROWS)
-    writer = sink.writer(staging, "part-0123456789abcdef-0123456789ab")
-    small = size = 0
-    for number in range(10):
-        first = number * BATCH_ROWS + 1
-        positions = pa.array(range(first, first + BATCH_ROWS))
-        texts = pa.array(chance.choices(words, k=BATCH_ROWS))
-        rows = _with_column(_with_column(batch, "position", positions), "text", texts)
-        size += rows.nbytes
-        writer.write(LINE, rows)
-        if number == 1:
-            small = peak_memory()
-    writer.close()
-    return small, peak_memory(), size
-
-
-def _many_lines(rows: int) -> pa.Table:
-    """So many rows of ``LINE``, at positions from 1."""
-    few = lines(LINE, *range(1, 1025))
-    table = pa.concat_tables([few] * (rows // few.num_rows + 1)).slice(0, rows)
-    return _with_column(table, "position", pa.array(range(1, rows + 1)))
 
 
 def _with_column(table: pa.Table, name: str, values: pa.Array) -> pa.Table:

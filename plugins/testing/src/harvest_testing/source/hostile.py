@@ -19,16 +19,13 @@ from harvest_testing.lab.damage import UNEVEN
 from harvest_testing.lab.files import odd_names
 from harvest_testing.promise import (
     BrokenPromise,
-    does_not_apply,
     promise,
     raises_nothing,
     require,
 )
 
-from .inputs import damaged
 from .kit import SourceKit, copy_of, files_of, is_input
 from .reading import (
-    FOREIGN_LINE,
     REPLACED,
     Piece,
     all_lines,
@@ -36,7 +33,6 @@ from .reading import (
     read_all,
     require_raw,
     require_same,
-    rows_from,
 )
 
 TRIED = 6
@@ -125,42 +121,6 @@ class HostilePromises(SourceKit):
             "list the damaged file as a partition, and refuse it in read()",
         )
 
-    @promise("a line that is nothing of the format is reported, and not passed over", quick=True)
-    def test_a_foreign_line_is_told(self, tmp_path: Path) -> None:
-        if self.existence_is_a_row:
-            does_not_apply("that a file exists is a row, whatever is in it (existence_is_a_row)")
-        location = self.make_files(tmp_path)
-        tried = False
-        for path in files_of(location):
-            data = path.read_bytes()
-            before = self._account(location, path)
-            if not before[0] or b"\0" in data or not _is_utf8(data):
-                continue
-            tried = True
-            lines = data.splitlines(keepends=True)
-            for at in (1, len(lines)):
-                end = b"\n" * (at == len(lines) and not data.endswith(b"\n"))
-                path.write_bytes(b"".join([*lines[:at], end, FOREIGN_LINE, *lines[at:]]))
-                after = self._account(location, path)
-                path.write_bytes(data)
-                about = f"{path.name} with {FOREIGN_LINE!r} below line {at}"
-                require(after != before, f"{about}: not a unit, reject or note more", LOST)
-        if not tried:
-            does_not_apply("no row of the sample comes from a file of text")
-
-    def _account(self, location: Path, path: Path) -> tuple[int, int, bool]:
-        """Rows that come from a file; all units and remarks of its partitions; a refusal."""
-        rows = units = 0
-        refused = False
-        for piece in self.read(location):
-            if not is_input(path, piece.partition):
-                continue
-            refused = refused or piece.found is None
-            if piece.found is not None:
-                units += piece.found.accounted + len(piece.found.notes)
-                rows += len(rows_from(path, piece))
-        return rows, units, refused
-
     @promise("an input without content gives no rows, and no failure", quick=True)
     def test_empty_input_gives_no_rows(self, tmp_path: Path) -> None:
         location = self.make_files(tmp_path)
@@ -240,14 +200,6 @@ class HostilePromises(SourceKit):
             "give None for what is not recognised, so that other sources get it",
         )
 
-    @promise("detect() recognises the sample, or nothing", quick=True)
-    def test_detection_of_the_sample(self, tmp_path: Path) -> None:
-        location = self.make_files(tmp_path)
-        for path in {location, *files_of(location)}:
-            self._require_answer(path)
-        for path, _, _ in damaged(files_of(location)):
-            self._require_answer(path)
-
     def _require_answer(self, path: Path) -> Detection | None:
         with raises_nothing(
             f"detect({path.name!r}) raised ",
@@ -295,14 +247,6 @@ def _require_cut_seen(path: Path, pieces: list[Piece]) -> None:
         "it was compressed, its end is missing, and nobody says so",
         "let EOFError and the like become a SourceError, or a reject of what is missing",
     )
-
-
-def _is_utf8(data: bytes) -> bool:
-    try:
-        data.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def _require_raw_kept(path: Path, data: bytes, pieces: list[Piece]) -> None:

@@ -155,27 +155,6 @@ class InputPromises(SourceKit):
             if not path.is_file() or all_lines([piece]) != before:  # else opened in another way
                 self._require_reported(path, before, piece)
 
-    @promise("planning and detecting read but a part of large inputs", quick=True)
-    def test_planning_is_cheap(self, tmp_path: Path) -> None:
-        location = self.make_files(tmp_path)
-        files = files_of(location)
-        for path in files:
-            data = path.read_bytes() or b"\n"
-            path.write_bytes(data * (LARGE // len(files) // len(data) + 1))
-        large = sum(path.stat().st_size for path in files)
-        source = self.open(location)
-        for doing, call in (
-            ("plan()", lambda: list(source.plan())),
-            ("detect()", lambda: [source.detect(path) for path in (location, *files)]),
-        ):
-            read = bytes_read(call)
-            require(
-                read <= large // 2,
-                f"{doing} reads {read >> 20} MB of inputs of {large >> 20} MB",
-                "look at the first bytes in detect(), at names and sizes in plan(); what must be "
-                "counted before a partition is found by prepare(), for that partition alone",
-            )
-
 
 def damaged(files: Iterable[Path]) -> Iterator[tuple[Path, str, bytes]]:
     """The first file of each ending, damaged in one way after the other, and mended at the end."""

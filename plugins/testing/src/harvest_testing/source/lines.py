@@ -22,8 +22,6 @@ from harvest_testing.promise import does_not_apply, promise, require
 from .kit import SourceKit
 from .reading import (
     Piece,
-    difference,
-    drained,
     in_short,
     planned,
     read_piece,
@@ -181,41 +179,6 @@ class LinePromises(SourceKit):
                     LOST,
                 )
 
-    @promise("line ends of another system, no last one, or a byte order mark change no row",
-             quick=True)  # fmt: skip
-    def test_line_ends_do_not_matter(self, tmp_path: Path) -> None:
-        location = self._location(tmp_path)
-        for path in self._files(location):
-            data = path.read_bytes()
-            shown = self._shown(location, path)
-            plain = data.replace(b"\r\n", b"\n")
-            for about, changed in (
-                ("without the newline at its end", plain.removesuffix(b"\n")),
-                ("with line ends of another system", plain.replace(b"\n", b"\r\n")),
-                ("with a byte order mark", b"\xef\xbb\xbf" + plain),
-            ):
-                found = self._changed(location, path, [changed])
-                self._require_like(f"{path.name} {about}", shown, found)
-
-    def _require_like(self, about: str, shown: _Shown, found: _Shown) -> None:
-        """The same units at the same places; a row may have become a reject."""
-        if found.refused is not None:
-            return
-        require(
-            set(found.at) >= set(shown.at) and shown.units <= found.units,
-            f"{about}: rows or rejects at {sorted(found.at)}, before at {sorted(shown.at)}; "
-            f"{found.units} units, before {shown.units}",
-            LOST,
-        )
-        for number, texts in found.at.items():
-            same = texts == shown.at.get(number) or self.line_end_is_data
-            require(
-                same or all(text.startswith(REJECTED) for text in texts),
-                f"{about}, line {number}:\n{difference(shown.at.get(number, []), texts)}",
-                "take line ends off lines, and a byte order mark off the first "
-                "(harvest_toolkit.lines does); or reject the line",
-            )
-
     @promise("what is said of lines does not grow with them: notes, and reasons to leave out",
              quick=True)  # fmt: skip
     def test_little_is_said_of_many_lines(self, tmp_path: Path) -> None:
@@ -236,14 +199,6 @@ class LinePromises(SourceKit):
                     f"{notes} notes, {len(said)} reasons to filter or fold: {sorted(said)[:3]}",
                     "note once how many there are, and let a reason name a kind, not a value: they "
                     "are held in memory and written into the manifest",
-                )
-            for source, partition in self._planned(location, path):
-                reported, size = drained(source, partition)["bytes"], partition.size_bytes
-                require(
-                    not reported or reported > size * 0.95,
-                    f"{path.name} made {VARIED} lines: ctx.advance reports {reported} of {size} "
-                    "bytes",
-                    "report all bytes that were read, also those of lines that become no row",
                 )
             path.write_bytes(b"".join(lines))
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
 from unittest import mock
 
-from harvest import Source, SourceError
+from harvest import Source
 from harvest_testing.lab.globals import elsewhere, open_files
-from harvest_testing.promise import does_not_apply, promise, require
+from harvest_testing.promise import promise, require
 
 from .inputs import bytes_read
 from .kit import LONG_AGO, SourceKit, copy_of, files_of
@@ -19,10 +18,8 @@ from .reading import (
     in_order,
     is_content,
     plan_lines,
-    planned,
     read_all,
     require_same,
-    rows_from,
 )
 
 T = TypeVar("T")
@@ -32,8 +29,6 @@ SPARSE = 48 << 20
 
 LOOKED_AT = 1 << 20
 """Bytes of a file that are plenty to recognise it."""
-
-NEW = "renamed-"
 
 MANY = 300
 """Files of a directory that is large."""
@@ -55,12 +50,6 @@ class MovedPromises(SourceKit):
             "outlives the place of its input"
         )
         require_same(found, expected, remedy, about="a copy elsewhere is planned otherwise")
-        for path in files_of(location):
-            other = copy / path.relative_to(location)
-            with contextlib.suppress(SourceError):  # it may be nothing by itself
-                alone = [partition.id for partition in planned(self.open(path))]
-                found = [partition.id for partition in planned(self.open(other))]
-                require_same(found, alone, remedy, about=f"a copy of {path.name} alone")
         before = [(p.id, p.inputs) for p in self.partitions(self.open(copy))]
         for number, path in enumerate(files_of(copy)):  # the last is the oldest
             os.utime(path, (number, LONG_AGO - number))
@@ -103,37 +92,6 @@ class MovedPromises(SourceKit):
                 found = in_order(self.checked(read_all(source, partitions)), place)
             remedy = "make paths absolute in plan(), and take naive times by a setting's zone"
             require_same(found, rows, remedy, about=f"for {way}, with TZ=Pacific/Auckland")
-
-    @promise("rows come from what is in a file, and not from its name", quick=True)
-    def test_a_renamed_file_gives_the_same(self, tmp_path: Path) -> None:
-        if self.names_matter:
-            does_not_apply("a file's name is part of the format (names_matter)")
-        location = self.make_files(tmp_path)
-        before = self.read(location)
-        renamed = {
-            path: path.rename(path.with_name(NEW + path.name)) for path in files_of(location)
-        }
-        after = self.read(renamed.get(location, location))
-        for path, new in renamed.items():
-            rows = sorted(row for piece in before for row in rows_from(path, piece))
-            found = sorted(row for piece in after for row in rows_from(new, piece))
-            about = f"{path.name} called {new.name}"
-            if found:  # else it is found by its name
-                require_same(found, rows, "take values from the content alone", about=about)
-
-    @promise("a link to a directory that is being read is not followed", quick=True)
-    def test_links_are_not_followed_round(self, tmp_path: Path) -> None:
-        location = self.make_files(tmp_path)
-        if not location.is_dir():
-            does_not_apply("the sample is a file; give a directory to see what links in it do")
-        expected = self._rows_of(location)
-        for target in (".", str(location)):
-            link = location / "round"
-            link.symlink_to(target, target_is_directory=True)
-            found = self._rows_of(location)
-            link.unlink()
-            remedy = "let harvest.toolkit.files.walk_files list files: it follows no such link"
-            require_same(found, expected, remedy, about=f"with a link round -> {target}")
 
     def _rows_of(self, location: Path) -> list[str]:
         return [line for line in in_order(self.read(location), location) if is_content(line)]

@@ -37,16 +37,11 @@ from harvest_testing.promise import BrokenPromise, broken, require
 REPLACED = "\ufffd"
 """What decoders put where bytes are not text, unless they are asked not to."""
 
-FOREIGN_LINE = b"no line of yours\n"
-
 REJECTS = ("reject ", "refused ")
 """How lines of what was found begin that say what could not be read."""
 
 RAW_LIMIT = 64 * 1024
 """Bytes of a rejected unit that the core keeps."""
-
-MOST_WORDS = 4_096
-"""Characters of a reason: it is printed, and kept of every reject."""
 
 _SHOWN = 4
 _WIDTH = 300
@@ -227,11 +222,6 @@ def _require_place_and_reason(reject: Reject, place: str) -> None:
         "say in ctx.reject what was found and what was expected",
     )
     require(
-        len(reject.reason) <= MOST_WORDS,
-        f"{place}: a reason of {len(reject.reason)} characters: {reject.reason[:200]}...",
-        "let a reason say what is wrong; what was read is the reject's raw",
-    )
-    require(
         reject.position is None or reject.position >= 1,
         f"{place}: a reject at position {reject.position}",
         "positions are line or record numbers and begin at 1",
@@ -305,19 +295,6 @@ def _note_lines(found: Collected, root: Path | str | None) -> list[str]:
 def rows_as_lines(name: str, table: Any, root: Path | str | None = None) -> list[str]:
     """The rows of a table, one line each, in their order."""
     return [f"{name} {without_place(row, root)!r}" for row in table.to_pylist()]
-
-
-def rows_read(source: Source, partition: Partition, other: Partition | None = None) -> list[str]:
-    """The rows of a partition; another one is read between the first of them and the rest."""
-    lines: list[str] = []
-    with tempfile.TemporaryDirectory() as scratch, contextlib.suppress(SourceError, OSError):
-        ctx = ReadContext(printable(partition.origin), Path(scratch))
-        batches = tables(source, partition, ctx, batch_rows=1)
-        for number, (kind, table) in enumerate(batches):
-            if number == 0 and other is not None:
-                read_piece(source, other)
-            lines += rows_as_lines(kind.name, table)
-    return lines
 
 
 def rows_from(path: Path, piece: Piece) -> list[str]:

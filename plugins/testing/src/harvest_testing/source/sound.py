@@ -9,14 +9,11 @@ import inspect
 import os
 import unittest
 from collections import Counter
-from itertools import pairwise, product
 from pathlib import Path
 from typing import Any, ClassVar
 from unittest import mock
 
-import attrs
-
-from harvest import ConfigError, Source, SourceError
+from harvest import Source, SourceError
 from harvest_testing.declarations import class_problems
 from harvest_testing.golden import check_schemas
 from harvest_testing.promise import (
@@ -38,7 +35,6 @@ from .reading import (
     read_all,
     require_places,
     require_same,
-    rows_read,
 )
 
 TYPED = (
@@ -183,11 +179,6 @@ class ReadingPromises(SourceKit):
         ways = [{setting: value} for value in values]
         ways += [{name: value} for name, value in (self.examples or {}).items()]
         sources = [source, *(self.open(location, **way) for way in ways)]
-        numbers = [n for n, v in attrs.asdict(source.config).items() if type(v) is int]
-        for name, number in product(numbers, (0, 1, 2)):  # such as a depth
-            with contextlib.suppress(ConfigError):
-                more = {**self.settings, name: number}
-                sources.append(self.source.configured(location, **more))
         for each in sources:
             for file in files:
                 _require_planned(each, file, {file})
@@ -221,11 +212,6 @@ class ReadingPromises(SourceKit):
             found = all_lines(read_all(self.open(location), [partition]))
             about = f"partition {partition.id!r} read alone gives something else"
             require_same(found, lines, remedy, about=about)
-        for first, second in pairwise(partitions):
-            found = rows_read(self.open(location), first, second)
-            alone = rows_read(self.open(location), first)
-            about = f"partition {first.id!r} with {second.id!r} read meanwhile: other rows"
-            require_same(found, alone, remedy, about=about)
 
     @promise("the bytes of a partition are reported as they are read, and no more than it has",
              quick=True)  # fmt: skip
@@ -234,17 +220,11 @@ class ReadingPromises(SourceKit):
         for partition in self.partitions(source):
             counted, size = drained(source, partition), partition.size_bytes
             require(
-                not (counted["rows"] and size) or 0 < counted["bytes"] <= size,
+                not (counted["rows"] and size) or size <= counted["bytes"] * 2 <= 2 * size,
                 f"partition {partition.id!r} says that it has {size} bytes; when {counted['rows']} "
                 f"rows of it had come, ctx.advance had reported {counted['bytes']}",
                 "call ctx.advance(bytes) for each piece of the input that was read, as it lies in "
                 "the file: else nobody sees how far a run is, and when it ends",
-            )
-            require(
-                not counted["rows"] or not counted["bytes"] or counted["bytes"] * 2 >= size,
-                f"partition {partition.id!r} has {size} bytes; after the last of its rows, "
-                f"ctx.advance had reported {counted['bytes']}",
-                "report bytes of all that is read: of filtered, folded and rejected units too",
             )
 
     @promise("the size of batches does not change the rows", quick=True)
