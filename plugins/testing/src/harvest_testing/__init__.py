@@ -4,10 +4,10 @@
 of it.  ``SourceConformance``, ``ViewConformance``, ``ReportConformance``, ``SinkConformance``,
 ``EngineConformance`` and ``ExporterConformance`` are tests of all that plugins promise, to be
 inherited; ``SinkDriver`` takes a sink through a commit step by step.
-``check_golden`` compares what a source gave with a file; ``check_view`` builds a view and wants a
+``check_schemas`` compares record types with a file; ``check_view`` builds a view and wants a
 meaning for each of its columns; ``faults_of_unknown`` looks for what a view and its rules say too
 much where less is known (``without_column``); ``judge`` applies a rule to rows of its view.  None
-of it needs pytest, which finds fixtures for the same things in ``harvest_testing.pytest_plugin``.
+of it needs pytest.
 """
 
 from __future__ import annotations
@@ -23,11 +23,10 @@ if TYPE_CHECKING:
 
     from .engines import EngineConformance as EngineConformance
     from .exporters import ExporterConformance as ExporterConformance
-    from .golden import check_golden as check_golden
-    from .golden import check_schemas as check_schemas
-    from .golden import update_golden as update_golden
     from .promise import BrokenPromise as BrokenPromise
     from .reports import ReportConformance as ReportConformance
+    from .schemas import check_schemas as check_schemas
+    from .schemas import update_schemas as update_schemas
     from .sinks import SinkConformance as SinkConformance
     from .sinks import SinkDriver as SinkDriver
     from .source import SourceConformance as SourceConformance
@@ -42,9 +41,9 @@ _HOMES = {
     "harvest.findings": ("judge",),
     ".engines": ("EngineConformance",),
     ".exporters": ("ExporterConformance",),
-    ".golden": ("check_golden", "check_schemas", "update_golden"),
     ".promise": ("BrokenPromise",),
     ".reports": ("ReportConformance",),
+    ".schemas": ("check_schemas", "update_schemas"),
     ".sinks": ("SinkConformance", "SinkDriver"),
     ".source": ("SourceConformance",),
     ".unknown": ("faults_of_unknown", "without_column"),

@@ -30,7 +30,7 @@ from .declarations import check_plugin, owned
 from .promise import BrokenPromise, does_not_apply
 from .sinks import SinkConformance
 from .source import SourceConformance
-from .thorough import kits_of_others, print_page
+from .thorough import kits_of_others
 
 INDENT = " " * 9
 """Below the first word of a line."""
@@ -57,7 +57,7 @@ def check_plugins(
 ) -> int:
     """Try what plugins promise, and print what became of it; 1 on a problem.
 
-    thorough: all that the kit can try, and a page of it, instead of the quick part.
+    thorough: all that the kit can try, instead of the quick part.
     """
     found = manager()
     names = [found.add_file(Path(n)).name if n.endswith(".py") else n for n in names]
@@ -74,14 +74,10 @@ def check_plugins(
     for name, findings in results.items():
         for finding in check_promises(found, name, sample=sample, thorough=thorough):
             findings.append(finding)
-            if thorough:
-                continue
             shown = ("kept", "broken") if names else ("broken",)
             if not json and finding.result in shown:
                 _print_finding(name, finding)
-        if thorough and not json:
-            print_page(name, findings)
-        elif not json:
+        if not json:
             _sum_up(name, findings, reasons=bool(names))
     if json:
         outcomes = {name: [*map(attrs.asdict, found)] for name, found in results.items()}

@@ -6,16 +6,17 @@ that say what was done.  They are the same in every run.
 
 from __future__ import annotations
 
+import os
 import random
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import TypeAlias
 
 Corruption: TypeAlias = Callable[[bytes], Iterator[tuple[str, bytes]]]
 """From a file's content to (what was done, damaged content)."""
 
 _LONG = 1 << 20
-_DEEP = 100_000
 _TRIED = 8
 
 UNEVEN = b"9007199254740993"
@@ -96,15 +97,6 @@ def large_number(data: bytes) -> Iterator[tuple[str, bytes]]:
             yield f"{what} at byte {number.start()}", changed
 
 
-def deep(data: bytes) -> Iterator[tuple[str, bytes]]:
-    """Brackets within brackets, more than a stack holds: a parser may end its process."""
-    for bracket in (b"[", b'{"a":'):
-        yield f"{_DEEP} times {bracket.decode()} instead", bracket * _DEEP
-    begin = data.find(b"[") + 1
-    brackets = b"[" * _DEEP + b"]" * _DEEP + b"," * (begin > 0)
-    yield f"{_DEEP} brackets at byte {begin}", data[:begin] + brackets + data[begin:]
-
-
 CORRUPTIONS: Mapping[str, Corruption] = {
     function.__name__: function
     for function in (
@@ -119,3 +111,15 @@ CORRUPTIONS: Mapping[str, Corruption] = {
     )
 }
 """Kinds of damage by name: all but what may end a process."""
+
+
+def damaged(files: Iterable[Path], every: int = 1) -> Iterator[tuple[Path, str]]:
+    """The first file of each ending, damaged in one way after the other, and mended at the end."""
+    for path in {path.suffix: path for path in reversed(list(files))}.values():
+        data, times = path.read_bytes(), path.stat()
+        ways = [*truncated(data), *repeated(data), *garbage(data), *other_encoding(data)]
+        for done, content in ways[::every]:
+            path.write_bytes(content)
+            yield path, done
+        path.write_bytes(data)
+        os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))

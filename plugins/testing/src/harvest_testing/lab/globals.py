@@ -6,7 +6,6 @@ everyone's: environment, working directory, locale, random numbers, signal handl
 
 from __future__ import annotations
 
-import builtins
 import contextlib
 import csv
 import decimal
@@ -15,7 +14,6 @@ import locale
 import logging
 import os
 import random
-import resource
 import signal
 import socket
 import sys
@@ -27,8 +25,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 from unittest import mock
-
-import pyarrow as pa
 
 
 def _without_flags(context: decimal.Context) -> Any:
@@ -44,27 +40,13 @@ _SETTLED: dict[str, Callable[[], Any]] = {
     "the time zone": lambda: (time.tzname, time.timezone),
     "random numbers (random.seed)": random.getstate,
     "signal handlers": lambda: [signal.getsignal(s) for s in sorted(signal.valid_signals())],
-    "signals that wait, and alarms": lambda: (
-        signal.pthread_sigmask(signal.SIG_BLOCK, ()),
-        signal.getitimer(signal.ITIMER_REAL) == (0, 0),
-    ),
     "sys.set_int_max_str_digits": sys.get_int_max_str_digits,
-    "sys.setswitchinterval": sys.getswitchinterval,
-    "priority and CPUs of the process": lambda: (os.nice(0), os.sched_getaffinity(0)),
     "csv.field_size_limit": csv.field_size_limit,
     "the recursion limit": sys.getrecursionlimit,
     "the decimal context": lambda: _without_flags(decimal.getcontext()),
     "socket.setdefaulttimeout": socket.getdefaulttimeout,
-    "resource limits": lambda: [
-        resource.getrlimit(n)
-        for n in (resource.RLIMIT_AS, resource.RLIMIT_CPU, resource.RLIMIT_NOFILE)
-    ],
     "garbage collection": lambda: (gc.isenabled(), gc.get_threshold()),
     "standard streams": lambda: [id(sys.stdin), id(sys.stdout), id(sys.stderr)],
-    "hooks of the interpreter": lambda: [
-        *map(id, (sys.excepthook, sys.displayhook, sys.unraisablehook, threading.excepthook)),
-        *map(id, (sys.gettrace(), sys.getprofile(), warnings.showwarning, builtins.open)),
-    ],
     "the working umask": lambda: Path("/proc/self/status").read_text().partition("Umask:")[2][:6],
 }
 """What not even the first use, with its imports, may change."""
@@ -77,11 +59,7 @@ _LATER: dict[str, Callable[[], Any]] = {
         logging.getLoggerClass(),
     ),
     "processes that it has started": lambda: child_processes(),
-    "Arrow's threads": lambda: (pa.cpu_count(), pa.io_thread_count()),
     "threads": lambda: sorted(t.name for t in threading.enumerate()),
-    "numpy's random numbers": lambda: (
-        repr(sys.modules["numpy"].random.get_state()) if "numpy" in sys.modules else None
-    ),
 }
 """What libraries may set up when they are first imported, and nobody may change after that."""
 

@@ -11,7 +11,7 @@ import pickle
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -38,13 +38,11 @@ def in_process(
     scratch: Path,
     cwd: Path | None = None,
     environment: Mapping[str, str] | None = None,
-    under: Sequence[str] = (),
     limit_s: float | None = None,
 ) -> Ended:
     """Call a module's function in a new interpreter, with nothing of this one but ``sys.path``.
 
     scratch: an existing directory for what goes to and fro.
-    under: a command that starts the interpreter, as a tracer does.
     limit_s: seconds that it may take; then it is ended, with all that it has started.
     Raises whatever pickle raises for arguments that cannot travel.
     """
@@ -55,7 +53,7 @@ def in_process(
     # its output goes to a file: what it has started may hold a pipe open after its end
     with said.open("wb") as output:
         process = subprocess.Popen(
-            [*under, sys.executable, "-m", "harvest_testing.lab.process", str(task), str(answer)],
+            [sys.executable, "-m", "harvest_testing.lab.process", str(task), str(answer)],
             cwd=cwd, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True,
             env={**os.environ, "PYTHONPATH": paths, **(environment or {})},
         )  # fmt: skip

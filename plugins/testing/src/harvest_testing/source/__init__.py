@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
-from .declared import DeclaredPromises
 from .hostile import HostilePromises
 from .inputs import InputPromises
-from .lines import LinePromises
-from .moved import MovedPromises
 from .process import ProcessPromises
 from .sound import ReadingPromises
 from .values import ValuePromises
 
 
 class SourceConformance(
-    ReadingPromises,
-    LinePromises,
-    ValuePromises,
-    MovedPromises,
-    DeclaredPromises,
-    InputPromises,
-    HostilePromises,
-    ProcessPromises,
+    ReadingPromises, ValuePromises, InputPromises, HostilePromises, ProcessPromises
 ):
     """What every source promises, as tests that an author's class inherits.
 

@@ -1,47 +1,39 @@
-"""Promises about input that is damaged, empty, foreign, or has a name that nobody expects."""
+"""Promises about input that is damaged, empty, foreign, or long."""
 
 from __future__ import annotations
 
 import os
+import random
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pyarrow as pa
 
-from harvest import (
-    Collected,
-    Detection,
-    SourceError,
-)
+from harvest import Detection, Reject, SourceError
 from harvest.toolkit.texts import printable
-from harvest_testing.lab.damage import UNEVEN
-from harvest_testing.lab.files import odd_names
-from harvest_testing.promise import (
-    BrokenPromise,
-    promise,
-    raises_nothing,
-    require,
-)
+from harvest_testing.lab.damage import UNEVEN, damaged
+from harvest_testing.promise import BrokenPromise, does_not_apply, promise, raises_nothing, require
 
-from .kit import SourceKit, copy_of, files_of, is_input
-from .reading import (
-    REPLACED,
-    Piece,
-    all_lines,
-    planned,
-    read_all,
-    require_raw,
-    require_same,
-)
+from .kit import SourceKit, copy_of, files_of, is_input, mended
+from .reading import REJECTS, Piece, all_lines, planned, read_all, require_same, rows_as_lines
 
-TRIED = 6
-"""Files that are called otherwise."""
+REPLACED = "\ufffd"
+"""What decoders put where bytes are not text, unless they are asked not to."""
+ROUNDED = str(int(float(UNEVEN)))
+PACKED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd")
+"""Beginnings of files of gzip, bzip2, xz and zstd."""
 
 LOST = (
     "count every unit with ctx.read(), and reject what is none; or raise harvest.SourceError where "
     "the file as a whole is not yours"
 )
+ALONE = (
+    "let a unit that cannot be read cost no other, those of its block neither: reject it alone, "
+    "with its own bytes and its number, counted from 1 in the file"
+)
+WHOLE = "give ctx.reject the line's own bytes, neither cut nor stripped, and its number"
+
 FOREIGN = {
     "empty": b"",
     "a line": b"hello, world\n",
@@ -52,11 +44,21 @@ FOREIGN = {
     "JSON": b'{"what": ["is", {"this": null}]}\n',
     "a table": b"a,b,c\n1,2,3\n",
 }
+NOISE = (
+    b"  \x01 no line of yours \x7f  ",
+    b"\t" + b"no line of yours, and a long one; " * 200 + b"\t",
+    b"no line of yours, but a longer one than any" * 2_500,
+    b"\x00",
+    b'"',
+    b"no line\r of \x0b\x0c\x1c\x1d\x1e yours \xc2\x85\xe2\x80\xa8\xe2\x80\xa9 at all",
+)
+"""Lines of no format: with blanks at both ends, longer than what is often cut, with a quote, with
+all that is a line's end elsewhere."""
 
-
-ROUNDED = str(int(float(UNEVEN)))
-PACKED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd")
-"""Beginnings of files of gzip, bzip2, xz and zstd."""
+RAW_LIMIT = 64 * 1024
+"""Bytes of a rejected unit that the core keeps."""
+VARIED, SAID = 3_000, 30
+"""Lines whose numbers differ; notes and reasons that are plenty for any number of lines."""
 
 
 class HostilePromises(SourceKit):
@@ -66,27 +68,20 @@ class HostilePromises(SourceKit):
     def test_corrupt_input_becomes_rejects(self, tmp_path: Path, corruption: str) -> None:
         location = self.make_files(tmp_path)
         replaced = any(REPLACED in line for line in all_lines(self.read(location)))
-        for path, done, content in self._damage_each(location, corruption):
-            try:
-                pieces = self._require_told(location, path, content)
-                if corruption == "truncated":
-                    _require_cut_seen(path, pieces)
-                if not replaced:
-                    _require_values_kept(content, pieces)
-                _require_raw_kept(path, content, pieces)
-            except BrokenPromise as error:
-                error.seen = f"{path.name}, {done}:\n{error.seen}"
-                raise
-
-    def _damage_each(self, location: Path, corruption: str) -> Iterator[tuple[Path, str, bytes]]:
-        """Each file of the sample damaged in each way, one after the other, then mended."""
         for path in files_of(location):
-            data, times = path.read_bytes(), path.stat()
-            for done, content in self.corruptions[corruption](data):
-                path.write_bytes(content)
-                yield path, done, content
-            path.write_bytes(data)
-            os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+            with mended(path) as data:
+                for done, content in self.corruptions[corruption](data):
+                    path.write_bytes(content)
+                    try:
+                        pieces = self._require_told(location, path, content)
+                        if corruption == "truncated":
+                            _require_cut_seen(path, pieces)
+                        if not replaced:
+                            _require_values_kept(content, pieces)
+                        _require_raw_kept(path, content, pieces)
+                    except BrokenPromise as error:
+                        error.seen = f"{path.name}, {done}:\n{error.seen}"
+                        raise
 
     def _require_told(self, location: Path, path: Path, data: bytes) -> list[Piece]:
         source = self.open(location)
@@ -98,7 +93,7 @@ class HostilePromises(SourceKit):
         mine = [p for p in partitions if is_input(path, p)]
         pieces = self.checked(read_all(source, mine or partitions))
         require(
-            not mine or any(map(_tells, pieces)) or self.holds_nothing(path, data),
+            not mine or any(piece.tells for piece in pieces) or self.holds_nothing(path, data),
             f"its {len(data)} bytes give no row, no reject, no note and no error",
             LOST + ". Where such content holds nothing, say so in holds_nothing()",
         )
@@ -130,51 +125,34 @@ class HostilePromises(SourceKit):
             pieces = self.read(location)
         except SourceError:
             return
-        if not self.existence_is_a_row:
-            for piece in pieces:
-                require(
-                    piece.found is None or not piece.found.written,
-                    f"{piece.partition.origin}: rows of empty files",
-                    "make rows of what is in a file alone; where that a file exists is worth a "
-                    "row, set existence_is_a_row = True",
-                )
+        rows = sum(piece.found.written for piece in pieces if piece.found)
+        require(
+            not rows or self.existence_is_a_row,
+            f"{rows} rows come of empty files",
+            "make rows of what is in a file alone; where that a file exists is worth a row, set "
+            "existence_is_a_row = True",
+        )
 
     @promise("what is not there or nothing of its kind is refused with words", quick=True)
     def test_foreign_input_is_refused(self, tmp_path: Path) -> None:
         (tmp_path / "folder").mkdir()
         for path in (tmp_path / "absent", tmp_path / "folder"):
-            self._require_refused(path)
+            self._require_told_of(path, told=False)
         for name, content in FOREIGN.items():
             path = tmp_path / f"{name}.dat"
             path.write_bytes(content)
-            try:
-                pieces = self.read(path)
-            except SourceError as error:
-                require(
-                    error.message, f"{name}: a SourceError without a message", "say what is amiss"
-                )
-                continue
-            require(
-                not content.strip() or any(map(_tells, pieces)),
-                f"a file with {name} gives no row, no reject, no note and no error",
-                LOST,
-            )
+            self._require_told_of(path, told=bool(content.strip()))
 
-    def _require_refused(self, path: Path) -> None:
+    def _require_told_of(self, path: Path, *, told: bool) -> None:
         try:
             pieces = self.read(path)
         except SourceError as error:
-            require(
-                error.message and error.remedy,
-                f"{path.name}: {error}",
-                "give the SourceError a message, `where` and `remedy`",
-            )
-        else:
-            require(
-                not any(map(_tells, pieces)),
-                f"{path.name} gives rows",
-                "raise harvest.SourceError in plan() where there is nothing to read",
-            )
+            remedy = "give the SourceError a message, `where` and `remedy`"
+            require(error.message and error.remedy, f"{path.name}: {error}", remedy)
+            return
+        tells = any(piece.tells for piece in pieces)
+        about = f"{path.name} gives {'rows' if tells else 'no row, reject, note or error'}"
+        require(tells == told or not path.stat().st_size, about, LOST)
 
     @promise("detect() answers for any path, with a reason, and raises nothing", quick=True)
     def test_detection_is_harmless(self, tmp_path: Path) -> None:
@@ -199,6 +177,8 @@ class HostilePromises(SourceKit):
             f"detect() recognises {', '.join(FOREIGN)}, whatever a file is",
             "give None for what is not recognised, so that other sources get it",
         )
+        for path, _ in damaged(files_of(self.make_files(tmp_path))):
+            self._require_answer(path)
 
     def _require_answer(self, path: Path) -> Detection | None:
         with raises_nothing(
@@ -214,27 +194,133 @@ class HostilePromises(SourceKit):
         )
         return answer
 
-    @promise("names of any characters and bytes are read like others", quick=True)
-    def test_names_of_any_bytes(self, tmp_path: Path) -> None:
-        location = self.make_files(tmp_path)
-        expected = all_lines(self.read(location), location.parent)
-        for odd in odd_names(tmp_path):
-            places = [tmp_path / odd / location.name]
-            if not location.is_dir() and not self.names_matter:
-                places.append(tmp_path / odd / f"{odd}{location.name}")
-            for place in places:
-                copy = copy_of(location, place)
-                found = all_lines(self.read(copy), copy.parent)
-                found = [
-                    line.replace(repr(printable(copy.name))[1:-1], location.name) for line in found
-                ]
-                require_same(
-                    sorted(found),
-                    expected,
-                    "take paths as they are (os.fspath, pathlib) and never as text in a pattern, "
-                    "a command or an encoding of your own",
-                    about=f"at {os.fsencode(copy)!r}",
-                )
+    # --- formats of lines (header_lines) ----------------------------------------------------------
+
+    @promise("each line is one unit, and its number the position of what becomes of it", quick=True)
+    def test_each_line_is_accounted_for(self, tmp_path: Path) -> None:
+        location = self._lines_sample(tmp_path)
+        for path in self._files(location):
+            lines = path.read_bytes().splitlines()
+            pieces = self._pieces(location, path)
+            numbers = {int(line.partition(":")[0]) for line in _by_number(pieces)}
+            odd = [number for number in numbers if not 1 <= number <= len(lines)]
+            require(not odd, f"{path.name} has {len(lines)} lines, and rows at {odd}", ALONE)
+            units = sum(piece.found.accounted for piece in pieces if piece.found)
+            least = sum(bool(line.strip()) for line in lines[self.header_lines :])
+            require(
+                least <= units <= len(lines),
+                f"{path.name} has {least} lines that are not blank below its header, and {units} "
+                "units are accounted for",
+                "count each line with ctx.read(1); let it become a row, or be rejected, filtered "
+                "or folded",
+            )
+            for reject in _rejects(pieces):
+                _require_raw(path.name, lines, reject)
+
+    @promise("a line that is not a unit costs itself alone, and is kept whole as a reject",
+             quick=True)  # fmt: skip
+    def test_a_damaged_line_costs_itself_alone(self, tmp_path: Path) -> None:
+        location = self._lines_sample(tmp_path)
+        header = self.header_lines or 0
+        for path in self._files(location):
+            lines = path.read_bytes().removesuffix(b"\n").split(b"\n")
+            before = _by_number(self._pieces(location, path))
+            for number in {header, (header + len(lines)) // 2, len(lines)}:
+                for noise in (*NOISE, b""):
+                    more = [*lines[:number], noise, *lines[number:]]
+                    path.write_bytes(b"\n".join([*more, b""]))
+                    pieces = self._pieces(location, path)
+                    if any(piece.found is None for piece in pieces):
+                        continue
+                    for reject in _rejects(pieces):
+                        _require_raw(path.name, more, reject)
+                    found = _by_number(pieces, leave_out=number + 1)
+                    about = f"{path.name} with {noise[:40]!r} ({len(noise)} bytes) below {number}"
+                    expected = _moved(before, number)
+                    require_same(found, expected, ALONE, about=f"{about}: others come otherwise")
+            path.write_bytes(b"\n".join([*lines, b""]))
+
+    @promise("what is said of lines does not grow with them: notes, and reasons to leave out",
+             quick=True)  # fmt: skip
+    def test_little_is_said_of_many_lines(self, tmp_path: Path) -> None:
+        location = self._lines_sample(tmp_path)
+        for path in self._files(location):
+            with mended(path) as data:
+                lines = data.splitlines(keepends=True)
+                path.write_bytes(b"".join(_varied(lines, self.header_lines or 0)))
+                for name, value in {"": None, **(self.examples or {})}.items():
+                    said: set[str] = set()
+                    for piece in self._pieces(location, path, **({name: value} if name else {})):
+                        if piece.found is not None:
+                            found = piece.found
+                            said.update((*found.filtered, *found.folded, *found.notes))
+                    require(
+                        len(said) <= SAID,
+                        f"{path.name} made {VARIED} lines, with {name or 'nothing'} set: "
+                        f"{len(said)} notes, and reasons to filter or fold: {sorted(said)[:3]}",
+                        "note once how many there are, and let a reason name a kind, not a value: "
+                        "they are held in memory and written into the manifest",
+                    )
+
+    def _lines_sample(self, directory: Path) -> Path:
+        if self.header_lines is None:
+            does_not_apply("units are lines where the class says so (header_lines = 0, or more)")
+        return self.make_files(directory)
+
+    def _files(self, location: Path) -> list[Path]:
+        """Files of the sample that are read line by line: each is the origin of a partition."""
+        origins = dict.fromkeys(p.origin for p in self.partitions(self.open(location)))
+        return [path for path in map(Path, origins) if path.is_file()]
+
+    def _pieces(self, location: Path, path: Path, **more: object) -> list[Piece]:
+        origin, source = printable(str(path)), self.open(location, **more)
+        mine = [p for p in planned(source) if printable(p.origin) == origin]
+        return self.checked(read_all(source, mine))
+
+
+def _rejects(pieces: Sequence[Piece]) -> list[Reject]:
+    return [reject for piece in pieces if piece.found for reject in piece.found.rejects]
+
+
+def _by_number(pieces: Sequence[Piece], leave_out: int | None = None) -> list[str]:
+    """Rows and rejects, each behind the number of its line."""
+    found = []
+    for piece in pieces:
+        for name, table in piece.found.tables.items() if piece.found else ():
+            rows = rows_as_lines(name, table.drop_columns(["origin", "position"]))
+            found += [*zip(table["position"].to_pylist(), rows, strict=True)]
+    for reject in _rejects(pieces):
+        require(reject.position, f"a reject without position: {reject}", ALONE)
+        found.append((reject.position, f"{REJECTS[0]}{reject.raw.rstrip()!r}"))
+    return sorted(f"{number}: {text}" for number, text in found if number != leave_out)
+
+
+def _moved(lines: Sequence[str], below: int) -> list[str]:
+    """The same where a line more lies below a number."""
+    pairs = (line.partition(": ")[::2] for line in lines)
+    return sorted(f"{int(n) + (int(n) > below)}: {text}" for n, text in pairs)
+
+
+def _require_raw(about: str, lines: Sequence[bytes], reject: Reject) -> None:
+    """What is kept of a line is the line: whole, but for its end."""
+    raw, line = reject.raw.rstrip(b"\r\n"), lines[(reject.position or 1) - 1].rstrip(b"\r\n")
+    require(
+        raw in (line[:RAW_LIMIT], line.removeprefix(b"\xef\xbb\xbf")),
+        f"{about}: the reject at position {reject.position} has raw {raw[:80]!r}; the line is "
+        f"{line[:80]!r}",
+        WHOLE,
+    )
+
+
+def _require_raw_kept(path: Path, data: bytes, pieces: list[Piece]) -> None:
+    """The text of a reject that has the letters of its line is that line."""
+    lines = data.split(b"\n")
+    for reject in _rejects(pieces):
+        number = reject.position if reject.origin == printable(str(path)) else None
+        line = lines[number - 1] if number is not None and number <= len(lines) else b""
+        letters = re.sub(rb"\W", b"", line)
+        if letters and letters == re.sub(rb"\W", b"", reject.raw) and line.strip() == line:
+            _require_raw(path.name, lines, reject)
 
 
 def _require_cut_seen(path: Path, pieces: list[Piece]) -> None:
@@ -242,55 +328,47 @@ def _require_cut_seen(path: Path, pieces: list[Piece]) -> None:
     with path.open("rb") as file:
         packed = file.read(6).startswith(PACKED)
     require(
-        not packed
-        or any(piece.found is None or piece.found.rejects or piece.found.notes for piece in pieces),
+        not packed or any(p.found is None or p.found.rejects or p.found.notes for p in pieces),
         "it was compressed, its end is missing, and nobody says so",
         "let EOFError and the like become a SourceError, or a reject of what is missing",
     )
 
 
-def _require_raw_kept(path: Path, data: bytes, pieces: list[Piece]) -> None:
-    """The text of a reject that has the letters of its line is that line."""
-    lines = data.split(b"\n")
-    for piece in pieces:
-        for reject in piece.found.rejects if piece.found else ():
-            number = reject.position if reject.origin == printable(str(path)) else None
-            line = lines[number - 1] if number is not None and number <= len(lines) else b""
-            if _letters(line) and _letters(line) == _letters(reject.raw):
-                require_raw(path.name, line, reject)
-
-
-def _letters(data: bytes) -> bytes:
-    return re.sub(rb"\W", b"", data)
-
-
 def _require_values_kept(data: bytes, pieces: list[Piece]) -> None:
     """What could not be read was not made to fit: no replaced characters, no rounded numbers."""
-    values = [text for piece in pieces if piece.found for text in _texts(piece.found)]
+    wrong = set()
     if REPLACED.encode() not in data and b"ufffd" not in data.lower():
-        found = [text for text in values if REPLACED in text]
-        require(
-            not found,
-            f"{found[:1]} holds U+FFFD, which the input does not",
-            'decode with errors="strict" and reject what fails, or with "backslashreplace"',
-        )
+        wrong.add(REPLACED)
     if UNEVEN in data and ROUNDED.encode() not in data:
-        found = [text for text in values if ROUNDED in text]
-        require(
-            not found,
-            f"{UNEVEN.decode()} became {found[:1]}",
-            "read whole numbers as int, and columns of them as int64, never through float",
-        )
-
-
-def _texts(found: Collected) -> Iterator[str]:
-    """All texts and whole numbers of the rows, as text."""
-    for table in found.tables.values():
+        wrong.add(ROUNDED)
+    for table in (t for p in pieces if p.found for t in p.found.tables.values() if wrong):
         for name, column in zip(table.column_names, table.columns, strict=True):
             if name not in ("origin", "position") and not pa.types.is_floating(column.type):
-                yield from map(str, column.to_pylist())
+                odd = [v for v in map(str, column.to_pylist()) if any(text in v for text in wrong)]
+                require(
+                    not odd,
+                    f"{odd[:1]} is not what the input has: a character or digits are others",
+                    'decode with errors="strict" and reject what fails, or "backslashreplace"; read '
+                    "whole numbers as int, never through float",
+                )
 
 
-def _tells(piece: Piece) -> bool:
-    """Whether anything at all was said about a partition."""
-    return piece.found is None or bool(piece.found.accounted or piece.found.notes)
+def damaged_copies(location: Path | str, directory: Path) -> Iterator[Path]:
+    """Copies of a sample below a directory, if it has files, each damaged in another way."""
+    top = Path(location)
+    for number, _ in enumerate(damaged(files_of(top), every=7)):
+        yield copy_of(top, directory / f"damaged {number}" / top.name)
+
+
+def _varied(lines: list[bytes], header: int) -> Iterator[bytes]:
+    """A header, and lines below it over and over; of each second turn with other numbers."""
+    chance = random.Random(4711)  # noqa: S311 - the same in every run
+    yield from lines[:header]
+    for turn in range(VARIED):
+        again, place = divmod(turn, len(lines) - header)
+        line = lines[header + place]
+        if again % 2 and (found := list(re.finditer(rb"[0-9]+", line))):
+            number = chance.choice(found)
+            digits = b"%d" % chance.randrange(10 ** chance.randint(1, min(len(number[0]), 3)))
+            line = line[: number.start()] + digits + line[number.end() :]
+        yield line

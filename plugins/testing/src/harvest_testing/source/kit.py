@@ -6,7 +6,7 @@ import contextlib
 import json
 import os
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -34,7 +34,6 @@ class SourceKit(Conformance):
     partition_setting: a setting that changes how inputs are cut into partitions, with values.
     header_lines: for a format of lines, each a unit that its number identifies: how many lines
         come before the first of them; None for any other format.
-    line_end_is_data: True where a carriage return before a line's end belongs to its value.
     known_rows: (record type, position) -> columns, read in the sample by you and not by the source.
     counted: reason -> how many units of the sample are filtered or folded for it; one that only
         other input has counts 0.  None where nobody knows the sample.
@@ -44,6 +43,7 @@ class SourceKit(Conformance):
     names_matter: True where a file's name is part of its format, so that tests leave it alone.
     existence_is_a_row: True where that a file exists is a row, with its times, whatever is in it.
     max_memory_mb: how much more memory an input of many times the size may take.
+    schema_file: where the record types' columns are kept, for a comparison; None for none.
     """
 
     source: ClassVar[type[Source]]
@@ -53,7 +53,6 @@ class SourceKit(Conformance):
     blocks: ClassVar[Mapping[str, Sequence[int]]] = {}
     partition_setting: ClassVar[tuple[str, Sequence[Any]] | None] = None
     header_lines: ClassVar[int | None] = None
-    line_end_is_data: ClassVar[bool] = False
     known_rows: ClassVar[Mapping[tuple[str, int], Mapping[str, Any]]] = {}
     counted: ClassVar[Mapping[str, int] | None] = {}
     examples: ClassVar[Mapping[str, Any] | None] = {}
@@ -62,6 +61,7 @@ class SourceKit(Conformance):
     names_matter: ClassVar[bool] = False
     existence_is_a_row: ClassVar[bool] = False
     max_memory_mb: ClassVar[int] = 32
+    schema_file: ClassVar[Path | None] = None
 
     def sample(self, directory: Path) -> Path | str:
         """Write a small sound input below an empty directory; gives the location to read.
@@ -81,9 +81,17 @@ class SourceKit(Conformance):
     def add_field(self, path: Path, data: bytes, name: str, value: str) -> bytes | None:
         """A file's content with one field more in its units; None where fields have no names.
 
-        By default, objects of JSON and columns under a header line get one.
+        By default, objects of JSON, or of JSON on each line, and columns under a header get one.
         """
-        return _with_field(data, name, value, header_lines=self.header_lines)
+        if self.header_lines == 1:
+            return _with_column(data, name.encode(), value.encode())
+        with contextlib.suppress(ValueError):
+            return json.dumps(_with_member(json.loads(data), name, value)).encode()
+        with contextlib.suppress(ValueError):
+            lines = [json.loads(line) for line in data.splitlines()]
+            more = [json.dumps(_with_member(line, name, value)) for line in lines]
+            return "".join(f"{line}\n" for line in more).encode()
+        return None
 
     def choices(self) -> dict[str, list[str]]:
         """One test for every kind of damage."""
@@ -111,27 +119,22 @@ class SourceKit(Conformance):
     def make_files(self, directory: Path) -> Path:
         """A fresh sample that is a file or directory; ends the test where it is not one."""
         location = self.make(directory)
-        if not isinstance(location, Path) and not Path(location).exists():
+        if not Path(location).exists():
             does_not_apply(f"the location {location!r} is not a file")
         return Path(location)
 
     def several_files(self, location: Path | str) -> Path:
         """A sample of several files; one of a single file is given another, and is a directory."""
-        alone = "the sample is one partition; give it two to see what one is to another"
-        if not isinstance(location, Path):
-            does_not_apply(alone)
-        folder = location
-        if not location.is_dir():
-            if self.names_matter:
-                does_not_apply(alone)
-            stem, dot, suffix = location.name.partition(".")
-            copy_of(location, location.with_name(f"{stem}-2{dot}{suffix}"))
-            folder = location.parent
+        folder = Path(location)
+        if folder.is_file() and not self.names_matter:
+            stem, dot, suffix = folder.name.partition(".")
+            copy_of(folder, folder.with_name(f"{stem}-2{dot}{suffix}"))
+            folder = folder.parent
         origins: set[str] = set()
         with contextlib.suppress(SourceError):
             origins = {partition.origin for partition in planned(self.open(folder))}
         if len(origins) < 2:
-            does_not_apply(alone)
+            does_not_apply("the sample is one partition; give it two to see them beside each other")
         return folder
 
     def read(self, location: Path | str, **more: Any) -> list[Piece]:
@@ -149,20 +152,19 @@ class SourceKit(Conformance):
         try:
             partitions = planned(source)
         except SourceError as error:
-            raise BrokenPromise(
-                f"plan() refuses the sample: {error}", "mend sample() or plan()"
-            ) from error
+            raise BrokenPromise(f"plan() refuses the sample: {error}", "mend sample()") from error
         require(partitions, "plan() gives no partition for the sample", "mend sample() or plan()")
         return partitions
 
 
-def files_of(location: Path) -> list[Path]:
+def files_of(location: Path | str) -> list[Path]:
     """All files of a sample, in the order of their names; each once, whatever links lead to it."""
-    if not location.is_dir():
-        return [location]
-    entered = {os.path.realpath(location)}
+    top = Path(location)
+    if not top.is_dir():
+        return [top] if top.exists() else []
+    entered = {os.path.realpath(top)}
     files: dict[str, Path] = {}
-    for folder, folders, names in os.walk(location, followlinks=True):
+    for folder, folders, names in os.walk(top, followlinks=True):
         reals = {name: os.path.realpath(Path(folder, name)) for name in sorted(folders)}
         folders[:] = [name for name, real in reals.items() if real not in entered]
         entered.update(reals.values())
@@ -171,6 +173,18 @@ def files_of(location: Path) -> list[Path]:
             if path.is_file() and not (path.is_symlink() and real in files):
                 files[real] = path
     return sorted(files.values())
+
+
+@contextlib.contextmanager
+def mended(path: Path) -> Iterator[bytes]:
+    """A file's content, which it has again in the end, with its times."""
+    data, times = path.read_bytes(), path.stat()
+    try:
+        yield data
+    finally:
+        path.unlink(missing_ok=True)
+        path.write_bytes(data)
+        os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
 
 
 def is_input(path: Path, partition: Partition) -> bool:
@@ -203,58 +217,25 @@ def _copy(path: Path, target: Path, top: Path) -> None:
         shutil.copy2(path, target)
 
 
-def _with_field(data: bytes, name: str, value: str, *, header_lines: int | None) -> bytes | None:
-    """A file's content with a field in each unit: JSON, or a table under one line of names.
-
-    None where it is neither.
-    """
-    if header_lines == 1:
-        return _with_column(data, name.encode(), value.encode())
-    try:
-        return json.dumps(_with_member(json.loads(data), name, value)).encode()
-    except ValueError:
-        pass
-    lines = data.splitlines(keepends=True)
-    changed = [_with_member_in_line(line, name, value) for line in lines]
-    return b"".join(changed) if changed != lines else None
-
-
-def _with_member_in_line(line: bytes, name: str, value: str) -> bytes:
-    try:
-        found = json.loads(line)
-    except ValueError:
-        return line
-    if not isinstance(found, dict):
-        return line
-    return json.dumps({**found, name: value}).encode() + b"\n"
-
-
 def _with_member(found: Any, name: str, value: str) -> Any:
     """An object, or each of a list, with a member more; where it has lists of them, these."""
     if isinstance(found, list):
         return [_with_member(item, name, value) for item in found]
     if not isinstance(found, dict):
         raise ValueError("no object")
-    lists = {key: inner for key, inner in found.items() if _is_list_of_objects(inner)}
+    lists = {key: v for key, v in found.items() if isinstance(v, list) and v
+             and all(isinstance(item, dict) for item in v)}  # fmt: skip
     if not lists:
         return {**found, name: value}
     return found | {key: [{**item, name: value} for item in inner] for key, inner in lists.items()}
 
 
-def _is_list_of_objects(value: Any) -> bool:
-    return isinstance(value, list) and bool(value) and all(isinstance(v, dict) for v in value)
-
-
 def _with_column(data: bytes, name: bytes, value: bytes) -> bytes | None:
-    lines = data.splitlines()
-    if not lines:
-        return None
-    delimiter = max(DELIMITERS, key=lines[0].count)
-    fields = lines[0].count(delimiter)
+    first, *others = data.splitlines() or [b""]
+    delimiter = max(DELIMITERS, key=first.count)
+    fields = first.count(delimiter)
     if not fields:
         return None
-    more = [lines[0] + delimiter + name]
-    for line in lines[1:]:
-        whole = line.count(delimiter) == fields
-        more.append(line + delimiter + value if whole else line)
-    return b"\n".join([*more, b""])
+    more = [line + delimiter + value if line.count(delimiter) == fields else line
+            for line in others]  # fmt: skip
+    return b"\n".join([first + delimiter + name, *more, b""])

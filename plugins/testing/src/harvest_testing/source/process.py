@@ -20,7 +20,7 @@ from harvest_testing.lab.globals import at_home_in, changes, open_files, snapsho
 from harvest_testing.lab.process import done_in_process, in_process, peak_memory
 from harvest_testing.promise import broken, promise, raises_nothing, require
 
-from .inputs import damaged_copies
+from .hostile import damaged_copies
 from .kit import SourceKit, files_of
 from .reading import all_lines, in_order, plan_lines, planned, read_all, require_same
 from .runs import contents, harvest_into, killed_run
