@@ -6,9 +6,8 @@ import contextlib
 import datetime
 import errno
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import partial
-from itertools import count
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -17,21 +16,13 @@ from polars.selectors import Selector
 
 from harvest import Dataset, HarvestError
 
-from .datasets import AlteredDataset
+from .datasets import AlteredDataset, copies
 from .lab.files import files_below
 from .lab.globals import at_home_in, open_files
-from .lab.steps import Switch, spread
-from .promise import Conformance, does_not_apply, promise, raises_nothing, require
-from .recount import copies
-
-FAULTS = 6
-"""Steps of an export at which the disk fails, spread from the first to the last."""
+from .promise import Conformance, does_not_apply, promise, require
 
 ODD_TEXT = "~\"'`;,|<&\\ \t\r\n\u2028é\U0001f600"
 """What is put behind all texts of a dataset: quotes, separators, ends of lines, wide letters."""
-
-PLACE = ("origin", "position")
-"""Columns that say where a row comes from."""
 
 MANY = 20_000
 """Rows of a dataset that is made large."""
@@ -140,40 +131,6 @@ class ExporterConformance(Conformance):
                 WHOLE,
             )
 
-    @promise("where the disk fails, that is reported, and the target is whole or nothing")
-    def test_no_failure_is_swallowed(self, tmp_path: Path) -> None:
-        dataset, target = self._prepared(tmp_path)
-        counted = Switch(lambda *_: None)
-        with counted.armed():
-            self.write(dataset, target)
-        whole = files_below(target.parent)
-        for at in spread(counted.steps, FAULTS):
-            place = tmp_path / f"failed {at}" / target.name
-            place.parent.mkdir()
-
-            def before(number: int, step: str, at: int = at) -> None:
-                if number == at:
-                    raise OSError(errno.EIO, "the disk fails, says harvest's conformance kit")
-
-            failed = True
-            remedy = "raise OSError or harvest.HarvestError, which the core reports to the user"
-            with (
-                contextlib.suppress(*REPORTED),
-                raises_nothing("where the disk fails, it raises ", remedy, but=REPORTED),
-                Switch(before).armed(),
-            ):
-                self.write(dataset, place)
-                failed = False
-            found = files_below(place.parent)
-            at_target = any(name.split("/")[0] == target.name for name in found)
-            require(
-                self._complete(found, whole) or (failed and not at_target),
-                f"step {at} of {counted.steps} failed, "
-                + ("an error was raised" if failed else "no error was raised")
-                + f", and {_names(found) or 'nothing'} is at the target",
-                WHOLE,
-            )
-
     @promise("no row is lost or doubled")
     def test_all_rows_are_written(self, tmp_path: Path) -> None:
         for inputs in (1, 2):
@@ -199,37 +156,6 @@ class ExporterConformance(Conformance):
                 f"{found} rows of {name}{how} are written of {rows * times}",
                 "write all rows of each record type",
             )
-
-    @promise("values that differ are written differently, and what is not known as no value is")
-    def test_values_stay_apart(self, tmp_path: Path) -> None:
-        if not self.deterministic:
-            does_not_apply("what it writes differs each time")
-        dataset, _ = self._prepared(tmp_path)
-        places = (tmp_path / f"place {number}" / self.target for number in count())
-        for kind, far, pairs in APART:
-            if not self._differ(dataset, places, kind, far):
-                continue  # it writes no such values
-            for near in pairs:
-                require(
-                    self._differ(dataset, places, kind, near),
-                    f"{near[0]!r} and {near[1]!r} are written alike",
-                    "write all digits of numbers and times, and texts so that none can be taken "
-                    "for a null; or refuse with words what the format has no place for",
-                )
-
-    def _differ(
-        self, dataset: Dataset, places: Iterator[Path], kind: Selector, values: tuple[Any, Any]
-    ) -> bool:
-        """Whether two values of all columns of a kind give two exports, or one is refused."""
-        written = []
-        for value, place in zip(values, places, strict=False):
-            place.parent.mkdir()
-            try:
-                self.write(AlteredDataset(dataset, partial(_all, kind, value)), place)
-            except (*REPORTED, ValueError):
-                return True
-            written.append(files_below(place.parent))
-        return written[0] != written[1]
 
     @promise("where the dataset cannot be read to its end, what is there stays")
     def test_what_is_there_stays_when_reading_fails(self, tmp_path: Path) -> None:
@@ -277,13 +203,6 @@ def _names(paths: Any) -> str:
 def _ending(end: str, frame: pl.LazyFrame) -> pl.LazyFrame:
     """All texts with something behind them."""
     return frame.with_columns(pl.selectors.string() + end)
-
-
-def _all(kind: Selector, value: Any, frame: pl.LazyFrame) -> pl.LazyFrame:
-    """All columns of a kind with one value, but for where rows come from."""
-    held = frame.collect_schema()
-    chosen = pl.selectors.expand_selector(held, kind - pl.selectors.by_name(*PLACE))
-    return frame.with_columns(pl.lit(value).cast(held[name]).alias(name) for name in chosen)
 
 
 def _alike(frame: pl.LazyFrame) -> pl.LazyFrame:

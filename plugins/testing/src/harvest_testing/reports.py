@@ -13,10 +13,8 @@ import polars as pl
 from harvest import Dataset, DatasetError, ReportSpec, UsageError
 from harvest_report import Notes, Report, Table
 
-from .datasets import AlteredDataset
+from .datasets import AlteredDataset, DatasetKit, copies
 from .promise import does_not_apply, promise, require
-from .recount import copies
-from .relations import RelationPromises
 from .unknown import faults_of_zeros, without_each_column
 
 FEW: Final = 10
@@ -24,7 +22,7 @@ MANY: Final = 60
 """Groups that a report shows one by one, and so many that it may leave some out."""
 
 
-class ReportConformance(RelationPromises):
+class ReportConformance(DatasetKit):
     """What every report promises, as tests that an author's class inherits.
 
     report: its name.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
@@ -11,10 +12,8 @@ import polars as pl
 
 from harvest import Column, Dataset, View
 
-from .datasets import AlteredDataset
+from .datasets import AlteredDataset, DatasetKit, copies
 from .promise import BrokenPromise, does_not_apply, promise, require
-from .recount import altered, asked, copies, equal
-from .relations import RelationPromises, faults_of_precision
 from .unknown import faults_of_unknown, without_each_column
 
 
@@ -104,7 +103,7 @@ def _faults_of_format(column: Column, kind: pl.DataType) -> Iterator[str]:
         yield f"the doc of {column.name} is not a sentence"
 
 
-class ViewConformance(RelationPromises):
+class ViewConformance(DatasetKit):
     """What every view promises, as tests that an author's class inherits.
 
         class TestPerFile(ViewConformance):
@@ -119,20 +118,16 @@ class ViewConformance(RelationPromises):
 
     view: its name.  key: columns that identify a row.
     row_of: a record type of which every row gives one of the view's, where that is so.
-    adds_up: columns whose sum over two inputs is the sum over each.
     counts: column -> what its sum counts or sums up, for a recount by SQL: a record type or a
         column of one, as ``greeting.line``, ``greeting.line.size``, also with a condition:
         ``greeting.line WHERE text = ''``.
-    of_all: columns that depend on all rows, such as a rank or a share of the whole.
     """
 
     kind = "view"
     view: ClassVar[str]
     key: ClassVar[tuple[str, ...]] = ()
     row_of: ClassVar[str | None] = None
-    adds_up: ClassVar[tuple[str, ...]] = ()
     counts: ClassVar[Mapping[str, str]] = {}
-    of_all: ClassVar[tuple[str, ...]] = ()
 
     def less_known(self, dataset: Dataset) -> Iterator[tuple[str, Dataset]]:
         """The dataset altered so that less of it is known, each time with words for it.
@@ -179,67 +174,14 @@ class ViewConformance(RelationPromises):
             "let empty frames take the same way, and cast what depends on rows",
         )
 
-    @promise("no row is lost or doubled, with one input or two")
-    def test_rows_are_neither_lost_nor_doubled(self, tmp_path: Path) -> None:
-        if not (self.key or self.row_of or self.adds_up):
-            does_not_apply("the class does not say what a row is (key, row_of, adds_up)")
-        two = self.two(tmp_path)
-        both = check_view(two, self.view)
-        parts = list(self._input_by_input(two))
-        for dataset, frame in (*parts, (two, both)):
-            self._require_rows(dataset, frame)
-        alone = {row for _, part in parts for row in part.select(self.key).iter_rows()}
-        found = set(both.select(self.key).iter_rows())
-        require(
-            alone == found,
-            f"over both inputs, {sorted(alone - found, key=repr)[:3]} is missing and "
-            f"{sorted(found - alone, key=repr)[:3]} is new",
-            LOST,
-        )
-        for column in self.adds_up:
-            whole: Any = both[column].sum()
-            sums: list[Any] = [part[column].sum() for _, part in parts]
-            require(
-                abs(whole - sum(sums)) <= 1e-9 * abs(whole),
-                f"{column} sums up to {whole}, and to {sums} over the inputs one by one",
-                LOST,
-            )
-
-        if self.key:
-            self._require_own_rows(parts, both)
-
-    def _require_own_rows(
-        self, parts: list[tuple[Dataset, pl.DataFrame]], both: pl.DataFrame
-    ) -> None:
-        """A row that one input gives alone is the same where there is another input."""
-        held = Counter(key for _, part in parts for key in part.select(self.key).iter_rows())
-        rows = {tuple(row[k] for k in self.key): row for row in both.iter_rows(named=True)}
-        for _, part in parts:
-            for row in part.iter_rows(named=True):
-                key = tuple(row[k] for k in self.key)
-                other = rows.get(key, row)
-                differing = [
-                    name
-                    for name in row
-                    if name not in self.of_all and not _same(row[name], other.get(name))
-                ]
-                require(
-                    held[key] > 1 or not differing,
-                    f"{key}: {differing[:1]} is {row[(differing or [self.key[0]])[0]]!r} with one "
-                    f"input alone, and {other[(differing or [self.key[0]])[0]]!r} beside another",
-                    "join and group by what differs between runs and inputs; where a column "
-                    "depends on all rows, name it in `of_all` of the test class",
-                )
-
     @promise("what a view counts and sums up is what SQL finds in its record types")
     def test_a_recount_finds_the_same(self, tmp_path: Path) -> None:
         two = self.two(tmp_path)
         requires = self.spec(two).requires
-        if not (self.counts or self.row_of):
+        if not (self.counts or self.row_of or self.key):
             does_not_apply("say in `counts` what a column counts, as in {'lines': 'greeting.line'}")
         self._recount(two, "")
-        for dataset, _ in self._input_by_input(two):
-            self._recount(dataset, "of one input alone, ")
+        self._recount(self.one(tmp_path), "of one input alone, ")
         for words, less in altered(two, requires, self.null_says):
             self._recount(less, f"with {words}, ")
         rows = sum(two[name].select(pl.len()).collect().item() for name in requires)
@@ -260,40 +202,6 @@ class ViewConformance(RelationPromises):
                 "multiplies rows; leave none out because there are many",
             )
         self._require_rows(dataset, frame, about)
-        if self.row_of is not None:
-            self._require_same_values(dataset, frame, about)
-
-    def _require_same_values(self, dataset: Dataset, frame: pl.DataFrame, about: str) -> None:
-        """Columns of the record type, by their names, hold its values."""
-        place = ["origin", "position"]
-        if not set(place) <= set(frame.columns):
-            return
-        rows = dataset[self.row_of or ""].collect()
-        spec = self.spec(dataset)
-        declared = dataset.plugins.load_part(spec, spec.columns, spec.name)
-        same = [c.name for c in declared if c.doc is None and c.name in {*rows.columns} - {*place}]
-        text = pl.col("origin").cast(pl.String)
-        both = frame.select(text, "position", *same).join(
-            rows.select(text, "position", *same), on=place, suffix=" of the record"
-        )
-        for name in same:
-            other = both.filter(pl.col(name).ne_missing(pl.col(f"{name} of the record")))
-            require(
-                other.is_empty(),
-                f"{about}{name} is {other[name].to_list()[:1]}, and in {self.row_of} "
-                f"{other[f'{name} of the record'].to_list()[:1]}",
-                "a column that is declared without a doc has the record type's meaning: pass its "
-                "values on as they are, or declare a meaning of its own",
-            )
-
-    def _input_by_input(self, two: Dataset) -> Iterator[tuple[Dataset, pl.DataFrame]]:
-        """What the view gives where the first record type has the rows of one origin alone."""
-        first = two[self.spec(two).requires[0]].select(pl.col("origin").cast(pl.String))
-        origins = first.unique().collect()["origin"].sort().to_list()
-        for origin in origins:
-            others = pl.col("origin").cast(pl.String).is_in([o for o in origins if o != origin])
-            alone = AlteredDataset(two, lambda frame, others=others: frame.filter(~others))  # type: ignore[misc]
-            yield alone, alone.view(self.view).collect()
 
     def _require_rows(self, dataset: Dataset, frame: pl.DataFrame, about: str = "") -> None:
         twice = [k for k, n in Counter(frame.select(self.key).iter_rows()).items() if n > 1]
@@ -321,22 +229,6 @@ class ViewConformance(RelationPromises):
             "where null says something else, say so in `null_says` of the test class",
         )
 
-    @promise("a column that follows another does so by small steps and by huge ones, and below 0")
-    def test_no_digit_is_lost(self, tmp_path: Path) -> None:
-        if not self.key:
-            does_not_apply("the class does not say what a row is (key)")
-        dataset = self.two(tmp_path)
-        docs = {c.name: str(c.doc) for c in dataset.describe(self.view).columns}
-        requires = self.spec(dataset).requires
-        faults = list(faults_of_precision(dataset, requires, self._rows, self.key, docs))
-        require(
-            not faults,
-            "\n".join(faults[:3]),
-            "compute with all digits (dt.total_microseconds() / 1e6, no floats of whole numbers), "
-            "and let a column's format round; or say in its doc that it is rounded, or never "
-            "below 0",
-        )
-
     @promise("a view reads nothing before its rows are asked for")
     def test_it_is_lazy(self, tmp_path: Path) -> None:
         watched = AlteredDataset(self.one(tmp_path), _read_alarm)
@@ -361,13 +253,6 @@ MANY = 30_000
 LOST = "see whether a join drops rows without a partner, or doubles those with two"
 
 
-def _same(one: object, other: object) -> bool:
-    """Whether values are the same; NaN is NaN, and fractions may differ in their last digits."""
-    if isinstance(one, float) and isinstance(other, float):
-        return one == other or one != one or abs(one - other) <= 1e-9 * abs(one)
-    return one == other
-
-
 class _Read(Exception):
     """Rows were asked for."""
 
@@ -377,3 +262,61 @@ def _read_alarm(frame: pl.LazyFrame) -> pl.LazyFrame:
         raise _Read(_Read.__name__)
 
     return frame.map_batches(alarm, schema=frame.collect_schema())
+
+
+def asked(dataset: Dataset, counted: str) -> Any:
+    """Rows of a record type, or the sum of its column, by SQL.
+
+    counted: ``planted.event``, ``planted.flow.size_bytes``; with a condition in SQL,
+        ``planted.event WHERE level = 'error'``.
+    """
+    target, _, condition = counted.partition(" WHERE ")
+    name, column = target.strip(), ""
+    if name not in dataset.plugins.record_types():
+        name, _, column = name.rpartition(".")
+    what = f'SUM("{column}")' if column else "COUNT(*)"
+    where = f" WHERE {condition}" if condition else ""
+    return dataset[name].sql(f"SELECT {what} AS n FROM self{where}").collect()["n"].item() or 0
+
+
+def altered(
+    dataset: Dataset, requires: tuple[str, ...], spared: Mapping[str, str]
+) -> Iterator[tuple[str, Dataset]]:
+    """The dataset with a column null in every other row, or with one record type's rows twice."""
+    kinds = dataset.plugins.record_types()
+    for name in requires:
+        for column in kinds[name].columns:
+            full = f"{name}.{column.name}"
+            if column.nullable and full not in spared:
+                change = partial(_null_in_half, column.name)
+                yield f"{full} null in every other row", AlteredDataset(dataset, change, of=name)
+        yield f"each row of {name} twice", AlteredDataset(dataset, twice, of=name)
+    for text in sorted({c.name for n in requires for c in kinds[n].columns} - {"position"}):
+        yield f"each row again of another {text}", AlteredDataset(dataset, partial(_again, text))
+
+
+def _null_in_half(column: str, frame: pl.LazyFrame) -> pl.LazyFrame:
+    if column not in frame.collect_schema():
+        return frame
+    odd = pl.int_range(pl.len()) % 2 == 1
+    return frame.with_columns(pl.when(odd).then(pl.col(column)).alias(column))
+
+
+def twice(frame: pl.LazyFrame) -> pl.LazyFrame:
+    """Each row twice; the copy has a position of its own."""
+    return pl.concat([frame, frame.with_columns(pl.col("position") + 10**9)])
+
+
+def _again(column: str, frame: pl.LazyFrame) -> pl.LazyFrame:
+    """Each row twice, where a text of it is another in the copy; in another file at one place."""
+    if frame.collect_schema().get(column) not in (pl.String, pl.Categorical):
+        return frame
+    text = frame.with_columns(pl.col(column).cast(pl.String))
+    away = 0 if column == "origin" else 10**9
+    other = text.with_columns(pl.col(column) + "~", pl.col("position") + away)
+    return pl.concat([text, other])
+
+
+def equal(one: Any, other: Any) -> bool:
+    """Whether numbers are the same, but for what adding in another order costs."""
+    return bool(abs((one or 0) - (other or 0)) <= 1e-9 * max(abs(one or 0), abs(other or 0)))

@@ -109,19 +109,6 @@ class EngineConformance(Conformance):
             require(trial.committed, trial.words, KEPT)
             self.require_local(inputs, out)
 
-    @promise("bundles are prepared in order by the run itself, and read once")
-    def test_bundles_are_prepared_in_order_and_read_once(self, tmp_path: Path) -> None:
-        inputs = _inputs(tmp_path, {}, {f"s{n}": f"{n}\n" for n in range(6)})
-        trial = self.run(inputs, tmp_path / "out", workers=1)
-        require(trial.committed, trial.words, KEPT)
-        self._require_prepared(inputs)
-        begun = sorted(_named(tmp_path, "begun"))
-        require(
-            begun == sorted(set(begun)),
-            f"files are read more than once: {begun}",
-            "give each bundle to one worker, and again only when that is lost",
-        )
-
     def _require_prepared(self, inputs: Path) -> None:
         """All was prepared by the process of the run, once and in the order of the plan."""
         run = (inputs.parent / "mine" / "run.pid").read_text()
@@ -174,21 +161,6 @@ class EngineConformance(Conformance):
         died = {process for what, process, _ in _journal(folder) if what == "died"}
         if (folder / "mine" / "run.pid").read_text() in died:
             does_not_apply("it reads in the run's own process, so that no worker can be lost")
-
-    @promise("an interrupted run ends, with its workers, and the next one goes on")
-    def test_an_interrupted_run_ends_and_the_next_goes_on(self, tmp_path: Path) -> None:
-        line = f"interrupt {tmp_path / 'mine' / 'run.pid'} 60"
-        texts = {f"s{n:02}": f"pause 0.1\nnumber {n}\n" for n in range(20)}
-        inputs = _inputs(tmp_path, {}, {**texts, "s02": f"{line}\n"})
-        remedy = "call harvest.interrupt.check() while you wait, and stop workers in `finally`"
-        first = self.run(inputs, tmp_path / "out")
-        require(first.status == 130, f"after SIGINT {first.words}", remedy)
-        if self.stops_workers:
-            self._require_not_all(inputs, "after SIGINT", remedy)
-        (tmp_path / "mine" / "run.pid.go").touch()
-        again = self.run(inputs, tmp_path / "out")
-        require(again.committed, f"after an interruption {again.words}", remedy)
-        self.require_local(inputs, tmp_path / "out")
 
     def _require_not_all(self, inputs: Path, about: str, remedy: str) -> None:
         everything = {path.name for path in inputs.iterdir()}

@@ -2,8 +2,8 @@
 
 A run takes this file as a plugin by its path, so that a worker anywhere can find it.  A line
 ``bad`` is rejected, ``break`` is a defect of the source, ``full`` a full disk; ``pause S`` takes so
-long.  ``die PATH N`` kills the first N processes that read it; ``interrupt PATH`` sends SIGINT to
-the process whose number is in PATH, and waits, as ``hold PATH S`` does, until PATH.go is there.
+long.  ``die PATH N`` kills the first N processes that read it; ``hold PATH S`` waits so long, until
+PATH.go is there.
 Beside the inputs, ``journal`` gets a line for what is done: ``prepared`` and ``begun`` with the
 process and the input, ``died`` of one that kills itself, ``waited`` where one held in vain.
 """
@@ -116,11 +116,9 @@ def _act(line: str, partition: Partition, ctx: ReadContext) -> None:
                 deaths.flush()
                 note(partition, "died")
                 os.kill(os.getpid(), signal.SIGKILL)
-    elif word in ("interrupt", "hold"):
+    elif word == "hold":
         path, seconds = rest.rsplit(" ", 1)
         go = Path(f"{path}.go")
-        if word == "interrupt" and not go.exists():
-            os.kill(int(Path(path).read_text()), signal.SIGINT)
         until = time.monotonic() + float(seconds)
         while not go.exists():
             if time.monotonic() > until:

@@ -95,7 +95,7 @@ def tried(
         *(_run, engine, harvests, dict(settings), str(scratch)),
         scratch=scratch,
         limit_s=limit_s,
-        cwd=scratch,
+        cwd=scratch.parent,  # names in a dataset are made of the paths that are given
     )
     trials = process.result or [Trial(status=process.status)] * len(harvests)
     return [attrs.evolve(trial, errors=process.errors) for trial in trials]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import os
 import random
 import shutil
@@ -20,10 +19,9 @@ from harvest.plugins import plugins_of
 from harvest_testing.lab.files import files_below
 from harvest_testing.lab.process import in_process
 from harvest_testing.lab.steps import Switch, spread
-from harvest_testing.promise import BrokenPromise, promise, raises_nothing, require
+from harvest_testing.promise import promise, raises_nothing, require
 from harvest_testing.source.reading import difference
 
-from .driver import SinkDriver
 from .kit import REPORTED, SinkKit, no_space_beyond
 from .values import LINE, Line, Other, lines
 
@@ -65,56 +63,6 @@ class FailurePromises(SinkKit):
             driver.publish(staged)
             driver.finish(staged)
             self.require_rows(driver, LINE, old, new, after="after there was space again")
-
-    @promise("no failure of the disk is taken for success", quick=True)
-    def test_no_failure_is_swallowed(self, tmp_path: Path) -> None:
-        steps = self._commit(self.driver(tmp_path / "undisturbed"), 0)
-        for at in spread(steps, TRIED):
-            self._commit(self.driver(tmp_path / f"{at}"), at)
-
-    def _commit(self, driver: SinkDriver, at: int) -> int:
-        """Commit, and again where that failed; gives the number of steps that it takes.
-
-        at: the step at which the disk fails once; 0 for none.
-        """
-        driver.small_bytes = 0
-        old, new = lines(LINE, 1), lines(LINE, 1, 2, text="new")
-        driver.commit({"a": [(LINE, old)], "b": [(LINE, old)]})
-        token = f"commit-{driver.commits}"
-        failed = ["no step"]
-
-        def before(number: int, step: str) -> None:
-            if number == at:
-                failed[0] = step
-                raise OSError(errno.EIO, "the disk fails, says harvest's conformance kit")
-
-        switch = Switch(before)
-        changes = {"a": [(LINE, new)], "b": None, "c": [(LINE, new)]}
-
-        def prepare() -> Publication:
-            publication = driver.stage(changes)
-            driver.publish(publication)
-            return publication
-
-        finished = None
-        with switch.armed():
-            publication = _unless_reported(prepare)
-            if (staged := publication) is not None:
-                finished = _unless_reported(lambda: driver.finish(staged))
-        when = f"after {failed[0]} failed"
-        if publication is None:
-            driver.recover(token)
-            self.require_rows(driver, LINE, old, old, after=f"{when} and the next run tidied up")
-            shutil.rmtree(driver.sink.state / "staging", ignore_errors=True)
-            driver.commit(changes)
-        elif finished is None:
-            driver.finish(publication)
-        try:
-            self.require_rows(driver, LINE, new, new, after=f"{when} and no error was raised")
-        except BrokenPromise as error:
-            remedy = "let errors of the disk pass, those of close() too, or raise HarvestError"
-            raise BrokenPromise(error.seen, remedy) from error
-        return switch.steps
 
     @promise("killed at any step of a commit, the next run leaves what an undisturbed one does")
     def test_killed_commits_resume(self, tmp_path: Path) -> None:

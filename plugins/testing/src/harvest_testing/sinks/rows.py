@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import pickle
 import shutil
@@ -13,11 +12,8 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-import attrs
-import polars as pl
 import pyarrow as pa
 
-from harvest import PartFile, Publication, Sink
 from harvest.model import RecordType
 from harvest.model.arrow import conform
 from harvest_testing.declarations import class_problems
@@ -30,15 +26,8 @@ from .kit import REPORTED, SinkKit
 from .values import KINDS, LATER, LINE, NAMES, OTHER, lines, names, table_with
 
 MEGABYTE = 1 << 20
-PUSHED_DOWN = (
-    "SELECT text, position FROM self",
-    "SELECT origin FROM self WHERE position > 1 LIMIT 4 OFFSET 1",
-    "SELECT COUNT(*) AS n FROM self",
-)
 PLAIN = ("text", "boolean", "integer", "id", "number", "time")
 """Kinds of values that every format has some way to write, which is compared."""
-
-OUTSIDE = "make paths from the location, and refuse parts of a name that lead out of it"
 
 
 class RowPromises(SinkKit):
@@ -73,14 +62,6 @@ class RowPromises(SinkKit):
             empty = [(LINE, lines(LINE)), (OTHER, lines(OTHER))]
             driver.commit({"c": [*empty, (LINE, pieces), *empty, (LINE, last), *empty]})
             self.require_rows(driver, LINE, one, two, third, pieces, last, after="with odd pieces")
-            lazy = driver.scan(LINE)
-            for ask in PUSHED_DOWN:
-                found, expected = (f.sql(ask).collect() for f in (lazy, lazy.collect().lazy()))
-                require(
-                    found.equals(expected),
-                    f"{ask} is {found.rows()[:3]}, and {expected.rows()[:3]} of all rows",
-                    "let scan() give a lazy frame of all rows and columns in their order",
-                )
 
     @promise("rows that equal each other are all kept, and nothing to write is no error",
              quick=True)  # fmt: skip
@@ -190,41 +171,6 @@ class RowPromises(SinkKit):
                 "take the location as it is",
             )
             self.require_rows(driver, LINE, lines(LINE, 1, 2), after=f"below {odd!r}")
-
-    @promise("no path in a manifest leads out of the location", quick=True)
-    def test_paths_lead_nowhere(self, tmp_path: Path) -> None:
-        other = self.driver(tmp_path / "other")
-        other.commit({"a": [(LINE, lines(LINE, 1, text="secret"))]})
-        theirs = files_below(tmp_path / "other")
-        driver = self.driver(tmp_path / "mine")
-        driver.commit({"a": [(LINE, lines(LINE, 1))]})
-        evil = [
-            attrs.evolve(file, path=os.path.relpath(other.sink.root / file.path, driver.sink.root))
-            for file in other.files["a"]
-        ]
-        require(not self._reads(driver.sink, evil), "scan() reads another dataset's rows", OUTSIDE)
-        named = {"a": driver.files["a"], "x": evil}
-        staging = driver.sink.state / "staging" / "x"
-        staging.mkdir(parents=True)
-        token = f"commit-{driver.commits}"
-        with contextlib.suppress(*REPORTED):
-            driver.sink.publish(
-                Publication(parts=named, staged={"x": staging}, old=driver.files, token=token)
-            )
-        with contextlib.suppress(*REPORTED):
-            driver.sink.finish(Publication(parts=driver.files, staged={}, old=named, token=token))
-        changed = set(theirs.items()) ^ set(files_below(tmp_path / "other").items())
-        require(
-            not changed,
-            f"files of another dataset are changed or gone: {sorted(n for n, _ in changed)}",
-            OUTSIDE,
-        )
-
-    def _reads(self, sink: Sink, files: list[PartFile]) -> bool:
-        try:
-            return "secret" in sink.scan(files, LINE).collect()["text"].to_list()
-        except (*REPORTED, pl.exceptions.ComputeError):  # as which polars 1 passes ours on
-            return False
 
     @promise("a writer that gives up leaves the dataset as it was, and writes into staging alone",
              quick=True)  # fmt: skip

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import random
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -57,8 +56,6 @@ all that is a line's end elsewhere."""
 
 RAW_LIMIT = 64 * 1024
 """Bytes of a rejected unit that the core keeps."""
-VARIED, SAID = 3_000, 30
-"""Lines whose numbers differ; notes and reasons that are plenty for any number of lines."""
 
 
 class HostilePromises(SourceKit):
@@ -240,28 +237,6 @@ class HostilePromises(SourceKit):
                     require_same(found, expected, ALONE, about=f"{about}: others come otherwise")
             path.write_bytes(b"\n".join([*lines, b""]))
 
-    @promise("what is said of lines does not grow with them: notes, and reasons to leave out",
-             quick=True)  # fmt: skip
-    def test_little_is_said_of_many_lines(self, tmp_path: Path) -> None:
-        location = self._lines_sample(tmp_path)
-        for path in self._files(location):
-            with mended(path) as data:
-                lines = data.splitlines(keepends=True)
-                path.write_bytes(b"".join(_varied(lines, self.header_lines or 0)))
-                for name, value in {"": None, **(self.examples or {})}.items():
-                    said: set[str] = set()
-                    for piece in self._pieces(location, path, **({name: value} if name else {})):
-                        if piece.found is not None:
-                            found = piece.found
-                            said.update((*found.filtered, *found.folded, *found.notes))
-                    require(
-                        len(said) <= SAID,
-                        f"{path.name} made {VARIED} lines, with {name or 'nothing'} set: "
-                        f"{len(said)} notes, and reasons to filter or fold: {sorted(said)[:3]}",
-                        "note once how many there are, and let a reason name a kind, not a value: "
-                        "they are held in memory and written into the manifest",
-                    )
-
     def _lines_sample(self, directory: Path) -> Path:
         if self.header_lines is None:
             does_not_apply("units are lines where the class says so (header_lines = 0, or more)")
@@ -348,8 +323,8 @@ def _require_values_kept(data: bytes, pieces: list[Piece]) -> None:
                 require(
                     not odd,
                     f"{odd[:1]} is not what the input has: a character or digits are others",
-                    'decode with errors="strict" and reject what fails, or "backslashreplace"; read '
-                    "whole numbers as int, never through float",
+                    'decode with errors="strict", and reject what fails; read numbers as int, '
+                    "never through float",
                 )
 
 
@@ -358,17 +333,3 @@ def damaged_copies(location: Path | str, directory: Path) -> Iterator[Path]:
     top = Path(location)
     for number, _ in enumerate(damaged(files_of(top), every=7)):
         yield copy_of(top, directory / f"damaged {number}" / top.name)
-
-
-def _varied(lines: list[bytes], header: int) -> Iterator[bytes]:
-    """A header, and lines below it over and over; of each second turn with other numbers."""
-    chance = random.Random(4711)  # noqa: S311 - the same in every run
-    yield from lines[:header]
-    for turn in range(VARIED):
-        again, place = divmod(turn, len(lines) - header)
-        line = lines[header + place]
-        if again % 2 and (found := list(re.finditer(rb"[0-9]+", line))):
-            number = chance.choice(found)
-            digits = b"%d" % chance.randrange(10 ** chance.randint(1, min(len(number[0]), 3)))
-            line = line[: number.start()] + digits + line[number.end() :]
-        yield line
