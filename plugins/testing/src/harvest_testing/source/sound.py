@@ -22,7 +22,7 @@ from harvest_testing.declarations import class_problems
 from harvest_testing.promise import BrokenPromise, does_not_apply, promise, raises_nothing, require
 from harvest_testing.schemas import check_schemas
 
-from .kit import LONG_AGO, SourceKit, copy_of, files_of, mended
+from .kit import LONG_AGO, SourceKit, copy_of, files_of, is_input, mended
 from .reading import (
     Piece,
     all_lines,
@@ -174,11 +174,12 @@ class ReadingPromises(SourceKit):
                 deeper = more.replace(f'"{VALUE}"'.encode(), f'{{"of": ["{VALUE}"]}}'.encode())
                 for content in dict.fromkeys((more, deeper)):
                     path.write_bytes(content)
-                    lines = all_lines(self.read(location))
-                    kept = [line for line in lines if FIELD in line]
+                    pieces = [p for p in self.read(location) if is_input(path, p.partition)]
+                    kept = [line for line in all_lines(pieces) if FIELD in line]
+                    rows = sum(piece.found.written for piece in pieces if piece.found)
                     python = [line for line in kept if "{'of': [" in line]
                     require(
-                        kept and not python,
+                        not rows or (kept and not python),
                         f"{path.name} with a field {FIELD!r} in each unit: no row or note has that "
                         f"name, or not as JSON: {python[:1]}",
                         "put what the record type does not declare into `extra`, as text by name; "
