@@ -1,1 +1,1 @@
-"""Bugs as authors of plugins write them, and the promises of the kit that find them."""
+"""Sound plugins, and bugs that authors could plant in them: one for each promise of the kit."""

@@ -13,7 +13,7 @@ class TestWithJob(ViewConformance):
     view = "planted.with_job"
     key = ("origin", "position")
     row_of = "planted.transfer"
-    adds_up = ("size_bytes",)
+    counts: ClassVar = {"size_bytes": "planted.transfer.size_bytes"}
     examples: ClassVar = {"longest_s": "0.1"}
     null_says: ClassVar = {"planted.transfer.job": "it was made outside of any job"}
     dataset = harvested

@@ -1,19 +1,20 @@
-"""A planted bug: a small change of a sound plugin, and a directory in which the plugin has it."""
+"""A planted bug: a small change of a sound plugin, which is tried as its author would try it."""
 
 from __future__ import annotations
 
+import os
 import shutil
+import sys
+import tempfile
 from pathlib import Path
-from typing import Final
+from typing import Any
 
 import attrs
 
-SOUND: Final = Path(__file__).parent / "sound"
-EXAMPLES: Final = Path(__file__).parents[2] / "examples" / "plugins"
-ELSEWHERE: Final = {"engine": EXAMPLES / "harvest-futures/src/harvest_futures/engine.py"}
-"""Sound plugins that are there already."""
-
-PLUGINS: Final = {
+SOUND = Path(__file__).parent / "sound"
+EXAMPLES = Path(__file__).parents[4] / "examples" / "plugins"
+ENGINE = EXAMPLES / "harvest-futures/src/harvest_futures/engine.py"
+PLUGINS = {
     "lines": "planted_lines:LinesSource",
     "ranges": "planted_ranges:RangesSource",
     "stations": "planted_stations:StationsSource",
@@ -34,20 +35,16 @@ PLUGINS: Final = {
 class Bug:
     """What somebody who writes such a plugin could get wrong.
 
-    plugin: of ``PLUGINS``; name: unique among all bugs.
-    kind: what sort of mistake it is; several bugs share one.
+    plugin: of ``PLUGINS``; promise: the kit's test that finds it; name: unique among all bugs.
     what: what is wrong, and for whom that matters.
     changes: pairs of a text that stands once in the plugin's module, and what takes its place.
-    unknowable: why nobody can know it without knowing the format or the meaning; empty where one
-        can.
     """
 
     plugin: str = attrs.field(validator=attrs.validators.in_(PLUGINS))
-    kind: str
+    promise: str
     name: str
     what: str
     changes: tuple[tuple[str, str], ...]
-    unknowable: str = ""
 
     def applied(self, text: str) -> str:
         """The module's text with the bug; raises ValueError where it is not what it was."""
@@ -60,16 +57,15 @@ class Bug:
 
 def sound(plugin: str) -> str:
     """The text of a sound plugin's module."""
-    return ELSEWHERE.get(plugin, SOUND / f"planted_{plugin}.py").read_text()
+    return (ENGINE if plugin == "engine" else SOUND / f"planted_{plugin}.py").read_text()
 
 
 def install(plugin: str, directory: Path, bug: Bug | None = None) -> Path:
     """Write a plugin and its conformance class as installed; gives the file of the class."""
-    module = f"planted_{plugin}.py"
     for path in SOUND.glob("*.py"):
         shutil.copy(path, directory)
     text = sound(plugin)
-    (directory / module).write_text(text if bug is None else bug.applied(text))
+    (directory / f"planted_{plugin}.py").write_text(text if bug is None else bug.applied(text))
     described = directory / "planted-1.0.dist-info"
     described.mkdir()
     (described / "METADATA").write_text("Metadata-Version: 2.1\nName: planted\nVersion: 1.0\n")
@@ -79,3 +75,40 @@ def install(plugin: str, directory: Path, bug: Bug | None = None) -> Path:
     test = directory / f"test_{plugin}.py"
     shutil.copy(SOUND / f"check_{plugin}.py", test)
     return test
+
+
+def tried(plugin: str, directory: Path, bug: Bug | None = None) -> tuple[int, str]:
+    """Run a plugin's class, of a bug the promise that finds it; pytest's code, and what it says.
+
+    In a fork of this process, which has imported the kit already.
+    """
+    test = install(plugin, directory, bug)
+    (directory / "tmp").mkdir()
+    process = os.fork()
+    if process == 0:
+        _child(directory, test, "" if bug is None else bug.promise)
+    status = os.waitpid(process, 0)[1]
+    return os.waitstatus_to_exitcode(status), (directory / "output").read_text(errors="replace")
+
+
+def _child(directory: Path, test: Path, promise: str) -> None:
+    code: Any = 70
+    try:
+        os.setsid()
+        os.chdir(directory)
+        output = os.open("output", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        os.dup2(output, 1)
+        os.dup2(output, 2)
+        paths = [str(directory), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
+        os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
+        os.environ["TMPDIR"] = str(directory / "tmp")
+        tempfile.tempdir = None
+        sys.path.insert(0, str(directory))
+        import pytest
+
+        words = ["-x", "-q", "-rfE", "-p", "no:cacheprovider", "-k", promise, test.name]
+        code = int(pytest.main(words))
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
