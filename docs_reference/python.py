@@ -66,7 +66,6 @@ MODULES = (
     "harvest_report.values",
     "harvest_report.verdict",
     "harvest_testing",
-    "harvest_testing.kits",
     "harvest_toolkit.choices",
     "harvest_toolkit.clocks",
     "harvest_toolkit.columns",

@@ -1,7 +1,8 @@
-"""The kit in pytest: golden files, fixtures, and failures told in words."""
+"""The kit in pytest: files of columns, and failures told in words."""
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -31,18 +32,14 @@ class LineSource(Source):
                 yield Line(text=line, number=1.5, position=number)
 '''
 TESTS = """
-import pytest
+from pathlib import Path
 from golden_lines import LineSource
 from harvest_testing import SourceConformance
-
-def test_rows(harvest_collect, harvest_golden, tmp_path):
-    (tmp_path / "a.txt").write_text("good\\nbad\\n")
-    found = harvest_collect(LineSource, tmp_path)
-    harvest_golden(found, LineSource, root=tmp_path)
 
 class TestLines(SourceConformance):
     source = LineSource
     units = 3
+    schema_file = Path(__file__).with_name("schemas.json")
     def sample(self, directory):
         (directory / "a.txt").write_text("good\\nbad\\n")
         return directory
@@ -76,27 +73,21 @@ def test_the_plugin_imports_nothing_large():
 
 
 @pytest.mark.slow
-def test_golden_files_are_written_compared_and_differ_readably(project):
-    wanted = ["-k", "test_rows"]
+def test_columns_are_written_compared_and_a_lost_one_is_named(project):
+    wanted = ["-k", "test_schema_is_stable"]
     absent = run_pytest(project, *wanted)
-    assert "missing golden file" in absent.stdout
-    assert "--harvest-update-golden" in absent.stdout
+    assert "missing file" in absent.stdout
+    assert "--harvest-update-schemas" in absent.stdout
 
-    assert run_pytest(project, *wanted, "--harvest-update-golden").returncode == 0
-    golden = project / "golden" / "test_rows.jsonl"
-    row, reject, account = golden.read_text().splitlines()
-    assert '"record_type": "golden.line", "text": "good", "number": 1.5' in row
-    assert '"origin": "<sample>/a.txt"' in row
-    assert '"reject": "a bad line"' in reject
-    assert '"units": 2, "written": 1, "rejected": 1' in account
+    assert run_pytest(project, *wanted, "--harvest-update-schemas").returncode == 0
+    kept = project / "schemas.json"
+    assert json.loads(kept.read_text())["golden.line"]["columns"]["number"] == "double"
     assert run_pytest(project, *wanted).returncode == 0
 
-    golden.write_text(golden.read_text().replace('"text": "good"', '"text": "better"'))
+    kept.write_text(kept.read_text().replace('"double"', '"int64"'))
     changed = run_pytest(project, *wanted)
     assert changed.returncode == 1
-    shown = [line.strip() for line in changed.stdout.splitlines()]
-    assert any(line.startswith("-{") and '"better"' in line for line in shown)
-    assert any(line.startswith("+{") and '"good"' in line for line in shown)
+    assert "golden.line.number was int64, and is double" in changed.stdout
 
 
 @pytest.mark.slow
