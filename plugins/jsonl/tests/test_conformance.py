@@ -16,7 +16,6 @@ OPEN = {".jsonl": open, ".zst": zstandard.open}
 
 class TestDirectory(SinkConformance):
     sink = JsonlSink
-    mixes_while_committing = True
 
     def read_natively(self, location, record_type):
         return pl.read_ndjson(f"{location}/{record_type.name}/*.jsonl")

@@ -151,9 +151,9 @@ class InputPromises(SourceKit):
                     found = read_all(self.open(origin))
                 except SourceError:  # it may read directories alone
                     continue
-                counts = [[_amounts(piece) for piece in pieces] for pieces in (found, mine)]
+                alone, among = ([_amounts(piece) for piece in some] for some in (found, mine))
                 remedy = "let harvest.toolkit.files.input_path make the location a path"
-                require_same(*counts, remedy, about=f"{origin!r} alone")
+                require_same(alone, among, remedy, about=f"{origin!r} alone")
 
     @promise("the same input is planned alike at another place", quick=True)
     def test_a_copy_is_planned_alike(self, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import io
+import locale
 import os
 import pickle
 import signal
@@ -18,7 +19,7 @@ from harvest import Partition, ReadContext, Source, SourceError
 from harvest.toolkit.texts import printable
 from harvest_testing.lab.globals import at_home_in, changes, open_files, snapshot
 from harvest_testing.lab.process import done_in_process, in_process, peak_memory
-from harvest_testing.promise import broken, promise, raises_nothing, require
+from harvest_testing.promise import promise, raises_nothing, require
 
 from .hostile import damaged_copies
 from .kit import SourceKit, files_of
@@ -139,14 +140,19 @@ class ProcessPromises(SourceKit):
         for partition in self.partitions(source):
             with tempfile.TemporaryDirectory() as scratch:
                 ctx = ReadContext(printable(partition.origin), Path(scratch))
-                rows = iter(source.read(partition, ctx))
+                rows: Any = iter(source.read(partition, ctx))
                 for _ in rows if hasattr(rows, "throw") else ():
-                    with contextlib.suppress(KeyboardInterrupt, StopIteration):
-                        rows.throw(KeyboardInterrupt())
-                        broken(
-                            "reading went on after a KeyboardInterrupt at a yield",
-                            "catch the exceptions that you expect by name, Exception at most",
-                        )
+                    went_on = True
+                    with contextlib.suppress(StopIteration):
+                        try:
+                            rows.throw(KeyboardInterrupt())
+                        except KeyboardInterrupt:
+                            went_on = False
+                    require(
+                        not went_on,
+                        "reading went on, or ended as if whole, after a KeyboardInterrupt at a yield",
+                        "catch the exceptions that you expect by name, Exception at most",
+                    )
                     break
 
     @promise("after a kill, the next run leaves what an undisturbed one does")
@@ -214,6 +220,7 @@ def _read_there(packed: bytes, turned: bool) -> tuple[list[list[str]], list[str]
     packed: pickled sources with their partitions, so the source is imported here.
     turned: one after the other from the last to the first, in batches of one row.
     """
+    locale.setlocale(locale.LC_ALL, "C")
     for name in os.environ.keys() - {"HOME", "LC_ALL", "PATH", "PYTHONPATH", "TMPDIR", "TZ"}:
         del os.environ[name]  # earlier readings may have set them
     before = snapshot()

@@ -141,9 +141,9 @@ def _others(value: str | float) -> list[Any]:
     if isinstance(value, str):
         like = value[:-1] + ("q" if value[-1] != "q" else "z")
         return [like, *(value.swapcase() + tail for tail in TAILS)]
-    if isinstance(value, float):  # which single precision holds, too
-        return [0.5 if value != 0.5 else 0.25, *FRACTIONS]
-    return [int(f"{value}"[:-1] + ("7" if f"{value}"[-1] != "7" else "8")), *WHOLE]
+    if type(value) is int:
+        return [int(f"{value}"[:-1] + ("7" if f"{value}"[-1] != "7" else "8")), *WHOLE]
+    return [0.5 if value != 0.5 else 0.25, *FRACTIONS]  # which single precision holds, too
 
 
 def _bounded(value: Any) -> re.Pattern[bytes]:
