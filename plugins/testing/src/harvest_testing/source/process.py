@@ -150,7 +150,7 @@ class ProcessPromises(SourceKit):
                             went_on = False
                     require(
                         not went_on,
-                        "reading went on, or ended as if whole, after a KeyboardInterrupt at a yield",
+                        "reading went on, or ended as whole, after a KeyboardInterrupt at a yield",
                         "catch the exceptions that you expect by name, Exception at most",
                     )
                     break
