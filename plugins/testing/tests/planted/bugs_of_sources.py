@@ -233,33 +233,6 @@ BUGS = (
     ),
     Bug(
         "ranges",
-        "test_partitions_are_independent",
-        "fifth-ranges-sum-of-prepared",
-        "The lines before a range are the sum of those of the ranges that were prepared before:"
-        " where only some ranges are read (a retry, another process), positions are too small.",
-        (
-            (
-                "        if not partition.start:\n"
-                "            return partition\n"
-                "        path, place, before = self._counted\n"
-                "        if path != partition.origin or place > partition.start:\n"
-                "            place, before = 0, 0\n"
-                "        before += count_lines(partition.path, place, partition.start)\n"
-                "        self._counted = (partition.origin, partition.start, before)\n",
-                "        if partition.stop is None:\n"
-                "            return partition\n"
-                "        path, _, before = self._counted\n"
-                "        if path != partition.origin or not partition.start:\n"
-                "            before = 0\n"
-                "        lines = count_lines(partition.path, partition.start or 0, partition.stop)\n"
-                "        self._counted = (partition.origin, partition.stop, before + lines)\n"
-                "        if not partition.start:\n"
-                "            return partition\n",
-            ),
-        ),
-    ),
-    Bug(
-        "ranges",
         "test_planning_is_repeatable",
         "id-of-the-moment",
         "A partition's id holds the time of the plan: each run reads everything, and rows double.",
@@ -324,11 +297,11 @@ BUGS = (
         ),
     ),
     Bug(
-        "nested",
+        "lines",
         "test_texts_come_as_they_are",
-        "empty-labels-dropped",
-        "Labels that are there and empty are dropped.",
-        (('each["labels"].items()}', 'each["labels"].items() if v}'),),
+        "name-lower",
+        "Names are lower-cased, so that two things that differ by case become one.",
+        (("        name=name,", "        name=name.lower(),"),),
     ),
     Bug(
         "lines",
