@@ -202,16 +202,21 @@ BUGS = (
     Bug(
         "engine",
         "test_runs_are_independent",
-        "others-children",
-        "All child processes are killed at the end, those of the user's program too.",
-        (("self.others = set(multiprocessing.active_children())", "self.others = set[Any]()"),),
+        "print-of-each-result",
+        "A line for each result is printed into what the user's program prints.",
+        (
+            (
+                "                    lost = 0\n",
+                "                    lost = 0\n                    print(result.origins)\n",
+            ),
+        ),
     ),
     Bug(
         "engine",
         "test_the_dataset_is_that_of_the_engine_local",
-        "bare-environment",
-        "Workers have no environment: sources find neither credentials nor home nor time zone.",
-        (("    _reports = reports\n", "    _reports = reports\n    os.environ.clear()\n"),),
+        "last-bundle-lost",
+        "The last bundle in hand is dropped when the others are done.",
+        (("            if not self.given:\n", "            if len(self.given) < 2:\n"),),
     ),
     Bug(
         "engine",
