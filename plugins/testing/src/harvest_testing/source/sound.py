@@ -24,6 +24,7 @@ from harvest_testing.schemas import check_schemas
 
 from .kit import LONG_AGO, SourceKit, copy_of, files_of, is_input, mended
 from .reading import (
+    REJECTS,
     Piece,
     all_lines,
     is_content,
@@ -175,7 +176,8 @@ class ReadingPromises(SourceKit):
                 for content in dict.fromkeys((more, deeper)):
                     path.write_bytes(content)
                     pieces = [p for p in self.read(location) if is_input(path, p.partition)]
-                    kept = [line for line in all_lines(pieces) if FIELD in line]
+                    lines = (line for line in all_lines(pieces) if not line.startswith(REJECTS))
+                    kept = [line for line in lines if FIELD in line]
                     rows = sum(piece.found.written for piece in pieces if piece.found)
                     python = [line for line in kept if "{'of': [" in line]
                     require(
