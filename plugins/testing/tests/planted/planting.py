@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import sys
-import tempfile
 from pathlib import Path
-from typing import Any
 
 import attrs
 
@@ -78,37 +77,14 @@ def install(plugin: str, directory: Path, bug: Bug | None = None) -> Path:
 
 
 def tried(plugin: str, directory: Path, bug: Bug | None = None) -> tuple[int, str]:
-    """Run a plugin's class, of a bug the promise that finds it; pytest's code, and what it says.
-
-    In a fork of this process, which has imported the kit already.
-    """
+    """Run a plugin's class, of a bug the promise that finds it; pytest's code, and what it says."""
     test = install(plugin, directory, bug)
     (directory / "tmp").mkdir()
-    process = os.fork()
-    if process == 0:
-        _child(directory, test, "" if bug is None else bug.promise)
-    status = os.waitpid(process, 0)[1]
-    return os.waitstatus_to_exitcode(status), (directory / "output").read_text(errors="replace")
-
-
-def _child(directory: Path, test: Path, promise: str) -> None:
-    code: Any = 70
-    try:
-        os.setsid()
-        os.chdir(directory)
-        output = os.open("output", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-        os.dup2(output, 1)
-        os.dup2(output, 2)
-        paths = [str(directory), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
-        os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
-        os.environ["TMPDIR"] = str(directory / "tmp")
-        tempfile.tempdir = None
-        sys.path.insert(0, str(directory))
-        import pytest
-
-        words = ["-x", "-q", "-rfE", "-p", "no:cacheprovider", "-k", promise, test.name]
-        code = int(pytest.main(words))
-    finally:
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(code)
+    paths = [str(directory), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
+    more = {"PYTHONPATH": os.pathsep.join(filter(None, paths)), "TMPDIR": str(directory / "tmp")}
+    words = ["-x", "-q", "-rfE", "-p", "no:cacheprovider", "-k", bug.promise if bug else ""]
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", *words, test.name],
+        cwd=directory, env=os.environ | more, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    return done.returncode, done.stdout + done.stderr
