@@ -95,12 +95,7 @@ def test_no_version_is_written_by_hand(project):
     assert declared["tool"]["hatch"]["version"]["source"] == "vcs"
 
 
-AUTHORS = (
-    "hpc-harvest-testing",
-    "hpc-harvest-testing-engines",
-    "hpc-harvest-testing-exporters",
-    "hpc-harvest-testing-sinks",
-)
+AUTHORS = ("hpc-harvest-testing",)
 """What authors of plugins test with."""
 
 

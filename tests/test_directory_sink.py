@@ -17,7 +17,7 @@ from strength import examples
 from harvest import DatasetError, PartFile, Publication, Record, UsageError, record, record_type
 from harvest.api.directory_sink import DirectorySink
 from harvest.api.sink import PartWriter
-from harvest_testing_sinks.driver import SinkDriver, part_stem
+from harvest_testing.sinks.driver import SinkDriver, part_stem
 
 
 @record("demo.line", layer="job", level="job")

@@ -43,7 +43,7 @@ def index(tmp_path, monkeypatch) -> Iterator[str]:
     packages.mkdir()
     passwords, others = tmp_path / "passwords", LOOPBACK.public()
     with LOOPBACK.index(packages, passwords=passwords, forward=others) as url:
-        names = ("parquet", "lib-testing", "lib-testing-sinks")
+        names = ("parquet", "testing")
         ours = [ROOT / "plugins" / name for name in names]
         build_wheels([ROOT, *ours], packages)
         asked = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "hatchling",

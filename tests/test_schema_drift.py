@@ -21,7 +21,7 @@ from harvest import Int32, Record, RecordType, Sink, field, record, record_type
 from harvest.model.arrow import table_of
 from harvest_jsonl.sink import JsonlSink
 from harvest_parquet.sink import ParquetSink
-from harvest_testing_sinks import SinkDriver
+from harvest_testing import SinkDriver
 
 SINKS: dict[str, Callable[[Path], Sink]] = {
     "parquet": lambda folder: ParquetSink(str(folder / "out")),

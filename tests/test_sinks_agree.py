@@ -16,7 +16,7 @@ from strength import examples
 from harvest import Record, UInt64, field, record, record_type
 from harvest.model.arrow import table_of
 from harvest.model.frames import frame_of
-from harvest_testing_sinks import SinkDriver
+from harvest_testing import SinkDriver
 
 pytestmark = pytest.mark.slow
 

@@ -89,8 +89,7 @@ def furnish(folder: Path) -> None:
     wheels = folder / "wheels"
     wheels.mkdir(parents=True)
     scaffold("made-up", ["source"], folder)
-    ours = ("parquet", "jsonl", "lib-testing", "lib-testing-engines", "lib-testing-exporters",
-            "lib-testing-sinks")  # fmt: skip
+    ours = ("parquet", "jsonl", "testing")
     roots = [ROOT, *(ROOT / "plugins" / name for name in ours), *EXAMPLES]
     roots.append(folder / "harvest-made-up")
     build_wheels(roots, wheels)

@@ -11,21 +11,12 @@ from clusters import real_slurm
 from harvest_cluster.dask.engine import DaskEngine
 from harvest_cluster.slurm.engine import SlurmEngine
 
-testing = pytest.importorskip(
-    "harvest_testing_engines", reason="hpc-harvest-testing-engines is not installed"
-)
-
-
-OF_JOBS = ("partition", "account", "time", "cpus", "env_setup", "extra", "host", "directory")
+testing = pytest.importorskip("harvest_testing", reason="hpc-harvest-testing is not installed")
 
 
 @pytest.mark.slow
 class TestDask(testing.EngineConformance):
     engine = DaskEngine
-    without_effect: ClassVar = {
-        **dict.fromkeys(OF_JOBS, "for dask.cluster=slurm"),
-        **dict.fromkeys(("tls_cert", "tls_key"), "with tls_ca"),
-    }
 
     @pytest.fixture(autouse=True)
     def _dask(self):
@@ -37,9 +28,6 @@ class TestSlurm(testing.EngineConformance):
     engine = SlurmEngine
     settings: ClassVar = {"memory": "300M", "time": "5"}
     reports_while_reading = False
-
-    def test_a_killed_run_leaves_no_worker(self):
-        """Jobs outlive a run that is killed; the next takes what they stage."""
 
     @pytest.fixture(autouse=True, scope="class")
     def _slurm(self):

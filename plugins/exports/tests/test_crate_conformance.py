@@ -9,9 +9,7 @@ import pytest
 
 import harvest
 
-testing = pytest.importorskip(
-    "harvest_testing_exporters", reason="hpc-harvest-testing-exporters is not installed"
-)
+testing = pytest.importorskip("harvest_testing", reason="hpc-harvest-testing is not installed")
 
 
 class TestCrate(testing.ExporterConformance):

@@ -23,9 +23,7 @@ from zoo_rows import BLANK, Point, Views, rows, zoo
 
 import harvest
 
-testing = pytest.importorskip(
-    "harvest_testing_exporters", reason="hpc-harvest-testing-exporters is not installed"
-)
+testing = pytest.importorskip("harvest_testing", reason="hpc-harvest-testing is not installed")
 
 
 def asked(file: Path, query: str) -> list[tuple]:

@@ -17,7 +17,7 @@ import harvest
 from harvest.plugins.registry import PluginManager
 from harvest_gpfs.records import GpfsFile
 from harvest_parquet.sink import ParquetSink
-from harvest_testing_sinks import SinkDriver
+from harvest_testing import SinkDriver
 
 KIND = harvest.record_type(GpfsFile)
 NOW = datetime(2026, 1, 11, tzinfo=UTC)

@@ -9,14 +9,13 @@ import polars as pl
 import zstandard
 
 from harvest_jsonl.sink import JsonlSink
-from harvest_testing_sinks import SinkConformance
+from harvest_testing import SinkConformance
 
 OPEN = {".jsonl": open, ".zst": zstandard.open}
 
 
 class TestDirectory(SinkConformance):
     sink = JsonlSink
-    mixes_while_committing = True
 
     def read_natively(self, location, record_type):
         return pl.read_ndjson(f"{location}/{record_type.name}/*.jsonl")

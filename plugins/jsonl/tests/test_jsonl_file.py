@@ -23,7 +23,7 @@ from harvest import DatasetError, Record, UsageError, field, record, record_type
 from harvest.model.arrow import table_of
 from harvest.model.frames import frame_of, polars_schema
 from harvest_jsonl.sink import JsonlSink
-from harvest_testing_sinks import SinkDriver
+from harvest_testing import SinkDriver
 
 
 @record("demo.line", layer="job", level="client")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from harvest_parquet.sink import ParquetSink
-from harvest_testing_sinks import SinkConformance
+from harvest_testing import SinkConformance
 
 
 class TestParquet(SinkConformance):

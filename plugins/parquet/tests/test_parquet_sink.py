@@ -23,7 +23,7 @@ from harvest.model.frames import frame_of, polars_schema
 from harvest_parquet.encodings import choose
 from harvest_parquet.sink import Config, ParquetSink
 from harvest_parquet.writer import ParquetPartWriter
-from harvest_testing_sinks import SinkDriver
+from harvest_testing import SinkDriver
 
 
 @attrs.define

@@ -16,7 +16,7 @@ from harvest import DatasetError, Record, field, record, record_type
 from harvest.model.arrow import table_of
 from harvest.storage.small import SMALL_BYTES
 from harvest_parquet.sink import ParquetSink
-from harvest_testing_sinks import SinkDriver
+from harvest_testing import SinkDriver
 
 
 @record("demo.step", layer="workflow", level="worker")

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from .record import Record, RecordType
 
 __all__ = [
-    "BATCH_ROWS",
-    "batches",
     "concat_tables",
     "conform",
     "size_of",

@@ -19,7 +19,6 @@ from .frames import arrow_type_of, frame_of, seconds, without_maps
 from .record import RecordType
 
 __all__ = [
-    "encode",
     "encode_frame",
     "encode_lines",
     "lines_of",

@@ -10,7 +10,7 @@ from harvest_duckdb.sink import DuckdbSink
 
 from harvest import DatasetError, Record, field, record, record_type
 from harvest.model.arrow import table_of
-from harvest_testing_sinks import SinkConformance, SinkDriver
+from harvest_testing import SinkConformance, SinkDriver
 
 
 class TestDuckdb(SinkConformance):

@@ -6,7 +6,7 @@ import pytest
 from harvest_futures.engine import FuturesEngine
 
 import harvest
-from harvest_testing_engines import EngineConformance
+from harvest_testing import EngineConformance
 
 
 class TestFutures(EngineConformance):

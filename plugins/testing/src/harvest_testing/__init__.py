@@ -1,0 +1,61 @@
+"""Tools for testing plugins.
+
+``collect`` runs a source the way the core does, in this process, and gives everything that came
+of it.  ``SourceConformance``, ``ViewConformance``, ``ReportConformance``, ``SinkConformance``,
+``EngineConformance`` and ``ExporterConformance`` are tests of all that plugins promise, to be
+inherited; ``SinkDriver`` takes a sink through a commit step by step.
+``check_schemas`` compares record types with a file; ``check_view`` builds a view and wants a
+meaning for each of its columns; ``faults_of_unknown`` looks for what a view and its rules say too
+much where less is known (``without_column``); ``judge`` applies a rule to rows of its view.  None
+of it needs pytest.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from harvest import Collected as Collected
+    from harvest import collect as collect
+    from harvest import collect_partition as collect_partition
+    from harvest.findings import judge as judge
+
+    from .engines import EngineConformance as EngineConformance
+    from .exporters import ExporterConformance as ExporterConformance
+    from .promise import BrokenPromise as BrokenPromise
+    from .reports import ReportConformance as ReportConformance
+    from .schemas import check_schemas as check_schemas
+    from .schemas import update_schemas as update_schemas
+    from .sinks import SinkConformance as SinkConformance
+    from .sinks import SinkDriver as SinkDriver
+    from .source import SourceConformance as SourceConformance
+    from .unknown import faults_of_unknown as faults_of_unknown
+    from .unknown import without_column as without_column
+    from .views import ViewConformance as ViewConformance
+    from .views import check_view as check_view
+    from .views import faults_of_columns as faults_of_columns
+
+_HOMES = {
+    "harvest": ("Collected", "collect", "collect_partition"),
+    "harvest.findings": ("judge",),
+    ".engines": ("EngineConformance",),
+    ".exporters": ("ExporterConformance",),
+    ".promise": ("BrokenPromise",),
+    ".reports": ("ReportConformance",),
+    ".schemas": ("check_schemas", "update_schemas"),
+    ".sinks": ("SinkConformance", "SinkDriver"),
+    ".source": ("SourceConformance",),
+    ".unknown": ("faults_of_unknown", "without_column"),
+    ".views": ("ViewConformance", "check_view", "faults_of_columns"),
+}
+
+__all__ = sorted(name for names in _HOMES.values() for name in names)
+
+
+def __getattr__(name: str) -> Any:
+    home = next((home for home, names in _HOMES.items() if name in names), None)
+    if home is None:
+        raise AttributeError(f"module 'harvest_testing' has no attribute {name!r}")
+    globals()[name] = value = getattr(importlib.import_module(home, __name__), name)
+    return value

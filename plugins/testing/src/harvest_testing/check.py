@@ -1,0 +1,272 @@
+"""``harvest plugins check``: declarations, and what of a plugin's promises can be tried at once.
+
+Its sources and sinks do what the conformance kit (:mod:`harvest_testing`) asks of them, as far as
+that starts no process; the kit's whole is for the plugin's own tests.
+"""
+
+from __future__ import annotations
+
+import inspect
+import shutil
+import sys
+import tempfile
+import textwrap
+import unittest
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from json import dumps
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+import harvest
+from harvest import Dataset, PluginError, Sink, Source, UsageError
+from harvest.plugin_code import contained
+from harvest.plugins import PluginManager, manager
+from harvest.toolkit.amounts import count_in_words
+from harvest.toolkit.texts import printable_line
+
+from .declarations import check_plugin, owned
+from .engines import EngineConformance
+from .exporters import ExporterConformance
+from .promise import BrokenPromise, does_not_apply
+from .reports import ReportConformance
+from .sinks import SinkConformance
+from .source import SourceConformance
+from .source.kit import copy_of
+from .source.runs import ArrowSink
+from .views import ViewConformance
+
+INDENT = " " * 9
+"""Below the first word of a line."""
+
+
+@attrs.frozen(kw_only=True)
+class Finding:
+    """What became of one promise.
+
+    about: what promised it (``source greeting``); promise: in words.
+    result: ``kept``, ``broken`` or ``skipped``.
+    detail: what was seen, or why it was skipped.  test: the kit's method; empty for declarations.
+    """
+
+    about: str
+    promise: str
+    result: str
+    detail: str = ""
+    test: str = ""
+
+
+def check_plugins(
+    names: Sequence[str], sample: Path | None, *, json: bool, thorough: bool = False
+) -> int:
+    """Try what plugins promise, and print what became of it; 1 on a problem.
+
+    thorough: all that the kit can try, instead of the quick part.
+    """
+    found = manager()
+    names = [found.add_file(Path(n)).name if n.endswith(".py") else n for n in names]
+    known = [*found.plugins, *found.broken]
+    for name in names:
+        if name not in known:
+            remedy = found.remedy(name, known, "plugin", "source", "sink")
+            raise UsageError(f"unknown plugin {name!r}", remedy=remedy)
+    if thorough and len(names) != 1:
+        raise UsageError("--thorough is for one plugin", remedy="name it")
+    if sample is not None and len(names) != 1:
+        raise UsageError("a sample is for one plugin", remedy="name the plugin that can read it")
+    results: dict[str, list[Finding]] = {name: [] for name in sorted(names or known)}
+    for name, findings in results.items():
+        for finding in check_promises(found, name, sample=sample, thorough=thorough):
+            findings.append(finding)
+            shown = ("kept", "broken") if names else ("broken",)
+            if not json and finding.result in shown:
+                _print_finding(name, finding)
+        if not json:
+            _sum_up(name, findings, reasons=bool(names))
+    if json:
+        outcomes = {name: [*map(attrs.asdict, found)] for name, found in results.items()}
+        print(dumps(outcomes, indent=2))
+    return int(any(f.result == "broken" for findings in results.values() for f in findings))
+
+
+def _print_finding(name: str, finding: Finding) -> None:
+    word = {"kept": "ok", "broken": "FAILED"}[finding.result]
+    _print_folded(f"{word:<8} {name}: {finding.about}: {finding.promise}")
+    for line in finding.detail.splitlines():
+        print(f"{INDENT}{printable_line(line)}")
+
+
+def _sum_up(name: str, findings: list[Finding], *, reasons: bool) -> None:
+    count = Counter(finding.result for finding in findings)
+    if reasons:
+        untried = Counter((f.about, f.detail) for f in findings if f.result == "skipped")
+        for (about, why), times in untried.items():
+            promises = count_in_words(times, "promise")
+            _print_folded(f"{'skipped':<8} {name}: {about}: {promises}: {why}")
+    print(
+        f"{name}: {count['kept']} promises kept, {count['broken']} broken, "
+        f"{count['skipped']} not tried"
+    )
+
+
+def _print_folded(text: str) -> None:
+    """A line, which a terminal gets broken between words."""
+    line = printable_line(text)
+    if sys.stdout.isatty():
+        width = shutil.get_terminal_size().columns
+        line = textwrap.fill(line, width, subsequent_indent=INDENT, break_long_words=False)
+    print(line)
+
+
+def check_promises(
+    plugins: PluginManager, name: str, *, sample: Path | None = None, thorough: bool = False
+) -> Iterator[Finding]:
+    """Try the quick promises of a plugin's sources and sinks; broken ones are findings, too.
+
+    sample: a file or directory that its sources can read; without one, what needs input is skipped.
+    thorough: the slow promises, too, and those of its views, reports and engines.
+    Raises UsageError for a sample that is not there.
+    """
+    if sample is not None and not sample.exists():
+        raise UsageError("no such file or directory", where=str(sample))
+    declared = "everything declared can be imported and is documented"
+    problems = check_plugin(plugins, name)
+    for problem in problems:
+        yield Finding(about="plugin", promise=declared, result="broken", detail=problem)
+    if not problems:
+        yield Finding(about="plugin", promise=declared, result="kept")
+    if name in plugins.broken:
+        return
+    for spec in owned(plugins, "sources", name):
+        about = f"source {spec.name}"
+        yield from _try_class(about, plugins, spec, _source_kit, sample, thorough=thorough)
+    for spec in owned(plugins, "sinks", name):
+        for ending in ("", *spec.suffixes[:1]):
+            about = f"sink {spec.name}:out{ending}"
+            yield from _try_class(about, plugins, spec, _sink_kit, ending, thorough=thorough)
+    if thorough:
+        for about, kit in kits_of_others(plugins, name, sample):
+            yield from try_promises(kit, about, thorough=True)
+
+
+def _try_class(
+    about: str, plugins: PluginManager, spec: Any, kit: Any, choice: Any, *, thorough: bool
+) -> Iterator[Finding]:
+    try:
+        cls = plugins.load(spec)
+    except PluginError:
+        return  # reported among the declarations
+    yield from try_promises(kit(cls, choice), about, thorough=thorough)
+
+
+def try_promises(kit: Any, about: str, *, thorough: bool = False) -> Iterator[Finding]:
+    """Try each promise of a conformance object, without pytest; only quick ones unless thorough."""
+    for name in dir(kit):
+        test = getattr(kit, name)
+        if not (name.startswith("test_") and (thorough or getattr(test, "quick", False))):
+            continue
+        wanted = inspect.signature(test).parameters
+        chosen: dict[str, list[str]] = {"": [""]}
+        for parameter, choices in kit.choices().items():
+            if parameter in wanted:
+                chosen = {parameter: choices}
+        ((parameter, choices),) = chosen.items()
+        for choice in choices:
+            words = f"{test.promise} ({choice})" if choice else test.promise
+            given = {parameter: choice} if choice else {}
+            result, detail = _outcome(test, given, directory="tmp_path" in wanted)
+            yield Finding(about=about, promise=words, result=result, detail=detail, test=name)
+
+
+def _outcome(test: Any, given: dict[str, str], *, directory: bool) -> tuple[str, str]:
+    with tempfile.TemporaryDirectory(prefix="harvest-check-") as made:
+        if directory:
+            given = {**given, "tmp_path": Path(made)}  # type: ignore[dict-item]
+        try:
+            with contained():
+                test(**given)
+        except unittest.SkipTest as reason:
+            return "skipped", str(reason)
+        except BrokenPromise as error:
+            return "broken", f"{error.seen}\n{error.remedy}"
+        # whatever a stranger's plugin raises is an answer, too
+        except Exception as error:  # noqa: BLE001
+            return "broken", f"{type(error).__name__}: {error}"
+    return "kept", ""
+
+
+def _source_kit(cls: type[Source], sample: Path | None) -> Any:
+    class Installed(SourceConformance):
+        source = cls
+        counted = None  # what only its author can say
+        examples = None
+
+        def sample(self, directory: Path) -> Path:
+            if sample is None:
+                does_not_apply("it needs a sample of the input (--sample PATH)")
+            copied = directory / sample.name
+            if sample.is_dir():
+                return Path(shutil.copytree(sample, copied))
+            return Path(shutil.copy2(sample, copied))
+
+    return Installed()
+
+
+def _sink_kit(cls: type[Sink], ending: str) -> Any:
+    def location(self: Any, directory: Path) -> Path:
+        return directory / f"out{ending}"
+
+    body = {"sink": cls, "location": location}
+    body["deterministic"] = False  # a format may have its reasons, which only its author knows
+    return type("Installed", (SinkConformance,), body)()
+
+
+OVER_A_DATASET = (
+    ("views", "view", ViewConformance),
+    ("reports", "report", ReportConformance),
+    ("exporters", "exporter", ExporterConformance),
+)
+UNSAID = "an example is not known; a test class of the plugin's own gives it"
+
+
+def kits_of_others(
+    plugins: PluginManager, name: str, sample: Path | None
+) -> Iterator[tuple[str, Any]]:
+    """Of a plugin's engines, views, reports and exporters: words, and a conformance object.
+
+    All but the engines are tried over a dataset of the sample.
+    """
+    for spec in owned(plugins, "engines", name):
+        try:
+            factory = plugins.load_part(spec, spec.factory, spec.name)
+        except PluginError:
+            continue  # reported among the declarations
+        kit = type("Installed", (EngineConformance,), {"engine": factory})
+        yield f"engine {spec.name}", kit()
+    sources = [plugins.load(spec) for spec in owned(plugins, "sources", name)]
+
+    def dataset(self: Any, directory: Path, inputs: int) -> Dataset:
+        return _dataset_of(plugins, sources, sample, directory, inputs)
+
+    for kind, knob, base in OVER_A_DATASET:
+        for spec in owned(plugins, kind, name):
+            unsaid = dict.fromkeys(spec.settings, UNSAID)
+            body = {knob: spec.name, "dataset": dataset, "without_effect": unsaid}
+            yield f"{knob} {spec.name}", type("Installed", (base,), body)()
+
+
+def _dataset_of(
+    plugins: PluginManager, sources: list[Any], sample: Path | None, directory: Path, inputs: int
+) -> Dataset:
+    """The dataset of a sample, or of two copies of it, in the kit's own sink."""
+    if sample is None or not sources:
+        does_not_apply("it needs a sample that a source of the plugin reads (--sample PATH)")
+    places = [copy_of(sample, directory / f"{n}" / sample.name) for n in range(inputs)]
+    if ArrowSink.name not in plugins.sinks:
+        plugins.add_class(ArrowSink)
+    out = directory / "out"
+    inputs_given = [f"{sources[0].name}:{place}" for place in places]
+    harvest.run(inputs_given, f"{ArrowSink.name}:{out}", workers=1, plugins=plugins)
+    return harvest.open(out, plugins=plugins)

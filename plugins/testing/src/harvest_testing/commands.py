@@ -1,0 +1,85 @@
+"""``harvest plugins check`` and ``harvest plugins new``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from harvest import UsageError
+from harvest.toolkit.completion import words
+
+
+def check(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="NAME", help="Plugins or FILE.py; without, all installed ones."),
+    ] = None,
+    sample: Annotated[
+        Path | None,
+        typer.Option(metavar="PATH", help="Input that the plugin's sources can read, to try more."),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    thorough: Annotated[
+        bool,
+        typer.Option(
+            "--thorough",
+            help="Try all of the kit, kills and memory too, and say what to declare for the rest.",
+        ),
+    ] = False,
+) -> int:
+    """Check a plugin's declarations, and try what it promises. Ends with 1 on a problem.
+
+    It is the quick part of the conformance kit for plugins' own tests, harvest_testing; with
+    --thorough, all of it.
+    """
+    from .check import check_plugins  # late: help needs none of it
+
+    return check_plugins(names or (), sample, json=json, thorough=thorough)
+
+
+def new(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Of the plugin, such as my-format.")],
+    kind: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="KIND",
+            help="source (the default), sink, view or report; several separated by commas, or "
+            "the option repeated.",
+            autocompletion=words("source", "sink", "view", "report"),
+        ),
+    ] = None,
+    directory: Annotated[
+        Path, typer.Option("-C", "--directory", metavar="DIR", help="Where to put the project.")
+    ] = Path(),
+    columnar: Annotated[
+        bool,
+        typer.Option(
+            "--columnar", help="A source that reads many lines at a time, for large inputs."
+        ),
+    ] = False,
+    url: Annotated[
+        str, typer.Option(metavar="URL", help="Where the project is at home, for its package page.")
+    ] = "",
+    add: Annotated[
+        bool, typer.Option("--add", help="Add kinds to the project that is there.")
+    ] = False,
+) -> int:
+    """Begin a plugin: a project that installs and passes its tests and checks as it is.
+
+    It comes with sample data, harvest's conformance kit, and a pipeline that publishes a tag.
+    """
+    from .scaffold import add_kinds, scaffold  # late: help needs none of it
+
+    kinds = [word.strip() for text in kind or ["source"] for word in text.split(",")]
+    if add:
+        if url:
+            raise UsageError("--url is for a new project", remedy="write it into pyproject.toml")
+        written = add_kinds(name, kinds, directory, columnar=columnar)
+    else:
+        written = scaffold(name, kinds, directory, columnar=columnar, url=url)
+    for path in written:
+        print(path)
+    print(f"\nnext: pip install -e '{directory / f'harvest-{name}'}[dev]' && harvest plugins")
+    return 0

@@ -1,0 +1,322 @@
+"""What views and reports promise alike: the same answer for the same rows, whatever is around."""
+
+from __future__ import annotations
+
+import io
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import redirect_stderr, redirect_stdout
+from datetime import UTC, datetime
+from functools import partial
+from itertools import product
+from pathlib import Path
+from typing import Any, ClassVar, Final
+from zoneinfo import ZoneInfo, available_timezones
+
+import polars as pl
+
+from harvest import Dataset, HarvestError, ReportSpec, View
+
+from .lab.globals import at_home_in, changes, elsewhere, snapshot
+from .promise import Conformance, does_not_apply, promise, raises_nothing, require
+from .source.reading import require_same
+
+ODD = ("no such value", "", "-1", "é;1")
+
+
+class AlteredDataset(Dataset):
+    """A dataset whose frames are changed as they are read; some record types have no rows.
+
+    of: the record type whose frames are changed, all unless given.
+    """
+
+    def __init__(
+        self,
+        dataset: Dataset,
+        change: Callable[[pl.LazyFrame], pl.LazyFrame] | None = None,
+        absent: str | None = None,
+        of: str | None = None,
+    ):
+        super().__init__(dataset.sink, dataset.manifest, dataset.plugins)
+        self.plain = dataset  # which may be altered, too
+        self.change, self.absent, self.of = change or _as_it_is, absent, of
+
+    @property
+    def record_types(self) -> dict[str, int]:
+        return {n: rows for n, rows in self.plain.record_types.items() if n != self.absent}
+
+    def __getitem__(self, name: str) -> pl.LazyFrame:
+        frame = self.plain[name]
+        frame = frame.head(0) if name == self.absent else frame
+        return self.change(frame) if self.of in (None, name) else frame
+
+
+class DatasetKit(Conformance):
+    """The knobs and tests that views and reports share; an author writes ``dataset``.
+
+    examples: setting -> a value that changes the answer, such as users type it.
+    without_effect: setting -> why no value of it changes the answer for these datasets.
+    null_says: ``record_type.column`` -> what its null says, where that is not "not known".
+    """
+
+    kind: ClassVar[str]
+    examples: ClassVar[Mapping[str, Any]] = {}
+    without_effect: ClassVar[Mapping[str, str]] = {}
+    null_says: ClassVar[Mapping[str, str]] = {}
+
+    def dataset(self, directory: Path, inputs: int) -> Dataset:
+        """Harvest so many inputs, 1 or 2, into an empty directory; gives the dataset, opened.
+
+        The second input has other rows than the first, which is the same in both cases.
+        """
+        raise NotImplementedError(f"{type(self).__name__} needs dataset(self, directory, inputs)")
+
+    def spec(self, dataset: Dataset) -> View | ReportSpec:
+        """What the plugin declares."""
+        raise NotImplementedError
+
+    def lines(self, dataset: Dataset, **settings: Any) -> list[str]:
+        """The answer, line by line, for a comparison."""
+        raise NotImplementedError
+
+    def one(self, directory: Path) -> Dataset:
+        """The dataset of one input."""
+        return self._made(directory, 1)
+
+    def two(self, directory: Path) -> Dataset:
+        """The dataset of two inputs, of which the first is that of ``one``."""
+        return self._made(directory, 2)
+
+    def _made(self, directory: Path, inputs: int) -> Dataset:
+        place = directory / f"inputs {inputs}"
+        place.mkdir()
+        return self.dataset(place, inputs)
+
+    @promise("the same rows give the same answer, in the same order, in any time zone")
+    def test_the_answer_is_always_the_same(self, tmp_path: Path) -> None:
+        dataset = self.two(tmp_path)
+        expected = self.lines(dataset)
+        require(expected, "the answer over two inputs is empty", "harvest inputs that give some")
+        # often, for two rows that are shuffled come in one order every other time
+        for zone in ("America/St_Johns", "Pacific/Auckland") * 6:
+            with elsewhere(tmp_path, zone):
+                found = self.lines(dataset)
+            remedy = "sort by columns that identify a row, and use no zone but UTC or a setting's"
+            require_same(found, expected, remedy, about=f"with TZ={zone}")
+
+    @promise("the answer is of the rows that are there now, whatever was asked before")
+    def test_no_answer_is_kept(self, tmp_path: Path) -> None:
+        place, other = tmp_path / "asked before", tmp_path / "never asked"
+        place.mkdir()
+        other.mkdir()
+        self.lines(self.dataset(place, 1))
+        shutil.rmtree(place)
+        place.mkdir()
+        expected = [
+            line.replace(str(other), str(place)) for line in self.lines(self.dataset(other, 2))
+        ]
+        found = self.lines(self.dataset(place, 2))
+        remedy = "keep no rows by their place: others may lie there when the next one asks"
+        require_same(found, expected, remedy, about="a dataset where another one was")
+
+    @promise("asking leaves no file, prints nothing and leaves the process as it is")
+    def test_asking_leaves_nothing_behind(self, tmp_path: Path) -> None:
+        dataset = self.two(tmp_path)
+        self.lines(dataset)
+        before, said, home = snapshot(later=True), io.StringIO(), tmp_path / "home"
+        with at_home_in(home), redirect_stdout(said), redirect_stderr(said):
+            self.lines(dataset)
+        changed, left = changes(before), sorted(map(str, home.rglob("*")))
+        require(
+            not (changed or left or said.getvalue()),
+            f"it changes {changed}, leaves the files {left}, prints {said.getvalue()[:200]!r}",
+            "give rows and words alone; whoever asks decides what becomes of them",
+        )
+
+    @promise("rows in another order give the same answer in the same order")
+    def test_ties_have_an_order(self, tmp_path: Path) -> None:
+        dataset = self.two(tmp_path)
+        remedy = (
+            "sort by columns that identify a row, the last of them too; take no first or last row "
+            "of a group without an order, such as origin and position"
+        )
+        alikes = {"": _as_it_is, ", all numbers 0": _all_zero, ", all times one": _all_at_once}
+        for alike, made in alikes.items():  # where whatever rows are sorted by is a tie
+            tied = AlteredDataset(dataset, made)
+            expected = self.lines(tied)
+            for words, change in (("backwards", _reversed), ("shuffled", _shuffled)):
+                found = self.lines(AlteredDataset(tied, change))
+                about = f"with the rows of the dataset {words}{alike}"
+                require_same(found, expected, remedy, about=about)
+
+    def frames(self, dataset: Dataset, **settings: Any) -> list[tuple[str, pl.DataFrame]]:
+        """The tables of the answer, each with words that name it."""
+        raise NotImplementedError
+
+    @promise("days are those of the zone that is set, in any year and season")
+    def test_days_are_those_of_the_zone(self, tmp_path: Path) -> None:
+        dataset = self.two(tmp_path)
+        spec = self.spec(dataset)
+        zones = [n for n, v in self.examples.items() if str(v) in available_timezones()]
+        usual = next((str(spec.settings[n].default) for n in zones), "UTC")
+        frames = [dataset[n].select(pl.selectors.datetime()).collect() for n in spec.requires]
+        times = {t for frame in frames for column in frame for t in column if t is not None}
+        pieces = {
+            (about, name): piece
+            for piece in _PIECES
+            for of in [{piece(t.astimezone(ZoneInfo(usual))) for t in times}]
+            for about, frame in self.frames(dataset)
+            for name in frame.columns
+            for held in [frame[name].drop_nulls().to_list()]
+            if len(frame[name].unique()) > 1 and all(value in of for value in held)
+        }
+        for setting, zone in [(None, usual), *product(zones, ZONES)] if pieces else ():
+            at = [datetime(*d, h, 30, tzinfo=ZoneInfo(zone)) for d, h in product(_DAYS, (0, 23))]
+            altered = AlteredDataset(dataset, partial(_at, at))
+            found = dict(self.frames(altered, **({setting: zone} if setting else {})))
+            for (about, name), piece in pieces.items():
+                wanted = {piece(t) for t in at}
+                odd = [v for v in found[about][name].drop_nulls() if v not in wanted]
+                require(
+                    not odd,
+                    f"{about}{name} is {odd[:1]} in {zone}, which no time is of in this zone",
+                    "convert each time to the zone (dt.convert_time_zone), for its offset changes "
+                    "with the season; and format the calendar's year (%Y)",
+                )
+
+    @promise("settings are declared, typed, have an effect, and refuse what they do not take")
+    def test_settings_have_an_effect(self, tmp_path: Path) -> None:
+        dataset = self.two(tmp_path)
+        settings = self.spec(dataset).settings
+        if not settings:
+            does_not_apply("it has no settings")
+        missing = set(settings) - set(self.examples) - set(self.without_effect)
+        require(
+            not missing,
+            f"no example of {', '.join(sorted(missing))}",
+            "add a value that changes the answer to `examples` of the test class, or say in "
+            "`without_effect` why there is none",
+        )
+        plain = self.lines(dataset)
+        for name, value in self.examples.items():
+            found = self.lines(dataset, **{name: value})
+            require(
+                found != plain,
+                f"{name} = {value!r} changes nothing",
+                "let the setting do what it says, or mend `examples` of the test class",
+            )
+            require(
+                self._lines_of_text(dataset, name, str(value)) == found,
+                f"{name} = {str(value)!r}, as text, gives something else than {value!r}",
+                "take text, as the command line gives it, and convert it",
+            )
+        for name in settings:
+            for odd in ODD:
+                self._require_words(partial(self.lines, dataset, **{name: odd}), f"{name}={odd!r}")
+
+    def _lines_of_text(self, dataset: Dataset, name: str, text: str) -> list[str]:
+        found: list[str] = []
+        self._require_words(
+            lambda: found.extend(self.lines(dataset, **{name: text})), f"{name}={text!r}"
+        )
+        return found
+
+    @promise("a dataset without rows, or without one of the record types, is answered or refused "
+             "with words")  # fmt: skip
+    def test_absent_record_types_are_empty(self, tmp_path: Path) -> None:
+        dataset = self.one(tmp_path)
+        blank = Dataset.blank(dataset.plugins)
+        self._require_words(lambda: self.lines(blank), "a dataset without rows")
+        empty = AlteredDataset(dataset, lambda frame: frame.head(0))
+        self._require_words(lambda: self.lines(empty), "empty frames")
+        for absent in self.spec(dataset).requires:
+            less = AlteredDataset(dataset, absent=absent)
+            self._require_words(partial(self.lines, less), f"a dataset without {absent}")
+        kinds = dataset.plugins.record_types()
+        optional = {
+            column.name
+            for name in self.spec(dataset).requires
+            for column in kinds[name].columns
+            if column.nullable
+        }
+        for words, change in (
+            ("one row of each type", lambda frame: frame.head(1)),
+            ("all columns null that may be", partial(_all_null, optional)),
+        ):
+            little = AlteredDataset(dataset, change)
+            self._require_words(partial(self.lines, little), words)
+
+    def _require_words(self, ask: Callable[[], object], about: str) -> None:
+        with raises_nothing(
+            f"{about}: ",
+            "empty frames have no first row and no maximum; raise ValueError for a setting's "
+            "value that is not taken",
+        ):
+            try:
+                ask()
+            except HarvestError as error:
+                require(error.message, f"{about}: an error without words", "say what is missing")
+
+
+def _as_it_is(frame: pl.LazyFrame) -> pl.LazyFrame:
+    return frame
+
+
+def _reversed(frame: pl.LazyFrame) -> pl.LazyFrame:
+    return frame.reverse()
+
+
+def _shuffled(frame: pl.LazyFrame) -> pl.LazyFrame:
+    return frame.sort(pl.int_range(pl.len()).hash(4711))
+
+
+def _all_null(columns: set[str], frame: pl.LazyFrame) -> pl.LazyFrame:
+    held = frame.collect_schema()
+    nulls = [pl.lit(None, held[name]).alias(name) for name in sorted(columns & held.keys())]
+    return frame.with_columns(nulls)
+
+
+def _all_zero(frame: pl.LazyFrame) -> pl.LazyFrame:
+    numbers = pl.selectors.numeric() - pl.selectors.by_name("position")
+    return frame.with_columns(numbers * 0)
+
+
+def _all_at_once(frame: pl.LazyFrame) -> pl.LazyFrame:
+    times = pl.selectors.datetime()
+    return frame.with_columns(pl.when(times.is_not_null()).then(times.min()))
+
+
+_PIECES: Final[tuple[Callable[[datetime], Any], ...]] = (
+    *(partial(lambda form, t: format(t, form), f) for f in ("%Y-%m-%d", "%Y-%m", "%Y", "%G-W%V")),
+    datetime.date,
+    lambda t: t.replace(hour=0, minute=0, second=0, microsecond=0),
+)
+ZONES: Final = ("America/St_Johns", "Pacific/Auckland")
+_DAYS: Final = ((1969, 12, 31), (2024, 2, 29), (2024, 12, 30), (2026, 7, 15), (2027, 1, 3))
+"""The last day of an era, a leap day, days that weeks of another year have, and summer."""
+
+
+def _at(times: Sequence[datetime], frame: pl.LazyFrame) -> pl.LazyFrame:
+    """The rows at each of these times."""
+    every = pl.selectors.datetime()
+    known = [n for n, kind in frame.collect_schema().items() if kind == pl.Datetime]
+    return pl.concat(
+        frame.with_columns(
+            pl.col("position") + number * 10**9,
+            **{n: pl.when(pl.col(n).is_not_null()).then(pl.lit(t.astimezone(UTC))) for n in known},
+        ).with_columns(every.cast(pl.Datetime("us", "UTC")))
+        for number, t in enumerate(times)
+    )
+
+
+def copies(dataset: Dataset, times: int) -> Dataset:
+    """So many datasets as one, with the same numbers and times, and texts of their own."""
+    return AlteredDataset(dataset, partial(_copied, times))
+
+
+def _copied(times: int, frame: pl.LazyFrame) -> pl.LazyFrame:
+    texts = [n for n, kind in frame.collect_schema().items() if kind in (pl.String, pl.Categorical)]
+    number = pl.LazyFrame({"copy of": range(times)})
+    suffix = pl.when(pl.col("copy of") > 0).then("~" + pl.col("copy of").cast(pl.String))
+    own = (pl.col(n).cast(pl.String) + suffix.otherwise(pl.lit("")) for n in texts)
+    return frame.join(number, how="cross").with_columns(own).drop("copy of")

@@ -1,0 +1,212 @@
+"""The conformance kit for exporters: a dataset is written as a whole, or nothing of it is."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import errno
+import math
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any, ClassVar
+
+import polars as pl
+from polars.selectors import Selector
+
+from harvest import Dataset, HarvestError
+
+from .datasets import AlteredDataset, copies
+from .lab.files import files_below
+from .lab.globals import at_home_in, open_files
+from .promise import Conformance, does_not_apply, promise, require
+
+ODD_TEXT = "~\"'`;,|<&\\ \t\r\n\u2028é\U0001f600"
+"""What is put behind all texts of a dataset: quotes, separators, ends of lines, wide letters."""
+
+MANY = 20_000
+"""Rows of a dataset that is made large."""
+
+_TIME = datetime.datetime(2026, 3, 1, 12, tzinfo=datetime.UTC)
+_NEXT = datetime.timedelta(microseconds=1)
+
+APART: tuple[tuple[Selector, tuple[Any, Any], tuple[tuple[Any, Any], ...]], ...] = (
+    (pl.selectors.by_dtype(pl.Int64, pl.UInt64), (1, 2), ((2**53, 2**53 + 1), (None, 0))),
+    (pl.selectors.float(), (1.0, 2.0), ((1 / 3, math.nextafter(1 / 3, 1)), (None, 0.0))),
+    (pl.selectors.string(), ("a", "b"), ((None, "None"), (None, "null"), ("a", "a "))),
+    (pl.selectors.datetime(), (_TIME, _TIME + 9**9 * _NEXT), ((_TIME, _TIME + _NEXT),)),
+    (pl.selectors.boolean(), (True, False), ((None, False),)),
+)
+"""Columns by their types: two values that differ much, and pairs of those that seem alike."""
+
+REPORTED = (HarvestError, OSError)
+WHOLE = (
+    "write below harvest.toolkit.files.new_directory(target), or to what replacing(target) gives: "
+    "each is there as a whole, or not at all"
+)
+
+
+class ExporterConformance(Conformance):
+    """What every exporter promises, as tests that an author's class inherits.
+
+        class TestCounts(ExporterConformance):
+            exporter = "counts"
+
+            def dataset(self, directory, inputs):
+                for number in range(inputs):
+                    (directory / f"{number}.txt").write_text("good\\nmorning\\n")
+                harvest.run(f"greeting:{directory}", f"parquet:{directory / 'out'}")
+                return harvest.open(directory / "out")
+
+    exporter: its name.  settings: for all tests.
+    target: name of what it writes, with the ending that it wants, if any.
+    examples: setting -> a value that changes what is written.
+    without_effect: setting -> why no value of it does.
+    deterministic: whether the same dataset gives the same bytes each time.
+    """
+
+    exporter: ClassVar[str]
+    settings: ClassVar[Mapping[str, Any]] = {}
+    target: ClassVar[str] = "exported"
+    examples: ClassVar[Mapping[str, Any]] = {}
+    without_effect: ClassVar[Mapping[str, str]] = {}
+    deterministic: ClassVar[bool] = True
+
+    def dataset(self, directory: Path, inputs: int) -> Dataset:
+        """Harvest so many inputs, 1 or 2, into an empty directory; gives the dataset, opened."""
+        raise NotImplementedError(f"{type(self).__name__} needs dataset(self, directory, inputs)")
+
+    def rows_of(self, target: Path, record_type: str) -> int:
+        """How many rows of a type an export holds, by the format's own tools."""
+        does_not_apply(
+            "a method rows_of(self, target, record_type) would count rows by the format's own tools"
+        )
+
+    def write(self, dataset: Dataset, target: Path, **more: Any) -> list[Path]:
+        """Export as ``harvest export`` does; gives the files that the exporter names."""
+        return dataset.export(self.exporter, target, **{**self.settings, **more})
+
+    @promise("the files that it names are there, and it writes no others")
+    def test_it_names_what_it_writes(self, tmp_path: Path) -> None:
+        dataset, target = self._prepared(tmp_path)
+        with at_home_in(tmp_path / "home"):
+            named = {path.resolve() for path in self.write(dataset, target)}
+        found = _files_of(target.parent)
+        require(
+            named == found and named,
+            f"it names {_names(named - found) or 'no file'} that is not there, and does not name "
+            f"{_names(found - named) or 'none'}",
+            "give the paths of all files that were written, and of no others",
+        )
+        left = sorted(path.name for path in (tmp_path / "home").rglob("*"))
+        require(not left, f"it leaves {', '.join(left)} elsewhere", "write at the target alone")
+        held = open_files(target.parent)
+        require(not held, f"it leaves open: {held[:3]}", "open files in a `with` block")
+
+    @promise("what is there is replaced as a whole, or refused with words and left")
+    def test_what_is_there_is_whole(self, tmp_path: Path) -> None:
+        dataset, target = self._prepared(tmp_path)
+        self.write(dataset, target)
+        for words, changed in (
+            ("fewer rows", AlteredDataset(dataset, lambda frame: frame.head(1))),
+            ("all rows again", dataset),
+            ("as many rows with other texts", AlteredDataset(dataset, partial(_ending, "~"))),
+            ("a record type less", AlteredDataset(dataset, absent=[*dataset][-1])),
+        ):
+            before = files_below(target.parent)
+            try:
+                self.write(changed, target)
+            except (*REPORTED, ValueError):
+                after = files_below(target.parent)
+                require(after == before, "it refuses, and has changed it", WHOLE)
+                continue
+            other = tmp_path / words / target.name
+            other.parent.mkdir()
+            self.write(changed, other)
+            found, wanted = files_below(target.parent), files_below(other.parent)
+            differing = sorted(set(found) ^ set(wanted)) or ["their content"]
+            require(
+                self._complete(found, wanted),
+                f"an export of {words} in place of one is another than beside it: {differing[:5]}",
+                WHOLE,
+            )
+
+    @promise("no row is lost or doubled")
+    def test_all_rows_are_written(self, tmp_path: Path) -> None:
+        for inputs in (1, 2):
+            place = tmp_path / f"of {inputs}"
+            dataset, target = self._prepared(place, inputs)
+            self.write(dataset, target)
+            self._require_rows(dataset, target, 1)
+        times = MANY // max(1, sum(dataset.record_types.values())) + 1
+        large = target.with_name(f"large-{target.name}")
+        self.write(copies(dataset, times), large)
+        self._require_rows(dataset, large, times)
+        for words, change in (("equal values", _alike), ("odd texts", partial(_ending, ODD_TEXT))):
+            place = target.with_name(f"{words} {target.name}")
+            with contextlib.suppress(*REPORTED):  # which a format may have no way to write
+                self.write(AlteredDataset(dataset, change), place)
+                self._require_rows(dataset, place, 1, f", with {words},")
+
+    def _require_rows(self, dataset: Dataset, target: Path, times: int, how: str = "") -> None:
+        for name, rows in dataset.record_types.items():
+            found = self.rows_of(target, name)
+            require(
+                found == rows * times,
+                f"{found} rows of {name}{how} are written of {rows * times}",
+                "write all rows of each record type",
+            )
+
+    @promise("where the dataset cannot be read to its end, what is there stays")
+    def test_what_is_there_stays_when_reading_fails(self, tmp_path: Path) -> None:
+        dataset, target = self._prepared(tmp_path)
+        self.write(dataset, target)
+        before = files_below(target.parent)
+        cut = AlteredDataset(dataset, _unreadable, of=[*dataset][-1])
+        with contextlib.suppress(*REPORTED, pl.exceptions.PolarsError):
+            self.write(cut, target)
+            does_not_apply("it does not read all record types")
+        require(
+            files_below(target.parent) == before,
+            "a dataset that could not be read has changed what was there",
+            WHOLE,
+        )
+
+    def _complete(self, found: Mapping[str, bytes], whole: Mapping[str, bytes]) -> bool:
+        """Whether an export is all there; of one that holds the time, names and sizes are."""
+        if self.deterministic:
+            return found == whole
+        return {n: len(d) for n, d in found.items()} == {n: len(d) for n, d in whole.items()}
+
+    def _prepared(self, directory: Path, inputs: int = 1) -> tuple[Dataset, Path]:
+        """The dataset, and a target in a directory that is empty."""
+        (directory / "inputs").mkdir(parents=True)
+        (directory / "target").mkdir()
+        return self.dataset(directory / "inputs", inputs), directory / "target" / self.target
+
+
+def _unreadable(frame: pl.LazyFrame) -> pl.LazyFrame:
+    def fail(_: pl.DataFrame) -> pl.DataFrame:
+        raise OSError(errno.EIO, "the kit's own disk cannot be read")
+
+    return frame.map_batches(fail, schema=frame.collect_schema())
+
+
+def _files_of(directory: Path) -> set[Path]:
+    return {path.resolve() for path in directory.rglob("*") if path.is_file()}
+
+
+def _names(paths: Any) -> str:
+    return ", ".join(sorted(Path(path).name for path in paths)[:5])
+
+
+def _ending(end: str, frame: pl.LazyFrame) -> pl.LazyFrame:
+    """All texts with something behind them."""
+    return frame.with_columns(pl.selectors.string() + end)
+
+
+def _alike(frame: pl.LazyFrame) -> pl.LazyFrame:
+    """All rows with the values of the first, each at a position of its own."""
+    kind = frame.collect_schema()["position"]
+    number = pl.int_range(1, pl.len() + 1).cast(kind).alias("position")
+    return frame.with_columns(pl.exclude("position").first(), number)

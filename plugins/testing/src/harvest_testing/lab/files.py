@@ -1,0 +1,41 @@
+"""Files of a directory, before and after, and names that they have although nobody expects it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+ODD = (
+    "with space",
+    'it\'s "quoted"',
+    "new\nline",
+    "glob[1]*?{a,b}",
+    "100%25 #1",
+    "-o rm; $(x) `y`",
+    "Zürich 東京 🙂",
+    "combining e\u0301",
+    "~root",
+    "back\\slash $HOME",
+    "a:b@c=d&e,f;",
+    "long" * 50,
+    os.fsdecode(b"no utf-8 \xff\xfe"),
+)
+
+
+def odd_names(directory: Path) -> Iterator[str]:
+    """Those of them that the file system of a directory takes; each directory is made."""
+    for name in ODD:
+        with contextlib.suppress(OSError, UnicodeEncodeError):
+            (directory / name).mkdir()
+            yield name
+
+
+def files_below(directory: Path, *, but: Path | None = None) -> dict[str, bytes]:
+    """Path and content of all files below a directory, leaving out those below ``but``."""
+    return {
+        str(path.relative_to(directory)): path.read_bytes()
+        for path in sorted(directory.rglob("*"))
+        if path.is_file() and not (but is not None and path.is_relative_to(but))
+    }

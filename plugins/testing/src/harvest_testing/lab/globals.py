@@ -1,0 +1,128 @@
+"""What belongs to the whole process, and who changed it.
+
+A plugin shares its process with others and with the user's program.  It must leave alone what is
+everyone's: environment, working directory, locale, random numbers, signal handlers, limits.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import decimal
+import gc
+import locale
+import logging
+import os
+import random
+import signal
+import socket
+import sys
+import tempfile
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+
+def _without_flags(context: decimal.Context) -> Any:
+    """How decimals are computed, without what has happened to some."""
+    settled = (context.prec, context.rounding, context.Emin, context.Emax)
+    return settled, context.capitals, context.clamp, dict(context.traps)
+
+
+_SETTLED: dict[str, Callable[[], Any]] = {
+    "environment variables": lambda: dict(os.environ),
+    "the working directory": os.getcwd,
+    "the locale": lambda: locale.setlocale(locale.LC_ALL),
+    "the time zone": lambda: (time.tzname, time.timezone),
+    "random numbers (random.seed)": random.getstate,
+    "signal handlers": lambda: [signal.getsignal(s) for s in sorted(signal.valid_signals())],
+    "sys.set_int_max_str_digits": sys.get_int_max_str_digits,
+    "csv.field_size_limit": csv.field_size_limit,
+    "the recursion limit": sys.getrecursionlimit,
+    "the decimal context": lambda: _without_flags(decimal.getcontext()),
+    "socket.setdefaulttimeout": socket.getdefaulttimeout,
+    "garbage collection": lambda: (gc.isenabled(), gc.get_threshold()),
+    "standard streams": lambda: [id(sys.stdin), id(sys.stdout), id(sys.stderr)],
+    "the working umask": lambda: Path("/proc/self/status").read_text().partition("Umask:")[2][:6],
+}
+"""What not even the first use, with its imports, may change."""
+
+_LATER: dict[str, Callable[[], Any]] = {
+    "warnings filters": lambda: list(warnings.filters),
+    "sys.path": lambda: list(sys.path),
+    "logging (root logger)": lambda: (
+        *(logging.root.level, list(logging.root.handlers), logging.root.manager.disable),
+        logging.getLoggerClass(),
+    ),
+    "processes that it has started": lambda: child_processes(),
+    "threads": lambda: sorted(t.name for t in threading.enumerate()),
+}
+"""What libraries may set up when they are first imported, and nobody may change after that."""
+
+
+def snapshot(*, later: bool = False) -> dict[str, Any]:
+    """The state of the process by name; ``later`` adds what libraries set up at first import."""
+    probes = _SETTLED | _LATER if later else _SETTLED
+    return {name: probe() for name, probe in probes.items()}
+
+
+def changes(before: dict[str, Any]) -> list[str]:
+    """Names of what has changed since a snapshot."""
+    now = snapshot(later=any(name in before for name in _LATER))
+    return [name for name, value in before.items() if now[name] != value]
+
+
+def child_processes() -> list[str]:
+    """The ids of processes that threads of this one have started and that are still there."""
+    found: list[str] = []
+    for path in Path("/proc/self/task").glob("*/children"):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # the thread has ended
+            found += path.read_text().split()
+    return sorted(found)
+
+
+def open_files(below: Path) -> list[str]:
+    """Files and directories below a directory that this process holds open."""
+    prefix = os.fsencode(below) + b"/"
+    held = []
+    for entry in os.listdir(b"/proc/self/fd"):  # noqa: PTH208 - names as bytes
+        with contextlib.suppress(FileNotFoundError):  # the descriptor of the listing itself
+            target = os.readlink(b"/proc/self/fd/" + entry)  # noqa: PTH115 - as above
+            if target.startswith(prefix):
+                held.append(os.fsdecode(target))
+    return sorted(held)
+
+
+@contextlib.contextmanager
+def at_home_in(directory: Path) -> Iterator[None]:
+    """Home, the place of temporary files and the working directory are an empty one, made here."""
+    directory.mkdir()
+    places = dict.fromkeys(("HOME", "TMPDIR", "XDG_CACHE_HOME"), str(directory))
+    with (
+        mock.patch.dict(os.environ, places),
+        mock.patch.object(tempfile, "tempdir", str(directory)),
+        elsewhere(directory, os.environ.get("TZ", "UTC")),
+    ):
+        yield
+
+
+@contextlib.contextmanager
+def elsewhere(directory: Path, zone: str) -> Iterator[None]:
+    """Work in another directory and time zone, within this process."""
+    place, before = Path.cwd(), os.environ.get("TZ")
+    os.chdir(directory)
+    os.environ["TZ"] = zone
+    time.tzset()
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["TZ"]
+        else:
+            os.environ["TZ"] = before
+        time.tzset()
+        os.chdir(place)

@@ -1,0 +1,214 @@
+"""A new plugin: a complete project that installs and passes its own checks untouched.
+
+A file of the project is one template, or several put one below the other: of every kind of plugin
+there is a module, its tests, and a hook that is added to ``plugin.py``.
+"""
+
+from __future__ import annotations
+
+import keyword
+import re
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from importlib.metadata import requires, version
+from importlib.resources import files
+from pathlib import Path
+from string import Template
+
+from harvest import UsageError
+from harvest.plugins import PluginManager, manager
+
+NAME_LENGTH = 32
+"""Characters of the longest name, with which the generated lines are not too long."""
+
+_PROJECT = {
+    "pyproject.toml": "pyproject.toml.txt",
+    "README.md": "README.md.txt",
+    "LICENSE": "LICENSE.txt",
+    ".gitignore": "gitignore.txt",
+    ".gitlab-ci.yml": "gitlab-ci.yml.txt",
+}
+_OF_A_KIND = {
+    "source": {
+        "src/$package/source.py": "source.py.txt",
+        "tests/test_source.py": "test_source.py.txt",
+        "tests/data/first.$word": "first.txt",
+        "tests/data/second.$word": "second.txt",
+    },
+    "sink": {"src/$package/sink.py": "sink.py.txt", "tests/test_sink.py": "test_sink.py.txt"},
+    "view": {
+        "src/$package/views/__init__.py": "views.py.txt",
+        "src/$package/views/per_origin.py": "view.py.txt",
+        "tests/test_view.py": "test_view.py.txt",
+        "tests/conftest.py": "conftest.py.txt",
+    },
+    "report": {
+        "src/$package/report.py": "report.py.txt",
+        "tests/test_report.py": "test_report.py.txt",
+        "tests/conftest.py": "conftest.py.txt",
+    },
+}
+"""Of each kind of plugin: the files of the project, and their templates."""
+
+KINDS = tuple(_OF_A_KIND)
+
+
+def scaffold(
+    name: str, kinds: Iterable[str], parent: Path, *, columnar: bool = False, url: str = ""
+) -> list[Path]:
+    """Write the project ``harvest-NAME`` below ``parent``; gives the files written.
+
+    name: of the plugin, in lower case with dashes.
+    kinds: what it offers: source, sink, view, report.
+    columnar: the source reads many lines at a time and yields Arrow data.
+    url: where the project is at home, for its package page.
+    Raises UsageError for a name that cannot be had, an unknown kind, or a directory that exists.
+    """
+    chosen = _known(kinds, columnar)
+    root = parent / f"harvest-{name}"
+    words = _words(name, chosen, url)
+    if root.exists():
+        raise UsageError(
+            "it exists already",
+            where=str(root),
+            remedy="choose another name, or add a kind to it with --add",
+        )
+    _require_free(name, words["word"], manager())
+    package = root / "src" / words["package"]
+    texts = {root / target: _render(template, words) for target, template in _PROJECT.items()}
+    texts |= _dependencies(root, texts[root / "pyproject.toml"], chosen, words)
+    texts[package / "__init__.py"] = f'"""The plugin {name} for harvest: {words["kinds"]}."""\n'
+    texts[package / "py.typed"] = ""
+    texts[package / "plugin.py"] = _with_hooks(_render("plugin.py.txt", words), chosen, words)
+    return _write(texts | _parts(root, chosen, words, columnar))
+
+
+def add_kinds(
+    name: str, kinds: Iterable[str], parent: Path, *, columnar: bool = False
+) -> list[Path]:
+    """Add what a plugin offers to the project ``harvest-NAME``; gives the files written.
+
+    Raises UsageError where the project is absent, or it has one of these kinds.
+    """
+    chosen = _known(kinds, columnar)
+    words = _words(name, chosen, "")
+    root = parent / f"harvest-{name}"
+    plugin = root / "src" / words["package"] / "plugin.py"
+    if not plugin.is_file():
+        raise UsageError("it does not exist", where=str(plugin), remedy="leave out --add")
+    text = plugin.read_text("utf-8")
+    if not re.search(r"^import harvest$", text, re.MULTILINE):
+        raise UsageError("it does not import harvest", where=str(plugin), remedy="import harvest")
+    texts = _parts(root, chosen, words, columnar)
+    shared = root / "tests" / "conftest.py"
+    if shared.exists():
+        texts.pop(shared, None)  # of the view or report that is there
+    present = [path for path in texts if path.exists()]
+    present += [plugin for kind in chosen if f"def harvest_{kind}s(" in text]
+    if present:
+        raise UsageError("it is there already", where=str(present[0]), remedy="choose another kind")
+    texts[plugin] = _with_hooks(text, chosen, words)
+    return _write(texts)
+
+
+def _known(kinds: Iterable[str], columnar: bool) -> list[str]:
+    """The kinds in the order of ``KINDS``, each once."""
+    asked = list(kinds)
+    for kind in asked:
+        if kind not in KINDS:
+            raise UsageError(f"{kind!r} is not a kind of plugin", remedy="use " + ", ".join(KINDS))
+    if columnar and "source" not in asked:
+        raise UsageError("only a source is columnar", remedy="add --kind source")
+    return [kind for kind in KINDS if kind in asked]
+
+
+def _words(name: str, kinds: list[str], url: str) -> dict[str, str]:
+    """What the templates put in."""
+    word = name.replace("-", "_")
+    if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", name) or len(name) > NAME_LENGTH:
+        raise UsageError(
+            f"{name!r} is not a valid plugin name",
+            remedy="use lower-case letters, digits and single dashes, beginning with a letter, "
+            f"at most {NAME_LENGTH}",
+        )
+    if keyword.iskeyword(word):
+        raise UsageError(f"{name!r} is a word of Python's own", remedy="choose another name")
+    if name.startswith("harvest-"):
+        raise UsageError(
+            f"the project of {name!r} would be called harvest-{name}",
+            remedy=f"leave that out: harvest plugins new {name.removeprefix('harvest-')}",
+        )
+    if url and not re.fullmatch(r'https?://[^\s"\\\x00-\x1f\x7f]+', url):
+        raise UsageError(f"{url!r} is not a web address", remedy="begin it with https://")
+    return {
+        "name": name,
+        "kinds": ", ".join(kinds),
+        "word": word,
+        "package": f"harvest_{word}",
+        "title": "".join(part.capitalize() for part in word.split("_")),
+        "bounds": version_bounds(version("hpc-harvest")),
+        "urls": f'\n[project.urls]\nHomepage = "{url}"\n' if url else "",
+        "year": str(datetime.now(UTC).year),
+    }
+
+
+def version_bounds(running: str) -> str:
+    """The versions of harvest that a plugin begun with this one works with.
+
+    From its minor version on, or from itself before its release, to the next major version.
+    """
+    public = running.partition("+")[0]
+    major, minor = public.split(".")[:2]
+    lowest = f"{major}.{minor}" if re.fullmatch(r"[\d.]+", public) else public
+    return f">={lowest},<{int(major) + 1}"
+
+
+def _require_free(name: str, word: str, found: PluginManager) -> None:
+    """Raise UsageError for a name that a plugin of harvest's own, or an installed one, has."""
+    ours = re.compile(r"hpc-harvest-([a-z0-9-]+)")
+    matches = (ours.match(requirement) for requirement in requires("hpc-harvest") or ())
+    holders = {match[1]: match[0] for match in matches if match}
+    for specs in (found.views, found.reports, found.sources, found.sinks, found.engines):
+        owners = {key.partition(".")[0]: found.owner(spec) for key, spec in specs.items()}
+        holders |= {key: plugin.distribution for key, plugin in owners.items()}
+    for plugin in (*found, *found.broken.values()):
+        holders |= dict.fromkeys((plugin.name, plugin.distribution), plugin.distribution)
+    for taken in (name, word, f"harvest-{name}"):
+        if taken in holders:
+            raise UsageError(
+                f"the name {name!r} is taken by {holders[taken]}", remedy="choose another name"
+            )
+
+
+def _with_hooks(module: str, kinds: list[str], words: Mapping[str, str]) -> str:
+    """A plugin's module with a hook more for each of these kinds, and what the hooks import."""
+    if "view" in kinds:
+        views = f"\n\nfrom {words['package']}.views import VIEWS"
+        module = re.sub(r"(?m)^import harvest$", rf"\g<0>{views}", module, count=1)
+    hooks = [_render(f"hook_{kind}.py.txt", words) for kind in kinds]
+    return "\n\n".join([module.rstrip("\n") + "\n", *hooks])
+
+
+def _parts(root: Path, kinds: list[str], words: dict[str, str], columnar: bool) -> dict[Path, str]:
+    """The files that the kinds have: path -> text."""
+    texts = {}
+    for kind in kinds:
+        more = dict(words)
+        if kind == "source":
+            way = _render(f"source_{'columns' if columnar else 'rows'}.py.txt", words)
+            more["imports"], _, more["read"] = way.rstrip("\n").partition("\n# ---- read\n")
+        for target, template in _OF_A_KIND[kind].items():
+            texts[root / Template(target).substitute(words)] = _render(template, more)
+    return texts
+
+
+def _render(template: str, words: Mapping[str, str]) -> str:
+    source = files("harvest_testing") / "templates" / template
+    return Template(source.read_text("utf-8")).substitute(words)
+
+
+def _write(texts: Mapping[Path, str]) -> list[Path]:
+    for path, text in texts.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return list(texts)

@@ -1,0 +1,28 @@
+"""The conformance kit for sinks: what is committed is there, whole, whatever happens.
+
+``SinkConformance`` is tests that an author's class inherits; ``SinkDriver`` takes a sink through a
+commit step by step.
+"""
+
+from __future__ import annotations
+
+from .commits import CommitPromises
+from .driver import SinkDriver
+from .failures import FailurePromises
+from .rows import RowPromises
+
+__all__ = ["SinkConformance", "SinkDriver"]
+
+
+class SinkConformance(RowPromises, CommitPromises, FailurePromises):
+    """What every sink promises, as tests that an author's class inherits.
+
+        class TestBoxes(SinkConformance):
+            sink = BoxSink
+
+            def location(self, directory):
+                return directory / "out.box"
+
+    The knobs are those of :class:`harvest_testing.sinks.kit.SinkKit`.  A promise that the format
+    cannot keep is taken out by a test method of the same name.
+    """

@@ -1,0 +1,143 @@
+"""Promises about commits: whole or not at all, whatever happens while one is made."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from harvest_testing.lab.files import files_below
+from harvest_testing.lab.globals import at_home_in, open_files
+from harvest_testing.lab.steps import Switch
+from harvest_testing.promise import promise, require
+
+from .kit import SinkKit
+from .values import LINE, OTHER, lines
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from .driver import SinkDriver
+
+
+class CommitPromises(SinkKit):
+    """The tests that take commits step by step, or end them between steps."""
+
+    @promise("a partition can be replaced and taken out; the others stay", quick=True)
+    def test_parts_are_replaced_and_removed(self, tmp_path: Path) -> None:
+        driver = self.driver(tmp_path)
+        a, b, c = (lines(LINE, 1, 2, origin=f"/in/{key}") for key in "abc")
+        driver.commit({"a": [(LINE, a)], "b": [(LINE, b)], "c": [(LINE, c)]})
+        new = lines(LINE, 1, 2, 3, text="new", origin="/in/b")
+        driver.commit({"b": [(LINE, new)]})
+        self.require_rows(driver, LINE, a, new, c, after="after one partition was replaced")
+        driver.commit({"a": None})
+        self.require_rows(driver, LINE, new, c, after="after one partition was taken out")
+        driver.commit({"b": [(OTHER, lines(OTHER, 1, origin="/in/b"))]})
+        self.require_rows(driver, LINE, c, after="after a partition changed its record type")
+        driver.commit({"b": [(LINE, c)], "c": [(LINE, a)]})
+        self.require_rows(driver, LINE, c, a, after="after two partitions changed at once")
+        driver.commit({"b": []})
+        self.require_rows(driver, LINE, a, after="after a partition was left without rows")
+
+    @promise("a commit that is given up before the manifest leaves the old rows", quick=True)
+    def test_commits_can_be_given_up(self, tmp_path: Path) -> None:
+        driver = self.driver(tmp_path)
+        old, new = lines(LINE, 1), lines(LINE, 1, 2, text="new")
+        driver.commit({"a": [(LINE, old)]})
+        token = f"commit-{driver.commits}"
+        for publishing in (False, True):
+            publication = driver.stage({"a": [(LINE, new)], "b": [(LINE, new)]})
+            if publishing:
+                driver.sink.publish(publication)  # and the manifest is never renamed
+            self.require_rows(driver, LINE, old, after="before the manifest is renamed")
+            driver.recover(token)
+            self.require_rows(driver, LINE, old, after="after the next run tidied up")
+        shutil.rmtree(driver.sink.state / "staging")
+        driver.commit({"a": [(LINE, new)]})
+        self.require_rows(driver, LINE, new, after="after the commit that followed")
+
+    @promise("at every step, readers see the old rows or the new ones", quick=True)
+    def test_readers_see_old_or_new(self, tmp_path: Path) -> None:
+        driver = self.driver(tmp_path)
+        a, b, new = lines(LINE, 1), lines(LINE, 1, 2), lines(LINE, 1, 2, 3, text="new")
+        driver.commit({"a": [(LINE, a)], "b": [(LINE, b)]})
+        publication = driver.stage({"a": [(LINE, new)], "b": [(LINE, b)], "c": [(LINE, a)]})
+
+        def see_old(number: int, step: str) -> None:
+            self.require_scan(driver.sink, publication.old, LINE, a, b, after=f"before {step}")
+
+        def see_new(number: int, step: str) -> None:
+            self.require_rows(driver, LINE, new, b, a, after=f"before {step}")
+
+        with Switch(see_old).armed():
+            final = driver.sink.publish(publication)
+        see_old(0, "the manifest is renamed")
+        driver.files = {k: tuple(final.get(k, files)) for k, files in publication.parts.items()}
+        see_new(0, "finish()")
+        with Switch(see_new).armed():
+            driver.finish(publication)
+        see_new(0, "the end")
+
+    @promise("other readers of the format find the committed rows and no others", quick=True)
+    def test_native_readers_find_what_is_committed(self, tmp_path: Path) -> None:
+        for driver in self.drivers(tmp_path):
+            a, b, c = (lines(LINE, 1, 2, origin=f"/in/{key}") for key in "abc")
+            driver.commit({"a": [(LINE, a)], "b": [(LINE, b)], "c": [(LINE, c)]})
+            self._require_natively_found(driver, a, b, c)
+            new = lines(LINE, 1, 2, 3, text="new", origin="/in/b")
+            driver.commit({"b": [(LINE, new)]})
+            driver.commit({"a": None})
+            token = f"commit-{driver.commits}"
+            driver.sink.publish(driver.stage({"b": [(LINE, a)]}))  # and it is given up
+            driver.recover(token)
+            self._require_natively_found(driver, new, c)
+
+    def _require_natively_found(self, driver: SinkDriver, *tables: pa.Table) -> None:
+        columns = ("origin", "position", "text")
+        found = self.read_natively(driver.sink.location, LINE).select(columns).rows()
+        wanted = [tuple(row[n] for n in columns) for table in tables for row in table.to_pylist()]
+        require(
+            sorted(found) == sorted(wanted),
+            f"the format's own tools find {sorted(found)}, committed are {sorted(wanted)}",
+            "remove rows that are replaced or given up, and let rows be found from finish() on",
+        )
+
+    @promise("commits leave nothing behind: not beside the location, nor in it", quick=True)
+    def test_commits_leave_nothing_behind(self, tmp_path: Path) -> None:
+        own: list[str] = []
+        with at_home_in(tmp_path / "home"):
+            for driver in self.drivers(tmp_path / "datasets"):
+                root, location = driver.sink.root, os.path.abspath(driver.sink.location)  # noqa: PTH100
+                one_file = os.fspath(root) == os.path.dirname(location)  # noqa: PTH120
+                own += [location if one_file else os.fspath(root), os.fspath(driver.sink.state)]
+                first, then = (self._names_after(driver, commits) for commits in (3, 4))
+                held = open_files(tmp_path)
+                require(not held, f"it leaves open: {held[:3]}", "close what a writer has opened")
+                more = [name for name in then if name not in first]
+                require(
+                    len(then) <= len(first),
+                    f"four more commits of as many rows leave {len(then) - len(first)} more "
+                    f"files, as {', '.join(more[:3])}",
+                    "let finish() remove what the new manifest does not name, and close() what it "
+                    "made on the way",
+                )
+        files = (os.fspath(tmp_path / name) for name in files_below(tmp_path))
+        strays = [name for name in files if not name.startswith(tuple(own))]
+        require(
+            not strays,
+            f"files are left elsewhere: {', '.join(strays)}",
+            "write at the location and below state; for what is passing, below staging",
+        )
+
+    def _names_after(self, driver: SinkDriver, commits: int) -> list[str]:
+        """Names of all files after some commits that replace all rows, and some given up."""
+        for _ in range(commits):
+            rows = lines(LINE, 1, text=f"of commit {driver.commits}")
+            changes = {key: [(LINE, rows), (OTHER, lines(OTHER, 1))] for key in "ab"}
+            driver.commit(changes)
+            token = f"commit-{driver.commits}"
+            driver.sink.publish(driver.stage(changes))  # and the manifest is never renamed
+            driver.recover(token)
+        return list(files_below(driver.sink.root, but=driver.sink.state / "staging"))

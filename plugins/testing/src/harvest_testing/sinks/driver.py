@@ -1,0 +1,182 @@
+"""Drive a sink by hand, step by step, the way a run's commit does.
+
+    driver = SinkDriver(MySink(str(tmp_path / "out")))
+    driver.commit({"first": [(kind, table)], "second": [(kind, other)]})
+    driver.commit({"first": None})                      # takes the partition out again
+    driver.scan(kind).collect()
+
+For trying what a kill leaves behind, ``stage``, ``publish`` and ``finish`` can be called alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+import attrs
+import pyarrow as pa
+
+from harvest import PartFile, PartWriter, Publication, Sink, SmallRows
+from harvest.model import RecordType
+from harvest.model.arrow import concat_tables, size_of
+from harvest.toolkit.files import flush
+
+__all__ = ["SinkDriver", "files_with", "part_stem"]
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Rows: TypeAlias = tuple[RecordType, pa.Table]
+
+
+def part_stem(key: str, state: str) -> str:
+    """A stem for a part's files as the core makes it: words, key, state of the input."""
+    return f"{key}-{_digest(key)[:16]}-{_digest(state)[:12]}"
+
+
+@attrs.define
+class SinkDriver:
+    """A sink, and the files of its manifest in force.
+
+    files: partition key -> committed files.
+    small_bytes: Arrow bytes up to which a sink that shares files is given a partition's rows to
+        write them together with others; 0 has each written by a writer of its own.
+    stem: gives a part's stem from its key and the state of its input.
+    """
+
+    sink: Sink
+    files: dict[str, tuple[PartFile, ...]] = attrs.field(factory=dict)
+    commits: int = 0
+    small_bytes: int = 1 << 20
+    stem: Callable[[str, str], str] = part_stem
+
+    def commit(
+        self, partitions: Mapping[str, Iterable[tuple[RecordType, pa.Table]] | None]
+    ) -> Publication:
+        """Stage, publish and finish new rows for some partitions; None takes one out."""
+        publication = self.stage(partitions)
+        self.publish(publication)
+        return self.finish(publication)
+
+    def stage(
+        self, partitions: Mapping[str, Iterable[tuple[RecordType, pa.Table]] | None]
+    ) -> Publication:
+        """Write the rows into staging; gives what a commit of them would change."""
+        self.sink.check()
+        self.commits += 1
+        token = f"commit-{self.commits}"
+        parts: dict[str, tuple[PartFile, ...]] = dict(self.files)
+        staged: dict[str, Path] = {}
+        small: dict[str, Callable[[], dict[str, SmallRows]]] = {}
+        for key, tables in partitions.items():
+            if tables is None:
+                del parts[key]
+                continue
+            stem = self.stem(key, token)
+            staged[key] = self.sink.state / "staging" / stem
+            staged[key].mkdir(parents=True)
+            few, rows = self._take_few(iter(tables))
+            if few is not None:
+                parts[key] = _stage_small(staged[key], few)
+                if parts[key]:
+                    small[key] = partial(_read_small, staged[key], parts[key])
+            else:
+                parts[key] = _stage_files(self.sink.writer(staged[key], stem), staged[key], rows)
+        return Publication(
+            parts=dict(sorted(parts.items())),
+            staged=staged,
+            old=dict(self.files),
+            token=token,
+            small=small,
+        )
+
+    def _take_few(self, rows: Iterator[Rows]) -> tuple[list[Rows] | None, Iterator[Rows]]:
+        """All rows if they are few and the sink shares files, else None; and the rows."""
+        taken: list[Rows] = []
+        size = 0
+        while self.sink.shares_files and size <= self.small_bytes:
+            item = next(rows, None)
+            if item is None:
+                return taken, iter(())
+            taken.append(item)
+            size += size_of(item[1])
+        return None, chain(taken, rows)
+
+    def publish(self, publication: Publication) -> None:
+        """Publish, and put the new manifest in force."""
+        final = self.sink.publish(publication)
+        self.files = {key: tuple(final.get(key, files)) for key, files in publication.parts.items()}
+
+    def finish(self, publication: Publication) -> Publication:
+        """Finish a commit whose manifest is in force."""
+        publication = attrs.evolve(publication, parts=self.files)
+        self.sink.finish(publication)
+        return publication
+
+    def recover(self, token: str = "") -> None:
+        """What the next run does first: finish the commit that the manifest in force is of."""
+        self.sink.finish(Publication(parts=self.files, staged={}, old=self.files, token=token))
+
+    def scan(self, kind: RecordType) -> pl.LazyFrame:
+        """All committed rows of a record type."""
+        return self.sink.scan(files_with(kind, self.files), kind)
+
+
+def files_with(kind: RecordType, files: Mapping[str, Iterable[PartFile]]) -> list[PartFile]:
+    """Those of the parts' files that may hold rows of a record type."""
+    every = (file for of_part in files.values() for file in of_part)
+    return [file for file in every if file.record_type in (kind.name, "events")]
+
+
+def _stage_small(
+    directory: Path, given: Iterable[tuple[RecordType, pa.Table]]
+) -> tuple[PartFile, ...]:
+    """Put few rows aside until the sink writes them: of each record type, an Arrow stream."""
+    tables: dict[str, list[pa.Table]] = {}
+    for kind, table in given:
+        tables.setdefault(kind.name, []).append(table)
+    files = []
+    for number, (name, each) in enumerate(tables.items()):
+        rows = concat_tables(each)
+        path = directory / f"{number}.arrow"
+        with path.open("wb") as file, pa.ipc.new_stream(file, rows.schema) as stream:
+            stream.write_table(rows)
+        whole = _description(directory, path.name, name, rows.num_rows)
+        files.append(attrs.evolve(whole, first_row=0, file_rows=rows.num_rows))
+    return tuple(files)
+
+
+def _read_small(directory: Path, files: Iterable[PartFile]) -> dict[str, SmallRows]:
+    found = {}
+    for file in files:
+        with pa.ipc.open_stream((directory / file.path).read_bytes()) as stream:
+            rows = stream.read_all()
+        size = size_of(rows) if rows.num_rows else 0
+        found[file.record_type] = SmallRows(rows, 0, rows.num_rows, size)
+    return found
+
+
+def _stage_files(
+    writer: PartWriter, directory: Path, given: Iterable[tuple[RecordType, pa.Table]]
+) -> tuple[PartFile, ...]:
+    try:
+        for kind, table in given:
+            writer.write(kind, table)
+        written = writer.close()
+    except BaseException:
+        writer.abort()
+        raise
+    return tuple(_description(directory, path, name, rows) for path, name, rows in written)
+
+
+def _description(directory: Path, path: str, record_type: str, rows: int) -> PartFile:
+    size, digest = flush(directory / path)
+    return PartFile(path=path, record_type=record_type, rows=rows, size_bytes=size, sha256=digest)
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,254 @@
+"""Promises about rows: all of them come back as they were, and lie nowhere but in the location."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import shutil
+import tempfile
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import pyarrow as pa
+
+from harvest.model import RecordType
+from harvest.model.arrow import conform
+from harvest_testing.declarations import class_problems
+from harvest_testing.lab.files import files_below, odd_names
+from harvest_testing.lab.globals import changes, elsewhere, open_files, snapshot
+from harvest_testing.promise import promise, raises_nothing, require
+
+from .driver import SinkDriver
+from .kit import REPORTED, SinkKit
+from .values import KINDS, LATER, LINE, NAMES, OTHER, lines, names, table_with
+
+MEGABYTE = 1 << 20
+PLAIN = ("text", "boolean", "integer", "id", "number", "time")
+"""Kinds of values that every format has some way to write, which is compared."""
+
+
+class RowPromises(SinkKit):
+    """The tests that write rows and read them."""
+
+    @promise("settings are declared and documented", quick=True)
+    def test_settings_are_declared(self) -> None:
+        problems = class_problems(self.sink)
+        require(not problems, "\n".join(problems), "declare and document it")
+
+    @promise("every value comes back as it was written", quick=True)
+    def test_rows_come_back(self, tmp_path: Path, kind: str) -> None:
+        table = table_with(kind)
+        for driver in self.drivers(tmp_path):
+            driver.commit({"a": [(KINDS[kind], table)]})
+            self.require_rows(driver, KINDS[kind], table, after="after a commit")
+
+    @promise("batches, record types and partitions are kept in order and apart", quick=True)
+    def test_batches_types_and_partitions(self, tmp_path: Path) -> None:
+        for driver in self.drivers(tmp_path):
+            one, two, other = lines(LINE, 1, 2), lines(LINE, 5, 8), lines(OTHER, 3, 5)
+            third = lines(LINE, 1, 2, 3, origin="/in/b")
+            driver.commit({"a": [(LINE, one), (OTHER, other), (LINE, two)], "b": [(LINE, third)]})
+            self.require_rows(driver, LINE, one, two, third, after="after a commit")
+            self.require_rows(driver, OTHER, other, after="after a commit")
+            self.require_scan(
+                driver.sink, {"b": driver.files["b"]}, LINE, third, after="of one part"
+            )
+            # pieces of other tables, each with texts of its own, and pieces without rows
+            apart = [one, lines(LINE, 3, 4, origin="/in/b"), two]
+            pieces, last = pa.concat_tables(apart).slice(1, 4), lines(LINE, 9)
+            empty = [(LINE, lines(LINE)), (OTHER, lines(OTHER))]
+            driver.commit({"c": [*empty, (LINE, pieces), *empty, (LINE, last), *empty]})
+            self.require_rows(driver, LINE, one, two, third, pieces, last, after="with odd pieces")
+
+    @promise("rows that equal each other are all kept, and nothing to write is no error",
+             quick=True)  # fmt: skip
+    def test_equal_rows_are_kept(self, tmp_path: Path) -> None:
+        for driver in self.drivers(tmp_path):
+            driver.commit({"a": [], "b": [(LINE, lines(LINE))]})
+            self.require_rows(driver, LINE, after="with two empty partitions")
+            one, same = lines(LINE, 1, 1, 2), lines(LINE, 2, 2)
+            driver.commit({"a": [(LINE, one), (LINE, same)], "b": [(LINE, same)]})
+            self.require_rows(driver, LINE, one, same, same, after="with equal rows")
+
+    @promise("columns may be added to a record type; they are null in rows of before", quick=True)
+    def test_columns_may_be_added(self, tmp_path: Path) -> None:
+        for driver in self.drivers(tmp_path):
+            old, new = lines(LINE, 1, 2), lines(LATER, 1, 2, text="new")
+            driver.commit({"a": [(LINE, old)], "c": [(LINE, old)]})
+            self.require_rows(
+                driver, LATER, conform(LATER, old), conform(LATER, old), after="before"
+            )
+            driver.commit({"b": [(LATER, new)], "c": [(LATER, new)]})
+            self.require_rows(
+                driver, LATER, conform(LATER, old), new, new, after="after columns were added"
+            )
+
+    @promise(
+        "the same rows give the same bytes, whenever and wherever they are written", quick=True
+    )
+    def test_equal_rows_give_equal_bytes(self, tmp_path: Path) -> None:
+        rows = [(KINDS[kind], table_with(kind)) for kind in self.kinds]
+        first = self._written(tmp_path / "one", rows)
+        (tmp_path / "place").mkdir()
+        with elsewhere(tmp_path / "place", "Pacific/Auckland"):
+            second = self._written(tmp_path / "two", rows)
+        differing = sorted(name for name, _ in set(first.items()) ^ set(second.items()))
+        require(
+            not differing,
+            f"these differ: {', '.join(differing)}",
+            "write no time, random number or path, and nothing in the order of a set",
+        )
+
+    def _written(
+        self, directory: Path, rows: list[tuple[RecordType, pa.Table]]
+    ) -> dict[str, object]:
+        """Checksums of what is staged, and the files that are published from it."""
+        driver = self.driver(directory)
+        publication = driver.stage({"a": rows})
+        found: dict[str, object] = {
+            f"staged {file.path} ({file.record_type})": (file.sha256, file.rows)
+            for file in publication.parts["a"]
+        }
+        driver.publish(publication)
+        driver.finish(publication)
+        if self.deterministic:
+            found |= files_below(directory, but=driver.sink.state)
+        return found
+
+    @promise("a sink travels to the processes that write", quick=True)
+    def test_it_can_be_pickled(self, tmp_path: Path) -> None:
+        driver = self.driver(tmp_path)
+        with raises_nothing(
+            "pickle says ",
+            "open files and connections in writer() and publish(), not in __init__()",
+        ):
+            copy = pickle.loads(pickle.dumps(driver.sink))  # noqa: S301 - made here
+        require(
+            (copy.root, copy.state) == (driver.sink.root, driver.sink.state),
+            "the copy writes to another place",
+            "derive root and state from location and config",
+        )
+        there = SinkDriver(copy)
+        there.commit({"a": [(LINE, lines(LINE, 1, 2))]})
+        self.require_scan(driver.sink, there.files, LINE, lines(LINE, 1, 2), after="from a copy")
+
+    @promise("environment, locale, random numbers and the like stay as they are", quick=True)
+    def test_no_global_state(self, tmp_path: Path) -> None:
+        before = snapshot()
+        for name in ("first", "second"):
+            driver = self.driver(tmp_path / name)
+            with (
+                mock.patch.object(tempfile, "tempdir", str(tmp_path / "no such directory")),
+                raises_nothing("without TMPDIR, it raises ", "write below `staging` alone"),
+            ):
+                driver.commit({"a": [(LINE, lines(LINE, 1))]})
+            driver.scan(LINE).collect()
+            changed = changes(before)
+            require(
+                not changed, f"writing changes {', '.join(changed)}", "leave it, or put it back"
+            )
+            before = snapshot(later=True)
+
+    @promise("locations of any characters and bytes are written like others", quick=True)
+    def test_names_of_any_bytes(self, tmp_path: Path) -> None:
+        self.open(tmp_path / "plain")
+        (tmp_path / "elsewhere").mkdir()
+        (tmp_path / "a link").symlink_to("elsewhere")
+        for odd in (*odd_names(tmp_path), "a link"):
+            sink = self.configured(self.location(tmp_path / odd))
+            try:
+                sink.check()
+            except REPORTED:
+                continue  # refused in words, before anything is written
+            driver = SinkDriver(sink)
+            driver.commit({"a": [(LINE, lines(LINE, 1, 2))]})
+            require(
+                any(path.is_file() for path in (tmp_path / odd).resolve().rglob("*")),
+                f"nothing is written at {os.fsencode(tmp_path / odd)!r}",
+                "take the location as it is",
+            )
+            self.require_rows(driver, LINE, lines(LINE, 1, 2), after=f"below {odd!r}")
+
+    @promise("a writer that gives up leaves the dataset as it was, and writes into staging alone",
+             quick=True)  # fmt: skip
+    def test_writers_can_be_aborted(self, tmp_path: Path) -> None:
+        driver = self.driver(tmp_path)
+        old = lines(LINE, 1)
+        driver.commit({"a": [(LINE, old)]})
+        before = files_below(tmp_path, but=driver.sink.state / "staging")
+        staging = driver.sink.state / "staging" / "given-up"
+        for tables in (
+            [],
+            [(LINE, lines(LINE, 2))],
+            [(LINE, lines(LINE, 2)), (OTHER, lines(OTHER, 2))],
+        ):
+            staging.mkdir(parents=True)
+            writer = driver.sink.writer(staging, "part-0123456789abcdef-0123456789ab")
+            for kind, table in tables:
+                writer.write(kind, table)
+            writer.abort()
+            held = open_files(tmp_path)
+            require(not held, f"abort() leaves open: {held[:3]}", "close what a writer has opened")
+            shutil.rmtree(staging)
+        self.require_rows(driver, LINE, old, after="after a partition was given up")
+        driver.stage({"a": [(LINE, lines(LINE, 2))], "b": [(OTHER, lines(OTHER, 2))]})
+        after = files_below(tmp_path, but=driver.sink.state / "staging")
+        changed = sorted({name for name, _ in set(before.items()) ^ set(after.items())})
+        remedy = "write below the staging directory that writer() is given, and nowhere else"
+        require(not changed, f"writing and giving up changes {', '.join(changed)}", remedy)
+
+    @promise("other readers of the format find the columns and values that were written",
+             quick=True)  # fmt: skip
+    def test_native_readers_find_the_values(self, tmp_path: Path) -> None:
+        for driver in self.drivers(tmp_path):
+            tables = {KINDS[k]: table_with(k) for k in PLAIN if k in self.kinds}
+            tables[NAMES] = names()
+            driver.commit({"a": list(tables.items())})
+            self.require_rows(driver, NAMES, tables[NAMES], after="with names in capitals")
+            for kind, table in tables.items():
+                self._require_natively(driver, kind, table.to_pylist())
+
+    def _require_natively(
+        self, driver: SinkDriver, kind: RecordType, rows: list[dict[str, Any]]
+    ) -> None:
+        remedy = "write the record type's columns by their names, and values as they are"
+        with raises_nothing(f"read_natively() of {kind.name} raises ", remedy):
+            frame = self.read_natively(driver.sink.location, kind)
+        for column in (c for c in kind.columns if c.name not in ("extra", "origin")):
+            require(
+                column.name in frame.columns,
+                f"{kind.name} has the column {column.name!r}, and the format's own tools find "
+                f"{frame.columns}",
+                remedy,
+            )
+            plain = partial(_plain, column.python_type)
+            found = sorted(zip(frame["position"], map(plain, frame[column.name]), strict=True))
+            wanted = sorted((row["position"], plain(row[column.name])) for row in rows)
+            differing = [pair for pair in zip(found, wanted, strict=False) if pair[0] != pair[1]]
+            require(
+                len(found) == len(wanted) and not differing,
+                f"{kind.name}.{column.name}, position and value: {str(differing[:1])[:200]} (found "
+                f"and written), {len(found)} rows of {len(wanted)}",
+                remedy,
+            )
+
+
+def _plain(kind: object, value: Any) -> str:
+    """A value as text of its type, which formats without that type write as text or number, too."""
+    if value is None:
+        return "null"
+    if kind is datetime:
+        time = datetime.fromisoformat(value) if isinstance(value, str) else value
+        aware = time if time.tzinfo else time.replace(tzinfo=UTC)
+        return aware.astimezone(UTC).isoformat(timespec="microseconds")
+    if kind is float:
+        return repr(float(value))
+    return str(value)
+
+
+def _with_column(table: pa.Table, name: str, values: pa.Array) -> pa.Table:
+    index = table.schema.get_field_index(name)
+    return table.set_column(index, table.schema.field(index), values)

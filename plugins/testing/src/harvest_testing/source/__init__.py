@@ -1,0 +1,26 @@
+"""The conformance kit for sources, as one class to derive from."""
+
+from __future__ import annotations
+
+from .hostile import HostilePromises
+from .inputs import InputPromises
+from .process import ProcessPromises
+from .sound import ReadingPromises
+from .values import ValuePromises
+
+
+class SourceConformance(
+    ReadingPromises, ValuePromises, InputPromises, HostilePromises, ProcessPromises
+):
+    """What every source promises, as tests that an author's class inherits.
+
+        class TestGreeting(SourceConformance):
+            source = GreetingSource
+
+            def sample(self, directory):
+                (directory / "hello.txt").write_text("good\\nmorning\\n")
+                return directory
+
+    The knobs are those of :class:`harvest_testing.source.kit.SourceKit`.  A promise that the
+    format cannot keep is taken out by a test method of the same name.
+    """

@@ -1,0 +1,229 @@
+"""Reading partitions one by one, and what must hold for whatever comes of one.
+
+Two readings are the same when their lines are: rows, rejects, counts and notes, with the sample's
+own path left out, so that a copy of the sample at another place gives the same lines.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+import attrs
+
+from harvest import Collected, Partition, PluginError, Source, SourceError, collect_partition
+from harvest.plugin_code import contained
+from harvest.toolkit.texts import printable
+from harvest_testing.promise import BrokenPromise, broken, require
+
+REJECTS = ("reject ", "refused ")
+"""How lines of what was found begin that say what could not be read."""
+
+SHOWN, WIDTH = 4, 300
+"""How many lines a difference shows, and how much of each."""
+
+RAISES = (
+    "raise harvest.SourceError where a partition cannot be read at all, and ctx.reject() the units "
+    "that cannot; any other exception ends the user's whole run"
+)
+DECLARED = (
+    "yield instances of the classes in record_types, or pairs of such a class and Arrow data with "
+    "the columns that it declares"
+)
+
+
+@attrs.frozen
+class Piece:
+    """What came of one partition: rows and rejects, or the error that refused it as a whole."""
+
+    partition: Partition
+    found: Collected | None
+    refused: str | None = None
+
+    @property
+    def tells(self) -> bool:
+        """Whether anything at all was said about the partition."""
+        return self.found is None or bool(self.found.accounted or self.found.notes)
+
+
+def planned(source: Source) -> list[Partition]:
+    """The partitions of a location; raises SourceError where there is nothing to read."""
+    try:
+        with contained():
+            plan = list(source.plan())
+            partitions = [source.prepare(partition) for partition in plan]
+    except SourceError:
+        raise
+    except Exception as error:  # noqa: BLE001 - a source under test may raise anything
+        _break_promise(f"plan() or prepare() of {source.location!r}", error)
+    for before, ready in zip(plan, partitions, strict=True):
+        require(
+            ready.origin.startswith("/") or "://" in ready.origin,
+            f"partition {ready.id!r} of {source.location!r} has the origin {ready.origin!r}",
+            "give an absolute path (harvest.toolkit.files.input_path makes one), or a URI",
+        )
+        require(
+            attrs.evolve(ready, options=before.options) == before,
+            f"prepare() changed more than the options of {before.id}",
+            "put what it finds into options, and leave what the partition is known by",
+        )
+    return partitions
+
+
+def read_piece(source: Source, partition: Partition, *, batch_rows: int | None = None) -> Piece:
+    """One partition, read as the core does; SourceError and OSError refuse it as a whole."""
+    try:
+        with contained():
+            return Piece(partition, collect_partition(source, partition, batch_rows=batch_rows))
+    except SourceError as error:
+        require(error.message.strip(), "a SourceError without a message", "say what was found")
+        return Piece(partition, None, error.message)
+    except OSError as error:
+        return Piece(partition, None, str(error))
+    except Exception as error:  # noqa: BLE001
+        _break_promise(f"read() of partition {partition.id!r} of {partition.origin!r}", error)
+
+
+def read_all(
+    source: Source, partitions: Iterable[Partition] | None = None, *, batch_rows: int | None = None
+) -> list[Piece]:
+    """Some partitions, or all that the location has; batch_rows: as in ``harvest.tables``."""
+    some = planned(source) if partitions is None else partitions
+    return [read_piece(source, partition, batch_rows=batch_rows) for partition in some]
+
+
+def _break_promise(doing: str, error: Exception) -> NoReturn:
+    if isinstance(error, PluginError):
+        raise BrokenPromise(error.message, DECLARED) from error
+    raise BrokenPromise(f"{doing} raised {type(error).__name__}: {error}", RAISES) from error
+
+
+def left_out(pieces: Iterable[Piece]) -> Counter[str]:
+    """How many units are filtered or folded, by reason."""
+    founds = (piece.found for piece in pieces if piece.found is not None)
+    return sum((found.filtered + found.folded for found in founds), Counter())
+
+
+def plan_lines(partitions: Iterable[Partition], root: Path | None = None) -> list[str]:
+    """Partitions, one line each, without what their place decides."""
+    return [
+        f"{without_place((p.id, p.origin, p.inputs, p.start, p.stop, p.size_bytes), root)!r} "
+        f"{without_place(dict(p.options), root)!r} {without_place(p.fingerprint, root)!r}"
+        for p in partitions
+    ]
+
+
+def all_lines(pieces: Iterable[Piece], root: Path | str | None = None) -> list[str]:
+    """Everything that was found, for a comparison, in no order that a plan or a name decides."""
+    return sorted(in_order(pieces, root))
+
+
+def in_order(pieces: Iterable[Piece], root: Path | str | None = None) -> list[str]:
+    """Everything that was found, each kind of it in the order in which it came.
+
+    root: the sample's place, shown as ``<sample>`` wherever a value holds it.
+    """
+    lines = []
+    for piece in pieces:
+        found = piece.found
+        if found is None:
+            lines.append(f"refused {without_place(piece.refused, root)}")
+            continue
+        for name, table in sorted(found.tables.items()):
+            lines += rows_as_lines(name, table, root)
+        for r in found.rejects:
+            said = (r.origin, r.position, r.raw, r.reason, r.record_type)
+            lines.append(f"reject {without_place(said, root)!r}")
+        lines += [f"note {without_place(note, root)!r}" for note in found.notes]
+        for what, counts in (("filtered", found.filtered), ("folded", found.folded)):
+            lines += sorted(f"{what} {n} {without_place(why, root)!r}" for why, n in counts.items())
+        lines.append(f"units {found.units}")
+    return lines
+
+
+def is_content(line: str) -> bool:
+    """Whether a line of these is a row or a reject, not a count or note of a partition."""
+    return not line.startswith(("units ", "filtered ", "folded ", "note "))
+
+
+def rows_as_lines(name: str, table: Any, root: Path | str | None = None) -> list[str]:
+    """The rows of a table, one line each, in their order."""
+    return [f"{name} {without_place(row, root)!r}" for row in table.to_pylist()]
+
+
+def without_place(value: Any, root: Path | str | None) -> Any:
+    """A value with the sample's place taken out of its texts and bytes."""
+    if root is None:
+        return value
+    if isinstance(value, str):
+        return value.replace(printable(os.fspath(root)), "<sample>")
+    if isinstance(value, bytes):
+        return value.replace(os.fsencode(root), b"<sample>")
+    if isinstance(value, dict):
+        return {without_place(key, root): without_place(item, root) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [without_place(item, root) for item in value]
+    return value
+
+
+def require_sound(piece: Piece) -> None:
+    """The account adds up, the rows are sound Arrow data, every reject says where and why."""
+    found, place = piece.found, f"{piece.partition.origin!r}"
+    if found is None:
+        return
+    require(
+        found.units is None or found.units == found.accounted,
+        f"{place}: {found.units} units read, but {found.written} rows + {len(found.rejects)} "
+        f"rejected + {(found.filtered + found.folded).total()} filtered or folded = "
+        f"{found.accounted}",
+        "call ctx.read(n) for every unit of the input, and see that each ends as a row, or in "
+        "ctx.reject, ctx.filtered or ctx.folded",
+    )
+    for table in found.tables.values():
+        table.validate(full=True)
+    for reject in found.rejects:
+        require(
+            reject.reason.strip() and (reject.position is None or reject.position >= 1),
+            f"{place}: a reject without a reason, or at a position below 1: {reject}",
+            "say in ctx.reject what was found and what was expected; positions are line or record "
+            "numbers and begin at 1",
+        )
+
+
+def require_places(pieces: Iterable[Piece]) -> None:
+    """No two rows of a type have one origin and position, which begins at 1."""
+    seen: Counter[tuple[str, str, int]] = Counter()
+    for piece in pieces:
+        for name, table in piece.found.tables.items() if piece.found else ():
+            origins, positions = table["origin"].to_pylist(), table["position"].to_pylist()
+            seen.update(zip([name] * len(origins), origins, positions, strict=True))
+    odd = [place for place, count in seen.items() if count > 1 or place[2] < 1]
+    require(
+        not odd,
+        f"of several rows, or below 1, are: {odd[:SHOWN]}",
+        "set position to the line or record number, or leave it to the core",
+    )
+
+
+def require_same(
+    found: Sequence[str], expected: Sequence[str], remedy: str, *, about: str = ""
+) -> None:
+    """Lines are the same in the same order; about: what gave others, in words."""
+    if found != expected:
+        shown = difference(expected, found) or "in another order"
+        broken(f"{about}:\n{shown}" if about else shown, remedy)
+
+
+def difference(first: Iterable[str], second: Iterable[str]) -> str:
+    """Lines that only one side has, the first few of each; empty where there are none."""
+    one, other = Counter(first), Counter(second)
+    shown = []
+    for mark, lines in (("-", one - other), ("+", other - one)):
+        missing = sorted(lines.elements())
+        shown += [f"{mark} {line[:WIDTH]}" for line in missing[:SHOWN]]
+        if len(missing) > SHOWN:
+            shown.append(f"{mark} ... and {len(missing) - SHOWN} more")
+    return "\n".join(shown)

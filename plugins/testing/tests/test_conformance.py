@@ -1,0 +1,323 @@
+"""The conformance kit for sources: a sound one passes, and each defect breaks its own promise."""
+
+from __future__ import annotations
+
+import glob
+import os
+import random
+from datetime import datetime
+from pathlib import Path
+from typing import ClassVar
+
+import attrs
+import pytest
+
+import harvest
+from harvest import Record, Source, SourceError, field
+from harvest_testing import BrokenPromise, SourceConformance
+from harvest_testing.check import try_promises
+
+SOUND = '''
+from pathlib import Path
+import harvest
+from harvest import Record, Source, field
+
+@harvest.record("kit.line", layer="workflow", level="client")
+class Line(Record):
+    """One line."""
+    text: str = field(role="subject", doc="The line.")
+
+class LineSource(Source):
+    """Lines of text; one that is no UTF-8 is rejected."""
+    name, record_types = "kit-lines", (Line,)
+
+    def read(self, partition, ctx):
+        with partition.path.open("rb") as lines:
+            for number, raw in enumerate(lines, 1):
+                ctx.read(1)
+                ctx.advance(len(raw))
+                try:
+                    text = raw.decode()
+                except UnicodeDecodeError as error:
+                    ctx.reject(raw, str(error), position=number)
+                    continue
+                yield Line(text=text, position=number)
+
+class HoardingSource(LineSource):
+    """Gives its rows when it has them all."""
+    def read(self, partition, ctx):
+        yield from list(super().read(partition, ctx))
+
+BLOCK = 1 << 20
+
+class CuttingSource(LineSource):
+    """Takes the end of a block for the end of a line."""
+    def read(self, partition, ctx):
+        number = 0
+        with partition.path.open("rb") as file:
+            while block := file.read(BLOCK):
+                for raw in block.splitlines():
+                    number += 1
+                    yield Line(text=raw.decode("utf-8", "replace"), position=number)
+
+class RememberingSource(LineSource):
+    """Leaves out what it has begun to read in an earlier run."""
+    def read(self, partition, ctx):
+        mark = Path(__file__).with_name(f"begun-{partition.id}-" + self.location.replace("/", "_"))
+        if not mark.exists():
+            mark.touch()
+            yield from super().read(partition, ctx)
+'''
+
+
+@pytest.fixture(scope="module")
+def module(tmp_path_factory):
+    """Sources in a module that other processes can import, too."""
+    folder = tmp_path_factory.mktemp("sources")
+    (folder / "kit_sources.py").write_text(SOUND)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(folder)
+        import kit_sources
+
+        yield kit_sources
+
+
+class LinesKit(SourceConformance):
+    """Two files of lines."""
+
+    units = 4
+
+    def sample(self, directory):
+        (directory / "a.txt").write_text("good\nmorning\n")
+        (directory / "b.txt").write_bytes("Zürich\n".encode() + b"\xff\n")
+        return directory
+
+    def enlarge(self, directory, times):
+        path = directory / "a.txt"
+        path.write_text(("x" * 999 + "\n") * 10_000 * times)
+        return path
+
+
+class TestSoundSource(LinesKit):
+    """What an author writes; here with a source that keeps every promise."""
+
+    max_memory_mb = 40
+
+    @pytest.fixture(autouse=True)
+    def _source(self, module, monkeypatch):
+        monkeypatch.setattr(TestSoundSource, "source", module.LineSource, raising=False)
+
+
+def broken(source: type[Source], test: str, tmp_path: Path, **more: object) -> BrokenPromise:
+    """The promise that a test finds broken."""
+    kit = type("Kit", (LinesKit,), {"source": source, **more})()
+    with pytest.raises(BrokenPromise) as raised:
+        getattr(kit, test)(tmp_path)
+    assert raised.value.promise
+    assert raised.value.remedy
+    return raised.value
+
+
+@harvest.record("kit.text", layer="workflow", level="client")
+class Text(Record):
+    """One line."""
+
+    text: str = field(role="subject", doc="The line.")
+    time: datetime | None = field(role="time", doc="When.")
+
+
+class Lines(Source):
+    """Lines of text, for sources with one defect each."""
+
+    name: ClassVar[str] = "kit-lines"
+    record_types = (Text,)
+
+    def read(self, partition, ctx):
+        for number, raw in enumerate(partition.path.read_bytes().splitlines(), 1):
+            ctx.read(1)
+            yield Text(text=raw.decode("utf-8", "replace"), position=number)
+
+
+class Losing(Lines):
+    def read(self, partition, ctx):
+        yield from (row for row in super().read(partition, ctx) if row.text != "morning")
+
+
+class Renaming(Lines):
+    def prepare(self, partition):
+        return attrs.evolve(partition, id=f"{partition.id}, prepared")
+
+
+class Renumbering(Lines):
+    def read(self, partition, ctx):
+        for row in super().read(partition, ctx):
+            row.position = 1
+            yield row
+
+
+class Shuffling(Lines):
+    def plan(self):
+        partitions = list(super().plan())
+        return sorted(partitions, key=lambda _: random.random())
+
+
+class Counting(Lines):
+    seen: ClassVar[list[str]] = []
+
+    def read(self, partition, ctx):
+        self.seen.append(partition.id)
+        for row in super().read(partition, ctx):
+            row.text += f" {len(self.seen)}"
+            yield row
+
+
+class LocalTime(Lines):
+    def read(self, partition, ctx):
+        for row in super().read(partition, ctx):
+            row.time = datetime(2024, 1, 1).astimezone()
+            yield row
+
+
+class Polluting(Lines):
+    def read(self, partition, ctx):
+        os.environ["KIT_SEEN"] = partition.id
+        random.seed(1)
+        yield from super().read(partition, ctx)
+
+
+class Littering(Lines):
+    def read(self, partition, ctx):
+        Path(partition.origin + ".idx").touch()
+        yield from super().read(partition, ctx)
+
+
+class Globbing(Lines):
+    def read(self, partition, ctx):
+        for path in glob.glob(partition.origin):  # noqa: PTH207 - the defect
+            yield from super().read(attrs.evolve(partition, origin=path), ctx)
+
+
+class Unpicklable(Lines):
+    def __init__(self, location, config=None):
+        super().__init__(location, config)
+        self.parser = lambda text: text
+
+
+@pytest.mark.parametrize(
+    ("source", "test", "seen"),
+    [
+        (Losing, "test_accounting_adds_up", "2 units read, but 1 rows"),
+        (Renaming, "test_accounting_adds_up", "prepare() changed more than the options"),
+        (Renumbering, "test_rows_say_where_they_come_from", "of several rows"),
+        (Counting, "test_partitions_are_independent", "read alone gives something else"),
+        (LocalTime, "test_time_zone_and_directory_do_not_matter", "TZ="),
+        (Polluting, "test_no_global_state", "environment variables, random numbers"),
+        (Littering, "test_the_input_is_left_as_it_is", "a.txt.idx"),
+        (Globbing, "test_names_of_any_bytes", "glob["),
+        (Unpicklable, "test_it_can_be_pickled", "lambda"),
+    ],
+)
+def test_a_defect_breaks_its_promise(source, test, seen, tmp_path):
+    assert seen in broken(source, test, tmp_path).seen
+
+
+def test_a_random_plan_is_found(tmp_path):
+    many = {"sample": lambda self, folder: [(folder / f"{n}").touch() for n in range(9)] and folder}
+    assert "second plan" in broken(Shuffling, "test_planning_is_repeatable", tmp_path, **many).seen
+
+
+def test_units_that_the_source_does_not_see_are_found(tmp_path):
+    seen = broken(Lines, "test_accounting_adds_up", tmp_path, units=5).seen
+    assert "4 units" in seen
+    assert "the sample has 5" in seen
+
+
+def test_a_reader_that_cuts_lines_is_found_with_small_blocks(module, tmp_path):
+    blocks = {"kit_sources:BLOCK": (7,)}
+    seen = broken(module.CuttingSource, "test_batch_size_does_not_matter", tmp_path, blocks=blocks)
+    assert "with kit_sources:BLOCK = 7" in seen.seen
+
+
+class Strict(Lines):
+    def read(self, partition, ctx):
+        for line in partition.path.read_text().splitlines():
+            yield Text(text=line)
+
+
+class Silent(Lines):
+    def read(self, partition, ctx):
+        if partition.path.read_bytes()[:1].isalnum():
+            yield from super().read(partition, ctx)
+
+
+class Refusing(Lines):
+    def plan(self):
+        for partition in super().plan():
+            if not partition.path.read_bytes()[:1].isalnum():
+                raise SourceError("is no text", remedy="give another")
+            yield partition
+
+
+@pytest.mark.parametrize(
+    ("source", "corruption", "seen"),
+    [
+        (Strict, "garbage", "raised UnicodeDecodeError"),
+        (Silent, "zeroed", "give no row, no reject, no note and no error"),
+        (Refusing, "zeroed", "with it 1 sound partitions"),
+    ],
+)
+def test_damage_that_breaks_a_source_is_named(source, corruption, seen, tmp_path):
+    class Kit(LinesKit):
+        def sample(self, directory):
+            for name in ("a.txt", "b.txt"):
+                (directory / name).write_text("good\nmorning\n")
+            return directory
+
+    kit = Kit()
+    kit.__class__.source = source
+    with pytest.raises(BrokenPromise) as raised:
+        kit.test_corrupt_input_becomes_rejects(tmp_path, corruption)
+    assert raised.value.seen.startswith("a.txt, ")
+    assert seen in raised.value.seen
+
+
+@pytest.mark.slow
+def test_state_between_runs_is_found_by_a_kill(module, tmp_path):
+    seen = broken(module.RememberingSource, "test_killed_runs_resume", tmp_path).seen
+    assert "ended with 0" in seen
+
+
+@pytest.mark.slow
+def test_hoarding_is_found(module, tmp_path):
+    assert (
+        "MB more"
+        in broken(module.HoardingSource, "test_memory_is_bounded", tmp_path, max_memory_mb=40).seen
+    )
+
+
+def test_undocumented_columns_and_settings_are_named(tmp_path):
+    @harvest.record("kit.bare", layer="workflow", level="client")
+    class Bare(Record):
+        text: str
+
+    @attrs.frozen(kw_only=True)
+    class Config:
+        depth: int = 1
+
+    class Undocumented(Lines):
+        record_types = (Bare,)
+
+    Undocumented.Config = Config
+    kit = type("Kit", (LinesKit,), {"source": Undocumented})()
+    with pytest.raises(BrokenPromise) as raised:
+        kit.test_schema_is_declared()
+    for what in ("kit.bare.text", "no docstring", "'depth'"):
+        assert what in raised.value.seen
+
+
+def test_without_pytest_the_quick_promises_can_be_kept(module):
+    kit = type("Kit", (LinesKit,), {"source": module.LineSource})()
+    findings = list(try_promises(kit, "source kit-lines"))
+
+    assert {finding.result for finding in findings} == {"kept", "skipped"}
+    assert sum(finding.result == "kept" for finding in findings) > 15

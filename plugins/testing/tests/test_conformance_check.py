@@ -1,0 +1,96 @@
+"""``harvest plugins check``: which promises plugins keep."""
+
+from __future__ import annotations
+
+import json
+from importlib.metadata import EntryPoint
+from pathlib import Path
+
+import pytest
+
+import harvest_testing
+from harvest.errors import UsageError
+from harvest.plugins.registry import PluginManager
+from harvest_testing.check import check_promises
+from harvest_testing.commands import check
+
+PLUGIN = '''
+import harvest
+from harvest import Record, Source, field
+
+@harvest.record("checked.line", layer="workflow", level="client")
+class Line(Record):
+    """One line."""
+    text: str = field(role="subject", doc="The line.")
+
+class LineSource(Source):
+    """Lines."""
+    name, record_types = "checked", (Line,)
+    def read(self, partition, ctx):
+        for number, raw in enumerate(partition.path.read_bytes().splitlines(), 1):
+            ctx.advance(len(raw))
+            yield Line(text=raw.decode(ERRORS), position=number)
+'''
+
+
+@pytest.fixture
+def plugins(tmp_path, monkeypatch):
+    """A manager of one plugin, sound or not."""
+
+    def made(name: str, code: str) -> PluginManager:
+        (tmp_path / f"{name}.py").write_text(code)
+        monkeypatch.syspath_prepend(tmp_path)
+        found = PluginManager([EntryPoint("checked", f"{name}:LineSource", "harvest")], disabled="")
+        monkeypatch.setattr("harvest_testing.check.manager", lambda: found)
+        return found
+
+    return made
+
+
+def results(plugins, **more):
+    return {f.promise: f.result for f in check_promises(plugins, "checked", **more)}
+
+
+def test_a_sound_plugin_keeps_what_can_be_tried(plugins, tmp_path):
+    found = plugins("sound", PLUGIN.replace("ERRORS", "'utf-8', 'backslashreplace'"))
+    without = results(found)
+    (tmp_path / "sample.txt").write_text("good\nmorning\n")
+    within = results(found, sample=tmp_path / "sample.txt")
+
+    assert "broken" not in {*without.values(), *within.values()}
+    tried = [sum(result == "kept" for result in all_.values()) for all_ in (without, within)]
+    assert tried[0] >= 3
+    assert tried[1] > 15
+
+
+def test_a_broken_promise_is_told_and_ends_with_1(plugins, capsys):
+    plugins("strict", PLUGIN.replace("ERRORS", ""))
+
+    assert check(["checked"]) == 1
+    told = capsys.readouterr().out
+    assert "FAILED   checked: source checked: what is not there or nothing of its kind" in told
+    assert "UnicodeDecodeError" in told
+    assert "skipped  checked: source checked: " in told
+
+    assert check(["checked"], json=True) == 1
+    document = json.loads(capsys.readouterr().out)
+    assert {"kept", "broken", "skipped"} == {found["result"] for found in document["checked"]}
+
+
+def test_a_sample_is_for_one_plugin_and_must_be_there(plugins, tmp_path):
+    found = plugins("absent", PLUGIN.replace("ERRORS", ""))
+    with pytest.raises(UsageError, match="for one plugin"):
+        check([], sample=tmp_path)
+    with pytest.raises(UsageError, match="no such file"):
+        list(check_promises(found, "checked", sample=tmp_path / "nowhere"))
+
+
+KINDS = ("Source", "View", "Report", "Sink", "Engine", "Exporter")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_promise_is_documented(kind):
+    kit = getattr(harvest_testing, f"{kind}Conformance")
+    page = (Path(__file__).resolve().parents[3] / "docs" / "testing-plugins.md").read_text()
+    for name in (n for n in dir(kit) if n.startswith("test_")):
+        assert f"`{name}" in page, f"{name} is not in docs/testing-plugins.md"

@@ -1,0 +1,370 @@
+"""``harvest plugins new``: what it writes works untouched."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tomllib
+from email.parser import HeaderParser
+from importlib.metadata import EntryPoint, version
+from itertools import combinations
+from pathlib import Path
+from zipfile import ZipFile
+
+import pytest
+from clean_environment import build_wheels, declared_by, make_environment
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
+from packaging.version import Version
+from strength import examples
+
+from harvest.errors import UsageError
+from harvest.plugins.registry import PluginManager
+from harvest_testing.check import check_promises
+from harvest_testing.declarations import check_plugin
+from harvest_testing.scaffold import KINDS, add_kinds, scaffold, version_bounds
+
+ROOT = Path(__file__).resolve().parents[3]
+COMBINATIONS = [
+    (kinds, columnar)
+    for count in range(1, len(KINDS) + 1)
+    for kinds in combinations(KINDS, count)
+    for columnar in ((False, True) if "source" in kinds else (False,))
+]
+
+
+def run(*command: str | Path, cwd: Path, **variables: str) -> str:
+    """What a module of this interpreter prints; it must succeed."""
+    done = subprocess.run(
+        [sys.executable, "-m", *command], cwd=cwd, env=os.environ | variables,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout
+    return done.stdout
+
+
+def plugins_of(root: Path) -> PluginManager:
+    """A manager that knows the project's plugin alone."""
+    declared = tomllib.loads((root / "pyproject.toml").read_text())
+    ((entry, target),) = declared["project"]["entry-points"]["harvest"].items()
+    plugins = PluginManager([EntryPoint(entry, target, "harvest")], disabled="")
+    assert plugins.broken == {}
+    return plugins
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("kinds", "columnar"), [(KINDS, False), (("source",), True)])
+def test_a_new_project_passes_its_own_tests_and_is_a_sound_plugin(
+    kinds, columnar, tmp_path, monkeypatch
+):
+    name = f"made-up-{len(kinds)}"
+    scaffold(name, kinds, tmp_path, columnar=columnar)
+    root = tmp_path / f"harvest-{name}"
+
+    variables = {"PYTHONPATH": str(root / "src"), "PYTEST_DEBUG_TEMPROOT": str(tmp_path)}
+    tested = run("pytest", "-q", "-p", "no:cacheprovider", cwd=root, **variables)
+    assert int(tested.split(" passed")[0].split()[-1]) > 30
+
+    monkeypatch.syspath_prepend(root / "src")
+    plugins = plugins_of(root)
+    assert check_plugin(plugins, name) == []
+    sample = root / "tests" / "data"
+    assert [f for f in check_promises(plugins, name, sample=sample) if f.result == "broken"] == []
+
+
+LINES = '''"""A source of lines."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import harvest
+import pyarrow as pa
+from harvest import Partition, ReadContext
+from harvest_toolkit.line_source import LineSource
+
+
+@harvest.record("lines_only.line", layer="workflow", level="client")
+class Line(harvest.Record):
+    """A line."""
+
+    text: str = harvest.field(role="subject", doc="What it says.")
+
+
+class LinesOnlySource(LineSource):
+    """Lines of text."""
+
+    name = "lines-only"
+    record_types = (Line,)
+
+    def read(self, partition: Partition, ctx: ReadContext) -> Iterator[tuple[type[Line], Any]]:
+        """Every line."""
+        for lines in self.lines(partition, ctx):
+            yield Line, pa.table({"text": lines.column(), "position": lines.numbers})
+'''
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("declared", ["as begun", "without the toolkit"])
+def test_a_source_of_lines_is_checked_with_what_its_project_declares_alone(declared, tmp_path):
+    pytest.importorskip("hatch_vcs", reason="wheels are built with hatch-vcs, of the extra dev")
+    # given a project of a source of lines, and an environment with what its wheel declares
+    scaffold("lines-only", ["source"], tmp_path)
+    root, wheels = tmp_path / "harvest-lines-only", tmp_path / "wheels"
+    (root / "src/harvest_lines_only/source.py").write_text(LINES)
+    if declared != "as begun":
+        project = root / "pyproject.toml"
+        project.write_text(project.read_text().replace('"hpc-harvest[toolkit]', '"hpc-harvest'))
+    wheels.mkdir()
+    build_wheels([ROOT, ROOT / "plugins" / "testing", root], wheels)
+    (wheel,) = wheels.glob("harvest_lines_only-*.whl")
+    needed = [str(need) for need in requirements_of(wheel) if need.marker is None]
+    python = make_environment(tmp_path / "venv", sorted(wheels.iterdir()), declared_by(needed))
+
+    # when it is checked as its pipeline does
+    sample = root / "tests" / "data"
+    checked = subprocess.run(
+        [python, "-m", "harvest", "plugins", "check", "lines-only", "--sample", sample],
+        capture_output=True, text=True, check=False, cwd=tmp_path,
+        env={k: v for k, v in os.environ.items() if k != "PYTHONPATH"},
+    )  # fmt: skip
+
+    # then all is well, or what is missing is named
+    if declared == "as begun":
+        assert checked.returncode == 0, checked.stdout + checked.stderr
+        assert ", 0 broken, " in checked.stdout
+    else:
+        assert checked.returncode == 1
+        assert "No module named 'numpy'" in " ".join(checked.stdout.split())
+
+
+@pytest.fixture(scope="module")
+def projects(tmp_path_factory) -> Path:
+    """A folder with a project of every combination of kinds, with names of all lengths."""
+    folder = tmp_path_factory.mktemp("projects")
+    for number, (kinds, columnar) in enumerate(COMBINATIONS):
+        name = "abcdefghijklmnopqrstuvwxyzabcdef"[number:] + f"-{number}"
+        scaffold(name[-32:], kinds, folder, columnar=columnar, url="https://git.example.org/x")
+    return folder
+
+
+def test_every_combination_of_kinds_is_styled_as_it_stands(projects):
+    pytest.importorskip("ruff")
+
+    assert run("ruff", "check", ".", cwd=projects).strip() == "All checks passed!"
+    assert "would" not in run("ruff", "format", "--check", ".", cwd=projects)
+
+
+def test_every_combination_of_kinds_is_a_plugin_of_these_kinds(projects, monkeypatch):
+    for (kinds, _), root in zip(COMBINATIONS, sorted_by_number(projects), strict=True):
+        monkeypatch.syspath_prepend(root / "src")
+        plugins = plugins_of(root)
+        (plugin,) = plugins
+
+        assert [kind for kind in KINDS if getattr(plugins, f"{kind}s")] == list(kinds)
+        assert check_plugin(plugins, plugin.name) == []
+
+
+def test_a_new_plugin_is_listed_without_libraries_of_tables(projects):
+    root = sorted_by_number(projects)[-1]  # with all kinds
+    module = f"{root.name.replace('-', '_')}.plugin"
+
+    loaded = subprocess.run(
+        [sys.executable, "-c", f"import sys, {module}; print(*sys.modules)"],
+        env=os.environ | {"PYTHONPATH": str(root / "src")},
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+
+    assert module in loaded.stdout.split()
+    assert not {"polars", "pyarrow", "numpy"} & {*loaded.stdout.split()}
+
+
+def sorted_by_number(projects: Path) -> list[Path]:
+    return sorted(projects.glob("harvest-*"), key=lambda path: int(path.name.rpartition("-")[2]))
+
+
+@pytest.mark.night
+def test_every_combination_of_kinds_has_sound_types(projects, tmp_path):
+    pytest.importorskip("mypy")
+    roots = sorted_by_number(projects)
+    cache = ("--cache-dir", str(tmp_path / "cache"))
+
+    # the two with all kinds, tests included, as their authors check them
+    for root in roots[-2:]:
+        assert "no issues found" in run("mypy", *cache, cwd=root)
+
+    # and the packages of all
+    config = roots[0] / "pyproject.toml"
+    packages = [root / "src" for root in roots]
+    checked = run("mypy", *cache, "--strict", "--config-file", config, *packages, cwd=projects)
+    assert "no issues found" in checked
+
+
+def test_a_new_project_is_built_with_all_that_a_package_page_shows(tmp_path):
+    pytest.importorskip("hatchling")
+    pytest.importorskip("twine")
+    scaffold("made-up", ["source", "view"], tmp_path, url="https://git.example.org/made-up")
+    root = tmp_path / "harvest-made-up"
+
+    run("hatchling", "build", "-t", "wheel", cwd=root)
+
+    (wheel,) = (root / "dist").glob("harvest_made_up-0.1.0-*.whl")
+    run("twine", "check", "--strict", wheel, cwd=root)
+    with ZipFile(wheel) as archive:
+        names = archive.namelist()
+        metadata = archive.read("harvest_made_up-0.1.0.dist-info/METADATA").decode()
+    read = HeaderParser().parsestr(metadata)
+    assert "harvest_made_up-0.1.0.dist-info/licenses/LICENSE" in names
+    assert read["License-Expression"] == "MIT"
+    assert "harvest-plugin" in read["Keywords"].split(",")
+    assert "Typing :: Typed" in read.get_all("Classifier")
+    assert read.get_all("Project-URL") == ["Homepage, https://git.example.org/made-up"]
+    needs = requirements_of(wheel)
+    ours = [need for need in needs if need.name.startswith("hpc-harvest")]
+    assert {need.name for need in ours} == {
+        f"hpc-harvest{part}" for part in ("", "-testing", "-toolkit")
+    }
+    assert all(Version(version("hpc-harvest")) in need.specifier for need in ours)
+    assert {"build", "pytest", "twine"} <= {need.name for need in needs}
+    assert all(need.specifier for need in needs)
+
+
+def requirements_of(wheel: Path) -> list[Requirement]:
+    """What a wheel declares that it needs."""
+    with ZipFile(wheel) as archive:
+        (name,) = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
+        read = HeaderParser().parsestr(archive.read(name).decode())
+    return list(map(Requirement, read.get_all("Requires-Dist")))
+
+
+@pytest.mark.parametrize(
+    ("running", "bounds"),
+    [
+        ("1.4.2", ">=1.4,<2"),
+        ("0.1.0", ">=0.1,<1"),
+        ("0.1.0.dev351+g20fd6e434", ">=0.1.0.dev351,<1"),
+        ("2.0.0rc1", ">=2.0.0rc1,<3"),
+    ],
+)
+def test_a_plugin_requires_the_harvest_that_it_was_begun_with_up_to_the_next_major_version(
+    running, bounds
+):
+    assert version_bounds(running) == bounds
+
+
+@settings(deadline=None, max_examples=examples(50))
+@given(
+    st.tuples(*[st.integers(0, 30)] * 3),
+    st.sampled_from(["", "a2", "rc1", ".dev5", ".dev5+gabc", "+local"]),
+)
+def test_the_bounds_hold_the_running_version_and_no_other_major_one(release, suffix):
+    major, minor, patch = release
+    running = Version(f"{major}.{minor}.{patch}{suffix}")
+
+    bounds = SpecifierSet(version_bounds(str(running)), prereleases=True)
+
+    assert running in bounds
+    assert Version(f"{major}.{minor + 1}.0") in bounds
+    assert Version(f"{major + 1}.0.0") not in bounds
+    assert Version(f"{major + 1}.0.0.dev1") not in bounds
+    assert not minor or Version(f"{major}.{minor - 1}.99") not in bounds
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("Upper", "not a valid plugin name"),
+        ("1st", "not a valid plugin name"),
+        ("a b", "not a valid plugin name"),
+        ("a_b", "not a valid plugin name"),
+        ("a--b", "not a valid plugin name"),
+        ("../up", "not a valid plugin name"),
+        ("", "not a valid plugin name"),
+        ("a" * 33, "at most 32"),
+        ("class", "a word of Python's own"),
+        ("harvest-mine", "leave that out: harvest plugins new mine"),
+        ("parquet", "taken by hpc-harvest-parquet"),
+        ("mofka-dask", "taken by hpc-harvest-mofka-dask"),
+        ("local", "taken by hpc-harvest"),
+        ("io", "taken by hpc-harvest"),
+    ],
+)
+def test_names_that_cannot_be_had_are_refused(name, reason, tmp_path):
+    with pytest.raises(UsageError, match=reason):
+        scaffold(name, ["source"], tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_plugin_of_harvest_s_own_has_its_name_where_it_is_not_installed(tmp_path, monkeypatch):
+    monkeypatch.setattr("harvest_testing.scaffold.manager", lambda: PluginManager([], disabled=""))
+    with pytest.raises(UsageError, match="taken by hpc-harvest-slurm"):
+        scaffold("slurm", ["source"], tmp_path)
+
+
+@pytest.mark.parametrize("name", ["json", "directory", "part", "test", "source", "plugin"])
+def test_names_of_modules_and_classes_in_use_clash_with_nothing(name, tmp_path, monkeypatch):
+    root = tmp_path / f"harvest-{name}"
+    scaffold(name, KINDS, tmp_path)
+
+    monkeypatch.syspath_prepend(root / "src")
+    assert check_plugin(plugins_of(root), name) == []
+
+
+@pytest.mark.parametrize("url", ["here", "https://a b", 'https://a"b', "https://a\x01"])
+def test_addresses_that_are_none_are_refused(url, tmp_path):
+    with pytest.raises(UsageError, match="is not a web address"):
+        scaffold("mine", ["source"], tmp_path, url=url)
+
+
+def test_nothing_is_overwritten(tmp_path):
+    scaffold("mine", ["source"], tmp_path)
+    with pytest.raises(UsageError, match="exists already"):
+        scaffold("mine", ["view"], tmp_path)
+
+
+@pytest.mark.parametrize("columnar", [False, True])
+def test_kinds_that_are_added_give_the_project_that_has_them_from_the_start(columnar, tmp_path):
+    one, other = tmp_path / "one", tmp_path / "other"
+    scaffold("mine", KINDS, one, columnar=columnar)
+
+    scaffold("mine", ["source"], other, columnar=columnar)
+    add_kinds("mine", ["sink"], other)
+    add_kinds("mine", ["view"], other)
+    add_kinds("mine", ["report"], other)
+
+    def modules(folder: Path) -> dict[str, str]:
+        found = folder.rglob("*.py")
+        return {str(p.relative_to(folder)): p.read_text() for p in found if p.name[:2] != "__"}
+
+    def dependencies(folder: Path) -> list[str]:
+        text = (folder / "harvest-mine/pyproject.toml").read_text()
+        project = tomllib.loads(text)["project"]
+        return [*project["dependencies"], *project["optional-dependencies"]["dev"]]
+
+    assert len(modules(one)) == 10
+    assert modules(one) == modules(other)
+    assert dependencies(one) == dependencies(other)
+
+
+def test_a_kind_that_is_there_is_not_added(tmp_path):
+    scaffold("mine", ["source"], tmp_path)
+    with pytest.raises(UsageError, match=r"source\.py: it is there already"):
+        add_kinds("mine", ["view", "source"], tmp_path)
+    assert not (tmp_path / "harvest-mine/src/harvest_mine/views").exists()
+
+
+def test_kinds_are_added_to_a_project_that_exists(tmp_path):
+    with pytest.raises(UsageError, match="does not exist; leave out --add"):
+        add_kinds("mine", ["view"], tmp_path)
+
+
+def test_unknown_kinds_are_refused(tmp_path):
+    with pytest.raises(UsageError, match="use source, sink, view, report"):
+        scaffold("mine", ["engine"], tmp_path)
+
+
+def test_only_a_source_is_columnar(tmp_path):
+    with pytest.raises(UsageError, match="only a source is columnar"):
+        scaffold("mine", ["sink", "view"], tmp_path, columnar=True)
