@@ -76,7 +76,6 @@ def scaffold(
     _require_free(name, words["word"], manager())
     package = root / "src" / words["package"]
     texts = {root / target: _render(template, words) for target, template in _PROJECT.items()}
-    texts |= _dependencies(root, texts[root / "pyproject.toml"], chosen, words)
     texts[package / "__init__.py"] = f'"""The plugin {name} for harvest: {words["kinds"]}."""\n'
     texts[package / "py.typed"] = ""
     texts[package / "plugin.py"] = _with_hooks(_render("plugin.py.txt", words), chosen, words)
