@@ -37,7 +37,7 @@ def test_the_page_shows_what_came_of_them():
     assert shown(PAGE.read_text()) == tables(), "python -m tests.planted.page --write"
 
 
-@pytest.mark.night
+@pytest.mark.slow(night=True)
 @pytest.mark.slow
 def test_what_was_caught_is_caught():
     command = [sys.executable, "-m", "tests.planted", "--hold"]

@@ -394,7 +394,6 @@ LINE_SAID = "harvest: interrupted; what was committed before is unharmed, run ag
 
 
 @pytest.mark.slow
-@pytest.mark.each_once
 @pytest.mark.parametrize("place", ["plan", "read", "publish"])
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_a_plugin_that_hangs_ends_with_a_ctrl_c(plugin: Path, place: str, workers: str) -> None:

@@ -21,8 +21,6 @@ from harvest.dataset import Dataset
 from harvest.errors import UsageError
 from harvest_jsonl import file
 
-pytestmark = pytest.mark.each_once
-
 
 @pytest.fixture(params=sorted(FORMS))
 def small(tmp_path: Path, request: Any) -> Small:

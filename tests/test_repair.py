@@ -24,8 +24,6 @@ from harvest.plugins.registry import PluginManager
 from harvest.storage.history import remember
 from harvest.toolkit.files import checksum
 
-pytestmark = pytest.mark.each_once
-
 
 @pytest.fixture(params=sorted(FORMS))
 def small(tmp_path: Path, request: Any) -> Small:

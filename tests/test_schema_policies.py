@@ -28,8 +28,6 @@ from harvest import Int32, Partition, ReadContext, Record, Source, UInt64, View,
 from harvest.plugins.registry import PluginManager
 from harvest.storage.manifest import Manifest
 
-pytestmark = pytest.mark.each_once
-
 SINKS = {"parquet": "parquet:{}/out", "jsonl": "jsonl:{}/out", "file": "jsonl:{}/out.jsonl.gz"}
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,6 @@ import attrs
 import orjson
 import pytest
 from datasets import FORMS, Small, dump
-from strength import pairs
 
 import harvest
 from harvest.api.sink import PartFile
@@ -21,8 +21,6 @@ from harvest.pipeline.rollback import roll_back
 from harvest.storage.manifest import HISTORY, NAME, Manifest
 from harvest.storage.part import Part, write_part
 from harvest.toolkit.files import checksum
-
-pytestmark = pytest.mark.each_once
 
 SECRET = b"a secret of somebody\n"
 
@@ -76,7 +74,7 @@ PATHS = ["../precious.{}", "{}/precious.{}", "slurm.job/../../precious.{}"]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("command", "path"), pairs([*COMMANDS], PATHS))
+@pytest.mark.parametrize(("command", "path"), product([*COMMANDS], PATHS))
 @pytest.mark.parametrize("what", ["rows", "rejects"])
 def test_paths_that_lead_outside_stop_every_command(
     small: Small, command: str, path: str, what: str

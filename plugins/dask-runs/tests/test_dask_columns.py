@@ -88,7 +88,6 @@ def test_every_view_of_the_plugin_is_looked_at():
     assert set(VIEWS) == {view.name for view in DECLARED}
 
 
-@pytest.mark.each_once
 @pytest.mark.parametrize("view", VIEWS)
 def test_columns_are_as_declared(dataset, view):
     if view not in dataset.views():

@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strength import NIGHT
+from night import NIGHT
 
 import harvest
 from harvest import UsageError

@@ -8,7 +8,6 @@ import unittest
 from pathlib import Path
 
 import pytest
-from strength import some
 
 pytest.importorskip("duckdb", reason="bugs are planted in the example sink harvest-duckdb, too")
 
@@ -61,14 +60,14 @@ def all_tests(kit):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("bug", some(CAUGHT, 3), ids=lambda bug: bug.name)
+@pytest.mark.parametrize("bug", CAUGHT, ids=lambda bug: bug.name)
 def test_a_bug_is_caught_by_its_test(bug, tmp_path):
     assert issubclass(bug.mutated, bug.base)
     kit = kit_of(bug.base, bug.mutated)
     assert outcome(kit, bug.caught_by, tmp_path / "mutated") not in (None, "SkipTest")
 
 
-@pytest.mark.night
+@pytest.mark.slow(night=True)
 @pytest.mark.parametrize("base", KITS, ids=lambda base: base.__name__)
 def test_the_sinks_without_bugs_keep_what_is_promised(base):
     found = list(try_quick_promises(kit_of(base, base), "sink"))
@@ -78,7 +77,7 @@ def test_the_sinks_without_bugs_keep_what_is_promised(base):
     assert len(found) > 30
 
 
-@pytest.mark.night
+@pytest.mark.slow(night=True)
 @pytest.mark.parametrize("bug", UNCAUGHT, ids=lambda bug: bug.name)
 def test_a_bug_that_cannot_be_found_is_not(bug, tmp_path):
     """Where the kit learns to find one, it leaves the list of those that it does not."""

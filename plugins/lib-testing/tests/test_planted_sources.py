@@ -12,7 +12,6 @@ from planted.bug import Bug
 from planted.source_bugs import FOUND, UNSEEN
 from planted.sources import PLANTINGS, plant
 from planted.table import PAGE, in_page, tables
-from strength import some
 
 from harvest_testing import BrokenPromise
 
@@ -61,7 +60,7 @@ def run(kit, test: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("bug", some(FOUND, 3), ids=lambda bug: bug.says)
+@pytest.mark.parametrize("bug", FOUND, ids=lambda bug: bug.says)
 def test_a_planted_bug_is_found_by_its_promise(bug: Bug, folder, tmp_path):
     with pytest.raises(BrokenPromise) as broken:
         run(planted(bug.where, folder, bug.changes), bug.found_by, tmp_path)
@@ -69,7 +68,6 @@ def test_a_planted_bug_is_found_by_its_promise(bug: Bug, folder, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.each_once
 @pytest.mark.parametrize("test", TESTS)
 @pytest.mark.parametrize("where", PLANTINGS)
 def test_the_sound_sources_pass(where, test, sound, tmp_path):
@@ -79,7 +77,7 @@ def test_the_sound_sources_pass(where, test, sound, tmp_path):
         pytest.skip(str(reason))
 
 
-@pytest.mark.night
+@pytest.mark.slow(night=True)
 @pytest.mark.parametrize("bug", UNSEEN, ids=lambda bug: bug.says)
 def test_what_is_documented_as_not_found_is_not_found(bug: Bug, folder, tmp_path):
     kit = planted(bug.where, folder, bug.changes)

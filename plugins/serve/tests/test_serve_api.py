@@ -95,7 +95,7 @@ def rounded(value: Any) -> Any:
     return [rounded(each) for each in value] if isinstance(value, list) else value
 
 
-@pytest.mark.night
+@pytest.mark.slow(night=True)
 def test_findings_and_reports_are_those_of_the_command_line(jobs):
     location = jobs.ask("/api/").json["datasets"][0]["location"]
 

@@ -14,8 +14,8 @@ from typing import Any
 import harvest_served
 import polars as pl
 import pytest
+from night import NIGHT, SEED
 from serving import PLUGIN, things
-from strength import SEED, times
 
 import harvest
 from harvest import UsageError
@@ -110,7 +110,7 @@ IN_POLARS = {
 }
 
 
-@pytest.mark.parametrize("number", range(times("HARVEST_QUESTIONS", day=20, night=200)))
+@pytest.mark.parametrize("number", range(200 if NIGHT else 20))
 def test_the_rows_of_a_question_are_those_that_polars_gives(snapshot, everything, number):
     draw = random.Random(f"{SEED} {number}")
     where, frame = [], everything

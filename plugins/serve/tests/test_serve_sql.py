@@ -247,7 +247,7 @@ def state_of(dataset: Path) -> dict[str, tuple[int, int]]:
 FILLS = (
     "select repeat('x', 2000000000)",
     *(
-        pytest.param(query, marks=pytest.mark.night)  # of half a minute each
+        pytest.param(query, marks=pytest.mark.slow(night=True))  # of half a minute each
         for query in (
             "select count(distinct a.range * b.range) from range(100000) a, range(100000) b",
             "select list(range) from range(1000000000)",

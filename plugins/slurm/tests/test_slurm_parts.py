@@ -13,10 +13,9 @@ from zoneinfo import ZoneInfo
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from slurm_reader import Reader
-from strength import examples
 
 from harvest import UsageError
 from harvest.findings import evaluate
@@ -357,7 +356,6 @@ ODD = ("America/St_Johns", "America/Havana", "Pacific/Apia", "Africa/Cairo", "UT
 """Zones whose clocks change at midnight, or that have skipped a day."""
 
 
-@settings(max_examples=examples(100))
 @given(
     st.datetimes(datetime(2005, 1, 1), datetime(2012, 1, 3)),
     st.integers(0, 10**13),

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from slurm_reader import Reader
-from strength import examples
 
 from harvest import UsageError
 from harvest_slurm.plugin import harvest_views
@@ -143,7 +142,6 @@ RUNS = st.lists(
 )
 
 
-@settings(max_examples=examples(20), deadline=None)
 @given(runs=RUNS)
 def test_reasons_add_up_to_the_failures_of_each_account(tmp_path_factory, runs):
     """Counted in plain Python, and by slurm.usage, whose columns of failures they divide."""

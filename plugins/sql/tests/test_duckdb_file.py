@@ -18,7 +18,6 @@ import duckdb
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from strength import examples
 from zoo_rows import BLANK, Point, Views, rows, zoo
 
 import harvest
@@ -63,7 +62,7 @@ def same(found, expected) -> bool:
     return type(found) is type(expected) and found == expected
 
 
-@settings(max_examples=examples(10), phases=(Phase.explicit, Phase.generate), deadline=None,
+@settings(phases=(Phase.explicit, Phase.generate), deadline=None,
           suppress_health_check=list(HealthCheck))  # fmt: skip
 @given(st.lists(rows, min_size=1, max_size=8))
 def test_every_value_of_every_type_is_the_same(tmp_path_factory, given_rows):
