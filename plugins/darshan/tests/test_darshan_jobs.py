@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import Any
 
 import pytest
+from reporting import page_of
 
 from harvest import UsageError
 from harvest_darshan.plugin import VIEWS
@@ -71,11 +72,11 @@ def test_a_job_is_called_after_the_program_that_moves_bytes(opened, make_record)
         log("r/u_sim_id12-12", 12, 1, 30, exe="/opt/sim in.nml", **moved(500)),
         log("r/u_uname_id13-13", 13, 2, 30, exe="uname -m"),
     )
-    for view in ("io.jobs", "io.requests", "io.posix_files", "io.bandwidth"):
+    for view in ("io.requests", "io.posix_files"):
         assert set(data.view(view).collect()["program"]) == {"sim"}
     assert data.view("io.jobs").collect()["exe"].to_list() == ["/opt/sim in.nml"]
     assert data.view("io.jobs", per="log").collect()["program"].n_unique() == 3
-    assert data.report("darshan.io").title == "I/O of the run of sim (process 11)"
+    assert page_of(data, "darshan.io").title == "I/O of the run of sim (process 11)"
 
 
 def test_numbers_of_a_job_are_sums_over_its_logs_and_each_layer_counts_once(opened, make_record):

@@ -6,6 +6,7 @@ import functools
 
 import pytest
 from compared_runs import DURATIONS, WORKERS, harvested, slowed, write
+from reporting import page_of
 
 import harvest
 from harvest_testing import faults_of_columns
@@ -21,7 +22,7 @@ def numbers(dataset, **settings):
 @functools.cache
 def report_of(dataset, **settings):
     """The report; of the same dataset it is asked for once."""
-    return dataset.report("dask.compare", **settings)
+    return page_of(dataset, "dask.compare", **settings)
 
 
 def table(report, name):

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
+import functools
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 import captures
 import polars as pl
 import pytest
+from scripts import run_script
 
 import harvest
 from harvest.plugins.registry import manager
@@ -45,8 +45,7 @@ def dataset(request, tmp_path_factory):
         pytest.importorskip("harvest_mofka_dask", reason="runs are read by the plugin mofka-dask")
     if request.param in MISSING:
         for script, where in (("make_run.py", folder), ("darshan-logs/make_logs.py", run)):
-            command = [sys.executable, "-B", EXAMPLES / script, where]
-            subprocess.run(command, check=True, capture_output=True)
+            run_script(EXAMPLES / script, where)
         for pattern in MISSING[request.param]:
             for path in run.rglob(pattern):
                 path.unlink()
@@ -61,6 +60,7 @@ def dataset(request, tmp_path_factory):
     return harvest.open(folder / "out")
 
 
+@functools.cache
 def rows(dataset: Any, view: str) -> list[dict[str, Any]]:
     """All rows of a view; none where the dataset lacks what it is made of."""
     if view not in dataset.views():

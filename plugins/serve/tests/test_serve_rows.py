@@ -110,7 +110,7 @@ IN_POLARS = {
 }
 
 
-@pytest.mark.parametrize("number", range(200 if NIGHT else 20))
+@pytest.mark.parametrize("number", range(200 if NIGHT else 8))
 def test_the_rows_of_a_question_are_those_that_polars_gives(snapshot, everything, number):
     draw = random.Random(f"{SEED} {number}")
     where, frame = [], everything

@@ -324,7 +324,7 @@ def test_each_table_of_hours_and_jobs_says_which_they_are(tmp_path):
     assert of_all["month"] == ("Hours and jobs: a job counts where it ended, with all its hours.")
 
 
-@pytest.mark.parametrize("state", ["FAILED", "TIMEOUT", "NODE_FAIL", "COMPLETED"])
+@pytest.mark.parametrize("state", ["FAILED", "COMPLETED"])
 def test_of_a_period_in_which_jobs_ran_and_none_ended_everything_can_be_asked(tmp_path, state):
     job = line(1, state, at("2024-01-20"), at("2024-03-02"), 42 * 86400, 2)
     data = dataset(tmp_path / "dump.txt", job)

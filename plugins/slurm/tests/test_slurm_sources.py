@@ -312,6 +312,19 @@ WITHOUT = [
     set(EVERY),
 ]
 IDS = [" ".join(sorted(names)) or "nothing" for names in WITHOUT[:-1]] + ["all"]
+TELLING = (
+    set(),
+    {"State"},
+    {"User", "State", "Partition", "QOS"},
+    {"TotalCPU", "UserCPU"},
+    WITHOUT[-1],
+)
+"""Those without which most is said in another way."""
+
+CASES = [
+    pytest.param(names, id=name, marks=() if names in TELLING else pytest.mark.slow)
+    for names, name in zip(WITHOUT, IDS, strict=True)
+]
 
 
 def table(report: Report, name: str) -> pl.DataFrame:
@@ -328,7 +341,7 @@ def said_once(report: Report, field: str) -> bool:
     return count == 1
 
 
-@pytest.mark.parametrize("missing", WITHOUT, ids=IDS)
+@pytest.mark.parametrize("missing", CASES)
 def test_totals_of_the_summary_equal_the_sums_of_its_tables(missing: set[str]) -> None:
     names = set(EVERY) - missing
     report = summary(dump(sorted(names)), top=1)
