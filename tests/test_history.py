@@ -11,7 +11,7 @@ from typing import Any
 
 import crash
 import pytest
-from datasets import FORMS, Small, dump
+from datasets import EACH_FORM, Small, dump
 from typer.testing import CliRunner
 
 import harvest
@@ -24,7 +24,7 @@ from harvest.pipeline.rollback import keep_runs, roll_back
 from harvest.plugins.registry import PluginManager
 
 
-@pytest.fixture(params=sorted(FORMS))
+@pytest.fixture(params=EACH_FORM)
 def small(tmp_path: Path, request: Any) -> Small:
     """Two dumps, harvested; then one of them changed and a third added, and harvested."""
     small = Small(tmp_path, request.param).write(a=dump(1, 2), b=dump(3, damaged=1))

@@ -12,7 +12,7 @@ from typing import Any
 import attrs
 import orjson
 import pytest
-from datasets import FORMS, Small, dump
+from datasets import EACH_FORM, Small, dump
 
 import harvest
 from harvest.api.sink import PartFile
@@ -25,7 +25,7 @@ from harvest.toolkit.files import checksum
 SECRET = b"a secret of somebody\n"
 
 
-@pytest.fixture(params=FORMS)
+@pytest.fixture(params=EACH_FORM)
 def small(request: pytest.FixtureRequest, tmp_path: Path) -> Small:
     """A dataset of two runs, the first of which is kept, with rejects; and a file beside it."""
     made = Small(tmp_path, request.param)

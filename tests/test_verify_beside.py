@@ -10,7 +10,7 @@ from typing import Any
 
 import crash
 import pytest
-from datasets import FORMS, Small, dump
+from datasets import EACH_FORM, Small, dump
 from typer.testing import CliRunner
 
 import harvest
@@ -20,7 +20,7 @@ from harvest.pipeline.rollback import keep_runs
 from harvest_jsonl import file
 
 
-@pytest.fixture(params=sorted(FORMS))
+@pytest.fixture(params=EACH_FORM)
 def small(tmp_path: Path, request: Any) -> Small:
     """Two states with rejects, of which the first is kept; then an input has changed again."""
     small = Small(tmp_path, request.param).write(a=dump(1, 2), b=dump(3, damaged=1), c=dump(4))

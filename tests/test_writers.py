@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from datasets import FORMS, Small, dump
+from datasets import EACH_FORM, Small, dump
 from night import NIGHT, SEED
 
 from harvest.dataset.repair import repair, replay
@@ -42,7 +42,7 @@ def beside(monkeypatch: pytest.MonkeyPatch) -> Beside:
     return arrange
 
 
-@pytest.fixture(params=sorted(FORMS))
+@pytest.fixture(params=EACH_FORM)
 def small(tmp_path: Path, request: Any) -> Small:
     """Two dumps, harvested; then one of them changed, and harvested."""
     small = Small(tmp_path, request.param).write(a=dump(1, 2), b=dump(3, damaged=1))
