@@ -151,13 +151,14 @@ def test_reasons_add_up_to_the_failures_of_each_account(tmp_path_factory, runs):
     data = Reader(path, timezone="UTC")
     expected = Counter(who or None for state, _, who, _ in runs if state.lower() in FAILED)
     counted: Counter[str | None] = Counter()
-    for line in reasons_of(data):
+    reasons = reasons_of(data)
+    for line in reasons:
         counted[line["account"]] += line["jobs"]
     assert counted == expected
     groups = usage(data, by="account").collect().to_dicts()
     assert {g["account"]: g["failed_jobs"] for g in groups if g["failed_jobs"]} == dict(expected)
     for group in groups:
-        mine = [line["jobs"] for line in reasons_of(data) if line["account"] == group["account"]]
+        mine = [line["jobs"] for line in reasons if line["account"] == group["account"]]
         assert group["main_reason_jobs"] == (max(mine) if mine else None)
 
 
