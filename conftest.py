@@ -99,7 +99,7 @@ LONG_TESTS_OF_THE_KIT = {
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark the kit's long tests, as it asks its users for no mark; by day, pass few slow ones.
 
-    Of a slow test's cases, parameters and classes that inherit it alike, these are one in eight.
+    Of a slow test's cases, parameters and classes that inherit it alike, these are one in sixteen.
     """
     passed, left = [], []
     seen: Counter[Hashable] = Counter()
@@ -109,7 +109,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         slow = list(item.iter_markers("slow"))
         of_the_night = any(mark.kwargs.get("night") for mark in slow)
         test = getattr(item, "function", item)
-        chosen = not slow or (not of_the_night and seen[test] % 8 == 0)
+        chosen = not slow or (not of_the_night and seen[test] % 16 == 0)
         seen[test] += bool(slow and not of_the_night)
         (passed if NIGHT or chosen else left).append(item)
     if left:

@@ -362,7 +362,7 @@ POINTS = ("partition.rows", "partition.staged", "partition.done", "partition.pla
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("point", "number"), product([*POINTS, "commit.begun", "commit.published"], [1, 2])
+    ("point", "number"), [*product([*POINTS, "commit.begun", "commit.published"], [1, 2])]
 )
 def test_a_kill_leaves_bundles_whole_or_not_at_all(
     point: str, number: int, inputs: Path, expected: dict[str, Any], tmp_path: Path

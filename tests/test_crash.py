@@ -154,7 +154,7 @@ def test_kills_at_random_instants(
 WHERE_ASKED = ("run.planned", "partition.rows", "partition.done", "commit.published", "commit.kept")
 
 
-@pytest.mark.parametrize(("point", "what"), product(WHERE_ASKED, ("int", "term")))
+@pytest.mark.parametrize(("point", "what"), [*product(WHERE_ASKED, ("int", "term"))])
 def test_a_run_that_is_asked_to_stop(
     point: str, what: str, base: Place, expected: dict[str, Any], tmp_path: Path
 ) -> None:

@@ -255,7 +255,7 @@ def points() -> list[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("point", "form"), product(points(), ["parquet", "jsonl", "file"]))
+@pytest.mark.parametrize(("point", "form"), [*product(points(), ["parquet", "jsonl", "file"])])
 def test_a_rollback_killed_anywhere_leaves_one_state_or_the_other(
     form: str, point: str, tmp_path: Path
 ) -> None:

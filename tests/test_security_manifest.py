@@ -74,7 +74,7 @@ PATHS = ["../precious.{}", "{}/precious.{}", "slurm.job/../../precious.{}"]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("command", "path"), product([*COMMANDS], PATHS))
+@pytest.mark.parametrize(("command", "path"), [*product([*COMMANDS], PATHS)])
 @pytest.mark.parametrize("what", ["rows", "rejects"])
 def test_paths_that_lead_outside_stop_every_command(
     small: Small, command: str, path: str, what: str

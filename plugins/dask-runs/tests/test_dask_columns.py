@@ -35,7 +35,10 @@ VIEWS = (
 
 @pytest.fixture(
     scope="module",
-    params=[*MISSING, "captured", *(pytest.param(name, marks=pytest.mark.slow) for name in REAL)],
+    params=[
+        *("made", "no scheduler", "captured"),
+        *(pytest.param(name, marks=pytest.mark.slow) for name in ("no transitions", *REAL)),
+    ],
 )
 def dataset(request, tmp_path_factory):
     """A run and Darshan's logs of it; the run without files that matter; a capture; real runs."""

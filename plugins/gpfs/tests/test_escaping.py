@@ -124,7 +124,7 @@ def test_lines_behind_the_first_ones_decide_for_all_ranges(tmp_path: Path) -> No
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("style", "escape"), product(STYLES, ESCAPES))
+@pytest.mark.parametrize(("style", "escape"), [*product(STYLES, ESCAPES)])
 @given(names=st.lists(st.text("a%20F ", min_size=1), min_size=1, max_size=4))
 def test_show_decides_whatever_names_look_like(style: str, escape: str, names: list[str]) -> None:
     # given names that look like escapes, or nearly
@@ -138,7 +138,7 @@ def test_show_decides_whatever_names_look_like(style: str, escape: str, names: l
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("style", "escape"), product(STYLES, ESCAPES))
+@pytest.mark.parametrize(("style", "escape"), [*product(STYLES, ESCAPES)])
 @given(made=st.lists(rows, min_size=1, max_size=8))
 def test_any_names_come_back_from_any_number_of_ranges(
     tmp_path_factory: pytest.TempPathFactory, style: str, escape: str, made: list[Row]

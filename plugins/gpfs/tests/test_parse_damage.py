@@ -59,7 +59,7 @@ def damaged(chance: random.Random, one: bytes) -> bytes:
     return one.replace(b"\n", b"") or b"x"
 
 
-@pytest.mark.parametrize(("style", "escape"), product(STYLES, ESCAPES))
+@pytest.mark.parametrize(("style", "escape"), [*product(STYLES, ESCAPES)])
 def test_damage_is_the_same_damage_to_all(style: str, escape: str) -> None:
     # given lines of a list, most of them damaged somewhere
     made = [

@@ -76,7 +76,7 @@ def fitted(one: Row, style: str, escape: str) -> Row:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("style", "escape"), product(STYLES, ESCAPES))
+@pytest.mark.parametrize(("style", "escape"), [*product(STYLES, ESCAPES)])
 @given(made=st.lists(rows, min_size=1, max_size=8))
 def test_every_row_comes_back(style: str, escape: str, made: list[Row]) -> None:
     # given rows of any values, in a list whose layout its own first lines tell
