@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from reporting import page_of
 from slurm_reader import Reader
 
 import harvest
@@ -414,7 +415,7 @@ def test_the_period_stands_in_the_title_of_every_report(tmp_path):
     dataset = harvest.open(tmp_path / "out")
 
     for name in ("slurm.usage", "slurm.summary", "slurm.queue_time"):
-        title = dataset.report(name).title
+        title = page_of(dataset, name).title
         assert title.endswith(", 2024-03-01 to 2024-03-09"), title
 
 
