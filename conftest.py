@@ -36,7 +36,7 @@ from night import NIGHT  # noqa: E402 - of the folder above
 # on a busy machine, it says nothing
 settings.register_profile(
     "harvest",
-    max_examples=200 if NIGHT else 20,
+    max_examples=200 if NIGHT else 10,
     derandomize=not NIGHT,
     database=None,
     print_blob=NIGHT,

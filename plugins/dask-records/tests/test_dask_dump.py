@@ -15,6 +15,7 @@ import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
+from night import NIGHT
 
 from harvest import collect
 from harvest_dask_records.captures.pickles import pickled_class
@@ -281,7 +282,9 @@ def test_no_text_of_an_object_or_a_list_is_a_value(tmp_path: Path) -> None:
     path = tmp_path / "dump.yaml"
     made = state()
     foreign = cycle([{"planted": 4711}, ["planted", {"x": 1}]])
-    for (container, key), planted in zip(places_in(made), foreign, strict=False):
+    for (container, key), planted in zip(
+        places_in(made)[:: 1 if NIGHT else 3], foreign, strict=False
+    ):
         before, container[key] = container[key], planted
         path.write_text(yaml.safe_dump(made))
         container[key] = before

@@ -93,7 +93,7 @@ def unpacked(data, kind, rows, **_):
     return {name: values[i * rows : (i + 1) * rows] for i, name in enumerate(names)}
 
 
-@pytest.fixture(scope="module", params=RUNS)
+@pytest.fixture(scope="module", params=["example", pytest.param("R1", marks=pytest.mark.slow)])
 def dataset(request, tmp_path_factory):
     pytest.importorskip("harvest_mofka_dask", reason="runs are read by the plugin mofka-dask")
     path = RUNS[request.param]
