@@ -208,7 +208,7 @@ def test_the_heat_map_holds_every_byte_where_it_was_moved(opened):
     modules = {"HEATMAP": (1, heat)}
     data = opened(log("r/u_a_id50-1", 50, 0, 10, modules=modules, names=[(1, "heatmap:POSIX")]))
 
-    report = data.report("darshan.io")
+    report = page_of(data, "darshan.io")
 
     (plot,) = (plot for plot in report.plots if plot.name == "heat-map")
     assert "100 bytes read and 40 bytes written" in plot.alt
@@ -235,7 +235,8 @@ def test_waiting_in_mpi_io_is_shown_beside_what_reached_the_file(opened, make_dx
     upper = b"".join(make_dxt("<", X, [(0, 100, 1.0, 2.0)], rank=rank) for rank in (0, 1))
     below = b"".join(make_dxt("<", X, [(0, 100, 1.9, 2.0)], rank=rank) for rank in (0, 1))
     modules = {"DXT_POSIX": (1, below), "DXT_MPIIO": (2, upper)}
-    report = opened(log("r/u_a_id50-1", 50, 0, 10, nprocs=2, modules=modules)).report("darshan.io")
+    data = opened(log("r/u_a_id50-1", 50, 0, 10, nprocs=2, modules=modules))
+    report = page_of(data, "darshan.io")
 
     plots = {plot.name: plot for plot in report.plots}
     assert plots["traced"].alt.startswith("2 operations on 2 lines")
