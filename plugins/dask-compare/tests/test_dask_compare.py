@@ -70,7 +70,10 @@ def test_what_is_equal_is_there_for_those_who_ask(same):
 # ---- one kind of tasks twice as slow -------------------------------------------------------------
 
 
-@pytest.fixture(scope="module", params=DURATIONS)
+@pytest.fixture(
+    scope="module",
+    params=["sum", *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("load", "save"))],
+)
 def slower(request, tmp_path_factory):
     """A kind of tasks, and a dataset of two runs in the second of which it is twice as slow."""
     folder = tmp_path_factory.mktemp("slower")
