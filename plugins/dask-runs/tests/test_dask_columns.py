@@ -95,8 +95,8 @@ def test_every_view_of_the_plugin_is_looked_at():
 def test_columns_are_as_declared(dataset, view):
     if view not in dataset.views():
         pytest.skip(f"this run has nothing that {view} is made of")
-    (run,) = dataset.view("dask.run_summary").collect()["run"]
-    assert faults_of_columns(dataset, view, [{"run": run}]) == []
+    (summary,) = rows(dataset, "dask.run_summary")
+    assert faults_of_columns(dataset, view, [{"run": summary["run"]}]) == []
 
 
 # ---- what the meanings of columns claim ----------------------------------------------------------
