@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
+from collections import Counter
+from collections.abc import Hashable, Iterator
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
@@ -24,13 +26,17 @@ os.environ["PYTHONPATH"] = os.pathsep.join(
 # an assertion in them that fails shows its values, as in a test
 pytest.register_assert_rewrite(*(path.stem for path in SUPPORT.glob("*.py")))
 
-from strength import NIGHT, chosen_by_day, examples  # noqa: E402 - of the folder above
+# the tests start hundreds of processes; what these compile is kept
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+
+from night import NIGHT  # noqa: E402 - of the folder above
 
 # by day the same cases on every run, at night new ones; no test judges by the clock: beside others,
 # on a busy machine, it says nothing
 settings.register_profile(
     "harvest",
-    max_examples=examples(100),
+    max_examples=200 if NIGHT else 10,
     derandomize=not NIGHT,
     database=None,
     print_blob=NIGHT,
@@ -91,17 +97,32 @@ LONG_TESTS_OF_THE_KIT = {
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark the kit's long tests, as it asks its users for no mark; by day, choose among cases."""
+    """Mark the kit's long tests, as it asks its users for no mark; by day, pass few slow ones.
+
+    Of a slow test's cases, parameters and classes that inherit it alike, these are one in sixteen.
+    """
+    passed, left = [], []
+    seen: Counter[Hashable] = Counter()
     for item in items:
         if getattr(item, "originalname", item.name) in LONG_TESTS_OF_THE_KIT:
             item.add_marker(pytest.mark.slow)
-            item.add_marker(pytest.mark.each_once("kit"))
-        if item.get_closest_marker("night"):
-            item.add_marker(pytest.mark.slow)
-    if not NIGHT:
-        chosen = chosen_by_day(item for item in items if not item.get_closest_marker("night"))
-        config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
-        items[:] = [item for item in items if item in chosen]
+        slow = list(item.iter_markers("slow"))
+        of_the_night = any(mark.kwargs.get("night") for mark in slow)
+        test = getattr(item, "function", item)
+        chosen = not slow or (not of_the_night and seen[test] % 16 == 0)
+        seen[test] += bool(slow and not of_the_night)
+        (passed if NIGHT or chosen else left).append(item)
+    if left:
+        config.hook.pytest_deselected(items=left)
+        items[:] = passed
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_wait_for_the_disk() -> Iterator[None]:
+    """Flush nothing in this process: it waits, and no test cuts the power."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda _: None)
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import shutil
 import time
+from itertools import product
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ import harvest_paced
 import pytest
 import small_inputs
 from crash import Place
-from strength import SEED, pairs
+from night import SEED
 
 import harvest
 from harvest import Bundle
@@ -361,7 +362,7 @@ POINTS = ("partition.rows", "partition.staged", "partition.done", "partition.pla
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("point", "number"), pairs([*POINTS, "commit.begun", "commit.published"], [1, 2])
+    ("point", "number"), [*product([*POINTS, "commit.begun", "commit.published"], [1, 2])]
 )
 def test_a_kill_leaves_bundles_whole_or_not_at_all(
     point: str, number: int, inputs: Path, expected: dict[str, Any], tmp_path: Path
@@ -383,7 +384,7 @@ def test_a_kill_leaves_bundles_whole_or_not_at_all(
 def test_kills_at_any_instant_of_a_run_with_bundles(
     inputs: Path, expected: dict[str, Any], tmp_path: Path
 ) -> None:
-    print(f"HARVEST_SEED={SEED}")
+    print(f"HARVEST_NIGHT={SEED}")
     rng = random.Random(SEED)
     place = parquet(tmp_path / "D", inputs)
     for _ in range(6):

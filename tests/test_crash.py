@@ -2,9 +2,7 @@
 
 A dataset with two commits behind it is harvested a third time.  That run adds, replaces, drops and
 rejects; it is killed, at each fault point or at a random instant, and then run again.  Afterwards
-the datasets must equal those of a run that nobody disturbed.  HARVEST_KILLS sets how many random
-instants are tried, HARVEST_SEED which.  A step that each of the three datasets passes is killed at
-one of them by day, at all at night.
+the datasets must equal those of a run that nobody disturbed.
 """
 
 from __future__ import annotations
@@ -12,6 +10,7 @@ from __future__ import annotations
 import random
 import re
 import time
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +18,11 @@ import crash
 import pytest
 import small_inputs
 from crash import Place
-from strength import SEED, pairs, times
+from night import NIGHT, SEED
 
 pytestmark = pytest.mark.slow
 
-KILLS = times("HARVEST_KILLS", day=4, night=200)
+KILLS = 200 if NIGHT else 4
 LIVES = 4
 """Kills of one dataset before a run is let through."""
 
@@ -79,7 +78,7 @@ def passes() -> list[tuple[str, int]]:
     names = [n for n in crash.fault_points() if n not in AFTER_A_KILL]
     once = [n for n in names if not n.startswith(PER_DATASET + ELSEWHERE)]
     thrice = [n for n in names if n.startswith(PER_DATASET)]
-    return [(name, 1) for name in once] + pairs(thrice, (1, 2, 3))
+    return [*product(once, [1]), *product(thrice, [1, 2, 3])]
 
 
 @pytest.mark.parametrize(("point", "number"), passes())
@@ -129,7 +128,7 @@ def test_kills_at_random_instants(
     life: int, base: Place, expected: dict[str, Any], working_time: float, tmp_path: Path
 ) -> None:
     rng = random.Random(f"{SEED} {life}")
-    print(f"HARVEST_SEED={SEED}")
+    print(f"HARVEST_NIGHT={SEED}")
     place = base.copy(tmp_path / "D")
     kills = 0
     while kills < min(LIVES, KILLS - life * LIVES):
@@ -155,7 +154,7 @@ def test_kills_at_random_instants(
 WHERE_ASKED = ("run.planned", "partition.rows", "partition.done", "commit.published", "commit.kept")
 
 
-@pytest.mark.parametrize(("point", "what"), pairs(WHERE_ASKED, ("int", "term")))
+@pytest.mark.parametrize(("point", "what"), [*product(WHERE_ASKED, ("int", "term"))])
 def test_a_run_that_is_asked_to_stop(
     point: str, what: str, base: Place, expected: dict[str, Any], tmp_path: Path
 ) -> None:

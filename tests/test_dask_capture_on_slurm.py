@@ -17,7 +17,7 @@ pytest.importorskip("dask_jobqueue", reason="dask-jobqueue is not installed")
 pytest.importorskip("harvest_dask")
 pytest.importorskip("harvest_slurm")
 
-pytestmark = pytest.mark.night
+pytestmark = pytest.mark.slow(night=True)
 
 SCRIPT = """
 import sys

@@ -13,9 +13,8 @@ from typing import Any
 import pytest
 import small_inputs
 from commands import harvest_here
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
-from strength import examples
 
 import harvest
 from harvest import Detection, Partition, ReadContext, Source, SourceError
@@ -76,7 +75,6 @@ def laid_out(directory: Path, files: dict[str, str]) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=examples(60))
 @given(st.dictionaries(st.sampled_from(sorted(FILES)), st.sampled_from(PLACES), max_size=6))
 @example({"slurm/json": ""})
 @example({"slurm/csv": "", "nobody/notes": ""})

@@ -10,9 +10,8 @@ from typing import Any
 
 import attrs
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from strength import examples
 
 from harvest import DatasetError, PartFile, Publication, Record, UsageError, record, record_type
 from harvest.api.directory_sink import DirectorySink
@@ -235,7 +234,6 @@ STEPS = st.lists(
 
 
 @pytest.mark.slow
-@settings(max_examples=examples(100))
 @given(STEPS)
 def test_whatever_was_cut_short_the_files_are_those_of_the_manifest(steps: Any) -> None:
     with tempfile.TemporaryDirectory() as folder:

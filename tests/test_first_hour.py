@@ -9,6 +9,7 @@ import os
 import re
 import shutil
 from collections.abc import Sequence
+from itertools import product
 from pathlib import Path
 
 import attrs
@@ -17,7 +18,7 @@ import pytest
 pytest.importorskip("pyte")
 pytest.importorskip("duckdb")
 pytest.importorskip("matplotlib")
-from strength import NIGHT, pairs
+from night import NIGHT
 from terminal import COLUMNS, Shown, Terminal
 
 pytestmark = pytest.mark.slow
@@ -154,10 +155,7 @@ BY_DAY = [("dask-researcher", "colour")]
 
 @pytest.mark.parametrize(
     ("user", "colour"),
-    [
-        pytest.param(u, c, id=f"{u}-{c}")
-        for u, c in (pairs(list(USERS), list(COLOUR)) if NIGHT else BY_DAY)
-    ],
+    [pytest.param(u, c, id=f"{u}-{c}") for u, c in (product(USERS, COLOUR) if NIGHT else BY_DAY)],
 )
 def test_the_first_hour(user, colour, tmp_path):
     # given a directory with the examples, and a terminal

@@ -1,6 +1,6 @@
 """Fuzzing in small: what was found stays found, and every target is tried anew for a moment.
 
-``HARVEST_FUZZ_SECONDS=600`` fuzzes each target that long; by day it is a moment, at night minutes.
+By day a target is fuzzed for a moment, at night for minutes.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from strength import some, times
+from night import NIGHT
 
 from harvest import Collected, collect
 from harvest_mofka_dask.source import MofkaDaskSource
@@ -28,7 +28,7 @@ sys.path.insert(0, str(ROOT))
 from fuzz.engine import replay  # noqa: E402
 from fuzz.targets import NAMES, load  # noqa: E402
 
-SECONDS = times("HARVEST_FUZZ_SECONDS", day=0, night=300)
+SECONDS = 300 if NIGHT else 0
 
 
 @pytest.mark.slow
@@ -38,7 +38,7 @@ def test_the_corpus_holds_the_promise(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", some(NAMES, 8))  # a corpus by day, see above
+@pytest.mark.parametrize("name", NAMES)
 def test_changes_hold_the_promise(name: str, tmp_path: Path) -> None:
     if importlib.util.find_spec("atheris") is not None:
         bound = ["--seconds", str(SECONDS)] if SECONDS else ["--runs", "60"]

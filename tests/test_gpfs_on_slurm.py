@@ -70,7 +70,7 @@ def lose_two(here: Harvest, name: str, gate: Path) -> None:
     gate.touch()
 
 
-@pytest.mark.night
+@pytest.mark.slow(night=True)
 def test_a_whole_pipeline_with_tasks_killed_and_requeued(
     on_slurm: Harvest, tmp_path: Path, gate: Path
 ) -> None:

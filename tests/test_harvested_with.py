@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from datasets import FORMS, Small, dump
+from datasets import EACH_FORM, Small, dump
 
 import harvest
 from harvest import DatasetError, UsageError
@@ -15,7 +15,7 @@ ZURICH = {"slurm": {"timezone": "Europe/Zurich"}}
 CHICAGO = {"slurm": {"timezone": "America/Chicago"}}
 
 
-@pytest.fixture(params=sorted(FORMS))
+@pytest.fixture(params=EACH_FORM)
 def small(tmp_path: Path, request: Any) -> Small:
     """A dump, harvested with a time zone."""
     small = Small(tmp_path, request.param).write(a=dump(1, 2))

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import os
 from importlib.metadata import EntryPoint
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import crash
 import pytest
-from datasets import FORMS, Small, dump
-from strength import pairs
+from datasets import EACH_FORM, Small, dump
 from typer.testing import CliRunner
 
 import harvest
@@ -23,10 +23,8 @@ from harvest.pipeline import rollback
 from harvest.pipeline.rollback import keep_runs, roll_back
 from harvest.plugins.registry import PluginManager
 
-pytestmark = pytest.mark.each_once
 
-
-@pytest.fixture(params=sorted(FORMS))
+@pytest.fixture(params=EACH_FORM)
 def small(tmp_path: Path, request: Any) -> Small:
     """Two dumps, harvested; then one of them changed and a third added, and harvested."""
     small = Small(tmp_path, request.param).write(a=dump(1, 2), b=dump(3, damaged=1))
@@ -257,7 +255,7 @@ def points() -> list[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("point", "form"), pairs(points(), ["parquet", "jsonl", "file"]))
+@pytest.mark.parametrize(("point", "form"), [*product(points(), ["parquet", "jsonl", "file"])])
 def test_a_rollback_killed_anywhere_leaves_one_state_or_the_other(
     form: str, point: str, tmp_path: Path
 ) -> None:

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from strength import times
+from night import NIGHT
 
 SCRIPT = Path(__file__).parent / "support" / "histories.py"
 
@@ -19,7 +19,7 @@ SCRIPT = Path(__file__).parent / "support" / "histories.py"
 @pytest.mark.slow
 def test_after_each_run_a_dataset_equals_a_fresh_harvest(tmp_path: Path) -> None:
     # in a process of its own: it forks, which one with threads should not do
-    count = times("HARVEST_HISTORIES", day=2, night=100)
+    count = 100 if NIGHT else 2
 
     done = subprocess.run(
         [sys.executable, str(SCRIPT), str(count)],

@@ -1,7 +1,6 @@
 """Ctrl-C and SIGTERM at any instant: one line, exit code 130, no process left.
 
-A run is interrupted at random instants of its life, start-up and end included.  HARVEST_INTERRUPTS
-sets how many are tried, HARVEST_SEED which.
+A run is interrupted at random instants of its life, start-up and end included.
 
 What comes before the program's first line is the interpreter's own (its start, its ``site``, and
 the few modules of the standard library that handle signals): SIGTERM then ends the process silently
@@ -27,12 +26,12 @@ import pytest
 import worker_functions
 from crash import MARK, left_of
 from eventually import eventually
-from strength import SEED, times
+from night import NIGHT, SEED
 
 import harvest
 from harvest import interrupt
 
-INTERRUPTS = times("HARVEST_INTERRUPTS", day=2, night=200)
+INTERRUPTS = 200 if NIGHT else 2
 EACH = 4
 """Instants that one test tries on one dataset."""
 
@@ -120,7 +119,7 @@ def test_an_interruption_at_any_instant_is_one_line(
     life: int, lists: Path, whole_life: float, tmp_path: Path
 ) -> None:
     rng = random.Random(f"{SEED} {life}")
-    print(f"HARVEST_SEED={SEED}")
+    print(f"HARVEST_NIGHT={SEED}")
     out = tmp_path / "out"
     number = (signal.SIGINT, signal.SIGTERM)[life % 2]
     for turn in range(EACH):

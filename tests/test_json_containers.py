@@ -11,11 +11,13 @@ import importlib.util
 import json
 import re
 from collections.abc import Iterator
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from night import NIGHT
 
 from harvest import HarvestError, collect
 from harvest_testing import SourceConformance
@@ -98,23 +100,24 @@ def texts_in(value: Any) -> Iterator[str]:
 
 
 def check_file(source: type, location: Path, file: Path, document: Any) -> int:
-    """Put each planted value at each scalar's place and read it; gives how many were read."""
+    """Put a planted value at each scalar's place and read it; gives how many were read."""
     tried = 0
-    for container, key in list(scalars_in(document)):
-        for planted in PLANTED.values():
-            before, container[key] = container[key], planted
-            file.write_text(json.dumps(document))
-            container[key] = before
-            try:
-                found = collect(source(str(location)))
-            except HarvestError:
-                continue  # it says that it cannot be read
-            tried += 1
-            for kind in found.tables:
-                for row in found.rows(kind):
-                    held = {n: list(texts_in(v)) for n, v in row.items() if n not in FREE}
-                    wrong = {n: t for n, t in held.items() if any(map(TEXT_OF_ONE.search, t))}
-                    assert not wrong, f"{key!r} = {planted!r} became {wrong!r} of {kind}"
+    for (container, key), planted in zip(
+        [*scalars_in(document)][:: 1 if NIGHT else 2], cycle(PLANTED.values()), strict=False
+    ):
+        before, container[key] = container[key], planted
+        file.write_text(json.dumps(document))
+        container[key] = before
+        try:
+            found = collect(source(str(location)))
+        except HarvestError:
+            continue  # it says that it cannot be read
+        tried += 1
+        for kind in found.tables:
+            for row in found.rows(kind):
+                held = {n: list(texts_in(v)) for n, v in row.items() if n not in FREE}
+                wrong = {n: t for n, t in held.items() if any(map(TEXT_OF_ONE.search, t))}
+                assert not wrong, f"{key!r} = {planted!r} became {wrong!r} of {kind}"
     return tried
 
 

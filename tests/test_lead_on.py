@@ -162,8 +162,9 @@ def test_another_error_of_the_system_is_said_in_its_words():
     assert system_reason(OSError("no number")) == "no number"
 
 
-@pytest.mark.parametrize("number", ["EMFILE", "ENFILE"])
-@pytest.mark.parametrize("step", ["partition.begun", "partition.rows"])
+@pytest.mark.parametrize(
+    ("step", "number"), [("partition.begun", "EMFILE"), ("partition.rows", "ENFILE")]
+)
 def test_a_run_that_can_open_no_more_files_fails_and_blames_no_input(tmp_path, step, number):
     (tmp_path / "jobs.txt").write_text(SACCT)
     words = [sys.executable, "-m", "harvest", "run", "-s", "slurm:jobs.txt", "-k", "parquet:out"]

@@ -10,9 +10,8 @@ import sys
 import pytest
 import small_inputs
 from commands import harvest_here
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
-from strength import examples
 
 import harvest
 from harvest.errors import SourceError
@@ -197,7 +196,6 @@ def test_an_empty_directory_holds_nothing_and_says_so(tmp_path):
     assert "recognises anything" in done.stdout
 
 
-@settings(max_examples=examples(300))
 @given(
     st.binary(max_size=200) | st.text("\"',;|\t\r\n\0 aJobIDState%2", max_size=60).map(str.encode)
 )

@@ -121,7 +121,6 @@ def verify(small: Small, *words: str) -> tuple[int, str]:
 
 
 @pytest.mark.slow
-@pytest.mark.each_once
 @pytest.mark.parametrize("damage", DAMAGES)
 @pytest.mark.parametrize("what", FILES)
 def test_a_dataset_can_be_made_whole(

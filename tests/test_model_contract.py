@@ -18,9 +18,8 @@ import attrs
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from strength import examples
 
 from harvest.model import BatchError, Int32, Record, RecordType, UInt64, field, record, record_type
 from harvest.model.arrow import conform, table_of
@@ -393,7 +392,6 @@ def stored(declared: Given, given_as: Given, value: Any) -> Any:
 
 @pytest.mark.slow
 @given(data=st.data())
-@settings(max_examples=examples(1_000), deadline=None)
 def test_all_ways_give_the_same_answer(data: st.DataObject) -> None:
     # given a column's type, and a value of that type or of another that looks like it
     declared = data.draw(types_of(DECLARED), "declared")

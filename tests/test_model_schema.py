@@ -10,9 +10,8 @@ import jsonschema
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from strength import examples
 
 from harvest.model import BatchError, Int32, Record, UInt64, field, record, record_type
 from harvest.model.arrow import conform, table_of
@@ -179,7 +178,6 @@ def test_arrow_and_polars_types_stand_for_each_other(kind: pl.DataType) -> None:
 
 
 @given(kind=KINDS)
-@settings(max_examples=examples(30))
 def test_a_value_written_as_json_fits_the_json_schema_of_its_type(kind: pl.DataType) -> None:
     frame = pl.DataFrame({"v": [value_of(kind)]}, schema={"v": kind})
     (line,) = encode_frame(frame)

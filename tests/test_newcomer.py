@@ -24,7 +24,7 @@ pytest.importorskip("hatch_vcs")
 pytest.importorskip("passlib")
 pytest.importorskip("pypiserver")
 
-pytestmark = pytest.mark.night
+pytestmark = pytest.mark.slow(night=True)
 
 PAGE = ROOT / "docs" / "tutorials" / "first-plugin.md"
 

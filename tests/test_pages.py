@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 from pages import ROOT, PageError, blocks_of, broken_links, check_page
-from strength import some
 
 PAGES = sorted((ROOT / "docs").rglob("*.md"))
 IN_FRESH_ENVIRONMENTS = {ROOT / "docs/tutorials/first-plugin.md"}
@@ -31,8 +30,7 @@ def _marked(page: Path) -> object:
         return pytest.param(page, marks=pytest.mark.pandas)
     # whole studies, of whose commands other pages have most
     is_long = page.parent.name == "tutorials" and page.stem != "mofka-dask"
-    by_day = page in some(RUN_HERE, 2) and not is_long
-    return pytest.param(page, marks=() if by_day else pytest.mark.night)
+    return pytest.param(page, marks=pytest.mark.slow(night=True) if is_long else ())
 
 
 @pytest.mark.slow

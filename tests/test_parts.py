@@ -10,9 +10,8 @@ from typing import Any
 
 import attrs
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from strength import examples
 
 from harvest.api.sink import PartFile, PartFiles
 from harvest.storage import parts as module
@@ -153,7 +152,6 @@ def check_accounts(parts: Parts, expected: list[Part]) -> None:
     }
 
 
-@settings(max_examples=examples(50), deadline=None)
 @given(changes=CHANGES, stored=st.lists(st.booleans(), min_size=6, max_size=6))
 def test_columns_hold_what_a_dictionary_holds(
     changes: list[tuple[list[Part], set[str]]], stored: list[bool], tmp_path_factory: Any
@@ -182,7 +180,6 @@ def whole(file: PartFile) -> PartFile:
     return attrs.evolve(file, rows=0, first_row=None)
 
 
-@settings(max_examples=examples(25), deadline=None)
 @given(changes=CHANGES, stored=st.lists(st.booleans(), min_size=6, max_size=6))
 def test_what_a_state_has_beside_another_is_what_dictionaries_say(
     changes: list[tuple[list[Part], set[str]]], stored: list[bool], tmp_path_factory: Any

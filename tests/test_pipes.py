@@ -14,13 +14,14 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, ClassVar
 
 import polars as pl
 import pyarrow as pa
 import pytest
+from commands import harvest_here
 from datasets import SETTINGS, dump
 from polars.testing import assert_frame_equal
 
@@ -44,6 +45,33 @@ def run(*words: object, given: bytes | None = None, **more: Any) -> subprocess.C
     if given is not None:
         del more["stdin"]
     return subprocess.run(command(*words), input=given, capture_output=True, check=False, **more)
+
+
+def here(
+    *words: object, given: bytes | None = None, cwd: Path | None = None
+) -> subprocess.CompletedProcess[bytes]:
+    """As ``run``, in this process."""
+    kept, (reading, writing) = os.dup(0), os.pipe()
+    if given is None:
+        os.close(reading)
+        reading = os.open(os.devnull, os.O_RDONLY)
+
+    def write() -> None:
+        with open(writing, "wb") as pipe, suppress(BrokenPipeError):  # noqa: PTH123 - a descriptor
+            pipe.write(given or b"")
+
+    writer = threading.Thread(target=write)
+    os.dup2(reading, 0)
+    os.close(reading)
+    writer.start()
+    try:
+        done = harvest_here(*words, cwd=cwd)
+    finally:
+        os.dup2(kept, 0)  # which closes the pipe's end
+        os.close(kept)
+        writer.join()
+    code, out, err = done.returncode, done.stdout.encode(), done.stderr.encode()
+    return subprocess.CompletedProcess(done.args, code, out, err)
 
 
 def written(path: Path, data: bytes, *, pieces: int = 1, pause_s: float = 0) -> threading.Thread:
@@ -184,7 +212,7 @@ def test_a_compressed_stream_is_read_as_the_file_would_be(tmp_path: Path) -> Non
     harvested(f"gpfs:{tmp_path / 'plain.list'}", tmp_path / "file", settings={})
     packed = gzip.compress(lines)
 
-    done = run("run", "-s", "gpfs:-", "-k", f"parquet:{tmp_path / 'pipe'}", given=packed)
+    done = here("run", "-s", "gpfs:-", "-k", f"parquet:{tmp_path / 'pipe'}", given=packed)
 
     assert done.returncode == 0, done.stderr
     found = rows(tmp_path / "pipe", "gpfs.file")
@@ -332,22 +360,22 @@ def test_a_pipe_is_never_unchanged_and_replaces_what_came_through_it_before(
 ) -> None:
     out = tmp_path / "out"
     same = dump(1, 2).encode()
-    first = run("run", "-s", "slurm:-", *ZONE, "-k", f"parquet:{out}", given=same)
+    first = here("run", "-s", "slurm:-", *ZONE, "-k", f"parquet:{out}", given=same)
     assert b"takes the place" not in first.stderr
-    again = run("run", "-s", "slurm:-", *ZONE, "-k", f"parquet:{out}", given=same)
+    again = here("run", "-s", "slurm:-", *ZONE, "-k", f"parquet:{out}", given=same)
     assert again.stdout.split(b"\n")[1].split()[:5] == [b"slurm", b"1", b"0", b"2", b"2"]
     assert b"stdin: takes the place of 2 rows that an earlier run read from it" in again.stderr
 
     other = dump(3, 4, 5).encode()
-    run("run", "-s", "slurm:/dev/stdin", *ZONE, "-k", f"parquet:{out}", given=other)
+    here("run", "-s", "slurm:/dev/stdin", *ZONE, "-k", f"parquet:{out}", given=other)
     assert jobs(out) == [(job, "stdin") for job in "345"]
 
 
 def test_an_empty_pipe_does_not_take_the_place_of_what_came_before(tmp_path: Path) -> None:
     """The command before it has failed, mostly."""
     words = ("run", "-s", "slurm:-", *ZONE, "-k", f"parquet:{tmp_path / 'out'}")
-    run(*words, given=dump(1).encode())
-    done = run(*words, given=b"")
+    here(*words, given=dump(1).encode())
+    done = here(*words, given=b"")
     assert done.returncode == 1
     assert done.stderr.startswith(b"harvest: stdin: nothing came through this pipe; check")
     assert jobs(tmp_path / "out") == [("1", "stdin")]
@@ -375,7 +403,7 @@ def test_a_selection_of_files_does_not_leave_out_a_pipe(tmp_path: Path) -> None:
 
 def test_rejects_of_a_pipe_cannot_be_read_again(tmp_path: Path) -> None:
     out = tmp_path / "out"
-    run("run", "-s", "slurm:-", *ZONE, "-k", f"parquet:{out}", given=dump(1, damaged=1).encode())
+    here("run", "-s", "slurm:-", *ZONE, "-k", f"parquet:{out}", given=dump(1, damaged=1).encode())
     done = run("rejects", out, "--replay", stdin=subprocess.PIPE)
     assert done.returncode == 3
     assert b"stdin cannot be read again: it came through a pipe" in done.stdout
@@ -477,7 +505,8 @@ def test_a_directory_where_a_stream_belongs_is_refused(tmp_path: Path) -> None:
 
 def refused(out: Path, *words: object, **more: Any) -> str:
     """What a run says that is refused before it begins."""
-    done = run("run", *words, "-k", f"parquet:{out}", **more)
+    called = run if "stdin" in more else here
+    done = called("run", *words, "-k", f"parquet:{out}", **more)
     assert done.returncode == 2, done.stderr
     assert not out.exists()
     return done.stderr.decode()
@@ -523,7 +552,7 @@ def test_a_dry_run_reads_nothing_of_a_pipe(tmp_path: Path) -> None:
     ids=["watch", "schedule"],
 )
 def test_what_reads_later_or_again_refuses_a_pipe(words: tuple[str, ...], tmp_path: Path) -> None:
-    done = run(*words, "-s", "slurm:-", cwd=tmp_path)
+    done = here(*words, "-s", "slurm:-", cwd=tmp_path)
     assert done.returncode == 2
     assert b"cannot read a pipe, from which everything comes once" in done.stderr
 
@@ -566,7 +595,7 @@ def test_a_preview_of_what_never_ends_reads_its_beginning(tmp_path: Path) -> Non
 
 def test_look_sends_to_detect_for_a_pipe(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    done = run("look", tmp_path / "pipe")
+    done = here("look", tmp_path / "pipe")
     assert done.returncode == 2
     assert b"harvest detect says what comes through it" in done.stderr
 

@@ -207,7 +207,7 @@ def test_an_input_that_breaks_off_keeps_the_rows_that_are_out(tmp_path: Path) ->
 
 
 @pytest.mark.slow
-@pytest.mark.night
+@pytest.mark.slow(night=True)
 def test_a_million_rows_go_through_in_bounded_memory() -> None:
     import resource
 

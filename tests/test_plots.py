@@ -44,7 +44,6 @@ def test_every_plot_of_every_report_can_be_read(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.each_once
 @pytest.mark.parametrize("partitions", [1, 6, 60])
 @pytest.mark.parametrize("span", SPANS.values(), ids=SPANS)
 def test_waits_of_any_span_and_many_partitions_can_be_read(span, partitions):

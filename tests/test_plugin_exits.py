@@ -219,8 +219,10 @@ def require_fault(done: CompletedProcess[str], plugin: Path, what: str) -> None:
     assert "letters.py" in line.partition(f"{plugin}:{LINE}")[2], line
 
 
-@pytest.mark.parametrize("what", [what for what in SHOWN if what != "interrupt"])
-@pytest.mark.parametrize("workers", ["1", "2"])
+@pytest.mark.parametrize(
+    ("what", "workers"),
+    [*((what, "1") for what in SHOWN if what != "interrupt"), ("exit", "2")],
+)
 def test_what_read_raises_is_the_fault_of_the_plugin(plugin: Path, what: str, workers: str) -> None:
     done = call(plugin, what, "read", *RUN, workers)
 
@@ -394,7 +396,6 @@ LINE_SAID = "harvest: interrupted; what was committed before is unharmed, run ag
 
 
 @pytest.mark.slow
-@pytest.mark.each_once
 @pytest.mark.parametrize("place", ["plan", "read", "publish"])
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_a_plugin_that_hangs_ends_with_a_ctrl_c(plugin: Path, place: str, workers: str) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import crash
 import pytest
-from datasets import FORMS, Small, dump
+from datasets import EACH_FORM, Small, dump
 from typer.testing import CliRunner
 
 import harvest
@@ -21,10 +21,8 @@ from harvest.dataset import Dataset
 from harvest.errors import UsageError
 from harvest_jsonl import file
 
-pytestmark = pytest.mark.each_once
 
-
-@pytest.fixture(params=sorted(FORMS))
+@pytest.fixture(params=EACH_FORM)
 def small(tmp_path: Path, request: Any) -> Small:
     small = Small(tmp_path, request.param).write(a=dump(1, 2), b=dump(3, damaged=1), c=dump(4))
     small.harvest()

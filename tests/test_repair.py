@@ -13,7 +13,7 @@ import crash
 import orjson
 import polars as pl
 import pytest
-from datasets import FORMS, Small, dump
+from datasets import EACH_FORM, Small, dump
 from typer.testing import CliRunner
 
 from harvest.cli.app import app
@@ -24,10 +24,8 @@ from harvest.plugins.registry import PluginManager
 from harvest.storage.history import remember
 from harvest.toolkit.plain import checksum
 
-pytestmark = pytest.mark.each_once
 
-
-@pytest.fixture(params=sorted(FORMS))
+@pytest.fixture(params=EACH_FORM)
 def small(tmp_path: Path, request: Any) -> Small:
     """Three dumps, in two commits."""
     small = Small(tmp_path, request.param).write(a=dump(1, 2), b=dump(3, damaged=1))

@@ -8,9 +8,8 @@ import re
 from datetime import datetime, timedelta
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from strength import examples
 
 from harvest_report import COLOURS, Plot, bytes_axis, legend, name_bars, seconds_axis
 from harvest_report.dates import dates_in_words
@@ -69,7 +68,6 @@ def test_a_label_carries_the_day_where_one_begins_and_the_year_where_one_begins(
     st.sampled_from([1, 30, 3600, 21600, 86400, 7 * 86400, 86400 * 31, 86400 * 366]),
     st.integers(1, 9),
 )
-@settings(max_examples=examples(200))
 def test_from_the_labels_alone_each_year_is_known(start, gap, count):
     moments = [start + timedelta(seconds=gap * n) for n in range(count)]
     year = None
@@ -119,7 +117,6 @@ def test_the_unit_of_an_axis_fits_the_data_and_its_ticks_are_round(name, most, l
 
 
 @pytest.mark.slow
-@pytest.mark.each_once
 @pytest.mark.parametrize("length", [3, 24, 40])
 @pytest.mark.parametrize("series", [1, 12, 60])
 def test_a_legend_lies_beside_the_data_and_within_the_picture(series, length):

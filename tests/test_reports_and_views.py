@@ -249,7 +249,6 @@ def compared(table: pl.DataFrame, source: From, view: pl.DataFrame) -> int:
 
 
 @pytest.mark.slow
-@pytest.mark.each_once
 def test_a_number_is_the_same_in_report_and_view(dataset):
     count = 0  # of numbers compared
     held = set(dataset.record_types)

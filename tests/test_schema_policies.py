@@ -28,8 +28,6 @@ from harvest import Int32, Partition, ReadContext, Record, Source, UInt64, View,
 from harvest.plugins.registry import PluginManager
 from harvest.storage.manifest import Manifest
 
-pytestmark = pytest.mark.each_once
-
 SINKS = {"parquet": "parquet:{}/out", "jsonl": "jsonl:{}/out", "file": "jsonl:{}/out.jsonl.gz"}
 
 
@@ -145,7 +143,7 @@ def as_dict(entries: Any) -> dict[str, str]:
     return {entry["key"]: entry["value"] for entry in entries or []}
 
 
-@pytest.fixture(params=SINKS)
+@pytest.fixture(params=["parquet", "file", pytest.param("jsonl", marks=pytest.mark.slow)])
 def lab(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lab:
     return Lab(tmp_path, SINKS[request.param].format(tmp_path), monkeypatch)
 

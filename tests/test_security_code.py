@@ -128,7 +128,7 @@ def test_yaml_is_read_by_a_safe_loader() -> None:
 
 
 @pytest.mark.skipif(importlib.util.find_spec("bandit") is None, reason="bandit is not installed")
-@pytest.mark.night
+@pytest.mark.slow(night=True)
 def test_bandit_finds_nothing_that_is_not_explained() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "bandit", "-q", "-r", "src", "plugins", "-f", "json",

@@ -5,14 +5,14 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import attrs
 import orjson
 import pytest
-from datasets import FORMS, Small, dump
-from strength import pairs
+from datasets import EACH_FORM, Small, dump
 
 import harvest
 from harvest.api.sink import PartFile
@@ -22,12 +22,10 @@ from harvest.storage.manifest import HISTORY, NAME, Manifest
 from harvest.storage.part import Part, write_part
 from harvest.toolkit.plain import checksum
 
-pytestmark = pytest.mark.each_once
-
 SECRET = b"a secret of somebody\n"
 
 
-@pytest.fixture(params=FORMS)
+@pytest.fixture(params=EACH_FORM)
 def small(request: pytest.FixtureRequest, tmp_path: Path) -> Small:
     """A dataset of two runs, the first of which is kept, with rejects; and a file beside it."""
     made = Small(tmp_path, request.param)
@@ -76,7 +74,7 @@ PATHS = ["../precious.{}", "{}/precious.{}", "slurm.job/../../precious.{}"]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("command", "path"), pairs([*COMMANDS], PATHS))
+@pytest.mark.parametrize(("command", "path"), [*product([*COMMANDS], PATHS)])
 @pytest.mark.parametrize("what", ["rows", "rejects"])
 def test_paths_that_lead_outside_stop_every_command(
     small: Small, command: str, path: str, what: str

@@ -11,7 +11,7 @@ from pathlib import Path
 import attrs
 import pytest
 from datasets import Small, dump
-from strength import times
+from night import NIGHT
 
 from harvest.api.sink import PartFile
 from harvest.errors import DatasetError
@@ -21,7 +21,7 @@ from harvest.storage.history import forget, remember
 from harvest.storage.manifest import NAME, Manifest
 from harvest.storage.part import Part
 
-COMMITS = times("HARVEST_COMMITS", day=20, night=1_000)
+COMMITS = 1_000 if NIGHT else 20
 
 
 def part(number: int, rows: int = 1, *, files: tuple[PartFile, ...] = ()) -> Part:

@@ -10,9 +10,8 @@ import attrs
 import orjson
 import pytest
 from archives import BY_FILE, PLANS, Archive
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from strength import examples
 
 import harvest
 from harvest.errors import ConfigError, ExitCode, UsageError
@@ -299,7 +298,6 @@ def test_what_shares_an_origin_with_a_changed_file_stays(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("plan", PLANS)
-@settings(max_examples=examples(30), deadline=None)
 @given(
     steps=st.lists(
         st.dictionaries(st.sampled_from(NAMES), st.integers(0, 9)), min_size=1, max_size=2

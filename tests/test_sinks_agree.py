@@ -11,7 +11,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
-from strength import examples
 
 from harvest import Record, UInt64, field, record, record_type
 from harvest.model.arrow import table_of
@@ -66,7 +65,6 @@ LOCATIONS = ["parquet:out", "jsonl:out", "jsonl:out.jsonl", "jsonl:out.jsonl.gz"
 
 
 @settings(
-    max_examples=examples(30),
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(rows=st.lists(ROWS, max_size=6))

@@ -79,7 +79,7 @@ def navigation() -> list[str]:
     return named(yaml.safe_load(text)["nav"])
 
 
-@pytest.mark.night
+@pytest.mark.slow(night=True)
 def test_every_page_is_in_the_navigation_once_and_built(site):
     docs = ROOT / "docs"
     written = [*docs.rglob("*.md"), *(p.with_suffix(".md") for p in docs.rglob("*.ipynb"))]
@@ -92,7 +92,7 @@ def test_every_page_is_in_the_navigation_once_and_built(site):
         assert (site / page).with_suffix(".html").is_file()
 
 
-@pytest.mark.night
+@pytest.mark.slow(night=True)
 def test_no_page_loads_anything_from_another_host(site):
     pages = list(site.rglob("*.html"))
     assert len(pages) > len(navigation())
@@ -105,7 +105,7 @@ def test_no_page_loads_anything_from_another_host(site):
         assert not re.search(r"(?:url\(|@import|href=)[\s\"']*(?:https?:)?//", text), sheet
 
 
-@pytest.mark.night
+@pytest.mark.slow(night=True)
 def test_every_link_within_the_site_leads_to_a_file(site):
     for page in site.rglob("*.html"):
         if page.name == "404.html":
@@ -201,7 +201,7 @@ def test_links_between_pages_and_plugins_stay_on_the_site(hook):
     assert linked("plugins/dask.md", "[n](../nothing.md)") == "[n](../nothing.md)"
 
 
-@pytest.mark.night
+@pytest.mark.slow(night=True)
 def test_the_search_finds_every_column_of_every_view_and_record_type(site):
     # given what the site's search looks through: the words of each section
     index = json.loads((site / "search" / "search_index.json").read_text("utf-8"))
@@ -238,7 +238,7 @@ class Quiet(SimpleHTTPRequestHandler):
         pass
 
 
-@pytest.mark.night
+@pytest.mark.slow(night=True)
 @pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
 @pytest.mark.parametrize(
     ("page", "title"),

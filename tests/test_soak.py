@@ -1,7 +1,6 @@
 """Writers of all kinds beside readers of all kinds, for many commits: nobody gets in another's way.
 
-By day a round of one form, at night until there are 200 commits of each.  HARVEST_SOAK sets another
-number of commits, HARVEST_SEED repeats what the log names.
+By day a round of one form, at night until there are 200 commits of each.
 """
 
 from __future__ import annotations
@@ -9,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import random
 import subprocess
 import sys
 import threading
@@ -20,12 +18,11 @@ from pathlib import Path
 import pytest
 import soaking
 from datasets import SETTINGS, Small
-from strength import NIGHT, some, times
+from night import NIGHT, SEED
 
 import harvest
 
-COMMITS = times("HARVEST_SOAK", day=6, night=200)
-SEED = os.environ.get("HARVEST_SEED", str(random.randrange(10**6)))
+COMMITS = 200 if NIGHT else 6
 WRITERS = 4 if NIGHT else 2
 READERS = ["python", "commands", "verify"] if NIGHT else ["python,commands,verify"]
 ACTIONS = 5 if NIGHT else 3
@@ -93,7 +90,7 @@ def _jobs(location: Path) -> list[int]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("form", some(["gz", "parquet", "jsonl"], 3))
+@pytest.mark.parametrize("form", ["gz", "parquet", "jsonl"])
 def test_writers_and_readers_side_by_side(form: str, tmp_path: Path) -> None:
     # given two states of a dataset
     small = Small(tmp_path, form)

@@ -162,7 +162,7 @@ def test_ranges_of_one_file_are_harvested_by_two_workers(environment, tmp_path):
     assert json.loads(done.stdout)["record_types"] == {"pbs.record": 8}
 
 
-@pytest.mark.night
+@pytest.mark.slow(night=True)
 @pytest.mark.parametrize("project", EXAMPLES, ids=lambda path: path.name)
 def test_example_plugins_pass_their_own_tests(project, environment, tmp_path):
     shutil.copytree(project / "tests", tmp_path / "tests")
@@ -178,7 +178,7 @@ def test_example_plugins_pass_their_own_tests(project, environment, tmp_path):
     assert done.returncode == 0, done.stdout
 
 
-@pytest.mark.night
+@pytest.mark.slow(night=True)
 @pytest.mark.parametrize(
     ("name", "kept"),
     [

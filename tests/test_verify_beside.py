@@ -10,8 +10,7 @@ from typing import Any
 
 import crash
 import pytest
-from datasets import FORMS, Small, dump
-from strength import some
+from datasets import EACH_FORM, Small, dump
 from typer.testing import CliRunner
 
 import harvest
@@ -20,10 +19,8 @@ from harvest.dataset import verify as verifying
 from harvest.pipeline.rollback import keep_runs
 from harvest_jsonl import file
 
-pytestmark = pytest.mark.each_once
 
-
-@pytest.fixture(params=sorted(FORMS))
+@pytest.fixture(params=EACH_FORM)
 def small(tmp_path: Path, request: Any) -> Small:
     """Two states with rejects, of which the first is kept; then an input has changed again."""
     small = Small(tmp_path, request.param).write(a=dump(1, 2), b=dump(3, damaged=1), c=dump(4))
@@ -48,26 +45,23 @@ def run_until(small: Small, point: str) -> Any:
     pytest.skip(f"a run into this form does not pass {point}")
 
 
-STEPS = some(
-    [
-        "partition.begun",
-        "directory.published",
-        "file.spliced",
-        "commit.published",
-        "commit.rejects",
-        "kept.file",
-        "commit.kept",
-        "commit.recorded",
-        "manifest.after_rename",
-        "history.segment",
-        "commit.remembered",
-        "directory.remove",
-        "file.after_rename",
-        "commit.finished",
-        "history.forget",
-        "kept.forget",
-    ],
-    3,
+STEPS = (
+    "partition.begun",
+    "directory.published",
+    "file.spliced",
+    "commit.published",
+    "commit.rejects",
+    "kept.file",
+    "commit.kept",
+    "commit.recorded",
+    "manifest.after_rename",
+    "history.segment",
+    "commit.remembered",
+    "directory.remove",
+    "file.after_rename",
+    "commit.finished",
+    "history.forget",
+    "kept.forget",
 )
 
 

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 import small_inputs
 from commands import harvest_here
-from strength import NIGHT
+from night import NIGHT
 
 import harvest
 from harvest import HarvestError, ReportSpec, UsageError, View, hookimpl

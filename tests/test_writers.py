@@ -14,16 +14,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from datasets import FORMS, Small, dump
-from strength import SEED, some, times
+from datasets import EACH_FORM, Small, dump
+from night import NIGHT, SEED
 
 from harvest.dataset.repair import repair, replay
 from harvest.errors import DatasetError
 from harvest.pipeline.rollback import keep_runs, roll_back
 from harvest.storage import target
 from harvest.storage.history import read_state
-
-pytestmark = pytest.mark.each_once
 
 Beside = Callable[[Callable[[], object]], None]
 
@@ -44,7 +42,7 @@ def beside(monkeypatch: pytest.MonkeyPatch) -> Beside:
     return arrange
 
 
-@pytest.fixture(params=sorted(FORMS))
+@pytest.fixture(params=EACH_FORM)
 def small(tmp_path: Path, request: Any) -> Small:
     """Two dumps, harvested; then one of them changed, and harvested."""
     small = Small(tmp_path, request.param).write(a=dump(1, 2), b=dump(3, damaged=1))
@@ -188,11 +186,11 @@ for _ in range(int(rounds)):
     else:
         replay(small.open(), wait_s=300)
 """
-ROUNDS = times("HARVEST_WRITERS", day=4, night=40)
+ROUNDS = 40 if NIGHT else 4
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("form", some(["parquet", "jsonl", "gz", "file"], 2))
+@pytest.mark.parametrize("form", ["parquet", "jsonl", "gz", "file"])
 def test_four_writers_at_once_leave_what_each_meant(form: str, tmp_path: Path) -> None:
     # given runs, rollbacks, repairs and replays of one dataset, each as fast as it can
     small = Small(tmp_path, form).write(a=dump(1, 2), b=dump(3, damaged=1))

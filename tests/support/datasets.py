@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import attrs
+import pytest
 
 import harvest
 from harvest.dataset import Dataset
@@ -18,6 +19,12 @@ FORMS = {
     "file": "jsonl:F.jsonl",
     "gz": "jsonl:F.jsonl.gz",
 }
+EACH_FORM = [
+    *("parquet", "file"),  # files that partitions share, and one file of all
+    *(pytest.param(form, marks=pytest.mark.slow) for form in ("jsonl", "gz")),
+]
+"""Forms as parameters; the slow ones are stored like one of the others."""
+
 SETTINGS = {"slurm": {"timezone": "UTC"}}
 
 

@@ -12,5 +12,8 @@ __all__ = ["run_script"]
 
 def run_script(path: Path, *arguments: object) -> None:
     """Run a script as ``python PATH ARGUMENTS...`` does."""
-    with mock.patch.object(sys, "argv", [path.name, *map(str, arguments)]):
+    with (
+        mock.patch.object(sys, "argv", [path.name, *map(str, arguments)]),
+        mock.patch.object(sys, "path", [str(path.parent), *sys.path]),
+    ):
         runpy.run_path(str(path), run_name="__main__")

@@ -390,7 +390,7 @@ def test_an_interrupted_run_stops_its_workers(anywhere, folder, tmp_path):
     assert rows_files(out) == rows_files(tmp_path / "local")
 
 
-@pytest.mark.night
+@pytest.mark.slow(night=True)
 @pytest.mark.slow
 def test_neither_client_nor_workers_hold_the_rows(tmp_path):
     # given 800 MB of rows in four partitions, none of them large on disk
@@ -470,7 +470,7 @@ def test_a_cluster_with_tls_lets_in_who_has_a_certificate(anywhere, folder, tmp_
     assert rows_files(tmp_path / "out") == local_rows(anywhere, folder)
 
 
-@pytest.mark.night
+@pytest.mark.slow(night=True)
 def test_slurm_jobs_as_workers_one_of_which_is_killed(on_slurm, folder, tmp_path):
     pytest.importorskip("dask_jobqueue", reason="dask-jobqueue is not installed")
     out = tmp_path / "out"

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import statistics
-import subprocess
-import sys
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
+from scripts import run_script
 
 import harvest
 from harvest.plugins.registry import manager
@@ -43,8 +43,7 @@ def dataset(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("columns")
     if request.param == "made":
         for script, where in (("make_run.py", folder), ("darshan-logs/make_logs.py", folder / RUN)):
-            command = [sys.executable, "-B", EXAMPLES / script, where]
-            subprocess.run(command, check=True, capture_output=True)
+            run_script(EXAMPLES / script, where)
         place = folder / RUN
     else:
         place = request.getfixturevalue("shared_data") / request.param
@@ -55,6 +54,7 @@ def dataset(request, tmp_path_factory):
     return harvest.open(folder / "out")
 
 
+@functools.cache
 def rows(dataset: Any, view: str, **settings: Any) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = dataset.view(view, **settings).collect().to_dicts()
     return found
@@ -64,7 +64,6 @@ def test_every_view_of_the_plugin_is_looked_at():
     assert WAYS.keys() == {name for name in manager().views if name.startswith("io.")}
 
 
-@pytest.mark.each_once
 @pytest.mark.parametrize("view", WAYS)
 def test_columns_are_as_declared(dataset, view):
     assert faults_of_columns(dataset, view, WAYS[view]) == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from reporting import page_of
 
 from harvest_darshan.rules import RULES
 from harvest_darshan.views.gains import CONCERNED
@@ -139,7 +140,7 @@ def test_every_rule_says_what_time_it_concerns_or_is_known_to_cost_none():
 
 
 def test_the_page_begins_with_what_there_is_to_gain(two_jobs):
-    report = two_jobs.report("darshan.io")
+    report = page_of(two_jobs, "darshan.io")
     tables = {table.name: table for table in report.tables}
     assert next(iter(tables)) == "gains"
     assert tables["gains"].data["job"].to_list() == [52, 51]

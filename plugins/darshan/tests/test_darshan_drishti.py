@@ -83,7 +83,7 @@ ONE_SIDED = {"P01", "P02", "P03", "P04"}
 """Mostly writes or reads, by count or by bytes: one rule here."""
 
 pytestmark = [
-    pytest.mark.drishti,
+    pytest.mark.pandas,
     pytest.mark.skipif(not LOGS, reason="no real samples beside this checkout"),
 ]
 

@@ -1,6 +1,6 @@
 """Mutated logs: whatever is in them, a log gives rows and rejects that add up.
 
-``HARVEST_FUZZ=10000`` makes that many; by day there are a few hundred, at night thousands.
+By day there are a few hundred, at night thousands.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from strength import times
+from night import NIGHT
 
 pytestmark = pytest.mark.slow
 
@@ -101,7 +101,7 @@ def seeds(log_writer, make_dxt, tmp_path) -> list[str]:
     return paths + [str(log) for log in found[::6]]
 
 
-@pytest.mark.parametrize("count", [times("HARVEST_FUZZ", day=300, night=10000)])
+@pytest.mark.parametrize("count", [10000 if NIGHT else 300])
 def test_mutated_logs(seeds, tmp_path, count):
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT, str(tmp_path / "mutant"), str(count), *seeds],

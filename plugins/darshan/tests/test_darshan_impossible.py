@@ -8,13 +8,15 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Callable
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from strength import examples, pairs
+from night import NIGHT
+from reporting import page_of
 
 import harvest
 from harvest.toolkit.amounts import bytes_in_words
@@ -34,17 +36,19 @@ VIEWS = (
 
 @pytest.fixture
 def dataset(opened: Any, make_record: Callable[..., bytes]) -> Callable[..., Any]:
-    """A dataset of one log; modules: counters of each of its records, by module."""
+    """A dataset of a run for each of these: counters of each of its records, by module."""
 
-    def build(modules: dict[str, list[dict[str, float]]], **more: Any) -> Any:
-        packed = {
-            name: (
-                VERSIONS[name],
-                b"".join(make_record(name, 7 + at, **rec) for at, rec in enumerate(records)),
-            )
-            for name, records in modules.items()
-        }
-        return opened(("u_a_id50-1_1-1-1-1_1.darshan", {"modules": packed, "job_id": 50, **more}))
+    def packed(module: str, records: list[dict[str, float]]) -> tuple[int, bytes]:
+        made = (make_record(module, 7 + at, **counters) for at, counters in enumerate(records))
+        return VERSIONS[module], b"".join(made)
+
+    def build(*jobs: dict[str, list[dict[str, float]]], **more: Any) -> Any:
+        logs = []
+        for number, modules in enumerate(jobs, 50):
+            held = {name: packed(name, records) for name, records in modules.items()}
+            given = {"modules": held, "job_id": number, **more}
+            logs.append((f"{'-'.join(modules)}/u_a_id{number}-1_1-1-1-1_1.darshan", given))
+        return opened(*logs)
 
     return build
 
@@ -54,75 +58,87 @@ def rows(data: Any, view: str, **chosen: Any) -> list[dict[str, Any]]:
     return found.filter(**chosen).to_dicts() if chosen else found.to_dicts()
 
 
+def of_each(data: Any, view: str) -> dict[str, dict[str, Any]]:
+    """The only row of each module's log, by module."""
+    return {Path(row["run"]).name: row for row in rows(data, view)}
+
+
 def notes(data: Any) -> str:
     return " ".join(data.notes)
 
 
-# ---- the kinds, layer by layer ------------------------------------------------------------------
+# ---- the kinds, layer by layer: a job for each ---------------------------------------------------
 
 
-@pytest.mark.parametrize(("module", "value"), pairs([*VERSIONS], [-5, -1, -(2**63)]))
-def test_bytes_below_zero_are_left_out_and_named(dataset, module, value):
-    # given two records, of which one has bytes written that cannot be
-    good, bad = {"BYTES_WRITTEN": 30, "BYTES_READ": 4}, {"BYTES_WRITTEN": value, "BYTES_READ": 2}
-    data = dataset({module: [good, bad]}, nprocs=2)
+def test_bytes_below_zero_are_left_out_and_named(dataset):
+    # given two records of each module, of which one has bytes written that cannot be
+    values = dict(zip(VERSIONS, cycle([-5, -1, -(2**63)]), strict=False))
+    good = {"BYTES_WRITTEN": 30, "BYTES_READ": 4}
+    jobs = ({m: [good, {"BYTES_WRITTEN": v, "BYTES_READ": 2}]} for m, v in values.items())
+    data = dataset(*jobs, nprocs=2)
 
-    (layer,) = rows(data, "io.bandwidth", layer=module)
-    (job,) = rows(data, "io.jobs")
+    layers, jobs = of_each(data, "io.bandwidth"), of_each(data, "io.jobs")
 
     # then both views have the sum of the rest, as a lower bound, and the bytes read
-    assert (layer["write_bytes"], layer["read_bytes"], layer["bytes"]) == (30, 6, 36)
-    assert layer["certainty"] == job["certainty"] == ["lower_bound", "impossible_value"]
-    assert job["bytes"] == 36
-    counter = f"{module.replace('-', '')}_BYTES_WRITTEN"
-    assert job["impossible"] == counter
-    assert f"{counter} is {value}" in notes(data)
-    (found,) = (x for x in data.findings().found if x.rule.name == "io.impossible_values")
-    assert counter in found.finding.text
-    # and of the file that has nothing else, nothing is known
-    files = {row["record_id"]: row["write_bytes"] for row in rows(data, "io.files")}
-    assert files == {7: 30, 8: None}
+    assert layers.keys() == jobs.keys() == values.keys()
+    found = {x.rule.name: x.finding.text for x in data.findings().found}
+    files = rows(data, "io.files")
+    for module, value in values.items():
+        layer, job = layers[module], jobs[module]
+        assert (layer["write_bytes"], layer["read_bytes"], layer["bytes"]) == (30, 6, 36), module
+        assert layer["certainty"] == job["certainty"] == ["lower_bound", "impossible_value"]
+        assert job["bytes"] == 36
+        counter = f"{module.replace('-', '')}_BYTES_WRITTEN"
+        assert job["impossible"] == counter
+        assert f"{counter} is {value}" in notes(data)
+        # and of the file that has nothing else, nothing is known
+        known = {f["record_id"]: f["write_bytes"] for f in files if Path(f["run"]).name == module}
+        assert known == {7: 30, 8: None}
+    assert "io.impossible_values" in found
 
 
-@pytest.mark.parametrize(
-    ("module", "value"), pairs([*VERSIONS], [math.nan, math.inf, -math.inf, 1e300, -1e300, 9.3e9])
-)
-def test_a_time_that_cannot_be_stops_no_view(dataset, module, value):
+def test_a_time_that_cannot_be_stops_no_view(dataset):
+    odd = cycle([math.nan, math.inf, -math.inf, 1e300, -1e300, 9.3e9])
+    values = dict(zip(VERSIONS, odd, strict=False))
     good = {"F_META_TIME": 1.0, "F_READ_TIME": 2.0}
-    data = dataset({module: [good, {"F_META_TIME": value, "F_READ_TIME": 4.0}]}, nprocs=2)
+    jobs = ({m: [good, {"F_META_TIME": v, "F_READ_TIME": 4.0}]} for m, v in values.items())
+    data = dataset(*jobs, nprocs=2)
 
-    views = {view: rows(data, view) for view in VIEWS}
+    layers, jobs = of_each(data, "io.bandwidth"), of_each(data, "io.jobs")
 
-    (job,) = views["io.jobs"]
-    assert (job["meta_s"], job["io_s"]) == (1.0, 7.0)
-    assert job["certainty"] == ["lower_bound", "impossible_value"]
-    assert job["impossible"] == f"{module.replace('-', '')}_F_META_TIME"
-    # a rate by a time that lacks a part would be too high
-    (layer,) = views["io.bandwidth"]
-    assert (layer["slowest_s"], layer["bytes_per_s"]) == (None, None)
-    assert "io.impossible_values" in {x.rule.name for x in data.findings().found}
-    assert len(data.report("darshan.io").html()) > 10_000
+    for module in values:
+        job, layer = jobs[module], layers[module]
+        assert (job["meta_s"], job["io_s"]) == (1.0, 7.0), module
+        assert job["certainty"] == ["lower_bound", "impossible_value"]
+        assert job["impossible"] == f"{module.replace('-', '')}_F_META_TIME"
+        # a rate by a time that lacks a part would be too high
+        assert (layer["slowest_s"], layer["bytes_per_s"]) == (None, None)
+    for view in VIEWS:
+        rows(data, view)
+    report = data.report("darshan.io")
+    assert "io.impossible_values" in {x.rule.name for x in report.verdict.found}
+    assert len(report.html()) > 10_000
 
 
-@pytest.mark.parametrize("module", VERSIONS)
-def test_a_sum_that_passes_64_bits_is_null_and_says_why(dataset, module):
-    big = {"BYTES_WRITTEN": MOST, "BYTES_READ": 5, READS.get(module, "READS"): MOST}
-    data = dataset({module: [big, big]}, nprocs=2)
+def test_a_sum_that_passes_64_bits_is_null_and_says_why(dataset):
+    big = {"BYTES_WRITTEN": MOST, "BYTES_READ": 5}
+    records = {module: big | {READS.get(module, "READS"): MOST} for module in VERSIONS}
+    data = dataset(*({module: [record] * 2} for module, record in records.items()), nprocs=2)
 
-    (layer,) = rows(data, "io.bandwidth")
-    (job,) = rows(data, "io.jobs")
-    (log,) = rows(data, "io.processes")
+    layers, jobs = of_each(data, "io.bandwidth"), of_each(data, "io.jobs")
+    logs = of_each(data, "io.processes")
 
-    assert (layer["write_bytes"], layer["bytes"], layer["requests"]) == (None, None, None)
-    assert layer["read_bytes"] == 10
-    assert (job["bytes"], job["requests"]) == (None, None)
-    assert (log["counted_write_bytes"], log["counted_read_bytes"]) == (None, 10)
-    assert layer["certainty"] == job["certainty"] == log["certainty"] == ["too_large"]
+    for module in VERSIONS:
+        layer, job, log = layers[module], jobs[module], logs[module]
+        summed = (layer["write_bytes"], layer["bytes"], layer["requests"])
+        assert (*summed, job["bytes"], job["requests"]) == (None,) * 5, module
+        assert layer["read_bytes"] == 10
+        assert (log["counted_write_bytes"], log["counted_read_bytes"]) == (None, 10)
+        assert layer["certainty"] == job["certainty"] == log["certainty"] == ["too_large"]
     # what fits is given, up to the last
     assert {row["write_bytes"] for row in rows(data, "io.files")} == {MOST}
-    report = data.report("darshan.io")
-    assert "more bytes than a number of 64 bits holds" in " ".join(report.intro)
-    assert len(report.html()) > 10_000
+    page = page_of(data, "darshan.io")
+    assert "more bytes than a number of 64 bits holds" in " ".join(page.intro)
 
 
 def test_the_largest_sum_that_fits_is_given(dataset):
@@ -179,7 +195,6 @@ def test_of_a_trace_what_cannot_be_is_left_out(opened, make_dxt, module):
     assert sum(row["bytes"] or 0 for row in rows(data, "io.timeline")) == moved
     assert f"length of {module} is -8" in notes(data)
     assert f"time of {module} is inf and 2 others" in notes(data)
-    assert len(data.report("darshan.io").html()) > 10_000
 
 
 def test_lengths_of_a_trace_do_not_wrap(opened, make_dxt):
@@ -192,17 +207,19 @@ def test_lengths_of_a_trace_do_not_wrap(opened, make_dxt):
     assert (rank["bytes"], rank["certainty"]) == (None, ["too_large"])
     # of intervals, each fits
     assert sum(row["bytes"] for row in rows(data, "io.timeline")) == 2 * MOST
-    assert len(data.report("darshan.io").html()) > 10_000
+    assert page_of(data, "darshan.io").tables
 
 
-@pytest.mark.parametrize("width", [math.nan, math.inf, 1e300, -1.0, 0.0])
-def test_a_heat_map_of_no_time_is_no_picture(opened, width):
-    bins = struct.pack("<QqdqQQ4q", 7, 0, width, 2, 0, 0, 5, -3, MOST, MOST)
-    names = [(7, "heatmap:POSIX")]
-    given = {"modules": {"HEATMAP": (1, bins)}, "names": names}
-    data = opened(("u_a_id50-1_1-1-1-1_1.darshan", given))
+def test_a_heat_map_of_no_time_is_no_picture(opened):
+    # given a log for each of these widths of a bin, in seconds
+    logs = []
+    for number, width in enumerate([math.nan, math.inf, 1e300, -1.0, 0.0]):
+        bins = struct.pack("<QqdqQQ4q", 7, 0, width, 2, 0, 0, 5, -3 - number, MOST, MOST)
+        given = {"modules": {"HEATMAP": (1, bins)}, "names": [(7, "heatmap:POSIX")]}
+        logs.append((f"u_a_id{number}-1_1-1-1-1_1.darshan", given))
+    data = opened(*logs)
 
-    html = data.report("darshan.io").html()
+    html = page_of(data, "darshan.io").html()
 
     assert "hold neither heat maps" in html
     assert "HEATMAP_WRITE_BINS is -3" in notes(data)
@@ -211,13 +228,12 @@ def test_a_heat_map_of_no_time_is_no_picture(opened, width):
 def test_bytes_of_heat_maps_do_not_wrap(opened):
     bins = struct.pack("<QqdqQQ4q", 7, 0, 1.0, 2, 0, 0, 5, -3, MOST, MOST)
     given = {"modules": {"HEATMAP": (1, bins)}, "names": [(7, "heatmap:POSIX")]}
-    report = opened(("u_a_id50-1_1-1-1-1_1.darshan", given)).report("darshan.io")
+    report = page_of(opened(("u_a_id50-1_1-1-1-1_1.darshan", given)), "darshan.io")
 
     (plot,) = (section for section in report.sections if section.name == "heat-map")
 
     # 2 times 2**63 - 1
     assert f"{bytes_in_words(2 * MOST)} read and 5 bytes written" in plot.alt
-    assert len(report.html()) > 10_000
 
 
 # ---- what a log says of itself ------------------------------------------------------------------
@@ -252,7 +268,6 @@ def test_a_clock_that_was_set_back_leaves_the_run_unknown(dataset):
 
     assert (job["io_s"], job["process_s"], job["wall_s"], job["time_share"]) == (2.0, *[None] * 3)
     assert "before it begins, by a clock that was set back" in notes(data)
-    assert len(data.report("darshan.io").html()) > 10_000
 
 
 def test_modules_that_darshan_cut_off_make_lower_bounds(opened, make_record):
@@ -287,40 +302,52 @@ def spent(values: list[float]) -> float | None:
     return math.fsum(good) if good else None
 
 
+LOG = st.tuples(st.lists(RECORD, min_size=1, max_size=3), st.lists(RECORD, max_size=2))
+
+
 @settings(
-    max_examples=examples(60),
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    max_examples=50 if NIGHT else 2,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
-@given(posix=st.lists(RECORD, min_size=1, max_size=3), stdio=st.lists(RECORD, max_size=2))
-def test_views_have_what_python_reckons(tmp_path_factory, make_record, log_writer, posix, stdio):
+@given(logs=st.lists(LOG, min_size=10, max_size=10))
+def test_views_have_what_python_reckons(tmp_path_factory, make_record, log_writer, logs):
+    # given logs of POSIX and STDIO, each in a directory of its own
     place = tmp_path_factory.mktemp("random")
-    of = {"POSIX": posix, "STDIO": stdio}
-    modules = {
-        name: (
-            VERSIONS[name],
-            b"".join(make_record(name, 7 + at, **rec) for at, rec in enumerate(records)),
+    for number, (posix, stdio) in enumerate(logs):
+        modules = {
+            name: (
+                VERSIONS[name],
+                b"".join(make_record(name, 7 + at, **rec) for at, rec in enumerate(records)),
+            )
+            for name, records in {"POSIX": posix, "STDIO": stdio}.items()
+            if records
+        }
+        (place / "in" / str(number)).mkdir(parents=True)
+        (place / "in" / str(number) / "a.darshan").write_bytes(
+            log_writer(modules=modules, nprocs=2, job_id=number + 1).build()
         )
-        for name, records in of.items()
-        if records
-    }
-    (place / "a.darshan").write_bytes(log_writer(modules=modules, nprocs=2).build())
-    harvest.run(f"darshan:{place / 'a.darshan'}", f"parquet:{place / 'out'}", workers=1)
+    harvest.run(f"darshan:{place / 'in'}", f"parquet:{place / 'out'}", workers=1)
     data = harvest.open(place / "out")
 
-    (job,) = rows(data, "io.jobs")
-    layers = {row["layer"]: row for row in rows(data, "io.bandwidth")}
+    jobs = {Path(row["run"]).name: row for row in rows(data, "io.jobs")}
+    layers = {(Path(row["run"]).name, row["layer"]): row for row in rows(data, "io.bandwidth")}
 
-    for name, records in of.items():
-        for what, column in (
-            ("BYTES_READ", "read_bytes"),
-            ("BYTES_WRITTEN", "write_bytes"),
-        ):
+    assert len(jobs) == len(logs)
+    wrong = [check(jobs[str(n)], n, layers, posix, stdio) for n, (posix, stdio) in enumerate(logs)]
+    found = {found.rule.name for found in data.findings(["io.impossible_values"]).found}
+    assert found == ({"io.impossible_values"} if any(wrong) else set())
+
+
+def check(job, number, layers, posix, stdio) -> bool:
+    """Compare what views have of a log with its records; gives whether one of these is wrong."""
+    for name, records in (("POSIX", posix), ("STDIO", stdio)):
+        layer = layers.get((str(number), name))
+        for what, column in (("BYTES_READ", "read_bytes"), ("BYTES_WRITTEN", "write_bytes")):
             if records:
-                assert layers[name][column] == whole([rec[what] for rec in records])
+                assert layer[column] == whole([rec[what] for rec in records])
         for op in ("read", "write", "meta") if records else ():
             time = spent([rec[f"F_{op.upper()}_TIME"] for rec in records])
-            assert layers[name][f"{op}_s"] == pytest.approx(time)
+            assert layer[f"{op}_s"] == pytest.approx(time)
     both = [*posix, *stdio]
     assert job["reads"] == whole([rec["READS"] for rec in posix])
     assert job["meta_s"] == pytest.approx(spent([rec["F_META_TIME"] for rec in both]))
@@ -336,9 +363,7 @@ def test_views_have_what_python_reckons(tmp_path_factory, make_record, log_write
     below = any(-9e9 < rec[f"F_{op}_TIME"] < 0 for rec in both for op in ("READ", "WRITE", "META"))
     assert ("impossible_value" in job["certainty"]) == wrong
     assert ("lower_bound" in job["certainty"]) == (wrong or below)
-    assert {found.rule.name for found in data.findings().found} >= (
-        {"io.impossible_values"} if wrong else set()
-    )
+    return wrong
 
 
 # ---- the cases ----------------------------------------------------------------------------------
@@ -377,5 +402,3 @@ def test_the_cases_as_the_library_has_them(tmp_path, name):
         "bytes-overflow": (None, "too_large"),
         "time-infinite": ("POSIX_F_META_TIME", "impossible_value"),
     }[name] == (job["impossible"], (set(job["certainty"]) - {"lower_bound", "coarse_clock"}).pop())
-    assert all(rows(data, view) for view in VIEWS)
-    assert len(data.report("darshan.io").html()) > 10_000

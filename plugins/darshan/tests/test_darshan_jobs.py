@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import Any
 
 import pytest
+from reporting import page_of
 
 from harvest import UsageError
 from harvest_darshan.plugin import VIEWS
@@ -71,11 +72,11 @@ def test_a_job_is_called_after_the_program_that_moves_bytes(opened, make_record)
         log("r/u_sim_id12-12", 12, 1, 30, exe="/opt/sim in.nml", **moved(500)),
         log("r/u_uname_id13-13", 13, 2, 30, exe="uname -m"),
     )
-    for view in ("io.jobs", "io.requests", "io.posix_files", "io.bandwidth"):
+    for view in ("io.requests", "io.posix_files"):
         assert set(data.view(view).collect()["program"]) == {"sim"}
     assert data.view("io.jobs").collect()["exe"].to_list() == ["/opt/sim in.nml"]
     assert data.view("io.jobs", per="log").collect()["program"].n_unique() == 3
-    assert data.report("darshan.io").title == "I/O of the run of sim (process 11)"
+    assert page_of(data, "darshan.io").title == "I/O of the run of sim (process 11)"
 
 
 def test_numbers_of_a_job_are_sums_over_its_logs_and_each_layer_counts_once(opened, make_record):
@@ -207,7 +208,7 @@ def test_the_heat_map_holds_every_byte_where_it_was_moved(opened):
     modules = {"HEATMAP": (1, heat)}
     data = opened(log("r/u_a_id50-1", 50, 0, 10, modules=modules, names=[(1, "heatmap:POSIX")]))
 
-    report = data.report("darshan.io")
+    report = page_of(data, "darshan.io")
 
     (plot,) = (plot for plot in report.plots if plot.name == "heat-map")
     assert "100 bytes read and 40 bytes written" in plot.alt
@@ -234,7 +235,8 @@ def test_waiting_in_mpi_io_is_shown_beside_what_reached_the_file(opened, make_dx
     upper = b"".join(make_dxt("<", X, [(0, 100, 1.0, 2.0)], rank=rank) for rank in (0, 1))
     below = b"".join(make_dxt("<", X, [(0, 100, 1.9, 2.0)], rank=rank) for rank in (0, 1))
     modules = {"DXT_POSIX": (1, below), "DXT_MPIIO": (2, upper)}
-    report = opened(log("r/u_a_id50-1", 50, 0, 10, nprocs=2, modules=modules)).report("darshan.io")
+    data = opened(log("r/u_a_id50-1", 50, 0, 10, nprocs=2, modules=modules))
+    report = page_of(data, "darshan.io")
 
     plots = {plot.name: plot for plot in report.plots}
     assert plots["traced"].alt.startswith("2 operations on 2 lines")

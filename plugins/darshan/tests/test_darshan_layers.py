@@ -6,7 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
+from reporting import page_of
 
 import harvest
 
@@ -21,8 +23,9 @@ def dataset(tmp_path: Path, log_writer: Any) -> Callable[..., Any]:
 
     def build(**logs: dict[str, Any]) -> Any:
         for name, given in logs.items():
-            path = tmp_path / "runs" / f"u_a_id50-{name}_1-1-1-1_1.darshan"
-            path.parent.mkdir(exist_ok=True)
+            folder, _, process = name.rpartition("/")
+            path = tmp_path / "runs" / folder / f"u_a_id50-{process}_1-1-1-1_1.darshan"
+            path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(log_writer(**{"names": NAMES, "job_id": 50, **given}).build())
         out = tmp_path / "out"
         harvest.run(f"darshan:{tmp_path / 'runs'}", f"parquet:{out}", workers=1)
@@ -91,20 +94,24 @@ CASES: dict[str, tuple[list[tuple[str, int, dict[str, float]]], int, set[str]]] 
 }
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_each_byte_counts_once_whatever_layers_a_log_has(dataset, log, case):
-    records, moved, modules = CASES[case]
+def test_each_byte_counts_once_whatever_layers_a_log_has(dataset, log):
+    # given a log of each case in a directory of its own
+    logs = {f"{n}/log": log(*records) for n, (records, _, _) in enumerate(CASES.values())}
+    data = dataset(**logs)
 
-    data = dataset(a=log(*records))
+    found = {view: data.view(view).collect() for view in ("io.jobs", "io.files", "io.processes")}
 
-    job = only(data.view("io.jobs"))
-    assert (job["bytes"], job["unsummed_modules"]) == (moved, [])
-    files = data.view("io.files").collect()
-    assert files["write_bytes"].sum() == moved
-    assert set(files["basis"].explode()) == modules
-    assert only(data.view("io.processes"))["counted_write_bytes"] == moved
-    # and what is counted takes its time: a second for each record
-    assert job["io_s"] == len(modules)
+    for number, (case, (_, moved, modules)) in enumerate(CASES.items()):
+        mine = pl.col("run").str.ends_with(f"/{number}")
+        (job,) = found["io.jobs"].filter(mine).to_dicts()
+        (process,) = found["io.processes"].filter(mine).to_dicts()
+        files = found["io.files"].filter(mine)
+        assert (job["bytes"], job["unsummed_modules"]) == (moved, []), case
+        assert files["write_bytes"].sum() == moved, case
+        assert set(files["basis"].explode()) == modules, case
+        assert process["counted_write_bytes"] == moved, case
+        # and what is counted takes its time: a second for each record
+        assert job["io_s"] == len(modules), case
 
 
 def test_of_a_program_on_daos_a_stream_is_not_all(dataset, log):
@@ -130,7 +137,7 @@ def test_where_posix_was_cut_off_a_job_moved_at_least_what_mpi_io_did(dataset, l
 
     assert (job["bytes"], job["write_bytes"], job["mpiio_bytes"]) == (200, 30, 200)
     assert job["certainty"] == ["lower_bound"]
-    assert "They moved at least 200 bytes." in " ".join(data.report("darshan.io").intro)
+    assert "They moved at least 200 bytes." in " ".join(page_of(data, "darshan.io").intro)
 
 
 def test_a_module_that_could_not_be_read_leaves_its_sums_unknown(dataset, log):
@@ -144,7 +151,7 @@ def test_a_module_that_could_not_be_read_leaves_its_sums_unknown(dataset, log):
     unknown = ("bytes", "io_s", "meta_s", "reads", "write_bytes", "posix_s", "time_share")
     assert {job[name] for name in unknown} == {None}
     assert job["stdio_bytes"] == 5
-    verdict = data.report("darshan.io").verdict
+    verdict = data.findings()
     reasons = dict(verdict.unjudged)
     assert "`harvest rejects` says why" in reasons["io.stdio"]
     assert {"io.small_requests", "io.misaligned_file", "io.mostly_metadata"} <= reasons.keys()
@@ -193,7 +200,7 @@ def test_one_process_is_told_nothing_of_others(dataset, log):
     upper = {"rank": -1, "INDEP_WRITES": 5000, "F_WRITE_TIME": 9.0, "BYTES_WRITTEN": 5000}
     records = [("POSIX", X, small | late), ("MPI-IO", X, upper)]
 
-    verdict = dataset(a=log(*records)).report("darshan.io").verdict
+    verdict = dataset(a=log(*records)).findings()
 
     among = {"independent_mpiio", "small_requests_shared", "stragglers", "unequal_bytes"}
     assert {f"io.{name}" for name in (*among, "no_mpiio", "slow_ranks")} <= set(verdict.elsewhere)
@@ -238,7 +245,7 @@ def test_a_copy_of_a_log_counts_once_and_is_named(dataset, log):
     assert data.view("io.processes").collect()["counted_write_bytes"].sum() == 66
     assert data.view("io.requests").collect()["requests"].sum() == 2
     assert data.view("io.posix_files").collect()["write_bytes"].sum() == 61
-    report = data.report("darshan.io")
-    assert "io.copied_logs" in {found.rule.name for found in report.verdict.found}
+    report = page_of(data, "darshan.io")
+    assert "io.copied_logs" in {found.rule.name for found in data.findings().found}
     (gaps,) = (section for section in report.sections if section.name == "gaps")
     assert "Logs that are copies of others, and are left out: 2." in gaps.items

@@ -9,9 +9,8 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from strength import examples
 
 import harvest
 from harvest import record_type
@@ -73,7 +72,6 @@ RECORDS = st.lists(
 )
 
 
-@settings(max_examples=examples(30))
 @given(RECORDS)
 def test_requests_and_files_equal_a_plain_count(records):
     # given two jobs of two logs each, whose records may be of single ranks or of all

@@ -7,9 +7,8 @@ from datetime import UTC, datetime, timedelta
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from strength import examples
 
 from harvest import record_type
 from harvest.model.frames import polars_schema
@@ -123,7 +122,6 @@ JOBS = st.lists(
 
 
 @pytest.mark.slow
-@settings(max_examples=examples(60))
 @given(JOBS)
 def test_sessions_and_their_intervals_equal_a_plain_computation(drawn):
     # given jobs that read from their beginning to their end

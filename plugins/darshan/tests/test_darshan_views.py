@@ -9,9 +9,8 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from strength import examples
 
 from harvest import Collected, UsageError, record_type
 from harvest.model.frames import frame_of, polars_schema
@@ -224,7 +223,6 @@ def test_one_run_can_be_chosen():
 
 
 @pytest.mark.slow
-@settings(max_examples=examples(25))
 @given(
     st.lists(
         st.tuples(
@@ -348,7 +346,6 @@ def test_a_wrong_interval_is_refused(width):
 
 
 @pytest.mark.slow
-@settings(max_examples=examples(40))
 @given(
     st.lists(
         st.tuples(st.integers(0, 5_000_000), st.integers(0, 3_000_000), st.integers(0, 2**45)),

@@ -14,9 +14,9 @@ REPOSITORY = Path(__file__).resolve().parents[3]
 DATA = REPOSITORY.parent / "shared/data"
 PLACES = (
     "mofka-dask/D2024-04-19_19:01:00_R1_W8",
-    "mofka-dask/D2024-04-19_19:01:02_R6_W8",
     "darshan/mpi_io_test_with_dxt",
-    "darshan/imbalanced_io",
+    pytest.param("mofka-dask/D2024-04-19_19:01:02_R6_W8", marks=pytest.mark.slow),
+    pytest.param("darshan/imbalanced_io", marks=pytest.mark.slow),
     "darshan/nonmpi_dxt_anonymized",
 )
 

@@ -22,7 +22,7 @@ def dataset(self: Any, directory: Path, inputs: int) -> Any:
 EXAMPLES = {"runs": "R2,R1", "before": "R2", "after": "R1"}
 
 
-@pytest.mark.night  # a comparison is of two runs, and the kit asks for very many
+@pytest.mark.slow(night=True)  # a comparison is of two runs, and the kit asks for very many
 class TestView(ViewConformance):
     view = "dask.compare"
     key = ("part", "name", "measure")
@@ -40,7 +40,7 @@ class TestView(ViewConformance):
         assert rows.height == rows.n_unique() > 0
 
 
-@pytest.mark.night  # a comparison is of two runs, and the kit asks for very many
+@pytest.mark.slow(night=True)  # a comparison is of two runs, and the kit asks for very many
 class TestReport(ReportConformance):
     report = "dask.compare"
     examples: ClassVar = {**EXAMPLES, "top": "1"}

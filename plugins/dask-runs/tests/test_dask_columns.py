@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
+import functools
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 import captures
 import polars as pl
 import pytest
+from scripts import run_script
 
 import harvest
 from harvest.plugins.registry import manager
@@ -35,7 +35,10 @@ VIEWS = (
 
 @pytest.fixture(
     scope="module",
-    params=[*MISSING, "captured", *(pytest.param(name, marks=pytest.mark.slow) for name in REAL)],
+    params=[
+        *("made", "no scheduler", "captured"),
+        *(pytest.param(name, marks=pytest.mark.slow) for name in ("no transitions", *REAL)),
+    ],
 )
 def dataset(request, tmp_path_factory):
     """A run and Darshan's logs of it; the run without files that matter; a capture; real runs."""
@@ -45,8 +48,7 @@ def dataset(request, tmp_path_factory):
         pytest.importorskip("harvest_mofka_dask", reason="runs are read by the plugin mofka-dask")
     if request.param in MISSING:
         for script, where in (("make_run.py", folder), ("darshan-logs/make_logs.py", run)):
-            command = [sys.executable, "-B", EXAMPLES / script, where]
-            subprocess.run(command, check=True, capture_output=True)
+            run_script(EXAMPLES / script, where)
         for pattern in MISSING[request.param]:
             for path in run.rglob(pattern):
                 path.unlink()
@@ -61,6 +63,7 @@ def dataset(request, tmp_path_factory):
     return harvest.open(folder / "out")
 
 
+@functools.cache
 def rows(dataset: Any, view: str) -> list[dict[str, Any]]:
     """All rows of a view; none where the dataset lacks what it is made of."""
     if view not in dataset.views():
@@ -88,13 +91,12 @@ def test_every_view_of_the_plugin_is_looked_at():
     assert set(VIEWS) == {view.name for view in DECLARED}
 
 
-@pytest.mark.each_once
 @pytest.mark.parametrize("view", VIEWS)
 def test_columns_are_as_declared(dataset, view):
     if view not in dataset.views():
         pytest.skip(f"this run has nothing that {view} is made of")
-    (run,) = dataset.view("dask.run_summary").collect()["run"]
-    assert faults_of_columns(dataset, view, [{"run": run}]) == []
+    (summary,) = rows(dataset, "dask.run_summary")
+    assert faults_of_columns(dataset, view, [{"run": summary["run"]}]) == []
 
 
 # ---- what the meanings of columns claim ----------------------------------------------------------

@@ -6,6 +6,7 @@ import functools
 
 import pytest
 from compared_runs import DURATIONS, WORKERS, harvested, slowed, write
+from reporting import page_of
 
 import harvest
 from harvest_testing import faults_of_columns
@@ -21,7 +22,7 @@ def numbers(dataset, **settings):
 @functools.cache
 def report_of(dataset, **settings):
     """The report; of the same dataset it is asked for once."""
-    return dataset.report("dask.compare", **settings)
+    return page_of(dataset, "dask.compare", **settings)
 
 
 def table(report, name):
@@ -69,7 +70,10 @@ def test_what_is_equal_is_there_for_those_who_ask(same):
 # ---- one kind of tasks twice as slow -------------------------------------------------------------
 
 
-@pytest.fixture(scope="module", params=DURATIONS)
+@pytest.fixture(
+    scope="module",
+    params=["sum", *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("load", "save"))],
+)
 def slower(request, tmp_path_factory):
     """A kind of tasks, and a dataset of two runs in the second of which it is twice as slow."""
     folder = tmp_path_factory.mktemp("slower")

@@ -15,9 +15,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from dask_rows import RUN, A, B, at, dataset, one, ran, scheduler, tables_of, transfer, worker
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from strength import examples
 
 import harvest
 from harvest_dask.records import types as r
@@ -369,7 +368,6 @@ TASKS = st.lists(
 
 
 @given(TASKS)
-@settings(max_examples=examples(25))
 def test_whatever_is_recorded_the_path_covers_the_time_of_the_run_once(drawn):
     rows: list[Any] = []
     for number, (ready, wait, lasts, address, needs, scheduled) in enumerate(drawn):

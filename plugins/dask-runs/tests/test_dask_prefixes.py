@@ -8,9 +8,8 @@ from collections.abc import Callable
 
 import polars as pl
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
-from strength import examples
 
 from harvest_dask.records.literals import canonical_key
 from harvest_dask_runs.executions.prefixes import key_prefixes
@@ -93,7 +92,6 @@ def meant(text: str) -> object:
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::SyntaxWarning")  # odd escapes
-@settings(max_examples=examples(500))
 @given(st.lists(KEYS, min_size=1, max_size=20))
 @example(keys=[("('x-1',)")])
 def test_prefixes_are_those_of_dask(key_split, keys):

@@ -14,13 +14,13 @@ import shutil
 import subprocess
 import sys
 from collections import Counter, defaultdict
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
-from strength import pairs
 
 import harvest
 from harvest.toolkit.amounts import bytes_in_words
@@ -50,9 +50,9 @@ FIRST = ("example", "nothing")
 
 
 def cases() -> list[Any]:
-    """Each run with all of its files, and by day one without each kind of files; at night all."""
+    """Each run with all of its files, and without each kind of them."""
     runs = ("example", *REAL)
-    found = dict.fromkeys([*((run, "nothing") for run in runs), *pairs(runs, [*MISSING])])
+    found = product(runs, MISSING)
     return [pytest.param(c, marks=() if c == FIRST else pytest.mark.slow) for c in found]
 
 

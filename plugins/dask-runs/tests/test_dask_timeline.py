@@ -16,9 +16,8 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from strength import examples
 
 import harvest
 from harvest import HarvestError, UsageError
@@ -94,7 +93,7 @@ def unpacked(data, kind, rows, **_):
     return {name: values[i * rows : (i + 1) * rows] for i, name in enumerate(names)}
 
 
-@pytest.fixture(scope="module", params=RUNS)
+@pytest.fixture(scope="module", params=["example", pytest.param("R1", marks=pytest.mark.slow)])
 def dataset(request, tmp_path_factory):
     pytest.importorskip("harvest_mofka_dask", reason="runs are read by the plugin mofka-dask")
     path = RUNS[request.param]
@@ -222,7 +221,6 @@ EVENTS = st.tuples(
 
 
 @pytest.mark.slow
-@settings(max_examples=examples(40))
 @given(st.lists(EVENTS, max_size=40), st.integers(1, 50))
 def test_a_page_holds_any_trace(drawn, batch):
     page = Page(to_page(collect(Trace(drawn, batch))))

@@ -264,7 +264,7 @@ def million(workers=64):
     return made(rows, names, lanes)
 
 
-@pytest.mark.night
+@pytest.mark.slow(night=True)
 def test_a_million_events_are_marks_from_afar_and_themselves_nearby(opened, tmp_path):
     slices, path = million(), tmp_path / "million.html"
     path.write_text(to_page(slices), "utf-8")

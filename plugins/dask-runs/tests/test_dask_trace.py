@@ -14,7 +14,6 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strength import NIGHT
 
 import harvest
 from harvest import UsageError
@@ -36,8 +35,10 @@ CHROMIUM = [
 ]  # fmt: skip
 
 
-# R1 and R6 are runs of one kind
-@pytest.fixture(scope="module", params=RUNS if NIGHT else ["example", "R1"])
+@pytest.fixture(
+    scope="module",
+    params=["example", *(pytest.param(run, marks=pytest.mark.slow) for run in ("R1", "R6"))],
+)
 def dataset(request, tmp_path_factory):
     pytest.importorskip("harvest_mofka_dask", reason="runs are read by the plugin mofka-dask")
     path = RUNS[request.param]

@@ -11,9 +11,8 @@ import captures
 import planning
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from strength import examples
 
 from harvest import Collected, SourceError, collect
 from harvest.plugins.registry import manager
@@ -407,7 +406,6 @@ CHANGES = st.dictionaries(
 )
 
 
-@settings(max_examples=examples(200), deadline=None)
 @given(first=CHANGES, second=CHANGES)
 def test_partitions_of_changed_files_are_those_of_a_new_plan(tmp_path_factory, first, second):
     root = tmp_path_factory.mktemp("captures")

@@ -9,9 +9,9 @@ from typing import Any
 import captures
 import msgpack
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from strength import NIGHT, examples
+from night import NIGHT
 
 from harvest import Collected, collect
 from harvest_dask.records.captures.container import LONGEST, Cut, Damage, Frame, frames
@@ -77,7 +77,6 @@ def test_a_file_cut_at_any_byte_gives_the_frames_before(tmp_path, size):
     assert (lost["kind"], lost["worker"]) == ("lost", captures.WORKER if whole else None)
 
 
-@settings(max_examples=examples(200))
 @given(st.integers(0, ENDS[-1] - 1), st.integers(0, 7))
 def test_any_flipped_bit_costs_its_frame_and_no_other(place, bit):
     # given a file with one bit flipped
@@ -95,7 +94,6 @@ def test_any_flipped_bit_costs_its_frame_and_no_other(place, bit):
     assert isinstance(other, Damage) or hit + 1 == len(CONTENTS)
 
 
-@settings(max_examples=examples(100))
 @given(st.lists(st.tuples(st.integers(0, len(WHOLE)), st.binary(max_size=40)), max_size=4))
 def test_every_byte_is_accounted_for_whatever_is_put_between(insertions):
     data = WHOLE
@@ -208,7 +206,6 @@ def test_a_frame_that_says_something_else_is_a_reject_with_its_number(tmp_path, 
     assert process(found)["reason"] == "closed"
 
 
-@settings(max_examples=examples(150))
 @given(st.binary(max_size=60))
 def test_any_payload_is_a_row_or_a_reject(tmp_path_factory, payload):
     whole = captures.sealed(2, payload)

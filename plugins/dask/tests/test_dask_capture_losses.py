@@ -13,9 +13,8 @@ from pathlib import Path
 import cap_reader as cap
 import msgpack
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from strength import examples
 
 from harvest_dask.settings import CaptureError, Settings
 from harvest_dask.write.directory import create_capture
@@ -181,7 +180,6 @@ def test_a_directory_is_a_capture_once(tmp_path: Path) -> None:
 
 
 @given(st.lists(st.tuples(st.integers(1, 3), st.booleans()), max_size=12))
-@settings(max_examples=examples(50))
 def test_a_batch_that_is_sent_twice_is_written_once(
     tmp_path_factory: pytest.TempPathFactory, batches: list[tuple[int, bool]]
 ) -> None:

@@ -6,6 +6,7 @@ import gzip
 import json
 import pickle
 import pickletools
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
+from night import NIGHT
 
 from harvest import collect
 from harvest_dask.records.captures.pickles import pickled_class
@@ -275,12 +277,14 @@ def places_in(value: Any) -> list[tuple[Any, Any]]:
     return found
 
 
-@pytest.mark.parametrize("planted", [{"planted": 4711}, ["planted", {"x": 1}]])
-def test_no_text_of_an_object_or_a_list_is_a_value(tmp_path: Path, planted: Any) -> None:
+def test_no_text_of_an_object_or_a_list_is_a_value(tmp_path: Path) -> None:
     # given a dump in which one value after the other is an object or a list
     path = tmp_path / "dump.yaml"
     made = state()
-    for container, key in places_in(made):
+    foreign = cycle([{"planted": 4711}, ["planted", {"x": 1}]])
+    for (container, key), planted in zip(
+        places_in(made)[:: 1 if NIGHT else 3], foreign, strict=False
+    ):
         before, container[key] = container[key], planted
         path.write_text(yaml.safe_dump(made))
         container[key] = before

@@ -8,9 +8,8 @@ import csv
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from strength import examples
 
 from harvest import collect
 from harvest_dask.records.key_columns import canonical_keys, key_sizes
@@ -59,7 +58,6 @@ KEYS = st.one_of(TEXTS.filter(lambda text: text != ""), TUPLES)
 
 
 @pytest.mark.slow
-@settings(max_examples=examples(400))
 @given(KEYS)
 def test_a_key_printed_by_str_or_repr_gives_the_same_spelling(key):
     assert canonical_key(str(key)) == spelled(key)
@@ -67,7 +65,6 @@ def test_a_key_printed_by_str_or_repr_gives_the_same_spelling(key):
 
 
 @pytest.mark.slow
-@settings(max_examples=examples(200))
 @given(st.lists(KEYS, max_size=6))
 def test_whole_columns_are_spelled_as_single_keys_are(keys):
     column = pa.array([str(key) for key in keys] + [None], pa.string())
@@ -75,7 +72,6 @@ def test_whole_columns_are_spelled_as_single_keys_are(keys):
 
 
 @pytest.mark.slow
-@settings(max_examples=examples(200))
 @given(st.lists(st.dictionaries(KEYS, st.integers(0, 2**63 - 1), max_size=4), max_size=5))
 def test_printed_dicts_of_sizes_keep_their_order(dicts):
     lists, faults = key_sizes(pa.array([repr(d) for d in dicts] + [None], pa.string()))
@@ -87,7 +83,6 @@ def test_printed_dicts_of_sizes_keep_their_order(dicts):
 
 
 @pytest.mark.slow
-@settings(max_examples=examples(40))
 @given(st.lists(KEYS, min_size=1, max_size=5, unique_by=spelled))
 def test_three_files_of_one_run_agree_on_every_key(tmp_path_factory, keys):
     """Given a run written as the coupler writes it, then its keys are equal strings."""
@@ -95,7 +90,6 @@ def test_three_files_of_one_run_agree_on_every_key(tmp_path_factory, keys):
 
 
 @pytest.mark.pandas
-@settings(max_examples=examples(20))
 @given(st.lists(KEYS, min_size=1, max_size=5, unique_by=spelled))
 def test_three_files_that_pandas_wrote_agree_on_every_key(tmp_path_factory, keys):
     """The same where the library that the coupler uses writes the files."""

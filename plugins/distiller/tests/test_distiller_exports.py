@@ -6,9 +6,8 @@ import csv
 from datetime import timedelta
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from strength import examples
 
 from harvest import SourceError, collect
 from harvest_distiller.exports import size_of_name
@@ -120,7 +119,6 @@ DURATIONS = st.timedeltas(timedelta(0), timedelta(days=99)) | st.timedeltas(
         max_size=30,
     )
 )
-@settings(max_examples=examples(50))
 def test_exports_agree_with_the_csv_module(tmp_path_factory, drawn):
     table = tmp_path_factory.mktemp("d") / "512_512.csv"
     with table.open("w", newline="") as file:

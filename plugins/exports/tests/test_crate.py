@@ -149,7 +149,7 @@ def test_a_damaged_dataset_is_no_crate(dataset, tmp_path):
         write_crate(harvest.open(copied), tmp_path / "crate", CrateInfo(license="MIT"))
 
 
-@pytest.mark.night
+@pytest.mark.slow(night=True)
 def test_the_profile_s_own_checker_finds_nothing_to_object_to(dataset, tmp_path):
     """roc-validator wants other versions than harvest, so it has an environment of its own."""
     venv.create(tmp_path / "venv", with_pip=True)

@@ -365,7 +365,9 @@ def _export_once(out: Path, uri: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kills", [pytest.param(3), pytest.param(100, marks=pytest.mark.night)])
+@pytest.mark.parametrize(
+    "kills", [pytest.param(3), pytest.param(100, marks=pytest.mark.slow(night=True))]
+)
 def test_after_any_kill_the_tables_are_a_whole_commit_and_the_next_export_goes_on(box, kills):
     chance = random.Random(kills)
     tokens: dict[str, list[tuple]] = {}

@@ -12,7 +12,6 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from postgresql import running
-from strength import examples
 from zoo_rows import BLANK, ROWS, Point, ZooSource, rows, zoo
 
 import harvest
@@ -50,7 +49,6 @@ def same(found, expected) -> bool:
 
 
 @settings(
-    max_examples=examples(12),
     phases=(Phase.explicit, Phase.generate),
     suppress_health_check=list(HealthCheck),
     deadline=None,

@@ -10,10 +10,9 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scan_rows import NOW, dataset, files, row
-from strength import examples
 
 from harvest_gpfs import aggregate, write_result
 from harvest_gpfs.aggregation import METRICS, backends
@@ -246,7 +245,6 @@ def as_groups(frame, by):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("backend", BACKENDS)
-@settings(max_examples=examples(25))
 @given(parts=DATASETS.map(once), data=st.data())
 def test_a_backend_counts_as_loops_over_dicts_do(backend, parts, data):
     by = data.draw(st.sampled_from(BY))
@@ -257,7 +255,6 @@ def test_a_backend_counts_as_loops_over_dicts_do(backend, parts, data):
 
 
 @pytest.mark.slow
-@settings(max_examples=examples(15))
 @given(parts=DATASETS, by=st.lists(st.sampled_from(BY), max_size=3, unique=True))
 def test_all_backends_write_the_same_bytes(parts, by):
     with tempfile.TemporaryDirectory() as folder:
@@ -272,7 +269,6 @@ def test_all_backends_write_the_same_bytes(parts, by):
                 assert path.read_bytes() == written.setdefault(suffix, path.read_bytes())
 
 
-@settings(max_examples=examples(25))
 @given(
     parts=DATASETS.map(once),
     finer=st.lists(st.sampled_from(BY), min_size=1, max_size=4, unique=True),

@@ -10,10 +10,9 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from raw_lists import DAY, NOW, candidates, read, row, write
-from strength import examples
 
 import harvest
 from harvest_testing.datasets import AlteredDataset
@@ -104,7 +103,6 @@ OBJECTS = st.lists(
 
 
 @given(OBJECTS)
-@settings(max_examples=examples(25), deadline=None)
 def test_any_objects_are_chosen_as_a_loop_over_them_chooses(one_file, objects):
     """Given objects with several links, some of them not listed (``said``), in two places."""
     rows = [

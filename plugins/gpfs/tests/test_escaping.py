@@ -6,11 +6,12 @@ paths together decide, and what they leave open is said in a note.
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from policy_lists import (
     ESCAPES,
@@ -25,7 +26,6 @@ from policy_lists import (
     listing,
     row,
 )
-from strength import examples, pairs
 from test_parse_rows import fitted, rows
 
 PLAIN = "{n} 7 0  |size=1|access=2026-01-10 08:15:00|misc=FA| -- {path}\n"
@@ -124,7 +124,7 @@ def test_lines_behind_the_first_ones_decide_for_all_ranges(tmp_path: Path) -> No
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("style", "escape"), pairs(STYLES, ESCAPES))
+@pytest.mark.parametrize(("style", "escape"), [*product(STYLES, ESCAPES)])
 @given(names=st.lists(st.text("a%20F ", min_size=1), min_size=1, max_size=4))
 def test_show_decides_whatever_names_look_like(style: str, escape: str, names: list[str]) -> None:
     # given names that look like escapes, or nearly
@@ -138,8 +138,7 @@ def test_show_decides_whatever_names_look_like(style: str, escape: str, names: l
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("style", "escape"), pairs(STYLES, ESCAPES))
-@settings(max_examples=examples(3))
+@pytest.mark.parametrize(("style", "escape"), [*product(STYLES, ESCAPES)])
 @given(made=st.lists(rows, min_size=1, max_size=8))
 def test_any_names_come_back_from_any_number_of_ranges(
     tmp_path_factory: pytest.TempPathFactory, style: str, escape: str, made: list[Row]
@@ -173,7 +172,6 @@ def test_any_names_come_back_from_any_number_of_ranges(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("escape", ESCAPES)
-@settings(max_examples=examples(60))
 @given(made=st.lists(rows.map(lambda one: one["path"]), min_size=1, max_size=8))
 def test_a_list_that_proves_nothing_is_never_wrong_in_silence(
     tmp_path_factory: pytest.TempPathFactory, escape: str, made: list[bytes]

@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scan_rows import NOW, dataset, row
 from scripts import run_script
-from strength import examples
 
 import harvest
 from harvest_gpfs.aggregation import METRICS
@@ -111,7 +110,6 @@ def count_of(some: list[Any], of: list[Any], known: list[Any]) -> int | None:
     return len(some) if some or len(known) == len(of) else None
 
 
-@settings(max_examples=examples(25))
 @given(FILES)
 def test_the_sums_and_shares_of_owners_and_groups_are_what_their_docs_say(files):
     with tempfile.TemporaryDirectory() as folder:
@@ -161,7 +159,6 @@ def test_the_sums_and_shares_of_owners_and_groups_are_what_their_docs_say(files)
             assert (found["cold_share"] or 0) == pytest.approx(share)
 
 
-@settings(max_examples=examples(25))
 @given(FILES, FILES)
 def test_growth_is_made_of_what_the_docs_say_it_is_made_of(before, after):
     later = {"scan_time": NOW + 31 * DAY, "origin": "/lists/b.list"}
@@ -202,7 +199,6 @@ def test_growth_is_made_of_what_the_docs_say_it_is_made_of(before, after):
         )
 
 
-@settings(max_examples=examples(25))
 @given(FILES)
 def test_copies_hold_extra_what_all_but_one_of_them_hold(files):
     with tempfile.TemporaryDirectory() as folder:

@@ -11,10 +11,9 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scan_rows import harvested, row
-from strength import examples
 
 from harvest import HarvestError
 from harvest_gpfs import aggregate, write_hive
@@ -64,7 +63,6 @@ def test_other_readers_find_the_directories_columns(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=examples(25))
 @given(
     names=st.lists(
         st.tuples(

@@ -6,9 +6,8 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from strength import examples
 
 from harvest_gpfs.space.outlook.line import _T95, Line
 
@@ -31,7 +30,6 @@ def test_the_bounds_are_those_of_nine_in_ten(degrees):
 
 
 @given(YS)
-@settings(max_examples=examples(100), deadline=None)
 def test_the_slope_and_its_bounds_are_numpy_s(ys):
     xs = [3.0 * n - 20 + (n % 3) for n in range(len(ys))]
     line = Line.through([*zip(xs, ys, strict=True)])
@@ -50,7 +48,6 @@ def test_the_slope_and_its_bounds_are_numpy_s(ys):
 
 
 @given(st.lists(st.integers(0, 1000), min_size=3, max_size=8), st.integers(1001, 5000))
-@settings(max_examples=examples(100), deadline=None)
 def test_the_time_is_where_the_band_about_the_line_holds_the_level(ys, level):
     """By definition: a further point at x lies within t s sqrt(1 + 1/n + (x - mean)^2 / sxx)."""
     points = [(float(7 * n), y) for n, y in enumerate(ys)]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import random
+from itertools import product
 
 import pytest
 from policy_lists import ESCAPES, STYLES, by_columns, by_reference, layout_of, line, listing, row
-from strength import pairs
 from test_parse_rows import AWKWARD, mode_of
 
 pytestmark = pytest.mark.slow
@@ -59,7 +59,7 @@ def damaged(chance: random.Random, one: bytes) -> bytes:
     return one.replace(b"\n", b"") or b"x"
 
 
-@pytest.mark.parametrize(("style", "escape"), pairs(STYLES, ESCAPES))
+@pytest.mark.parametrize(("style", "escape"), [*product(STYLES, ESCAPES)])
 def test_damage_is_the_same_damage_to_all(style: str, escape: str) -> None:
     # given lines of a list, most of them damaged somewhere
     made = [

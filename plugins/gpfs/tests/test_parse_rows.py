@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from itertools import product
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from policy_lists import (
     ESCAPES,
@@ -19,7 +20,6 @@ from policy_lists import (
     listing,
     row,
 )
-from strength import examples, pairs
 
 AWKWARD = (
     *(b"with space", b"pipe|name", "caf\u00e9".encode(), "\u6570\u636e".encode(), b"100%done"),
@@ -76,8 +76,7 @@ def fitted(one: Row, style: str, escape: str) -> Row:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("style", "escape"), pairs(STYLES, ESCAPES))
-@settings(max_examples=examples(20))
+@pytest.mark.parametrize(("style", "escape"), [*product(STYLES, ESCAPES)])
 @given(made=st.lists(rows, min_size=1, max_size=8))
 def test_every_row_comes_back(style: str, escape: str, made: list[Row]) -> None:
     # given rows of any values, in a list whose layout its own first lines tell

@@ -57,7 +57,6 @@ def sums(rows):
     return len(objects), len(files), sum(sizes) if sizes else None
 
 
-@pytest.mark.each_once
 @pytest.mark.parametrize("scans", [1, 2])
 @pytest.mark.parametrize("missing", list(MISSING))
 def test_tables_add_up_to_the_totals(tmp_path, missing, scans):

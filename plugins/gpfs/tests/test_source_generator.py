@@ -7,19 +7,19 @@ import json
 import subprocess
 import sys
 from collections import Counter
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
 import zstandard
 from policy_lists import ESCAPES, STYLES, files, harvest
-from strength import pairs
 
 pytestmark = pytest.mark.slow
 
 LINES = 1_200
 # the generator does not encode SHOW of the style ncar, as ESCAPE '%/' would encode it
-COMBINATIONS = [pair for pair in pairs(STYLES, ESCAPES) if pair != ("ncar", "slash")]
+COMBINATIONS = [pair for pair in product(STYLES, ESCAPES) if pair != ("ncar", "slash")]
 PACKED = {"plain": bytes, "gzip": gzip.compress, "zstd": zstandard.compress}
 
 

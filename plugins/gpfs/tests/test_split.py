@@ -12,9 +12,8 @@ from typing import Any
 
 import pytest
 import zstandard
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from strength import examples
 
 import harvest
 from harvest import HarvestError, SourceError, UsageError
@@ -63,7 +62,6 @@ def test_parts_hold_the_lines_in_their_order(tmp_path: Path, packed: str, compre
 
 
 @pytest.mark.slow
-@settings(max_examples=examples(60))
 @given(
     pieces=st.lists(st.binary(max_size=40).map(lambda b: b.replace(b"# end", b"")), max_size=30),
     last=st.binary(max_size=5),

@@ -8,10 +8,9 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scan_rows import NOW, dataset, in_doubt, is_or_unknown, objects, row, sizes_of
-from strength import examples
 
 from harvest import UsageError
 from harvest_gpfs.aggregation.scans import Scan, label_of
@@ -255,7 +254,6 @@ def built(rows, make):
 
 
 @pytest.mark.slow
-@settings(max_examples=examples(40))
 @given(old=ROWS, new=ROWS)
 def test_changes_equal_those_counted_one_by_one(old, new):
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:

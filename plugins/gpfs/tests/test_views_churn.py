@@ -8,10 +8,9 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scan_rows import NOW, dataset, in_doubt, objects, row, sizes_of
-from strength import examples
 
 from harvest import UsageError
 
@@ -217,7 +216,6 @@ def expected(old, new, top):
 
 
 @pytest.mark.slow
-@settings(max_examples=examples(40))
 @given(old=ROWS, new=ROWS)
 def test_changes_equal_those_that_dicts_tell(old, new):
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:

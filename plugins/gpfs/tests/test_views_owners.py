@@ -7,10 +7,9 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scan_rows import NOW, dataset, row
-from strength import examples
 
 from harvest import UsageError
 
@@ -173,7 +172,6 @@ def test_of_each_policy_the_group_that_it_frees_most_of_comes_first(tmp_path):
 
 
 @pytest.mark.slow
-@settings(max_examples=examples(30))
 @given(files=FILES)
 def test_policies_free_what_is_counted_one_by_one(files):
     """Paths of an inode repeat its values, as lists do."""

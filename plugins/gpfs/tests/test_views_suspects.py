@@ -7,10 +7,9 @@ from collections import defaultdict
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scan_rows import dataset, row
-from strength import examples
 
 from harvest_gpfs.views.paths import suspects
 
@@ -89,7 +88,6 @@ PATHS = st.lists(
 
 
 @pytest.mark.slow
-@settings(max_examples=examples(30))
 @given(listed=PATHS)
 def test_suspects_equal_those_counted_one_by_one(listed):
     size_of = {inode: size for *_, inode, size in reversed(listed)}

@@ -13,9 +13,8 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from strength import examples
 
 import harvest
 from harvest.model import LAYERS, LEVELS
@@ -233,7 +232,6 @@ def in_common(origins: list[str]) -> str:
     return "/".join(paths[0][:alike]) or f"{len(paths)} places"
 
 
-@settings(max_examples=examples(200), deadline=None)
 @given(origins=st.lists(st.text("ab-/", max_size=7), min_size=1, max_size=6))
 def test_the_place_of_a_source_is_the_directory_of_all_its_inputs(origins: list[str]) -> None:
     assert _common(pl.Series(origins)) == in_common(origins)

@@ -14,10 +14,9 @@ import polars as pl
 import pyarrow as pa
 import pytest
 import zstandard
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
-from strength import examples
 
 from harvest import DatasetError, Record, UsageError, field, record, record_type
 from harvest.model.arrow import table_of
@@ -319,7 +318,6 @@ BATCHES = st.lists(st.tuples(st.sampled_from([lines, counts]), POSITIONS), max_s
 
 
 @pytest.mark.slow
-@settings(max_examples=examples(120))
 @given(BATCHES, st.booleans(), st.sampled_from(ENDINGS))
 def test_any_batches_come_out_in_order(
     tmp_path_factory: Any, batches: Any, rising: bool, ending: str

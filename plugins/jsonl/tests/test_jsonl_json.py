@@ -15,7 +15,6 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strength import examples
 
 from harvest.model import Int32, Record, RecordType, UInt32, UInt64, field, record, record_type
 from harvest.model.arrow import table_of
@@ -248,7 +247,7 @@ def _types_and_rows(draw: st.DrawFn) -> tuple[RecordType, list[Record]]:
     return record_type(cls), draw(st.lists(row, max_size=5))
 
 
-slow = settings(max_examples=examples(150))
+slow = settings()
 
 
 @pytest.mark.slow

@@ -14,9 +14,8 @@ import captures
 import polars as pl
 import pytest
 from coupler import write_csv
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from strength import examples
 
 import harvest
 from harvest import Collected, collect
@@ -159,20 +158,17 @@ def scheduler_rows(draw: st.DrawFn) -> Rows:
     return rows
 
 
-@settings(max_examples=examples(60))
 @given(scheduler_rows())
 def test_transitions_of_the_scheduler(tmp_path_factory, rows):
     require_equal(tmp_path_factory.mktemp("equal"), scheduler=rows)
 
 
-@settings(max_examples=examples(40))
 @given(rows_with(time=times, key=keys.map(str), start=states, finish=states, called_from=addresses))
 def test_transitions_of_workers(tmp_path_factory, rows):
     found = tmp_path_factory.mktemp("equal")
     require_equal(found, worker=rows)
 
 
-@settings(max_examples=examples(60))
 @given(
     st.lists(
         st.fixed_dictionaries(
@@ -200,7 +196,6 @@ def test_transfers(tmp_path_factory, rows):
     require_equal(tmp_path_factory.mktemp("equal"), transfers=rows)
 
 
-@settings(max_examples=examples(60))
 @given(
     rows_with(
         client=words,
@@ -213,7 +208,6 @@ def test_graphs(tmp_path_factory, rows):
     require_equal(tmp_path_factory.mktemp("equal"), graphs=rows)
 
 
-@settings(max_examples=examples(40))
 @given(
     rows_with(worker=addresses, action=st.sampled_from(["add", "remove"]), stimulus_id=stimuli,
               time=times),

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import planning
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from strength import examples
 
 from harvest import SourceError
 from harvest_mofka_dask.read import layout
@@ -163,7 +162,6 @@ CHANGES = st.dictionaries(
 )
 
 
-@settings(max_examples=examples(200), deadline=None)
 @given(first=CHANGES, second=CHANGES)
 def test_partitions_of_changed_files_are_those_of_a_new_plan(tmp_path_factory, first, second):
     root = tmp_path_factory.mktemp("runs")

@@ -7,9 +7,8 @@ from decimal import ROUND_HALF_EVEN, Decimal
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from strength import examples
 
 from harvest_mofka_dask.read.times import microseconds_of
 from harvest_toolkit.spans import epoch_microseconds, spans
@@ -38,7 +37,6 @@ WHOLE = st.integers(0, 9_999_999_999).map(str)
 
 
 @pytest.mark.slow
-@settings(max_examples=examples(500))
 @given(st.lists(st.one_of(DECIMALS, FLOATS, WHOLE, st.none()), max_size=20))
 def test_epoch_texts_are_read_as_decimal_reads_them(texts):
     assert read(texts) == [None if text is None else exact(text) for text in texts]

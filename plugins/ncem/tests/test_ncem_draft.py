@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from reporting import page_of
 from scripts import run_script
 from typer.testing import CliRunner
 
@@ -159,7 +160,7 @@ def test_ranges_of_one_size_that_take_unlike_long_get_none(tmp_path):
 
     # then the report says why nothing of what was measured counts
     (tmp_path / "study.toml").write_text(text)
-    (intro,) = data.report("ncem.comparison", study=str(tmp_path / "study.toml")).intro
+    (intro,) = page_of(data, "ncem.comparison", study=str(tmp_path / "study.toml")).intro
     assert "None of the 100 durations that were measured counts" in intro
     assert "the size is not known" in intro
 
@@ -167,7 +168,7 @@ def test_ranges_of_one_size_that_take_unlike_long_get_none(tmp_path):
     (tmp_path / "study.toml").write_text(
         '[[range]]\nsize = "256x256"\nmethod = "streaming"\nscans = [1, 40]\n'
     )
-    report = data.report("ncem.comparison", study=str(tmp_path / "study.toml"))
+    report = page_of(data, "ncem.comparison", study=str(tmp_path / "study.toml"))
     assert report.tables[0].data.row(0, named=True)["median_s"] == 8
 
 

@@ -11,9 +11,8 @@ from pathlib import Path
 
 import planning
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from strength import examples
 
 import harvest
 from harvest import SourceError, collect, collect_partition
@@ -238,7 +237,6 @@ CHANGES = st.dictionaries(
 )
 
 
-@settings(max_examples=examples(200), deadline=None)
 @given(first=CHANGES, second=CHANGES)
 def test_partitions_of_changed_files_are_those_of_a_new_plan(tmp_path_factory, first, second):
     root = tmp_path_factory.mktemp("scans")
@@ -341,7 +339,6 @@ def test_a_quoted_cell_may_hold_a_line_end_and_blanks_are_a_blank_line(tmp_path)
         max_size=20,
     )
 )
-@settings(max_examples=examples(50))
 def test_receiver_tables_agree_with_the_csv_module(tmp_path_factory, lines):
     table = tmp_path_factory.mktemp("t") / "times.csv"
     with table.open("w", newline="") as file:

@@ -16,9 +16,8 @@ from zoneinfo import ZoneInfo
 import attrs
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from strength import examples
 
 from harvest import collect
 from harvest.model import record_type
@@ -202,7 +201,6 @@ def near(value: float | None) -> object:
 
 @pytest.mark.slow
 @given(studies())
-@settings(max_examples=examples(60))
 def test_the_views_find_the_truth(tmp_path_factory, drawn):
     folder = tmp_path_factory.mktemp("study")
     write(folder, drawn)
@@ -297,7 +295,6 @@ def fenced(draw) -> Fenced:
     st.lists(st.integers(1_000, 9_000_000), min_size=1, max_size=7),
     st.none() | st.tuples(st.integers(0, 900_000), st.integers(0, 90_000)),
 )
-@settings(max_examples=examples(60))
 def test_durations_on_the_fences_count(tmp_path_factory, transferred, streamed, written_us, save):
     # given a study in which some durations of both methods lie exactly on the fences
     folder = tmp_path_factory.mktemp("fences")
@@ -346,7 +343,6 @@ def test_durations_on_the_fences_count(tmp_path_factory, transferred, streamed, 
 
 
 @given(st.permutations(range(4)), st.integers(0, 2**31))
-@settings(max_examples=examples(20))
 def test_the_order_of_rows_does_not_matter(order, seed):
     # given four receivers of two scans, in any order, two of them tied
     start = datetime(2023, 10, 16, tzinfo=UTC)

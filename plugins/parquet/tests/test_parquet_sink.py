@@ -15,7 +15,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
-from strength import examples
 
 from harvest import Record, UInt64, UsageError, field, record, record_type
 from harvest.model.arrow import table_of
@@ -279,7 +278,6 @@ ROWS = st.builds(
 
 @pytest.mark.slow
 @settings(
-    max_examples=examples(40),
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(batches=st.lists(st.lists(ROWS, max_size=6), min_size=1, max_size=4))

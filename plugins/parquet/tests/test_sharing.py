@@ -8,9 +8,8 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from strength import examples
 
 from harvest import DatasetError, Record, field, record, record_type
 from harvest.model.arrow import table_of
@@ -169,7 +168,6 @@ def test_rows_of_two_versions_of_a_type_do_not_share_a_file(driver: SinkDriver) 
 
 
 @pytest.mark.slow
-@settings(max_examples=examples(40))
 @given(
     changes=st.lists(
         st.dictionaries(

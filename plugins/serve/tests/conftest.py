@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from serving import Server, serving, things
+from serving import PLUGIN, Server, serving, things
+
+import harvest
+from harvest.plugins import PluginManager
+from harvest_serve.engine.scratch import scratch
+from harvest_serve.state import Snapshot
 
 
 @pytest.fixture(scope="session")
@@ -20,3 +26,24 @@ def server(dataset: Path) -> Iterator[Server]:
     """A server of it, called ``out``."""
     with serving(dataset) as running:
         yield running
+
+
+@contextmanager
+def opened_as_served(location: Path) -> Iterator[Snapshot]:
+    """A dataset as a server has it, in this process."""
+    known = PluginManager()
+    known.add_file(PLUGIN)
+    with scratch() as directory:
+        yield Snapshot("out", location, harvest.open(location, plugins=known), directory)
+
+
+@pytest.fixture(scope="session")
+def opened():
+    return opened_as_served
+
+
+@pytest.fixture(scope="session")
+def snapshot(dataset: Path) -> Iterator[Snapshot]:
+    """The dataset, in this process."""
+    with opened_as_served(dataset) as found:
+        yield found

@@ -238,7 +238,7 @@ def axe() -> str:
     return Path(given or Path(spec.origin).with_name("axe.min.js")).read_text()
 
 
-@pytest.mark.night
+@pytest.mark.slow(night=True)
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("width", [390, 1280])
 def test_no_page_has_a_serious_fault_of_access_or_runs_over_the_edge(
@@ -260,7 +260,7 @@ def test_no_page_has_a_serious_fault_of_access_or_runs_over_the_edge(
         assert browser.value("document.documentElement.scrollWidth") <= width, page
 
 
-@pytest.mark.night
+@pytest.mark.slow(night=True)
 def test_columns_of_a_view_come_when_it_is_unfolded(served, browser_of, tmp_path):
     browser = browser_of(1280)
     Person(browser, served, tmp_path)
@@ -280,7 +280,7 @@ FOCUSED = """(e => [e.tagName, e.id || e.innerText, getComputedStyle(e).outlineS
 (document.activeElement)"""
 
 
-@pytest.mark.night
+@pytest.mark.slow(night=True)
 def test_keys_alone_lead_through_a_page(served, browser_of, tmp_path):
     browser = browser_of(1280)
     Person(browser, served, tmp_path)
@@ -297,7 +297,7 @@ def test_keys_alone_lead_through_a_page(served, browser_of, tmp_path):
         assert any(each.startswith(wanted) for each in seen), wanted
 
 
-@pytest.mark.night
+@pytest.mark.slow(night=True)
 def test_a_bar_offers_the_state_of_a_new_commit_and_nothing_of_markup_runs(browser_of, tmp_path):
     odd = '"><img src=x onerror=alert(1)>{{7*7}}'
     folder = tmp_path / odd

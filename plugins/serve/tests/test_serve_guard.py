@@ -236,7 +236,7 @@ def test_a_proxy_may_guard_it_and_call_it_by_its_own_name(dataset):
         assert server.ask("/api/", headers={"Host": "evil.example"}).status == 421
 
 
-@pytest.mark.night
+@pytest.mark.slow(night=True)
 def test_the_token_may_be_one_s_own_that_nobody_else_can_read(dataset, tmp_path):
     file = tmp_path / "token"
     file.write_text("0123456789abcdef-mine\n")

@@ -13,8 +13,8 @@ from urllib.parse import quote, urlencode, urlsplit
 
 import pytest
 from html_shown import Shown
+from night import NIGHT
 from serving import serving, things
-from strength import times
 
 import harvest
 from harvest_serve.filters import WORDS
@@ -22,7 +22,7 @@ from harvest_serve.filters import WORDS
 pytestmark = pytest.mark.slow
 
 TABLE = "/d/out/table/served.thing"
-KINDS = times("HARVEST_PAGES", day=1, night=6)
+KINDS = 6 if NIGHT else 1
 """Pages of one path that are opened: their addresses differ in what they ask alone."""
 
 

@@ -5,27 +5,21 @@ from __future__ import annotations
 import math
 import random
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import harvest_served
 import polars as pl
 import pytest
-from serving import PLUGIN, things
-from strength import SEED, times
+from night import NIGHT, SEED
+from serving import things
 
-import harvest
 from harvest import UsageError
 from harvest.model.json import encode_frame
-from harvest.plugins import PluginManager
 from harvest.toolkit.frames import TEXT_MAP
 from harvest_report.csv import CSV_TIME, csv_columns
 from harvest_serve import facets, tables
 from harvest_serve.downloads import FORMS, frame_of, stream
-from harvest_serve.engine.scratch import scratch
 from harvest_serve.filters import Filter
 from harvest_serve.problems import Refused
 from harvest_serve.questions import Question
@@ -41,20 +35,6 @@ COLUMNS = {
     "flag": "boolean",
     "moment": "time",
 }
-
-
-@contextmanager
-def opened(location: Path) -> Iterator[Snapshot]:
-    known = PluginManager()
-    known.add_file(PLUGIN)
-    with scratch() as directory:
-        yield Snapshot("out", location, harvest.open(location, plugins=known), directory)
-
-
-@pytest.fixture(scope="module")
-def snapshot(dataset: Path) -> Iterator[Snapshot]:
-    with opened(dataset) as found:
-        yield found
 
 
 @pytest.fixture(scope="module")
@@ -110,7 +90,7 @@ IN_POLARS = {
 }
 
 
-@pytest.mark.parametrize("number", range(times("HARVEST_QUESTIONS", day=20, night=200)))
+@pytest.mark.parametrize("number", range(200 if NIGHT else 8))
 def test_the_rows_of_a_question_are_those_that_polars_gives(snapshot, everything, number):
     draw = random.Random(f"{SEED} {number}")
     where, frame = [], everything
@@ -238,7 +218,7 @@ def test_a_download_holds_every_row_that_fits(snapshot, everything, form, tmp_pa
 
 
 @pytest.mark.parametrize("sink", ["jsonl"])
-def test_a_dataset_that_is_not_parquet_is_asked_alike(tmp_path, everything, sink):
+def test_a_dataset_that_is_not_parquet_is_asked_alike(tmp_path, everything, opened, sink):
     with opened(things(tmp_path, "200 1", "100 2", sink=sink)) as snapshot:
         asked = Question(where=(Filter("small", "gt", "0"),), sort=(("large", False),), limit=50)
         found, total = tables.rows(snapshot, "served.thing", asked)

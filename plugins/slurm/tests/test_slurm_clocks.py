@@ -9,9 +9,8 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from strength import examples
 
 import harvest
 
@@ -187,7 +186,6 @@ def jobs(draw: st.DrawFn) -> tuple[str, list[tuple[datetime, ...]]]:
 
 
 @given(jobs())
-@settings(max_examples=examples(12))
 def test_each_decided_time_is_the_true_one(
     tmp_path_factory: pytest.TempPathFactory, drawn: tuple[str, list[tuple[datetime, ...]]]
 ) -> None:

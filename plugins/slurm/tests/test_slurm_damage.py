@@ -9,9 +9,8 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
-from strength import examples
 
 from harvest import Collected, SourceError, collect
 from harvest.toolkit.texts import not_utf8
@@ -113,7 +112,6 @@ def shown(row: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.slow
-@settings(max_examples=examples(80))
 @given(
     st.lists(
         st.tuples(st.sampled_from(ROWS), st.lists(DAMAGE, max_size=2)), min_size=1, max_size=12

@@ -14,7 +14,6 @@ from hypothesis import HealthCheck, settings
 from hypothesis import given as drawn
 from hypothesis import strategies as st
 from slurm_reader import Reader
-from strength import examples
 
 import harvest
 from harvest import UsageError
@@ -112,7 +111,6 @@ def sacct_time(seconds: float) -> str:
 @pytest.mark.slow
 @settings(
     suppress_health_check=[HealthCheck.function_scoped_fixture],
-    max_examples=examples(25),
 )
 @drawn(
     cpus=st.integers(1, 512),

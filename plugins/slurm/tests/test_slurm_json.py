@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from strength import examples
 
 from harvest import Collected, collect
 from harvest_slurm.config import SlurmConfig
@@ -259,7 +258,6 @@ def places_in(value: Any) -> list[tuple[Any, Any]]:
 
 
 @pytest.mark.slow
-@settings(max_examples=examples(150))
 @given(
     st.sampled_from(["plain", "structs", "lists"]),
     st.lists(st.none() | st.tuples(st.integers(0, 1000), things), max_size=4),

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from strength import examples
 
 from harvest import Collected, SourceError, collect
 from harvest_slurm.config import SlurmConfig
@@ -108,7 +107,6 @@ SACCT_FIELDS = (
 
 
 @pytest.mark.slow
-@settings(max_examples=examples(300))
 @given(
     st.sampled_from(["JobID", "JobIDRaw"]),
     st.lists(st.sampled_from(SACCT_FIELDS.split()), min_size=1, max_size=4, unique=True),

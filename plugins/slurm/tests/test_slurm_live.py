@@ -28,6 +28,8 @@ from harvest_slurm.source import SlurmSource
 from harvest_slurm.views.calendar import zone_of
 from harvest_slurm.window import Window
 
+pytestmark = pytest.mark.slow  # a cluster and its jobs take a minute
+
 ODD_NAMES = ["a|b", "two\nlines", "ä ö 日本 ✓", "say \"hi\" 'there'", " lead|\n|tail\n", "50%|;|x"]
 
 
@@ -120,7 +122,6 @@ def ours(found: Collected, jobs: dict[str, int]) -> list[dict[str, Any]]:
     return [row for row in rows if (row["array_job_id"] or row["job_id_raw"]) in jobs.values()]
 
 
-@pytest.mark.slow
 def test_every_job_is_there_as_it_was_asked_for(found: Collected, jobs: dict[str, int]) -> None:
     assert not found.rejects
     rows = by_id(found)
@@ -209,7 +210,6 @@ def test_live_says_what_sacct_says_in_json(
     assert seen >= len(mine) - 1
 
 
-@pytest.mark.slow
 def test_dumps_say_what_live_says(
     found: Collected, jobs: dict[str, int], cluster: dict[str, str], tmp_path: Path
 ) -> None:
@@ -243,7 +243,6 @@ def test_dumps_say_what_live_says(
             assert other == {c: row[c] for c in other}, name
 
 
-@pytest.mark.slow
 def test_slices_share_out_every_job_once(
     found: Collected, jobs: dict[str, int], in_cluster: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -279,7 +278,6 @@ def test_slices_share_out_every_job_once(
     )
 
 
-@pytest.mark.slow
 def test_users_states_and_windows(found: Collected, jobs: dict[str, int], in_cluster: None) -> None:
     only = harvest_live(users=("root",), states=("failed",))
     assert {row["state"] for row in only.rows("slurm.job")} == {"failed"}
@@ -288,7 +286,6 @@ def test_users_states_and_windows(found: Collected, jobs: dict[str, int], in_clu
     assert harvest_live(since="3000d", until="2999d").written == 0
 
 
-@pytest.mark.slow
 def test_a_cluster_that_does_not_answer(
     cluster: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -306,7 +303,6 @@ def test_a_cluster_that_does_not_answer(
         harvest_live()
 
 
-@pytest.mark.slow
 def test_one_job_is_shown_as_sacct_and_seff_count_it(
     in_cluster: None, jobs: dict[str, int], cluster: dict[str, str]
 ) -> None:

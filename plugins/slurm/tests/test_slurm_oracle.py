@@ -15,10 +15,9 @@ from typing import Any
 
 import pytest
 import sacct_records
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from sacct_records import Record
-from strength import examples
 
 from harvest import ReadContext
 from harvest_slurm.read.csvtext import settle
@@ -85,7 +84,6 @@ def rejects_of_all_other_lines(
 
 
 @pytest.mark.slow
-@settings(max_examples=examples(300))
 @given(
     st.sampled_from(HEADERS),
     st.lists(st.tuples(NAMES, NAMES), min_size=1, max_size=4),
@@ -132,7 +130,6 @@ COMMAS = st.text(st.sampled_from('ab,"\n'), max_size=6).filter(lambda name: name
 
 
 @pytest.mark.slow
-@settings(max_examples=examples(300))
 @given(st.sampled_from(HEADERS[:3]), st.lists(COMMAS, min_size=1, max_size=5), st.integers(1, 400))
 def test_raw_commas_are_not_taken_for_csv(header: list[str], made: list[str], block: int) -> None:
     """``sacct --parsable2 --delimiter=,`` and no setting: quotes are part of names."""
@@ -155,7 +152,6 @@ def test_raw_commas_are_not_taken_for_csv(header: list[str], made: list[str], bl
 
 
 @pytest.mark.slow
-@settings(max_examples=examples(200))
 @given(
     st.lists(st.tuples(COMMAS, COMMAS), min_size=1, max_size=8),
     st.sampled_from([(",", csv.QUOTE_MINIMAL), *((mark, csv.QUOTE_ALL) for mark in ",;\t")]),

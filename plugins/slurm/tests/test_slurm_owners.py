@@ -9,9 +9,8 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from strength import examples
 
 from harvest import Collected, collect
 from harvest_slurm.config import SlurmConfig
@@ -120,7 +119,6 @@ def owners(lines: list[str], mark: str) -> dict[int, int | None]:
 
 
 @pytest.mark.slow
-@settings(max_examples=examples(80))
 @given(
     records,
     st.sampled_from(["|", ";~;", ","]),

@@ -13,10 +13,9 @@ from zoneinfo import ZoneInfo
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from slurm_reader import Reader
-from strength import examples
 
 from harvest import UsageError
 from harvest.findings import evaluate
@@ -325,7 +324,7 @@ def test_each_table_of_hours_and_jobs_says_which_they_are(tmp_path):
     assert of_all["month"] == ("Hours and jobs: a job counts where it ended, with all its hours.")
 
 
-@pytest.mark.parametrize("state", ["FAILED", "TIMEOUT", "NODE_FAIL", "COMPLETED"])
+@pytest.mark.parametrize("state", ["FAILED", "COMPLETED"])
 def test_of_a_period_in_which_jobs_ran_and_none_ended_everything_can_be_asked(tmp_path, state):
     job = line(1, state, at("2024-01-20"), at("2024-03-02"), 42 * 86400, 2)
     data = dataset(tmp_path / "dump.txt", job)
@@ -357,7 +356,6 @@ ODD = ("America/St_Johns", "America/Havana", "Pacific/Apia", "Africa/Cairo", "UT
 """Zones whose clocks change at midnight, or that have skipped a day."""
 
 
-@settings(max_examples=examples(100))
 @given(
     st.datetimes(datetime(2005, 1, 1), datetime(2012, 1, 3)),
     st.integers(0, 10**13),

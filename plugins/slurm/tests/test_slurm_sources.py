@@ -16,10 +16,9 @@ from typing import Any
 import attrs
 import polars as pl
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from slurm_reader import Reader
-from strength import examples
 
 from harvest import collect
 from harvest_report import Notes, Report, Table
@@ -218,7 +217,6 @@ XDMOD = {"Partition", "QOS", "User", "Submit", "Eligible", "Start", "End", "Elap
 
 
 @pytest.mark.slow
-@settings(max_examples=examples(60))
 @given(st.one_of(st.sets(st.sampled_from(EVERY)), st.sets(st.sampled_from(EVERY), max_size=4)))
 @example(SONAR)
 @example(SEFF)
@@ -236,7 +234,6 @@ def test_each_figure_is_the_known_one_or_unknown(names: set[str]) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=examples(30))
 @given(st.sets(st.sampled_from(EVERY)))
 def test_a_job_that_waits_was_given_nothing(names: set[str]) -> None:
     used = jobs(dump(sorted(names))).collect()
@@ -315,6 +312,19 @@ WITHOUT = [
     set(EVERY),
 ]
 IDS = [" ".join(sorted(names)) or "nothing" for names in WITHOUT[:-1]] + ["all"]
+TELLING = (
+    set(),
+    {"State"},
+    {"User", "State", "Partition", "QOS"},
+    {"TotalCPU", "UserCPU"},
+    WITHOUT[-1],
+)
+"""Those without which most is said in another way."""
+
+CASES = [
+    pytest.param(names, id=name, marks=() if names in TELLING else pytest.mark.slow)
+    for names, name in zip(WITHOUT, IDS, strict=True)
+]
 
 
 def table(report: Report, name: str) -> pl.DataFrame:
@@ -331,7 +341,7 @@ def said_once(report: Report, field: str) -> bool:
     return count == 1
 
 
-@pytest.mark.parametrize("missing", WITHOUT, ids=IDS)
+@pytest.mark.parametrize("missing", CASES)
 def test_totals_of_the_summary_equal_the_sums_of_its_tables(missing: set[str]) -> None:
     names = set(EVERY) - missing
     report = summary(dump(sorted(names)), top=1)

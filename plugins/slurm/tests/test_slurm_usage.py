@@ -10,10 +10,10 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from reporting import page_of
 from slurm_reader import Reader
-from strength import examples
 
 import harvest
 from harvest import UsageError
@@ -104,7 +104,6 @@ def equal(a: Any, b: Any) -> bool:
     return math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-9)
 
 
-@settings(max_examples=examples(50))
 @given(JOBS)
 def test_hours_equal_those_summed_job_by_job_and_what_is_unknown_is_never_zero(jobs):
     columns = {name: sum_ for resource in RESOURCES for name, sum_ in use(resource).items()}
@@ -136,7 +135,6 @@ def test_hours_equal_those_summed_job_by_job_and_what_is_unknown_is_never_zero(j
                 assert equal(row[name], value), (name, row[name], value)
 
 
-@settings(max_examples=examples(50))
 @given(JOBS)
 def test_every_run_ended_in_one_way_and_waits_equal_an_independent_computation(jobs):
     frame = pl.DataFrame(jobs, schema=JOB).with_columns(ended=ended(), **WHOLE)
@@ -187,7 +185,6 @@ def test_every_run_ended_in_one_way_and_waits_equal_an_independent_computation(j
         assert row["max_wait_s"] == max(waited, default=None)
 
 
-@settings(max_examples=examples(50))
 @given(JOBS, st.integers(0, 4))
 def test_what_shares_a_row_adds_up_to_the_same(jobs, shown):
     """A report with few rows has the sums of the one with all."""
@@ -418,7 +415,7 @@ def test_the_period_stands_in_the_title_of_every_report(tmp_path):
     dataset = harvest.open(tmp_path / "out")
 
     for name in ("slurm.usage", "slurm.summary", "slurm.queue_time"):
-        title = dataset.report(name).title
+        title = page_of(dataset, name).title
         assert title.endswith(", 2024-03-01 to 2024-03-09"), title
 
 

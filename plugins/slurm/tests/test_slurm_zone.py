@@ -9,6 +9,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
+from reporting import page_of
 
 import harvest
 from harvest import UsageError
@@ -62,8 +63,8 @@ def test_new_years_jobs_are_counted_in_the_right_year(
 ) -> None:
     days, months = counted(zone, "%Y-%m-%d"), counted(zone, "%Y-%m")
     assert len(months) == 2
-    summary = dataset.report("slurm.summary", **given)
-    waits = dataset.report("slurm.queue_time", **given)
+    summary = page_of(dataset, "slurm.summary", **given)
+    waits = page_of(dataset, "slurm.queue_time", **given)
     assert table(summary, "month") == months
     assert table(waits, "worst-days") == days
     for report in (summary, waits):
@@ -80,17 +81,17 @@ def test_several_zones_are_said_and_days_are_those_of_utc(dataset: Dataset, tmp_
     harvest.run(f"slurm:{source}", f"parquet:{tmp_path / 'out'}", settings=settings, workers=1)
     both = harvest.open(tmp_path / "out")
 
-    report = both.report("slurm.summary")
+    report = page_of(both, "slurm.summary")
     said = "different time zones (America/Chicago, Europe/Zurich): days and months are those of UTC"
     assert said in " ".join(report.text().split())
     twice = {month: 2 * jobs for month, jobs in counted(ZoneInfo("UTC"), "%Y-%m").items()}
     assert table(report, "month") == twice
     # an explicit zone wins, and nothing is left to say
-    chosen = both.report("slurm.summary", timezone="Europe/Zurich")
+    chosen = page_of(both, "slurm.summary", timezone="Europe/Zurich")
     assert "different time zones" not in chosen.text()
     assert table(chosen, "month")["2024-01"] == 2 * counted(ZURICH, "%Y-%m")["2024-01"]
 
 
 def test_an_unknown_zone_is_an_error(dataset: Dataset) -> None:
     with pytest.raises(UsageError, match="is not a known IANA zone"):
-        dataset.report("slurm.summary", timezone="Mars/Olympus")
+        page_of(dataset, "slurm.summary", timezone="Mars/Olympus")

@@ -19,7 +19,6 @@ from hypothesis import strategies as st
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
-from strength import examples
 
 from harvest.errors import UsageError
 from harvest.plugins.registry import PluginManager
@@ -185,7 +184,7 @@ def sorted_by_number(projects: Path) -> list[Path]:
     return sorted(projects.glob("harvest-*"), key=lambda path: int(path.name.rpartition("-")[2]))
 
 
-@pytest.mark.night
+@pytest.mark.slow(night=True)
 def test_every_combination_of_kinds_has_sound_types(projects, tmp_path):
     pytest.importorskip("mypy")
     roots = sorted_by_number(projects)
@@ -254,7 +253,9 @@ def test_a_plugin_requires_the_harvest_that_it_was_begun_with_up_to_the_next_maj
     assert version_bounds(running) == bounds
 
 
-@settings(deadline=None, max_examples=examples(50))
+@settings(
+    deadline=None,
+)
 @given(
     st.tuples(*[st.integers(0, 30)] * 3),
     st.sampled_from(["", "a2", "rc1", ".dev5", ".dev5+gabc", "+local"]),

@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 from archives import Archive
 from datasets import Small, dump
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from strength import examples
 from watching import QUICK, UNTIL, Told, inputs_of, keep_watching, put
 
 from harvest.errors import ExitCode
@@ -250,7 +249,6 @@ def changed(root, kind, name, more):
     return []
 
 
-@settings(max_examples=examples(300), deadline=None)
 @given(changes=st.lists(CHANGES, max_size=12))
 def test_a_look_at_what_was_notified_sees_what_a_look_at_all_sees(tmp_path_factory, changes):
     root = tmp_path_factory.mktemp("root")

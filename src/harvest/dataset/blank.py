@@ -11,7 +11,7 @@ from harvest.api.directory_sink import DirectorySink
 from harvest.api.sink import PartFile, PartWriter
 from harvest.errors import UsageError
 from harvest.model import RecordType
-from harvest.model.frames import polars_schema
+from harvest.model.frames import no_rows
 
 
 class Nowhere(DirectorySink):
@@ -23,4 +23,4 @@ class Nowhere(DirectorySink):
         raise UsageError("a dataset without rows cannot be written")
 
     def scan(self, files: Sequence[PartFile], record_type: RecordType) -> pl.LazyFrame:
-        return pl.LazyFrame(schema=polars_schema(record_type))
+        return no_rows(record_type)

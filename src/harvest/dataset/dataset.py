@@ -109,6 +109,9 @@ class Dataset:
         self.sink = sink
         self.manifest = manifest
         self.plugins = plugins
+        # of its one state, looked up once: a view asks for the same record types again and again
+        self._files: dict[str, list[PartFile]] = {}
+        self._kinds: dict[str, RecordType] = {}
 
     @classmethod
     def blank(cls, plugins: PluginManager | None = None) -> Dataset:
@@ -220,6 +223,8 @@ class Dataset:
 
         A column has the dataset's type where that has values that are none of the declared one.
         """
+        if name in self._kinds:
+            return self._kinds[name]
         known = self.plugins.record_types([name])
         if name not in known:
             names = self.plugins.record_type_names()
@@ -228,7 +233,8 @@ class Dataset:
                 remedy=self._plugin_for(name) or self.plugins.remedy(name, names, "record type"),
             )
         recorded = recorded_types(self.manifest, name)
-        return as_recorded(known[name], recorded) if recorded else known[name]
+        self._kinds[name] = as_recorded(known[name], recorded) if recorded else known[name]
+        return self._kinds[name]
 
     def _plugin_for(self, name: str) -> str:
         """What brings a record type of this dataset; empty where it has no rows of it."""
@@ -245,7 +251,9 @@ class Dataset:
 
         One that holds rows of several partitions is there once.
         """
-        return self.manifest.files.of_type(name)
+        if name not in self._files:
+            self._files[name] = self.manifest.files.of_type(name)
+        return list(self._files[name])
 
     def view(self, name: str, /, **settings: Any) -> pl.LazyFrame:
         """A view's rows; settings by name, as the view declares them.

@@ -7,6 +7,7 @@ the rows come from: maps are lists of key-value structs, and dictionary-encoded 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import TypeVar
 
@@ -19,7 +20,7 @@ from .record import RecordType
 from .types import arrow_type
 
 __all__ = [
-    *("arrow_type_of", "frame_of", "plain_columns", "polars_schema", "polars_type"),
+    *("arrow_type_of", "frame_of", "no_rows", "plain_columns", "polars_schema", "polars_type"),
     *("scan_parquet", "seconds", "types_of", "without_maps"),
 ]
 
@@ -93,12 +94,20 @@ def polars_schema(record_type: RecordType) -> dict[str, pl.DataType]:
     return {field.name: polars_type(field.type) for field in record_type.arrow_schema}
 
 
+@lru_cache
+def no_rows(record_type: RecordType) -> pl.LazyFrame:
+    """An empty frame of a record type's columns; made once, for views ask for it often."""
+    return pl.LazyFrame(schema=polars_schema(record_type))
+
+
+@lru_cache
 def native_schema(record_type: RecordType) -> dict[str, pl.DataType]:
     """The types that this version of polars itself gives to Arrow data of a record type."""
     frame: pl.DataFrame = pl.from_arrow(record_type.arrow_schema.empty_table())  # type: ignore[assignment]
     return dict(frame.schema)
 
 
+@lru_cache
 def plain_columns(record_type: RecordType) -> list[pl.Expr]:
     """The columns of a frame in polars' own types for a record type, made plain."""
     native = native_schema(record_type)

@@ -8,14 +8,14 @@ from collections.abc import Sequence
 import polars as pl
 
 from harvest import DirectorySink, PartFile, RecordType
-from harvest.model.frames import plain_columns, polars_schema, scan_parquet
+from harvest.model.frames import no_rows, plain_columns, scan_parquet
 
 
 def scan(sink: DirectorySink, files: Sequence[PartFile], record_type: RecordType) -> pl.LazyFrame:
     """The rows of one record type; see :meth:`harvest_parquet.sink.ParquetSink.scan`."""
     wanted = [file for file in files if file.record_type == record_type.name]
     if not wanted:
-        return pl.LazyFrame(schema=polars_schema(record_type))
+        return no_rows(record_type)
     # some files hold rows of several partitions, and not all of these need be asked for
     taken = Counter[str]()
     for file in wanted:

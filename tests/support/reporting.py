@@ -1,0 +1,15 @@
+"""The page of a report without what rules conclude, which costs most of its time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from harvest import Dataset
+from harvest.plugins.building import build
+
+__all__ = ["page_of"]
+
+
+def page_of(dataset: Dataset, name: str, /, **settings: Any) -> Any:
+    """What the report's own function makes, for tests of its words, tables and plots."""
+    return build("report", dataset.plugins.report(name), dataset, settings)
