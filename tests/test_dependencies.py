@@ -40,10 +40,10 @@ MODULES_OF_THEIR_OWN = {"dask", "distributed", "mcp", "numpy", "pydantic"}
 """Optional libraries for which there are whole modules, imported where the library is there."""
 
 
-def declared(name: str, *, extras: bool) -> set[str]:
+def declared(name: str, *, extras: bool, asked: frozenset[str] = frozenset()) -> set[str]:
     """What a distribution declares to need, with that of the core.
 
-    extras: with its options, and those of the libraries that it needs.
+    extras: with its options, and those of the libraries that it needs; asked: who asks for it.
     """
     project = tomllib.loads((PROJECTS[name] / "pyproject.toml").read_text())["project"]
     words, options = list(project["dependencies"]), project.get("optional-dependencies", {})
@@ -55,8 +55,10 @@ def declared(name: str, *, extras: bool) -> set[str]:
         return found
     if any(need.name == CORE and "toolkit" in need.extras for need in map(Requirement, words)):
         found |= {TOOLKIT, "numpy", "zstandard"}
-    libraries = found & PROJECTS.keys() - {CORE} if extras else set()
-    return found.union(*(declared(each, extras=extras) for each in (CORE, *libraries)))
+    asked |= {CORE, name}
+    libraries = found & PROJECTS.keys() - asked if extras else set()
+    needs = (declared(each, extras=extras, asked=asked) for each in (CORE, *libraries))
+    return found.union(*needs)
 
 
 @cache
