@@ -21,9 +21,8 @@ import harvest
 from harvest import Detection, Partition, ReadContext, Source, SourceError
 from harvest.commands.inputs import Reader
 from harvest.commands.settings import plugin_settings
-from harvest.plugins.detect import best
 from harvest.plugins.registry import PluginManager, manager
-from harvest.recipes.survey import Known, survey
+from harvest.recipes.survey import Known, best, survey
 from harvest_look.first_rows import first_rows
 
 PLUGINS = manager()

@@ -23,8 +23,8 @@ from typer.testing import CliRunner
 from harvest.cli.app import app
 from harvest.dataset.repair import repair
 from harvest.errors import DatasetError
-from harvest.pipeline.last import last_day
 from harvest.pipeline.prepare import prepare_sources
+from harvest.pipeline.record import last_day
 from harvest.pipeline.rollback import keep_runs, roll_back
 from harvest.plugins.registry import manager
 from harvest.recipes.recipe import Endpoint, Recipe

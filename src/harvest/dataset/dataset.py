@@ -14,8 +14,8 @@ from harvest.errors import DatasetChanged, DatasetError, UnknownTypeError, Usage
 from harvest.findings import Verdict, evaluate
 from harvest.model import RecordType
 from harvest.model.types import as_recorded
-from harvest.pipeline.committed import announcing
 from harvest.pipeline.drift import recorded_types
+from harvest.pipeline.exporting import announcing
 from harvest.pipeline.rollback import keep_runs, roll_back
 from harvest.plugin_code import contained
 from harvest.plugins.building import build, call, names_for

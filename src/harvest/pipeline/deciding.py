@@ -11,11 +11,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from harvest.api.source import Partition
-from harvest.recipes.uses import SourceUse
-from harvest.storage.fingerprint import facts, fingerprint
+from harvest.recipes.endpoints import SourceUse
+from harvest.storage.fingerprint import facts, fingerprint, map_waiting
 from harvest.storage.part import Part, part_stem
 from harvest.storage.staging import Staged
-from harvest.storage.waiting import map_waiting
 from harvest.toolkit.texts import printable
 
 from .comparing import Earlier, Held, State

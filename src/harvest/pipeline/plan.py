@@ -17,7 +17,7 @@ from harvest import interrupt
 from harvest.api.sink import Sink
 from harvest.api.source import Partition
 from harvest.errors import SourceError
-from harvest.recipes.uses import Listed, SourceUse
+from harvest.recipes.endpoints import Listed, SourceUse
 from harvest.storage.manifest import Manifest
 from harvest.storage.part import part_key
 from harvest.storage.staging import staged_parts

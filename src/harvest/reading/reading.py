@@ -19,9 +19,8 @@ from harvest.errors import PluginError, SourceError, SourceRejected, TooManyReje
 from harvest.model import RecordType
 from harvest.model.arrow import concat_tables, size_of
 from harvest.storage.fingerprint import fingerprint
-from harvest.storage.part import Part, write_part
+from harvest.storage.part import Part, require_rows, write_part
 from harvest.storage.rejects import RejectWriter
-from harvest.storage.reported import require_rows
 from harvest.storage.small import SMALL_BYTES, Small
 from harvest.storage.staging import (
     ATTEMPTS,
