@@ -33,7 +33,6 @@ MODULES = (
     "harvest.commands.options",
     "harvest.commands.outcome",
     "harvest.commands.progress",
-    "harvest.commands.settings",
     "harvest.commands.tables",
     "harvest.engines",
     "harvest.errors",

@@ -20,10 +20,10 @@ from strength import examples
 import harvest
 from harvest import Detection, Partition, ReadContext, Source, SourceError
 from harvest.commands.inputs import Reader
-from harvest.commands.settings import plugin_settings
+from harvest.commands.options import plugin_settings
 from harvest.plugins.registry import PluginManager, manager
 from harvest.recipes.survey import Known, best, survey
-from harvest_look.first_rows import first_rows
+from harvest_look.preview import first_rows
 
 PLUGINS = manager()
 SOURCES = sorted(small_inputs.MAKERS)

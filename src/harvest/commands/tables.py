@@ -1,4 +1,4 @@
-"""Tables on a terminal, and the same as JSON or plain text."""
+"""Tables and paragraphs on a terminal, and the same as JSON or plain text."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ __all__ = [
     "print_lines",
     "print_plain",
     "print_table",
+    "print_text",
     "width_of_terminal",
 ]
 
@@ -170,3 +171,15 @@ def _text(cell: Any) -> str:
     if isinstance(cell, int):
         return f"{cell:,}"
     return str(cell)
+
+
+def print_text(text: str, indent: str = "  ") -> None:
+    """Paragraphs, each a line; a terminal gets them broken between words.
+
+    indent: put before the further lines of a paragraph.
+    """
+    for number, paragraph in enumerate(text.split("\n\n")):
+        if number:
+            print()
+        line = printable_line(" ".join(map(str.strip, paragraph.splitlines())))
+        print_plain(fold(line, width_of_terminal(), indent) if sys.stdout.isatty() else [line])

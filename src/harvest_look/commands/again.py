@@ -7,8 +7,14 @@ from typing import Annotated
 import typer
 
 import harvest
-from harvest.commands.options import DatasetPath, SettingsAgain, SettingsAsBefore, Wait
-from harvest.commands.settings import plugin_settings, refuse_without
+from harvest.commands.options import (
+    DatasetPath,
+    SettingsAgain,
+    SettingsAsBefore,
+    Wait,
+    plugin_settings,
+    refuse_without,
+)
 
 
 def rollback(

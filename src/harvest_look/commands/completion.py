@@ -1,9 +1,9 @@
-"""What the shell may complete: views, reports, rules, record types, and what can be set."""
+"""What the shell may complete for these commands, and options that several of them have."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
@@ -78,3 +78,13 @@ def _keys(incomplete: str, settings: Mapping[str, Setting]) -> Items:
         else:
             items.append((f"{key}=", setting.doc))
     return [(word, doc.partition("\n")[0]) for word, doc in items if word.startswith(incomplete)]
+
+
+JsonRows = Annotated[bool, typer.Option("--json", help="Print one JSON object per row.")]
+
+
+def setting_option(
+    meaning: str, completion: Callable[..., Any], *, metavar: str = "KEY=VALUE"
+) -> Any:
+    """The option ``--set``, given once or more."""
+    return typer.Option("--set", metavar=metavar, help=meaning, autocompletion=completion)

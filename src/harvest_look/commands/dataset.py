@@ -8,12 +8,11 @@ import typer
 
 import harvest
 from harvest import UsageError
-from harvest.commands.options import DatasetPath, Json, Wait
-from harvest.commands.settings import key_values
+from harvest.commands.options import DatasetPath, Json, Wait, key_values
 from harvest.plugins import manager
 
 from . import completion
-from .options import setting_option
+from .completion import setting_option
 
 
 def show(dataset: DatasetPath, json: Json = False) -> int:
@@ -137,7 +136,7 @@ def runs(
     json: Json = False,
 ) -> int:
     """List the runs that wrote a dataset, and which of their states are kept."""
-    from harvest_look.runs import print_run, print_runs  # late: help needs none of it
+    from harvest_look.show import print_run, print_runs  # late: help needs none of it
 
     if keep_runs is not None:
         harvest.open(dataset).keep_runs(keep_runs, wait_s=wait)
