@@ -38,7 +38,6 @@ _HOMES = {
     ".api.context": ("ReadContext", "Reject"),
     ".api.directory_sink": ("DirectorySink",),
     ".api.rule": ("Basis", "Finding", "Rule", "Threshold"),
-    ".api.setting": ("Setting",),
     ".api.sink": ("PartFile", "PartWriter", "Publication", "Sink", "SmallRows"),
     ".api.source": ("Detection", "Partition", "Source", "file_partition", "file_partitions"),
     ".api.spec": (
@@ -50,7 +49,7 @@ _HOMES = {
         "SourceSpec",
         "hookimpl",
     ),
-    ".api.view": ("DatasetReader", "View"),
+    ".api.view": ("DatasetReader", "Setting", "View"),
     ".reading.bundle": ("Bundle", "Result"),
     ".pipeline.engine": ("Engine", "Work"),
     ".pipeline.run": ("run",),

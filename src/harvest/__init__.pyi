@@ -9,7 +9,6 @@ from .api.rule import Basis as Basis
 from .api.rule import Finding as Finding
 from .api.rule import Rule as Rule
 from .api.rule import Threshold as Threshold
-from .api.setting import Setting as Setting
 from .api.sink import PartFile as PartFile
 from .api.sink import PartWriter as PartWriter
 from .api.sink import Publication as Publication
@@ -31,6 +30,7 @@ from .api.spec import SinkSpec as SinkSpec
 from .api.spec import SourceSpec as SourceSpec
 from .api.spec import hookimpl as hookimpl
 from .api.view import DatasetReader as DatasetReader
+from .api.view import Setting as Setting
 from .api.view import View as View
 from .dataset import Dataset as Dataset
 from .dataset import open as open  # noqa: A004

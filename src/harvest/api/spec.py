@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import attrs
 import pluggy
 
-from .setting import Setting, by_name
+from .view import Setting, by_name
 
 if TYPE_CHECKING:
     from harvest.model import Record

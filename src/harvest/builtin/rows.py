@@ -1,4 +1,4 @@
-"""The view ``findings``: what rules conclude from a dataset, for machines."""
+"""The rows of the views over every dataset."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 import orjson
 import polars as pl
+
+from harvest.model.events import EVENTS_SCHEMA, project_lazy
 
 if TYPE_CHECKING:
     from harvest.dataset import Dataset
@@ -32,3 +34,22 @@ def findings(dataset: Dataset) -> pl.LazyFrame:
     for row in rows:
         row["settings"] = orjson.dumps(row["settings"]).decode()
     return pl.LazyFrame(rows, schema=_SCHEMA)
+
+
+def events(dataset: Dataset) -> pl.LazyFrame:
+    """All rows of the dataset as events, type by type, each in the dataset's order."""
+    frames = [project_lazy(dataset.record_type(name), dataset[name]) for name in dataset]
+    if not frames:
+        empty: pl.DataFrame = pl.from_arrow(EVENTS_SCHEMA.empty_table())  # type: ignore[assignment]
+        return empty.lazy()
+    return pl.concat(frames)
+
+
+_NOTES: Final = {"note": pl.String, "origin": pl.String, "source": pl.String}
+
+
+def notes(dataset: Dataset) -> pl.LazyFrame:
+    """One row per note, in the dataset's order."""
+    noted = dataset.manifest.parts.with_notes()
+    rows = [(note, part.origin, part.source) for part in noted for note in part.notes]
+    return pl.LazyFrame(rows, schema=_NOTES, orient="row")
