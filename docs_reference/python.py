@@ -79,7 +79,6 @@ MODULES = (
     "harvest_toolkit.frames",
     "harvest_toolkit.headless",
     "harvest_toolkit.hosts",
-    "harvest_toolkit.json_lines",
     "harvest_toolkit.json_pieces",
     "harvest_toolkit.kept",
     "harvest_toolkit.line_blocks",

@@ -64,7 +64,7 @@ _UNLISTED = {
     ".model": ("BatchError", "RecordTypeError"),
     ".model.arrow": ("conform",),
     ".api.located": ("NoConfig",),
-    ".api.spec": ("API_VERSION", "OLDEST_API_VERSION", "CommandGroup"),
+    ".api.spec": ("API_VERSION", "OLDEST_API_VERSION"),
     ".plugins.registry": ("plugins_of",),
 }
 """Names that few need, which are listed in their own modules alone."""

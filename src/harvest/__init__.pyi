@@ -22,7 +22,6 @@ from .api.source import file_partitions as file_partitions
 from .api.spec import API_VERSION as API_VERSION
 from .api.spec import OLDEST_API_VERSION as OLDEST_API_VERSION
 from .api.spec import Command as Command
-from .api.spec import CommandGroup as CommandGroup
 from .api.spec import EngineSpec as EngineSpec
 from .api.spec import ExporterSpec as ExporterSpec
 from .api.spec import ReportSpec as ReportSpec

@@ -129,10 +129,6 @@ class Command:
     after: str | None = None
 
 
-CommandGroup = Command
-"""The name from when plugins could bring groups alone."""
-
-
 class Hooks:
     """The hook specifications."""
 
