@@ -64,7 +64,6 @@ MODULES = (
     "harvest_report.csv",
     "harvest_report.records",
     "harvest_report.values",
-    "harvest_report.verdict",
     "harvest_testing",
     "harvest_testing.kits",
     "harvest_testing_engines",

@@ -23,8 +23,7 @@ from harvest.storage.part import part_key
 from harvest.storage.staging import staged_parts
 from harvest.toolkit.texts import printable
 
-from .comparing import Earlier, Held, Unlisted
-from .deciding import Deciding, Planned
+from .deciding import Deciding, Earlier, Held, Planned, Unlisted
 
 _BATCH: Final = 65_536
 """Partitions that are compared with the datasets at once."""
