@@ -1,8 +1,6 @@
 """The public names, for type checkers; ``__init__.py`` imports each when it is first used."""
 
 from .api.column import Column as Column
-from .api.context import ReadContext as ReadContext
-from .api.context import Reject as Reject
 from .api.directory_sink import DirectorySink as DirectorySink
 from .api.located import NoConfig as NoConfig
 from .api.rule import Basis as Basis
@@ -16,6 +14,8 @@ from .api.sink import Sink as Sink
 from .api.sink import SmallRows as SmallRows
 from .api.source import Detection as Detection
 from .api.source import Partition as Partition
+from .api.source import ReadContext as ReadContext
+from .api.source import Reject as Reject
 from .api.source import Source as Source
 from .api.source import file_partition as file_partition
 from .api.source import file_partitions as file_partitions

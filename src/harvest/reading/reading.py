@@ -12,9 +12,8 @@ import attrs
 import pyarrow as pa
 
 from harvest import fault, interrupt
-from harvest.api.context import ReadContext, Reject
 from harvest.api.sink import PartFile, PartWriter, Sink
-from harvest.api.source import Partition, Source
+from harvest.api.source import Partition, ReadContext, Reject, Source
 from harvest.errors import PluginError, SourceError, SourceRejected, TooManyRejects
 from harvest.model import RecordType
 from harvest.model.arrow import concat_tables, size_of
