@@ -37,7 +37,7 @@ from scaling import scaling, told
 
 import harvest
 from harvest import tables
-from harvest.api.context import ReadContext
+from harvest.api.source import ReadContext
 from harvest_darshan.source import DarshanSource
 
 

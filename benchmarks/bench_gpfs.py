@@ -52,7 +52,7 @@ def generate(path: Path, lines: int) -> None:
 def with_harvest(path: Path, out: Path) -> int:
     """The source and the Parquet writer, as a run uses them."""
     from harvest import tables
-    from harvest.api.context import ReadContext
+    from harvest.api.source import ReadContext
     from harvest_gpfs.config import GpfsConfig
     from harvest_gpfs.source import GpfsSource
     from harvest_parquet.sink import Config

@@ -44,7 +44,7 @@ def source_rows(path: Path, target: Path | None) -> int:
     from harvest_pbs.source import PbsConfig, PbsSource
 
     from harvest import tables
-    from harvest.api.context import ReadContext
+    from harvest.api.source import ReadContext
 
     pa.set_cpu_count(1)
     source = PbsSource(str(path), PbsConfig(timezone=ZONE))

@@ -68,7 +68,7 @@ def harvest_once(path: str, out: str) -> dict[str, float]:
 
     pa.set_cpu_count(1)
     from harvest import tables
-    from harvest.api.context import ReadContext
+    from harvest.api.source import ReadContext
     from harvest_slurm.source import SlurmSource
 
     _warm_up(path, out)

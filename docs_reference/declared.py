@@ -9,12 +9,10 @@ import attrs
 
 from harvest.api import spec
 from harvest.api.rule import Finding, Rule, Threshold
-from harvest.api.setting import Setting
 from harvest.api.settings import describe
-from harvest.api.view import View
+from harvest.api.view import Setting, View
 from harvest.plugins.registry import manager
-from harvest_look.markdown import table
-from harvest_look.record_type import markdown
+from harvest_look.markdown import markdown, table
 from harvest_look.view_schema import view_schema
 
 from .python import paragraph

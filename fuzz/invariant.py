@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from harvest import Collected, RecordType, Source, SourceError, collect, record_type
-from harvest.api.context import RAW_LIMIT
+from harvest.api.source import RAW_LIMIT
 from harvest.model.json import encode_lines
 
 from .scratch import folder

@@ -59,7 +59,7 @@ def harvest_engines():
 
 @hookimpl
 def harvest_commands():
-    return [harvest.CommandGroup(name="vault", doc="{distribution}", app=nothing)]
+    return [harvest.Command(name="vault", doc="{distribution}", app=nothing)]
 '''
 KINDS = {
     "source": "lines", "sink": "vault", "view": "vault.all", "report": "vault.summary",

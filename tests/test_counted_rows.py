@@ -18,7 +18,7 @@ from harvest.api.sink import PartFile
 from harvest.errors import PluginError
 from harvest.plugins.registered import loaded
 from harvest.storage.manifest import Manifest
-from harvest.storage.reported import require_rows
+from harvest.storage.part import require_rows
 from harvest_jsonl.directory import JsonlDirectory
 from harvest_jsonl.file import JsonlFile
 from harvest_parquet.sink import ParquetSink

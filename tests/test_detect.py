@@ -19,11 +19,10 @@ from hypothesis import strategies as st
 import harvest
 from harvest import Detection, Partition, ReadContext, Source, SourceError
 from harvest.commands.inputs import Reader
-from harvest.commands.settings import plugin_settings
-from harvest.plugins.detect import best
+from harvest.commands.options import plugin_settings
 from harvest.plugins.registry import PluginManager, manager
-from harvest.recipes.survey import Known, survey
-from harvest_look.first_rows import first_rows
+from harvest.recipes.survey import Known, best, survey
+from harvest_look.preview import first_rows
 
 PLUGINS = manager()
 SOURCES = sorted(small_inputs.MAKERS)

@@ -24,7 +24,7 @@ from harvest.model import record_type
 from harvest.plugins.claims import DISABLE_VARIABLE
 from harvest.plugins.registered import resolve
 from harvest.plugins.registry import manager
-from harvest_look.record_type import markdown
+from harvest_look.markdown import markdown
 from harvest_testing.declarations import check_plugin
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -15,9 +15,8 @@ from hypothesis import strategies as st
 
 import harvest
 from harvest.errors import SourceError
-from harvest.plugins.detect import best
 from harvest.plugins.registry import manager
-from harvest.recipes.survey import survey
+from harvest.recipes.survey import best, survey
 
 SACCT = "JobID|State|User\n1|COMPLETED|ada\n2|FAILED|tim\n"
 

@@ -14,7 +14,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import attrs
 import pyarrow.parquet as pq
 import pytest
 from datasets import Small, dump
@@ -23,12 +22,11 @@ from typer.testing import CliRunner
 from harvest.cli.app import app
 from harvest.dataset.repair import repair
 from harvest.errors import DatasetError
-from harvest.pipeline.last import last_day
 from harvest.pipeline.prepare import prepare_sources
+from harvest.pipeline.record import last_day
 from harvest.pipeline.rollback import keep_runs, roll_back
 from harvest.plugins.registry import manager
 from harvest.recipes.recipe import Endpoint, Recipe
-from harvest.storage.history import remember
 
 
 def rows(small: Small) -> list[tuple[str, int, int]]:
@@ -185,25 +183,6 @@ def test_a_changed_byte_of_a_record_is_found_and_never_acted_upon(two_runs: Smal
 
     assert two_runs.open().verify() == [f"{path}: the record of a run is damaged (checksum)"]
     assert two_runs.open().runs()[0]["problem"].startswith(str(path))
-
-
-def test_records_of_an_older_harvest_count_as_they_are_until_the_next_commit(
-    two_runs: Small,
-) -> None:
-    # given a dataset without checksums of its records
-    older = attrs.evolve(two_runs.manifest(), records={}).save(two_runs.state)
-    remember(two_runs.state, older)
-    assert two_runs.open().verify() == []
-    assert [run["problem"] for run in two_runs.open().runs()] == [None, None]
-
-    # when it is written once more
-    two_runs.write(b=dump(2, 3)).harvest()
-
-    # then a change is found in any of them
-    assert set(two_runs.manifest().records) == set(two_runs.manifest().runs)
-    for number in (0, 1, 2):
-        change_a_setting(record_of(two_runs, number))
-    assert len(two_runs.open().verify()) == 3
 
 
 def test_a_record_is_given_up_only_when_told_and_still_listed(two_runs: Small) -> None:

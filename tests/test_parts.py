@@ -14,10 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harvest.api.sink import PartFile, PartFiles
+from harvest.dataset.holdings import accounts_of, rows_by_type
 from harvest.storage import parts as module
 from harvest.storage import segment
-from harvest.storage.accounts import accounts_of, rows_by_type
-from harvest.storage.difference import apart, files_apart, keys_apart, rejects_apart
+from harvest.storage.history import apart, files_apart, keys_apart, rejects_apart
 from harvest.storage.manifest import NAME, Manifest
 from harvest.storage.part import Part, astray, key_of, part_stem
 from harvest.storage.parts import Parts, rows_where

@@ -185,12 +185,6 @@ def test_a_plugin_that_cannot_be_imported_says_so_where_its_command_is_called(st
     assert "importing greet failed: ModuleNotFoundError" in done.stderr
 
 
-def test_a_group_of_old_plugins_is_declared_as_before(strangers):
-    strangers.install("hello", GROUP.replace("Command(", "CommandGroup("), named="things")
-
-    assert strangers.harvest("things", "first").stdout == "first done\n"
-
-
 def test_a_command_below_a_group_says_what_brings_it_where_its_plugin_is_away(strangers):
     away = {"HARVEST_DISABLE_PLUGINS": "testing"}
 

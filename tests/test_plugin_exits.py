@@ -165,7 +165,7 @@ def done(code: int = 0):
 
 @harvest.hookimpl
 def harvest_commands():
-    return [harvest.CommandGroup(name="vault", doc="Commands.", app=app)]
+    return [harvest.Command(name="vault", doc="Commands.", app=app)]
 '''
 
 

@@ -15,7 +15,7 @@ import harvest
 from harvest import BatchError, Record, RecordTypeError, UInt64, field, record_type
 from harvest.model.arrow import batches, conform, table_of
 from harvest.toolkit.frames import TEXT_MAP
-from harvest_look.record_type import markdown
+from harvest_look.markdown import markdown
 
 
 @attrs.define

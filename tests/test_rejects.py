@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import harvest
-from harvest.api.context import Reject
+from harvest.api.source import Reject
 from harvest.storage.rejects import RejectWriter, read_rejects
 
 THREADS = """

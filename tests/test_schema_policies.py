@@ -21,7 +21,6 @@ import duckdb
 import polars as pl
 import pyarrow as pa
 import pytest
-from harvest_demo import DemoSource
 
 import harvest
 from harvest import Int32, Partition, ReadContext, Record, Source, UInt64, View, field, record
@@ -381,30 +380,6 @@ def test_going_back_brings_the_columns_back(lab: Lab) -> None:
     roll_back(lab.open(lab.plugins(AB)).opened.sink, first.run)
     assert lab.manifest.schemas == first.schemas
     lab.run(A, a=3, policy="reject")
-
-
-def test_a_manifest_without_columns_gets_them_at_the_next_commit(lab: Lab) -> None:
-    # given a dataset of a harvest that did not record columns
-    dataset = lab.run(A, a=1)
-    older = attrs.evolve(lab.manifest, schemas={})
-    older.save(dataset.opened.sink.state)
-
-    lab.run(A, a=2)
-    assert lab.recorded == {"a": "int64"}
-    refused(lab, "'b' is absent", AB, a=3, b="x", policy="reject")
-
-
-def test_columns_of_record_types_that_a_run_does_not_read_are_recorded_too(lab: Lab) -> None:
-    # given a dataset of a harvest that did not record columns
-    dataset = lab.run(A, a=1)
-    attrs.evolve(lab.manifest, schemas={}).save(dataset.opened.sink.state)
-    (lab.folder / "x.demo").write_text("a line\n")
-
-    # when a run of another source commits to it
-    source = DemoSource(lab.folder / "x.demo")
-    harvest.run(source, lab.sink, plugins=lab.plugins(A), workers=1)
-
-    assert lab.recorded == {"a": "int64"}
 
 
 def test_staged_rows_of_another_policy_are_read_again(

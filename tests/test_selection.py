@@ -15,10 +15,9 @@ from hypothesis import strategies as st
 
 import harvest
 from harvest.errors import ConfigError, ExitCode, UsageError
-from harvest.pipeline.last import last_day
+from harvest.pipeline.record import last_day
 from harvest.pipeline.rollback import roll_back
-from harvest.recipes.days import day_of
-from harvest.recipes.recipe import Recipe
+from harvest.recipes.recipe import Recipe, day_of
 from harvest.recipes.selection import Named, Since, read_names
 from harvest.storage.manifest import Manifest
 from harvest_parquet.sink import ParquetSink

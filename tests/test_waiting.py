@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from harvest.storage.waiting import FIRST, THREADS, map_waiting
+from harvest.storage.fingerprint import FIRST, THREADS, map_waiting
 
 ITEMS = range(FIRST + 300)
 

@@ -10,8 +10,7 @@ import pytest
 
 from harvest import UsageError
 from harvest_look.choice import Choice
-from harvest_look.refusals import refused_values
-from harvest_look.where import condition_of
+from harvest_look.where import condition_of, refused_values
 
 duckdb = pytest.importorskip("duckdb")
 

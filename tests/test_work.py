@@ -15,8 +15,8 @@ from harvest.pipeline.deciding import Planned
 from harvest.pipeline.plan import Plan
 from harvest.pipeline.prepare import PreparedRun
 from harvest.plugins.registry import manager
+from harvest.recipes.endpoints import SourceUse
 from harvest.recipes.recipe import Recipe
-from harvest.recipes.uses import SourceUse
 
 
 def planned(number: int, use: SourceUse) -> Planned:

@@ -1,13 +1,10 @@
 """The public names, for type checkers; ``__init__.py`` imports each when it is first used."""
 
-from .api.context import ReadContext as ReadContext
-from .api.context import Reject as Reject
 from .api.directory_sink import DirectorySink as DirectorySink
 from .api.located import NoConfig as NoConfig
 from .api.rule import Finding as Finding
 from .api.rule import Rule as Rule
 from .api.rule import Threshold as Threshold
-from .api.setting import Setting as Setting
 from .api.sink import PartFile as PartFile
 from .api.sink import PartWriter as PartWriter
 from .api.sink import Publication as Publication
@@ -15,13 +12,14 @@ from .api.sink import Sink as Sink
 from .api.sink import SmallRows as SmallRows
 from .api.source import Detection as Detection
 from .api.source import Partition as Partition
+from .api.source import ReadContext as ReadContext
+from .api.source import Reject as Reject
 from .api.source import Source as Source
 from .api.source import file_partition as file_partition
 from .api.source import file_partitions as file_partitions
 from .api.spec import API_VERSION as API_VERSION
 from .api.spec import OLDEST_API_VERSION as OLDEST_API_VERSION
 from .api.spec import Command as Command
-from .api.spec import CommandGroup as CommandGroup
 from .api.spec import EngineSpec as EngineSpec
 from .api.spec import ExporterSpec as ExporterSpec
 from .api.spec import ReportSpec as ReportSpec
@@ -29,6 +27,7 @@ from .api.spec import SinkSpec as SinkSpec
 from .api.spec import SourceSpec as SourceSpec
 from .api.spec import hookimpl as hookimpl
 from .api.view import DatasetReader as DatasetReader
+from .api.view import Setting as Setting
 from .api.view import View as View
 from .columns import Column as Column
 from .dataset import Dataset as Dataset

@@ -42,13 +42,13 @@ _AFTER: Final = {
         "List the runs that wrote a dataset, and which of their states are kept.",
     ),
     "rollback": (
-        "again:rollback",
+        "dataset:rollback",
         "Bring a dataset back to the state that an earlier run left.",
     ),
 }
 _AGAIN: Final = {
     "rejects": (
-        "again:rejects",
+        "dataset:rejects",
         "Show the input units that could not be read, and why; or try to read them again.",
     ),
 }

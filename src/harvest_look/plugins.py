@@ -7,10 +7,8 @@ from typing import Any
 
 from harvest import Setting, UsageError, record_type
 from harvest.commands.declared import settings_of
-from harvest.commands.tables import print_json, print_table
+from harvest.commands.tables import print_json, print_table, print_text
 from harvest.plugins import PluginManager, manager
-
-from .paragraphs import print_text
 
 KINDS = ("source", "sink", "engine", "view", "report", "rule", "exporter")
 """What has settings or thresholds; a source and an engine may have the same name."""

@@ -7,12 +7,11 @@ from typing import TypeVar
 
 from harvest import RecordType, UsageError, View
 from harvest.commands.declared import settings_of
-from harvest.commands.tables import print_json, print_table
+from harvest.commands.tables import print_json, print_table, print_text
 from harvest.errors import suggestion
 from harvest.plugins import manager
 
-from .paragraphs import print_text
-from .record_type import markdown, types_in_words
+from .markdown import markdown, types_in_words
 from .view_schema import ViewSchema, view_schema
 
 Shown = TypeVar("Shown", RecordType, ViewSchema)

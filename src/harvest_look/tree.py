@@ -13,12 +13,10 @@ from harvest.commands.declared import names_for
 from harvest.commands.inputs import Survey, pipe_of, survey
 from harvest.commands.outcome import run_recipe
 from harvest.commands.progress import working
-from harvest.commands.tables import print_json, print_lines, print_table
+from harvest.commands.tables import print_json, print_lines, print_table, print_text
 from harvest.plugins import PluginManager, manager
 from harvest.toolkit.amounts import bytes_in_words, count_in_words
 from harvest.toolkit.texts import printable_line, shell_word
-
-from .paragraphs import print_text
 
 OUT = "out"
 """The dataset that a proposed command writes."""

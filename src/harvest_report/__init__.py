@@ -22,16 +22,14 @@ if TYPE_CHECKING:
 
     from .axes import bytes_axis, legend, legend_below, name_bars, seconds_axis
     from .draw import COLOURS
-    from .model import Notes, Plot, Section, Table
-    from .others import with_others
+    from .model import Notes, Plot, Section, Table, with_others
     from .report import Report
 
 _HOMES = {
     "harvest": ("Column",),
     ".axes": ("bytes_axis", "legend", "legend_below", "name_bars", "seconds_axis"),
     ".draw": ("COLOURS",),
-    ".model": ("Notes", "Plot", "Section", "Table"),
-    ".others": ("with_others",),
+    ".model": ("Notes", "Plot", "Section", "Table", "with_others"),
     ".report": ("Report",),
 }
 """Where names are, which are imported when first used: help shows the command without them."""

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import attrs
+import polars as pl
 
 from harvest import Column
-
-if TYPE_CHECKING:
-    import polars as pl
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
@@ -108,3 +106,13 @@ class Notes:
 
 
 Section: TypeAlias = Table | Plot | Notes
+
+
+def with_others(shown: pl.DataFrame, others: int, name: str, row: pl.DataFrame) -> pl.DataFrame:
+    """The rows shown, and behind them one for all others together.
+
+    others: how many there are; the column ``name`` says so: ``(12 others)``.
+    row: what they are together; a column of ``shown`` that it lacks is null.
+    """
+    named = row.with_columns(pl.lit(f"({others:,} others)").alias(name))
+    return pl.concat([shown, named], how="diagonal_relaxed").select(shown.columns)

@@ -17,7 +17,7 @@ from rich.cells import cell_len
 
 from harvest import Column
 from harvest.commands import print_json_line
-from harvest.commands.tables import how_many, print_heading, print_plain, width_of_terminal
+from harvest.commands.tables import how_many, print_columns, print_plain, width_of_terminal
 from harvest.toolkit.layout import GAP, fold, shorten, table_lines
 from harvest.toolkit.texts import printable_line
 
@@ -127,8 +127,7 @@ def _print_table(cells: Sequence[Cells], widths: Sequence[int] | None = None) ->
     heads = [c.heading_lines(width) for c, width in zip(cells, widths, strict=True)]
     height = max(map(len, heads))
     rows = list(zip(*([""] * (height - len(head)) + head for head in heads), strict=True))
-    print_heading(table_lines(rows, widths, right))
-    print_plain(table_lines(list(zip(*(c.texts for c in cells), strict=True)), widths, right))
+    print_columns(rows, list(zip(*(c.texts for c in cells), strict=True)), widths, right)
 
 
 def _print_one_below_the_other(cells: Sequence[Cells], room: int, style: Style) -> None:

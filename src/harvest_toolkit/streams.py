@@ -12,12 +12,12 @@ before that are given::
 
 from __future__ import annotations
 
+import abc
 import io
 import zlib
 from collections.abc import Callable
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Final, Protocol, Self, cast
+from typing import Any, Final, Self, cast
 
 import zstandard
 
@@ -38,33 +38,38 @@ _GZIP: Final = b"\x1f\x8b"
 _ZSTD: Final = b"\x28\xb5\x2f\xfd"
 
 
-class Stream(Protocol):
-    """Bytes that are read once.
+class Stream(abc.ABC):
+    """The bytes of a file, which are read once; it closes with its context.
 
     consumed: bytes of the file that were used since this was last set to 0.
     trouble: why the stream ended too early, None where it did not.
     """
 
-    consumed: int
-    trouble: str | None
+    def __init__(self, path: Path, once: bool):
+        file = open_input(path)
+        self._file = cast(io.FileIO, file.detach() if isinstance(file, io.BufferedReader) else file)
+        if once:
+            forward(file)
+        self.consumed = 0
+        self.trouble: str | None = None
 
+    @abc.abstractmethod
     def fill(self, buffer: memoryview) -> int:
         """Put bytes into the buffer; how many, 0 at the end."""
 
+    @abc.abstractmethod
     def read(self, size: int, /) -> bytes:
         """Up to so many bytes; none at the end."""
 
     def close(self) -> None:
         """Close the file."""
+        self._file.close()
 
-    def __enter__(self) -> Self: ...
+    def __enter__(self) -> Self:
+        return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None: ...
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
 
 def compression(head: bytes) -> str | None:
@@ -88,28 +93,7 @@ def open_stream(
     return _Unpacked(path, once, _gzip_members if kind == "gzip" else _zstd_frames)
 
 
-class _File:
-    """An open file that closes with its context."""
-
-    def __init__(self, path: Path, once: bool):
-        file = open_input(path)
-        self._file = cast(io.FileIO, file.detach() if isinstance(file, io.BufferedReader) else file)
-        if once:
-            forward(file)
-        self.consumed = 0
-        self.trouble: str | None = None
-
-    def close(self) -> None:
-        self._file.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-
-class _Range(_File):
+class _Range(Stream):
     """Bytes of a plain file from ``start`` up to ``stop``."""
 
     def __init__(self, path: Path, once: bool, start: int, stop: int | None):
@@ -134,7 +118,7 @@ class _Range(_File):
         return found
 
 
-class _Unpacked(_File):
+class _Unpacked(Stream):
     """A compressed file, unpacked piece by piece."""
 
     def __init__(self, path: Path, once: bool, pieces: Callable[[Any], Any]):

@@ -20,7 +20,7 @@ import orjson
 import small_inputs
 
 import harvest
-from harvest.commands.settings import plugin_settings
+from harvest.commands.options import plugin_settings
 from harvest.storage.manifest import Manifest
 from harvest.storage.part import plain
 from harvest.storage.staging import staged_parts

@@ -148,7 +148,7 @@ def test_a_large_log_is_read_in_bounded_memory(log_writer, tmp_path):
     script = """
 import sys
 from pathlib import Path
-from harvest.api.context import ReadContext
+from harvest.api.source import ReadContext
 from harvest import tables
 from harvest_darshan.source import DarshanSource
 def peak():

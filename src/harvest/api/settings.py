@@ -21,7 +21,7 @@ import cattrs
 
 from harvest.errors import ConfigError, suggestion
 
-from .setting import Setting
+from .view import Setting
 
 _TRUE = frozenset(("1", "true", "yes", "on"))
 _FALSE = frozenset(("0", "false", "no", "off"))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import attrs
 import pluggy
 
-from .setting import Setting, by_name
+from .view import Setting, by_name
 
 if TYPE_CHECKING:
     from harvest.model import Record
@@ -127,10 +127,6 @@ class Command:
     doc: str
     app: Any
     after: str | None = None
-
-
-CommandGroup = Command
-"""The name from when plugins could bring groups alone."""
 
 
 class Hooks:

@@ -17,7 +17,7 @@ from typer.core import TyperCommand, TyperGroup
 import harvest
 from harvest.errors import PluginError, UsageError
 from harvest.plugins.known import commands_below
-from harvest.toolkit.remarks import remark
+from harvest.toolkit.steps import remark
 
 from .commands import COMMANDS
 

@@ -11,7 +11,7 @@ from typing import NoReturn, TypeAlias
 from harvest import interrupt
 from harvest.errors import ExitCode, HarvestError, error_within, out_of_files, system_reason
 from harvest.plugin_code import contained
-from harvest.toolkit.remarks import remark
+from harvest.toolkit.steps import remark
 
 _End: TypeAlias = "tuple[int, Callable[[], object] | str | None]"
 """An exit code, and what is to be said before: a line, or a function that says it."""

@@ -7,7 +7,7 @@ beside this one, which its help does without.
 
 from __future__ import annotations
 
-from harvest.toolkit.remarks import remark
+from harvest.toolkit.steps import remark
 
 from .options import RunOptions, takes_run_options
 from .output import print_json_line

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from harvest.plugins.registry import PluginManager
 
-__all__ = ["Items", "named", "sources"]
+__all__ = ["Items", "keys", "named", "sources"]
 
 Items = list[tuple[str, str]]
 """What a word may become, each with a line that says what it is."""
@@ -43,22 +43,22 @@ def settings(incomplete: str) -> Items:
         if len(names) != 1:
             return names
         name = names[0][0].removesuffix(".")
-    classes = [getattr(found, kind)(name) for kind, declared in kinds if name in declared]
-    return _beginning(incomplete, (item for cls in classes for item in _of(cls, name, incomplete)))
-
-
-def _of(cls: Any, name: str, incomplete: str) -> Items:
-    """Settings of a class as ``NAME.KEY=``; of the one that was typed, the values."""
     from harvest.api.settings import describe  # late: it imports what reads values
 
+    classes = [getattr(found, kind)(name) for kind, declared in kinds if name in declared]
+    known = (setting for cls in classes for setting in describe(cls.Config))
+    return keys(incomplete, ((f"{name}.{setting.name}", setting) for setting in known))
+
+
+def keys(incomplete: str, settings: Iterable[tuple[str, Any]]) -> Items:
+    """``KEY=`` of settings; of the one that was typed, the values."""
     items: Items = []
-    for setting in describe(cls.Config):
-        key = f"{name}.{setting.name}="
-        if incomplete.startswith(key):
-            items += [(f"{key}{word}", "") for word in setting.choices]
+    for key, setting in settings:
+        if incomplete.startswith(f"{key}="):
+            items += [(f"{key}={word}", "") for word in setting.choices]
         else:
-            items.append((key, setting.doc))
-    return items
+            items.append((f"{key}=", setting.doc))
+    return _beginning(incomplete, items)
 
 
 def named(incomplete: str, specs: Mapping[str, Any]) -> Items:

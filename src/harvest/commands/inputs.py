@@ -15,8 +15,7 @@ import attrs
 import pyarrow as pa
 
 from harvest import interrupt
-from harvest.api.context import ReadContext
-from harvest.api.source import Partition, Source
+from harvest.api.source import Partition, ReadContext, Source
 from harvest.model import RecordType
 from harvest.pipeline.prepare import prepare_sources
 from harvest.plugins.registry import PluginManager, manager

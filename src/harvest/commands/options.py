@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import attrs
 import typer
 
-from harvest.recipes.recipe import Recipe, load_recipe, run_options
+from harvest.errors import UsageError
+from harvest.recipes.recipe import Recipe, load_recipe, parse_setting, run_options
 from harvest.toolkit.completion import words
 
 from . import complete
-from .settings import plugin_settings
 
 __all__ = [
-    *("DatasetPath", "Exact", "Json", "Settings", "SettingsAgain", "SettingsAsBefore", "Wait"),
+    "DatasetPath",
+    "Exact",
+    "Json",
+    "Settings",
+    "SettingsAgain",
+    "SettingsAsBefore",
+    "Wait",
     "Wide",
+    "key_values",
+    "plugin_settings",
+    "refuse_without",
 ]
 
 DatasetPath = Annotated[
@@ -192,3 +201,39 @@ def _annotation(field: attrs.Attribute[Any]) -> Any:
             autocompletion=complete.engines if field.name == "engine" else completion,
         ),
     ]
+
+
+def plugin_settings(texts: Iterable[str] | None) -> dict[str, dict[str, str]]:
+    """``NAME.KEY=VALUE`` texts as settings by plugin; raises ConfigError for another text."""
+    given: dict[str, dict[str, str]] = {}
+    for text in texts or ():
+        name, key, value = parse_setting(text)
+        _take(given.setdefault(name, {}), key, value, f"{name}.{key}")
+    return given
+
+
+def key_values(texts: Iterable[str] | None) -> dict[str, str]:
+    """``KEY=VALUE`` texts as settings; raises UsageError for another text."""
+    given: dict[str, str] = {}
+    for text in texts or ():
+        key, equals, value = text.partition("=")
+        if not equals:
+            raise UsageError(f"{text!r} is not a setting", remedy="write --set KEY=VALUE")
+        _take(given, key, value, key)
+    return given
+
+
+def _take(given: dict[str, str], key: str, value: str, shown: str) -> None:
+    """Add a setting that is not there yet with another value."""
+    if given.setdefault(key, value) != value:
+        raise UsageError(
+            f"the setting {shown} is given as {given[key]!r} and as {value!r}",
+            remedy="give it once",
+        )
+
+
+def refuse_without(switch: str, options: Mapping[str, Any]) -> None:
+    """Raise UsageError for an option that was given and means nothing without a switch."""
+    for option, value in options.items():
+        if value:
+            raise UsageError(f"{option} is for {switch}, which is not given")

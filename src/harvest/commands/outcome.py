@@ -17,7 +17,7 @@ from harvest.recipes.choose import name_sources
 from harvest.recipes.recipe import Recipe
 from harvest.toolkit.amounts import count_in_words
 from harvest.toolkit.layout import fold
-from harvest.toolkit.remarks import remark
+from harvest.toolkit.steps import remark
 from harvest.toolkit.texts import printable_line
 
 from .options import RunOptions

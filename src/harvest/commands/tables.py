@@ -1,4 +1,4 @@
-"""Tables on a terminal, and the same as JSON or plain text."""
+"""Tables and paragraphs on a terminal, and the same as JSON or plain text."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ from harvest.toolkit.texts import printable_line
 
 __all__ = [
     "how_many",
-    "print_heading",
+    "print_columns",
     "print_json",
     "print_lines",
     "print_plain",
     "print_table",
+    "print_text",
     "width_of_terminal",
 ]
 
@@ -54,11 +55,20 @@ def width_of_terminal() -> int:
     return Console().width
 
 
-def print_heading(lines: Iterable[str]) -> None:
-    """Lines in bold, where a terminal can show it."""
+def print_columns(
+    heads: Sequence[Sequence[str]],
+    rows: Sequence[Sequence[str]],
+    widths: Sequence[int],
+    right: Sequence[bool],
+) -> None:
+    """Rows in columns of these widths, below lines of headings, in bold where that can be shown.
+
+    right: for each column whether its cells are aligned right.
+    """
     console = Console()
-    for line in lines:
+    for line in table_lines(heads, widths, right):
         console.print(Text(line, style="bold"), soft_wrap=True)
+    print_plain(table_lines(rows, widths, right))
 
 
 def print_table(
@@ -81,16 +91,17 @@ def print_table(
     # escape codes are made visible
     cells = [[printable_line(_text(cell)) for cell in row] for row in rows]
     natural = [max(map(cell_len, column)) for column in zip(columns, *cells, strict=True)]
+    sides = [name in right for name in columns]
     if sum(natural) + GAP * (len(natural) - 1) <= room:
-        _print_lines(columns, cells, natural, right)
+        print_columns([columns], cells, natural, sides)
     elif upright:
         _print_upright(columns, cells, room)
     elif prose and not _has_room(natural, len(prose), room):
-        _print_prose_below(columns, cells, natural, right, len(prose), room)
+        _print_prose_below(columns, cells, natural, sides, len(prose), room)
     else:
         least = [
-            width if name in right else min(width, max(LEAST, cell_len(name)))
-            for name, width in zip(columns, natural, strict=True)
+            width if side else min(width, max(LEAST, cell_len(name)))
+            for name, width, side in zip(columns, natural, sides, strict=True)
         ]
         widths = fit(natural, least, max(1, room - GAP * (len(natural) - 1)))
         known = forms or {}
@@ -101,23 +112,12 @@ def print_table(
             ]
             for row in cells
         ]
-        _print_lines(columns, short, widths, right)
+        print_columns([columns], short, widths, sides)
 
 
 def _has_room(natural: Sequence[int], count: int, room: int) -> bool:
     """Whether the last ``count`` columns, if they are one, keep enough beside the others."""
     return count == 1 and room - sum(natural[:-1]) - GAP * (len(natural) - 1) >= PROSE_LEAST
-
-
-def _print_lines(
-    columns: Sequence[str],
-    cells: Sequence[Sequence[str]],
-    widths: Sequence[int],
-    right: Sequence[str],
-) -> None:
-    sides = [name in right for name in columns]
-    print_heading(table_lines([columns], widths, sides))
-    print_plain(table_lines(cells, widths, sides))
 
 
 def _print_upright(columns: Sequence[str], cells: Sequence[Sequence[str]], room: int) -> None:
@@ -134,18 +134,17 @@ def _print_prose_below(
     columns: Sequence[str],
     cells: Sequence[Sequence[str]],
     natural: Sequence[int],
-    right: Sequence[str],
+    sides: Sequence[bool],
     count: int,
     room: int,
 ) -> None:
     """The last ``count`` columns as text below each row; the first of them without its name."""
     kept = len(columns) - count
-    sides = [name in right for name in columns[:kept]]
     least = [min(width, LEAST) for width in natural[:kept]]
     widths = fit(natural[:kept], least, room - GAP * (kept - 1))
-    print_heading(table_lines([columns[:kept]], widths, sides))
+    print_columns([columns[:kept]], [], widths, sides[:kept])
     for row in cells:
-        print_plain(table_lines([row[:kept]], widths, sides))
+        print_plain(table_lines([row[:kept]], widths, sides[:kept]))
         for name, text in list(zip(columns, row, strict=True))[kept:]:
             said = text if name == columns[kept] or not text else f"{name}: {text}"
             print_plain(f"{INDENT}{line}" for line in fold(said, room - len(INDENT)) if line)
@@ -170,3 +169,15 @@ def _text(cell: Any) -> str:
     if isinstance(cell, int):
         return f"{cell:,}"
     return str(cell)
+
+
+def print_text(text: str, indent: str = "  ") -> None:
+    """Paragraphs, each a line; a terminal gets them broken between words.
+
+    indent: put before the further lines of a paragraph.
+    """
+    for number, paragraph in enumerate(text.split("\n\n")):
+        if number:
+            print()
+        line = printable_line(" ".join(map(str.strip, paragraph.splitlines())))
+        print_plain(fold(line, width_of_terminal(), indent) if sys.stdout.isatty() else [line])

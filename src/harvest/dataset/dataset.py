@@ -10,17 +10,17 @@ from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 from harvest.api.sink import KEPT, PartFile, Sink
+from harvest.dataset.holdings import accounts_of, rows_by_type
 from harvest.errors import DatasetChanged, DatasetError, UnknownTypeError, UsageError, suggestion
 from harvest.findings import Verdict, evaluate
 from harvest.model import RecordType
 from harvest.model.types import as_recorded
-from harvest.pipeline.committed import announcing
 from harvest.pipeline.drift import recorded_types
+from harvest.pipeline.exporting import announcing
 from harvest.pipeline.rollback import keep_runs, roll_back
 from harvest.plugin_code import contained
 from harvest.plugins.building import build, call, names_for
 from harvest.plugins.registry import PluginManager, manager
-from harvest.storage.accounts import accounts_of, rows_by_type
 from harvest.storage.files import link_on_the_way
 from harvest.storage.history import changed, kept_bytes, located
 from harvest.storage.manifest import HISTORY, NAME, Manifest
@@ -29,14 +29,11 @@ from harvest.toolkit.amounts import count_in_words
 from harvest.toolkit.plain import is_plain, odd
 from harvest.toolkit.steps import step
 
-from .blank import Nowhere
-from .description import Description, describe
-from .history import read_runs, settings_used
-from .holdings import Holding, holdings
+from .description import Description, Nowhere, describe
+from .holdings import Holding, holdings, read_runs, settings_used, summary, to_html
 from .report import build_report
 from .sql import queries as run_queries
 from .sql import query as run_query
-from .summary import summary, to_html
 from .verify import Problem, judge
 
 if TYPE_CHECKING:

@@ -1,18 +1,75 @@
-"""What a dataset holds of each record type: how much, from where, and of which time."""
+"""What a dataset holds: how much, from where, of which time, by which runs; also as HTML."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import polars as pl
 
-from harvest.storage.accounts import accounts_of, rows_by_type
+from harvest.api.settings import structure
+from harvest.api.sink import Sink
+from harvest.errors import DatasetError
+from harvest.pipeline.record import read_record
+from harvest.plugins.building import names_for
+from harvest.storage.columns import ACCOUNT, NAMES, STATE
+from harvest.storage.manifest import Manifest
+from harvest.toolkit import html
+from harvest.toolkit.amounts import bytes_in_words, count_in_words
 
 if TYPE_CHECKING:
+    from harvest.storage.parts import Parts
+
     from .dataset import Dataset
+
+_COLUMNS = {
+    NAMES: ["source", "folder", "name"],
+    STATE: ["plugin", "failed"],
+    ACCOUNT: ["run", "rejected", "rows"],
+}
+
+
+def accounts_of(parts: Parts) -> pl.DataFrame:
+    """A row for each part: source, origin, plugin, run, rejected, failed, rows, written.
+
+    rows: by record type, as structs of ``of`` and ``count``; written: the sum of these.
+    """
+    frames = [
+        pl.DataFrame(parts.table(name).select(columns).filter(parts.counting).unify_dictionaries())
+        for name, columns in _COLUMNS.items()
+    ]
+    counts = pl.col("rows").list.eval(pl.element().struct.field("count"))
+    return pl.concat(frames, how="horizontal").select(
+        pl.col("source").cast(pl.String),
+        pl.concat_str(pl.col("folder").cast(pl.String), "name").alias("origin"),
+        pl.col("plugin").cast(pl.String),
+        pl.col("run").cast(pl.String),
+        pl.col("rejected", "failed", "rows"),
+        counts.list.sum().alias("written"),
+    )
+
+
+def rows_by_type(accounts: pl.DataFrame) -> pl.DataFrame:
+    """A row for each record type, ``of``, of which some part has rows.
+
+    sources, plugins: of these parts; origins: how many they have.
+    """
+    held = accounts.select(
+        "source", "plugin", "rows", origin=pl.col("origin").cast(pl.Categorical).to_physical()
+    )
+    return (
+        held.explode("rows")
+        .unnest("rows")
+        .filter(pl.col("count") > 0)
+        .group_by(pl.col("of").cast(pl.String))
+        .agg(
+            sources=pl.col("source").unique().sort(),
+            plugins=pl.col("plugin").unique().sort(),
+            origins=pl.col("origin").n_unique(),
+        )
+    )
 
 
 @attrs.frozen(kw_only=True)
@@ -62,3 +119,119 @@ def _spans(
             )
     spans = zip(queries, pl.collect_all(queries.values()), strict=True)
     return {name: table.row(0) for name, table in spans}
+
+
+IN_FORCE = "in force"
+KEPT = "kept"
+
+
+def read_runs(sink: Sink, manifest: Manifest, skip: int = 0) -> list[dict[str, Any]]:
+    """The records of all committed runs but the ``skip`` oldest, oldest first.
+
+    Each has a key ``state``: ``in force``, ``kept`` where one can go back to it, or null; and a key
+    ``problem``, null unless the record is missing, damaged or given up: then it has nothing else.
+    """
+    states = dict.fromkeys(manifest.kept, KEPT) | {manifest.run: IN_FORCE}
+    records = []
+    for run in manifest.runs[skip:]:
+        found: dict[str, Any] = {"run": run, "state": states.get(run), "problem": None}
+        try:
+            found = {**read_record(sink, manifest, run), **found}
+        except DatasetError as error:
+            found["problem"] = str(error)
+        records.append(found)
+    return records
+
+
+def settings_used(
+    sink: Sink, manifest: Manifest, source: str, setting: str, config: type
+) -> list[Any]:
+    """Values of a setting in the runs that read the rows of a source, earliest run first.
+
+    config: class of the source's settings, which knows the value of one that was not given.
+    """
+    accounts = accounts_of(manifest.parts)
+    held = accounts.filter(pl.col("source") == source, pl.col("written") > 0)
+    values: list[Any] = []
+    for run in sorted(held["run"].unique(), key=manifest.runs.index):
+        given = read_record(sink, manifest, run)["settings"].get(source, {})
+        mine = {
+            key: value
+            for key, value in given.items()
+            if key.replace("-", "_").partition(".")[0] == setting
+        }
+        value = getattr(structure(config, mine, plugin=source), setting)
+        if value not in values:
+            values.append(value)
+    return values
+
+
+def summary(dataset: Dataset) -> dict[str, Any]:
+    """Its size and runs, its record types with rows and times, its views and reports."""
+    held = dataset.holdings()
+    runs = [run for run in dataset.runs() if run["problem"] is None]
+    parts, files = dataset.manifest.parts, dataset.manifest.files.distinct()
+    sizes = {(file.path, file.offset): file.size_bytes for file in files}
+    return {
+        "dataset": str(dataset.sink.location),
+        "rows": sum(each.rows for each in held),
+        "inputs": dataset.accounts()["origin"].n_unique(),
+        "size_bytes": sum(sizes.values()),
+        "rejects": parts.total("rejected"),
+        "runs": [{"run": run["run"], "ended": _minute(run["ended"])} for run in runs],
+        "record_types": [
+            {
+                "name": each.record_type,
+                "rows": each.rows,
+                "inputs": each.origins,
+                "sources": list(each.sources),
+                "first": each.first and _minute(each.first.isoformat()),
+                "last": each.last and _minute(each.last.isoformat()),
+            }
+            for each in held
+        ],
+        "views": dataset.views(),
+        "reports": names_for(dataset.plugins.reports, dataset),
+    }
+
+
+def _minute(moment: str) -> str:
+    """A time to the minute, in UTC as it is recorded."""
+    return moment[:16].replace("T", " ")
+
+
+def to_html(dataset: Dataset) -> str:
+    """The summary for a notebook, with what to write in its cells."""
+    found = summary(dataset)
+    size = (
+        f"{count_in_words(found['rows'], 'row')} from {count_in_words(found['inputs'], 'input')}, "
+        f"{bytes_in_words(found['size_bytes'])}; {count_in_words(len(found['runs']), 'run')}"
+    )
+    kinds = [
+        (f'dataset["{t["name"]}"]', t["rows"], t["inputs"], ", ".join(t["sources"]),
+         t["first"], t["last"])
+        for t in found["record_types"]
+    ]  # fmt: skip
+    plugins = dataset.plugins
+    views = [(f'dataset.view("{name}")', plugins.view(name).doc) for name in found["views"]]
+    reports = [(f'dataset.report("{name}")', plugins.report(name).doc) for name in found["reports"]]
+    rejects = count_in_words(found["rejects"], "input unit")
+    return html.joined(
+        html.paragraph(f"Dataset {found['dataset']}: {size}", strong=True),
+        html.table(
+            ("record type", "rows", "inputs", "from", "first", "last"),
+            kinds,
+            right=("rows", "inputs"),
+        ),
+        html.paragraph(f"{rejects} could not be read: dataset.rejects()")
+        if found["rejects"]
+        else "",
+        html.details(
+            count_in_words(len(views), "view"), html.table(("view", "what it shows"), views)
+        ),
+        html.details(
+            count_in_words(len(reports), "report"),
+            html.table(("report", "what it shows"), reports),
+        ),
+        html.paragraph("What it means: dataset.findings()"),
+    )

@@ -14,7 +14,7 @@ import attrs
 
 from harvest.api.sink import Sink
 from harvest.errors import DatasetError
-from harvest.pipeline.committed import announcing
+from harvest.pipeline.exporting import announcing
 from harvest.pipeline.reread import Again, read_again
 from harvest.pipeline.result import RunResult
 from harvest.plugins.registry import PluginManager, manager

@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from harvest.reading.terms import Terms
 
     from .local import read_bundles
-    from .pool import available_cores
-    from .worker_process import ending, interpreter
+    from .pool import available_cores, ending, interpreter
 
 __all__ = [
     "Awaited",
@@ -35,8 +34,8 @@ _HOMES = {
     "Progress": "harvest.reading.meter",
     "Terms": "harvest.reading.terms",
     "available_cores": ".pool",
-    "ending": ".worker_process",
-    "interpreter": ".worker_process",
+    "ending": ".pool",
+    "interpreter": ".pool",
     "read_bundles": ".local",
 }
 

@@ -1,8 +1,7 @@
 """The data model: record types, and what is derived from them."""
 
-from .errors import BatchError, RecordTypeError
+from .column import LAYERS, LEVELS, BatchError, RecordTypeError
 from .record import Int32, Record, RecordType, UInt32, UInt64, field, record, record_type
-from .vocabulary import LAYERS, LEVELS
 
 __all__ = [
     "LAYERS",

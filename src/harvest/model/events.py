@@ -10,12 +10,11 @@ from __future__ import annotations
 import polars as pl
 import pyarrow as pa
 
-from .errors import RecordTypeError
+from .column import ROLES, RecordTypeError, Role
 from .frames import polars_type
 from .json import object_text
 from .record import RecordType
 from .types import TIMESTAMP
-from .vocabulary import ROLES, Role
 
 __all__ = ["event_columns"]
 

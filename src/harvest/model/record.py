@@ -23,9 +23,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias, TypeVar, dat
 
 import attrs
 
-from .column import TAIL, Column
-from .errors import RecordTypeError
-from .vocabulary import LAYERS, LEVELS, ROLES, Layer, Level, Role
+from .column import LAYERS, LEVELS, ROLES, TAIL, Column, Layer, Level, RecordTypeError, Role
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 import attrs
 import pyarrow as pa
 
-from .column import TAIL, Column
-from .errors import RecordTypeError
+from .column import TAIL, Column, RecordTypeError
 
 if TYPE_CHECKING:
     from .record import RecordType

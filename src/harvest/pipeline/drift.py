@@ -21,7 +21,6 @@ from harvest.api.source import Source
 from harvest.errors import DatasetError
 from harvest.model import RecordType, RecordTypeError, record_type
 from harvest.model.types import common_type, declared_columns, declared_types, from_plain, to_plain
-from harvest.plugins.registry import PluginManager
 from harvest.storage.manifest import Manifest, Schema
 from harvest.storage.part import Part
 
@@ -110,33 +109,19 @@ class Drift:
                 _refuse_changed(kind, recorded, where)
 
     def schemas(
-        self,
-        plan: Plan,
-        number: int,
-        manifest: Manifest,
-        written: Iterable[Part],
-        plugins: PluginManager,
+        self, plan: Plan, number: int, manifest: Manifest, written: Iterable[Part]
     ) -> dict[str, Schema]:
-        """What the manifest records after parts were written.
-
-        plugins: know the columns of record types that stay in a dataset of an older harvest, which
-            recorded none.
-        """
+        """What the manifest records after parts were written."""
         staying = self._staying(plan, number, manifest)
         now = {name for part in written for name in part.rows}
         schemas = dict(manifest.schemas)
-        known = {kind.name: kind for kind in self.kinds}
-        older = [name for name in staying if name not in schemas and name not in known]
-        if older:
-            declared = plugins.record_types(older)
-            known |= {name: declared[name] for name in older if name in declared}
-        for kind in known.values():
+        for kind in self.kinds:
             recorded = schemas.get(kind.name)
-            if recorded is None and (kind.name in now or kind.name in staying):
-                schemas[kind.name] = declared_schema(kind)
-            elif _is_declared(recorded, kind):
+            if kind.name not in now or _is_declared(recorded, kind):
                 continue
-            elif recorded is not None and kind.name in now and self.policy != "freeze":
+            if recorded is None:
+                schemas[kind.name] = declared_schema(kind)
+            elif self.policy != "freeze":
                 types = recorded_types(manifest, kind.name) if kind.name in staying else None
                 schemas[kind.name] = _unite(kind, types or {})
         return dict(sorted(schemas.items()))

@@ -1,4 +1,4 @@
-"""Exports that follow each run: the dataset in the forms that its recipe names.
+"""What follows a commit: exports in the forms that a recipe names, and plugins that hear of it.
 
 An exporter compares the state of its target with the dataset's, so that it catches up with what an
 earlier run left undone, whether or not this one committed something.
@@ -6,9 +6,13 @@ earlier run left undone, whether or not this one committed something.
 
 from __future__ import annotations
 
+import contextlib
 import re
-from collections.abc import Mapping
+import sys
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final
+
+import attrs
 
 from harvest.api.sink import Sink
 from harvest.errors import ConfigError, DatasetChanged, HarvestError, system_reason
@@ -18,6 +22,9 @@ from harvest.plugins.registered import resolve
 from harvest.plugins.registry import PluginManager
 from harvest.recipes.recipe import Recipe
 from harvest.storage.target import manifest_of
+from harvest.toolkit.texts import printable_line
+
+from .result import RunResult
 
 DATASET: Final = "harvest.dataset:Dataset"
 """What exporters and listeners are given; imported only where there is one."""
@@ -66,3 +73,25 @@ def _export(text: str, recipe: Recipe, sink: Sink, plugins: PluginManager) -> st
             return without_password(f"{type(error).__name__}: {error}; {plugins.blame(error)}")
         return None
     return "others wrote to the dataset again and again"
+
+
+@contextlib.contextmanager
+def announcing(
+    plugins: PluginManager, exports: Callable[[], Mapping[str, str | None]] = dict
+) -> Iterator[Callable[[Sink, RunResult | None], None]]:
+    """Take note of commits; then make exports, and let plugins hear of each, whatever failed."""
+    commits: list[tuple[Sink, RunResult | None]] = []
+    made: Mapping[str, str | None] = {}
+    try:
+        yield lambda sink, result: commits.append((sink, result))
+        made = exports()
+    finally:
+        for sink, result in commits if plugins.listeners() else ():
+            result = result and attrs.evolve(result, exports=made)
+            try:
+                dataset = resolve(DATASET)(sink, manifest_of(sink), plugins)
+                failed = plugins.announce(dataset, result)
+            except HarvestError as error:  # somebody has damaged it meanwhile
+                failed = [f"plugins cannot hear of the commit: {error}"]
+            for text in failed:
+                print(f"harvest: {printable_line(text)}", file=sys.stderr, flush=True)

@@ -17,14 +17,13 @@ from harvest import interrupt
 from harvest.api.sink import Sink
 from harvest.api.source import Partition
 from harvest.errors import SourceError
-from harvest.recipes.uses import Listed, SourceUse
+from harvest.recipes.endpoints import Listed, SourceUse
 from harvest.storage.manifest import Manifest
 from harvest.storage.part import part_key
 from harvest.storage.staging import staged_parts
 from harvest.toolkit.texts import printable
 
-from .comparing import Earlier, Held, Unlisted
-from .deciding import Deciding, Planned
+from .deciding import Deciding, Earlier, Held, Planned, Unlisted
 
 _BATCH: Final = 65_536
 """Partitions that are compared with the datasets at once."""

@@ -18,9 +18,8 @@ from harvest.plugins.registry import PluginManager
 from harvest.reading.bundle import Bundle, Bundles, bundles, cost_bytes
 from harvest.reading.meter import Progress
 from harvest.reading.task import Task
-from harvest.recipes.endpoints import bind, own_settings
+from harvest.recipes.endpoints import Listed, SourceUse, bind, own_settings
 from harvest.recipes.recipe import Endpoint, Recipe
-from harvest.recipes.uses import Listed, SourceUse
 from harvest.storage.manifest import Manifest
 from harvest.storage.part import Part
 from harvest.storage.target import new_run_id

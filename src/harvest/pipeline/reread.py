@@ -16,8 +16,8 @@ from harvest.api.source import Partition
 from harvest.errors import DatasetError
 from harvest.plugins.registry import PluginManager
 from harvest.reading.pipes import names_pipe
+from harvest.recipes.endpoints import SourceUse
 from harvest.recipes.recipe import Endpoint, Recipe
-from harvest.recipes.uses import SourceUse
 from harvest.storage.part import Part, part_key
 from harvest.storage.target import Target
 from harvest.toolkit.texts import printable

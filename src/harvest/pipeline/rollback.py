@@ -17,8 +17,7 @@ from harvest import fault
 from harvest.api.sink import PartFile, Sink
 from harvest.errors import DatasetError
 from harvest.storage.commit import Commit
-from harvest.storage.difference import apart, keys_apart
-from harvest.storage.history import Content, content_of, put_back, read_state
+from harvest.storage.history import Content, apart, content_of, keys_apart, put_back, read_state
 from harvest.storage.manifest import Manifest
 from harvest.storage.part import Part
 from harvest.storage.parts import rows_where

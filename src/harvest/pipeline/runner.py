@@ -143,7 +143,6 @@ class _Execution:
                 number,
                 manifest,
                 [each.part for each in staged.values()],
-                self.prepared.plugins,
             ),
             check_old=self.prepared.check_old,
         )

@@ -16,21 +16,20 @@ from harvest.plugin_code import contained
 from harvest.plugins.registry import PluginManager, manager
 from harvest.reading.through_pipes import partitions_through
 from harvest.recipes.choose import name_sources, unread_below
+from harvest.recipes.endpoints import Listed, SourceUse
 from harvest.recipes.pipes import COPIES, copied_pipes, with_pipes
 from harvest.recipes.recipe import Recipe
 from harvest.recipes.selection import Named, Selection, partitions_in, partitions_of, selection_of
-from harvest.recipes.uses import Listed, SourceUse
 from harvest.storage.part import part_key
 from harvest.storage.staging import STAGING
 from harvest.storage.target import Target, manifest_of, new_run_id, storage_errors, writing
 from harvest.toolkit.files import passed_over
 from harvest.toolkit.texts import printable
 
-from .committed import announcing
 from .engine import Engine
-from .exporting import export_all
-from .last import last_day
+from .exporting import announcing, export_all
 from .prepare import Observer, PreparedRun, prepare_sinks, prepare_sources
+from .record import last_day
 from .result import RunResult, Unchanged
 from .runner import carry_out
 

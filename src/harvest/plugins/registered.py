@@ -22,9 +22,17 @@ from harvest.api.spec import API_VERSION, COMMANDS, GROUP, OLDEST_API_VERSION, C
 from harvest.errors import PluginError
 from harvest.plugin_code import contained
 
-from .claims import DISABLE_VARIABLE, PREFER_VARIABLE, UNKNOWN, BrokenPlugin, Claim, Claims, Plugin
+from .claims import (
+    DISABLE_VARIABLE,
+    PREFER_VARIABLE,
+    UNKNOWN,
+    BrokenPlugin,
+    Claim,
+    Claims,
+    Lookup,
+    Plugin,
+)
 from .known import canonical
-from .lookup import Lookup
 
 HOOKS = tuple(name for name in vars(Hooks) if name.startswith("harvest_"))
 """Names of the hooks that a plugin may implement."""

@@ -11,8 +11,7 @@ from typing import Any
 import attrs
 import pyarrow as pa
 
-from harvest.api.context import ReadContext, Reject
-from harvest.api.source import Partition, Source
+from harvest.api.source import Partition, ReadContext, Reject, Source
 from harvest.toolkit.texts import printable
 
 from .rows import tables

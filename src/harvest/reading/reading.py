@@ -12,16 +12,14 @@ import attrs
 import pyarrow as pa
 
 from harvest import fault, interrupt
-from harvest.api.context import ReadContext, Reject
 from harvest.api.sink import PartFile, PartWriter, Sink
-from harvest.api.source import Partition, Source
+from harvest.api.source import Partition, ReadContext, Reject, Source
 from harvest.errors import PluginError, SourceError, SourceRejected, TooManyRejects
 from harvest.model import RecordType
 from harvest.model.arrow import concat_tables, size_of
 from harvest.storage.fingerprint import fingerprint
-from harvest.storage.part import Part, write_part
+from harvest.storage.part import Part, require_rows, write_part
 from harvest.storage.rejects import RejectWriter
-from harvest.storage.reported import require_rows
 from harvest.storage.small import SMALL_BYTES, Small
 from harvest.storage.staging import (
     ATTEMPTS,

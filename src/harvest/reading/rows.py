@@ -14,10 +14,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from harvest.api.context import ReadContext
 from harvest.api.from_file import file_of
 from harvest.api.sink import Sink
-from harvest.api.source import Partition, Source
+from harvest.api.source import Partition, ReadContext, Source
 from harvest.errors import HarvestError, PluginError, SourceError, out_of_files, raised_in
 from harvest.model import BatchError, Record, RecordType, RecordTypeError, record_type
 from harvest.model.arrow import BATCH_ROWS, batches, conform, table_of

@@ -12,8 +12,7 @@ import attrs
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from harvest.api.context import Note, ReadContext
-from harvest.api.source import Partition, Source
+from harvest.api.source import Note, Partition, ReadContext, Source
 from harvest.errors import HarvestError
 from harvest.model import RecordType
 from harvest.model.types import ORIGIN

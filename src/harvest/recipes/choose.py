@@ -20,11 +20,10 @@ from harvest.toolkit.amounts import count_in_words
 from harvest.toolkit.files import walk_files
 from harvest.toolkit.texts import printable_line, shell_word
 
-from .endpoints import bind
+from .endpoints import Listed, bind
 from .pipes import with_pipes
 from .recipe import Endpoint, Recipe
 from .survey import Known, Survey, absolute, survey
-from .uses import Listed
 
 SURE: Final = 0.7
 """From here on a source is sure of what it recognises: a file name alone gives less."""

@@ -1,4 +1,4 @@
-"""What users write for a source or a sink, and what is meant by it.
+"""What users write for a source or a sink, what is meant by it, and sources that are configured.
 
     slurm:dumps                         a name and a location
     dumps                               a location, for the sources that recognise it
@@ -14,17 +14,38 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import attrs
 
 from harvest.api.settings import default_of
 from harvest.api.sink import Sink
-from harvest.api.source import Source
+from harvest.api.source import Partition, Source
 from harvest.errors import ConfigError, UsageError
 from harvest.plugins.registry import PluginManager
+from harvest.reading.pipes import Pipe
 
 from .recipe import Endpoint, Recipe
+
+
+@attrs.frozen(kw_only=True)
+class SourceUse:
+    """A source of a run.
+
+    settings: the values it was configured with; version: of the plugin's distribution.
+    plugin: the distribution or the file that the user named for it; None where none was.
+    pipe: that it reads, the source itself reads the file that holds what came through it.
+    """
+
+    source: Source
+    settings: Mapping[str, Any]
+    version: str
+    plugin: str | None = None
+    pipe: Pipe | None = None
+
+
+Listed: TypeAlias = "list[tuple[SourceUse, Partition]]"
+"""Partitions with the source that reads them."""
 
 
 def endpoints_of(given: Any, kind: str, plugins: PluginManager) -> tuple[Endpoint, ...]:

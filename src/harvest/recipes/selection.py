@@ -26,8 +26,7 @@ from harvest.toolkit.files import (
 )
 from harvest.toolkit.texts import printable_line
 
-from .days import day_of, day_of_directory
-from .recipe import Recipe
+from .recipe import Recipe, day_of, day_of_directory
 
 _SHOWN = 3
 

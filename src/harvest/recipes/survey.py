@@ -1,4 +1,7 @@
-"""What a directory tree is made of: which source reads which files, and what nobody knows."""
+"""What a directory tree is made of: which source reads which files, and what nobody knows.
+
+All sources are asked of each file whether they can read it.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +12,61 @@ from typing import Final
 
 import attrs
 
-from harvest.errors import HarvestError, SourceError
+from harvest.api.source import Source
+from harvest.errors import HarvestError, PluginError, SourceError, out_of_files
 from harvest.plugin_code import contained
-from harvest.plugins.detect import Candidate, best, files_read
 from harvest.plugins.registry import PluginManager
 from harvest.toolkit.files import report_unreadable, walk_files
 from harvest.toolkit.steps import step
 
 from .recipe import Endpoint
+
+
+@attrs.frozen
+class Candidate:
+    """A source that can read a path: how sure it is, from 0 to 1, and why."""
+
+    source: str
+    confidence: float
+    reason: str
+
+
+@contained()
+def best(path: Path, plugins: PluginManager) -> list[Candidate]:
+    """All sources that recognise ``path`` itself, surest first.
+
+    What lies below a directory is looked at by ``harvest.recipes.survey``.  A source that cannot
+    be imported takes no part; ``harvest plugins`` shows it.  An unreadable path is recognised by
+    nobody.
+    """
+    found = []
+    for name, spec in plugins.sources.items():
+        try:
+            detection = plugins.load(spec).detect(path)
+        except PluginError:
+            continue
+        except OSError as error:
+            if out_of_files(error):  # no fault of the file
+                raise
+            continue
+        if detection is not None:
+            found.append(Candidate(name, detection.confidence, detection.reason))
+    return sorted(found, key=lambda c: (-c.confidence, c.source))
+
+
+def files_read(cls: type[Source], location: Path) -> Iterator[Path]:
+    """The files that a source would read at a location, each once, by their absolute paths.
+
+    Raises SourceError where the source refuses the location.
+    """
+    seen: set[str] = set()
+    source = cls.configured(location)
+    for partition in source.plan():
+        for name in partition.inputs:
+            if name not in seen and Path(name).is_file():
+                seen.add(name)
+                yield Path(name)
+
 
 NAME_ALONE: Final = 0.5
 """How sure a source is of a file that has a fitting name and nothing else."""

@@ -20,13 +20,12 @@ import attrs
 from harvest import fault
 from harvest.api.sink import PartFile, Publication, Sink
 from harvest.toolkit.files import fsync_directory, write_atomically
-from harvest.toolkit.plain import is_content, is_plain, read_plain, take_away
+from harvest.toolkit.plain import is_content, take_away
 from harvest.toolkit.texts import printable
 
 from .history import forget, keep, remember
 from .manifest import Manifest, Schema
-from .part import Part
-from .reported import require_rows
+from .part import Part, require_rows
 from .small import small_parts
 from .staging import STAGING, Staged, finished, parts_in, remove_tree
 
@@ -108,7 +107,8 @@ class Commit:
             # not all of it is there: a state that nobody could go back to takes no other's place
             kept = self.old.kept[-self.new.keep_runs :]
             self.new = attrs.evolve(self.new, kept=kept)
-        self.new = attrs.evolve(self.new, records=self._checksums())
+        digest = hashlib.sha256(self.record).hexdigest()
+        self.new = attrs.evolve(self.new, records={**self.old.records, self.new.run: digest})
         self.new = self.new.stored(self.sink.state)
         fault.point("commit.kept")
 
@@ -135,15 +135,6 @@ class Commit:
         remember(self.sink.state, self.new)
         fault.point("commit.remembered")
         tidy(self.sink.state, self.new)
-
-    def _checksums(self) -> dict[str, str]:
-        """Of the records of all runs; an older harvest kept none."""
-        known = dict(self.old.records)
-        for run in self.old.runs:
-            path = self.sink.state / RUNS / f"{run}.json"
-            if run not in known and is_plain(path):
-                known[run] = hashlib.sha256(read_plain(path)).hexdigest()
-        return known | {self.new.run: hashlib.sha256(self.record).hexdigest()}
 
     def _publish_rejects(self) -> dict[str, PartFile]:
         published = {}

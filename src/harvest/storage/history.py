@@ -1,5 +1,8 @@
 """What earlier states of a dataset consisted of: their manifests, and files that were replaced.
 
+States share segments.  A row of a segment that counts in both is the same in both, so that a
+comparison looks at the others alone: it costs what changed.
+
 ``history/<run>.json`` is the manifest that a run put in force.  There is one for the state in
 force, from which a damaged manifest is restored, and one for every kept state.  The segments that
 they list lie in ``segments/``, and ``copies/`` has a copy of each.  Files and pieces of
@@ -13,9 +16,11 @@ import hashlib
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import attrs
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from harvest import fault
 from harvest.api.sink import KEPT, PartFile, Sink
@@ -24,10 +29,62 @@ from harvest.toolkit.files import fsync_directory, fsync_file, write_atomically
 from harvest.toolkit.plain import checksum_range, is_content, is_plain, read_plain, take_away
 from harvest.toolkit.texts import printable
 
-from .difference import files_apart, rejects_apart
+from .columns import KEYS, file_of, reject_of
 from .files import link_on_the_way
 from .manifest import HISTORY, NAME, Manifest, segments_of
-from .segment import COPIES, SEGMENTS, copy_segment, is_whole, restore_segment
+from .parts import Parts
+from .segment import COPIES, SEGMENTS, Segment, copy_segment, is_whole, restore_segment
+from .stored_files import StoredFiles
+
+
+def apart(here: Parts, there: Parts) -> pa.BooleanArray:
+    """Which rows of ``here.table`` count, and do not count in the same segment there.
+
+    What lies in other segments may still be alike.
+    """
+    theirs = dict(zip(map(_name, there.segments), there.counting_by_segment, strict=True))
+    found = [
+        pc.and_not(mine, theirs[name]) if (name := _name(segment)) in theirs else mine
+        for segment, mine in zip(here.segments, here.counting_by_segment, strict=True)
+    ]
+    return pa.concat_arrays([pa.array([], pa.bool_()), *found])
+
+
+def _name(segment: Segment) -> str | int:
+    """What two segments that are the same have in common."""
+    return id(segment) if segment.entry is None else segment.entry.file
+
+
+def keys_apart(here: Parts, there: Parts) -> list[str]:
+    """The keys that are here and not there."""
+    keys = here.table(KEYS).column("key").filter(apart(here, there))
+    others = there.table(KEYS).column("key").filter(there.counting)
+    return [key.hex() for key in _outside(keys, others)]
+
+
+def files_apart(here: Parts, there: Parts) -> list[PartFile]:
+    """The files that hold rows here and not there, each once."""
+    rows = apart(here, there)
+    if not rows.true_count:
+        return []
+    texts = StoredFiles(here).texts(among=rows)
+    return [file_of(text) for text in _outside(texts, StoredFiles(there).texts())]
+
+
+def rejects_apart(here: Parts, there: Parts) -> list[PartFile]:
+    """The files of rejects that are here and not there."""
+    rows = apart(here, there)
+    if not rows.true_count:
+        return []
+    texts = StoredFiles(here).reject_texts(among=rows)
+    return [reject_of(text) for text in _outside(texts, StoredFiles(there).reject_texts())]
+
+
+def _outside(values: pa.Array | pa.ChunkedArray, others: pa.Array | pa.ChunkedArray) -> list[Any]:
+    """Those of the values that are none of the others, each once."""
+    found = values.filter(pc.invert(pc.is_in(values, value_set=others)))
+    return list(found.unique().to_pylist())
+
 
 Content: TypeAlias = tuple[str, str]
 """What shows whether two manifests name the same bytes: place (none for a piece) and checksum."""

@@ -68,11 +68,10 @@ class Manifest:
 
     sink, location: what wrote it; token: names the commit that made it; run: the last run.
     runs: all runs that were committed, oldest first.
-    records: SHA-256 of the record of each of them, or GIVEN_UP; those of an older harvest lack it
-        until the next commit.
+    records: SHA-256 of the record of each of them, or GIVEN_UP.
     kept: those of them whose state can be gone back to, beside the last; keep_runs: how many of
         them the dataset keeps.
-    schemas: columns by record type; a dataset of an older harvest has none.
+    schemas: columns by record type.
     """
 
     sink: str
@@ -163,8 +162,8 @@ class Manifest:
             if not _is_sealed(data):
                 raise damage(path, "checksum")
             values = {key: document[key] for key in _PLAIN}
-            values["records"] = converter().structure(document.get("records", {}), dict[str, str])
-            schemas = converter().structure(document.get("schemas", {}), dict[str, Schema])
+            values["records"] = converter().structure(document["records"], dict[str, str])
+            schemas = converter().structure(document["schemas"], dict[str, Schema])
             entries = converter().structure(document["segments"], list[Entry])
         except (orjson.JSONDecodeError, KeyError, TypeError, cattrs.BaseValidationError) as error:
             raise damage(path, type(error).__name__) from error

@@ -10,7 +10,7 @@ from typing import IO, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from harvest.api.context import Reject
+from harvest.api.source import Reject
 from harvest.toolkit.plain import DATA_BYTES, open_plain
 from harvest.toolkit.texts import printable
 

@@ -11,12 +11,11 @@ import typer
 
 from harvest import UsageError
 from harvest.commands import remark
-from harvest.commands.options import DatasetPath, Exact, Json, Wide
-from harvest.commands.settings import key_values
+from harvest.commands.options import DatasetPath, Exact, Json, Wide, key_values
 from harvest.plugins import manager
 
 from . import completion
-from .options import JsonRows, setting_option
+from .completion import JsonRows, setting_option
 
 if TYPE_CHECKING:
     from harvest import Dataset, View

@@ -12,7 +12,7 @@ from harvest.commands.options import Exact, Json, Settings, SettingsAsBefore, Wi
 from harvest.toolkit.completion import words
 
 from . import completion
-from .options import JsonRows
+from .completion import JsonRows
 
 
 def look(

@@ -1,14 +1,14 @@
-"""What the shell may complete: views, reports, rules, record types, and what can be set."""
+"""What the shell may complete for these commands, and options that several of them have."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
 from harvest import Setting
-from harvest.commands.complete import Items, named
+from harvest.commands.complete import Items, keys, named
 from harvest.plugins import manager
 
 
@@ -29,7 +29,7 @@ def query_settings(incomplete: str) -> Items:
     """``VIEW.KEY=`` of every view that has settings."""
     views = manager().views
     of_views = {f"{n}.{key}": s for n, v in views.items() for key, s in v.settings.items()}
-    return _keys(incomplete, of_views)
+    return keys(incomplete, of_views.items())
 
 
 def finding_settings(incomplete: str) -> Items:
@@ -42,7 +42,7 @@ def finding_settings(incomplete: str) -> Items:
     }
     looked_at = {rule.view for rule in found.rules.values()} & found.views.keys()
     of_views = {key: s for name in looked_at for key, s in found.views[name].settings.items()}
-    return _keys(incomplete, of_views) + _keys(incomplete, limits)
+    return keys(incomplete, of_views.items()) + keys(incomplete, limits.items())
 
 
 def own_settings(ctx: typer.Context, incomplete: str) -> Items:
@@ -52,13 +52,13 @@ def own_settings(ctx: typer.Context, incomplete: str) -> Items:
     # an option without its value yet leaves the words before it unread
     words = [str(ctx.params.get("name")), *ctx.args]
     spec = next((declared[word] for word in words if word in declared), None)
-    return _keys(incomplete, spec.settings) if spec is not None else []
+    return keys(incomplete, spec.settings.items()) if spec is not None else []
 
 
 def export_settings(ctx: typer.Context, incomplete: str) -> Items:
     """``KEY=`` of the exporter that the command line names before, then the values."""
     spec = manager().exporters.get(str(ctx.params.get("form")))
-    return _keys(incomplete, spec.settings) if spec is not None else []
+    return keys(incomplete, spec.settings.items()) if spec is not None else []
 
 
 def with_settings(incomplete: str) -> Items:
@@ -69,12 +69,11 @@ def with_settings(incomplete: str) -> Items:
     return list(dict.fromkeys(item for kind in kinds for item in named(incomplete, kind)))
 
 
-def _keys(incomplete: str, settings: Mapping[str, Setting]) -> Items:
-    """``KEY=`` of settings; of the one that was typed, the values."""
-    items: Items = []
-    for key, setting in settings.items():
-        if incomplete.startswith(f"{key}="):
-            items += [(f"{key}={word}", "") for word in setting.choices]
-        else:
-            items.append((f"{key}=", setting.doc))
-    return [(word, doc.partition("\n")[0]) for word, doc in items if word.startswith(incomplete)]
+JsonRows = Annotated[bool, typer.Option("--json", help="Print one JSON object per row.")]
+
+
+def setting_option(
+    meaning: str, completion: Callable[..., Any], *, metavar: str = "KEY=VALUE"
+) -> Any:
+    """The option ``--set``, given once or more."""
+    return typer.Option("--set", metavar=metavar, help=meaning, autocompletion=completion)

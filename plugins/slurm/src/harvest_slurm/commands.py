@@ -12,7 +12,7 @@ import typer
 
 import harvest
 from harvest.commands import print_json_line
-from harvest.commands.settings import key_values
+from harvest.commands.options import key_values
 from harvest.toolkit.texts import printable_line
 
 app = typer.Typer(

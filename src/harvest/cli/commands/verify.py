@@ -6,8 +6,15 @@ from typing import Annotated
 
 import typer
 
-from harvest.commands.options import DatasetPath, Json, SettingsAgain, SettingsAsBefore, Wait
-from harvest.commands.settings import plugin_settings, refuse_without
+from harvest.commands.options import (
+    DatasetPath,
+    Json,
+    SettingsAgain,
+    SettingsAsBefore,
+    Wait,
+    plugin_settings,
+    refuse_without,
+)
 from harvest.errors import ConfigError
 from harvest.recipes.recipe import DELETED
 from harvest.toolkit.completion import words
