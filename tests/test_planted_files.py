@@ -129,6 +129,8 @@ CASES = [
     for kind in KINDS
     for planted in PLANTED
     if form == "parquet" or kind == "rows"
+    # a dataset that is one file may be named by a link
+    if form != "file" or planted not in ("a link inside", "a link outside")
 ]
 
 

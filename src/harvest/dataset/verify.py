@@ -215,6 +215,7 @@ def _stray_files(dataset: Dataset) -> Iterator[Problem]:
     """Files and folders that readers of the directories would take for the dataset's."""
     root = dataset.sink.root
     files = dataset.manifest.files.distinct()
+    yield from _bytes_behind(root, files)
     named = {root / file.path for file in files if file.offset is None}
     kinds = {(path.parent, path.suffix) for path in named}
     for folder, suffix in sorted(kinds):
@@ -234,6 +235,20 @@ def _stray_files(dataset: Dataset) -> Iterator[Problem]:
                     "put there by somebody",
                     passing=True,
                 )
+
+
+def _bytes_behind(root: Path, files: Iterable[PartFile]) -> Iterator[Problem]:
+    """What follows the last row of a file that holds all of them."""
+    ends = {(f.path, f.offset): f.offset + f.size_bytes for f in files if f.offset is not None}
+    if not ends:
+        return
+    last = max(ends, key=ends.__getitem__)
+    path = root / last[0]
+    more = path.stat().st_size - ends[last] if path.is_file() else 0
+    if more > 0:
+        yield Problem(
+            f"{path}: {more:,} bytes follow its last row", frozenset({last}), passing=True
+        )
 
 
 def _state_problems(dataset: Dataset) -> Iterator[Problem]:
