@@ -148,10 +148,11 @@ def _byte_problems(dataset: Dataset) -> Iterator[Problem]:
 
 def _check_bytes(base: Path, name: str, file: PartFile) -> str | None:
     path = base / name
-    # a consolidated file is the location itself, which may be a link of the user's
-    linked = Path(os.path.realpath(path))
-    place = (link_on_the_way(base, name) or path) if file.offset is None else linked
-    if (what := what_else(place)) is not None:
+    place = real = link_on_the_way(base, name) or path
+    if file.offset is not None:
+        # a consolidated file is the location itself, which may be a link of the user's
+        place, real = path, Path(os.path.realpath(path))
+    if (what := what_else(real)) is not None:
         return f"{place}: is {what}"
     if not path.is_file():
         return f"{path}: missing"
