@@ -14,7 +14,7 @@ from strength import examples
 
 from harvest import DatasetError, Record, field, record, record_type
 from harvest.model.arrow import table_of
-from harvest.storage.small import SMALL_BYTES
+from harvest.storage.staging import SMALL_BYTES
 from harvest_parquet.sink import ParquetSink
 from harvest_testing_sinks import SinkDriver
 
