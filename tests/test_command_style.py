@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 import typer
 
-from harvest.cli.app import app, load_command
-from harvest.cli.commands import COMMANDS
+from harvest.cli.app import COMMANDS, app, load_command
 from harvest.plugins.registry import manager
 
 VERBS = {
