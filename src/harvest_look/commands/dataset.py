@@ -232,7 +232,7 @@ def rejects(
     With --replay the partitions that have rejects are read again as a whole, and committed; ends
     with 3 when rejects remain.
     """
-    from harvest_look.rejects import print_rejects, print_replay  # late: help needs none of it
+    from harvest_look.show import print_rejects, print_replay  # late: help needs none of it
 
     if not replay:
         refuse_without("--replay", {"--set": settings, "--wait": wait})
