@@ -28,10 +28,10 @@ from harvest.reading.meter import Progress
 from harvest.reading.task import Task
 from harvest.storage.fingerprint import fingerprint
 from harvest.storage.part import Part, part_key, part_stem
-from harvest.storage.small import SMALL_BYTES
 from harvest.storage.staging import (
     ATTEMPTS,
     BUNDLED,
+    SMALL_BYTES,
     STAGING,
     clear_places,
     finished,

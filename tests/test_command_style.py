@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 import typer
 
-from harvest.cli.app import app, load_command
-from harvest.cli.commands import COMMANDS
+from harvest.cli.app import COMMANDS, app, load_command
 from harvest.plugins.registry import manager
 
 VERBS = {
@@ -90,14 +89,6 @@ def test_what_is_written_is_named_by_output(words, command):
         if "--output" in option.opts:
             assert option.metavar in ("FILE", "DIR", "FILE|DIR")
             assert option.help.startswith("Write "), option.help
-
-
-@EACH
-def test_settings_are_given_by_set_and_as_before_by_o(words, command):
-    hidden = [p for p in command.params if getattr(p, "hidden", False) and p.opts == ["-o"]]
-    if hidden:
-        assert any("--set" in option.opts for option in options(command))
-        assert not any("-o" in option.opts for option in options(command))
 
 
 @EACH

@@ -54,8 +54,8 @@ from .model.arrow import conform as conform
 from .pipeline.engine import Engine as Engine
 from .pipeline.engine import Work as Work
 from .pipeline.result import RunResult as RunResult
-from .pipeline.run import run as run
 from .pipeline.session import Session as Session
+from .pipeline.session import run as run
 from .plugins.registry import add_plugin as add_plugin
 from .plugins.registry import plugins_of as plugins_of
 from .reading.bundle import Bundle as Bundle

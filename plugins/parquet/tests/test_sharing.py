@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from harvest import DatasetError, Record, field, record, record_type
 from harvest.model.arrow import table_of
-from harvest.storage.small import SMALL_BYTES
+from harvest.storage.staging import SMALL_BYTES
 from harvest_parquet.sink import ParquetSink
 from harvest_testing import SinkDriver
 

@@ -1,6 +1,6 @@
 """The tree of commands.
 
-A command is listed by its name and a line of help.  The code that takes its options, a module of
+A command is listed by its name and a line of help.  The code that takes its options, in
 :mod:`harvest.cli.commands` or of a plugin, is imported when the command is called.
 """
 
@@ -19,11 +19,19 @@ from harvest.errors import PluginError, UsageError
 from harvest.plugins.known import commands_below
 from harvest.toolkit.steps import remark
 
-from .commands import COMMANDS
-
 if TYPE_CHECKING:
     from harvest.plugins.registered import Registered
     from harvest.plugins.registry import PluginManager
+
+COMMANDS: Final = {
+    "run": ("run", "Read sources, write them to sinks; skip what is unchanged."),
+    "plugins": ("app", "List plugins; show, check or begin one."),
+    "verify": (
+        "verify",
+        "Check a dataset: checksums, rows, schemas, records, kept states, what does not belong.",
+    ),
+}
+"""By name, in the order of help: its name in ``commands``, and the first sentence of its help."""
 
 
 class HarvestGroup(TyperGroup):
@@ -74,7 +82,7 @@ def load_command(name: str) -> Any:
     Raises UsageError for an unknown name, PluginError where a plugin's cannot be imported.
     """
     ours = COMMANDS.get(name)
-    loaded = resolve_name(f"harvest.cli.commands.{ours[0]}") if ours else None
+    loaded = resolve_name(f"harvest.cli.commands:{ours[0]}") if ours else None
     found = _command(name, loaded or _plugins_with(name).load_app(name))
     for words in _plugins(name).commands:
         first, _, word = words.partition(" ")

@@ -1,9 +1,10 @@
-"""A harvest in its steps: what a recipe chooses, what there is to read, and the commit of it."""
+"""A harvest in one call, and in its steps: what there is to read, and the commit of it."""
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import attrs
@@ -16,9 +17,9 @@ from harvest.plugin_code import contained
 from harvest.plugins.registry import PluginManager, manager
 from harvest.reading.through_pipes import partitions_through
 from harvest.recipes.choose import name_sources, unread_below
-from harvest.recipes.endpoints import Listed, SourceUse
+from harvest.recipes.endpoints import Listed, SourceUse, endpoints_of
 from harvest.recipes.pipes import COPIES, copied_pipes, with_pipes
-from harvest.recipes.recipe import Recipe
+from harvest.recipes.recipe import Recipe, load_recipe
 from harvest.recipes.selection import Named, Selection, partitions_in, partitions_of, selection_of
 from harvest.storage.part import part_key
 from harvest.storage.staging import STAGING
@@ -29,6 +30,7 @@ from harvest.toolkit.texts import printable
 from .engine import Engine
 from .exporting import announcing, export_all
 from .prepare import Observer, PreparedRun, prepare_sinks, prepare_sources
+from .progress import display
 from .record import last_day
 from .result import RunResult, Unchanged
 from .runner import carry_out
@@ -319,3 +321,78 @@ def _writing(sinks: Iterable[Sink], wait_s: float) -> Iterator[list[Target]]:
     """The datasets of a run, locked."""
     with contextlib.ExitStack() as stack:
         yield [stack.enter_context(writing(sink, wait_s=wait_s)) for sink in sinks]
+
+
+def run(
+    sources: str | Source | Iterable[str | Source] = (),
+    sinks: str | Sink | Iterable[str | Sink] = (),
+    *,
+    recipe: Any = None,
+    settings: Mapping[str, Mapping[str, Any]] | None = None,
+    engine: str | None = None,
+    workers: int | None = None,
+    on_error: str | None = None,
+    max_rejects: int | None = None,
+    limit: int | None = None,
+    deleted: str | None = None,
+    keep_runs: int | None = None,
+    schema_drift: str | None = None,
+    since: str | None = None,
+    changed: str | None = None,
+    force: bool = False,
+    dry_run: bool = False,
+    wait_s: float = 0,
+    progress: bool | None = None,
+    observer: Observer | None = None,
+    plugins: PluginManager | None = None,
+) -> RunResult:
+    """Harvest sources into sinks, as ``harvest run`` does.
+
+    sources, sinks: one or several ``NAME:LOCATION``; a bare location is read by every
+        source that is sure of files there, and ``choices`` of the result says by which.
+        ``FILE.py:LOCATION`` is the source or sink of a Python file, and an object of a class of
+        yours is as good: ``GreetingSource("hello.txt")``.
+    recipe: path of a TOML recipe, or a Recipe; the other arguments go on top of it.
+    settings: plugin name -> key -> value.
+    since, changed: look at some inputs only: those of late days, or those that a list names.
+    schema_drift: evolve, freeze or reject, where columns are not those of a dataset.
+    progress: show how far it is: a bar on a terminal or in a notebook, else a line of standard
+        error now and then; None where a person watches alone, which is a terminal or a notebook.
+    observer: is called instead, to show or record progress in a way of one's own.
+
+    >>> result = harvest.run("mofka-dask:runs/R1", "parquet:out")  # doctest: +SKIP
+    >>> result.account.written  # doctest: +SKIP
+    1822
+
+    Raises HarvestError (UsageError, SourceError, TooManyRejects, ...) when the run is stopped;
+    then no dataset has changed.
+    """
+    plugins = plugins or manager()
+    base = recipe if isinstance(recipe, Recipe) else Recipe()
+    if recipe is not None and not isinstance(recipe, Recipe):
+        base = load_recipe(Path(recipe))
+
+    merged = base.merged(
+        sources=endpoints_of(sources, "source", plugins),
+        sinks=endpoints_of(sinks, "sink", plugins),
+        settings=settings,
+        engine=engine,
+        workers=workers,
+        on_error=on_error,
+        max_rejects=max_rejects,
+        limit=limit,
+        deleted=deleted,
+        keep_runs=keep_runs,
+        schema_drift=schema_drift,
+        since=since,
+        changed=changed,
+    )
+    with display(progress if observer is None else False) as shown:
+        return execute(
+            merged,
+            plugins,
+            force=force,
+            dry_run=dry_run,
+            wait_s=wait_s,
+            observer=observer or shown,
+        )

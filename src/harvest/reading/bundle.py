@@ -18,8 +18,7 @@ from harvest import interrupt
 from harvest.api.sink import Sink
 from harvest.api.source import Partition
 from harvest.errors import PluginError, SourceError
-from harvest.storage.small import Small, stage_small
-from harvest.storage.staging import Staged, staged_before
+from harvest.storage.staging import Small, Staged, stage_small, staged_before
 from harvest.toolkit.texts import printable
 
 from .meter import Meter, Progress

@@ -20,12 +20,13 @@ from harvest.model.arrow import concat_tables, size_of
 from harvest.storage.fingerprint import fingerprint
 from harvest.storage.part import Part, require_rows, write_part
 from harvest.storage.rejects import RejectWriter
-from harvest.storage.small import SMALL_BYTES, Small
 from harvest.storage.staging import (
     ATTEMPTS,
     DONE,
     REJECTS,
+    SMALL_BYTES,
     STAGING,
+    Small,
     Staged,
     make_attempt,
     put_in_place,

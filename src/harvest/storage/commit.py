@@ -26,8 +26,7 @@ from harvest.toolkit.texts import printable
 from .history import forget, keep, remember
 from .manifest import Manifest, Schema
 from .part import Part, require_rows
-from .small import small_parts
-from .staging import STAGING, Staged, finished, parts_in, remove_tree
+from .staging import STAGING, Staged, finished, parts_in, remove_tree, small_parts
 
 REJECTS = "rejects"
 RUNS = "runs"

@@ -12,7 +12,6 @@ from harvest.commands.options import (
     DatasetPath,
     Json,
     SettingsAgain,
-    SettingsAsBefore,
     Wait,
     key_values,
     plugin_settings,
@@ -223,7 +222,6 @@ def rejects(
         str | None, typer.Option(metavar="TEXT", help="Only rejects whose reason holds this.")
     ] = None,
     settings: SettingsAgain = None,
-    before: SettingsAsBefore = None,
     wait: Wait = 0.0,
     json: Annotated[
         bool, typer.Option("--json", help="Print all, one JSON object per line.")
@@ -234,9 +232,8 @@ def rejects(
     With --replay the partitions that have rejects are read again as a whole, and committed; ends
     with 3 when rejects remain.
     """
-    from harvest_look.rejects import print_rejects, print_replay  # late: help needs none of it
+    from harvest_look.show import print_rejects, print_replay  # late: help needs none of it
 
-    settings = [*(settings or ()), *(before or ())]
     if not replay:
         refuse_without("--replay", {"--set": settings, "--wait": wait})
         return print_rejects(dataset, rows, source, reason, json=json)

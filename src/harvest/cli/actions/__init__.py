@@ -1,1 +1,1 @@
-"""What the commands do, one module for each; :mod:`harvest.cli.commands` has their options."""
+"""What the commands do; :mod:`harvest.cli.commands` has their options."""

@@ -1,0 +1,154 @@
+"""harvest's own commands as users see them: arguments, options, help.
+
+This is imported when one is called, or asked for its help; what it does is in a module of
+:mod:`harvest.cli.actions`, so that help and completion start without the libraries of the work.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Final
+
+import typer
+
+from harvest.commands.options import (
+    DatasetPath,
+    Json,
+    RunOptions,
+    SettingsAgain,
+    Wait,
+    plugin_settings,
+    refuse_without,
+    takes_run_options,
+)
+from harvest.errors import ConfigError, UsageError
+from harvest.recipes.recipe import DELETED
+from harvest.toolkit.completion import words
+
+KINDS: Final = ("source", "sink", "engine", "view", "report", "rule", "exporter", "command")
+"""Of what plugins offer."""
+
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would be read; write nothing.")]
+Force = Annotated[bool, typer.Option("--force", help="Read everything again, changed or not.")]
+PrintConfig = Annotated[
+    bool, typer.Option("--print-config", help="Print all this as a recipe and stop.")
+]
+Quiet = Annotated[
+    bool, typer.Option("-q", "--quiet", help="Print nothing but errors, and how many rejects.")
+]
+JsonAccount = Annotated[
+    bool, typer.Option("--json", help="Print the account as JSON on standard output.")
+]
+
+
+@takes_run_options()
+def run(
+    options: RunOptions,
+    dry_run: DryRun = False,
+    force: Force = False,
+    print_config: PrintConfig = False,
+    json: JsonAccount = False,
+    quiet: Quiet = False,
+) -> int:
+    """Read sources, write them to sinks; skip what is unchanged.
+
+    Exit codes: 0 done; 1 failed, nothing committed; 2 wrong usage; 3 committed with rejects;
+    4 more rejects than --max-rejects, nothing committed; 5 committed, an export failed;
+    130 interrupted.
+    """
+    from harvest.commands.outcome import print_recipe, run_recipe  # late: help needs none of it
+
+    asked = {"--dry-run": dry_run, "--print-config": print_config, "--json": json}
+    for option in asked if quiet else ():
+        if asked[option]:
+            raise UsageError(f"{option} prints and --quiet does not", remedy="give one of them")
+    if print_config:
+        return print_recipe(options)
+    recipe = options.recipe()
+    result = run_recipe(
+        recipe, dry_run=dry_run, force=force, wait_s=options.wait_s, json=json, quiet=quiet
+    )
+    return 0 if dry_run else int(result.exit_code)
+
+
+Kind = Annotated[
+    str | None,
+    typer.Option(
+        metavar="KIND",
+        help=f"All of this kind, with what each is for: {', '.join(KINDS[:-1])} or {KINDS[-1]}.",
+        autocompletion=words(*KINDS),
+    ),
+]
+
+app = typer.Typer(
+    help="List plugins; show, check or begin one.",
+    invoke_without_command=True,
+    no_args_is_help=False,
+)
+
+
+@app.callback()
+def plugins(ctx: typer.Context, kind: Kind = None, json: Json = False) -> int | None:
+    """List plugins; show, check or begin one."""
+    if ctx.invoked_subcommand is None:
+        return list_plugins(kind, json=json)
+    return None
+
+
+@app.command("list")
+def list_plugins(kind: Kind = None, json: Json = False) -> int:
+    """List the plugins and what each offers, and those that cannot be used, with the remedy."""
+    from harvest.cli.actions.plugins import print_declared, print_plugins  # late: help needs none
+
+    return print_plugins(json=json) if kind is None else print_declared(kind, json=json)
+
+
+def verify(
+    dataset: DatasetPath,
+    repair: Annotated[
+        bool,
+        typer.Option("--repair", help="Restore a damaged manifest; read damaged parts again."),
+    ] = False,
+    deleted: Annotated[
+        str,
+        typer.Option(
+            metavar="keep|drop",
+            help="With --repair, damaged rows whose input is gone: keep (as they are) or drop.",
+            autocompletion=words(*DELETED),
+        ),
+    ] = "keep",
+    give_up: Annotated[
+        bool,
+        typer.Option(
+            "--give-up",
+            help="With --repair, do without kept states and records of runs that are lost.",
+        ),
+    ] = False,
+    settings: SettingsAgain = None,
+    wait: Wait = 0.0,
+    json: Json = False,
+) -> int:
+    """Check a dataset: checksums, rows, schemas, records, kept states, what does not belong.
+
+    --repair restores the manifest and copies, and reads damaged parts again from their inputs. A
+    kept state, or the record of a run, has no copy: what is lost of these stays a problem until
+    --give-up lets it go. A run that is at work is named; what its commit has yet to finish is no
+    problem. Ends with 1 when there is a problem, or one is left after --repair.
+    """
+    from harvest.cli.actions.verify import print_problems, print_repair  # late: help needs none
+    from harvest.dataset.repair import repair as mend
+
+    if not repair:
+        drops = deleted != "keep"
+        given = {"--set": settings, "--wait": wait, "--deleted": drops, "--give-up": give_up}
+        refuse_without("--repair", given)
+        return print_problems(dataset, json=json)
+    if deleted not in DELETED:
+        raise ConfigError(f"deleted {deleted!r} is unknown", remedy="use keep or drop")
+    done = mend(
+        dataset,
+        settings=plugin_settings(settings),
+        deleted=deleted,
+        give_up=give_up,
+        wait_s=wait,
+    )
+    return print_repair(dataset, done, dropped=deleted == "drop", json=json)
