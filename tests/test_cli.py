@@ -62,7 +62,7 @@ def test_the_version_is_told():
 @pytest.mark.slow
 def test_print_config_is_a_recipe_that_does_the_same(tmp_path):
     zone = "mofka-dask.timezone=America/Chicago"
-    arguments = ["-s", f"mofka-dask:{EXAMPLE}", "-k", "parquet:out", "--set", zone]
+    arguments = ["-s", f"mofka-dask:{EXAMPLE}", "-k", "parquet:out", "-o", zone]
     arguments += ["--workers", "2", "--on-error", "fail"]
     recipe = harvest("run", *arguments, "--print-config").stdout
     assert tomllib.loads(recipe) == {

@@ -92,6 +92,14 @@ def test_what_is_written_is_named_by_output(words, command):
 
 
 @EACH
+def test_settings_are_given_by_set_and_as_before_by_o(words, command):
+    hidden = [p for p in command.params if getattr(p, "hidden", False) and p.opts == ["-o"]]
+    if hidden:
+        assert any("--set" in option.opts for option in options(command))
+        assert not any("-o" in option.opts for option in options(command))
+
+
+@EACH
 def test_every_option_says_what_it_takes_and_does(words, command):
     for option in options(command):
         text = option.help or ""

@@ -291,7 +291,7 @@ def test_rows_are_counted_in_other_processes(
 def test_rows_are_counted_in_slurm_jobs(
     on_slurm: Harvest, dropping: list[str], tmp_path: Path
 ) -> None:
-    limits = ("--set", "slurm.memory=300M", "--set", "slurm.time=5")
+    limits = ("-o", "slurm.memory=300M", "-o", "slurm.time=5")
 
     told = on_slurm.run(*dropping, "--engine", "slurm", *limits, code=1)
 

@@ -49,7 +49,7 @@ def run(small: Small, environment: dict[str, str]) -> tuple[int, list[str]]:
     """Harvest as a command; its exit code, and the lines that it said."""
     process = crash.start(
         ["run", "--workers", "1", "-s", f"slurm:{small.inputs}", "-k", small.sink,
-         "--set", "slurm.timezone=UTC"],
+         "-o", "slurm.timezone=UTC"],
         **environment,
     )  # fmt: skip
     _, said = process.communicate(timeout=120)

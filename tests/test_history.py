@@ -347,7 +347,7 @@ def test_a_run_that_was_cut_short_before_its_commit_is_not_listed(tmp_path: Path
     small = Small(tmp_path).write(a=dump(1))
     small.harvest()
     small.write(b=dump(2))
-    words = ["run", "-s", f"slurm:{small.inputs}", "-k", small.sink, "--set", "slurm.timezone=UTC"]
+    words = ["run", "-s", f"slurm:{small.inputs}", "-k", small.sink, "-o", "slurm.timezone=UTC"]
     assert crash.killed_at(crash.start(words, HARVEST_FAULT="commit.recorded"))
 
     assert len(list((small.state / "runs").iterdir())) == 2

@@ -255,7 +255,7 @@ def test_numbered_files_let_one_in_at_a_time(tmp_path: Path) -> None:
 
 
 def words(small: Small, *more: str) -> list[str]:
-    return ["run", "-s", f"slurm:{small.inputs}", "-k", small.sink, "--set", "slurm.timezone=UTC",
+    return ["run", "-s", f"slurm:{small.inputs}", "-k", small.sink, "-o", "slurm.timezone=UTC",
             *more]  # fmt: skip
 
 

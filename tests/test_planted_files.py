@@ -162,7 +162,7 @@ def test_each_command_ends_and_a_repair_makes_it_whole(
         ("query", place, 'select count(*) from "slurm.job"'),
         ("verify", place, "--repair", "--give-up"),
         ("verify", place),
-        ("run", "-s", f"slurm:{whole.inputs}", "-k", whole.sink, "--set", "slurm.timezone=UTC"),
+        ("run", "-s", f"slurm:{whole.inputs}", "-k", whole.sink, "-o", "slurm.timezone=UTC"),
     )
 
     # then verifying names it, and all is well after the repair

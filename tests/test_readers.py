@@ -111,7 +111,7 @@ def test_a_frame_is_read_though_a_commit_ends_that_leaves_the_rows_in_their_plac
 ) -> None:
     # given a commit of the same rows whose next file has yet to take its place
     words = ["run", "--force", "-s", f"slurm:{small.inputs}", "-k", small.sink, "--workers", "1"]
-    words += ["--set", "slurm.timezone=UTC"]
+    words += ["-o", "slurm.timezone=UTC"]
     process = crash.start(words, HARVEST_FAULT="manifest.after_rename:1:stop")
     crash.wait_until_stopped(process)
     frame = small.open()["slurm.job"]

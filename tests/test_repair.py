@@ -339,7 +339,7 @@ def test_files_that_a_killed_run_published_are_named_and_removed(tmp_path: Path)
     small.harvest()
     before = small.seen()
     small.write(b=dump(2))
-    words = ["run", "-s", f"slurm:{small.inputs}", "-k", small.sink, "--set", "slurm.timezone=UTC"]
+    words = ["run", "-s", f"slurm:{small.inputs}", "-k", small.sink, "-o", "slurm.timezone=UTC"]
     assert crash.killed_at(crash.start(words, HARVEST_FAULT="commit.published"))
 
     (problem,) = small.open().verify()
@@ -459,7 +459,7 @@ def test_replay_may_change_a_setting(tmp_path: Path) -> None:
 
     done = CliRunner().invoke(
         app,
-        ["rejects", str(small.location), "--replay", "--set", f"slurm.columns={columns}"],
+        ["rejects", str(small.location), "--replay", "-o", f"slurm.columns={columns}"],
         standalone_mode=False,
     )
 

@@ -506,6 +506,6 @@ def test_slurm_jobs_read_by_a_file(folder, on_slurm):
     on_slurm.run(
         "run", "-s", f"{folder / 'greeting.py'}:{folder / 'hello.txt'}",
         "-k", f"parquet:{folder / 'out'}", "--engine", "slurm",
-        "--set", "slurm.memory=300M", "--set", "slurm.time=5",
+        "-o", "slurm.memory=300M", "-o", "slurm.time=5",
     )  # fmt: skip
     assert texts(folder) == ["good", "morning"]

@@ -135,7 +135,7 @@ def test_what_a_killed_write_left_is_removed_by_the_next_run(tmp_path: Path) -> 
 def run(small: Small, **options: Any) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "harvest", "run", "-s", f"slurm:{small.inputs}", "-k", small.sink,
-         "--set", "slurm.timezone=UTC"],
+         "-o", "slurm.timezone=UTC"],
         capture_output=True, text=True, check=False, **options,
     )  # fmt: skip
 
@@ -200,7 +200,7 @@ def test_permission_lost_midway(bound_by_permissions: list[str], tmp_path: Path)
     before = small.seen()
     small.write(a=dump(2), b=dump(3))
     process = crash.start(
-        ["run", "-s", f"slurm:{small.inputs}", "-k", small.sink, "--set", "slurm.timezone=UTC"],
+        ["run", "-s", f"slurm:{small.inputs}", "-k", small.sink, "-o", "slurm.timezone=UTC"],
         before=bound_by_permissions,
         HARVEST_FAULT="commit.begun:1:stop",
     )

@@ -37,7 +37,7 @@ def verify(small: Small) -> tuple[int, str]:
 
 def run_until(small: Small, point: str) -> Any:
     """A run that a fault point has suspended."""
-    words = ["run", "-s", f"slurm:{small.inputs}", "-k", small.sink, "--set", "slurm.timezone=UTC"]
+    words = ["run", "-s", f"slurm:{small.inputs}", "-k", small.sink, "-o", "slurm.timezone=UTC"]
     process = crash.start([*words, "--workers", "1"], HARVEST_FAULT=f"{point}:1:stop")
     _, status = os.waitpid(process.pid, os.WUNTRACED)
     if os.WIFSTOPPED(status):

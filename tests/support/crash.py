@@ -93,7 +93,7 @@ class Place:
         for sink in self.sinks():
             words += ["-k", sink]
         for setting in small_inputs.settings():
-            words += ["--set", setting]
+            words += ["-o", setting]
         return words
 
     def copy(self, target: Path) -> Place:

@@ -456,10 +456,10 @@ def test_a_cluster_with_tls_lets_in_who_has_a_certificate(anywhere, folder, tmp_
         assert address.startswith("tls://")
 
         def settings(given: dict[str, str]) -> list[str]:
-            return [word for k, v in given.items() for word in ("--set", f"dask.{k}={v}")]
+            return [word for k, v in given.items() for word in ("-o", f"dask.{k}={v}")]
 
         arguments = ("run", "-s", f"paced:{folder}", "-k", "jsonl:out", "--engine", "dask",
-                     "--set", f"dask.address={address}", "--set", "dask.timeout=10")  # fmt: skip
+                     "-o", f"dask.address={address}", "-o", "dask.timeout=10")  # fmt: skip
         (tmp_path / "go").touch()
         told = anywhere.run(*arguments, code=2)
         assert "it is encrypted: give tls_ca, tls_cert and tls_key" in told
@@ -476,9 +476,9 @@ def test_slurm_jobs_as_workers_one_of_which_is_killed(on_slurm, folder, tmp_path
     out = tmp_path / "out"
     running = on_slurm.start(
         "run", "-s", f"paced:{folder}", "-k", f"jsonl:{out}", "--engine", "dask", "--workers", "2",
-        "--set", "dask.cluster=slurm", "--set", "dask.memory=500M", "--set", "dask.time=10",
-        "--set", "dask.host=127.0.0.1", "--set", f"dask.directory={tmp_path / 'jobs'}",
-        "--set", "dask.env_setup=export WORD='a b'",
+        "-o", "dask.cluster=slurm", "-o", "dask.memory=500M", "-o", "dask.time=10",
+        "-o", "dask.host=127.0.0.1", "-o", f"dask.directory={tmp_path / 'jobs'}",
+        "-o", "dask.env_setup=export WORD='a b'",
     )  # fmt: skip
     eventually(lambda: in_work(out, "f2") and in_work(out, "f3"), "both jobs' workers halt")
     jobs = on_slurm.slurm("squeue", "-h", "-n", "harvest", "-o", "%A").split()

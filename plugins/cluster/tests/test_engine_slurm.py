@@ -37,7 +37,7 @@ from harvest_cluster.slurm.tasks import read_error, write_error, write_task
 
 ROOT = Path(__file__).resolve().parents[3]
 EXAMPLE = ROOT / "examples" / "dask-run"
-QUICK = ("--set", "slurm.memory=300M", "--set", "slurm.time=5")
+QUICK = ("-o", "slurm.memory=300M", "-o", "slurm.time=5")
 
 # --- what jobs are told
 
@@ -239,7 +239,7 @@ def test_a_killed_and_a_requeued_task_leave_the_dataset_of_a_local_run(on_slurm,
     sinks = ("-k", f"parquet:{out}/p", "-k", f"jsonl:{out}/j", "-k", f"jsonl:{out}/all.jsonl.gz")
     running = on_slurm.start(
         "run", "-s", f"paced:{folder}", *sinks, "--engine", "slurm", *QUICK,
-        "--set", "slurm.tasks_per_job=1", "--set", "slurm.env_setup=export GREETING='hello'",
+        "-o", "slurm.tasks_per_job=1", "-o", "slurm.env_setup=export GREETING='hello'",
     )  # fmt: skip
 
     # when one is killed in the middle and the other is requeued
@@ -279,7 +279,7 @@ def test_jobs_read_what_came_through_a_pipe(on_slurm, tmp_path):
     assert [reject["origin"] for reject in harvest.open(out).rejects()] == [str(pipe)]
 
     # a job that commits when the pipe is no more is refused
-    running = on_slurm.start(*arguments, "--set", "slurm.wait=false")
+    running = on_slurm.start(*arguments, "-o", "slurm.wait=false")
     pipe.write_text("two\n")
     assert "a job that commits later cannot read a pipe" in on_slurm.end(running, code=2)
 
@@ -290,11 +290,11 @@ def test_a_detached_run_is_committed_by_its_last_job(on_slurm, tmp_path):
     folder = lines(tmp_path / "in", a="one\n", b=held, c="bad\nthree\n")
     (folder / "caf\udce9").write_text("four\n")
     out = tmp_path / "out $(touch PWNED)"
-    arguments = ("run", "-s", f"paced:{folder}", "--set", "paced.prefix=> ", "--keep-runs", "3")
+    arguments = ("run", "-s", f"paced:{folder}", "-o", "paced.prefix=> ", "--keep-runs", "3")
 
     told = on_slurm.run(
         *arguments, "-k", f"jsonl:{out}", "--engine", "slurm", *QUICK,
-        "--set", "slurm.tasks_per_job=1", "--set", "slurm.wait=false",
+        "-o", "slurm.tasks_per_job=1", "-o", "slurm.wait=false",
     )  # fmt: skip
 
     # its last line says how to follow it, from any shell
@@ -341,7 +341,7 @@ def test_what_stops_a_partition_stops_the_run_and_its_jobs(on_slurm, tmp_path):
 
     told = on_slurm.run(
         "run", "-s", f"paced:{folder}", "-k", "jsonl:out", "--engine", "slurm", *QUICK,
-        "--set", "slurm.tasks_per_job=1", "--max-rejects", "1", code=4,
+        "-o", "slurm.tasks_per_job=1", "--max-rejects", "1", code=4,
     )  # fmt: skip
 
     assert "more than 1 rejects, the last one: the line is bad" in told
@@ -356,8 +356,8 @@ def test_a_task_that_is_lost_every_time_ends_the_run_with_its_log(on_slurm, tmp_
 
     told = on_slurm.run(
         "run", "-s", f"paced:{folder}", "-k", "jsonl:out", "--engine", "slurm", *QUICK,
-        "--set", "slurm.retries=1",
-        "--set", "slurm.env_setup=echo the disk is on fire; kill -KILL $$", code=1,
+        "-o", "slurm.retries=1",
+        "-o", "slurm.env_setup=echo the disk is on fire; kill -KILL $$", code=1,
     )  # fmt: skip
 
     assert "was lost 2 times" in told
@@ -370,9 +370,7 @@ def test_a_task_that_is_lost_every_time_ends_the_run_with_its_log(on_slurm, tmp_
 def test_an_interrupted_run_cancels_its_jobs_and_the_next_one_goes_on(on_slurm, tmp_path):
     folder = lines(tmp_path / "in", a="one\n", b=f"{MUCH}\nhold {tmp_path / 'go'}\n")
     arguments = ("run", "-s", f"paced:{folder}", "-k", "jsonl:out")
-    running = on_slurm.start(
-        *arguments, "--engine", "slurm", *QUICK, "--set", "slurm.tasks_per_job=1"
-    )
+    running = on_slurm.start(*arguments, "--engine", "slurm", *QUICK, "-o", "slurm.tasks_per_job=1")
     staging = tmp_path / "out" / "_harvest" / "staging"
     eventually(lambda: list(staging.glob("a-*/_part.json")), "the first is staged")
     eventually(lambda: attempts(tmp_path / "out", "b"), "the second is in work")
@@ -393,7 +391,7 @@ def test_force_is_not_left_to_a_last_job(on_slurm, tmp_path):
     on_slurm.run(*arguments)
 
     told = on_slurm.run(
-        *arguments, "--force", "--engine", "slurm", "--set", "slurm.wait=false", code=2
+        *arguments, "--force", "--engine", "slurm", "-o", "slurm.wait=false", code=2
     )
 
     assert "--force cannot be left to a last job" in told
@@ -407,7 +405,7 @@ def test_a_real_run_of_dask_is_the_same_on_slurm(on_slurm, tmp_path):
 
     on_slurm.run(
         *arguments, "-k", "parquet:there", "--engine", "slurm", "--workers", "2", *QUICK,
-        "--set", "slurm.tasks_per_job=7", "--set", f"slurm.directory={tmp_path / 'jobs'}",
+        "-o", "slurm.tasks_per_job=7", "-o", f"slurm.directory={tmp_path / 'jobs'}",
     )  # fmt: skip
 
     assert rows_files(tmp_path / "there") == rows_files(tmp_path / "local")

@@ -261,7 +261,7 @@ def test_the_printed_line_harvests(tmp_path):
     (here / "my dumps").mkdir(parents=True)
     (here / "my dumps" / "a.txt").write_text(dump(1, 2))
     told = schedule(
-        "-s", "slurm:my dumps", "-k", "jsonl:jobs.jsonl", "--set", "slurm.timezone=UTC",
+        "-s", "slurm:my dumps", "-k", "jsonl:jobs.jsonl", "-o", "slurm.timezone=UTC",
         "--workers", 1, "--every", "5 4 * * *", cwd=here,
     )  # fmt: skip
     assert told.returncode == 0, told.stderr

@@ -15,6 +15,7 @@ from harvest.commands.options import (
     Json,
     RunOptions,
     SettingsAgain,
+    SettingsAsBefore,
     Wait,
     plugin_settings,
     refuse_without,
@@ -124,6 +125,7 @@ def verify(
         ),
     ] = False,
     settings: SettingsAgain = None,
+    before: SettingsAsBefore = None,
     wait: Wait = 0.0,
     json: Json = False,
 ) -> int:
@@ -137,6 +139,7 @@ def verify(
     from harvest.cli.actions.verify import print_problems, print_repair  # late: help needs none
     from harvest.dataset.repair import repair as mend
 
+    settings = [*(settings or ()), *(before or ())]
     if not repair:
         drops = deleted != "keep"
         given = {"--set": settings, "--wait": wait, "--deleted": drops, "--give-up": give_up}

@@ -22,6 +22,7 @@ __all__ = [
     "Json",
     "Settings",
     "SettingsAgain",
+    "SettingsAsBefore",
     "Wait",
     "Wide",
     "key_values",
@@ -80,6 +81,16 @@ SettingsAgain = Annotated[
         "--set",
         metavar="NAME.KEY=VALUE",
         help="A setting for reading again, on top of those of the first time. Repeatable.",
+        autocompletion=complete.settings,
+    ),
+]
+SettingsAsBefore = Annotated[
+    list[str] | None,
+    typer.Option(
+        "-o",
+        metavar="NAME.KEY=VALUE",
+        help="The same as --set.",
+        hidden=True,  # elsewhere -o is the output
         autocompletion=complete.settings,
     ),
 ]
@@ -146,7 +157,7 @@ def takes_run_options(
                 file=values.pop("recipe"),
                 sources=values.pop("source"),
                 sinks=values.pop("sink"),
-                settings=values.pop("settings"),
+                settings=[*(values.pop("settings") or ()), *(values.pop("before") or ())],
                 wait_s=values.pop("wait"),
                 run={field.name: values.pop(field.name) for field in fields},
             )
@@ -160,6 +171,7 @@ def takes_run_options(
                 _parameter("source", Sources),
                 _parameter("sink", Sinks),
                 _parameter("settings", Settings),
+                _parameter("before", SettingsAsBefore),
                 *(_parameter(field.name, _annotation(field)) for field in fields),
                 _parameter("wait", Wait, 0.0),
                 *(parameter.replace(kind=parameter.KEYWORD_ONLY) for parameter in own),

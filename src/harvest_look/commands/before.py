@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from harvest.commands import complete
-from harvest.commands.options import Exact, Json, Settings, Wide
+from harvest.commands.options import Exact, Json, Settings, SettingsAsBefore, Wide
 from harvest.toolkit.completion import words
 
 from . import completion
@@ -64,6 +64,7 @@ def preview(
         typer.Option("-n", "--rows", "--limit", min=1, metavar="N", help="Rows per record type."),
     ] = 5,
     settings: Settings = None,
+    before: SettingsAsBefore = None,
     exact: Exact = False,
     wide: Wide = False,
     json: JsonRows = False,
@@ -71,6 +72,7 @@ def preview(
     """Show the first rows of a source; nothing is written."""
     from harvest_look.preview import print_first_rows  # late: help needs none of it
 
+    settings = [*(settings or ()), *(before or ())]
     return print_first_rows(source, rows, settings, json=json, exact=exact, wide=wide)
 
 

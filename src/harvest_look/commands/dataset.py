@@ -12,6 +12,7 @@ from harvest.commands.options import (
     DatasetPath,
     Json,
     SettingsAgain,
+    SettingsAsBefore,
     Wait,
     key_values,
     plugin_settings,
@@ -222,6 +223,7 @@ def rejects(
         str | None, typer.Option(metavar="TEXT", help="Only rejects whose reason holds this.")
     ] = None,
     settings: SettingsAgain = None,
+    before: SettingsAsBefore = None,
     wait: Wait = 0.0,
     json: Annotated[
         bool, typer.Option("--json", help="Print all, one JSON object per line.")
@@ -234,6 +236,7 @@ def rejects(
     """
     from harvest_look.show import print_rejects, print_replay  # late: help needs none of it
 
+    settings = [*(settings or ()), *(before or ())]
     if not replay:
         refuse_without("--replay", {"--set": settings, "--wait": wait})
         return print_rejects(dataset, rows, source, reason, json=json)
