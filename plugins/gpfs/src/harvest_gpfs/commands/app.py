@@ -28,11 +28,6 @@ SettingsOption = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="A setting of the source gpfs. Repeatable."),
 ]
-# elsewhere -o is the output
-SettingsAsBefore = Annotated[
-    list[str] | None,
-    typer.Option("-o", metavar="KEY=VALUE", help="The same as --set.", hidden=True),
-]
 RootOption = Annotated[
     str | None,
     typer.Option(
@@ -113,7 +108,6 @@ def convert_command(
     root: RootOption = None,
     top_depth: TopDepthOption = 1,
     settings: SettingsOption = None,
-    before: SettingsAsBefore = None,
     workers: Annotated[
         int | None,
         typer.Option(min=1, metavar="N", help="Worker processes. [default: as many as pay]"),
@@ -135,7 +129,6 @@ def convert_command(
 
     Exit codes as for `harvest run`: 3 when there were rejects.
     """
-    settings = [*(settings or ()), *(before or ())]
     options: dict[str, Any] = {
         "layout": layout, "root": root, "top_depth": top_depth, "settings": _key_values(settings),
         "max_rejects": max_rejects,
@@ -153,7 +146,7 @@ def convert_command(
             typer.echo(str(script))
         return 0 if jobs.dry_run else _report(result, target)
     given = {"layout": layout, "top_depth": top_depth, "root": root}
-    rest = [f"--set={text}" for text in settings]
+    rest = [f"--set={text}" for text in settings or ()]
     rest += [] if max_rejects is None else [f"--max-rejects={max_rejects}"]
     rest += ["--workers", str(jobs.cpus or 1), "--", *(str(item.absolute()) for item in lists)]
     return _send_alone("convert", target, given, rest, jobs)
@@ -243,7 +236,6 @@ def churn_command(
     root: RootOption = None,
     top_depth: TopDepthOption = 1,
     settings: SettingsOption = None,
-    before: SettingsAsBefore = None,
     scratch: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Where lists are converted to.")
     ] = None,
@@ -254,7 +246,6 @@ def churn_command(
 
     OLD and NEW may be the same dataset: then its latest two scans are compared.
     """
-    settings = [*(settings or ()), *(before or ())]
     given: dict[str, Any] = {
         "old_scan": old_scan, "new_scan": new_scan, "root": root, "top_depth": top_depth,
         "scratch": scratch,
@@ -266,7 +257,7 @@ def churn_command(
             typer.echo(f"from {_line(before)} to {_line(after)}")
         typer.echo(f"{len(frame)} top-level directories written to {_line(output)}")
         return 0
-    rest = [*(f"--set={text}" for text in settings), "--", str(old.absolute())]
+    rest = [*(f"--set={text}" for text in settings or ()), "--", str(old.absolute())]
     return _send_alone("churn", output, given, [*rest, str(new.absolute())], jobs)
 
 
