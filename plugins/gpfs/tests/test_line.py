@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strength import examples
 
-from harvest_gpfs.space.outlook.line import _T95, Line
+from harvest_gpfs.space.outlook.history import _T95, Line
 
 YS = st.lists(st.integers(-(10**15), 10**15), min_size=3, max_size=9)
 

@@ -8,7 +8,7 @@ import attrs
 
 from harvest.toolkit.settings import allows, at_least, one_of, setting
 
-from .parse.attributes import KNOWN, Attribute
+from .parse.layout import KNOWN, Attribute
 from .parse.show_clause import template
 
 __all__ = ["ESCAPES", "GpfsConfig", "keys_of"]

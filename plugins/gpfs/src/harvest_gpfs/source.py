@@ -25,8 +25,7 @@ from harvest_toolkit.streams import compression, open_stream
 
 from .config import GpfsConfig
 from .parse.counting import Before, Counter
-from .parse.escaping import Escaping
-from .parse.find import HEAD_BYTES, find_escaping, find_layout, likeness
+from .parse.find import HEAD_BYTES, Escaping, find_escaping, find_layout, likeness
 from .parse.layout import LONGEST_LINE, list_layout
 from .parse.reading import Reading
 from .records import GpfsFile

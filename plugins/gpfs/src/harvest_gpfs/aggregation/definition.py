@@ -15,7 +15,7 @@ import polars as pl
 from ..measures import DIRECTORY
 from .groupings import GROUPINGS, Grouping, Setting
 from .metrics import METRICS, Metric, Part
-from .steps import Step
+from .scans import Step
 
 __all__ = ["Aggregation", "int64_of"]
 
@@ -25,7 +25,7 @@ _ONE_GROUP = "all rows"
 
 @attrs.frozen
 class Aggregation(Step):
-    """What to group by and what to sum: a step (see ``steps``) over the rows of one scan.
+    """What to group by and what to sum: a step (see ``scans``) over the rows of one scan.
 
     by: names of groupings; metrics: names of metrics.
     setting: what the groupings refer to.

@@ -17,9 +17,8 @@ from harvest_toolkit.kept import kept
 
 from ..aggregation.definition import Aggregation, int64_of
 from ..aggregation.files import no_rows
-from ..aggregation.groupings import GROUPINGS, Setting
+from ..aggregation.groupings import GROUPINGS, Setting, read_names
 from ..aggregation.listing import Listing
-from ..aggregation.names import read_names
 from ..aggregation.on_polars import PolarsRows
 from ..aggregation.scans import LATEST, Scan, moment, pick
 

@@ -50,7 +50,7 @@ FORECAST: Final = view(
     "gpfs.forecast",
     "How fast a file system, or each group, grows over all scans, and when it reaches a "
     "capacity; from three scans on with how sure that is.",
-    "harvest_gpfs.space.outlook.forecast:forecast",
+    "harvest_gpfs.space.outlook.quotas:forecast",
     {
         "capacity": Setting("bytes there are: 20T; of each group, where there are groups", str),
         "by": by(),

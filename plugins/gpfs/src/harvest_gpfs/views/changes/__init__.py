@@ -61,7 +61,7 @@ _REST: Final = (
 CHURN: Final = settings.view(
     "gpfs.churn",
     "What was created, deleted, modified, accessed, renamed and moved between two scans.",
-    "harvest_gpfs.views.changes.churn:churn",
+    "harvest_gpfs.views.changes.change:churn",
     {
         "old": Setting("the earlier scan; the one before the other unless given", str),
         "new": settings.TO,

@@ -62,7 +62,7 @@ _NO_SIZES: Final = "; null in the one row of a list that says no sizes"
 DUPLICATES: Final = settings.view(
     "gpfs.duplicates",
     "Files of one name and size in several directories: copies, perhaps.",
-    "harvest_gpfs.views.paths.suspects:duplicates",
+    "harvest_gpfs.views.paths.files:duplicates",
     {
         "above": Setting("bytes that a file has at least", str, "64M"),
         "n": settings.N,
@@ -91,7 +91,7 @@ DUPLICATES: Final = settings.view(
 CROWDED: Final = settings.view(
     "gpfs.crowded",
     "Directories of very many entries, the most first.",
-    "harvest_gpfs.views.paths.suspects:crowded",
+    "harvest_gpfs.views.paths.files:crowded",
     {"least": settings.count("entries at least", 10_000), "scan": settings.SCAN},
     path("directory", "Directory that the entries lie in directly."),
     count("entries", "Paths listed directly in it; an object counts at each of its paths."),

@@ -138,7 +138,7 @@ OWNER_COLUMNS: Final = (
 OWNERS: Final = settings.view(
     "gpfs.owners",
     "A row per owner: what it has, and how much of that is cold, small or of the future.",
-    "harvest_gpfs.views.space.owners:owners",
+    "harvest_gpfs.views.space.usage:owners",
     {
         "cold": settings.COLD,
         "below": settings.SMALL,
