@@ -15,21 +15,19 @@ from ..measures import DEFAULT
 from .api import Result, aggregate, write_result
 from .groupings import GROUPINGS, Grouping
 from .metrics import METRICS, Metric
-from .on_polars import BACKENDS, Backend, Choice, available_memory, backends, choose_backend
+from .on_polars import BACKENDS, Choice, available_memory, choose_backend
 
 __all__ = [
     "BACKENDS",
     "DEFAULT",
     "GROUPINGS",
     "METRICS",
-    "Backend",
     "Choice",
     "Grouping",
     "Metric",
     "Result",
     "aggregate",
     "available_memory",
-    "backends",
     "choose_backend",
     "write_result",
 ]

@@ -21,36 +21,9 @@ from harvest import HarvestError, UsageError
 from .scans import Scan, Step
 
 __all__ = [
-    *("AUTO", "BACKENDS", "Backend", "Choice", "PolarsRows", "available_memory", "backends"),
+    *("AUTO", "BACKENDS", "Choice", "PolarsRows", "available_memory"),
     *("choose_backend", "gpu_devices"),
 ]
-
-
-@attrs.frozen
-class Backend:
-    """One of the ways to run an aggregation.
-
-    missing: gives why it cannot be used here, or None.
-    """
-
-    name: str
-    doc: str
-    missing: Callable[[], str | None]
-
-    @property
-    def available(self) -> bool:
-        """Whether it can be used here."""
-        return self.missing() is None
-
-    def describe(self) -> dict[str, str | bool]:
-        """Name, what it is, whether it can be used here, and why not."""
-        reason = self.missing()
-        return {
-            "name": self.name,
-            "doc": self.doc,
-            "available": reason is None,
-            "reason": reason or "",
-        }
 
 
 _NEWEST_FOR_GPU: Final = (1, 45)
@@ -91,27 +64,17 @@ def gpu_devices() -> list[int]:
     return found
 
 
-BACKENDS: Final = {
-    backend.name: backend
-    for backend in (
-        Backend("memory", "polars, all columns needed in memory at once", lambda: None),
-        Backend("streaming", "polars' streaming engine, a few batches in memory", lambda: None),
-        Backend("gpu", "polars on a CUDA device, with cudf-polars", _no_gpu),
-        Backend("dask", "each part on a worker of a Dask cluster, combined in a tree", _no_dask),
-    )
+BACKENDS: Final[dict[str, Callable[[], str | None]]] = {
+    "memory": lambda: None,
+    "streaming": lambda: None,
+    "gpu": _no_gpu,
+    "dask": _no_dask,
 }
-"""All backends by name."""
+"""All backends by name, each with what says why it cannot be used here, or None.
 
-
-def backends() -> list[Backend]:
-    """All backends, those that cannot be used here too.
-
-    >>> [backend.name for backend in backends()]
-    ['memory', 'streaming', 'gpu', 'dask']
-    >>> backends()[1].describe()["available"]
-    True
-    """
-    return list(BACKENDS.values())
+memory: polars, all columns needed in memory at once; streaming: a few batches of them; gpu: on a
+CUDA device, with cudf-polars; dask: each part on a worker of a Dask cluster, combined in a tree.
+"""
 
 
 @attrs.frozen(eq=False)
@@ -200,7 +163,7 @@ def choose_backend(
     if size_bytes <= SMALL_BYTES and size_bytes * IN_MEMORY_FACTOR <= memory:
         return Choice("memory", f"{size} of columns are few")
     if devices is None:
-        devices = gpu_devices() if BACKENDS["gpu"].available else []
+        devices = gpu_devices() if BACKENDS["gpu"]() is None else []
     have = f"{size} of columns, {_bytes_text(memory)} of memory"
     if not devices:
         return Choice("streaming", f"{have}, no GPU that can be used")
@@ -217,7 +180,7 @@ def _wished(wish: str, address: str | None) -> Choice:
         raise UsageError(
             f"backend {wish!r} takes no address of a scheduler", remedy="take backend=dask"
         )
-    reason = BACKENDS[wish].missing()
+    reason = BACKENDS[wish]()
     if reason is not None:
         raise UsageError(
             f"the backend {wish!r} cannot be used here: {reason}", remedy=_REMEDIES[wish]

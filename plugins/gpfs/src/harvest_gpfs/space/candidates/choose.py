@@ -29,25 +29,16 @@ from ...aggregation.groupings import read_names
 from ...aggregation.links import IDENTITY, candidate
 from ...aggregation.listing import Listing
 from ...aggregation.scans import label_of
-from ...views.common import INT, SUMS, TEXT, collected, frame_of, listing, of_scan
+from ...views.common import INT, SUMS, TEXT, collected, frame_of, listing, objects_with, of_scan
 from . import OWNER_COLUMNS
 
 __all__ = ["Choice", "candidates", "fits", "inside", "like", "literal", "owners", "within"]
 
-_TIME: Final = pl.Datetime("us", "UTC")
-_OBJECTS: Final = {
-    "path": TEXT,
-    **dict.fromkeys(("size_bytes", "allocated_bytes"), INT),
-    "user": TEXT,
-    **dict.fromkeys(("access_time", "modify_time"), _TIME),
-    **dict.fromkeys(("uid", "gid", "paths", "nlink"), INT),
-    **dict.fromkeys(("kind", "pool", "fileset"), TEXT),
-    "inode": pl.UInt64(),
-    "generation": INT,
-    "path_raw": pl.Binary(),
-    "origin": TEXT,
-    "position": INT,
-}
+_OBJECTS: Final = objects_with(
+    *("path", "size_bytes", "allocated_bytes", "user", "access_time", "modify_time", "uid", "gid"),
+    *("paths", "nlink", "kind", "pool", "fileset", "inode", "generation", "path_raw"),
+    *("origin", "position"),
+)
 _OWNERS: Final = types_of(OWNER_COLUMNS)
 _PARTS: Final = ("", "linked_", "excluded_", "elsewhere_")
 

@@ -18,16 +18,16 @@ from harvest import DatasetReader
 from harvest.toolkit.amounts import bytes_in_words
 
 from ...aggregation.scans import label_of
+from ...views.common import INT, TEXT, TIME
 
 __all__ = ["TREND", "History", "Line", "outlook"]
 
-_TIME: Final = pl.Datetime("us", "UTC")
 _FULL: Final = ("full_time", "earliest_time", "latest_time")
 TREND: Final[dict[str, pl.DataType]] = {
-    **dict.fromkeys(_FULL, _TIME),
+    **dict.fromkeys(_FULL, TIME),
     **dict.fromkeys(("bytes_per_day", "least_per_day", "most_per_day"), pl.Float64()),
-    "scans": pl.Int64(),
-    **dict.fromkeys(("first_scan", "last_scan", "measure"), pl.String()),
+    "scans": INT,
+    **dict.fromkeys(("first_scan", "last_scan", "measure"), TEXT),
 }
 _CENTURY: Final = 36_525.0
 

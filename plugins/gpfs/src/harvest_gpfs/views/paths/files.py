@@ -19,23 +19,25 @@ from harvest_toolkit.frames import count_if_known, fraction, possible, sum_or_no
 from ...aggregation.bins import parse_size
 from ...aggregation.links import IDENTITY, candidate, passes_for
 from ...aggregation.listing import BUDGET
-from ..common import INT, TEXT, collected, frame_of, listing, named, of_scan, types_of
+from ..common import (
+    INT,
+    TEXT,
+    TIME,
+    collected,
+    frame_of,
+    listing,
+    named,
+    objects_with,
+    of_scan,
+    types_of,
+)
 
 __all__ = ["crowded", "duplicates", "largest", "oldest"]
 
-_TIME: Final = pl.Datetime("us", "UTC")
-_SHOWN: Final = {
-    "path": TEXT,
-    **dict.fromkeys(("size_bytes", "allocated_bytes", "uid"), INT),
-    "user": TEXT,
-    "gid": INT,
-    **dict.fromkeys(("access_time", "modify_time"), _TIME),
-    **dict.fromkeys(("pool", "fileset"), TEXT),
-    "nlink": INT,
-    "inode": pl.UInt64(),
-    "origin": TEXT,
-    "position": INT,
-}
+_SHOWN: Final = objects_with(
+    *("path", "size_bytes", "allocated_bytes", "uid", "user", "gid", "access_time", "modify_time"),
+    *("pool", "fileset", "nlink", "inode", "origin", "position"),
+)
 
 
 def largest(dataset: DatasetReader, n: int, scan: str, passwd: Path | None = None) -> pl.LazyFrame:
@@ -62,7 +64,7 @@ def _first(
     *,
     descending: bool,
 ) -> pl.LazyFrame:
-    shown = _SHOWN if column in _SHOWN else {**_SHOWN, column: _TIME}
+    shown = _SHOWN if column in _SHOWN else {**_SHOWN, column: TIME}
     users = named(passwd).user_names
     names = pl.DataFrame(list(users.items()), {"uid": INT, "user": TEXT}, orient="row")
     found = listing(dataset, scan)

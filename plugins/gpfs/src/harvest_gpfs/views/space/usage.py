@@ -87,7 +87,6 @@ _FIRST: Final = "(first scan)"
 _UNTIMED: Final = "(time unknown)"
 _SUMS: Final = ("inodes", "files", "directories", "size_bytes", "allocated_bytes")
 _CHANGES: Final = {"inodes": "inodes_change", "size_bytes": "size_change_bytes"}
-_TIME: Final = pl.Datetime("us", "UTC")
 
 
 def growth(
@@ -103,7 +102,13 @@ def growth(
     names, setting = exclusive(by), common.named(**more)
     sums = common.aggregated_schema(names, _SUMS)
     changes = common.types_of(*_CHANGES.values())
-    schema = {"scan": common.TEXT, "scan_time": _TIME, **sums, "since": common.TEXT, **changes}
+    schema = {
+        "scan": common.TEXT,
+        "scan_time": common.TIME,
+        **sums,
+        "since": common.TEXT,
+        **changes,
+    }
 
     def compute() -> pl.DataFrame:
         rows = common.rows_of(dataset)
@@ -114,7 +119,7 @@ def growth(
             table = Listing(rows.of(scan), scan, whole).aggregate(names, _SUMS, setting)
             table = _changed(table, before, names).with_columns(
                 pl.lit(scan.label).alias("scan"),
-                pl.lit(scan.time, _TIME).alias("scan_time"),
+                pl.lit(scan.time, common.TIME).alias("scan_time"),
                 pl.lit(since if scan.time is not None else _UNTIMED).alias("since"),
             )
             tables.insert(1, fitted(table, schema))
