@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from ..measures import DEFAULT
 from .api import Result, aggregate, write_result
+from .definition import METRICS, Metric
 from .groupings import GROUPINGS, Grouping
-from .metrics import METRICS, Metric
 from .on_polars import BACKENDS, Choice, available_memory, choose_backend
 
 __all__ = [

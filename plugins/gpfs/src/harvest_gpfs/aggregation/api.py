@@ -22,12 +22,11 @@ from harvest_toolkit.frames import fitted
 
 from ..measures import AGES, DEFAULT, SIZES
 from .bins import AgeBins, SizeBins, parse_age, parse_size
-from .definition import int64_of
+from .definition import METRICS, int64_of
 from .files import ParquetFile, find, scan
 from .groupings import GROUPINGS, Setting, names_among, read_names
 from .links import IDENTITY
 from .listing import BUDGET, Listing
-from .metrics import METRICS
 from .on_polars import AUTO, Choice, PolarsRows, available_memory, choose_backend
 from .scans import LATEST, Rows, label_of, moment
 
