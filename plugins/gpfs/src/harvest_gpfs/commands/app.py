@@ -24,20 +24,20 @@ app = typer.Typer(
     help="GPFS policy lists: split, convert, aggregate, churn, status.", no_args_is_help=True
 )
 
+
+def _option(metavar: str, doc: str, **more: Any) -> Any:
+    return typer.Option(metavar=metavar, help=doc, **more)
+
+
 SettingsOption = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="A setting of the source gpfs. Repeatable."),
 ]
 RootOption = Annotated[
     str | None,
-    typer.Option(
-        metavar="DIR",
-        help="Where top-level directories begin. [default: what all paths have in common]",
-    ),
+    _option("DIR", "Where top-level directories begin. [default: what all paths have in common]"),
 ]
-TopDepthOption = Annotated[
-    int, typer.Option(min=1, metavar="N", help="Directories below the root that make one up.")
-]
+TopDepthOption = Annotated[int, _option("N", "Directories below the root that make one up.", min=1)]
 
 
 def _output(metavar: str, doc: str, *more: str) -> Any:
@@ -110,7 +110,7 @@ def convert_command(
     settings: SettingsOption = None,
     workers: Annotated[
         int | None,
-        typer.Option(min=1, metavar="N", help="Worker processes. [default: as many as pay]"),
+        _option("N", "Worker processes. [default: as many as pay]", min=1),
     ] = None,
     engine: Annotated[
         str | None,
@@ -120,7 +120,7 @@ def convert_command(
     ] = None,
     max_rejects: Annotated[
         int | None,
-        typer.Option(min=0, metavar="N", help="Convert nothing when there are more rejects."),
+        _option("N", "Convert nothing when there are more rejects.", min=0),
     ] = None,
     *,
     jobs: Submission,
@@ -160,9 +160,9 @@ def aggregate_command(
         typer.Argument(metavar="INPUT", help="Datasets, Parquet files or directories of them."),
     ],
     output: Annotated[Path, _output("FILE", "Write .csv, .parquet or .jsonl.", "-o")],
-    by: Annotated[str, typer.Option(metavar="NAMES", help="Groupings, with commas.")] = "uid",
+    by: Annotated[str, _option("NAMES", "Groupings, with commas.")] = "uid",
     metrics: Annotated[
-        str | None, typer.Option(metavar="NAMES", help="What is counted and summed, with commas.")
+        str | None, _option("NAMES", "What is counted and summed, with commas.")
     ] = None,
     backend: Annotated[
         str,
@@ -172,30 +172,20 @@ def aggregate_command(
             metavar="NAME",
         ),
     ] = "auto",
-    scan: Annotated[
-        str, typer.Option(metavar="SCAN", help="latest, all, a time or the path of a list.")
-    ] = "latest",
+    scan: Annotated[str, _option("SCAN", "latest, all, a time or the path of a list.")] = "latest",
     now: Annotated[
         str | None,
-        typer.Option(metavar="TIME", help="What ages are counted from. [default: the scan's time]"),
+        _option("TIME", "What ages are counted from. [default: the scan's time]"),
     ] = None,
     root: RootOption = None,
     top_depth: TopDepthOption = 1,
-    depth: Annotated[
-        int, typer.Option(min=0, metavar="N", help="How far down `directory` goes.")
-    ] = 2,
-    passwd: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="File with the users' names.")
-    ] = None,
-    group: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="File with the groups' names.")
-    ] = None,
-    address: Annotated[
-        str | None, typer.Option(metavar="ADDRESS", help="Dask scheduler, for that backend.")
-    ] = None,
+    depth: Annotated[int, _option("N", "How far down `directory` goes.", min=0)] = 2,
+    passwd: Annotated[Path | None, _option("FILE", "File with the users' names.")] = None,
+    group: Annotated[Path | None, _option("FILE", "File with the groups' names.")] = None,
+    address: Annotated[str | None, _option("ADDRESS", "Dask scheduler, for that backend.")] = None,
     workers: Annotated[
         int | None,
-        typer.Option(min=1, metavar="N", help="Dask workers started where no address is given."),
+        _option("N", "Dask workers started where no address is given.", min=1),
     ] = None,
     *,
     jobs: Submission,
@@ -228,17 +218,15 @@ def churn_command(
     new: Annotated[Path, typer.Argument(metavar="NEW", help="Later scan.")],
     output: Annotated[Path, _output("FILE", "Write .csv, .parquet or .jsonl.")],
     old_scan: Annotated[
-        str | None, typer.Option(metavar="SCAN", help="Which scan of OLD. [default: its latest]")
+        str | None, _option("SCAN", "Which scan of OLD. [default: its latest]")
     ] = None,
     new_scan: Annotated[
-        str | None, typer.Option(metavar="SCAN", help="Which scan of NEW. [default: its latest]")
+        str | None, _option("SCAN", "Which scan of NEW. [default: its latest]")
     ] = None,
     root: RootOption = None,
     top_depth: TopDepthOption = 1,
     settings: SettingsOption = None,
-    scratch: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Where lists are converted to.")
-    ] = None,
+    scratch: Annotated[Path | None, _option("DIR", "Where lists are converted to.")] = None,
     *,
     jobs: Submission,
 ) -> int:
