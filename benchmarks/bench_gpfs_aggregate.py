@@ -74,9 +74,7 @@ def compare(scratch: Path, arguments: argparse.Namespace) -> None:
             if reason := missing():
                 print(f"{backend:>10}: left out, {reason}")
                 continue
-            told = json.loads(
-                own_process(backend, scratch, "--workers", str(arguments.workers))
-            )
+            told = json.loads(own_process(backend, scratch, "--workers", str(arguments.workers)))
             digests[backend] = told["digest"]
             if backend == "streaming":
                 first = told
