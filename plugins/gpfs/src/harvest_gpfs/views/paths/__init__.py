@@ -112,8 +112,7 @@ ODD_NAMES: Final = settings.view(
     *passed_on("kind"),
     size("size_bytes"),
     number("uid"),
-    *passed_on("path_raw"),
-    *passed_on("inode"),
+    *passed_on("path_raw", "inode"),
     *_WHERE,
     columns.SCAN,
 )  # fmt: skip
