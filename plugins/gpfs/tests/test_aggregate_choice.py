@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from harvest import UsageError
-from harvest_gpfs.aggregation import available_memory, choose_backend
-from harvest_gpfs.aggregation.on_polars import BACKENDS
+from harvest_gpfs.aggregation.on_polars import BACKENDS, available_memory, choose_backend
 
 GB = 1 << 30
 

@@ -11,23 +11,9 @@ a backend is asked to do, ``on_polars`` and ``on_dask`` how they do it, and whic
 
 from __future__ import annotations
 
-from ..measures import DEFAULT
 from .api import Result, aggregate, write_result
-from .definition import METRICS, Metric
-from .groupings import GROUPINGS, Grouping
-from .on_polars import BACKENDS, Choice, available_memory, choose_backend
+from .definition import METRICS
+from .groupings import GROUPINGS
+from .on_polars import BACKENDS
 
-__all__ = [
-    "BACKENDS",
-    "DEFAULT",
-    "GROUPINGS",
-    "METRICS",
-    "Choice",
-    "Grouping",
-    "Metric",
-    "Result",
-    "aggregate",
-    "available_memory",
-    "choose_backend",
-    "write_result",
-]
+__all__ = ["BACKENDS", "GROUPINGS", "METRICS", "Result", "aggregate", "write_result"]
