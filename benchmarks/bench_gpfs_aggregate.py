@@ -57,7 +57,7 @@ def main() -> None:
 
 
 def compare(scratch: Path, arguments: argparse.Namespace) -> None:
-    from harvest_gpfs.aggregation import backends
+    from harvest_gpfs.aggregation import BACKENDS
 
     started = time.perf_counter()
     # in another process, for children inherit this one's peak of memory
@@ -68,20 +68,18 @@ def compare(scratch: Path, arguments: argparse.Namespace) -> None:
     digests = {}
     first: dict[str, float] = {}
     for _ in range(arguments.rounds):
-        for backend in backends():
-            if wanted is not None and backend.name not in wanted:
+        for backend, missing in BACKENDS.items():
+            if wanted is not None and backend not in wanted:
                 continue
-            if not backend.available:
-                print(f"{backend.name:>10}: left out, {backend.describe()['reason']}")
+            if reason := missing():
+                print(f"{backend:>10}: left out, {reason}")
                 continue
-            told = json.loads(
-                own_process(backend.name, scratch, "--workers", str(arguments.workers))
-            )
-            digests[backend.name] = told["digest"]
-            if backend.name == "streaming":
+            told = json.loads(own_process(backend, scratch, "--workers", str(arguments.workers)))
+            digests[backend] = told["digest"]
+            if backend == "streaming":
                 first = told
             ratio = f", CPU {told['cpu'] / first['cpu']:.2f} x streaming" if first else ""
-            print(f"{backend.name:>10}: {told['wall']:6.1f} s wall, {told['cpu']:6.1f} s CPU, "
+            print(f"{backend:>10}: {told['wall']:6.1f} s wall, {told['cpu']:6.1f} s CPU, "
                   f"{told['rss'] / 1e6:7,.0f} MB peak, {told['groups']} groups{ratio}")  # fmt: skip
     same = len(set(digests.values())) == 1
     print(f"results of {', '.join(digests)}: {'the same bytes' if same else 'DIFFERENT BYTES'}")

@@ -59,7 +59,7 @@ def completed(line: str) -> set[str]:
         ("harvest run --set slurm.ti", {"slurm.timezone=", "slurm.time="}, {"slurm.users="}),
         ("harvest run --set parquet.compression=s", {"parquet.compression=snappy"}, set()),
         ("harvest preview -s x --set gpfs.escape=", {"gpfs.escape=percent"}, {"gpfs.show="}),
-        ("harvest preview -s x --set gpfs.", {"gpfs.show=", "gpfs.keys="}, {"gpfs.kernel="}),
+        ("harvest preview -s x --set gpfs.", {"gpfs.show=", "gpfs.keys="}, {"slurm."}),
         ("harvest view gpfs.usage out --set ", {"by=", "metrics="}, {"month="}),
         ("harvest report slurm.usage out --set mo", {"month="}, {"user="}),
         ("harvest query out q --set dask.tasks.", {"dask.tasks.run="}, {"slurm.usage.by="}),

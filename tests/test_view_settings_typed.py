@@ -165,8 +165,8 @@ def test_first_party_settings_have_types_and_the_defaults_of_their_functions(spe
 
 def test_words_that_settings_allow_are_those_that_their_views_know():
     # the words stand in the declarations, which import nothing
+    from harvest_gpfs.aggregation.definition import METRICS
     from harvest_gpfs.aggregation.groupings import GROUPINGS
-    from harvest_gpfs.aggregation.metrics import METRICS
     from harvest_gpfs.views.changes import GROUPS
     from harvest_slurm.views.declared.common import KEYS
 

@@ -20,8 +20,8 @@ from harvest_gpfs.parse.blocks import SLACK, Block
 from harvest_gpfs.parse.columnar import parse_block
 from harvest_gpfs.parse.find import find_layout
 from harvest_gpfs.parse.layout import Layout
+from harvest_gpfs.parse.reading import TableMaker, merged
 from harvest_gpfs.parse.reference import Damaged, parse
-from harvest_gpfs.parse.table import TableMaker, merged
 from harvest_gpfs.source import GpfsSource
 
 STYLES = ("uab", "record", "ncar", "cdm")

@@ -15,20 +15,17 @@ from hypothesis import strategies as st
 from scan_rows import NOW, dataset, files, row
 
 from harvest_gpfs import aggregate, write_result
-from harvest_gpfs.aggregation import METRICS, backends
+from harvest_gpfs.aggregation import BACKENDS, METRICS
 from harvest_gpfs.aggregation.bins import AgeBins, SizeBins
 from harvest_gpfs.aggregation.definition import Aggregation
 from harvest_gpfs.aggregation.groupings import Setting
 from harvest_gpfs.aggregation.listing import Listing
 from harvest_gpfs.aggregation.on_polars import PolarsRows
 
-BACKENDS = [
-    pytest.param(
-        b.name,
-        marks=pytest.mark.skipif(not b.available, reason=f"{b.name}: {b.describe()['reason']}"),
-    )
-    for b in backends()
-    if b.name != "dask"  # a cluster starts too slowly for many examples; see below
+USABLE = [
+    pytest.param(name, marks=pytest.mark.skipif(missing() is not None, reason=f"cannot run {name}"))
+    for name, missing in BACKENDS.items()
+    if name != "dask"  # a cluster starts too slowly for many examples; see below
 ]
 
 NAMES = st.sampled_from(
@@ -244,7 +241,7 @@ def as_groups(frame, by):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("backend", USABLE)
 @given(parts=DATASETS.map(once), data=st.data())
 def test_a_backend_counts_as_loops_over_dicts_do(backend, parts, data):
     by = data.draw(st.sampled_from(BY))
@@ -260,12 +257,12 @@ def test_all_backends_write_the_same_bytes(parts, by):
     with tempfile.TemporaryDirectory() as folder:
         dataset(Path(folder) / "scan", *parts)
         written = {}
-        for backend in backends():
-            if not backend.available or backend.name == "dask":
+        for name, missing in BACKENDS.items():
+            if missing() is not None or name == "dask":
                 continue
-            found = aggregate(files(Path(folder) / "scan"), by=by, backend=backend.name, **OPTIONS)
+            found = aggregate(files(Path(folder) / "scan"), by=by, backend=name, **OPTIONS)
             for suffix in ("csv", "parquet", "jsonl"):
-                path = write_result(found, Path(folder) / f"{backend.name}.{suffix}")
+                path = write_result(found, Path(folder) / f"{name}.{suffix}")
                 assert path.read_bytes() == written.setdefault(suffix, path.read_bytes())
 
 

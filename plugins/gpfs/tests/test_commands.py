@@ -151,25 +151,13 @@ def test_how_far_jobs_are_as_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 def test_results_go_to_output_by_any_of_its_names(tmp_path: Path) -> None:
     path = listed(tmp_path / "scan-20260111.list", 30)
     gpfs("convert", path, "--output", tmp_path / "new")
-    gpfs("convert", path, "-t", tmp_path / "old", "-o", "escape=auto")
+    gpfs("convert", path, "-t", tmp_path / "old", "--set", "escape=auto")
     tables = []
     for number, name in enumerate(("-o", "--output", "-t", "--to")):
         file = tmp_path / f"{number}.csv"
         gpfs("aggregate", tmp_path / ("new" if number % 2 else "old"), name, file)
         tables.append(file.read_text())
     assert len(set(tables)) == 1
-
-
-def test_a_setting_that_no_longer_does_anything_is_accepted_and_said_once(tmp_path: Path) -> None:
-    # given a list that is read in ranges
-    path = listed(tmp_path / "scan-20260111.list", 300)
-    # when it is converted with a setting that did something once
-    settings = ("--set", "kernel=numba", "--set", "partition_bytes=8192")
-    shown = gpfs("convert", path, "-t", tmp_path / "out", "--workers", 2, *settings)
-    # then all rows are there, and one note speaks of it
-    assert "300 rows, 0 rejects" in shown
-    assert shown.count("gpfs.kernel no longer does anything") == 1
-    assert len(harvest.open(tmp_path / "out").parts) > 3
 
 
 def test_the_same_as_python_functions(tmp_path: Path) -> None:
@@ -227,7 +215,7 @@ def test_scripts_are_shown_and_nothing_is_done(tmp_path: Path) -> None:
         (["split", "scan.list", "parts", "-n", "2", "--submit", "--time", "soon"], "soon"),
         (["convert", "scan.list", "-t", "out", "--layout", "tree"], "tree"),
         (["convert", "scan.list", "-t", "out", "--root", "/data"], "hive"),
-        (["convert", "scan.list", "-t", "out", "-o", "nonsense"], "KEY=VALUE"),
+        (["convert", "scan.list", "-t", "out", "--set", "nonsense"], "KEY=VALUE"),
         (["aggregate", "absent", "-t", "x.csv"], "no such file"),
         (["aggregate", "scan.list", "-t", "x.csv"], "not a Parquet file"),
         (["churn", "absent", "absent", "-t", "x.csv"], "no such file"),

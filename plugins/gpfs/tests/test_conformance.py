@@ -24,7 +24,6 @@ class TestGpfs(SourceConformance):
         "escape": "none",
         "scan_time": "2026-01-11T00:00:00+00:00",
     }
-    without_effect: ClassVar = {"kernel": "there is one reader"}
     header_lines = 0
     partition_setting = ("partition_bytes", (1 << 20, 4096))
 

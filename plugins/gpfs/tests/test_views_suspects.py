@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scan_rows import dataset, row
 
-from harvest_gpfs.views.paths import suspects
+from harvest_gpfs.views.paths import files
 
 
 def test_one_name_and_size_in_several_directories_may_be_copies(tmp_path):
@@ -93,7 +93,7 @@ def test_suspects_equal_those_counted_one_by_one(listed):
     size_of = {inode: size for *_, inode, size in reversed(listed)}
     rows = [row(f"/fs/{d}/{name}", inode, size_of[inode]) for d, name, inode, _ in listed]
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(suspects, "LEAST_ROWS", 3)  # several shares
+        patch.setattr(files, "LEAST_ROWS", 3)  # several shares
         data = dataset(Path(folder), rows)
         copies = data.rows("gpfs.duplicates", above="0")
         crowded = data.rows("gpfs.crowded", least="2")

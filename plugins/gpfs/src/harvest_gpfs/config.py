@@ -8,7 +8,7 @@ import attrs
 
 from harvest.toolkit.settings import allows, at_least, one_of, setting
 
-from .parse.attributes import KNOWN, Attribute
+from .parse.layout import KNOWN, Attribute
 from .parse.show_clause import template
 
 __all__ = ["ESCAPES", "GpfsConfig", "keys_of"]
@@ -46,7 +46,6 @@ class GpfsConfig:
         "when the scan was made, UTC where it names no zone; otherwise from the list's header, or "
         "from a date in its name"
     )
-    kernel: str | None = setting("no longer does anything: there is one reader", hidden=True)
     partition_bytes: int = setting(
         "bytes of a plain list that are one unit of parallel work", 128 << 20, at_least(4096)
     )

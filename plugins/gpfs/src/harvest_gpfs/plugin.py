@@ -28,8 +28,7 @@ REPORTS: Final = (
         build="harvest_gpfs.report.summary:summary",
         requires=settings.REQUIRES,
         settings={
-            "scan": settings.SCAN,
-            "now": settings.NOW,
+            **settings.TIMED,
             **settings.PLACE,
             "depth": settings.count("how deep the directory tree is shown", 2, 0),
             "cold": settings.COLD,

@@ -25,15 +25,13 @@ from harvest_toolkit.streams import compression, open_stream
 
 from .config import GpfsConfig
 from .parse.counting import Before, Counter
-from .parse.escaping import Escaping
-from .parse.find import HEAD_BYTES, find_escaping, find_layout, likeness
+from .parse.find import HEAD_BYTES, Escaping, find_escaping, find_layout, likeness
 from .parse.layout import LONGEST_LINE, list_layout
 from .parse.reading import Reading
 from .records import GpfsFile
 
 __all__ = ["GpfsSource"]
 
-_NO_KERNEL: Final = "the setting gpfs.kernel no longer does anything and can be left out"
 _PART: Final = re.compile(r"(?P<name>.+)\.part-(?P<number>\d+)-of-(?P<count>\d+)")
 _PACKED: Final = (".gz", ".zst")
 
@@ -53,7 +51,6 @@ class GpfsSource(Source):
     def __init__(self, location: str, config: Any = None):
         super().__init__(location, config)
         self._counter: Counter | None = None
-        self._remark = None if self.config.kernel is None else _NO_KERNEL
 
     @classmethod
     def detect(cls, path: Path) -> Detection | None:
@@ -99,25 +96,20 @@ class GpfsSource(Source):
         ]
 
     def prepare(self, partition: Partition) -> Partition:
-        """The partition with what lies before it, so that its lines get the list's numbers.
-
-        The first one takes the remark on the settings along, so that a run makes it once.
-        """
+        """The partition with what lies before it, so that its lines get the list's numbers."""
         before = Before()
         if partition.start:
             if self._counter is None or self._counter.path != partition.path:
                 self._counter = Counter(partition.path)
             before = self._counter.before(partition.start)
-        found = {"before": list(attrs.astuple(before)), "remark": self._remark}
-        self._remark = None
-        return attrs.evolve(partition, options={**partition.options, **found})
+        return attrs.evolve(
+            partition, options={**partition.options, "before": list(attrs.astuple(before))}
+        )
 
     def read(self, partition: Partition, ctx: ReadContext) -> Iterator[tuple[type[Record], Any]]:
         """Tables of the files that a list, or a range of it, has."""
         if "before" not in partition.options:
             partition = self.prepare(partition)
-        if remark := partition.options.get("remark"):
-            ctx.note(remark)
         path = partition.path
         head, trouble = _head(path)
         if not head:

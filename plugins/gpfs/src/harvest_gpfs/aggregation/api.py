@@ -1,33 +1,36 @@
-"""``harvest_gpfs.aggregate``: one call from files to a result that says what it was made of."""
+"""``harvest_gpfs.aggregate``: one call from files to a result that says what it was made of.
+
+``write_result`` makes a file of it: the same bytes for the same rows, whatever backend gave them.
+"""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
+from typing import Final
 
 import attrs
 import polars as pl
 
 from harvest import UsageError
+from harvest.model.json import encode_frame
+from harvest.toolkit.files import replacing
+from harvest_report.csv import CSV_TIME, csv_columns
 from harvest_toolkit.frames import fitted
 
 from ..measures import AGES, DEFAULT, SIZES
 from .bins import AgeBins, SizeBins, parse_age, parse_size
-from .choose import AUTO, Choice, available_memory, choose_backend
-from .definition import int64_of
+from .definition import METRICS, int64_of
 from .files import ParquetFile, find, scan
-from .groupings import GROUPINGS, Setting, names_among
+from .groupings import GROUPINGS, Setting, names_among, read_names
 from .links import IDENTITY
 from .listing import BUDGET, Listing
-from .metrics import METRICS
-from .names import read_names
-from .on_polars import PolarsRows
-from .scans import LATEST, label_of, moment
-from .steps import Rows
+from .on_polars import AUTO, Choice, PolarsRows, available_memory, choose_backend
+from .scans import LATEST, Rows, label_of, moment
 
-__all__ = ["Result", "aggregate"]
+__all__ = ["Result", "aggregate", "write_result"]
 
 _MEMORY_SHARE = 8
 """One part of the memory limit in so many may go into finding hard links."""
@@ -168,3 +171,49 @@ def _rows(
 
     with connect(address, workers, memory) as client:
         yield ClusterRows.over(client, files)
+
+
+def write_result(result: Result | pl.DataFrame, path: str | Path) -> Path:
+    """Write a result as ``.csv``, ``.parquet`` or ``.jsonl``, replacing a file atomically.
+
+    In CSV, times are UTC to the microsecond, and text that a spreadsheet would run as a formula
+    has an apostrophe before it.
+
+    Raises UsageError for another ending, or a directory that does not exist.
+    """
+    frame = result if isinstance(result, pl.DataFrame) else result.frame
+    target = Path(path).expanduser()
+    write = _WRITERS.get(target.suffix.lower())
+    if write is None:
+        raise UsageError(
+            f"unknown file ending {target.suffix!r}",
+            where=str(target),
+            remedy="use " + ", ".join(_WRITERS),
+        )
+    if not target.parent.is_dir():
+        raise UsageError("no such directory", where=str(target.parent), remedy="make it first")
+    with replacing(target) as temporary:
+        # one chunk: what is written must not depend on how the rows were computed
+        write(frame.rechunk(), temporary)
+    return target
+
+
+def _csv(frame: pl.DataFrame, path: Path) -> None:
+    csv_columns(frame).write_csv(path, datetime_format=CSV_TIME)
+
+
+def _parquet(frame: pl.DataFrame, path: Path) -> None:
+    frame.write_parquet(path, compression="zstd", statistics=True)
+
+
+def _jsonl(frame: pl.DataFrame, path: Path) -> None:
+    with path.open("w", encoding="utf-8") as file:
+        for start in range(0, frame.height, 65_536):
+            file.writelines(f"{line}\n" for line in encode_frame(frame.slice(start, 65_536)))
+
+
+_WRITERS: Final[dict[str, Callable[[pl.DataFrame, Path], None]]] = {
+    ".csv": _csv,
+    ".parquet": _parquet,
+    ".jsonl": _jsonl,
+}

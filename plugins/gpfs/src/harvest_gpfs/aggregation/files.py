@@ -20,9 +20,12 @@ from harvest.model.frames import plain_columns, polars_schema, scan_parquet
 
 from ..records import GpfsFile
 
-__all__ = ["ParquetFile", "Piece", "find", "no_rows", "pieces", "scan"]
+__all__ = ["COLUMNS", "ParquetFile", "Piece", "find", "no_rows", "pieces", "scan"]
 
 _KIND = harvest.record_type(GpfsFile)
+COLUMNS = polars_schema(_KIND)
+"""The columns of the record type, as polars has them."""
+
 _REQUIRED = ("inode", "path")
 _TEXT_OVERHEAD = 16
 """Bytes that a text takes beside its characters."""
@@ -176,7 +179,7 @@ def scan(files: Sequence[ParquetFile | Piece]) -> pl.LazyFrame:
 
 def _constant(name: str, text: str, path: str) -> pl.Expr:
     """A column that directories name."""
-    kind = polars_schema(_KIND)[name]
+    kind = COLUMNS[name]
     if text == _NO_VALUE:
         return pl.lit(None, kind).alias(name)
     try:
@@ -195,7 +198,7 @@ _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 
 def no_rows() -> pl.LazyFrame:
     """The columns of the record type without rows."""
-    return pl.LazyFrame(schema=polars_schema(_KIND))
+    return pl.LazyFrame(schema=COLUMNS)
 
 
 def pieces(files: Sequence[ParquetFile], rows: int) -> list[Piece]:

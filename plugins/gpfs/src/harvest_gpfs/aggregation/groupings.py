@@ -2,12 +2,15 @@
 
 A grouping is an expression over the columns of a row, the same for every backend.  What is costly
 per row and cheap per group (a name for a number, the root before a directory) is done to groups.
+The names of users and groups come from files that someone hands over: a scan may be of another
+cluster, so this machine's own user database is never asked.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Final
 
 import attrs
@@ -19,7 +22,7 @@ from .. import measures
 from ..measures import DIRECTORY
 from .bins import AgeBins, SizeBins
 
-__all__ = ["GROUPINGS", "Grouping", "Setting", "known_size", "names_among"]
+__all__ = ["GROUPINGS", "Grouping", "Setting", "known_size", "names_among", "read_names"]
 
 
 @attrs.frozen
@@ -225,3 +228,38 @@ def names_among(names: str | Sequence[str], known: Iterable[str], what: str) -> 
         if name not in known:
             raise UsageError(f"no {what} {name!r}", remedy="there are " + ", ".join(known))
     return found
+
+
+def read_names(path: str | Path | None, kind: str) -> dict[int, str]:
+    """Number -> name from a file of lines ``name:x:number:...``; none without a file.
+
+    kind: ``passwd`` or ``group``, which both hold the number in the third field.
+    Blank lines, comments and the lines of NIS (``+``, ``-``) are passed over.  Of several names
+    for a number the first counts, as it does for the system.
+
+    Raises UsageError for a file that cannot be read, and for another line, with its number.
+    """
+    if path is None:
+        return {}
+    try:
+        text = Path(path).expanduser().read_bytes()
+    except OSError as error:
+        raise UsageError(
+            f"the {kind} file cannot be read: {error.strerror}",
+            where=str(path),
+            remedy=f"name a file made with `getent {kind}`",
+        ) from error
+    names: dict[int, str] = {}
+    for number, raw in enumerate(text.split(b"\n"), 1):
+        line = raw.decode("utf-8", "backslashreplace").rstrip("\r")
+        if not line.strip() or line.startswith(("#", "+", "-")):
+            continue
+        fields = line.split(":")
+        if len(fields) < 3 or not fields[0] or not (fields[2].isascii() and fields[2].isdigit()):
+            raise UsageError(
+                f"{line[:80]!r} is not a line of a {kind} file",
+                where=f"{path}, line {number}",
+                remedy="a line is name:x:number:...",
+            )
+        names.setdefault(int(fields[2]), fields[0])
+    return names

@@ -19,7 +19,7 @@ from typing import ClassVar
 import attrs
 import polars as pl
 
-from .steps import Counts, Rows, Step
+from .scans import Counts, Rows, Step
 
 __all__ = [
     *("IDENTITY", "Candidates", "candidate", "first_paths"),

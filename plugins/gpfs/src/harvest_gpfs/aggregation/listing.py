@@ -12,13 +12,11 @@ import polars as pl
 
 from harvest import UsageError
 
-from .definition import Aggregation
+from .definition import METRICS, Aggregation
 from .groupings import GROUPINGS, Setting
 from .links import Candidates, first_paths, linked_rows, repeated_inodes
-from .metrics import METRICS
 from .on_polars import PolarsRows
-from .scans import LATEST, Scan, label_of, pick
-from .steps import Counts, Extent, Rows, Untimed
+from .scans import LATEST, Counts, Extent, Rows, Scan, Untimed, label_of, pick
 
 __all__ = ["Listing", "common_root", "list_scans"]
 

@@ -16,8 +16,7 @@ from harvest import HarvestError
 
 from .files import ParquetFile, Piece, no_rows, pieces
 from .files import scan as read_rows
-from .scans import Scan
-from .steps import Step
+from .scans import Scan, Step
 
 __all__ = ["ClusterRows", "connect"]
 

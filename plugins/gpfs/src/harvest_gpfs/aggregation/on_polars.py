@@ -1,13 +1,16 @@
-"""Where an aggregation runs: polars in memory, streaming or on a GPU, or a Dask cluster.
+"""Where an aggregation runs, and which backend suits: by size, memory, devices and the user.
 
-All run the steps of ``steps`` and give the same rows.
+Polars in memory, streaming or on a GPU, or a Dask cluster: all run the steps of ``scans`` and give
+the same rows.
 """
 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Final
 
 import attrs
@@ -15,37 +18,12 @@ import polars as pl
 
 from harvest import HarvestError, UsageError
 
-from .scans import Scan
-from .steps import Step
+from .scans import Scan, Step
 
-__all__ = ["BACKENDS", "Backend", "PolarsRows", "backends", "gpu_devices"]
-
-
-@attrs.frozen
-class Backend:
-    """One of the ways to run an aggregation.
-
-    missing: gives why it cannot be used here, or None.
-    """
-
-    name: str
-    doc: str
-    missing: Callable[[], str | None]
-
-    @property
-    def available(self) -> bool:
-        """Whether it can be used here."""
-        return self.missing() is None
-
-    def describe(self) -> dict[str, str | bool]:
-        """Name, what it is, whether it can be used here, and why not."""
-        reason = self.missing()
-        return {
-            "name": self.name,
-            "doc": self.doc,
-            "available": reason is None,
-            "reason": reason or "",
-        }
+__all__ = [
+    *("AUTO", "BACKENDS", "Choice", "PolarsRows", "available_memory"),
+    *("choose_backend", "gpu_devices"),
+]
 
 
 _NEWEST_FOR_GPU: Final = (1, 45)
@@ -86,27 +64,17 @@ def gpu_devices() -> list[int]:
     return found
 
 
-BACKENDS: Final = {
-    backend.name: backend
-    for backend in (
-        Backend("memory", "polars, all columns needed in memory at once", lambda: None),
-        Backend("streaming", "polars' streaming engine, a few batches in memory", lambda: None),
-        Backend("gpu", "polars on a CUDA device, with cudf-polars", _no_gpu),
-        Backend("dask", "each part on a worker of a Dask cluster, combined in a tree", _no_dask),
-    )
+BACKENDS: Final[dict[str, Callable[[], str | None]]] = {
+    "memory": lambda: None,
+    "streaming": lambda: None,
+    "gpu": _no_gpu,
+    "dask": _no_dask,
 }
-"""All backends by name."""
+"""All backends by name, each with what says why it cannot be used here, or None.
 
-
-def backends() -> list[Backend]:
-    """All backends, those that cannot be used here too.
-
-    >>> [backend.name for backend in backends()]
-    ['memory', 'streaming', 'gpu', 'dask']
-    >>> backends()[1].describe()["available"]
-    True
-    """
-    return list(BACKENDS.values())
+memory: polars, all columns needed in memory at once; streaming: a few batches of them; gpu: on a
+CUDA device, with cudf-polars; dask: each part on a worker of a Dask cluster, combined in a tree.
+"""
 
 
 @attrs.frozen(eq=False)
@@ -141,3 +109,137 @@ def _on_gpu(query: pl.LazyFrame) -> pl.DataFrame:
         ) from error
     except (pl.exceptions.ComputeError, MemoryError) as error:
         raise HarvestError(f"the GPU gave up: {error}", remedy="take backend=streaming") from error
+
+
+AUTO: Final = "auto"
+
+SMALL_BYTES: Final = 64 << 20
+"""Below this, starting the streaming engine or a GPU costs more than it saves."""
+
+IN_MEMORY_FACTOR: Final = 4
+"""Times the columns' size that the in-memory engine takes at its peak."""
+
+
+@attrs.frozen
+class Choice:
+    """A backend and why it was taken."""
+
+    backend: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"backend {self.backend}: {self.reason}"
+
+
+def choose_backend(
+    size_bytes: int,
+    wish: str = AUTO,
+    memory_limit: int | None = None,
+    devices: Sequence[int] | None = None,
+    *,
+    address: str | None = None,
+) -> Choice:
+    """The backend for an aggregation, with the reason.
+
+    size_bytes: of the columns needed, unpacked.
+    wish: a backend's name, or ``auto``.
+    memory_limit: bytes that may be used; what ``available_memory`` finds unless given.
+    devices: bytes of memory of each GPU that can be used; looked for unless given.
+    address: of a Dask scheduler; to give it is to wish for Dask.
+
+    >>> print(choose_backend(10 << 20, memory_limit=8 << 30, devices=[]))
+    backend memory: 10 MiB of columns are few
+    >>> print(choose_backend(40 << 30, memory_limit=8 << 30, devices=[]))
+    backend streaming: 40 GiB of columns, 8 GiB of memory, no GPU that can be used
+
+    Raises UsageError for an unknown backend, or one that cannot be used here.
+    """
+    if wish != AUTO:
+        return _wished(wish, address)
+    if address is not None:
+        return attrs.evolve(_wished("dask", address), reason="the address of a scheduler was given")
+    size = _bytes_text(size_bytes)
+    memory = available_memory() if memory_limit is None else memory_limit
+    if size_bytes <= SMALL_BYTES and size_bytes * IN_MEMORY_FACTOR <= memory:
+        return Choice("memory", f"{size} of columns are few")
+    if devices is None:
+        devices = gpu_devices() if BACKENDS["gpu"]() is None else []
+    have = f"{size} of columns, {_bytes_text(memory)} of memory"
+    if not devices:
+        return Choice("streaming", f"{have}, no GPU that can be used")
+    device = _bytes_text(max(devices))
+    if size_bytes * IN_MEMORY_FACTOR <= max(devices):
+        return Choice("gpu", f"{size} of columns fit a GPU of {device} at hand")
+    return Choice("streaming", f"{have}, and the GPU at hand with {device} is too small")
+
+
+def _wished(wish: str, address: str | None) -> Choice:
+    if wish not in BACKENDS:
+        raise UsageError(f"no backend {wish!r}", remedy=f"there are auto, {', '.join(BACKENDS)}")
+    if address is not None and wish != "dask":
+        raise UsageError(
+            f"backend {wish!r} takes no address of a scheduler", remedy="take backend=dask"
+        )
+    reason = BACKENDS[wish]()
+    if reason is not None:
+        raise UsageError(
+            f"the backend {wish!r} cannot be used here: {reason}", remedy=_REMEDIES[wish]
+        )
+    return Choice(wish, "as asked for")
+
+
+_REMEDIES: Final = {
+    "gpu": "take backend=streaming, or a machine with a CUDA device, polars 1.44 and cudf-polars",
+    "dask": "pip install 'hpc-harvest-gpfs[dask]', or take backend=streaming",
+}
+
+
+def available_memory(environ: Mapping[str, str] = os.environ, root: Path = Path("/")) -> int:
+    """Bytes that this process may use: the least of memory, cgroup and Slurm's limits.
+
+    environ, root: where to look; parameters so that they can be tried.
+    """
+    limits = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
+    limits += _of_cgroup(root)
+    limits += _of_slurm(environ)
+    return min(limits)
+
+
+def _of_cgroup(root: Path) -> list[int]:
+    """The limits of this process's cgroup and those above it, of both versions."""
+    found = []
+    try:
+        lines = (root / "proc/self/cgroup").read_text().splitlines()
+    except OSError:
+        return []  # a system without cgroups sets no limit by them
+    for line in lines:
+        _, controllers, path = line.split(":", 2)
+        if controllers and "memory" not in controllers.split(","):
+            continue
+        top = root / "sys/fs/cgroup" / ("memory" if controllers else "")
+        name = "memory.limit_in_bytes" if controllers else "memory.max"
+        below = Path(path.strip("/"))
+        for folder in (below, *below.parents):
+            try:
+                text = (top / folder / name).read_text().strip()
+            except OSError:
+                continue  # a container may not see the groups above its own
+            if text.isdigit():
+                found.append(int(text))
+    return found
+
+
+def _of_slurm(environ: Mapping[str, str]) -> list[int]:
+    """What Slurm gave this job on its node, in MiB; 0 means all of the node."""
+    per_node = environ.get("SLURM_MEM_PER_NODE", "")
+    per_cpu = environ.get("SLURM_MEM_PER_CPU", "")
+    cpus = environ.get("SLURM_CPUS_ON_NODE", "")
+    given = [int(text) if text.isdigit() else 0 for text in (per_node, per_cpu, cpus)]
+    return [mebibytes << 20 for mebibytes in (given[0], given[1] * given[2]) if mebibytes]
+
+
+def _bytes_text(number: int) -> str:
+    for power, unit in ((4, "TiB"), (3, "GiB"), (2, "MiB")):
+        if number >= 1024**power:
+            return f"{number / 1024**power:.3g} {unit}"
+    return f"{number / 1024:.3g} KiB"

@@ -24,25 +24,20 @@ app = typer.Typer(
     help="GPFS policy lists: split, convert, aggregate, churn, status.", no_args_is_help=True
 )
 
+
+def _option(metavar: str, doc: str, **more: Any) -> Any:
+    return typer.Option(metavar=metavar, help=doc, **more)
+
+
 SettingsOption = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="A setting of the source gpfs. Repeatable."),
 ]
-# elsewhere -o is the output
-SettingsAsBefore = Annotated[
-    list[str] | None,
-    typer.Option("-o", metavar="KEY=VALUE", help="The same as --set.", hidden=True),
-]
 RootOption = Annotated[
     str | None,
-    typer.Option(
-        metavar="DIR",
-        help="Where top-level directories begin. [default: what all paths have in common]",
-    ),
+    _option("DIR", "Where top-level directories begin. [default: what all paths have in common]"),
 ]
-TopDepthOption = Annotated[
-    int, typer.Option(min=1, metavar="N", help="Directories below the root that make one up.")
-]
+TopDepthOption = Annotated[int, _option("N", "Directories below the root that make one up.", min=1)]
 
 
 def _output(metavar: str, doc: str, *more: str) -> Any:
@@ -113,10 +108,9 @@ def convert_command(
     root: RootOption = None,
     top_depth: TopDepthOption = 1,
     settings: SettingsOption = None,
-    before: SettingsAsBefore = None,
     workers: Annotated[
         int | None,
-        typer.Option(min=1, metavar="N", help="Worker processes. [default: as many as pay]"),
+        _option("N", "Worker processes. [default: as many as pay]", min=1),
     ] = None,
     engine: Annotated[
         str | None,
@@ -126,7 +120,7 @@ def convert_command(
     ] = None,
     max_rejects: Annotated[
         int | None,
-        typer.Option(min=0, metavar="N", help="Convert nothing when there are more rejects."),
+        _option("N", "Convert nothing when there are more rejects.", min=0),
     ] = None,
     *,
     jobs: Submission,
@@ -135,7 +129,6 @@ def convert_command(
 
     Exit codes as for `harvest run`: 3 when there were rejects.
     """
-    settings = [*(settings or ()), *(before or ())]
     options: dict[str, Any] = {
         "layout": layout, "root": root, "top_depth": top_depth, "settings": _key_values(settings),
         "max_rejects": max_rejects,
@@ -153,7 +146,7 @@ def convert_command(
             typer.echo(str(script))
         return 0 if jobs.dry_run else _report(result, target)
     given = {"layout": layout, "top_depth": top_depth, "root": root}
-    rest = [f"--set={text}" for text in settings]
+    rest = [f"--set={text}" for text in settings or ()]
     rest += [] if max_rejects is None else [f"--max-rejects={max_rejects}"]
     rest += ["--workers", str(jobs.cpus or 1), "--", *(str(item.absolute()) for item in lists)]
     return _send_alone("convert", target, given, rest, jobs)
@@ -167,9 +160,9 @@ def aggregate_command(
         typer.Argument(metavar="INPUT", help="Datasets, Parquet files or directories of them."),
     ],
     output: Annotated[Path, _output("FILE", "Write .csv, .parquet or .jsonl.", "-o")],
-    by: Annotated[str, typer.Option(metavar="NAMES", help="Groupings, with commas.")] = "uid",
+    by: Annotated[str, _option("NAMES", "Groupings, with commas.")] = "uid",
     metrics: Annotated[
-        str | None, typer.Option(metavar="NAMES", help="What is counted and summed, with commas.")
+        str | None, _option("NAMES", "What is counted and summed, with commas.")
     ] = None,
     backend: Annotated[
         str,
@@ -179,30 +172,20 @@ def aggregate_command(
             metavar="NAME",
         ),
     ] = "auto",
-    scan: Annotated[
-        str, typer.Option(metavar="SCAN", help="latest, all, a time or the path of a list.")
-    ] = "latest",
+    scan: Annotated[str, _option("SCAN", "latest, all, a time or the path of a list.")] = "latest",
     now: Annotated[
         str | None,
-        typer.Option(metavar="TIME", help="What ages are counted from. [default: the scan's time]"),
+        _option("TIME", "What ages are counted from. [default: the scan's time]"),
     ] = None,
     root: RootOption = None,
     top_depth: TopDepthOption = 1,
-    depth: Annotated[
-        int, typer.Option(min=0, metavar="N", help="How far down `directory` goes.")
-    ] = 2,
-    passwd: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="File with the users' names.")
-    ] = None,
-    group: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="File with the groups' names.")
-    ] = None,
-    address: Annotated[
-        str | None, typer.Option(metavar="ADDRESS", help="Dask scheduler, for that backend.")
-    ] = None,
+    depth: Annotated[int, _option("N", "How far down `directory` goes.", min=0)] = 2,
+    passwd: Annotated[Path | None, _option("FILE", "File with the users' names.")] = None,
+    group: Annotated[Path | None, _option("FILE", "File with the groups' names.")] = None,
+    address: Annotated[str | None, _option("ADDRESS", "Dask scheduler, for that backend.")] = None,
     workers: Annotated[
         int | None,
-        typer.Option(min=1, metavar="N", help="Dask workers started where no address is given."),
+        _option("N", "Dask workers started where no address is given.", min=1),
     ] = None,
     *,
     jobs: Submission,
@@ -235,18 +218,15 @@ def churn_command(
     new: Annotated[Path, typer.Argument(metavar="NEW", help="Later scan.")],
     output: Annotated[Path, _output("FILE", "Write .csv, .parquet or .jsonl.")],
     old_scan: Annotated[
-        str | None, typer.Option(metavar="SCAN", help="Which scan of OLD. [default: its latest]")
+        str | None, _option("SCAN", "Which scan of OLD. [default: its latest]")
     ] = None,
     new_scan: Annotated[
-        str | None, typer.Option(metavar="SCAN", help="Which scan of NEW. [default: its latest]")
+        str | None, _option("SCAN", "Which scan of NEW. [default: its latest]")
     ] = None,
     root: RootOption = None,
     top_depth: TopDepthOption = 1,
     settings: SettingsOption = None,
-    before: SettingsAsBefore = None,
-    scratch: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Where lists are converted to.")
-    ] = None,
+    scratch: Annotated[Path | None, _option("DIR", "Where lists are converted to.")] = None,
     *,
     jobs: Submission,
 ) -> int:
@@ -254,7 +234,6 @@ def churn_command(
 
     OLD and NEW may be the same dataset: then its latest two scans are compared.
     """
-    settings = [*(settings or ()), *(before or ())]
     given: dict[str, Any] = {
         "old_scan": old_scan, "new_scan": new_scan, "root": root, "top_depth": top_depth,
         "scratch": scratch,
@@ -266,7 +245,7 @@ def churn_command(
             typer.echo(f"from {_line(before)} to {_line(after)}")
         typer.echo(f"{len(frame)} top-level directories written to {_line(output)}")
         return 0
-    rest = [*(f"--set={text}" for text in settings), "--", str(old.absolute())]
+    rest = [*(f"--set={text}" for text in settings or ()), "--", str(old.absolute())]
     return _send_alone("churn", output, given, [*rest, str(new.absolute())], jobs)
 
 

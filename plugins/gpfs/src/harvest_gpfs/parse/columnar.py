@@ -14,12 +14,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .attributes import Type
 from .blocks import Block
-from .layout import LONGEST_LINE, Layout, Step
-from .paths import flags, readable, replaced, spans, unescaped
+from .layout import LONGEST_LINE, Layout, Step, Type
 from .reference import Damaged, text_value
-from .vectors import DIGITS, Bytes, Flags, Ints
+from .vectors import DIGITS, Bytes, Flags, Ints, flags, readable, replaced, spans, unescaped
 
 __all__ = ["Parsed", "parse_block"]
 

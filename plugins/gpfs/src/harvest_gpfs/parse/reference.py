@@ -17,8 +17,7 @@ import re
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from .attributes import Type
-from .layout import LONGEST_LINE, Layout, Step
+from .layout import LONGEST_LINE, Layout, Step, Type
 
 __all__ = ["Damaged", "Row", "parse", "shown", "text_value", "unescape"]
 

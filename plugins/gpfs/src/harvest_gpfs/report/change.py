@@ -21,8 +21,7 @@ from ..aggregation.listing import list_scans
 from ..aggregation.scans import Scan
 from ..views.changes.change import span
 from ..views.common import rows_of
-from .plots import growth_bars
-from .tables import amount, day, first_and_others, most_changed, percent
+from .plots import amount, day, first_and_others, growth_bars, most_changed, percent
 
 __all__ = ["change"]
 

@@ -11,8 +11,7 @@ from harvest_report import Column, Section, Table
 
 from ..aggregation.listing import list_scans
 from ..views.common import rows_of
-from .plots import growth_plot
-from .tables import amount, day, first_and_others
+from .plots import amount, day, first_and_others, growth_plot
 
 __all__ = ["odd_names", "over_time", "paths", "quality"]
 

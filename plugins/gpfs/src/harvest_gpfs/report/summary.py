@@ -24,8 +24,7 @@ from ..aggregation.scans import ALL, label_of
 from ..measures import DEFAULT, DIRECTORY
 from ..views.common import SUMS, listing
 from .lists import odd_names, over_time, paths, quality
-from .plots import age_plot, bars, size_plot
-from .tables import amount, day, first_and_others, percent
+from .plots import age_plot, amount, bars, day, first_and_others, percent, size_plot
 
 __all__ = ["summary"]
 

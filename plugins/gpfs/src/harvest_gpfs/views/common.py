@@ -16,20 +16,19 @@ from harvest_toolkit.frames import sum_or_none
 from harvest_toolkit.kept import kept
 
 from ..aggregation.definition import Aggregation, int64_of
-from ..aggregation.files import no_rows
-from ..aggregation.groupings import GROUPINGS, Setting
+from ..aggregation.files import COLUMNS, no_rows
+from ..aggregation.groupings import GROUPINGS, Setting, read_names
 from ..aggregation.listing import Listing
-from ..aggregation.names import read_names
 from ..aggregation.on_polars import PolarsRows
 from ..aggregation.scans import LATEST, Scan, moment, pick
 
 __all__ = [
-    *("INT", "SUMS", "TEXT", "aggregated_schema", "asked", "collected"),
+    *("INT", "SUMS", "TEXT", "TIME", "aggregated_schema", "asked", "collected"),
     *("exclusive", "frame_of", "largest_first", "listing", "named", "no_scan"),
-    *("of_scan", "part_sum", "rows_of", "types_of"),
+    *("objects_with", "of_scan", "part_sum", "rows_of", "types_of"),
 ]
 
-INT, TEXT = pl.Int64(), pl.String()
+INT, TEXT, TIME = pl.Int64(), pl.String(), pl.Datetime("us", "UTC")
 
 SUMS: Final = ("inodes", "size_bytes", "allocated_bytes")
 """What most views sum of their groups."""
@@ -38,6 +37,11 @@ SUMS: Final = ("inodes", "size_bytes", "allocated_bytes")
 def types_of(*names: str) -> dict[str, pl.DataType]:
     """The columns of a view that are counts and sums, and shares of these."""
     return {name: pl.Float64() if name.endswith("share") else INT for name in names}
+
+
+def objects_with(*names: str) -> dict[str, pl.DataType]:
+    """Columns of a view of objects: those of ``gpfs.file``, and what is found out about them."""
+    return {name: ({"user": TEXT, "paths": INT} | COLUMNS)[name] for name in names}
 
 
 def rows_of(dataset: DatasetReader) -> PolarsRows:
@@ -74,7 +78,7 @@ def listing(
 def _listed(dataset: DatasetReader, scan: str) -> Listing:
     if "gpfs.file" in dataset:
         return Listing.of(rows_of(dataset), scan)
-    refusing = PolarsRows(deferred(no_scan, no_rows().collect_schema()))
+    refusing = PolarsRows(deferred(no_scan, COLUMNS))
     return Listing(refusing, Scan("none", datetime(1970, 1, 1, tzinfo=UTC), None, 0))
 
 

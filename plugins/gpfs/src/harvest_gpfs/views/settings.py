@@ -1,21 +1,45 @@
-"""Settings that several views and reports of scans have."""
+"""How views of scans are declared, and settings that several of them and reports have."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from harvest import Setting
+from harvest import Column, Setting, View
 from harvest.toolkit.settings import at_least, some_of
 
 from ..measures import DEFAULT, DIRECTORY, GROUPINGS, METRICS
 
-__all__ = ["GROUP", "NOW", "PASSWD", "PEOPLE", "REQUIRES", "SCAN", "WITHIN", "WORDS", "by", "count"]
+__all__ = [
+    *("GROUP", "NOW", "PASSWD", "PEOPLE", "REQUIRES", "SCAN", "WITHIN", "WORDS"),
+    *("by", "count", "view"),
+]
 
 REQUIRES: Final = ("gpfs.file",)
 WORDS = tuple[str, ...]
 WITHIN: Final = tuple(name for name in GROUPINGS if name != DIRECTORY)
 """Groupings in which each object is in one group."""
+
+
+def view(
+    name: str,
+    doc: str,
+    build: str,
+    settings: Mapping[str, Setting],
+    *columns: Column,
+    first: tuple[str, ...] = (),
+) -> View:
+    """A view of scans, with the columns of its rows."""
+    return View(
+        name=name,
+        doc=doc,
+        build=build,
+        requires=REQUIRES,
+        settings=settings,
+        columns=columns,
+        first=first,
+    )
 
 
 def by(*default: str, words: tuple[str, ...] = WITHIN) -> Setting:
@@ -45,6 +69,8 @@ PASSWD: Final = Setting("passwd file with users' names, as `getent passwd` print
 GROUP: Final = Setting("group file with groups' names, as `getent group` prints it", Path)
 PLACE: Final = {"root": ROOT, "top_depth": TOP_DEPTH}
 PEOPLE: Final = {"passwd": PASSWD, "group": GROUP}
+GROUPED: Final = {**PLACE, **PEOPLE}
+TIMED: Final = {"scan": SCAN, "now": NOW}
 MEASURES: Final = Setting("what is summed", WORDS, DEFAULT, some_of(METRICS))
 N: Final = count("how many", 50)
 COLD: Final = Setting("how long neither accessed nor modified is cold: 90d, 1y", str, "1y")

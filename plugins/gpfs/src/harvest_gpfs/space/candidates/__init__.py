@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from harvest import Column, ExporterSpec, Setting, View
+from harvest import Column, ExporterSpec, Setting
 from harvest.columns import count, number, passed_on, path, share, size, text, time
 from harvest.toolkit.settings import one_of, some_of
 
 from ...views import columns
-from ...views.settings import NOW, PASSWD, REQUIRES, SCAN, WORDS
+from ...views.settings import NOW, PASSWD, SCAN, WORDS, view
 
 __all__ = ["FILES", "VIEWS"]
 
@@ -47,7 +47,12 @@ SETTINGS: Final = {
 }
 """What chooses candidates."""
 
-_CANDIDATES: Final = (
+CANDIDATES: Final = view(
+    "gpfs.candidates",
+    "What could go by age, size, owner, place and kind, less what patterns exclude; each "
+    "object once, the largest first.",
+    "harvest_gpfs.space.candidates.choose:candidates",
+    SETTINGS,
     path("path", "First of its paths, by the order of bytes."),
     size("size_bytes"),
     text("user", "Owner's name by the passwd file given; null without one, or not in it."),
@@ -62,17 +67,7 @@ _CANDIDATES: Final = (
     number("position"),
     columns.NOW,
     columns.SCAN,
-)
-
-CANDIDATES: Final = View(
-    name="gpfs.candidates",
-    doc="What could go by age, size, owner, place and kind, less what patterns exclude; each "
-    "object once, the largest first.",
-    settings=SETTINGS,
-    requires=REQUIRES,
-    columns=_CANDIDATES,
-    build="harvest_gpfs.space.candidates.choose:candidates",
-)
+)  # fmt: skip
 
 _ONCE: Final = "directories left out, hard links once"
 _NULL: Final = "null where there is none and something is undecided"
@@ -116,15 +111,14 @@ OWNER_COLUMNS: Final = (
     columns.SCAN,
 )  # fmt: skip
 
-CANDIDATE_OWNERS: Final = View(
-    name="gpfs.candidate_owners",
-    doc="What could go of each owner, and what a pattern, a hard link or a missing value keeps; "
+CANDIDATE_OWNERS: Final = view(
+    "gpfs.candidate_owners",
+    "What could go of each owner, and what a pattern, a hard link or a missing value keeps; "
     "the owner of most bytes first.",
-    settings=SETTINGS,
-    requires=REQUIRES,
-    columns=OWNER_COLUMNS,
-    build="harvest_gpfs.space.candidates.choose:owners",
-)
+    "harvest_gpfs.space.candidates.choose:owners",
+    SETTINGS,
+    *OWNER_COLUMNS,
+)  # fmt: skip
 
 VIEWS: Final = (CANDIDATES, CANDIDATE_OWNERS)
 

@@ -2,11 +2,16 @@
 
 An object goes with all of its paths or not at all: where one of its hard links is excluded, lies
 outside of the place, or is not in the list, removing the others would free nothing.
+
+Patterns have one meaning, as a regular expression and as LIKE of the policy language: ``*`` stands
+for any text, ``?`` for a character; nothing else is special, since LIKE knows no more.  A pattern
+that begins with a slash is of a whole path, another one of names anywhere in it; what lies below a
+directory that fits, fits too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from functools import cached_property
 from pathlib import Path
@@ -20,30 +25,20 @@ from harvest.model.frames import types_of
 from harvest_toolkit.frames import fraction, known_sum, possible
 
 from ...aggregation.bins import parse_age, parse_size
+from ...aggregation.groupings import read_names
 from ...aggregation.links import IDENTITY, candidate
 from ...aggregation.listing import Listing
-from ...aggregation.names import read_names
 from ...aggregation.scans import label_of
-from ...views.common import INT, SUMS, TEXT, collected, frame_of, listing, of_scan
+from ...views.common import INT, SUMS, TEXT, collected, frame_of, listing, objects_with, of_scan
 from . import OWNER_COLUMNS
-from .patterns import fits, inside
 
-__all__ = ["Choice", "candidates", "owners"]
+__all__ = ["Choice", "candidates", "fits", "inside", "like", "literal", "owners", "within"]
 
-_TIME: Final = pl.Datetime("us", "UTC")
-_OBJECTS: Final = {
-    "path": TEXT,
-    **dict.fromkeys(("size_bytes", "allocated_bytes"), INT),
-    "user": TEXT,
-    **dict.fromkeys(("access_time", "modify_time"), _TIME),
-    **dict.fromkeys(("uid", "gid", "paths", "nlink"), INT),
-    **dict.fromkeys(("kind", "pool", "fileset"), TEXT),
-    "inode": pl.UInt64(),
-    "generation": INT,
-    "path_raw": pl.Binary(),
-    "origin": TEXT,
-    "position": INT,
-}
+_OBJECTS: Final = objects_with(
+    *("path", "size_bytes", "allocated_bytes", "user", "access_time", "modify_time", "uid", "gid"),
+    *("paths", "nlink", "kind", "pool", "fileset", "inode", "generation", "path_raw"),
+    *("origin", "position"),
+)
 _OWNERS: Final = types_of(OWNER_COLUMNS)
 _PARTS: Final = ("", "linked_", "excluded_", "elsewhere_")
 
@@ -267,3 +262,72 @@ def _uids(text: str, names: dict[int, str]) -> list[int]:
         known = "the passwd file has none of this name" if names else "give passwd for names"
         raise ValueError(f"no owner {text!r}: {known}")
     return found
+
+
+def fits(patterns: Sequence[str]) -> pl.Expr:
+    """Whether one of the patterns fits ``path``; raises ValueError for one that fits all."""
+    every = "|".join(_regex(pattern) for pattern in map(_plain, patterns))
+    return pl.col("path").str.contains(f"(?s)(?:{every})")
+
+
+def inside(directories: Iterable[str]) -> pl.Expr:
+    """Whether ``path`` is one of the directories, or lies below one."""
+    path = pl.col("path")
+    plain = [directory.rstrip("/") for directory in directories]
+    return pl.any_horizontal((path == d) | path.str.starts_with(f"{d}/") for d in plain)
+
+
+def like(patterns: Iterable[str]) -> str:
+    """The same as an SQL expression of a policy rule."""
+    return _any(
+        f"PATH_NAME LIKE {text}"
+        for pattern in map(_plain, patterns)
+        for text in _likes(pattern if pattern.startswith("/") else f"*/{pattern}")
+    )
+
+
+def within(directories: Iterable[str]) -> str:
+    """``inside`` as an SQL expression of a policy rule."""
+    return _any(f"PATH_NAME LIKE {_like(d.rstrip('/') + '/', '%')}" for d in directories)
+
+
+def literal(text: str) -> str:
+    """A text as the policy language reads it: between apostrophes.
+
+    The brackets are quotes of m4, which reads a rule file first and would replace its own words.
+    """
+    return "['" + text.replace("'", "''") + "']"
+
+
+def _plain(pattern: str) -> str:
+    plain = pattern.rstrip("/")
+    if not plain.strip("*"):
+        raise ValueError(f"the pattern {pattern!r} fits every path")
+    return plain
+
+
+def _regex(pattern: str) -> str:
+    special = {"*": ".*", "?": "."}
+    text = "".join(special.get(c) or pl.escape_regex(c) for c in pattern)
+    return f"^{text}(?:/|$)" if pattern.startswith("/") else f"(?:^|/){text}(?:/|$)"
+
+
+def _likes(pattern: str) -> tuple[str, str]:
+    """What fits the pattern, and what lies below it."""
+    return _like(pattern, "", special=True), _like(pattern, "/%", special=True)
+
+
+def _like(text: str, end: str, *, special: bool = False) -> str:
+    """A text as the operand of LIKE.
+
+    A character that m4 or the policy language would take for its own becomes ``_``, any character.
+    """
+    wild = {"*": "%", "?": "_"} if special else {}
+    own = dict.fromkeys("[]'\n", "_")
+    escaped = {c: f"!{c}" for c in "%_!"}
+    escaped_text = "".join((wild | own | escaped).get(c, c) for c in text) + end
+    return literal(escaped_text) + (" ESCAPE '!'" if any(c in text for c in escaped) else "")
+
+
+def _any(tests: Iterable[str]) -> str:
+    return "(" + "\n    OR ".join(tests) + ")"

@@ -16,8 +16,7 @@ import polars as pl
 
 from harvest.toolkit.texts import printable_line
 
-from .choose import Choice
-from .patterns import like, literal, within
+from .choose import Choice, like, literal, within
 
 __all__ = ["file_list", "path_list", "rules"]
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from harvest import Setting, View
+from harvest import Setting
 from harvest.columns import amount, count, share, size, text, time
 from harvest.toolkit.settings import one_of
 
 from ...views import columns
-from ...views.settings import PEOPLE, PLACE, REQUIRES, by
+from ...views.settings import GROUPED, PEOPLE, by, view
 
 __all__ = ["VIEWS"]
 
@@ -46,32 +46,37 @@ _TREND: Final = (
     text("measure", "Which bytes: allocated or size."),
 )  # fmt: skip
 
-_FORECAST: Final = (
+FORECAST: Final = view(
+    "gpfs.forecast",
+    "How fast a file system, or each group, grows over all scans, and when it reaches a "
+    "capacity; from three scans on with how sure that is.",
+    "harvest_gpfs.space.outlook.quotas:forecast",
+    {
+        "capacity": Setting("bytes there are: 20T; of each group, where there are groups", str),
+        "by": by(),
+        "measure": _MEASURE,
+        **GROUPED,
+    },
     *columns.KEYS.values(),
     _USED,
     _OUTLOOK,
     size("capacity_bytes", "The capacity given; null without."),
     share("used_share", "used_bytes as a share of it; null without."),
     *_TREND,
-)
+)  # fmt: skip
 
-FORECAST: Final = View(
-    name="gpfs.forecast",
-    doc="How fast a file system, or each group, grows over all scans, and when it reaches a "
-    "capacity; from three scans on with how sure that is.",
-    settings={
-        "capacity": Setting("bytes there are: 20T; of each group, where there are groups", str),
-        "by": by(),
+QUOTAS: Final = view(
+    "gpfs.quotas",
+    "What is used of each quota of a file, and when it is reached by the trend over all "
+    "scans; the fullest first.",
+    "harvest_gpfs.space.outlook.quotas:quotas",
+    {
+        "quotas": Setting(
+            "file of quotas: what mmrepquota -Y prints, or CSV with kind, name, soft, hard", Path
+        ),
         "measure": _MEASURE,
-        **PLACE,
         **PEOPLE,
     },
-    requires=REQUIRES,
-    columns=_FORECAST,
-    build="harvest_gpfs.space.outlook.forecast:forecast",
-)
-
-_QUOTAS: Final = (
     text("kind", "user, group or fileset."),
     text("name", "Whose quota it is."),
     _USED,
@@ -87,21 +92,5 @@ _QUOTAS: Final = (
     count("hard_inodes", "Hard limit of objects; null without."),
     *_TREND,
 )  # fmt: skip
-
-QUOTAS: Final = View(
-    name="gpfs.quotas",
-    doc="What is used of each quota of a file, and when it is reached by the trend over all "
-    "scans; the fullest first.",
-    settings={
-        "quotas": Setting(
-            "file of quotas: what mmrepquota -Y prints, or CSV with kind, name, soft, hard", Path
-        ),
-        "measure": _MEASURE,
-        **PEOPLE,
-    },
-    requires=REQUIRES,
-    columns=_QUOTAS,
-    build="harvest_gpfs.space.outlook.quotas:quotas",
-)
 
 VIEWS: Final = (FORECAST, QUOTAS)

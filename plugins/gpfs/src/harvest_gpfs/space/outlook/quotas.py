@@ -1,9 +1,9 @@
-"""The view ``gpfs.quotas``: what is used of each quota of a file."""
+"""The views ``gpfs.forecast`` and ``gpfs.quotas``: when groups reach a capacity or their quotas."""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import unquote
@@ -16,11 +16,11 @@ from harvest_toolkit.deferred import deferred
 from harvest_toolkit.frames import fraction
 
 from ...aggregation.bins import parse_size
-from ...aggregation.names import read_names
-from ...views.common import INT, TEXT
+from ...aggregation.groupings import read_names
+from ...views.common import INT, TEXT, aggregated_schema
 from .history import TREND, History
 
-__all__ = ["Quota", "quotas", "read_quotas"]
+__all__ = ["Quota", "forecast", "quotas", "read_quotas"]
 
 _KINDS: Final = {"USR": "user", "GRP": "group", "FILESET": "fileset"}
 _BY: Final = {"user": "uid", "group": "gid", "fileset": "fileset"}
@@ -169,3 +169,31 @@ def _used(history: History, quota: Quota, whose: Any, limit: int | None) -> dict
         over = said["used_bytes"] >= quota.soft_bytes
         said["outlook"] = f"over the soft limit; {said['outlook']}" if over else said["outlook"]
     return said
+
+
+def forecast(
+    dataset: DatasetReader,
+    by: Sequence[str],
+    capacity: str | None = None,
+    measure: str | None = None,
+    **more: Any,
+) -> pl.LazyFrame:
+    """The view: a row for the whole, or for each group of the last scan."""
+    limit = None if capacity is None else parse_size(capacity)
+    sums = {"used_bytes": INT, "outlook": TEXT, "capacity_bytes": INT, "used_share": pl.Float64()}
+    schema = {**aggregated_schema(tuple(dict.fromkeys(by))), **sums, **TREND}
+
+    def compute() -> pl.DataFrame:
+        history = History.of(dataset, by, measure, **more)
+        rows = [
+            {
+                **dict(zip(history.names, group, strict=True)),
+                **history.trend(group, limit),
+                "capacity_bytes": limit,
+            }
+            for group in history.groups()
+        ]
+        table = pl.DataFrame(rows, {n: kind for n, kind in schema.items() if n != "used_share"})
+        return table.with_columns(used_share=fraction("used_bytes", "capacity_bytes"))
+
+    return deferred(compute, schema)

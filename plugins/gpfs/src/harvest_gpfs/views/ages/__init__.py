@@ -6,7 +6,7 @@ from typing import Final
 
 import attrs
 
-from harvest import Column, Setting, View
+from harvest import Column, Setting
 from harvest.columns import count, share, size, text
 
 from ... import measures
@@ -24,14 +24,16 @@ _IN_CLASS: Final = {
 }
 
 
-def _part(prefix: str, which: str) -> tuple[Column, Column]:
-    """Logical and allocated size of the objects of a part, which are counted, too."""
-    return (
-        size(f"{prefix}_size_bytes", f"Logical size of the {which}, as far as it is known; null "
-             f"where it is of none, or {prefix}_inodes is."),
-        size(f"{prefix}_allocated_bytes", f"Allocated size of the {which}, as far as it is known; "
-             f"null where it is of none, or {prefix}_inodes is."),
-    )  # fmt: skip
+def _bytes(name: str, what: str) -> Column:
+    """Bytes of the objects of a part, which are counted, too."""
+    part = name.partition("_")[0]
+    return size(name, f"{what}, as far as it is known; null where it is of none, or {part}_inodes "
+                "is.")  # fmt: skip
+
+
+def _exact(name: str, doc: str) -> Column:
+    """Bytes with all their digits."""
+    return attrs.evolve(size(name, doc), format=",d")
 
 
 def _of_known(prefix: str) -> Column:
@@ -40,16 +42,20 @@ def _of_known(prefix: str) -> Column:
                  "where that is 0 or either is not known.")  # fmt: skip
 
 
-_POLICY_SIZE, _POLICY_ALLOCATED = _part("freed", "objects that would be freed")
-_POLICY: Final = (
+POLICY: Final = settings.view(
+    "gpfs.policy",
+    "What a policy of so many days would free, by time of access, of modification, both; "
+    "of each the groups of most bytes first.",
+    "harvest_gpfs.views.ages.parts:policy",
+    {"policy": settings.POLICY, "by": settings.by(), **settings.TIMED, **settings.GROUPED},
     *columns.keys_without("access_age", "modify_age"),
     count("days", "The limit that is tried: what is older would be freed.", "d"),
     text("time", "What must be older than days: the last access, the last modification, or both."),
-    _POLICY_SIZE,
+    _bytes("freed_size_bytes", "Logical size of the objects that would be freed"),
     _of_known("freed"),
     count("freed_inodes", "Objects that would be freed; directories left out, hard links once; "
           f"{columns.UNDECIDED}."),
-    _POLICY_ALLOCATED,
+    _bytes("freed_allocated_bytes", "Allocated size of the objects that would be freed"),
     *columns.DATA.values(),
     *columns.KNOWN.values(),
     count("untimed", "Objects of which it is not known whether they are older, for a time that the "
@@ -58,24 +64,11 @@ _POLICY: Final = (
     columns.SCAN,
 )  # fmt: skip
 
-POLICY: Final = View(
-    name="gpfs.policy",
-    doc="What a policy of so many days would free, by time of access, of modification, both; "
-    "of each the groups of most bytes first.",
-    settings={
-        "policy": settings.POLICY,
-        "by": settings.by(),
-        "scan": settings.SCAN,
-        "now": settings.NOW,
-        **settings.PLACE,
-        **settings.PEOPLE,
-    },
-    requires=settings.REQUIRES,
-    columns=_POLICY,
-    build="harvest_gpfs.views.ages.parts:policy",
-)
-
-_AGES: Final = (
+AGES: Final = settings.view(
+    "gpfs.ages",
+    "How long ago objects were accessed and modified, in classes.",
+    "harvest_gpfs.views.ages.parts:ages",
+    {"ages": Setting("upper ends of the classes", str, measures.AGES), **settings.TIMED},
     text("time", "access or modify: which time the age is counted from; each object is in a class "
          "of either."),
     text("age", "Class of age; null for objects whose time the list does not say."),
@@ -88,86 +81,49 @@ _AGES: Final = (
     columns.SCAN,
 )  # fmt: skip
 
-AGES: Final = View(
-    name="gpfs.ages",
-    doc="How long ago objects were accessed and modified, in classes.",
-    settings={
-        "ages": Setting("upper ends of the classes", str, measures.AGES),
-        "scan": settings.SCAN,
-        "now": settings.NOW,
-    },
-    requires=settings.REQUIRES,
-    columns=_AGES,
-    build="harvest_gpfs.views.ages.parts:ages",
-)
-
-_SIZES: Final = (
+SIZES: Final = settings.view(
+    "gpfs.sizes",
+    "How many objects are how large, in classes.",
+    "harvest_gpfs.views.ages.parts:sizes",
+    {"sizes": Setting("upper ends of the classes", str, measures.SIZES), "scan": settings.SCAN},
     text("size", "Class of logical size; null for objects whose size the list does not say."),
     *(_IN_CLASS[name] for name in ("inodes", "size_bytes", "allocated_bytes")),
-    Column(
-        "above_bytes",
-        unit="bytes",
-        format=",d",
-        type=int,
-        doc="Where the class begins, the limit left out, but 0 for the empty class; null for "
-        "unknown sizes.",
-    ),
-    Column(
-        "up_to_bytes",
-        unit="bytes",
-        format=",d",
-        type=int,
-        doc="Where the class ends, the limit taken in; null for the largest class and for unknown "
-        "sizes.",
-    ),
+    _exact("above_bytes", "Where the class begins, the limit left out, but 0 for the empty class; "
+           "null for unknown sizes."),
+    _exact("up_to_bytes", "Where the class ends, the limit taken in; null for the largest class "
+           "and for unknown sizes."),
     columns.SCAN,
-)
+)  # fmt: skip
 
-SIZES: Final = View(
-    name="gpfs.sizes",
-    doc="How many objects are how large, in classes.",
-    settings={
-        "sizes": Setting("upper ends of the classes", str, measures.SIZES),
-        "scan": settings.SCAN,
+COLD: Final = settings.view(
+    "gpfs.cold",
+    "What was neither accessed nor modified for so long, by groups.",
+    "harvest_gpfs.views.ages.parts:cold",
+    {
+        "by": settings.by("top"),
+        "age": Setting("how long: 90d, 1y", str, "1y"),
+        **settings.TIMED,
+        **settings.GROUPED,
     },
-    requires=settings.REQUIRES,
-    columns=_SIZES,
-    build="harvest_gpfs.views.ages.parts:sizes",
-)
-
-_COLD_SIZE, _COLD_ALLOCATED = _part("cold", "cold objects")
-_COLD: Final = (
     *columns.keys_without("cold"),
-    _COLD_SIZE,
+    _bytes("cold_size_bytes", "Logical size of the cold objects"),
     _of_known("cold"),
     count("cold_inodes", "Objects that were neither accessed nor modified for the setting age; "
           f"directories left out, hard links once; {columns.UNDECIDED}."),
     *columns.DATA.values(),
     *columns.KNOWN.values(),
-    _COLD_ALLOCATED,
+    _bytes("cold_allocated_bytes", "Allocated size of the cold objects"),
     count("untimed", "Objects that may be cold or not, for a time that the list does not say; "
           "shares leave them out."),
     columns.NOW,
     columns.SCAN,
 )  # fmt: skip
 
-COLD: Final = View(
-    name="gpfs.cold",
-    doc="What was neither accessed nor modified for so long, by groups.",
-    settings={
-        "by": settings.by("top"),
-        "age": Setting("how long: 90d, 1y", str, "1y"),
-        "scan": settings.SCAN,
-        "now": settings.NOW,
-        **settings.PLACE,
-        **settings.PEOPLE,
-    },
-    requires=settings.REQUIRES,
-    columns=_COLD,
-    build="harvest_gpfs.views.ages.parts:cold",
-)
-
-_SMALL: Final = (
+SMALL: Final = settings.view(
+    "gpfs.small",
+    "How many objects are small, and what they take, by groups.",
+    "harvest_gpfs.views.ages.parts:small",
+    {"by": settings.by("top"), "below": settings.SMALL, "scan": settings.SCAN, **settings.GROUPED},
     *columns.keys_without("small"),
     count("small_inodes", "Objects whose logical size is known and below the setting below; "
           f"directories left out, hard links once; {columns.UNDECIDED}."),
@@ -179,20 +135,5 @@ _SMALL: Final = (
     columns.KNOWN["inodes"],
     columns.SCAN,
 )  # fmt: skip
-
-SMALL: Final = View(
-    name="gpfs.small",
-    doc="How many objects are small, and what they take, by groups.",
-    settings={
-        "by": settings.by("top"),
-        "below": settings.SMALL,
-        "scan": settings.SCAN,
-        **settings.PLACE,
-        **settings.PEOPLE,
-    },
-    requires=settings.REQUIRES,
-    columns=_SMALL,
-    build="harvest_gpfs.views.ages.parts:small",
-)
 
 VIEWS: Final = (POLICY, AGES, SIZES, COLD, SMALL)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Final
 
 import polars as pl
@@ -33,14 +34,8 @@ def cold(
     """
     names = exclusive(by, "cold")
     found, setting = asked(dataset, scan, cold_days=parse_age(age), **where)
-
-    def compute() -> pl.DataFrame:
-        table = found.aggregate([*names, "cold"], SUMS, setting, directories=False)
-        return largest_first(_flagged(table, "cold", names), "cold_size_bytes").with_columns(
-            cold_share=fraction("cold_size_bytes", "known_size_bytes")
-        )
-
     schema = _schema(names, "cold", _KNOWN, "cold_share", "untimed")
+    compute = partial(_of_part, found, setting, names, "cold", "size_bytes")
     return of_scan(found, schema, compute, now=label_of(found.now))
 
 
@@ -50,14 +45,17 @@ def small(
     """The view ``gpfs.small``: objects below a size, by groups; directories do not count."""
     names = exclusive(by, "small")
     found, setting = asked(dataset, scan, names, small_below=parse_size(below), **where)
+    schema = _schema(names, "small", ("inodes",), "small_share")
+    return of_scan(found, schema, partial(_of_part, found, setting, names, "small", "inodes"))
 
-    def compute() -> pl.DataFrame:
-        table = found.aggregate([*names, "small"], SUMS, setting, directories=False)
-        return largest_first(_flagged(table, "small", names), "small_inodes").with_columns(
-            small_share=fraction("small_inodes", "known_inodes")
-        )
 
-    return of_scan(found, _schema(names, "small", ("inodes",), "small_share"), compute)
+def _of_part(
+    found: Listing, setting: Setting, names: Sequence[str], part: str, sum_of: str
+) -> pl.DataFrame:
+    """Sums of a part by groups, with its share of what is known, and the most first."""
+    table = found.aggregate([*names, part], SUMS, setting, directories=False)
+    share = fraction(f"{part}_{sum_of}", f"known_{sum_of}").alias(f"{part}_share")
+    return largest_first(_flagged(table, part, names), f"{part}_{sum_of}").with_columns(share)
 
 
 _AGES: Final = ("access_age", "modify_age")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from harvest import Setting, View
+from harvest import Setting
 from harvest.columns import amount, count, size, text
 
 from .. import columns, settings
@@ -58,22 +58,32 @@ _REST: Final = (
     text("new_scan", "The later scan: its time, in UTC, or the path of its list."),
 )  # fmt: skip
 
-_CHURN: Final = (columns.KEYS["top"], *_FLOWS, *_BEFORE_AND_AFTER, *_REST)
-
-CHURN: Final = View(
-    name="gpfs.churn",
-    doc="What was created, deleted, modified, accessed, renamed and moved between two scans.",
-    settings={
+CHURN: Final = settings.view(
+    "gpfs.churn",
+    "What was created, deleted, modified, accessed, renamed and moved between two scans.",
+    "harvest_gpfs.views.changes.change:churn",
+    {
         "old": Setting("the earlier scan; the one before the other unless given", str),
         "new": settings.TO,
         **settings.PLACE,
     },
-    requires=settings.REQUIRES,
-    columns=_CHURN,
-    build="harvest_gpfs.views.changes.churn:churn",
-)
+    columns.KEYS["top"], *_FLOWS, *_BEFORE_AND_AFTER, *_REST,
+)  # fmt: skip
 
-_CHANGE: Final = (
+CHANGE: Final = settings.view(
+    "gpfs.change",
+    "Who and what grew between two scans, and by what was new, deleted, modified and "
+    "moved; the most grown first.",
+    "harvest_gpfs.views.changes.change:change",
+    {
+        "by": settings.by("user", words=GROUPS),
+        "from": settings.FROM,
+        "to": settings.TO,
+        "over": settings.OVER,
+        "root": settings.ROOT,
+        "top_depth": settings.DEEPER,
+        **settings.PEOPLE,
+    },
     *(columns.KEYS[name] for name in GROUPS),
     size("growth_bytes", "new_bytes minus old_bytes; null where either is not known."),
     amount("growth_percent", "growth_bytes in percent of old_bytes; null where that is not above "
@@ -85,23 +95,5 @@ _CHANGE: Final = (
     *_FLOWS,
     *_REST,
 )  # fmt: skip
-
-CHANGE: Final = View(
-    name="gpfs.change",
-    doc="Who and what grew between two scans, and by what was new, deleted, modified and "
-    "moved; the most grown first.",
-    settings={
-        "by": settings.by("user", words=GROUPS),
-        "from": settings.FROM,
-        "to": settings.TO,
-        "over": settings.OVER,
-        "root": settings.ROOT,
-        "top_depth": settings.DEEPER,
-        **settings.PEOPLE,
-    },
-    requires=settings.REQUIRES,
-    columns=_CHANGE,
-    build="harvest_gpfs.views.changes.change:change",
-)
 
 VIEWS: Final = (CHURN, CHANGE)

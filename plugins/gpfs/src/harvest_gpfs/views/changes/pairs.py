@@ -13,11 +13,10 @@ from typing import Final
 
 import polars as pl
 
-from ...aggregation.choose import available_memory
 from ...aggregation.groupings import GROUPINGS, Setting
 from ...aggregation.links import passes_for
 from ...aggregation.listing import BUDGET
-from ...aggregation.on_polars import PolarsRows
+from ...aggregation.on_polars import PolarsRows, available_memory
 
 __all__ = ["SUMS", "flows", "summed"]
 

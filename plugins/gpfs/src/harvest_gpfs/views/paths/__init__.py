@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from harvest import Setting, View
+from harvest import Setting
 from harvest.columns import count, number, passed_on, path, share, size, text
 from harvest.toolkit.settings import one_of
 
@@ -28,33 +28,22 @@ _DETAILS: Final = (
 )
 """Of views that list an object at its first path."""
 
-_LARGEST: Final = (
+LARGEST: Final = settings.view(
+    "gpfs.largest",
+    "The objects of most bytes.",
+    "harvest_gpfs.views.paths.files:largest",
+    {"n": settings.N, "scan": settings.SCAN, "passwd": settings.PASSWD},
     path("path"),
     size("size_bytes"),
     *passed_on("modify_time", "access_time"),
     *_DETAILS,
-)
+)  # fmt: skip
 
-LARGEST: Final = View(
-    name="gpfs.largest",
-    doc="The objects of most bytes.",
-    settings={"n": settings.N, "scan": settings.SCAN, "passwd": settings.PASSWD},
-    requires=settings.REQUIRES,
-    columns=_LARGEST,
-    build="harvest_gpfs.views.paths.files:largest",
-)
-
-_OLDEST: Final = (
-    path("path"),
-    *passed_on("modify_time", "access_time", "change_time", "create_time"),
-    size("size_bytes"),
-    *_DETAILS,
-)
-
-OLDEST: Final = View(
-    name="gpfs.oldest",
-    doc="The objects that were modified, or accessed, longest ago.",
-    settings={
+OLDEST: Final = settings.view(
+    "gpfs.oldest",
+    "The objects that were modified, or accessed, longest ago.",
+    "harvest_gpfs.views.paths.files:oldest",
+    {
         "n": settings.N,
         "by": Setting(
             "which time", str, "modify", one_of(("access", "modify", "change", "create"))
@@ -62,14 +51,23 @@ OLDEST: Final = View(
         "scan": settings.SCAN,
         "passwd": settings.PASSWD,
     },
-    requires=settings.REQUIRES,
-    columns=_OLDEST,
-    build="harvest_gpfs.views.paths.files:oldest",
-)
+    path("path"),
+    *passed_on("modify_time", "access_time", "change_time", "create_time"),
+    size("size_bytes"),
+    *_DETAILS,
+)  # fmt: skip
 
 _NO_SIZES: Final = "; null in the one row of a list that says no sizes"
 
-_DUPLICATES: Final = (
+DUPLICATES: Final = settings.view(
+    "gpfs.duplicates",
+    "Files of one name and size in several directories: copies, perhaps.",
+    "harvest_gpfs.views.paths.files:duplicates",
+    {
+        "above": Setting("bytes that a file has at least", str, "64M"),
+        "n": settings.N,
+        "scan": settings.SCAN,
+    },
     text("name", f"Last component of the paths{_NO_SIZES}."),
     count("copies", "Objects other than directories with this name and size, hard links "
           f"once{_NO_SIZES}."),
@@ -90,20 +88,11 @@ _DUPLICATES: Final = (
     columns.SCAN,
 )  # fmt: skip
 
-DUPLICATES: Final = View(
-    name="gpfs.duplicates",
-    doc="Files of one name and size in several directories: copies, perhaps.",
-    settings={
-        "above": Setting("bytes that a file has at least", str, "64M"),
-        "n": settings.N,
-        "scan": settings.SCAN,
-    },
-    requires=settings.REQUIRES,
-    columns=_DUPLICATES,
-    build="harvest_gpfs.views.paths.suspects:duplicates",
-)
-
-_CROWDED: Final = (
+CROWDED: Final = settings.view(
+    "gpfs.crowded",
+    "Directories of very many entries, the most first.",
+    "harvest_gpfs.views.paths.files:crowded",
+    {"least": settings.count("entries at least", 10_000), "scan": settings.SCAN},
     path("directory", "Directory that the entries lie in directly."),
     count("entries", "Paths listed directly in it; an object counts at each of its paths."),
     count("files", "Entries that are files; null where the kind of none is known."),
@@ -113,37 +102,26 @@ _CROWDED: Final = (
     columns.SCAN,
 )  # fmt: skip
 
-CROWDED: Final = View(
-    name="gpfs.crowded",
-    doc="Directories of very many entries, the most first.",
-    settings={"least": settings.count("entries at least", 10_000), "scan": settings.SCAN},
-    requires=settings.REQUIRES,
-    columns=_CROWDED,
-    build="harvest_gpfs.views.paths.suspects:crowded",
-)
-
-_ODD_NAMES: Final = (
+ODD_NAMES: Final = settings.view(
+    "gpfs.odd_names",
+    "Paths that scripts stumble over, and why.",
+    "harvest_gpfs.views.paths.quality:odd_names",
+    {"scan": settings.SCAN, "kinds": Setting("only these oddities", settings.WORDS)},
     text("oddities", "What is odd about the path; several kinds with commas."),
     path("path"),
     *passed_on("kind"),
     size("size_bytes"),
     number("uid"),
-    *passed_on("path_raw"),
-    *passed_on("inode"),
+    *passed_on("path_raw", "inode"),
     *_WHERE,
     columns.SCAN,
-)
+)  # fmt: skip
 
-ODD_NAMES: Final = View(
-    name="gpfs.odd_names",
-    doc="Paths that scripts stumble over, and why.",
-    settings={"scan": settings.SCAN, "kinds": Setting("only these oddities", settings.WORDS)},
-    requires=settings.REQUIRES,
-    columns=_ODD_NAMES,
-    build="harvest_gpfs.views.paths.quality:odd_names",
-)
-
-_SCAN_QUALITY: Final = (
+SCAN_QUALITY: Final = settings.view(
+    "gpfs.scan_quality",
+    "What a list does not say, and what in it cannot be right.",
+    "harvest_gpfs.views.paths.quality:scan_quality",
+    {**settings.TIMED},
     text("finding", "fact; gap, what the list does not say; or oddity, what cannot be right or is "
          "worth a look."),
     text("check", "What was looked for."),
@@ -152,14 +130,5 @@ _SCAN_QUALITY: Final = (
     text("meaning", "What it means or leads to; empty where the check says all."),
     columns.SCAN,
 )  # fmt: skip
-
-SCAN_QUALITY: Final = View(
-    name="gpfs.scan_quality",
-    doc="What a list does not say, and what in it cannot be right.",
-    settings={"scan": settings.SCAN, "now": settings.NOW},
-    requires=settings.REQUIRES,
-    columns=_SCAN_QUALITY,
-    build="harvest_gpfs.views.paths.quality:scan_quality",
-)
 
 VIEWS: Final = (LARGEST, OLDEST, DUPLICATES, CROWDED, ODD_NAMES, SCAN_QUALITY)

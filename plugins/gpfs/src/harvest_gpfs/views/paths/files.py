@@ -1,4 +1,9 @@
-"""Views that list paths: the largest and the oldest objects."""
+"""Views of what is worth a look: large and old objects, likely copies, crowded directories.
+
+Copies and entries are grouped by texts, of which a scan may have hundreds of millions.  Sizes, or a
+hash, decide which share of them is looked at, so that memory holds a share; the texts decide what
+is one group.
+"""
 
 from __future__ import annotations
 
@@ -9,25 +14,30 @@ from typing import Final
 import polars as pl
 
 from harvest import DatasetReader
+from harvest_toolkit.frames import count_if_known, fraction, possible, sum_or_none
 
-from ...aggregation.links import IDENTITY, candidate
-from ..common import INT, TEXT, collected, frame_of, listing, named, of_scan
+from ...aggregation.bins import parse_size
+from ...aggregation.links import IDENTITY, candidate, passes_for
+from ...aggregation.listing import BUDGET
+from ..common import (
+    INT,
+    TEXT,
+    TIME,
+    collected,
+    frame_of,
+    listing,
+    named,
+    objects_with,
+    of_scan,
+    types_of,
+)
 
-__all__ = ["largest", "oldest"]
+__all__ = ["crowded", "duplicates", "largest", "oldest"]
 
-_TIME: Final = pl.Datetime("us", "UTC")
-_SHOWN: Final = {
-    "path": TEXT,
-    **dict.fromkeys(("size_bytes", "allocated_bytes", "uid"), INT),
-    "user": TEXT,
-    "gid": INT,
-    **dict.fromkeys(("access_time", "modify_time"), _TIME),
-    **dict.fromkeys(("pool", "fileset"), TEXT),
-    "nlink": INT,
-    "inode": pl.UInt64(),
-    "origin": TEXT,
-    "position": INT,
-}
+_SHOWN: Final = objects_with(
+    *("path", "size_bytes", "allocated_bytes", "uid", "user", "gid", "access_time", "modify_time"),
+    *("pool", "fileset", "nlink", "inode", "origin", "position"),
+)
 
 
 def largest(dataset: DatasetReader, n: int, scan: str, passwd: Path | None = None) -> pl.LazyFrame:
@@ -54,7 +64,7 @@ def _first(
     *,
     descending: bool,
 ) -> pl.LazyFrame:
-    shown = _SHOWN if column in _SHOWN else {**_SHOWN, column: _TIME}
+    shown = _SHOWN if column in _SHOWN else {**_SHOWN, column: TIME}
     users = named(passwd).user_names
     names = pl.DataFrame(list(users.items()), {"uid": INT, "user": TEXT}, orient="row")
     found = listing(dataset, scan)
@@ -113,3 +123,121 @@ def _head(rows: pl.LazyFrame, column: str, wanted: int, *, descending: bool) -> 
     inode = collected(tied.select(pl.col("inode").bottom_k(wanted)))["inode"].max()
     before = value > last if descending else value < last
     return collected(rows.filter(before | ((value == last) & (pl.col("inode") <= inode))))
+
+
+_NAME: Final = r"/([^/]*)$"
+
+LEAST_ROWS = 2_000_000
+"""Rows whose names are compared at once, at least."""
+
+_BYTES_PER_ROW: Final = 600
+
+_COPIES: Final = types_of(
+    *("name", "size_bytes", "copies", "extra_bytes", "first_path", "last_path", "all_names"),
+    *("all_extra_copies", "all_extra_bytes", "extra_share"),
+) | dict.fromkeys(("name", "first_path", "last_path"), TEXT)
+_ORDER: Final = ("extra_bytes", "name", "size_bytes")
+
+
+def duplicates(dataset: DatasetReader, above: str, n: int, scan: str) -> pl.LazyFrame:
+    """The view ``gpfs.duplicates``: files of one name and one size in several directories.
+
+    A guess: contents are not compared.  Hard links are one file.  ``extra_bytes`` is what all but
+    one of them hold; ``all_`` columns are sums over all such names, shown or not, and
+    ``extra_share`` of the bytes of all files.  Of a list without sizes there is one row, of nulls.
+    above: files of fewer bytes are left out: they are most files, and hold little.
+    """
+    least = parse_size(above)
+    found = listing(dataset, scan)
+
+    def compute() -> pl.DataFrame:
+        rows = frame_of(found).filter(pl.col("kind").ne_missing(pl.lit("directory")))
+        large = rows.filter(pl.col("size_bytes") >= max(least, 1)).select(
+            "path", "size_bytes", *IDENTITY
+        )
+        total = int(collected(large.select(pl.len())).item())
+        shares = passes_for(total, least=LEAST_ROWS, bytes_each=_BYTES_PER_ROW, budget=BUDGET * 2)
+        firsts, sums = [], []
+        for share in range(shares):
+            copies = _copies(large, share, shares)
+            firsts.append(copies.head(n))
+            sums.append(
+                copies.select(
+                    all_names=pl.len(),
+                    all_extra_copies=(pl.col("copies") - 1).sum(),
+                    all_extra_bytes=pl.col("extra_bytes").sum(),
+                )
+            )
+        (all_bytes,) = found.aggregate([], ["size_bytes"], directories=False).row(0)
+        sizes_known = (
+            total or collected(rows.select(pl.col("size_bytes").is_not_null().any())).item()
+        )
+        if not sizes_known and not collected(rows.head(1)).is_empty():
+            # that no name occurs twice is not known either
+            return pl.DataFrame({name: [None] for name in _COPIES})
+        first = pl.concat(firsts).sort(*_ORDER, descending=[True, False, False]).head(n)
+        return first.join(pl.concat(sums).sum(), how="cross").with_columns(
+            extra_share=fraction("all_extra_bytes", pl.lit(all_bytes, pl.Int128))
+        )
+
+    return of_scan(found, _COPIES, compute)
+
+
+def _copies(large: pl.LazyFrame, share: int, shares: int) -> pl.DataFrame:
+    """Of a share of the names those that several files of one size have, the most bytes first."""
+    if shares > 1:
+        large = large.filter(pl.col("size_bytes") % shares == share)
+    name = pl.col("path").str.extract(_NAME).fill_null(pl.col("path"))
+    objects = large.group_by(name.alias("name"), "size_bytes", *IDENTITY).agg(pl.col("path").min())
+    groups = objects.group_by("name", "size_bytes").agg(
+        pl.len().cast(INT).alias("copies"),
+        pl.col("path").min().alias("first_path"),
+        pl.col("path").max().alias("last_path"),
+    )
+    several = groups.filter(pl.col("copies") > 1).with_columns(
+        ((pl.col("copies") - 1) * possible("size_bytes")).alias("extra_bytes")
+    )
+    return collected(several).sort(*_ORDER, descending=[True, False, False])
+
+
+_BUCKETS: Final = 1 << 20
+_ENTRIES: Final = {
+    "directory": TEXT,
+    **types_of("entries", "files", "directories", "size_bytes"),
+}
+
+
+def crowded(dataset: DatasetReader, least: int, scan: str) -> pl.LazyFrame:
+    """The view ``gpfs.crowded``: directories of very many entries, the most first.
+
+    Entries are paths listed directly in a directory; ``size_bytes`` is what they hold, at each of
+    their paths, as far as it is known.
+    least: entries that a directory has at least.
+    """
+    found = listing(dataset, scan)
+
+    def compute() -> pl.DataFrame:
+        below = frame_of(found).filter(pl.col("path").str.contains("/", literal=True))
+        rows = below.select(
+            pl.col("path").str.replace(r"/[^/]*$", "").alias("directory"), "kind", "size_bytes"
+        )
+        bucket = (pl.col("directory").hash() % _BUCKETS).alias("bucket")
+        # a directory of so many entries is in a bucket of at least as many: most have fewer
+        counts = collected(rows.group_by(bucket).agg(pl.len()))
+        full = counts.filter(pl.col("len") >= least)["bucket"]
+        table = collected(
+            (rows.filter(bucket.is_in(full.implode())) if len(full) else rows.clear())
+            .group_by("directory")
+            .agg(
+                entries=pl.len().cast(INT),
+                files=count_if_known(pl.col("kind") == "file"),
+                directories=count_if_known(pl.col("kind") == "directory"),
+                size_bytes=sum_or_none(possible("size_bytes")),
+            )
+            .filter(pl.col("entries") >= least)
+        )
+        return table.with_columns(pl.col("directory").replace("", "/")).sort(
+            "entries", "directory", descending=[True, False]
+        )
+
+    return of_scan(found, _ENTRIES, compute)

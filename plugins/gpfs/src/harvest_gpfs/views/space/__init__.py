@@ -6,7 +6,7 @@ from typing import Final
 
 import attrs
 
-from harvest import Setting, View
+from harvest import Setting
 from harvest.columns import amount, count, flag, number, share, size, text, time
 
 from ...measures import DIRECTORY
@@ -14,12 +14,11 @@ from .. import columns, settings
 
 __all__ = ["VIEWS"]
 
-_USAGE: Final = (*columns.KEYS.values(), *columns.METRICS_BY_SIZE, columns.SCAN)
-
-USAGE: Final = View(
-    name="gpfs.usage",
-    doc="Bytes, objects and hard links by owner, directory, fileset or pool, largest first.",
-    settings={
+USAGE: Final = settings.view(
+    "gpfs.usage",
+    "Bytes, objects and hard links by owner, directory, fileset or pool, largest first.",
+    "harvest_gpfs.views.space.usage:usage",
+    {
         "by": settings.by("uid"),
         "metrics": settings.MEASURES,
         "scan": settings.SCAN,
@@ -27,28 +26,27 @@ USAGE: Final = View(
         "now": settings.NOW,
         **settings.PEOPLE,
     },
-    requires=settings.REQUIRES,
-    columns=_USAGE,
-    build="harvest_gpfs.views.space.usage:usage",
-)
+    *columns.KEYS.values(), *columns.METRICS_BY_SIZE, columns.SCAN,
+)  # fmt: skip
 
-_DIRECTORIES: Final = (*columns.DIRECTORIES, *columns.METRICS_BY_SIZE, columns.SCAN)
-
-DIRECTORIES: Final = View(
-    name="gpfs.directories",
-    doc="Each directory down to a depth with all that lies below it, as du counts.",
-    settings={
+DIRECTORIES: Final = settings.view(
+    "gpfs.directories",
+    "Each directory down to a depth with all that lies below it, as du counts.",
+    "harvest_gpfs.views.space.usage:directories",
+    {
         "depth": settings.count("how many directories below the root", 2, 0),
         "metrics": settings.MEASURES,
         "scan": settings.SCAN,
         "root": settings.ROOT,
     },
-    requires=settings.REQUIRES,
-    columns=_DIRECTORIES,
-    build="harvest_gpfs.views.space.usage:directories",
-)
+    *columns.DIRECTORIES, *columns.METRICS_BY_SIZE, columns.SCAN,
+)  # fmt: skip
 
-_GROWTH: Final = (
+GROWTH: Final = settings.view(
+    "gpfs.growth",
+    "Sums of every scan, the newest first, and what changed since the one before.",
+    "harvest_gpfs.views.space.usage:growth",
+    {"by": settings.by(words=(*settings.WITHIN, DIRECTORY)), **settings.GROUPED},
     text("scan", "The scan that the row sums up: its time, in UTC, or the path of a list that does "
          "not say it."),
     *columns.KEYS.values(),
@@ -68,19 +66,6 @@ _GROWTH: Final = (
     columns.metric("directories"),
     time("scan_time", "When the scan was made, in UTC; null where the list does not say."),
 )  # fmt: skip
-
-GROWTH: Final = View(
-    name="gpfs.growth",
-    doc="Sums of every scan, the newest first, and what changed since the one before.",
-    settings={
-        "by": settings.by(words=(*settings.WITHIN, DIRECTORY)),
-        **settings.PLACE,
-        **settings.PEOPLE,
-    },
-    requires=settings.REQUIRES,
-    columns=_GROWTH,
-    build="harvest_gpfs.views.space.usage:growth",
-)
 
 _COLD: Final = (
     f"neither accessed nor modified within the setting cold; {columns.UNDECIDED}, and where "
@@ -150,24 +135,27 @@ OWNER_COLUMNS: Final = (
     columns.SCAN,
 )  # fmt: skip
 
-OWNERS: Final = View(
-    name="gpfs.owners",
-    doc="A row per owner: what it has, and how much of that is cold, small or of the future.",
-    settings={
+OWNERS: Final = settings.view(
+    "gpfs.owners",
+    "A row per owner: what it has, and how much of that is cold, small or of the future.",
+    "harvest_gpfs.views.space.usage:owners",
+    {
         "cold": settings.COLD,
         "below": settings.SMALL,
-        "scan": settings.SCAN,
-        "now": settings.NOW,
+        **settings.TIMED,
         "passwd": settings.PASSWD,
         "to": Setting("the same as scan, by the word of gpfs.change", str),
     },
-    requires=settings.REQUIRES,
-    columns=OWNER_COLUMNS,
+    *OWNER_COLUMNS,
     first=("user", "size_bytes", "share", "files", "cold_share", "small_share", "unknown"),
-    build="harvest_gpfs.views.space.owners:owners",
-)
+)  # fmt: skip
 
-_HEAT: Final = (
+HEAT: Final = settings.view(
+    "gpfs.heat",
+    "How warm the files of each pool are, as the policy engine reports it; most warm bytes "
+    "first.",
+    "harvest_gpfs.views.space.usage:heat",
+    {"by": settings.by("pool"), "scan": settings.SCAN},
     *columns.KEYS.values(),
     columns.metric("warm_bytes"),
     columns.metric("warm"),
@@ -180,25 +168,12 @@ _HEAT: Final = (
     columns.SCAN,
 )  # fmt: skip
 
-HEAT: Final = View(
-    name="gpfs.heat",
-    doc="How warm the files of each pool are, as the policy engine reports it; most warm bytes "
-    "first.",
-    settings={"by": settings.by("pool"), "scan": settings.SCAN},
-    requires=settings.REQUIRES,
-    columns=_HEAT,
-    build="harvest_gpfs.views.space.usage:heat",
-)
-
-_EXTENSIONS: Final = (columns.KEYS["extension"], *columns.DATA.values(), columns.SCAN)
-
-EXTENSIONS: Final = View(
-    name="gpfs.extensions",
-    doc="Objects and bytes by the suffix of their names.",
-    settings={"scan": settings.SCAN},
-    requires=settings.REQUIRES,
-    columns=_EXTENSIONS,
-    build="harvest_gpfs.views.space.usage:extensions",
-)
+EXTENSIONS: Final = settings.view(
+    "gpfs.extensions",
+    "Objects and bytes by the suffix of their names.",
+    "harvest_gpfs.views.space.usage:extensions",
+    {"scan": settings.SCAN},
+    columns.KEYS["extension"], *columns.DATA.values(), columns.SCAN,
+)  # fmt: skip
 
 VIEWS: Final = (USAGE, DIRECTORIES, GROWTH, OWNERS, HEAT, EXTENSIONS)
