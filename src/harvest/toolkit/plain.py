@@ -130,7 +130,9 @@ def what_else(path: Path, most_bytes: int = ANY_BYTES) -> str | None:
         if error.errno in _NOTHING:
             return None
         raise
-    return what if what or os.access(path, os.R_OK) else _UNREADABLE
+    if what or os.access(path, os.R_OK) or not os.path.lexists(path):  # or it went meanwhile
+        return what
+    return _UNREADABLE
 
 
 def is_plain(path: Path) -> bool:
