@@ -42,7 +42,12 @@ def test_no_two_bugs_are_of_one_promise():
 @pytest.mark.slow
 @pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.name)
 def test_a_bug_is_found_by_its_promise(bug, tmp_path):
-    code, said = tried(bug.plugin, tmp_path, bug)
+    for attempt in range(5):  # an order that is left to chance may be the same twice
+        folder = tmp_path / str(attempt)
+        folder.mkdir()
+        code, said = tried(bug.plugin, folder, bug)
+        if code:
+            break
 
     assert code == 1, said
     assert f"::{bug.promise}" in said.partition("short test summary")[2]
