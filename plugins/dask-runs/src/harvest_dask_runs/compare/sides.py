@@ -16,7 +16,7 @@ from harvest.toolkit.amounts import count_in_words
 from harvest_toolkit.choices import choice_of_runs, named_directory
 from harvest_toolkit.frames import directory_of
 
-from .declared import READ
+from .plugin import READ
 
 __all__ = ["RunOf", "Sides", "runs_of", "sides_of"]
 

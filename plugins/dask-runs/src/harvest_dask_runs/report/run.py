@@ -14,11 +14,9 @@ from harvest_report import Column, Notes, Report, Section, Table
 from harvest_toolkit.frames import known_sum
 
 from ..executions.executions import executions
-from ..frames import Frames, load
+from ..frames import Frames, choose_run, load, pairs_of
 from ..parts.events import states_entered
-from ..parts.pairs import pairs_of
 from ..record_names import DASK_TYPES
-from ..runs import choose_run
 from ..trace.tasks import place_tasks
 from ..trace.tracks import micros_of, microseconds_since
 from ..views.indicators import judged_runs

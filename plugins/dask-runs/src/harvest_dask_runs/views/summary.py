@@ -10,9 +10,8 @@ from harvest_toolkit.frames import count_if_known, known_sum, sum_or_none
 
 from ..executions.executions import executions
 from ..executions.prefixes import prefix_of
-from ..frames import Frames, load, moved_bytes, sentence
+from ..frames import Frames, load, moved_bytes, pairs_of, sentence
 from ..parts.notes import completeness_notes
-from ..parts.pairs import pairs_of
 from ..parts.signs import NO_LINES
 from ..record_names import DASK_TYPES, JOB_TYPES
 from .workers import recorded_runs, worker_frame

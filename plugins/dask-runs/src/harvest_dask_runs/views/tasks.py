@@ -10,10 +10,9 @@ from harvest_toolkit.choices import choices
 
 from ..executions.executions import executions
 from ..executions.prefixes import prefix_of
-from ..frames import Frames, load
+from ..frames import Frames, load, named_run
 from ..parts.events import EVENT, states_entered, task_events
 from ..record_names import DASK_TYPES, SEGMENT
-from ..runs import named_run
 from .declared.tasks import TASK_COLUMNS
 from .task_io import TOTALS, task_io_totals
 from .workers import whole_runs
