@@ -19,8 +19,6 @@ from .numbers import Numbers, numbers_of, phases_of, workers_of
 from .plugin import COLUMNS
 from .sides import Sides, runs_of, sides_of
 
-__all__ = ["Comparison", "compare", "compared"]
-
 NAME: Final = ["part", "name"]
 ONE: Final = [*NAME, "measure"]
 SIDES: Final = ("before", "after")

@@ -14,8 +14,6 @@ from .compare import Comparison
 from .numbers import Numbers
 from .words import certainties
 
-__all__ = ["kinds_tables"]
-
 ADDED: Final = (
     *("executions_before", "executions_after", "total_before", "total_after"),
     *("difference", "by_count", "by_duration"),

@@ -8,22 +8,6 @@ import polars as pl
 
 from harvest_toolkit.frames import first_text
 
-__all__ = [
-    *(
-        "ADDED_UP",
-        "DONE",
-        "OF_GRAPH",
-        "OF_PATH",
-        "OF_PREFIX",
-        "OF_RUN",
-        "OF_WORKER",
-        "ORDER",
-        "PARTS",
-        "REPORTED",
-        "unit_of",
-    ),
-]
-
 OF_RUN: Final = {
     "span_s": "span of executions",
     "wall_s": "span of recorded events",
@@ -104,17 +88,6 @@ OF_WORKER: Final = {
 }
 DONE: Final = ("executed", "busy_s", "bytes_received", "bytes_sent")
 """Of a worker that a run did not have, these are 0."""
-
-OF_PATH: Final = {
-    "path_computing_s": "computing",
-    "path_moving_s": "moving",
-    "path_spilling_s": "spilling",
-    "path_worker_s": "waiting for a worker",
-    "path_dependencies_s": "waiting for dependencies",
-    "path_unrecorded_s": "nothing recorded",
-}
-"""What the time went to: columns of ``dask.indicators``, and their names as in
-``dask.critical_path``.  A part of which a run has no record is unknown, and so not compared."""
 
 OF_PHASE: Final = {"elapsed_s": "time"}
 PARTS: Final = {

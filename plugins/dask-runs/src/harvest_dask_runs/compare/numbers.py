@@ -14,10 +14,9 @@ import polars as pl
 from harvest.model.frames import seconds
 from harvest_toolkit.frames import directory_of, known_sum
 
-from .measures import ADDED_UP, DONE, OF_GRAPH, OF_PATH, OF_PREFIX, OF_RUN, OF_WORKER
+from ..critical.path import COLUMN_OF_PART
+from .measures import ADDED_UP, DONE, OF_GRAPH, OF_PREFIX, OF_RUN, OF_WORKER
 from .sides import RunOf
-
-__all__ = ["NUMBER", "Numbers", "numbers_of", "phases_of", "workers_of"]
 
 NUMBER: Final = {
     "part": pl.String(),
@@ -78,7 +77,7 @@ def numbers_of(run: RunOf) -> Numbers:
     prefixes = _prefixes(view("dask.prefixes").collect(), tasks)
     rows = [
         _rows("run", [("all", name, known[name]) for name in OF_RUN]),
-        _rows("path", [(name, "elapsed_s", known[column]) for column, name in OF_PATH.items()]),
+        _rows("path", [(p, "elapsed_s", known[column]) for p, column in COLUMN_OF_PART.items()]),
         _unpivoted("graph", _graphs(run, executed), OF_GRAPH),
         _unpivoted("prefix", prefixes.rename({"prefix": "name"}), OF_PREFIX),
     ]

@@ -16,8 +16,6 @@ from .compare import Comparison
 from .numbers import Numbers
 from .words import name_of_side
 
-__all__ = ["kinds_plot", "occupancy_plot", "workers_plot"]
-
 CELLS: Final = 300
 """Spans of time of which a picture shows the mean."""
 NAMED: Final = 5

@@ -10,11 +10,10 @@ from harvest import ReportSpec, Setting, View, hookimpl
 from harvest.columns import amount, count, share, text
 from harvest.toolkit.settings import at_least
 
-READ: Final = (
-    *("dask.task_transition", "dask.worker_transition", "dask.execution", "dask.transfer"),
-    *("dask.graph_task", "dask.worker", "dask.client", "dask.log_event", "dask.worker_sample"),
-)
-"""The record types that runs are compared by; any of them makes a run."""
+from ..record_names import JOINED
+
+READ: Final = (*JOINED, "dask.worker_sample")
+"""The record types that runs are compared by."""
 
 _NAMED: Final = "directories, the directories' names, or patterns such as *_W8"
 

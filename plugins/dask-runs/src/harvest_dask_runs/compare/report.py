@@ -18,8 +18,6 @@ from .sides import sides_of
 from .verdict import sentences
 from .words import certainties, change, name_of_side, times, with_range
 
-__all__ = ["dask_compare"]
-
 OF_TIME: Final = ("executions", "total_s", "mean_s", "median_s", "max_s")
 """Of kinds of tasks, what their first table has."""
 PATH_NOTE: Final = (

@@ -14,8 +14,6 @@ from .compare import Comparison
 from .measures import OF_RUN
 from .words import amount, certainty, name_of_side, times, with_range
 
-__all__ = ["sentences"]
-
 NAMED: Final = 3
 """Kinds of tasks that are named at most."""
 WORTH_NAMING: Final = 0.01

@@ -11,11 +11,6 @@ from harvest.toolkit.amounts import bytes_in_words, seconds_in_words, share_in_w
 
 from .numbers import Numbers
 
-__all__ = [
-    *("amount", "certainties", "certainty", "change", "name_of_side", "times"),
-    "with_range",
-]
-
 
 def amount(value: float | None, unit: str | None) -> str:
     """A number by its unit: 3.2 s, 5.00 MiB, 37 %, 12; – where it is not known."""

@@ -11,28 +11,22 @@ from typing import Final
 import polars as pl
 
 from harvest import DatasetReader
-from harvest.model.frames import seconds
+from harvest.model.frames import seconds, types_of
 
 from ..executions.executions import executions
 from ..frames import Frames, load
 from ..record_names import WAITED
+from ..views.declared.tasks import PATH_COLUMNS
 from .links import dependencies, linked
 from .waits import COMPUTING, PARTS, UNRECORDED, known_parts, with_waits
 
-_TIME: Final = pl.Datetime("us", "UTC")
-STEPS: Final[dict[str, pl.DataType]] = {
-    "run": pl.String(),
-    "step": pl.Int64(),
-    "part": pl.String(),
-    "start": _TIME,
-    "end": _TIME,
-    "seconds": pl.Float64(),
-    "key": pl.String(),
-    "prefix": pl.String(),
-    "worker": pl.String(),
-    "thread": pl.Int64(),
-    "link": pl.String(),
-    "after": pl.String(),
+_TYPES: Final = types_of(PATH_COLUMNS)
+STEPS: Final = {
+    name: _TYPES[name]
+    for name in (
+        *("run", "step", "part", "start", "end", "seconds"),
+        *("key", "prefix", "worker", "thread", "link", "after"),
+    )
 }
 """Columns of the path; ``step`` numbers its tasks, whose waiting is in rows before their own."""
 

@@ -16,20 +16,16 @@ from typing import Any, Final
 import orjson
 import polars as pl
 
+from harvest.model.frames import types_of
+
+from ..views.declared.io import TRACE_COLUMNS
+
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
-EVENT: Final[dict[str, pl.DataType]] = {
-    "run": pl.String(),
-    "name": pl.String(),
-    "cat": pl.String(),
-    "ph": pl.String(),
-    "ts": pl.Int64(),
-    "dur": pl.Int64(),
-    "pid": pl.Int64(),
-    "tid": pl.Int64(),
-    "id": pl.Int64(),
-    "bp": pl.String(),
-    "args": pl.String(),
+_TYPES: Final = types_of(TRACE_COLUMNS)
+EVENT: Final = {
+    name: _TYPES[name]
+    for name in ("run", "name", "cat", "ph", "ts", "dur", "pid", "tid", "id", "bp", "args")
 }
 """Columns of an event.  ts, dur: microseconds, ts since the start of the run; args: JSON text."""
 
