@@ -21,8 +21,7 @@ from strength import examples
 
 import harvest
 from harvest_dask.records import types as r
-from harvest_dask_runs.critical.path import critical_path_view
-from harvest_dask_runs.critical.waits import PARTS
+from harvest_dask_runs.critical.path import PARTS, critical_path_view
 from harvest_dask_runs.memory import MemoryReader
 from harvest_dask_runs.views.indicators import indicators
 

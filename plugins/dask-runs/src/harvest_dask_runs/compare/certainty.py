@@ -15,8 +15,7 @@ from typing import Any, Final
 
 import polars as pl
 
-from .measures import REPORTED
-from .numbers import Numbers
+from .numbers import REPORTED, Numbers
 
 EXACT: Final = 20
 

@@ -8,7 +8,7 @@ import polars as pl
 
 from harvest.model.frames import seconds
 
-from ..critical.waits import COMPUTING
+from ..critical.path import COMPUTING
 from ..executions.prefixes import prefix_of
 
 FEW: Final = 0.1

@@ -17,7 +17,7 @@ import polars as pl
 from harvest import HarvestError
 from harvest.toolkit.texts import excerpt, printable_line
 
-from ..critical.waits import PARTS
+from ..critical.path import PARTS
 from ..report.figures import COLOURS, OTHER
 from .slices import Lane, Slices
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from ..critical.waits import COMPUTING
+from ..critical.path import COMPUTING
 from ..frames import moved_bytes
 from .tracks import (
     BATCH_ROWS,
