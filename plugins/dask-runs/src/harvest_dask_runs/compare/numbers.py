@@ -177,7 +177,8 @@ def numbers_of(run: RunOf) -> Numbers:
     wanted = ("key", "prefix", "duration_s", "began", "ended", "bytes_received", "bytes_sent")
     tasks = view("dask.tasks").select(wanted).collect()
     executed = tasks.filter(pl.col("began").is_not_null())
-    prefixes = _prefixes(view("dask.prefixes").collect(), tasks)
+    moved = tasks.group_by("prefix").agg(known_sum("bytes_received"), known_sum("bytes_sent"))
+    prefixes = view("dask.prefixes").collect().join(moved, on="prefix", how="left")
     rows = [
         _rows("run", [("all", name, known[name]) for name in OF_RUN]),
         _rows("path", [(p, "elapsed_s", known[column]) for p, column in COLUMN_OF_PART.items()]),
@@ -257,11 +258,6 @@ def _phases(known: dict[str, Any], few: bool, none: bool) -> list[tuple[str, flo
         within = [(f"{MANY}, or none", span - known["serial_s"]), (FEW, known["serial_s"])]
     after = wall - ahead - span
     return [("before the first execution", ahead), *within, ("after the last execution", after)]
-
-
-def _prefixes(kinds: pl.DataFrame, tasks: pl.DataFrame) -> pl.DataFrame:
-    moved = tasks.group_by("prefix").agg(known_sum("bytes_received"), known_sum("bytes_sent"))
-    return kinds.join(moved, on="prefix", how="left")
 
 
 def _zeros(frame: pl.DataFrame, measures: Iterable[str]) -> dict[str, float]:

@@ -82,11 +82,6 @@ class TaskEvent(abc.ABC):
     def what(self) -> str:
         """The event in a few words."""
 
-    def to_row(self) -> dict[str, Any]:
-        """The event as a dict with the fields that an event of ``dask.tasks`` has."""
-        row = attrs.asdict(self, value_serializer=lambda _, __, value: _plain(value))
-        return {**row, "source": self.source.value, "what": self.what}
-
 
 @attrs.define(kw_only=True)
 class SchedulerEvent(TaskEvent):
@@ -200,7 +195,3 @@ def event_of(row: Mapping[str, Any]) -> AnyEvent:
         if name in values:
             values[name] = TaskState(values[name])
     return cls(**values)
-
-
-def _plain(value: Any) -> Any:
-    return value.value if isinstance(value, enum.Enum) else value

@@ -42,7 +42,8 @@ def dask_run(data: DatasetReader, run: str | None = None, top: int = 20) -> Repo
     workers = data.view("dask.workers", run=name).collect()
     start = micros_of(summary["first_time"])
     found = executions(frames).collect()
-    tasks = _in_run_time(place_tasks(found, summary["last_time"]), start)
+    since_start = microseconds_since(start, pl.col("start", "end"))
+    tasks = place_tasks(found, summary["last_time"]).with_columns(since_start)
     rows, path = judged_runs(data, name)
     (judged,) = rows.to_dicts()
     pairs = pairs_of(frames["dask.transfer"]).collect()
@@ -69,11 +70,6 @@ def dask_run(data: DatasetReader, run: str | None = None, top: int = 20) -> Repo
             _notes(),
         ],
     )
-
-
-def _in_run_time(placed: pl.DataFrame, start: int) -> pl.DataFrame:
-    """With start and end in microseconds of the run."""
-    return placed.with_columns(microseconds_since(start, pl.col("start", "end")))
 
 
 def _intro(

@@ -72,8 +72,8 @@ def task_events(placed: pl.DataFrame, tracks: Tracks, start: int) -> Iterator[pl
     yield tracks.news()
     for batch in placed.iter_slices(BATCH_ROWS):
         events = batch.join(numbers, on=by, how="left", nulls_equal=True).select(
-            "pid",
             "tid",
+            pid="number",
             name=pl.coalesce("prefix", "key"),
             cat=pl.lit("task"),
             ph=pl.lit("X"),
@@ -188,7 +188,7 @@ def transfer_events(slices: pl.DataFrame, tracks: Tracks, start: int) -> Iterato
     by = ["place", "direction", "lane"]
     numbers = numbers_of(slices, by, number)
     yield tracks.news()
-    numbered = slices.join(numbers, on=by, how="left", nulls_equal=True)
+    numbered = slices.join(numbers.rename({"number": "pid"}), on=by, how="left", nulls_equal=True)
     for batch in numbered.iter_slices(BATCH_ROWS):
         yield event_rows(_sides(batch, start), tracks.run)
     flows = _flows(numbered, start)

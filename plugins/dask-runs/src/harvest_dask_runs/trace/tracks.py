@@ -82,13 +82,13 @@ class Tracks:
 def numbers_of(
     placed: pl.DataFrame, by: Sequence[str], number: Callable[..., tuple[int, int]]
 ) -> pl.DataFrame:
-    """The columns of ``by``, and the numbers that a function of them gives: pid and tid."""
+    """The columns of ``by``, and the numbers that a function of them gives: number and tid."""
     ids = [
         (*line, *number(*line))
         for line in placed.select(by).unique().sort(by, nulls_last=True).iter_rows()
     ]
     schema = {name: placed.schema[name] for name in by}
-    return pl.DataFrame(ids, schema={**schema, "pid": pl.Int64, "tid": pl.Int64}, orient="row")
+    return pl.DataFrame(ids, schema={**schema, "number": pl.Int64, "tid": pl.Int64}, orient="row")
 
 
 def event_rows(events: pl.DataFrame, run: str) -> pl.DataFrame:
