@@ -67,13 +67,8 @@ def _certainty(row: dict[str, Any]) -> tuple[str, str]:
 
 def with_range(row: dict[str, Any], side: str) -> str:
     """A number of a side, and from where to where its runs go: 40 s (38 s to 42 s)."""
-    reach = _reach(row, side)
-    return f"{amount(row[side], row['unit'])}{f' ({reach})' if reach else ''}"
-
-
-def _reach(row: dict[str, Any], side: str) -> str:
-    low, high = (amount(row[f"{side}_{end}"], row["unit"]) for end in ("low", "high"))
-    return "" if low == high else f"{low} to {high}"
+    mean, low, high = (amount(row[side + end], row["unit"]) for end in ("", "_low", "_high"))
+    return mean if low == high else f"{mean} ({low} to {high})"
 
 
 def name_of_side(which: str, side: Sequence[Numbers], others: Sequence[Numbers]) -> str:

@@ -127,28 +127,6 @@ def commonest_errors(failed: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def repeated_tasks(found: pl.LazyFrame) -> pl.LazyFrame:
-    """One row per task that was executed more than once: run, key, and four sums.
-
-    repeated: how often beyond the first; repeated_s: the time of all executions but the last, null
-    where of none it is known; rescheduled, rescheduled_s: those that Dask itself, or the task,
-    asked to be run elsewhere.
-    """
-    before, seconds = pl.len() - 1, pl.col("seconds")
-    sent = (pl.col("outcome").head(before) == "rescheduled").fill_null(value=False)
-    return (
-        found.sort("recorded", nulls_last=False)
-        .group_by("run", "key", maintain_order=True)
-        .agg(
-            repeated=before.cast(pl.Int64),
-            repeated_s=known_sum(seconds.head(before)),
-            rescheduled=sent.sum().cast(pl.Int64),
-            rescheduled_s=known_sum(seconds.head(before).filter(sent)),
-        )
-        .filter(pl.col("repeated") > 0)
-    )
-
-
 IO_SUMS: Final = (
     *("io_read_bytes", "io_write_bytes", "io_s", "io_beside_bytes", "io_beside_s", "io_busy_s"),
 )
@@ -196,7 +174,7 @@ def kinds_of(
         # kinds whose executions are known to have failed alone are here, too
         sums.join(_failures(frames), on=one, how="full", coalesce=True)
         .join(_repeats(found, of_key), on=one, how="left")
-        .join(_io(io, found), on=one, how="left")
+        .join(_io(io, found, of_key), on=one, how="left")
         .join(whole.with_columns(whole=True), on="run", how="left")
         .with_columns(
             *(pl.coalesce(n, none).alias(n) for n in ("failed", "repeated", "rescheduled")),
@@ -227,10 +205,24 @@ def _failures(frames: Frames) -> pl.DataFrame:
 
 
 def _repeats(found: pl.DataFrame, of_key: pl.DataFrame) -> pl.DataFrame:
-    """run, prefix, and the sums of ``repeated_tasks``: of kinds whose tasks ran more than once."""
+    """run, prefix, and four sums: of kinds whose tasks were executed more than once.
+
+    repeated: how often beyond the first; repeated_s: the time of all executions but the last, null
+    where of none it is known; rescheduled, rescheduled_s: those that Dask itself, or the task,
+    asked to be run elsewhere.
+    """
+    before, seconds = pl.len() - 1, pl.col("seconds")
+    sent = (pl.col("outcome").head(before) == "rescheduled").fill_null(value=False)
     return (
-        repeated_tasks(found.lazy())
-        .collect()
+        found.sort("recorded", nulls_last=False)
+        .group_by("run", "key", maintain_order=True)
+        .agg(
+            repeated=before.cast(pl.Int64),
+            repeated_s=known_sum(seconds.head(before)),
+            rescheduled=sent.sum().cast(pl.Int64),
+            rescheduled_s=known_sum(seconds.head(before).filter(sent)),
+        )
+        .filter(pl.col("repeated") > 0)
         .join(of_key, on=["run", "key"])
         .group_by("run", "prefix")
         .agg(
@@ -240,7 +232,7 @@ def _repeats(found: pl.DataFrame, of_key: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _io(io: pl.DataFrame, found: pl.DataFrame) -> pl.DataFrame:
+def _io(io: pl.DataFrame, found: pl.DataFrame, of_key: pl.DataFrame) -> pl.DataFrame:
     """run, prefix and the columns io_* but io_share, of kinds in runs whose processes are known.
 
     Of executions in other processes no I/O is known: they are left out of io_busy_s, too.
@@ -253,7 +245,6 @@ def _io(io: pl.DataFrame, found: pl.DataFrame) -> pl.DataFrame:
     seconds = pl.col("seconds")
     timed, tied = pl.when(seconds.is_not_null().any()).then(exact_sum(seconds)), pl.lit(value=True)
 
-    of_key = found.select("run", "key", "prefix").unique(["run", "key"])
     of_tasks = io.join(of_key, on=["run", "key"]).group_by(one)
     beside = io.drop_nulls("beside").group_by("run", prefix="beside")
     return (
