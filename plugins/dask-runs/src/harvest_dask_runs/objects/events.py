@@ -84,7 +84,20 @@ class TaskEvent(abc.ABC):
 
 
 @attrs.define(kw_only=True)
-class SchedulerEvent(TaskEvent):
+class Transition(TaskEvent):
+    """A task's state changed, in the scheduler or in a worker."""
+
+    start_state: TaskState
+    finish_state: TaskState
+
+    @property
+    def what(self) -> str:
+        """``waiting -> processing``."""
+        return f"{self.start_state} -> {self.finish_state}"
+
+
+@attrs.define(kw_only=True)
+class SchedulerEvent(Transition):
     """The scheduler changed a task's state.
 
     worker, thread (pthread id), begins, ends (by the worker's clock), duration_s, size_bytes:
@@ -93,8 +106,6 @@ class SchedulerEvent(TaskEvent):
 
     source = EventSource.SCHEDULER
 
-    start_state: TaskState
-    finish_state: TaskState
     stimulus_id: str | None = None
     worker: str | None = None
     thread: int | None = None
@@ -104,30 +115,18 @@ class SchedulerEvent(TaskEvent):
     size_bytes: int | None = None
 
     @property
-    def what(self) -> str:
-        """``waiting -> processing``."""
-        return f"{self.start_state} -> {self.finish_state}"
-
-    @property
     def executed(self) -> bool:
         """Whether this is a finished execution."""
         return (self.start_state, self.finish_state) == (TaskState.PROCESSING, TaskState.MEMORY)
 
 
 @attrs.define(kw_only=True)
-class WorkerEvent(TaskEvent):
+class WorkerEvent(Transition):
     """A worker changed a task's state."""
 
     source = EventSource.WORKER
 
-    start_state: TaskState
-    finish_state: TaskState
     worker: str | None = None
-
-    @property
-    def what(self) -> str:
-        """``ready -> executing``."""
-        return f"{self.start_state} -> {self.finish_state}"
 
 
 @attrs.define(kw_only=True)

@@ -21,8 +21,8 @@ from .tracks import (
     Tracks,
     args_of,
     event_rows,
-    microseconds_since,
     numbers_of,
+    slice_times,
     with_lanes,
 )
 
@@ -207,9 +207,7 @@ def _slices(numbered: pl.DataFrame, start: int) -> pl.DataFrame:
         pid="number",
         name="op",
         cat=pl.lit("io"),
-        ph=pl.lit("X"),
-        ts=microseconds_since(start, pl.col("start")),
-        dur=(pl.col("end") - pl.col("start")).dt.total_microseconds(),
+        **slice_times(start),
         args=args_of(
             path=pl.col("path"),
             bytes=pl.col("length"),

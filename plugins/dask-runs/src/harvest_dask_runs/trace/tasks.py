@@ -22,6 +22,7 @@ from .tracks import (
     event_rows,
     microseconds_since,
     numbers_of,
+    slice_times,
     with_lanes,
 )
 
@@ -76,9 +77,7 @@ def task_events(placed: pl.DataFrame, tracks: Tracks, start: int) -> Iterator[pl
             pid="number",
             name=pl.coalesce("prefix", "key"),
             cat=pl.lit("task"),
-            ph=pl.lit("X"),
-            ts=microseconds_since(start, pl.col("start")),
-            dur=(pl.col("end") - pl.col("start")).dt.total_microseconds(),
+            **slice_times(start),
             args=args_of(
                 key=pl.col("key"),
                 outcome=pl.col("outcome").fill_null("not seen to end"),
@@ -112,9 +111,7 @@ def path_events(path: pl.DataFrame, tracks: Tracks, start: int) -> Iterator[pl.D
             tid=pl.lit(tid, pl.Int64),
             name=pl.when(executed).then(pl.coalesce("prefix", "key")).otherwise("part"),
             cat=pl.when(executed).then(pl.lit("path")).otherwise(pl.lit("path.wait")),
-            ph=pl.lit("X"),
-            ts=microseconds_since(start, pl.col("start")),
-            dur=(pl.col("end") - pl.col("start")).dt.total_microseconds(),
+            **slice_times(start),
             args=args_of(
                 **{name: pl.col(name) for name in ("step", "key", "worker", "link", "after")}
             ),
@@ -204,9 +201,7 @@ def _sides(batch: pl.DataFrame, start: int) -> pl.DataFrame:
         "tid",
         name=pl.when(outgoing).then(pl.lit("send to ")).otherwise(pl.lit("receive from ")) + peer,
         cat=pl.when("recorded").then(pl.lit("transfer")).otherwise(pl.lit("transfer.untold")),
-        ph=pl.lit("X"),
-        ts=microseconds_since(start, pl.col("start")),
-        dur=(pl.col("end") - pl.col("start")).dt.total_microseconds(),
+        **slice_times(start),
         args=args_of(
             bytes=pl.col("bytes"),
             keys=pl.col("names"),

@@ -122,6 +122,12 @@ def microseconds_since(start: int, time: pl.Expr) -> pl.Expr:
     return time.dt.epoch("us") - start
 
 
+def slice_times(start: int) -> dict[str, pl.Expr]:
+    """When a slice begins, since ``start``, and how long it is: ph, ts and dur."""
+    lasts = (pl.col("end") - pl.col("start")).dt.total_microseconds()
+    return {"ph": pl.lit("X"), "ts": microseconds_since(start, pl.col("start")), "dur": lasts}
+
+
 def with_lanes(frame: pl.DataFrame, track: str | list[str], *, nest: bool = False) -> pl.DataFrame:
     """The rows with the column ``lane``, from 0: within a track and lane no two overlap.
 

@@ -127,11 +127,6 @@ def commonest_errors(failed: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-IO_SUMS: Final = (
-    *("io_read_bytes", "io_write_bytes", "io_s", "io_beside_bytes", "io_beside_s", "io_busy_s"),
-)
-
-
 def prefixes(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
     """One row per kind of task and run, that with the most time first."""
     frames = load(dataset, DASK_TYPES, run=run)
@@ -282,5 +277,5 @@ def _io(io: pl.DataFrame, found: pl.DataFrame, of_key: pl.DataFrame) -> pl.DataF
             .otherwise(pl.col("io_beside_bytes", "io_beside_s"))
             .name.keep(),
         )
-        .select(*one, *IO_SUMS)
+        .select(*one, "^io_.*$")
     )
