@@ -15,9 +15,8 @@ from harvest_dask.records.captures.source import DaskSource
 from harvest_dask_runs.io.ties import TRACE, ties
 from harvest_dask_runs.memory import MemoryReader
 from harvest_dask_runs.views.summary import run_summary
-from harvest_dask_runs.views.task_io import task_io
+from harvest_dask_runs.views.task_io import task_io, workers_processes
 from harvest_dask_runs.views.workers import workers
-from harvest_dask_runs.views.workers_processes import workers_processes
 
 T, SCHEDULER = captures.T, captures.SCHEDULER
 A, B = "tcp://10.0.0.2:4001", "tcp://10.0.0.3:4002"

@@ -23,7 +23,7 @@ import harvest
 from harvest import HarvestError, UsageError
 from harvest.cli import main
 from harvest_dask_runs.timeline import write_timeline
-from harvest_dask_runs.timeline.kinds import LAYERS, WAITS
+from harvest_dask_runs.timeline.figure import LAYERS, WAITS
 from harvest_dask_runs.timeline.slices import MARK, collect, levels, widths
 from harvest_dask_runs.timeline.write import blocks, to_page
 from harvest_dask_runs.trace.tracks import EVENT, Tracks, event_rows

@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 import harvest
 from harvest import UsageError
 from harvest.cli import main
+from harvest_dask_runs.trace.tasks import transfer_slices
 from harvest_dask_runs.trace.tracks import with_lanes
-from harvest_dask_runs.trace.transfers import transfer_slices
 from harvest_dask_runs.trace.view import trace, write_trace
 
 REPOSITORY = Path(__file__).resolve().parents[3]

@@ -17,9 +17,9 @@ from harvest_dask.records import types as r
 from harvest_dask_runs.io.ties import TRACE
 from harvest_dask_runs.memory import MemoryReader
 from harvest_dask_runs.views.task_io import task_io as task_io_view
-from harvest_dask_runs.views.task_io_coverage import task_io_coverage as task_io_coverage_view
+from harvest_dask_runs.views.task_io import task_io_coverage as task_io_coverage_view
+from harvest_dask_runs.views.task_io import workers_processes as workers_processes_view
 from harvest_dask_runs.views.tasks import tasks as tasks_view
-from harvest_dask_runs.views.workers_processes import workers_processes as workers_processes_view
 
 
 class Reader(MemoryReader):

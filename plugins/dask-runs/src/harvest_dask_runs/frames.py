@@ -1,4 +1,4 @@
-"""What all views of Dask runs stand on: rows by run, and the host in an address.
+"""What all views of Dask runs stand on: which runs there are, their rows, and what moved.
 
 Several runs may lie in one dataset.  The files of a run lie in one directory, so the directory
 of ``origin`` names the run; task keys, worker addresses and client ids are only compared
@@ -8,15 +8,65 @@ within a run.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 import polars as pl
 
-from harvest import DatasetReader
-from harvest_toolkit.frames import safe_sum, whole_nanoseconds
+from harvest import DatasetReader, UsageError
+from harvest_toolkit.choices import choice_of_runs, named_directory
+from harvest_toolkit.frames import directory_of, known_sum, safe_sum, whole_nanoseconds
+from harvest_toolkit.kept import kept
 
 from .record_names import DASK_TYPES
-from .runs import named_run, run_of
+
+run_of = directory_of
+"""The run of an input: its directory, which the inputs of one run share."""
+
+
+def runs_of(dataset: DatasetReader) -> list[str]:
+    """The directories of all Dask runs in a dataset, sorted; found out once."""
+    return kept(dataset, "dask.runs", lambda: _directories(dataset))
+
+
+def _directories(dataset: DatasetReader) -> list[str]:
+    origins = [
+        dataset[name].select(pl.col("origin").cast(pl.String)).unique()
+        for name in DASK_TYPES
+        if name in dataset
+    ]
+    if not origins:
+        return []
+    found = pl.concat(pl.collect_all(origins)).select(run=run_of(pl.col("origin")))
+    return found["run"].unique().sort().to_list()
+
+
+def named_run(dataset: DatasetReader, run: str | None) -> str | None:
+    """The directory of the run that a setting names; None where it names none.
+
+    Raises UsageError when none or several bear the name.
+    """
+    return None if run is None else named_directory(runs_of(dataset), run)
+
+
+def choose_run(dataset: DatasetReader, run: str | None, how: str) -> str:
+    """The one run that is named, or the only one there is.
+
+    how: the setting or option by which a user names it (``--set run=``).
+    Raises UsageError when there is none, or a choice is to be made.
+    """
+    runs = runs_of(dataset)
+    if run is not None:
+        return named_directory(runs, run)
+    if not runs:
+        raise UsageError(
+            "the dataset holds no Dask run",
+            remedy="harvest one with the source 'mofka-dask' or 'dask'",
+        )
+    if len(runs) > 1:
+        many = f"the dataset holds {len(runs)} runs"
+        raise choice_of_runs(many, f"choose with {how}", runs, ["run"])
+    return runs[0]
+
 
 Frames: TypeAlias = Mapping[str, pl.LazyFrame]
 """Rows by name of their record type, each frame with the column ``run``."""
@@ -65,3 +115,42 @@ def moved_bytes() -> pl.Expr:
     shares = pl.col("keys").list.eval(pl.element().struct.field("size_bytes"))
     known = shares.list.eval(pl.element().is_not_null()).list.all()
     return pl.coalesce(pl.col("total_bytes"), pl.when(known).then(shares.list.sum()))
+
+
+CLIENT: Final = "a client"
+UNNAMED: Final = "a worker not recorded"
+
+
+def pairs_of(transfers: pl.LazyFrame) -> pl.LazyFrame:
+    """One row per run and pair: source, target, movements, bytes, seconds, and who reported.
+
+    A movement is reported by the side that sends and the side that receives, or by one of them: per
+    pair the larger of the two accounts is taken.  Bytes and seconds that nobody recorded are null.
+    """
+    pair = ["run", "source", "target"]
+    sides = transfers.select(
+        *("run", "direction", "duration_s"),
+        source=pl.col("fulfiller").fill_null(UNNAMED),
+        target=pl.col("requestor").fill_null(CLIENT),
+        bytes=moved_bytes(),
+    )
+    return (
+        sides.group_by(*pair, "direction")
+        .agg(
+            movements=pl.len().cast(pl.Int64),
+            bytes=known_sum("bytes"),
+            seconds=known_sum("duration_s"),
+        )
+        .group_by(pair)
+        .agg(
+            pl.col("movements").max(),
+            pl.col("bytes").max(),
+            pl.col("seconds").max(),
+            sides=pl.when(pl.len() > 1)
+            .then(pl.lit("both sides"))
+            .when((pl.col("direction") == "outgoing").all())
+            .then(pl.lit("the sender"))
+            .otherwise(pl.lit("the receiver")),
+        )
+        .sort("bytes", *pair, descending=[True, False, False, False], nulls_last=True)
+    )

@@ -14,12 +14,9 @@ from harvest_toolkit.deferred import deferred
 from harvest_toolkit.frames import first_text, fraction
 
 from .certainty import certainties
-from .declared import COLUMNS
-from .measures import ORDER, PARTS, unit_of
-from .numbers import Numbers, numbers_of, phases_of, workers_of
+from .numbers import ORDER, PARTS, Numbers, numbers_of, phases_of, unit_of, workers_of
+from .plugin import COLUMNS
 from .sides import Sides, runs_of, sides_of
-
-__all__ = ["Comparison", "compare", "compared"]
 
 NAME: Final = ["part", "name"]
 ONE: Final = [*NAME, "measure"]

@@ -1,6 +1,7 @@
-"""What is known of one run, as numbers: of the whole, its phases, graphs, kinds of tasks, workers.
+"""What is compared: measures of a run and of its parts, and the numbers that a run has of them.
 
-All come from the views of Dask runs; what these do not know is not here.
+The whole, its phases, graphs, kinds of tasks and workers.  All numbers come from the views of Dask
+runs; what these do not know is not here.
 """
 
 from __future__ import annotations
@@ -12,12 +13,113 @@ import attrs
 import polars as pl
 
 from harvest.model.frames import seconds
-from harvest_toolkit.frames import directory_of, known_sum
+from harvest_toolkit.frames import directory_of, first_text, known_sum
 
-from .measures import ADDED_UP, DONE, OF_GRAPH, OF_PATH, OF_PREFIX, OF_RUN, OF_WORKER
+from ..critical.path import COLUMN_OF_PART
 from .sides import RunOf
 
-__all__ = ["NUMBER", "Numbers", "numbers_of", "phases_of", "workers_of"]
+OF_RUN: Final = {
+    "span_s": "span of executions",
+    "wall_s": "span of recorded events",
+    "busy_s": "time of executions",
+    "used_share": "threads' time that was used",
+    "tasks": "tasks",
+    "executions": "executions",
+    "unended": "executions not seen to end",
+    "failed": "failed executions",
+    "erred_tasks": "tasks that erred",
+    "unfinished_tasks": "tasks left unfinished",
+    "repeated": "repeated executions",
+    "repeated_s": "time of repeats",
+    "median_s": "median execution",
+    "workers": "workers",
+    "threads": "threads",
+    "observed_workers": "observed workers",
+    "silent_workers": "silent workers",
+    "lost_workers": "lost workers",
+    "idle_workers": "idle workers",
+    "peak_threads": "most executions at once",
+    "imbalance_s": "busiest worker beyond the mean",
+    "movements": "transfers",
+    "moved_bytes": "bytes transferred",
+    "moving_s": "time of transfers",
+    "memory_peak_share": "highest share of a worker's memory",
+    "spilled_bytes": "bytes spilled to disk",
+    "pauses": "pauses for memory",
+    "memory_restarts": "restarts for memory",
+    "unmanaged_warnings": "warnings of unmanaged memory",
+    "gc_warnings": "warnings of garbage collection",
+    "loop_warnings": "spells of an event loop without response",
+    "loop_s": "time of these spells",
+    "counted_bytes": "bytes of files, counted",
+    "io_s": "time in I/O of tasks",
+    "graphs": "graphs",
+    "graph_tasks": "tasks in graphs",
+}
+"""The whole run: columns of ``dask.run_summary`` and ``dask.indicators``, and their labels."""
+
+OF_PREFIX: Final = {
+    "executions": "executions",
+    "total_s": "time of executions",
+    "mean_s": "mean execution",
+    "median_s": "median execution",
+    "max_s": "longest execution",
+    "unended": "executions not seen to end",
+    "failed": "failed executions",
+    "repeated": "repeated executions",
+    "size_bytes": "memory of results",
+    "bytes_received": "bytes received",
+    "bytes_sent": "bytes sent",
+    "io_read_bytes": "bytes read from files",
+    "io_write_bytes": "bytes written to files",
+    "io_s": "time in I/O of tasks",
+}
+"""A kind of task: columns of ``dask.prefixes``, and bytes moved by ``dask.tasks``."""
+
+ADDED_UP: Final = tuple(m for m in OF_PREFIX if m not in ("mean_s", "median_s", "max_s"))
+"""Of a kind of task that a run did not have, these are 0; its durations are none at all."""
+
+REPORTED: Final = frozenset(
+    ("movements", "moved_bytes", "moving_s", "transfer_share", "bytes_received", "bytes_sent")
+)
+"""What workers report themselves: of a run with silent ones it is known in part alone."""
+
+OF_GRAPH: Final = {
+    "tasks": "tasks",
+    "span_s": "span of executions",
+    "total_s": "time of executions",
+}
+OF_WORKER: Final = {
+    "executed": "executions",
+    "busy_s": "time of executions",
+    "bytes_received": "bytes received",
+    "bytes_sent": "bytes sent",
+    "memory_peak_bytes": "most memory",
+}
+DONE: Final = ("executed", "busy_s", "bytes_received", "bytes_sent")
+"""Of a worker that a run did not have, these are 0."""
+
+OF_PHASE: Final = {"elapsed_s": "time"}
+PARTS: Final = {
+    "run": OF_RUN,
+    "phase": OF_PHASE,
+    "path": OF_PHASE,
+    "graph": OF_GRAPH,
+    "prefix": OF_PREFIX,
+    "worker": OF_WORKER,
+}
+"""The parts of a run in the order in which they are shown, each with its measures."""
+ORDER: Final = [f"{part} {measure}" for part, measures in PARTS.items() for measure in measures]
+
+_UNITS: Final = (("_s", "s"), ("_bytes", "bytes"), ("_share", "1"))
+
+
+def unit_of(measure: str) -> pl.Expr:
+    """The unit that the name of a column of measures promises; null of counts."""
+    name = pl.col(measure)
+    moved = (name.str.starts_with("bytes_"), "bytes")
+    return first_text(*((name.str.ends_with(end), unit) for end, unit in _UNITS), moved)
+
 
 NUMBER: Final = {
     "part": pl.String(),
@@ -75,10 +177,11 @@ def numbers_of(run: RunOf) -> Numbers:
     wanted = ("key", "prefix", "duration_s", "began", "ended", "bytes_received", "bytes_sent")
     tasks = view("dask.tasks").select(wanted).collect()
     executed = tasks.filter(pl.col("began").is_not_null())
-    prefixes = _prefixes(view("dask.prefixes").collect(), tasks)
+    moved = tasks.group_by("prefix").agg(known_sum("bytes_received"), known_sum("bytes_sent"))
+    prefixes = view("dask.prefixes").collect().join(moved, on="prefix", how="left")
     rows = [
         _rows("run", [("all", name, known[name]) for name in OF_RUN]),
-        _rows("path", [(name, "elapsed_s", known[column]) for column, name in OF_PATH.items()]),
+        _rows("path", [(p, "elapsed_s", known[column]) for p, column in COLUMN_OF_PART.items()]),
         _unpivoted("graph", _graphs(run, executed), OF_GRAPH),
         _unpivoted("prefix", prefixes.rename({"prefix": "name"}), OF_PREFIX),
     ]
@@ -155,11 +258,6 @@ def _phases(known: dict[str, Any], few: bool, none: bool) -> list[tuple[str, flo
         within = [(f"{MANY}, or none", span - known["serial_s"]), (FEW, known["serial_s"])]
     after = wall - ahead - span
     return [("before the first execution", ahead), *within, ("after the last execution", after)]
-
-
-def _prefixes(kinds: pl.DataFrame, tasks: pl.DataFrame) -> pl.DataFrame:
-    moved = tasks.group_by("prefix").agg(known_sum("bytes_received"), known_sum("bytes_sent"))
-    return kinds.join(moved, on="prefix", how="left")
 
 
 def _zeros(frame: pl.DataFrame, measures: Iterable[str]) -> dict[str, float]:

@@ -14,9 +14,7 @@ from harvest_report import Plot, legend, name_bars, seconds_axis
 
 from .compare import Comparison
 from .numbers import Numbers
-from .words import name_of_side
-
-__all__ = ["kinds_plot", "occupancy_plot", "workers_plot"]
+from .verdict import name_of_side
 
 CELLS: Final = 300
 """Spans of time of which a picture shows the mean."""

@@ -8,17 +8,13 @@ from pathlib import Path
 from typing import TypeAlias
 
 import attrs
-import polars as pl
 
 import harvest
 from harvest import DatasetReader, UsageError
 from harvest.toolkit.amounts import count_in_words
 from harvest_toolkit.choices import choice_of_runs, named_directory
-from harvest_toolkit.frames import directory_of
 
-from .declared import READ
-
-__all__ = ["RunOf", "Sides", "runs_of", "sides_of"]
+from .. import frames
 
 
 @attrs.frozen
@@ -120,9 +116,4 @@ def runs_of(dataset: DatasetReader, place: str = "") -> list[RunOf]:
 
     place: where the dataset lies; empty of the one that was asked.
     """
-    origins = [dataset[kind].select("origin").unique() for kind in READ if kind in dataset]
-    if not origins:
-        return []
-    columns = [frame.select(run=directory_of(pl.col("origin"))) for frame in origins]
-    found = pl.concat(pl.collect_all(columns))["run"].unique().sort()
-    return [RunOf(dataset, place, directory) for directory in found.to_list()]
+    return [RunOf(dataset, place, directory) for directory in frames.runs_of(dataset)]

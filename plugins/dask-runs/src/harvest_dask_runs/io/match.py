@@ -20,7 +20,7 @@ from harvest import DatasetReader
 from harvest_toolkit.frames import known_sum, safe_sum
 
 from ..executions.windows import thread_completions, windows_of
-from ..frames import Frames, exact_sum, load
+from ..frames import Frames, exact_sum, load, runs_of
 from .lanes import FOREVER, Lanes
 from .ties import processes_of, runs_of_logs, ties, trace
 
@@ -150,7 +150,7 @@ def correlate(dataset: DatasetReader, run: str | None = None) -> Correlation:
     )
     operations = trace(dataset)
     threads = processes_of(operations)
-    runs, captured = _runs(dataset), _known(dataset, run)
+    runs, captured = runs_of(dataset), _known(dataset, run)
     logs = runs_of_logs(threads, runs)
     if run is not None:
         logs = logs.filter(pl.col("run") == run)
@@ -180,12 +180,6 @@ def correlate(dataset: DatasetReader, run: str | None = None) -> Correlation:
         Lanes.of(_lane_windows(found.frame, lanes)),
         found.frame["task"],
     )
-
-
-def _runs(dataset: DatasetReader) -> list[str]:
-    """The run directories of the dataset."""
-    runs = pl.concat(frame.select("run") for frame in load(dataset, NAMED).values())
-    return runs.unique().collect()["run"].to_list()
 
 
 def _known(dataset: DatasetReader, run: str | None) -> pl.DataFrame:

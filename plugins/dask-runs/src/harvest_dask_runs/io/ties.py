@@ -15,9 +15,8 @@ import polars as pl
 from harvest import DatasetReader, UsageError
 from harvest_toolkit.hosts import same_host
 
-from ..frames import host_of
+from ..frames import host_of, run_of, runs_of
 from ..record_names import JOB, SEGMENT
-from ..runs import run_of, runs_of
 
 _TIME = pl.Datetime("us", "UTC")
 

@@ -82,14 +82,22 @@ class TaskEvent(abc.ABC):
     def what(self) -> str:
         """The event in a few words."""
 
-    def to_row(self) -> dict[str, Any]:
-        """The event as a dict with the fields that an event of ``dask.tasks`` has."""
-        row = attrs.asdict(self, value_serializer=lambda _, __, value: _plain(value))
-        return {**row, "source": self.source.value, "what": self.what}
+
+@attrs.define(kw_only=True)
+class Transition(TaskEvent):
+    """A task's state changed, in the scheduler or in a worker."""
+
+    start_state: TaskState
+    finish_state: TaskState
+
+    @property
+    def what(self) -> str:
+        """``waiting -> processing``."""
+        return f"{self.start_state} -> {self.finish_state}"
 
 
 @attrs.define(kw_only=True)
-class SchedulerEvent(TaskEvent):
+class SchedulerEvent(Transition):
     """The scheduler changed a task's state.
 
     worker, thread (pthread id), begins, ends (by the worker's clock), duration_s, size_bytes:
@@ -98,8 +106,6 @@ class SchedulerEvent(TaskEvent):
 
     source = EventSource.SCHEDULER
 
-    start_state: TaskState
-    finish_state: TaskState
     stimulus_id: str | None = None
     worker: str | None = None
     thread: int | None = None
@@ -109,30 +115,18 @@ class SchedulerEvent(TaskEvent):
     size_bytes: int | None = None
 
     @property
-    def what(self) -> str:
-        """``waiting -> processing``."""
-        return f"{self.start_state} -> {self.finish_state}"
-
-    @property
     def executed(self) -> bool:
         """Whether this is a finished execution."""
         return (self.start_state, self.finish_state) == (TaskState.PROCESSING, TaskState.MEMORY)
 
 
 @attrs.define(kw_only=True)
-class WorkerEvent(TaskEvent):
+class WorkerEvent(Transition):
     """A worker changed a task's state."""
 
     source = EventSource.WORKER
 
-    start_state: TaskState
-    finish_state: TaskState
     worker: str | None = None
-
-    @property
-    def what(self) -> str:
-        """``ready -> executing``."""
-        return f"{self.start_state} -> {self.finish_state}"
 
 
 @attrs.define(kw_only=True)
@@ -200,7 +194,3 @@ def event_of(row: Mapping[str, Any]) -> AnyEvent:
         if name in values:
             values[name] = TaskState(values[name])
     return cls(**values)
-
-
-def _plain(value: Any) -> Any:
-    return value.value if isinstance(value, enum.Enum) else value

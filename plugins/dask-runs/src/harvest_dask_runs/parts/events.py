@@ -53,83 +53,65 @@ _SHAPE: Final = {**_AROUND, **EVENT}
 
 def task_events(frames: Frames) -> pl.LazyFrame:
     """Every event of every task, with the columns run, key, rank, prefix, group and EVENT's."""
-    return pl.concat(
-        [
-            _graph(frames["dask.graph_task"]),
-            _scheduler(frames["dask.task_transition"]),
-            _worker(frames["dask.worker_transition"]),
-            _transfer(frames["dask.transfer"]),
-        ]
-    ).sort("time", "rank", "position", nulls_last=True, maintain_order=True)
-
-
-def _shape(frame: pl.LazyFrame, **columns: pl.Expr) -> pl.LazyFrame:
-    return frame.select(
-        columns.get(name, pl.lit(None)).cast(kind).alias(name) for name, kind in _SHAPE.items()
+    # of workers, the view has no stimulus
+    by_workers = frames["dask.worker_transition"].drop("stimulus_id")
+    each = [
+        _graph(frames["dask.graph_task"]),
+        _transitions(frames["dask.task_transition"], 1, "scheduler"),
+        _transitions(by_workers, 2, "worker"),
+        _transfer(frames["dask.transfer"]),
+    ]
+    return pl.concat(_shape(events) for events in each).sort(
+        "time", "rank", "position", nulls_last=True, maintain_order=True
     )
 
 
-def _columns(*names: str) -> dict[str, pl.Expr]:
-    return {name: pl.col(name) for name in names}
-
-
-def _transition() -> pl.Expr:
-    return sentence(pl.col("start_state"), " -> ", pl.col("finish_state"))
+def _shape(events: pl.LazyFrame) -> pl.LazyFrame:
+    """The columns of an event; what this kind of record lacks is null."""
+    held = set(events.collect_schema())
+    return events.select(
+        (pl.col(name) if name in held else pl.lit(None).alias(name)).cast(kind)
+        for name, kind in _SHAPE.items()
+    )
 
 
 def _graph(frame: pl.LazyFrame) -> pl.LazyFrame:
-    return _shape(
-        frame,
-        rank=pl.lit(0),
+    return frame.select(
+        *("run", "key", "time", "client", "requested", "position", "origin"),
+        rank=0,
         source=pl.lit("graph"),
         what=sentence("sent by ", pl.col("client").fill_null("a client")),
-        **_columns("run", "key", "time", "client", "requested", "position", "origin"),
     )
 
 
-def _scheduler(frame: pl.LazyFrame) -> pl.LazyFrame:
-    return _shape(
-        frame,
-        rank=pl.lit(1),
-        source=pl.lit("scheduler"),
-        what=_transition(),
-        **_columns("run", "key", "time", "prefix", "group", "worker", "thread", "start_state"),
-        **_columns("finish_state", "stimulus_id", "begins", "ends", "duration_s", "size_bytes"),
-        **_columns("position", "origin"),
-    )
-
-
-def _worker(frame: pl.LazyFrame) -> pl.LazyFrame:
-    return _shape(
-        frame,
-        rank=pl.lit(2),
-        source=pl.lit("worker"),
-        what=_transition(),
-        **_columns("run", "key", "time", "worker", "start_state", "finish_state"),
-        **_columns("position", "origin"),
+def _transitions(frame: pl.LazyFrame, rank: int, source: str) -> pl.LazyFrame:
+    return frame.with_columns(
+        rank=rank,
+        source=pl.lit(source),
+        what=sentence(pl.col("start_state"), " -> ", pl.col("finish_state")),
     )
 
 
 def _transfer(frame: pl.LazyFrame) -> pl.LazyFrame:
     incoming = pl.col("direction") == "incoming"
-    return _shape(
+    return (
         frame.filter(pl.col("keys").list.len() > 0)
         .explode("keys")
         .with_columns(
             key=pl.col("keys").struct.field("key"),
             size_bytes=pl.col("keys").struct.field("size_bytes"),
         )
-        .drop_nulls("key"),
-        rank=pl.lit(3),
-        source=pl.lit("transfer"),
-        time=pl.coalesce("start_time", "time"),
-        begins=pl.col("start_time"),
-        ends=pl.col("end_time"),
-        what=pl.when(incoming)
-        .then(sentence("incoming from ", pl.col("fulfiller").fill_null("an unnamed worker")))
-        .otherwise(sentence("outgoing to ", pl.col("requestor").fill_null("a client"))),
-        **_columns("run", "key", "worker", "duration_s", "size_bytes", "total_bytes", "direction"),
-        **_columns("requestor", "fulfiller", "copies", "position", "origin"),
+        .drop_nulls("key")
+        .with_columns(
+            rank=3,
+            source=pl.lit("transfer"),
+            time=pl.coalesce("start_time", "time"),
+            begins=pl.col("start_time"),
+            ends=pl.col("end_time"),
+            what=pl.when(incoming)
+            .then(sentence("incoming from ", pl.col("fulfiller").fill_null("an unnamed worker")))
+            .otherwise(sentence("outgoing to ", pl.col("requestor").fill_null("a client"))),
+        )
     )
 
 

@@ -1,4 +1,4 @@
-"""How many executions ran at the same time: when all threads worked, few, one, or none."""
+"""How many executions ran at once; what ran while few did, and what was awaited while none did."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from typing import Final
 import polars as pl
 
 from harvest.model.frames import seconds
+
+from ..critical.path import COMPUTING
+from ..executions.prefixes import prefix_of
 
 FEW: Final = 0.1
 """The share of a run's threads that counts as few; a single thread always does."""
@@ -74,3 +77,106 @@ def steps(found: pl.LazyFrame, threads: pl.LazyFrame) -> pl.LazyFrame:
         .filter(pl.col("spent") > 0)
         .join(threads.select("run", few_threads=few), on="run", how="left")
     )
+
+
+NAMED = 3
+"""Kinds of tasks that are named, at most."""
+
+
+def what_ran(found: pl.DataFrame, threads: pl.DataFrame, needs: pl.LazyFrame) -> pl.DataFrame:
+    """One row per run with stretches of few executions: what these were.
+
+    threads: as of ``at_once``; needs: run, key, dependency.
+
+    Columns: run; few_prefixes, few_shares: kinds of tasks with the most time of executions in such
+    stretches, and their shares of all of that time; few_key, few_prefix, few_key_s: the execution
+    with the most, and how much; few_dependents, few_dependents_prefix: how many tasks need it, and
+    the commonest kind of these.
+    """
+    low = _in_low_stretches(found, threads)
+    kinds = (
+        low.group_by("run", "prefix")
+        .agg(pl.col("within").sum())
+        .with_columns(share=pl.col("within") / pl.col("within").sum().over("run"))
+        .sort("within", "prefix", descending=[True, False])
+        .group_by("run", maintain_order=True)
+        .agg(
+            few_prefixes=pl.col("prefix").head(NAMED),
+            few_shares=pl.col("share").head(NAMED).round(4),
+        )
+    )
+    longest = (
+        low.sort("within", "key", descending=[True, False])
+        .unique("run", keep="first", maintain_order=True)
+        .select(
+            *("run", pl.col("key").alias("few_key"), pl.col("prefix").alias("few_prefix")),
+            few_key_s=seconds(pl.col("within")),
+        )
+    )
+    waiting = (
+        needs.join(longest.lazy(), left_on=["run", "dependency"], right_on=["run", "few_key"])
+        .group_by("run")
+        .agg(
+            few_dependents=pl.len().cast(pl.Int64),
+            few_dependents_prefix=prefix_of(pl.col("key")).mode().sort().first(),
+        )
+        .collect()
+    )
+    return kinds.join(longest, on="run").join(waiting, on="run", how="left")
+
+
+def _in_low_stretches(found: pl.DataFrame, threads: pl.DataFrame) -> pl.DataFrame:
+    """Executions in stretches of few, with the microseconds that lie ``within`` these."""
+    few = pl.col("running").is_between(1, pl.col("few_threads"))
+    reached = (
+        steps(found.lazy(), threads.lazy())
+        .sort("run", "at")
+        .select(
+            "run", at="until", reached=pl.when(few).then("spent").otherwise(0).cum_sum().over("run")
+        )
+        .sort("at")
+        .collect()
+    )
+    ran = found.drop_nulls(["start", "end"]).select("run", "key", "prefix", "start", "end")
+    for side in ("start", "end"):
+        # times of executions are those at which steps begin and end
+        ran = ran.sort(side).join_asof(
+            reached.rename({"reached": f"few_at_{side}"}),
+            left_on=side, right_on="at", by="run", check_sortedness=False,
+        )  # fmt: skip
+    within = pl.col("few_at_end").fill_null(0) - pl.col("few_at_start").fill_null(0)
+    return ran.with_columns(within=within).filter(pl.col("within") > 0)
+
+
+def what_was_awaited(path: pl.DataFrame, spans: pl.DataFrame) -> pl.DataFrame:
+    """run, gap_prefix, gap_part, gap_link: what the longest gap ended with, and waited for.
+
+    path: as of ``critical_path``; spans: as of ``at_once``.
+    """
+    gap = pl.col("longest_gap_start")
+    lasts = pl.duration(microseconds=(pl.col("longest_gap_s") * 1e6).round().cast(pl.Int64))
+    shared = pl.min_horizontal("end", gap + lasts) - pl.max_horizontal("start", gap)
+    return (
+        path.filter(pl.col("part") != COMPUTING)
+        .join(spans.drop_nulls("longest_gap_start"), on="run")
+        .with_columns(shared=shared.dt.total_microseconds())
+        .filter(pl.col("shared") > 0)
+        .sort("shared", "start", descending=[True, False])
+        .unique("run", keep="first", maintain_order=True)
+        .select("run", gap_prefix="prefix", gap_part="part", gap_link="link")
+    )
+
+
+def path_in_short(path: pl.DataFrame) -> pl.DataFrame:
+    """run, path_tasks; path_prefix, path_prefix_s: the kind of task most of its computing is of."""
+    spent = (pl.col("end") - pl.col("start")).dt.total_microseconds().sum()
+    most = (
+        path.filter(pl.col("part") == COMPUTING)
+        .group_by("run", "prefix")
+        .agg(path_prefix_s=seconds(spent))
+        .sort("path_prefix_s", "prefix", descending=[True, False])
+        .unique("run", keep="first", maintain_order=True)
+        .rename({"prefix": "path_prefix"})
+    )
+    tasks = path.group_by("run").agg(path_tasks=pl.col("step").max())
+    return tasks.join(most, on="run")

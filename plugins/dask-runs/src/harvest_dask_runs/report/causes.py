@@ -11,8 +11,7 @@ from harvest.model.frames import seconds
 from harvest.toolkit.amounts import seconds_in_words, share_in_words
 from harvest_report import Column, Plot, Section, Table, legend, seconds_axis
 
-from ..critical.path import COLUMN_OF_PART
-from ..critical.waits import COMPUTING, PARTS, UNRECORDED
+from ..critical.path import COLUMN_OF_PART, COMPUTING, PARTS, UNRECORDED
 from ..trace.tracks import microseconds_since
 from .figures import COLOURS, time_per_cell
 from .stream import GREY, OCCUPANCY_COLUMNS, SINCE

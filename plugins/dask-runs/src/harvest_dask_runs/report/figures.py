@@ -7,6 +7,8 @@ from typing import Any, Final
 
 import polars as pl
 
+from harvest.toolkit.layout import shorten
+
 INK: Final = "#1f2430"
 """The colour of text in reports' plots, which a page replaces on dark ground."""
 
@@ -64,5 +66,4 @@ def short(worker: str | None) -> str:
     """An address without its protocol, cut to what fits."""
     if worker is None:
         return "not recorded"
-    name = worker.rpartition("://")[2]
-    return name if len(name) <= 24 else f"{name[:11]}…{name[-12:]}"
+    return shorten(worker.rpartition("://")[2], 24, "id")

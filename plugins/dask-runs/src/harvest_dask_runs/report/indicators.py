@@ -11,7 +11,7 @@ from harvest.toolkit.amounts import count_in_words
 from harvest_report import Column, Notes, Report, Table
 from harvest_report.values import MISSING, texts_of
 
-from ..runs import named_run, runs_of
+from ..frames import named_run, runs_of
 from ..views.declared.indicators import INDICATOR_COLUMNS
 
 

@@ -18,8 +18,7 @@ from ..io.match import MOVED
 from ..io.ties import processes
 from ..trace.view import segments_of
 from ..views.task_io import once
-from .io_kinds import by_kind, kinds_table, known_table
-from .io_plot import io_plot
+from .io_parts import by_kind, io_plot, kinds_table, known_table
 
 OPS: Final = ("read", "write")
 TRACED: Final = {

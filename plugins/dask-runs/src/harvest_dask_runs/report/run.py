@@ -14,11 +14,9 @@ from harvest_report import Column, Notes, Report, Section, Table
 from harvest_toolkit.frames import known_sum
 
 from ..executions.executions import executions
-from ..frames import Frames, load
+from ..frames import Frames, choose_run, load, pairs_of
 from ..parts.events import states_entered
-from ..parts.pairs import pairs_of
 from ..record_names import DASK_TYPES
-from ..runs import choose_run
 from ..trace.tasks import place_tasks
 from ..trace.tracks import micros_of, microseconds_since
 from ..views.indicators import judged_runs
@@ -44,7 +42,8 @@ def dask_run(data: DatasetReader, run: str | None = None, top: int = 20) -> Repo
     workers = data.view("dask.workers", run=name).collect()
     start = micros_of(summary["first_time"])
     found = executions(frames).collect()
-    tasks = _in_run_time(place_tasks(found, summary["last_time"]), start)
+    since_start = microseconds_since(start, pl.col("start", "end"))
+    tasks = place_tasks(found, summary["last_time"]).with_columns(since_start)
     rows, path = judged_runs(data, name)
     (judged,) = rows.to_dicts()
     pairs = pairs_of(frames["dask.transfer"]).collect()
@@ -71,11 +70,6 @@ def dask_run(data: DatasetReader, run: str | None = None, top: int = 20) -> Repo
             _notes(),
         ],
     )
-
-
-def _in_run_time(placed: pl.DataFrame, start: int) -> pl.DataFrame:
-    """With start and end in microseconds of the run."""
-    return placed.with_columns(microseconds_since(start, pl.col("start", "end")))
 
 
 def _intro(

@@ -10,7 +10,7 @@ import polars as pl
 from harvest.toolkit.amounts import bytes_in_words
 from harvest_report import Column, Plot, Table
 
-from ..parts.pairs import CLIENT
+from ..frames import CLIENT
 from .figures import INK, shades, short
 
 NUMBERED = 12

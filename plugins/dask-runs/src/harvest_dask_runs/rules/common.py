@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
-from harvest import Finding, Rule
+from harvest import Finding, Rule, Threshold
 
 if TYPE_CHECKING:
     import polars as pl
@@ -21,11 +21,12 @@ Said: TypeAlias = tuple[Literal["high", "medium", "low"], str]
 
 BEST: Final = "Dask documentation, Best Practices"
 MEMORY: Final = "Dask.distributed documentation, Worker Memory Management"
-SPAN: Final = "seconds that it costs, at least"
+SECONDS: Final = Threshold(1, "seconds that it costs, at least")
 TIME: Final = ("span_s", "first_start", "observed_threads", "thread_s", "observed_busy_s")
 _COMPLETE: Final = ("observed_workers", "workers", "cut", "runs")
 """Columns that say how much of a run a finding is about."""
 
+SPAN: Final = "time from the first execution to the end of the last, s (span_s)"
 OBSERVED: Final = (
     "runs with a worker that was observed (it, or the scheduler, recorded what it executed), of "
     "whose threads it is known how many there are; workers that reported nothing are left out of "
@@ -51,6 +52,12 @@ WHOLE: Final = (
     f"included: {_ON_EACH_WORKER}"
 )
 LOGS: Final = "no log of the scheduler or workers: scheduler.e and worker.e, or a capture, bring it"
+
+
+def of_span(share: float) -> dict[str, Threshold]:
+    """The thresholds of a rule by its share of the span, and by its seconds."""
+    what = "of the time between the first task and the end of the last"
+    return {"share": Threshold(share, what), "seconds": SECONDS}
 
 
 def lower_bound(run: Run) -> tuple[str, ...]:

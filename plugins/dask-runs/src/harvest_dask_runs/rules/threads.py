@@ -13,11 +13,13 @@ from .common import (
     EXECUTIONS,
     NO_THREADS,
     OBSERVED,
+    SECONDS,
     SPAN,
     TIME,
     Run,
     Said,
     is_part,
+    of_span,
     rule,
 )
 
@@ -123,16 +125,13 @@ def _unused_threads(run: Run, *, share: float, **_: float) -> Said:
     where="peak_threads > few_threads and serial_s > {share} * span_s and serial_s > {seconds}",
     columns=(*("serial_s", "tail_s", "few_threads", "peak_threads", "last_prefix", *_RAN, *TIME),),
     numerator="time with executions, but at most a tenth of the observed threads at once, s",
-    denominator="time from the first execution to the end of the last, s (span_s)",
+    denominator=SPAN,
     judged=f"{OBSERVED}; all executions must be on such workers",
     unable=f"{NO_THREADS}; executions whose worker is not recorded",
     advice="Cut what runs alone into smaller tasks, begin it earlier, or let the rest of the "
     "work run beside it; dask.critical_path has what followed what.",
     reference="Amdahl's law (1967): a serial share of 20 % limits the gain to a factor of 5",
-    thresholds={
-        "share": Threshold(0.2, "of the time between the first task and the end of the last"),
-        "seconds": Threshold(1, SPAN),
-    },
+    thresholds=of_span(0.2),
 )
 def _work_for_few(run: Run, **_: float) -> Said:
     part, few = run["serial_s"] / run["span_s"], run["few_threads"]
@@ -160,16 +159,13 @@ def _work_for_few(run: Run, **_: float) -> Said:
         *TIME,
     ),
     numerator="time without any execution, s (gaps_s)",
-    denominator="time from the first execution to the end of the last, s (span_s)",
+    denominator=SPAN,
     judged="runs all of whose workers were observed: on another one, tasks may have run meanwhile",
     unable=EACH_WORKER,
     advice="Send work in one graph instead of several, or send the next one before the result "
     "of the last is there (client.compute, as_completed).",
     reference=f"{BEST} (avoid calling compute repeatedly)",
-    thresholds={
-        "share": Threshold(0.1, "of the time between the first task and the end of the last"),
-        "seconds": Threshold(1, SPAN),
-    },
+    thresholds=of_span(0.1),
 )
 def _gaps(run: Run, **_: float) -> Said:
     part = run["gaps_s"] / run["span_s"]
@@ -192,17 +188,14 @@ def _gaps(run: Run, **_: float) -> Said:
         *TIME,
     ),
     numerator="time of executions per thread on the busiest worker, less the mean, s (imbalance_s)",
-    denominator="time from the first execution to the end of the last, s (span_s)",
+    denominator=SPAN,
     judged="runs with several workers, of which two or more were observed; the mean is over those "
     "that were",
     unable=NO_THREADS,
     advice="Cut large tasks into several of the same size, and do not pin tasks to workers; "
     "work stealing moves only what has not begun.",
     reference="imbalance time, largest minus mean: DeRose, Homer and Johnson, Euro-Par 2007",
-    thresholds={
-        "share": Threshold(0.1, "of the time between the first task and the end of the last"),
-        "seconds": Threshold(1, SPAN),
-    },
+    thresholds=of_span(0.1),
 )
 def _imbalance(run: Run, **_: float) -> Said:
     idle = run["idle_workers"]
@@ -274,7 +267,7 @@ def _short_tasks(run: Run, *, overhead: float, **_: float) -> Said:
     "worth a change",
     thresholds={
         "share": Threshold(0.2, "of the time of executions that moving may take"),
-        "seconds": Threshold(1, SPAN),
+        "seconds": SECONDS,
     },
 )
 def _transfers(run: Run, **_: float) -> Said:

@@ -6,6 +6,7 @@ from typing import Final
 
 from harvest import Threshold
 from harvest.toolkit.amounts import bytes_in_words, count_in_words, seconds_in_words, share_in_words
+from harvest.toolkit.layout import shorten
 
 from ..record_names import KILLED
 from .common import LOGS, WHOLE, Run, Said, certain, lower_bound, observed, rule
@@ -15,8 +16,7 @@ ERROR_SHOWN: Final = 100
 
 
 def _brief(error: str) -> str:
-    line = error.split("\n")[0].strip().rstrip(".")
-    return line if len(line) <= ERROR_SHOWN else f"{line[: ERROR_SHOWN - 1]}…"
+    return shorten(error.split("\n")[0].strip().rstrip("."), ERROR_SHOWN)
 
 
 def _as_traced(run: Run) -> tuple[str, ...]:

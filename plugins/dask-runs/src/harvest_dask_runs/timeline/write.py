@@ -25,11 +25,10 @@ from harvest.toolkit.files import write_atomically
 from harvest.toolkit.texts import printable_line
 from harvest_report import COLOURS
 
-from ..runs import choose_run
+from ..frames import choose_run
 from ..trace.tracks import iso_of
 from ..trace.view import RunTrace, checked_path
-from .figure import figure_item, library, need, rows_of
-from .kinds import kinds_of
+from .figure import figure_item, kinds_of, library, need, rows_of
 from .slices import CATEGORIES, Slices, collect, count_categories, levels
 
 SUFFIX: Final = ".html"

@@ -6,6 +6,7 @@ workers are found as for the view ``dask.task_io``.
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -15,7 +16,15 @@ import polars as pl
 
 from ..io.match import Correlation
 from .tasks import worker_pid
-from .tracks import BATCH_ROWS, Tracks, args_of, event_rows, microseconds_since, with_lanes
+from .tracks import (
+    BATCH_ROWS,
+    Tracks,
+    args_of,
+    event_rows,
+    numbers_of,
+    slice_times,
+    with_lanes,
+)
 
 COLUMNS = (
     *("origin", "hostname", "pid", "rank", "thread", "module", "path", "op", "offset", "length"),
@@ -112,10 +121,17 @@ class IoPlacer:
 
     def _numbers(self, placed: pl.DataFrame, origin: str, piece: int) -> pl.DataFrame:
         """The numbers of process and thread for each track of a log."""
-        ids: list[tuple[Any, ...]] = []
-        found = placed.select(TRACK).unique().sort(TRACK, nulls_last=True)
-        for number, line in enumerate(found.rows()):
-            hostname, pid_there, rank, thread, worker, lane = line
+        places = itertools.count(THREADS_PLACE)
+
+        def number(
+            hostname: str | None,
+            pid_there: int | None,
+            rank: int,
+            thread: int | None,
+            worker: str | None,
+            lane: int,
+        ) -> tuple[int, int]:
+            place = next(places)
             named = f"{hostname or 'host not recorded'}, process {pid_there or 'not recorded'}"
             if worker is None:
                 process = ("log", origin, hostname, pid_there, rank)
@@ -127,17 +143,13 @@ class IoPlacer:
                 self._labelled.add(pid)
                 self.tracks.label(pid, label)
             if (worker, thread) in self._lines and lane == 0 and piece == 0:
-                tid = self.tracks.thread(pid, ("thread", thread, 0), f"thread {thread}", 0)
-            else:
-                name = "I/O, thread not recorded" if thread is None else f"thread {thread}, I/O"
-                name += "" if lane == 0 else f" · {lane + 1}"
-                key = ("io", origin, piece, rank, thread, lane)
-                tid = self.tracks.thread(pid, key, name, THREADS_PLACE + number)
-            ids.append((*line, pid, tid))
-        schema = {key: placed.schema[key] for key in TRACK}
-        return pl.DataFrame(
-            ids, schema={**schema, "number": pl.Int64, "tid": pl.Int64}, orient="row"
-        )
+                return pid, self.tracks.thread(pid, ("thread", thread, 0), f"thread {thread}", 0)
+            name = "I/O, thread not recorded" if thread is None else f"thread {thread}, I/O"
+            name += "" if lane == 0 else f" · {lane + 1}"
+            key = ("io", origin, piece, rank, thread, lane)
+            return pid, self.tracks.thread(pid, key, name, place)
+
+        return numbers_of(placed, TRACK, number)
 
 
 def program_name(command: str | None) -> str:
@@ -195,9 +207,7 @@ def _slices(numbered: pl.DataFrame, start: int) -> pl.DataFrame:
         pid="number",
         name="op",
         cat=pl.lit("io"),
-        ph=pl.lit("X"),
-        ts=microseconds_since(start, pl.col("start")),
-        dur=(pl.col("end") - pl.col("start")).dt.total_microseconds(),
+        **slice_times(start),
         args=args_of(
             path=pl.col("path"),
             bytes=pl.col("length"),

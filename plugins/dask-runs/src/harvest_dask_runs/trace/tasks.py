@@ -1,4 +1,11 @@
-"""Executions of tasks as slices of a trace, by worker and thread; above them the critical path."""
+"""Executions, transfers and the critical path as slices of a trace.
+
+A movement of data is recorded by the side that received it, by the one that sent it, or by both.
+Each record is a slice on its worker's track of incoming or outgoing transfers.  A movement that
+one side alone recorded gets a second slice on the other side's track, of category
+``transfer.untold``.  From each movement's outgoing slice a flow leads to the incoming one, unless
+the two clocks have the one over before the other began.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +13,8 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from ..critical.waits import COMPUTING
+from ..critical.path import COMPUTING
+from ..frames import moved_bytes
 from .tracks import (
     BATCH_ROWS,
     Tracks,
@@ -14,6 +22,7 @@ from .tracks import (
     event_rows,
     microseconds_since,
     numbers_of,
+    slice_times,
     with_lanes,
 )
 
@@ -64,13 +73,11 @@ def task_events(placed: pl.DataFrame, tracks: Tracks, start: int) -> Iterator[pl
     yield tracks.news()
     for batch in placed.iter_slices(BATCH_ROWS):
         events = batch.join(numbers, on=by, how="left", nulls_equal=True).select(
-            "pid",
             "tid",
+            pid="number",
             name=pl.coalesce("prefix", "key"),
             cat=pl.lit("task"),
-            ph=pl.lit("X"),
-            ts=microseconds_since(start, pl.col("start")),
-            dur=(pl.col("end") - pl.col("start")).dt.total_microseconds(),
+            **slice_times(start),
             args=args_of(
                 key=pl.col("key"),
                 outcome=pl.col("outcome").fill_null("not seen to end"),
@@ -104,11 +111,123 @@ def path_events(path: pl.DataFrame, tracks: Tracks, start: int) -> Iterator[pl.D
             tid=pl.lit(tid, pl.Int64),
             name=pl.when(executed).then(pl.coalesce("prefix", "key")).otherwise("part"),
             cat=pl.when(executed).then(pl.lit("path")).otherwise(pl.lit("path.wait")),
-            ph=pl.lit("X"),
-            ts=microseconds_since(start, pl.col("start")),
-            dur=(pl.col("end") - pl.col("start")).dt.total_microseconds(),
+            **slice_times(start),
             args=args_of(
                 **{name: pl.col(name) for name in ("step", "key", "worker", "link", "after")}
             ),
         )
         yield event_rows(events, tracks.run)
+
+
+CLIENTS_PLACE = 10
+MOVEMENT = ["fulfiller", "requestor", "signature", "nth"]
+
+
+def transfer_slices(transfers: pl.DataFrame) -> pl.DataFrame:
+    """One row per slice: place, direction, recorded, movement, start, end, bytes, keys, lane.
+
+    transfers: rows of dask.transfer of one run.  Those without any time are left out.
+    """
+    names = pl.col("keys").list.eval(pl.element().struct.field("key"))
+    sides = (
+        transfers.with_row_index("row")
+        .with_columns(
+            start=pl.coalesce("start_time", "time", "end_time"),
+            end=pl.coalesce("end_time", "time", "start_time"),
+            bytes=moved_bytes(),
+            names=names,
+            signature=names.list.sort().list.join("\x1f").fill_null(""),
+        )
+        .drop_nulls("start")
+        # what is over within the clock's microsecond is drawn as long as that
+        .with_columns(end=pl.max_horizontal("end", pl.col("start") + pl.duration(microseconds=1)))
+        .sort("start", "row")
+        .with_columns(
+            nth=pl.int_range(pl.len()).over("direction", "fulfiller", "requestor", "signature")
+        )
+    )
+    movements = sides.select(MOVEMENT).unique(maintain_order=True).with_row_index("movement")
+    sides = sides.join(movements, on=MOVEMENT, how="left", nulls_equal=True).with_columns(
+        recorded=pl.lit(value=True)
+    )
+    alone = (
+        sides.filter(pl.len().over("movement") == 1)
+        .with_columns(
+            direction=pl.col("direction").replace_strict(
+                {"incoming": "outgoing", "outgoing": "incoming"}, default=None
+            ),
+            recorded=pl.lit(value=False),
+        )
+        .drop_nulls("direction")
+    )
+    sends = pl.when(pl.col("direction") == "outgoing")
+    place = sends.then("fulfiller").otherwise("requestor")
+    slices = pl.concat([sides, alone]).with_columns(
+        # a side that names no worker is the one that reports, else a client
+        place=pl.when("recorded").then(pl.coalesce("worker", place)).otherwise(place),
+        peer=sends.then("requestor").otherwise("fulfiller"),
+    )
+    return with_lanes(slices, ["place", "direction"])
+
+
+def transfer_events(slices: pl.DataFrame, tracks: Tracks, start: int) -> Iterator[pl.DataFrame]:
+    """Batches of events: the slices, and a flow for each movement that has two."""
+
+    def number(place: str | None, direction: str, lane: int) -> tuple[int, int]:
+        if place is None:
+            pid = tracks.process(("clients",), "clients", CLIENTS_PLACE)
+        else:
+            pid = worker_pid(tracks, place)
+        name = f"transfers {direction}" + ("" if lane == 0 else f" · {lane + 1}")
+        order = TRANSFERS_PLACE + (LANES if direction == "outgoing" else 0) + lane
+        return pid, tracks.thread(pid, ("transfers", direction, lane), name, order)
+
+    by = ["place", "direction", "lane"]
+    numbers = numbers_of(slices, by, number)
+    yield tracks.news()
+    numbered = slices.join(numbers.rename({"number": "pid"}), on=by, how="left", nulls_equal=True)
+    for batch in numbered.iter_slices(BATCH_ROWS):
+        yield event_rows(_sides(batch, start), tracks.run)
+    flows = _flows(numbered, start)
+    for batch in flows.iter_slices(BATCH_ROWS):
+        yield event_rows(batch, tracks.run)
+
+
+def _sides(batch: pl.DataFrame, start: int) -> pl.DataFrame:
+    peer = pl.col("peer").fill_null("a client")
+    outgoing = pl.col("direction") == "outgoing"
+    return batch.select(
+        "pid",
+        "tid",
+        name=pl.when(outgoing).then(pl.lit("send to ")).otherwise(pl.lit("receive from ")) + peer,
+        cat=pl.when("recorded").then(pl.lit("transfer")).otherwise(pl.lit("transfer.untold")),
+        **slice_times(start),
+        args=args_of(
+            bytes=pl.col("bytes"),
+            keys=pl.col("names"),
+            told_by=pl.col("worker"),
+            copies=pl.col("copies"),
+        ),
+    )
+
+
+def _flows(numbered: pl.DataFrame, start: int) -> pl.DataFrame:
+    columns = ("movement", "start", "end", "pid", "tid")
+    sent = numbered.filter(pl.col("direction") == "outgoing").select(columns)
+    received = numbered.filter(pl.col("direction") == "incoming").select(columns)
+    both = (
+        sent.join(received, on="movement", suffix="_in")
+        # an arrow cannot lead back in time
+        .with_columns(arrives=pl.max_horizontal("start", "start_in"))
+        .filter(pl.col("arrives") < pl.col("end_in"))
+    )
+    common = {"name": pl.lit("transfer"), "cat": pl.lit("transfer")}
+    begun = both.select(
+        "pid", "tid", **common, ph=pl.lit("s"), id="movement",
+        ts=microseconds_since(start, pl.col("start")), bp=pl.lit(None, pl.String),
+    )  # fmt: skip
+    ended = both.select(
+        pid="pid_in", tid="tid_in", **common, ph=pl.lit("f"), id="movement",
+        ts=microseconds_since(start, pl.col("arrives")), bp=pl.lit("e"),
+    ).select(begun.columns)  # fmt: skip
+    return pl.concat([begun, ended])

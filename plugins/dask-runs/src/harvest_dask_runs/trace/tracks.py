@@ -16,20 +16,16 @@ from typing import Any, Final
 import orjson
 import polars as pl
 
+from harvest.model.frames import types_of
+
+from ..views.declared.io import TRACE_COLUMNS
+
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
-EVENT: Final[dict[str, pl.DataType]] = {
-    "run": pl.String(),
-    "name": pl.String(),
-    "cat": pl.String(),
-    "ph": pl.String(),
-    "ts": pl.Int64(),
-    "dur": pl.Int64(),
-    "pid": pl.Int64(),
-    "tid": pl.Int64(),
-    "id": pl.Int64(),
-    "bp": pl.String(),
-    "args": pl.String(),
+_TYPES: Final = types_of(TRACE_COLUMNS)
+EVENT: Final = {
+    name: _TYPES[name]
+    for name in ("run", "name", "cat", "ph", "ts", "dur", "pid", "tid", "id", "bp", "args")
 }
 """Columns of an event.  ts, dur: microseconds, ts since the start of the run; args: JSON text."""
 
@@ -86,13 +82,13 @@ class Tracks:
 def numbers_of(
     placed: pl.DataFrame, by: Sequence[str], number: Callable[..., tuple[int, int]]
 ) -> pl.DataFrame:
-    """The columns of ``by``, and the numbers that a function of them gives: pid and tid."""
+    """The columns of ``by``, and the numbers that a function of them gives: number and tid."""
     ids = [
         (*line, *number(*line))
         for line in placed.select(by).unique().sort(by, nulls_last=True).iter_rows()
     ]
     schema = {name: placed.schema[name] for name in by}
-    return pl.DataFrame(ids, schema={**schema, "pid": pl.Int64, "tid": pl.Int64}, orient="row")
+    return pl.DataFrame(ids, schema={**schema, "number": pl.Int64, "tid": pl.Int64}, orient="row")
 
 
 def event_rows(events: pl.DataFrame, run: str) -> pl.DataFrame:
@@ -124,6 +120,12 @@ def iso_of(micros: int) -> str:
 def microseconds_since(start: int, time: pl.Expr) -> pl.Expr:
     """Microseconds from ``start``, which is in microseconds of the epoch, to a column's times."""
     return time.dt.epoch("us") - start
+
+
+def slice_times(start: int) -> dict[str, pl.Expr]:
+    """When a slice begins, since ``start``, and how long it is: ph, ts and dur."""
+    lasts = (pl.col("end") - pl.col("start")).dt.total_microseconds()
+    return {"ph": pl.lit("X"), "ts": microseconds_since(start, pl.col("start")), "dur": lasts}
 
 
 def with_lanes(frame: pl.DataFrame, track: str | list[str], *, nest: bool = False) -> pl.DataFrame:

@@ -21,15 +21,13 @@ from harvest.toolkit.files import replacing
 
 from ..critical.path import critical_path
 from ..executions.executions import executions
-from ..frames import load
+from ..frames import choose_run, load, named_run, runs_of
 from ..io.match import correlate
 from ..io.ties import runs_of_logs
 from ..record_names import JOB, SEGMENT, WAITED
-from ..runs import choose_run, named_run, runs_of
 from .io import IoPlacer, log_pieces
-from .tasks import path_events, place_tasks, task_events
+from .tasks import path_events, place_tasks, task_events, transfer_events, transfer_slices
 from .tracks import EVENT, FIRST_TID, Tracks, iso_of, micros_of
-from .transfers import transfer_events, transfer_slices
 
 SUFFIXES = (".json", ".json.gz")
 

@@ -9,17 +9,14 @@ from harvest_toolkit.frames import complete_sum, count_if_known, fraction, known
 from harvest_toolkit.kept import kept
 
 from ..critical.links import dependencies
-from ..critical.lows import path_in_short, what_ran, what_was_awaited
 from ..critical.path import critical_path, division
 from ..executions.executions import executions
 from ..executions.windows import completions
-from ..frames import Frames, load
+from ..frames import Frames, load, named_run, pairs_of, runs_of
 from ..io.ties import processes
-from ..parts.occupancy import at_once
-from ..parts.pairs import pairs_of
+from ..parts.occupancy import at_once, path_in_short, what_ran, what_was_awaited
 from ..parts.signs import log_signs, memory_use
 from ..record_names import DASK_TYPES
-from ..runs import named_run, runs_of
 from .declared.indicators import INDICATOR_COLUMNS
 from .kinds import io_by_task, kinds_of
 from .workers import recorded_runs, whole_runs, worker_frame

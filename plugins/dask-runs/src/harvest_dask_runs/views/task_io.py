@@ -1,4 +1,4 @@
-"""The view ``dask.task_io``: what each task read and wrote."""
+"""I/O tied to tasks: what each read and wrote, how much is tied, and which process a worker is."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import polars as pl
 from harvest import DatasetReader
 from harvest.model.frames import types_of
 from harvest_toolkit.deferred import deferred
-from harvest_toolkit.frames import complete_sum, safe_sum, sum_or_none, whole_nanoseconds
+from harvest_toolkit.frames import complete_sum, fraction, safe_sum, sum_or_none, whole_nanoseconds
 
+from ..frames import host_of, named_run
 from ..io.counted import counted_io
 from ..io.match import Correlation, correlate
 from ..record_names import JOB
-from ..runs import named_run
-from .declared.io import TASK_IO_COLUMNS
+from .declared.io import COVERAGE_COLUMNS, PROCESS_COLUMNS, TASK_IO_COLUMNS
 
 TASK_IO = types_of(TASK_IO_COLUMNS)
 
@@ -124,4 +124,54 @@ def _totals(known: Correlation) -> pl.DataFrame:
         .group_by("run", "key")
         .agg(complete_sum(pl.col("^io_.*$")))
         .with_columns((pl.col("io_seconds") / 1e9).round(9))
+    )
+
+
+def task_io_coverage(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
+    """How much of the traced I/O is tied to tasks: one row per process (log and rank)."""
+    known, one = correlate(dataset, named_run(dataset, run)), ["origin", "rank"]
+    named = known.threads.group_by(one).agg(pl.col("run", "hostname", "pid").min())
+    workers = known.tied.group_by(one).agg(worker=pl.col("worker").unique().sort().str.join(", "))
+    return (
+        known.coverage()
+        .join(named, on=one)
+        .join(workers, on=one, how="left")
+        .with_columns(
+            share=fraction("window_segments", "task_segments"),
+            bytes_share=fraction("window_bytes", "task_bytes"),
+        )
+        .rename({"hostname": "host", "origin": "log"})
+        .sort("run", "host", "pid", "log", "rank", nulls_last=True)
+        .select(column.name for column in COVERAGE_COLUMNS)
+        .lazy()
+    )
+
+
+def workers_processes(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
+    """Which process each worker is: one row per worker and log.
+
+    A worker that is tied to no process has one row with nulls.
+    """
+    known, one = correlate(dataset, named_run(dataset, run)), ["run", "worker"]
+    processes = known.tied.group_by(*one, "hostname", "pid", "origin").agg(
+        threads=pl.col("thread").unique().sort(),
+        candidates=pl.col("candidates").max(),
+        by_pid=pl.col("by_pid").any(),
+    )
+    several = pl.col("candidates") > 1
+    return (
+        known.workers.join(processes, on=one, how="left")
+        .with_columns(
+            address_host=host_of(pl.col("worker")),
+            tied_by=pl.when("by_pid")
+            .then(pl.lit("process id"))
+            .when(several)
+            .then(pl.lit("best of several"))
+            .when(~several)
+            .then(pl.lit("thread")),
+        )
+        .rename({"hostname": "host", "origin": "log"})
+        .sort("run", "worker", "host", "pid", "log", nulls_last=True)
+        .select(column.name for column in PROCESS_COLUMNS)
+        .lazy()
     )

@@ -10,10 +10,9 @@ from harvest_toolkit.choices import choices
 
 from ..executions.executions import executions
 from ..executions.prefixes import prefix_of
-from ..frames import Frames, load
+from ..frames import Frames, load, named_run
 from ..parts.events import EVENT, states_entered, task_events
 from ..record_names import DASK_TYPES, SEGMENT
-from ..runs import named_run
 from .declared.tasks import TASK_COLUMNS
 from .task_io import TOTALS, task_io_totals
 from .workers import whole_runs
@@ -47,11 +46,13 @@ def task_frame(frames: Frames, io: pl.LazyFrame | None = None) -> pl.LazyFrame:
     if io is None:
         io = pl.LazyFrame(schema=TOTALS)
     named = frames["dask.worker_transition"].drop_nulls("worker")
+    # where transfers are recorded with the tasks whose data they moved
+    moved = frames["dask.transfer"].drop_nulls("keys").select("run", moved=True).unique()
     return (
         _from_events(task_events(frames))
         .join(_executions(executions(frames)), on=one, how="left")
         .join(whole_runs(frames).with_columns(whole=True), on="run", how="left")
-        .join(_with_keys(frames["dask.transfer"]), on="run", how="left")
+        .join(moved, on="run", how="left")
         .with_columns(
             pl.coalesce("executions", pl.when("whole").then(0)).alias("executions"),
             pl.when("moved").then(pl.col("transfers", "bytes_sent", "bytes_received")),
@@ -64,11 +65,6 @@ def task_frame(frames: Frames, io: pl.LazyFrame | None = None) -> pl.LazyFrame:
         .sort("run", "first_time", "key", nulls_last=True)
         .select(column.name for column in TASK_COLUMNS)
     )
-
-
-def _with_keys(transfers: pl.LazyFrame) -> pl.LazyFrame:
-    """The runs of which transfers are recorded with the tasks whose data they moved."""
-    return transfers.drop_nulls("keys").select("run", moved=True).unique()
 
 
 def _from_events(events: pl.LazyFrame) -> pl.LazyFrame:

@@ -14,6 +14,7 @@ from ..frames import Frames, host_of, load, moved_bytes
 from ..record_names import DASK_TYPES
 
 ONE = ["run", "worker"]
+REPORTS = ("transitions", "transfers", "process")
 
 
 def workers(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
@@ -57,21 +58,16 @@ def worker_frame(frames: Frames, found: pl.LazyFrame | None = None) -> pl.LazyFr
             )
             .name.keep(),
             reported=~silent,
+            host=host_of(pl.col("worker")),
+            nthreads=pl.coalesce("process_nthreads", "registered_nthreads", "nthreads"),
+            first_report=pl.min_horizontal(f"{what}_first" for what in REPORTS),
+            last_report=pl.max_horizontal(f"{what}_last" for what in REPORTS),
         )
         .select(
-            *("run", "worker"),
-            host_of(pl.col("worker")).alias("host"),
-            *("registered", "registered_time", "removed_time"),
+            *("run", "worker", "host", "registered", "registered_time", "removed_time"),
             *("executed", "busy_s", "occupied_s", "threads", "transitions", "transfers"),
-            *("bytes_received", "bytes_sent", "unended"),
-            pl.coalesce("process_nthreads", "registered_nthreads", "nthreads").alias("nthreads"),
-            "reported",
-            pl.min_horizontal("transitions_first", "transfers_first", "process_first").alias(
-                "first_report"
-            ),
-            pl.max_horizontal("transitions_last", "transfers_last", "process_last").alias(
-                "last_report"
-            ),
+            *("bytes_received", "bytes_sent", "unended", "nthreads", "reported"),
+            *("first_report", "last_report"),
             *("name", "hostname", "pid", "clock_offset_s", "lost"),
         )
         .sort("run", "worker")

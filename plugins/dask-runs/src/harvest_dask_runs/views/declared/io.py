@@ -93,7 +93,7 @@ COVERAGE: Final = View(
     name="dask.task_io_coverage",
     doc="One row per traced process: how many of its operations are on threads that ran tasks, and "
     "how many of these are tied to a task.",
-    build="harvest_dask_runs.views.task_io_coverage:task_io_coverage",
+    build="harvest_dask_runs.views.task_io:task_io_coverage",
     requires=(SEGMENT,),
     settings=RUN_SETTING,
     columns=COVERAGE_COLUMNS,
@@ -121,7 +121,7 @@ PROCESS_COLUMNS: Final = (
 WORKERS_PROCESSES: Final = View(
     name="dask.workers_processes",
     doc="One row per worker: its host and process id in Darshan's logs, and how they were tied.",
-    build="harvest_dask_runs.views.workers_processes:workers_processes",
+    build="harvest_dask_runs.views.task_io:workers_processes",
     requires=(SEGMENT,),
     settings=RUN_SETTING,
     columns=PROCESS_COLUMNS,

@@ -146,6 +146,23 @@ _LINK: Final = (
     "before is the last one that ended before it was ready. Null for the first task."
 )
 
+PATH_COLUMNS: Final = (
+    count("step", "Number of the task on the path, from 1: in order of time."),
+    text("part", _PART),
+    seconds("seconds", "end - start."),
+    PREFIX,
+    KEY,
+    text("link", _LINK),
+    named("after", "Key of the task before; null for the first."),
+    named("worker", "Worker that executed it; null where it is not recorded."),
+    time("start", "When the part began; times are those of executions, so that the path is one "
+         "line."),
+    time("end", "When it ended. An execution that by another clock ended after the next began "
+         "ends then."),
+    count("thread", "Thread that executed it (pthread id); null where not recorded."),
+    RUN,
+)  # fmt: skip
+
 CRITICAL_PATH: Final = View(
     name="dask.critical_path",
     doc="What the time from the first execution to the end of the last went to, without gap or "
@@ -154,20 +171,5 @@ CRITICAL_PATH: Final = View(
     build="harvest_dask_runs.critical.path:critical_path_view",
     requires=EXECUTED,
     settings=RUN_SETTING,
-    columns=(
-        count("step", "Number of the task on the path, from 1: in order of time."),
-        text("part", _PART),
-        seconds("seconds", "end - start."),
-        PREFIX,
-        KEY,
-        text("link", _LINK),
-        named("after", "Key of the task before; null for the first."),
-        named("worker", "Worker that executed it; null where it is not recorded."),
-        time("start", "When the part began; times are those of executions, so that the path is one "
-             "line."),
-        time("end", "When it ended. An execution that by another clock ended after the next began "
-             "ends then."),
-        count("thread", "Thread that executed it (pthread id); null where not recorded."),
-        RUN,
-    ),
-)  # fmt: skip
+    columns=PATH_COLUMNS,
+)
