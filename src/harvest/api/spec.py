@@ -30,6 +30,9 @@ GROUP: Final = "harvest"
 COMMANDS: Final = "harvest.commands"
 """The entry-point group that says which plugin declares a command, before any is imported."""
 
+KINDS: Final = ("source", "sink", "engine", "view", "report", "rule", "exporter", "command")
+"""What plugins declare."""
+
 API_VERSION: Final = 1
 """The newest plugin API that this core offers.  A plugin states its own as ``harvest_api``."""
 

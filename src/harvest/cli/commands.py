@@ -6,10 +6,11 @@ This is imported when one is called, or asked for its help; what it does is in a
 
 from __future__ import annotations
 
-from typing import Annotated, Final
+from typing import Annotated
 
 import typer
 
+from harvest.api.spec import KINDS
 from harvest.commands.options import (
     DatasetPath,
     Json,
@@ -24,9 +25,6 @@ from harvest.commands.options import (
 from harvest.errors import ConfigError, UsageError
 from harvest.recipes.recipe import DELETED
 from harvest.toolkit.completion import words
-
-KINDS: Final = ("source", "sink", "engine", "view", "report", "rule", "exporter", "command")
-"""Of what plugins offer."""
 
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would be read; write nothing.")]
 Force = Annotated[bool, typer.Option("--force", help="Read everything again, changed or not.")]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from harvest.cli.commands import KINDS
+from harvest.api.spec import KINDS
 from harvest.commands.tables import print_json, print_table
 from harvest.errors import UsageError, suggestion
 from harvest.plugins.claims import DISABLE_VARIABLE, PREFER_VARIABLE
