@@ -63,13 +63,16 @@ def used() -> Mapping[tuple[str, str], set[str]]:
     return found
 
 
-def imported() -> Iterator[tuple[str, str, str]]:
+@cache
+def imported() -> tuple[tuple[str, str, str], ...]:
     """User, module and name for what plugins and examples import of the kernel, tests aside."""
-    for folder, user in _places():
-        for path in sorted(folder.rglob("*.py")):
-            if "tests" not in path.relative_to(folder).parts:
-                for module, name in _names(ast.parse(path.read_text("utf-8"))):
-                    yield user, module, name
+    return tuple(
+        (user, module, name)
+        for folder, user in _places()
+        for path in sorted(folder.rglob("*.py"))
+        if "tests" not in path.relative_to(folder).parts
+        for module, name in _names(ast.parse(path.read_text("utf-8")))
+    )
 
 
 def _places() -> Iterator[tuple[Path, str]]:
@@ -93,8 +96,13 @@ def _names(tree: ast.Module) -> Iterator[tuple[str, str]]:
                     modules[alias.asname or alias.name] = whole
                 else:
                     yield node.module or "", alias.name
+    if not modules:
+        return
     for node in ast.walk(tree):
-        if isinstance(node, ast.Attribute) and (module := modules.get(ast.unparse(node.value))):
+        if not isinstance(node, ast.Attribute):
+            continue
+        of = node.value
+        if isinstance(of, ast.Name | ast.Attribute) and (module := modules.get(ast.unparse(of))):
             yield module, node.attr
 
 
