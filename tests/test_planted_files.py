@@ -175,6 +175,77 @@ def test_each_command_ends_and_a_repair_makes_it_whole(
     assert sorted(whole.jobs()) == [1, 2, 3, 8, 9]
 
 
+DIRECTORIES = ("aside", "copies", "history", "kept", "rejects", "runs", "segments", "staging")
+
+
+def emptied(path: Path) -> Path:
+    """A place in which nothing is any more."""
+    shutil.rmtree(path, ignore_errors=True)
+    return path
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("planted", ["a file", "a link to itself", "a link to a file", "a pipe"])
+@pytest.mark.parametrize("name", DIRECTORIES)
+def test_what_is_in_the_place_of_a_directory_is_moved_aside(
+    made: dict[str, Small], name: str, planted: str
+) -> None:
+    # given something else in the place of a directory of the state
+    whole = made["parquet"]
+    shutil.rmtree(whole.folder)
+    shutil.copytree(whole.folder.with_name("parquet"), whole.folder)
+    path = emptied(whole.state / name)
+    if planted == "a file":
+        path.write_text("mine")
+    elif planted == "a pipe":
+        os.mkfifo(path)
+    else:
+        path.symlink_to(path if planted == "a link to itself" else __file__)
+
+    # when it is repaired and harvested into
+    place = str(whole.location)
+    whole.write(b=dump(3, 8))
+    verified, repaired, verified_again, run = said(
+        ("verify", place),
+        ("verify", place, "--repair", "--give-up"),
+        ("verify", place),
+        ("run", "-s", f"slurm:{whole.inputs}", "-k", whole.sink, "-o", "slurm.timezone=UTC"),
+    )
+
+    # then it is named and moved, and all is well
+    assert verified[0] == 1, verified
+    assert name in verified[1]
+    assert [code for code, _ in (repaired, verified_again, run)] == [0, 0, 0], repaired
+    assert list((whole.state / "aside").glob(f"{name}.*"))
+    assert sorted(whole.jobs()) == [1, 2, 3, 8, 9]
+
+
+@pytest.mark.parametrize("linked", ["aside", "state"])
+def test_nothing_is_moved_through_a_link(tmp_path: Path, linked: str) -> None:
+    # given a link to a directory of somebody's, and a pipe in the place of the lock
+    small = Small(tmp_path).write(a=dump(1))
+    small.harvest()
+    elsewhere = tmp_path / "elsewhere"
+    if linked == "aside":
+        elsewhere.mkdir()
+        (small.state / "aside").symlink_to(elsewhere)
+    else:
+        small.state.rename(elsewhere)
+        small.state.symlink_to(elsewhere)
+    (small.state / "lock").unlink()
+    os.mkfifo(small.state / "lock")
+    before = sorted(elsewhere.iterdir())
+
+    if linked == "aside":
+        assert repair(small.location).left == []
+        assert small.open().verify() == []
+    else:
+        with pytest.raises(harvest.HarvestError, match="symbolic link"):
+            repair(small.location)
+
+    assert sorted(elsewhere.iterdir()) == before
+
+
 @pytest.mark.parametrize("kind", ["newest copy", "record", "lock"])
 def test_what_is_moved_aside_is_said_and_kept(tmp_path: Path, kind: str) -> None:
     # given a directory of somebody's in the place of a file

@@ -20,7 +20,7 @@ import attrs
 from harvest import fault
 from harvest.errors import DatasetError, UsageError
 from harvest.toolkit.files import fsync_directory
-from harvest.toolkit.plain import is_content, odd, require_plain, take_away
+from harvest.toolkit.plain import is_content, refuse_link, require_plain, take_away
 
 from .sink import PartFile, Publication, Sink
 
@@ -180,8 +180,7 @@ class DirectorySink(Sink):
                 where=str(self.root),
                 remedy="restore the manifest from a backup, or harvest into a new directory",
             )
-        if (base / parts[0]).is_symlink():
-            raise odd(base / parts[0], "a symbolic link, which may lead out of the dataset")
+        refuse_link(base / parts[0])
         return base.joinpath(*parts)
 
     def _files(self) -> Iterator[Path]:

@@ -62,14 +62,15 @@ _FILES: Final = ("lock", "manifest.json")
 def in_place_of_files(state: Path, *, top: bool = False) -> Iterator[tuple[Path, str]]:
     """What lies in a state directory in the place of a file or directory, and what it is.
 
-    A link in the place of a directory, which may be the user's, is left to ``refuse_links``.
+    A link to a directory in the place of one may be the user's, and is left to ``refuse_links``;
+    of ``aside`` nobody has made one.
     top: just what lies directly in it, the lock among that.
     """
     for path in sorted(state.iterdir()):
         what = what_else(path, *([DOCUMENT_BYTES] if path.name == "lock" else []))
         if path.name in {*_FLAT, "staging", ASIDE}:
-            if what is None:
-                yield path, "a file, in the place of a directory"
+            if not path.is_dir() or (path.name == ASIDE and path.is_symlink()):
+                yield path, f"{what or 'a file'}, in the place of a directory"
             elif path.name in _FLAT and not top and not path.is_symlink():
                 found = ((each, what_else(each)) for each in sorted(path.iterdir()))
                 yield from ((each, what) for each, what in found if what is not None)

@@ -52,8 +52,11 @@ def open_plain(path: Path, most_bytes: int) -> int:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except PermissionError:
         raise odd(path, _UNREADABLE) from None
-    except OSError as error:  # below a link to itself nothing lies
-        raise FileNotFoundError(*error.args) if error.errno == errno.ELOOP else error from None
+    except OSError as error:
+        if error.errno != errno.ELOOP:
+            raise
+        # below a link to itself nothing lies
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path)) from None
     what = _what(os.fstat(descriptor), most_bytes)  # it may be another by now
     if what is not None:
         os.close(descriptor)
@@ -140,11 +143,35 @@ def is_plain(path: Path) -> bool:
     return os.path.lexists(path) and what_else(path) is None
 
 
+def refuse_link(directory: Path) -> None:
+    """Raise DatasetError where a symbolic link, which may be the user's, is in its place."""
+    if directory.is_symlink():
+        raise DatasetError(
+            "this is a symbolic link, which may lead out of the dataset",
+            where=printable(str(directory)),
+            remedy="put the directory itself in its place, or harvest into a new one",
+        )
+
+
 def set_aside(path: Path, state: Path) -> Path:
-    """Move what is in the place of a file to ``aside/`` below a state directory; where to."""
-    target = state / ASIDE / f"{path.name[:200]}.{os.urandom(4).hex()}"
-    target.parent.mkdir(exist_ok=True)
-    return path.rename(target)
+    """Move what is in the place of a file to ``aside/`` below a state directory; where to.
+
+    Raises DatasetError where the state directory is a link: nothing is moved elsewhere.
+    """
+    refuse_link(state)
+    aside = state / ASIDE
+    if os.path.lexists(aside) and (aside.is_symlink() or not aside.is_dir()):
+        planted = aside.rename(state / _name_aside(aside))  # the link itself, not where it leads
+        aside.mkdir()
+        planted = planted.rename(aside / planted.name)
+        if path == aside:
+            return planted
+    aside.mkdir(exist_ok=True)
+    return path.rename(aside / _name_aside(path))
+
+
+def _name_aside(path: Path) -> str:
+    return f"{path.name[:200]}.{os.urandom(4).hex()}"
 
 
 def take_away(path: Path, state: Path) -> None:
