@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import attrs
-import polars as pl
 
-from harvest.api.directory_sink import DirectorySink
-from harvest.api.sink import PartFile, PartWriter
 from harvest.columns import Column
 from harvest.errors import UsageError
-from harvest.model import RecordType
-from harvest.model.frames import no_rows
 from harvest.plugins.columns import columns_of
 from harvest.toolkit import html
 
@@ -81,15 +75,3 @@ def describe(dataset: Dataset, name: str, settings: Mapping[str, Any]) -> Descri
               *(column for column in there if column not in declared)]  # fmt: skip
     columns = [declared.get(column) or Column(column) for column in listed]
     return Description(name, view.doc, tuple(columns))
-
-
-class Nowhere(DirectorySink):
-    """Keeps nothing, so that every record type is an empty frame of its columns."""
-
-    name = "nowhere"
-
-    def writer(self, staging: Path, part: str) -> PartWriter:
-        raise UsageError("a dataset without rows cannot be written")
-
-    def scan(self, files: Sequence[PartFile], record_type: RecordType) -> pl.LazyFrame:
-        return no_rows(record_type)
