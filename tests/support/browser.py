@@ -21,7 +21,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-__all__ = ["Browser"]
+import pytest
+
+__all__ = ["Browser", "dumped"]
 
 SECONDS = 60
 COMMAND = (
@@ -170,3 +172,17 @@ class Browser:
             address = event["request"]["url"]
             if not address.startswith("data:"):
                 self.requests.append(address)
+
+
+def dumped(path: Path, folder: Path) -> str:
+    """The page of a file as the browser shows it, without a complaint; folder: for its profile."""
+    words = [word for word in COMMAND if word != "--remote-debugging-pipe"]
+    done = subprocess.run(
+        [*words, f"--user-data-dir={folder / 'profile'}", "--enable-logging=stderr", "--dump-dom",
+         path.as_uri()],
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    if done.returncode:
+        pytest.skip(f"chromium cannot run here: {done.stderr[-200:]}")
+    assert "CONSOLE" not in done.stderr
+    return done.stdout
