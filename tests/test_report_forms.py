@@ -19,7 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harvest.errors import HarvestError, UsageError
-from harvest_report import Column, Notes, Plot, Report, Table
+from harvest_report import Column, LazySection, Notes, Plot, Report, Table
 from harvest_report.latex import escape
 
 NASTY = '<script>alert("1")</script> & \x1b[31m $x$ {50%} a_b ~^\\ #1 =1+1 "q" \'s\' [x] --|`'
@@ -358,6 +358,34 @@ def test_one_section_alone(report, tmp_path):
     assert path.read_text() == "a\n1\n2\n"
     with pytest.raises(UsageError, match="did you mean 'second'"):
         report.only("secnd")
+
+
+def test_a_lazy_section_is_made_when_it_is_asked_for_and_once(tmp_path):
+    # given a report of two lazy tables, the second with notes of its own
+    made = []
+
+    def section(name, *notes):
+        made.append(name)
+        return [Table(name, pl.DataFrame({"n": [1]})), *notes]
+
+    report = Report(
+        "Lazy",
+        sections=[
+            LazySection("first", lambda: section("first")),
+            LazySection("second", lambda: section("second", Notes("gaps", ["none"]))),
+        ],
+    )
+    # when the main table is written, then no other is made
+    assert made == []
+    report.write(tmp_path / "main.csv")
+    assert made == ["first"]
+    # one alone makes no other either, and what was made is not made again
+    assert report.only("second").text() == report.only("second").text()
+    assert made == ["first", "second"]
+    # what came with a section is found by its own name, too
+    assert report.only("gaps").sections[0].items == ("none",)
+    assert [each.name for each in report.sections] == ["first", "second", "gaps"]
+    assert made == ["first", "second"]
 
 
 @pytest.mark.parametrize(

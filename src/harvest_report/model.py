@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import attrs
@@ -106,6 +107,23 @@ class Notes:
 
 
 Section: TypeAlias = Table | Plot | Notes
+
+
+@attrs.frozen(eq=False)
+class LazySection:
+    """A section that is made when it is asked for, once.
+
+    name: of the section.
+    make: gives it, and what belongs to it, such as notes; nothing where the data have none.
+    """
+
+    name: str = attrs.field(validator=_name)
+    make: Callable[[], Iterable[Section]]
+
+    @cached_property
+    def made(self) -> tuple[Section, ...]:
+        """What ``make`` gives."""
+        return tuple(self.make())
 
 
 def with_others(shown: pl.DataFrame, others: int, name: str, row: pl.DataFrame) -> pl.DataFrame:

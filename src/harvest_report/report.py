@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ from harvest.findings import Verdict
 from harvest.toolkit.amounts import count_in_words
 
 from .latex import to_latex
-from .model import Notes, Plot, Section, Table, texts
+from .model import LazySection, Notes, Plot, Section, Table, texts
 from .page import to_fragment, to_html
 from .terminal import to_text
 from .write import to_dict, write
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 
 # written out, since a type checker cannot see through `converter=tuple`
-def _sections(values: Iterable[Section]) -> tuple[Section, ...]:
+def _sections(values: Iterable[Section | LazySection]) -> tuple[Section | LazySection, ...]:
     return tuple(values)
 
 
@@ -31,29 +32,27 @@ def _sections(values: Iterable[Section]) -> tuple[Section, ...]:
 class Report:
     """A title, opening paragraphs, and sections in the order of reading.
 
-    The first table is the main one: it is what a single ``.csv`` holds.
+    The first table is the main one: it is what a single ``.csv`` holds.  A ``LazySection`` is made
+    when it is asked for: writing one table makes no other.
     name, facts: the report's name, and what it was made from.
-    verdict, location: what rules concluded from what it shows, and the dataset where their
-        evidence lies.  These four are set by ``completed``, thus in what ``Dataset.report`` gives.
+    location: of the dataset, where the evidence of findings lies.  These are set by
+        ``completed``, thus in what ``Dataset.report`` gives.
     """
 
     title: str
     intro: tuple[str, ...] = attrs.field(converter=texts, default=())
-    sections: tuple[Section, ...] = attrs.field(converter=_sections, default=())
+    _sections: tuple[Section | LazySection, ...] = attrs.field(converter=_sections, default=())
     name: str = "report"
     facts: tuple[tuple[str, str], ...] = ()
-    verdict: Verdict | None = None
     location: str = ""
+    _context: ReportContext | None = None
 
-    @sections.validator
-    def _distinct(self, _: Any, value: tuple[Section, ...]) -> None:
-        seen: set[str] = set()
+    @_sections.validator
+    def _distinct(self, _: Any, value: tuple[Section | LazySection, ...]) -> None:
         for section in value:
-            if not isinstance(section, Section):
+            if not isinstance(section, Section | LazySection):
                 raise TypeError(f"{section!r} is not a section of a report")
-            if section.name in seen:
-                raise ValueError(f"two sections are named {section.name!r}")
-            seen.add(section.name)
+        _check_names(value)
 
     def __repr__(self) -> str:
         tables = count_in_words(len(self.tables), "table")
@@ -62,6 +61,37 @@ class Report:
 
     def _repr_html_(self) -> str:
         return to_fragment(self)
+
+    @property
+    def sections(self) -> tuple[Section, ...]:
+        """All its sections; raises ValueError where two have one name."""
+        made = tuple(self._made(self._sections))
+        _check_names(made)
+        return made
+
+    def _made(self, sections: Iterable[Section | LazySection]) -> Iterator[Section]:
+        for section in sections:
+            if not isinstance(section, LazySection):
+                yield section
+                continue
+            with self._context.reading() if self._context else nullcontext():
+                made = section.made
+            yield from made
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """What rules concluded from what it shows; None where no rule names it."""
+        return self._context.verdict if self._context else None
+
+    @property
+    def main_table(self) -> Table | None:
+        """Its first table."""
+        return next((s for s in self._made(self._sections) if isinstance(s, Table)), None)
+
+    def whole(self) -> Report:
+        """Itself, after all that it shows was made: its dataset is read no more."""
+        _ = self.sections, self.verdict
+        return self
 
     @property
     def tables(self) -> list[Table]:
@@ -79,17 +109,18 @@ class Report:
         return attrs.evolve(
             self,
             name=context.name,
-            sections=(*self.sections, gaps) if context.gaps else self.sections,
+            sections=(*self._sections, gaps) if context.gaps else self._sections,
             facts=(*self.facts, *context.facts),
-            verdict=context.verdict,
             location=context.location,
+            context=context,
         )
 
     def only(self, name: str) -> Report:
         """The report with one section alone; raises UsageError when it has none of this name."""
-        for section in self.sections:
+        # the lazy one of this name first: others are made where it is not what that name stands for
+        for section in self._made(sorted(self._sections, key=lambda s: s.name != name)):
             if section.name == name:
-                return attrs.evolve(self, sections=(section,), verdict=None)
+                return attrs.evolve(self, sections=(section,), context=None)
         raise UsageError(
             f"report {self.name!r} has no section {name!r}",
             remedy=suggestion(name, (s.name for s in self.sections)),
@@ -118,3 +149,11 @@ class Report:
     def to_dict(self) -> dict[str, Any]:
         """Its content as plain values, for JSON."""
         return to_dict(self)
+
+
+def _check_names(sections: Iterable[Section | LazySection]) -> None:
+    seen: set[str] = set()
+    for section in sections:
+        if section.name in seen:
+            raise ValueError(f"two sections are named {section.name!r}")
+        seen.add(section.name)

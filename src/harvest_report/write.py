@@ -108,9 +108,10 @@ def _json(report: Report, _: Path) -> bytes:
 
 
 def _csv(report: Report, path: Path) -> bytes:
-    if not report.tables:
+    table = report.main_table
+    if table is None:
         raise UsageError("it has no table", where=str(path), remedy="write .html")
-    return to_csv(report.tables[0]).encode()
+    return to_csv(table).encode()
 
 
 def _one_plot(report: Report, path: Path) -> Plot:

@@ -148,7 +148,7 @@ class Dataset:
         >>> [(held.record_type, held.rows) for held in ds.holdings()]  # doctest: +SKIP
         [('dask.transfer', 24), ('dask.worker', 4)]
         """
-        with self._of_its_state():
+        with self.reading():
             return holdings(self)
 
     def accounts(self) -> pl.DataFrame:
@@ -186,7 +186,7 @@ class Dataset:
         """The rows of a record type that some of its ``files`` hold, in the order given."""
         step(f"reading {name}")
         kind = self.record_type(name)
-        with self._of_its_state():
+        with self.reading():
             now = self._other_state()
             while True:
                 there = files if now is None else located(self.sink, files, now)
@@ -206,7 +206,7 @@ class Dataset:
         return None if now is None or now.token == self.manifest.token else now
 
     @contextlib.contextmanager
-    def _of_its_state(self) -> Iterator[None]:
+    def reading(self) -> Iterator[None]:
         """Raise DatasetChanged where reading fails since a commit took files of its state away."""
         try:
             with contained():
@@ -258,7 +258,7 @@ class Dataset:
 
         Raises UsageError for an unknown view, or a setting that it does not have or take.
         """
-        with self._of_its_state():
+        with self.reading():
             return build("view", self.plugins.view(name), self, settings)  # type: ignore[no-any-return]
 
     def summary(self) -> dict[str, Any]:
@@ -266,7 +266,7 @@ class Dataset:
 
         Its rows, inputs, bytes and rejects; runs; record types with their times; views; reports.
         """
-        with self._of_its_state():
+        with self.reading():
             return summary(self)
 
     def views(self) -> list[str]:
@@ -291,7 +291,7 @@ class Dataset:
         Raises UsageError for an unknown report, or a setting that it does not have or take;
         DatasetError when the dataset lacks what the report reads.
         """
-        with self._of_its_state():
+        with self.reading():
             return build_report(self, name, settings)
 
     def export(self, name: str, target: str | os.PathLike[str], /, **settings: Any) -> Exported:
@@ -304,7 +304,7 @@ class Dataset:
         Raises UsageError for an unknown exporter, a setting that it does not have or take, or a
         target where it does not write.
         """
-        with self._of_its_state():
+        with self.reading():
             exporter = self.plugins.exporter(name)
             given = (self, os.fspath(target))
             written = call("exporter", exporter, exporter.write, given, settings)
@@ -336,7 +336,7 @@ class Dataset:
                     f"no view that these rules look at has a setting {key!r}",
                     remedy=suggestion(key, {name for view in views for name in view.settings}),
                 )
-        with self._of_its_state():
+        with self.reading():
             verdict = evaluate(
                 self, self.plugins, rules=chosen, thresholds=thresholds, settings=settings
             )
@@ -354,14 +354,14 @@ class Dataset:
 
         settings: of views, by the view's name: ``{"dask.tasks": {"run": "R1"}}``.
         """
-        with self._of_its_state():
+        with self.reading():
             return run_query(self, query, settings)
 
     def sql_all(
         self, queries: str, *, settings: Mapping[str, Mapping[str, Any]] | None = None
     ) -> list[pl.DataFrame]:
         """The results of several SQL queries, divided by semicolons; all else is as in ``sql``."""
-        with self._of_its_state():
+        with self.reading():
             return run_queries(self, queries, settings)
 
     def rejects(self) -> Iterator[dict[str, Any]]:
@@ -375,7 +375,7 @@ class Dataset:
             return
         places = [part.rejects.path, f"{KEPT}/{part.rejects.sha256}"]
         path = next((p for p in places if is_plain(self.sink.state / p)), places[0])
-        with self._of_its_state():
+        with self.reading():
             link = link_on_the_way(self.sink.state, path)
             if link is not None:
                 raise odd(link, "a symbolic link, which may lead out of the dataset")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import attrs
@@ -24,15 +26,23 @@ class ReportContext:
     name: of the report, as it is declared.
     facts: what it was made from, each a name and a text: the dataset, its rows, the settings.
     gaps: record types that the report reads and the dataset lacks, with what brings them.
-    verdict: what the rules that name the report conclude; None where there are none.
     location: of the dataset, where the evidence of findings lies.
+    judge: asks the rules that name the report.
+    reading: the context in which a report reads the dataset after it was built.
     """
 
     name: str
     facts: tuple[tuple[str, str], ...]
     gaps: tuple[str, ...]
-    verdict: Verdict | None
     location: str
+    judge: Callable[[], Verdict | None]
+    reading: Callable[[], AbstractContextManager[None]]
+
+    @cached_property
+    def verdict(self) -> Verdict | None:
+        """What the rules that name the report conclude; None where there are none."""
+        with self.reading():
+            return self.judge()
 
 
 @runtime_checkable
@@ -66,16 +76,21 @@ def build_report(dataset: Dataset, name: str, settings: Mapping[str, Any]) -> An
             "it has no method completed(context)",
             remedy=f"ask the author of {dataset.plugins.owner(spec).distribution} to correct it",
         )
-    rules = [rule for rule in dataset.plugins.rules.values() if name in rule.reports]
+
+    def judge() -> Verdict | None:
+        rules = [rule for rule in dataset.plugins.rules.values() if name in rule.reports]
+        if not rules:
+            return None
+        return evaluate(dataset, dataset.plugins, rules=rules, settings=settings)
+
     return report.completed(
         ReportContext(
             name=name,
             facts=_facts(dataset, settings),
             gaps=tuple(gaps),
-            verdict=evaluate(dataset, dataset.plugins, rules=rules, settings=settings)
-            if rules
-            else None,
             location=str(dataset.sink.location),
+            judge=judge,
+            reading=dataset.reading,
         )
     )
 

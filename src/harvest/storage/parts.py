@@ -88,7 +88,7 @@ class Parts(Mapping[str, Part]):
     @cached_property
     def counting(self) -> pa.BooleanArray:
         """Which rows count."""
-        return pa.concat_arrays([pa.array([], pa.bool_()), *self.counting_by_segment])
+        return pa.concat_arrays([pa.nulls(0, pa.bool_()), *self.counting_by_segment])
 
     @property
     def rows(self) -> list[int]:
@@ -97,7 +97,7 @@ class Parts(Mapping[str, Part]):
     def table(self, section: str) -> pa.Table:
         """A section of all rows."""
         pieces = [segment.section(section) for segment in self.segments]
-        return pa.concat_tables([SCHEMAS[section].empty_table(), *pieces])
+        return pa.concat_tables([pa.Table.from_batches([], schema=SCHEMAS[section]), *pieces])
 
     def _batches(self, section: str) -> Iterator[pa.RecordBatch]:
         """The rows of ``table``; those of a long one are not kept."""

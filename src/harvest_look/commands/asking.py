@@ -155,22 +155,33 @@ def report(
     from harvest_look import tools  # late: a list needs no polars
 
     _, dataset = tools.named("report", name, dataset)
-    with tools.working(f"building {name}"):
-        given = key_values(settings)
-        made = tools.answer(dataset, lambda opened: opened.report(name, **given))
+    given = key_values(settings)
+    console = tools.Console(highlight=False)
+
+    def ask(opened: Dataset) -> tuple[list[Path], Any]:
+        """The files written, and what is shown; made whole, since a commit may come in between."""
+        made = opened.report(name, **given)
         if only is not None:
             made = made.only(only)
         written = [] if output is None else made.write(output)
+        if json:
+            return written, made.to_dict()
+        if output is not None:
+            return written, None
+        if console.is_terminal and isinstance(made, tools.Report):
+            return written, made.whole()
+        return written, made.text(console.width)
+
+    with tools.working(f"building {name}"):
+        written, shown = tools.answer(dataset, ask)
     for path in written:
         print(f"{name} written to {path}")
     if json:
-        tools.print_json(made.to_dict())
-    elif output is None:
-        console = tools.Console(highlight=False)
-        if console.is_terminal and isinstance(made, tools.Report):
-            tools.show_report(made, console)
-        else:
-            sys.stdout.write(made.text(console.width))
+        tools.print_json(shown)
+    elif isinstance(shown, str):
+        sys.stdout.write(shown)
+    elif shown is not None:
+        tools.show_report(shown, console)
     return 0
 
 
