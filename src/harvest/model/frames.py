@@ -103,7 +103,7 @@ def no_rows(record_type: RecordType) -> pl.LazyFrame:
 @lru_cache
 def native_schema(record_type: RecordType) -> dict[str, pl.DataType]:
     """The types that this version of polars itself gives to Arrow data of a record type."""
-    frame: pl.DataFrame = pl.from_arrow(record_type.arrow_schema.empty_table())  # type: ignore[assignment]
+    frame: pl.DataFrame = pl.from_arrow(pa.Table.from_batches([], record_type.arrow_schema))  # type: ignore[assignment]
     return dict(frame.schema)
 
 

@@ -14,6 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
+import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -114,7 +115,7 @@ class Parts(Mapping[str, Part]):
         among, first = self.counting if among is None else among, 0
         for batch in self._batches(section):
             column = batch.column(lists)
-            rows = pc.add(pc.list_parent_indices(column), first)
+            rows = (pl.Series(pc.list_parent_indices(column)) + first).to_arrow()
             values = pa.Table.from_struct_array(column.flatten()).append_column("row", rows)
             whole = among.slice(first, batch.num_rows).false_count == 0
             yield values if whole else values.filter(among.take(rows))
@@ -124,9 +125,8 @@ class Parts(Mapping[str, Part]):
         """For each name in a column of lists, the sum of its numbers."""
         found: Counter[str] = Counter()
         for values in self.spread(section, lists):
-            each = values.group_by(name).aggregate([(number, "sum")])
-            names, sums = (each.column(which).to_pylist() for which in (name, f"{number}_sum"))
-            found.update(dict(zip(names, sums, strict=True)))
+            each = pl.DataFrame(values).group_by(name).agg(pl.col(number).sum())
+            found.update(dict(each.iter_rows()))
         return found
 
     def read(self, rows: Sequence[int], *sections: str) -> Iterator[dict[str, Any]]:

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any
 
 import attrs
+import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -120,9 +121,8 @@ class StoredFiles(PartFiles):
         # of each file, the rows of parts and the row of the first of these parts
         found: dict[str, tuple[int, int]] = {}
         for values in self._parts.spread(FILES, "files"):
-            uses = values.group_by("file").aggregate([("rows", "sum"), ("row", "min")])
-            columns = (uses.column(each).to_pylist() for each in ("file", "rows_sum", "row_min"))
-            for text, rows, row in zip(*columns, strict=True):
+            uses = pl.DataFrame(values).group_by("file").agg(pl.sum("rows"), pl.min("row"))
+            for text, rows, row in uses.iter_rows():
                 kind = file_of(text).record_type
                 if kind == "events":
                     return list(self._one_by_one(name))
