@@ -46,17 +46,14 @@ def _runs(data: DatasetReader) -> pl.LazyFrame:
         pl.when(~known).then(pl.col("origin")),
         pl.when(~known).then(pl.col("position")),
     )
-    return (
-        rows.sort(
-            pl.col("end_time").is_not_null(),
-            pl.col("start_time").is_not_null(),
-            pl.col("elapsed_s").fill_null(-1.0),
-            "job_row",
-        )
-        .group_by(same.alias("run"), maintain_order=True)
-        .last()
-        .drop("run")
+    fullest = pl.col("job_row").sort_by(
+        pl.col("end_time").is_not_null(),
+        pl.col("start_time").is_not_null(),
+        pl.col("elapsed_s").fill_null(-1.0),
+        "job_row",
     )
+    # chosen by number: grouping would copy every column
+    return rows.filter(pl.col("job_row") == fullest.last().over(same))
 
 
 def _used(steps: str, own: str) -> pl.Expr:

@@ -20,11 +20,9 @@ def ended() -> pl.Expr:
 def amount(column: str, key: str) -> pl.Expr:
     """The amount of one resource in a map column."""
     # maps are lists of key-value structs to polars
-    entries = pl.col(column)
-    mine = entries.list.eval(
-        pl.when(pl.element().struct.field("key") == key).then(pl.element().struct.field("value"))
-    )
-    return mine.list.drop_nulls().list.first()
+    name, value = (pl.element().struct.field(part) for part in ("key", "value"))
+    mine = pl.col(column).list.filter((name == key) & value.is_not_null())
+    return mine.list.first().struct.field("value")
 
 
 OWNER = ("cluster", "job_id", "owner_time", "owner_origin", "owner_position")
