@@ -15,19 +15,9 @@ import traceback
 from collections.abc import Collection, Iterable
 
 __all__ = [
-    "ConfigError",
-    "DatasetChanged",
-    "DatasetError",
-    "ExitCode",
-    "HarvestError",
-    "PluginError",
-    "SourceError",
-    "TooManyRejects",
-    "UnknownTypeError",
-    "UsageError",
-    "WorkerLost",
-    "out_of_files",
-    "suggestion",
+    *("ConfigError", "DatasetChanged", "DatasetError", "ExitCode", "HarvestError"),
+    *("PluginError", "SourceError", "TooManyRejects", "UnknownTypeError", "UsageError"),
+    *("WorkerLost", "out_of_files", "suggestion"),
 ]
 
 

@@ -17,17 +17,8 @@ from harvest.toolkit.completion import words
 from . import complete
 
 __all__ = [
-    "DatasetPath",
-    "Exact",
-    "Json",
-    "Settings",
-    "SettingsAgain",
-    "SettingsAsBefore",
-    "Wait",
-    "Wide",
-    "key_values",
-    "plugin_settings",
-    "refuse_without",
+    *("DatasetPath", "Exact", "Json", "Settings", "SettingsAgain", "SettingsAsBefore"),
+    *("Wait", "Wide", "key_values", "plugin_settings", "refuse_without"),
 ]
 
 DatasetPath = Annotated[

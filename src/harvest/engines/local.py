@@ -7,7 +7,7 @@ from typing import Final
 
 from harvest.pipeline.engine import Engine, Work
 from harvest.reading.bundle import Bundle, Result
-from harvest.reading.meter import Progress
+from harvest.reading.task import Progress
 
 from . import pool
 

@@ -23,12 +23,7 @@ from .types import ORIGIN, Shape, shapes_of
 if TYPE_CHECKING:
     from .record import Record, RecordType
 
-__all__ = [
-    "concat_tables",
-    "conform",
-    "size_of",
-    "table_of",
-]
+__all__ = ["concat_tables", "conform", "size_of", "table_of"]
 
 BATCH_ROWS = 65_536
 """Rows of a batch handed to a sink, at most."""

@@ -16,8 +16,7 @@ from harvest.api.source import Source
 from harvest.errors import ConfigError, UsageError
 from harvest.plugins.registry import PluginManager
 from harvest.reading.bundle import Bundle, Bundles, bundles, cost_bytes
-from harvest.reading.meter import Progress
-from harvest.reading.task import Task
+from harvest.reading.task import Progress, Task
 from harvest.recipes.endpoints import Listed, SourceUse, bind, own_settings
 from harvest.recipes.recipe import Endpoint, Recipe
 from harvest.storage.manifest import Manifest

@@ -21,7 +21,7 @@ from rich.progress import (
 )
 from rich.progress import Progress as Bar
 
-from harvest.reading.meter import Progress
+from harvest.reading.task import Progress
 from harvest.storage.part import Part
 from harvest.toolkit.amounts import bytes_in_words, count_in_words, seconds_in_words
 from harvest.toolkit.texts import printable_line

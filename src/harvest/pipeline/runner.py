@@ -13,7 +13,7 @@ from harvest import interrupt
 from harvest.api.sink import Sink
 from harvest.errors import PluginError, SourceError, TooManyRejects
 from harvest.plugin_code import contained
-from harvest.reading.bundle import prepare, read_partitions, staged_of
+from harvest.reading.bundle import Bundle, staged_of
 from harvest.storage.commit import Commit, tidy
 from harvest.storage.manifest import Manifest
 from harvest.storage.part import Part
@@ -216,7 +216,7 @@ class _Execution:
             if rows <= 0:
                 continue
             task = attrs.evolve(self.prepared.task(self.plan, planned), limit=rows)
-            (staged,) = read_partitions((prepare(task),), self.observer.progressed)
+            (staged,) = Bundle((task,)).prepare().read(self.observer.progressed).staged
             left[source] -= staged[0].part.written
             yield staged
 

@@ -11,8 +11,7 @@ from harvest.api.sink import Sink
 from harvest.storage.staging import STAGING, Staged, parts_in
 
 from .bundle import Bundle, Result
-from .meter import Progress
-from .task import identify
+from .task import Progress, identify
 
 
 @attrs.frozen

@@ -37,9 +37,8 @@ from harvest.toolkit.texts import excerpt, printable
 
 from . import through_pipes
 from .frozen import FrozenColumns
-from .meter import Meter
 from .rows import source_errors, tables
-from .task import Task
+from .task import Meter, Task
 
 REJECTS_NOTED = 20
 """Rejects of a partition that are shown where no dataset keeps them."""

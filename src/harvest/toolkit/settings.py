@@ -19,15 +19,8 @@ from typing import Any, TypeVar
 import attrs
 
 __all__ = [
-    "allows",
-    "at_least",
-    "matches",
-    "one_of",
-    "positive",
-    "setting",
-    "some_of",
-    "time_zone",
-    "within",
+    *("allows", "at_least", "matches", "one_of", "positive", "setting", "some_of"),
+    *("time_zone", "within"),
 ]
 
 Check = Callable[[Any], None]
