@@ -184,23 +184,10 @@ class Planned:
             fingerprint=self.fingerprint or "",
             plugin=self.use.version,
             config=self.config,
-            files=(),
-            rows={},
-            read=0,
-            filtered={},
-            folded={},
-            rejected=0,
-            rejects=None,
-            notes=(),
             run=self.run,
             live=partition.fingerprint is None and not partition.inputs,
             facts=(self.facts or b"").hex(),
         )
-
-    @property
-    def order(self) -> tuple[str, str, str]:
-        """Where it stands in the dataset."""
-        return order_of(self.use, self.partition)
 
     def is_for(self, number: int) -> bool:
         """Whether a sink gets it in this run."""
@@ -260,10 +247,13 @@ class Deciding:
         states: Sequence[State],
     ) -> Planned:
         """What is to be done with a partition; known: its facts; states: by ``Held.states``."""
-        now = None
+        now: str | None = None
         staged = [number for number, each in enumerate(self.staged) if each.has(key)]
         if known is None or staged or any(isinstance(there, str) for there in states):
-            now = _fingerprint(partition, self.run)
+            # without inputs and without a fingerprint of its own, every run is a new state
+            now = partition.fingerprint
+            if now is None:
+                now = fingerprint(partition.inputs) if partition.inputs else self.run
         held_by = tuple(
             n for n, there in enumerate(states) if there is not None and there in (True, now)
         )
@@ -289,10 +279,3 @@ class Deciding:
 
 def _facts(partition: Partition) -> bytes | None:
     return None if partition.fingerprint is not None else facts(partition.inputs)
-
-
-def _fingerprint(partition: Partition, run: str) -> str:
-    if partition.fingerprint is not None:
-        return partition.fingerprint
-    # without inputs and without a fingerprint of its own, every run is a new state
-    return fingerprint(partition.inputs) if partition.inputs else run

@@ -23,7 +23,7 @@ from harvest.storage.part import part_key
 from harvest.storage.staging import staged_parts
 from harvest.toolkit.texts import printable
 
-from .deciding import Deciding, Earlier, Held, Planned, Unlisted
+from .deciding import Deciding, Earlier, Held, Planned, Unlisted, order_of
 
 _BATCH: Final = 65_536
 """Partitions that are compared with the datasets at once."""
@@ -109,13 +109,20 @@ def make_plan(
         interrupt.check()
         deciding.decide(use, configs[id(use)], at, keys.take(at), partitions)
     unlisted = [Unlisted(manifest, keys) for manifest in manifests]
-    replaced = [each.of(_read_from(listed, wanted)) for each in unlisted]
+    # a source may cut those with inputs anew
+    some = [(use, p) for use, p in (listed[row] for row in wanted) if p.inputs]
+    read_from = {(use.source.name, printable(p.origin)) for use, p in some}
+    replaced = [each.of(read_from) for each in unlisted]
     dropped = [frozenset(manifest.parts.pick(drop)) for manifest in manifests]
     if drop_deleted:
-        gone = _deleted(unlisted, replaced, listed)
-        dropped = [mine | more for mine, more in zip(dropped, gone, strict=True)]
+        places = list(_places(listed))
+        gone = [each.within(places) for each in unlisted]
+        dropped = [
+            mine | (more - others)
+            for mine, more, others in zip(dropped, gone, replaced, strict=True)
+        ]
     return Plan(
-        partitions=tuple(sorted(deciding.planned, key=lambda p: p.order)),
+        partitions=tuple(sorted(deciding.planned, key=lambda p: order_of(p.use, p.partition))),
         listed=listed,
         unchanged=deciding.unchanged,
         replaced=tuple(replaced),
@@ -180,21 +187,6 @@ def _config_digest(settings: Mapping[str, Any], limit: int | None) -> str:
     plain = cattrs.unstructure({"settings": dict(settings), "limit": limit})
     data = orjson.dumps(plain, option=orjson.OPT_SORT_KEYS, default=str)
     return hashlib.sha256(data).hexdigest()[:16]
-
-
-def _read_from(listed: Listed, wanted: Sequence[int]) -> Iterator[tuple[str, str]]:
-    """Source and origin of partitions with inputs: a source may cut these anew."""
-    for use, partition in (listed[row] for row in wanted):
-        if partition.inputs:
-            yield use.source.name, printable(partition.origin)
-
-
-def _deleted(
-    unlisted: Sequence[Unlisted], replaced: Sequence[frozenset[str]], listed: Listed
-) -> list[frozenset[str]]:
-    """For each dataset, the keys of parts whose input is gone from where the sources look."""
-    places = list(_places(listed))
-    return [each.within(places) - others for each, others in zip(unlisted, replaced, strict=True)]
 
 
 def _places(listed: Listed) -> Iterator[tuple[str, str]]:

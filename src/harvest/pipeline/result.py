@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any, ClassVar, overload
+from typing import Any, ClassVar
 
 import attrs
 
@@ -118,11 +118,7 @@ class Unchanged(Sequence[Part]):
     def __len__(self) -> int:
         return (len(self._plan.unchanged) if self._plan else 0) + len(self._others)
 
-    @overload
-    def __getitem__(self, at: int) -> Part: ...
-    @overload
-    def __getitem__(self, at: slice) -> tuple[Part, ...]: ...
-    def __getitem__(self, at: int | slice) -> Part | tuple[Part, ...]:
+    def __getitem__(self, at: Any) -> Any:
         found = self._places[at]
         return tuple(map(self._part, found)) if isinstance(found, list) else self._part(found)
 
@@ -136,7 +132,7 @@ class Unchanged(Sequence[Part]):
         skipped = self._plan.skipped() if self._plan else ()
         return sorted(
             [
-                *((p.order, p.key, p.held_by[0]) for p in self._others),
+                *((order_of(p.use, p.partition), p.key, p.held_by[0]) for p in self._others),
                 *((order_of(*each), part_key(each[0].source.name, each[1]), 0) for each in skipped),
             ]
         )

@@ -126,23 +126,16 @@ class _Execution:
             replaced=gone,
             run=self.run,
             record=describe_run(
+                self.prepared,
                 run=self.run,
-                action=self.prepared.action,
                 started=self.started,
-                recipe=self.recipe,
                 sink=sink,
-                uses=self.prepared.uses,
-                no_files=self.prepared.no_files,
                 parts=parts.values(),
                 replaced=len(self.plan.replaced[number]),
                 dropped=len(self.plan.dropped[number]),
-                force=self.prepared.force,
             ),
             schemas=self.prepared.drift.schemas(
-                self.plan,
-                number,
-                manifest,
-                [each.part for each in staged.values()],
+                self.plan, number, manifest, [each.part for each in staged.values()]
             ),
             check_old=self.prepared.check_old,
         )
