@@ -57,34 +57,22 @@ Sinks = Annotated[
         autocompletion=complete.sinks,
     ),
 ]
+
+
+def _set(meaning: str, option: str = "--set", *, hidden: bool = False) -> Any:
+    form, known = "NAME.KEY=VALUE", complete.settings
+    return typer.Option(option, metavar=form, help=meaning, hidden=hidden, autocompletion=known)
+
+
 Settings = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set",
-        metavar="NAME.KEY=VALUE",
-        help="A setting of a source, a sink or an engine. Repeatable.",
-        autocompletion=complete.settings,
-    ),
+    list[str] | None, _set("A setting of a source, a sink or an engine. Repeatable.")
 ]
 SettingsAgain = Annotated[
     list[str] | None,
-    typer.Option(
-        "--set",
-        metavar="NAME.KEY=VALUE",
-        help="A setting for reading again, on top of those of the first time. Repeatable.",
-        autocompletion=complete.settings,
-    ),
+    _set("A setting for reading again, on top of those of the first time. Repeatable."),
 ]
-SettingsAsBefore = Annotated[
-    list[str] | None,
-    typer.Option(
-        "-o",
-        metavar="NAME.KEY=VALUE",
-        help="The same as --set.",
-        hidden=True,  # elsewhere -o is the output
-        autocompletion=complete.settings,
-    ),
-]
+# elsewhere -o is the output
+SettingsAsBefore = Annotated[list[str] | None, _set("The same as --set.", "-o", hidden=True)]
 Wide = Annotated[
     bool, typer.Option("--wide", help="All columns in full, in lines as long as they are.")
 ]

@@ -78,7 +78,7 @@ def describe_run(
             **{
                 field.name: getattr(recipe, field.name)
                 for field in run_options().values()
-                if field.metadata.get("recorded", True)
+                if field.metadata["recorded"]
             },
             "force": prepared.force,
             "no_files": {printable(path): kind for path, kind in prepared.no_files.items()},

@@ -28,7 +28,6 @@ from harvest.storage.staging import (
     STAGING,
     Small,
     Staged,
-    make_attempt,
     put_in_place,
     remove_tree,
 )
@@ -259,7 +258,7 @@ class _SinkStage:
 
     def _open(self) -> PartWriter:
         if self.writer is None:
-            make_attempt(self.directory)
+            self.directory.mkdir(parents=True, exist_ok=True)
             self.writer = self.sink.writer(self.directory, self.part.stem)
         return self.writer
 

@@ -148,14 +148,6 @@ def remove_tree(directory: Path) -> None:
             return
 
 
-def make_attempt(directory: Path) -> None:
-    """Make an attempt's directory."""
-    try:
-        directory.mkdir(exist_ok=True)
-    except FileNotFoundError:  # the first one
-        directory.mkdir(parents=True, exist_ok=True)
-
-
 def put_in_place(parts: Sequence[Part], attempt: Path, place: Path) -> tuple[Staged, ...]:
     """Make an attempt what is staged, unless another was faster: then take that."""
     while True:
@@ -198,7 +190,7 @@ def stage_small(state: Path, small: Sequence[Small]) -> tuple[Staged, ...]:
     name = bundle_name(each.part.stem for each in small)
     place = state / STAGING / name
     attempt = place.parent / ATTEMPTS / f"{name}-{secrets.token_hex(6)}"
-    make_attempt(attempt)
+    attempt.mkdir(parents=True, exist_ok=True)
     try:
         files = write_small_parts(attempt, [each.tables for each in small])
         parts = [
