@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Final
+from typing import Any, Final
 
 from harvest import UsageError
 
@@ -19,15 +19,9 @@ class ChoiceNeeded(UsageError):
     """
 
     def __init__(
-        self,
-        message: str,
-        *,
-        where: str | None = None,
-        remedy: str | None = None,
-        settings: Iterable[str] = (),
-        names: Iterable[str] = (),
+        self, message: str, *, settings: Iterable[str] = (), names: Iterable[str] = (), **more: Any
     ):
-        super().__init__(message, where=where, remedy=remedy)
+        super().__init__(message, **more)
         self.settings, self.names = tuple(settings), tuple(names)
 
 
