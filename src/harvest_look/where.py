@@ -120,7 +120,7 @@ class _Times:
             amount = tokens[1].value if kinds[1] == "text" else tokens[1].text
             unit = amount.strip().replace(".", "").isdecimal()
             return self._interval(f"{amount} {words[2]}" if unit else amount), 3 if unit else 2
-        zone = 3 if words[1:4] == ["with", "time", "zone"] else 0
+        zone = _with_zone(words, 1)
         if first.word in _TIME_WORDS and kinds[1 + zone] == "text":
             return self._moment(tokens[1 + zone]), 2 + zone
         if first.kind == "text" and words[1] == "::":
@@ -144,8 +144,7 @@ class _Times:
         if words[at] == "interval":
             return self._interval(text.value), used
         if words[at] in _TIME_WORDS:
-            zone = 3 if words[at + 1 : at + 4] == ["with", "time", "zone"] else 0
-            return self._moment(text), used + zone
+            return self._moment(text), used + _with_zone(words, at + 1)
         return None
 
     def _moment(self, token: _Token) -> _Token:
@@ -183,18 +182,13 @@ class _Times:
         left = _AMOUNT.sub("", plain).replace(",", "").replace("and", "").strip()
         for amount, written in _AMOUNT.findall(plain):
             unit = written if written in _SECONDS or len(written) < 3 else written.rstrip("s")
-            if unit in _SECONDS:
-                seconds += float(amount) * _SECONDS[unit]
-            elif unit in _DAYS or unit in _MONTHS:
-                whole = float(amount) * _DAYS.get(unit, _MONTHS.get(unit, 0))
-                if unit in _DAYS:
-                    days += int(whole)
-                    seconds += (whole - int(whole)) * 86400
-                elif whole == int(whole):
-                    months += int(whole)
-                else:
-                    left = text
-            else:
+            seconds += float(amount) * _SECONDS.get(unit, 0)
+            some = float(amount) * _DAYS.get(unit, 0)
+            days += int(some)
+            seconds += (some - int(some)) * 86400
+            some = float(amount) * _MONTHS.get(unit, 0)
+            months += int(some)
+            if some != int(some) or unit not in _SECONDS | _DAYS | _MONTHS:
                 left = text
         if left or not (plain or clock):
             raise UsageError(
@@ -302,6 +296,11 @@ class _Times:
         if not times:
             return None
         return "span" if minus % 2 else "time"
+
+
+def _with_zone(words: Sequence[str], at: int) -> int:
+    """How many words there say that a time has a zone."""
+    return 3 if words[at : at + 3] == ["with", "time", "zone"] else 0
 
 
 def _gives_another_kind(tokens: Sequence[_Token]) -> bool:
