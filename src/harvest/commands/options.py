@@ -167,7 +167,6 @@ def _parameter(name: str, annotation: Any, default: Any = None) -> inspect.Param
 
 
 def _annotation(field: attrs.Attribute[Any]) -> Any:
-    """What typer shall make of an option of a run, by its declaration."""
     option = field.metadata
     kind: Any = option["kind"]
     completion = words(*option["words"]) if "words" in option else None

@@ -107,7 +107,6 @@ def holdings(dataset: Dataset) -> list[Holding]:
 def _spans(
     dataset: Dataset, names: Sequence[str]
 ) -> dict[str, tuple[datetime | None, datetime | None]]:
-    """The first and the last time in the rows of each record type that has times."""
     queries = {}
     for name in names:
         roles = dataset.record_type(name).roles

@@ -150,7 +150,6 @@ def _restore_manifest(state: Path, *, give_up: bool) -> list[str]:
 
 
 def _load_all(state: Path) -> None:
-    """Read the manifest in force with all of its segments; raises DatasetError."""
     manifest = Manifest.load(state)
     if manifest is not None:
         manifest.check()
@@ -189,7 +188,6 @@ def _read_damaged(
     deleted: str,
     committed: Callable[[Sink, RunResult], object],
 ) -> Again:
-    """Read the parts that problems are about again."""
     keys = concerned(target.manifest, problems)
     if not keys:
         return Again(result=None, gone=())

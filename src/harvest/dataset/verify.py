@@ -189,7 +189,6 @@ def _row_problems(dataset: Dataset, sound: Manifest) -> Iterator[Problem]:
 
 
 def _rows_in(file: PartFile, name: str, manifest: Manifest) -> int:
-    """How many rows of a record type a file holds."""
     if file.record_type == name:
         return file.rows
     place = (file.path, file.offset)

@@ -26,7 +26,6 @@ class LocalEngine(Engine):
     name = "local"
 
     def run(self, work: Work) -> Iterator[Result]:
-        """Results as they are done; see :class:`harvest.Engine`."""
         worth = 1 + work.cost_bytes // BYTES_WORTH_A_WORKER
         if not work.importable:
             worth = 1

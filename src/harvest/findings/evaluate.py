@@ -226,7 +226,6 @@ def _judged(question: _Question, answer: _Answer) -> list[Found]:
 
 
 def _narrowing(values: Mapping[str, str | int | bool | None]) -> str:
-    """An SQL condition for columns that hold these values."""
     return " and ".join(f"{in_sql(name)} {_is(value)}" for name, value in values.items())
 
 

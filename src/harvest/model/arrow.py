@@ -148,7 +148,6 @@ def _refusal(
     position: Any,
     misfit: Misfit,
 ) -> BatchError:
-    """What is said of a value that a column does not take."""
     at = "" if position is None else f", position {position}"
     return BatchError(
         f"{record_type.name}: column {name!r} ({shape.kind}) cannot hold {shown} (row {row + 1} of "

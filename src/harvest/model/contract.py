@@ -95,7 +95,6 @@ def fit(array: Column, shape: Shape) -> Column:
 
 
 def _decoded(array: Column) -> Column:
-    """The values of a dictionary-encoded array."""
     if isinstance(array, pa.ChunkedArray):
         return pa.chunked_array([_decoded(chunk) for chunk in array.chunks])
     words = array.dictionary

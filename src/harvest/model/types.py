@@ -262,7 +262,6 @@ def _read_type(recorded: pa.DataType, declared: pa.DataType) -> pa.DataType:
 
 
 def _hint(kind: pa.DataType) -> Any:
-    """An annotation whose Arrow type is ``kind``."""
     if kind in _HINTS:
         return _HINTS[kind]
     if pa.types.is_list(kind):

@@ -190,7 +190,6 @@ class Planned:
         )
 
     def is_for(self, number: int) -> bool:
-        """Whether a sink gets it in this run."""
         return number in (*self.read_for, *self.staged_for)
 
 

@@ -48,12 +48,10 @@ class Plan:
 
     @property
     def to_read(self) -> tuple[Planned, ...]:
-        """Partitions that some sink needs read."""
         return tuple(p for p in self.partitions if p.read_for)
 
     @property
     def count(self) -> int:
-        """How many partitions there are."""
         return len(self.partitions) + len(self.unchanged)
 
     def skipped(self) -> Iterator[tuple[SourceUse, Partition]]:
@@ -61,7 +59,6 @@ class Plan:
         return (self.listed[row] for row in self.unchanged)
 
     def gone(self, number: int) -> frozenset[str]:
-        """Keys of the parts that leave a sink's dataset."""
         return self.replaced[number] | self.dropped[number]
 
     def staying(self, number: int, manifest: Manifest) -> set[str]:
@@ -155,7 +152,6 @@ def _keys(listed: Listed) -> pa.Array:
 def _wanted(
     listed: Listed, keys: pa.Array, only: Mapping[str, tuple[str, str]] | None
 ) -> Sequence[int]:
-    """Which of the listed partitions the run is about."""
     if only is None:
         return range(len(listed))
     known = [key.hex() for key in keys.to_pylist()]
@@ -179,7 +175,6 @@ def _batches(
 
 
 def _uses(listed: Listed) -> Iterable[SourceUse]:
-    """The sources that something is listed of, each once."""
     return {id(use): use for use, _ in listed}.values()
 
 

@@ -76,7 +76,6 @@ def _source(endpoint: Endpoint, recipe: Recipe, plugins: PluginManager) -> Sourc
 
 
 def _use_of_object(endpoint: Endpoint, plugins: PluginManager) -> SourceUse:
-    """A source that a program has made itself."""
     source: Source = endpoint.made
     if (place := endpoint.place) != endpoint.location:
         source = copy.copy(source)
@@ -258,7 +257,6 @@ class PreparedRun:
         return cls(workers=workers, **_settings_of(name, recipe, cls, sources))
 
     def work(self, plan: Plan, todo: Sequence[Planned]) -> Work:
-        """What the engine is given of a plan."""
         numbers = sorted({number for planned in todo for number in planned.read_for})
         together = list(bundles(todo, attrgetter("read_for")))
         engine = self.plugins.owner(self.plugins.find("engine", self.recipe.engine))
@@ -285,7 +283,6 @@ class PreparedRun:
         return left
 
     def task(self, plan: Plan, planned: Planned) -> Task:
-        """What there is to do for a partition of a plan."""
         part, frozen = planned.part, plan.frozen
         return Task(
             source=planned.use.source,

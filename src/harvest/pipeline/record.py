@@ -149,7 +149,6 @@ def without_secrets(recipe: Recipe, plugins: PluginManager) -> Recipe:
 
 
 def _class(endpoint: Endpoint, plugins: PluginManager) -> type[Source] | None:
-    """The class of a source that is known."""
     if endpoint.made is not None:
         return type(endpoint.made)
     if endpoint.plugin is not None:
@@ -186,7 +185,6 @@ def describe_rollback(
 
 
 def _of_run(run: str, action: str, started: datetime) -> dict[str, str]:
-    """What is done, who does it, where, when, with what."""
     return {
         "run": run,
         "action": action,
@@ -256,7 +254,6 @@ def _without_secrets(
 
 
 def _absolute(location: str) -> str:
-    """A location with its path made absolute, if it is one."""
     path = Path(location).expanduser()
     return os.path.abspath(path) if path.exists() else location  # noqa: PTH100 - keeps links
 

@@ -57,7 +57,6 @@ class Account:
 
     @property
     def rows(self) -> list[tuple[str | int, ...]]:
-        """A row for each source, as ``COLUMNS`` says."""
         return [
             (a.source, a.partitions, a.skipped, a.read, a.written, a.filtered, a.folded, a.rejected)
             for a in self.sources.values()
@@ -65,12 +64,10 @@ class Account:
 
     @property
     def rejected(self) -> int:
-        """Rejects of all sources."""
         return sum(a.rejected for a in self.sources.values())
 
     @property
     def written(self) -> int:
-        """Rows of all sources."""
         return sum(a.written for a in self.sources.values())
 
 
@@ -181,7 +178,6 @@ class RunResult:
 
     @property
     def rows(self) -> dict[str, int]:
-        """Rows that it wrote of each record type."""
         rows: Counter[str] = Counter()
         for part in self.parts:
             rows.update(part.rows)

@@ -110,7 +110,6 @@ class _Execution:
         )
 
     def _commit(self, number: int, parts: Mapping[str, Part]) -> None:
-        """Put the work for one sink in force."""
         sink, manifest = self.sinks[number], self.manifests[number]
         staged = {key: _of_run(self.run, each) for key, each in self.staged[number].items()}
         gone = self.plan.gone(number)

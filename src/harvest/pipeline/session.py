@@ -169,7 +169,6 @@ class Session:
         return attrs.evolve(done, exports=self._exports)
 
     def _export(self) -> Mapping[str, str | None]:
-        """Make the exports that the recipe names, of the first dataset."""
         self._exports = export_all(self.recipe, self.sinks[0], self._plugins)
         return self._exports
 
@@ -181,7 +180,6 @@ class Session:
         ready: Callable[[Partition], bool] | None = None,
         **more: Any,
     ) -> tuple[RunResult, Listing]:
-        """As ``commit``, with the listing that counted."""
         if ready is None and [target.manifest.token for target in targets] != listing.states:
             # by what another has read, other inputs may be new, or gone
             listing = self.list()
@@ -318,7 +316,6 @@ def _with_copies(
 
 @contextlib.contextmanager
 def _writing(sinks: Iterable[Sink], wait_s: float) -> Iterator[list[Target]]:
-    """The datasets of a run, locked."""
     with contextlib.ExitStack() as stack:
         yield [stack.enter_context(writing(sink, wait_s=wait_s)) for sink in sinks]
 

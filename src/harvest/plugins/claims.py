@@ -90,13 +90,11 @@ class Contested:
         )
 
     def choice(self) -> str:
-        """What to write to choose."""
         qualified = " or ".join(f"{d}:{self.name}" for d in self.distributions)
         first = next(d for d in self.distributions if d != self.chosen)
         return f"write {qualified}, or set {PREFER_VARIABLE}={first}"
 
     def error(self) -> UsageError:
-        """The error of using a name that is nobody's."""
         return UsageError(
             f"{self.kind} {self.name!r} is declared by {' and '.join(self.distributions)}",
             remedy=self.choice(),
@@ -114,11 +112,9 @@ class Claims:
         self._claims: dict[str, dict[str, list[Claim]]] = {}
 
     def add(self, kind: str, claim: Claim) -> None:
-        """Take what a plugin declares."""
         self._claims.setdefault(kind, {}).setdefault(claim.spec.name, []).append(claim)
 
     def drop(self, plugin: Plugin) -> None:
-        """Forget all that a plugin declares."""
         for names in self._claims.values():
             for name, claims in list(names.items()):
                 names[name] = [claim for claim in claims if claim.plugin != plugin]
@@ -126,7 +122,6 @@ class Claims:
                     del names[name]
 
     def of(self, kind: str, name: str) -> Sequence[Claim]:
-        """All that is declared under a name."""
         return self._claims.get(kind, {}).get(name, ())
 
     def names(self, kind: str) -> list[str]:
@@ -147,7 +142,6 @@ class Claims:
                     yield self.contest(kind, name)
 
     def contest(self, kind: str, name: str) -> Contested:
-        """A name that several distributions declare."""
         claims = self.of(kind, name)
         chosen, because = self._choose(claims)
         return Contested(
@@ -159,7 +153,6 @@ class Claims:
         )
 
     def _choose(self, claims: Sequence[Claim]) -> tuple[Claim | None, str]:
-        """The claim that counts, and why."""
         if len(claims) == 1:
             return claims[0], ""
         by_distribution = {canonical(claim.plugin.distribution): claim for claim in claims}
@@ -187,7 +180,6 @@ class Lookup:
         self._remarked: set[str] = set()
 
     def owner(self, spec: Any) -> Plugin:
-        """The plugin that declared ``spec``."""
         return self._owner[id(spec)]
 
     def blame(self, error: BaseException) -> str:

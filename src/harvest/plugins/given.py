@@ -105,7 +105,6 @@ def _classes_of(module: ModuleType) -> list[Any]:
 
 
 def _check_class(cls: Any) -> None:
-    """Raise PluginError for a class that could not be used."""
     where = _place(cls)
     if not isinstance(getattr(cls, "name", None), str):
         name = cls.__name__.removesuffix("Source").removesuffix("Sink").lower()

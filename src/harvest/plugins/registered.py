@@ -118,7 +118,6 @@ class Registered(Lookup):
         return (getattr(hooks, "harvest_api", 1),)
 
     def _add(self, plugin: Plugin, hooks: Any) -> None:
-        """Register a plugin with all that it declares; raises PluginError."""
         for api in self._api_versions(hooks):
             _check_version(api, plugin.distribution)
         self._check_marks(hooks, plugin.distribution)

@@ -27,7 +27,6 @@ class Missing:
 
     @property
     def place(self) -> Path:
-        """Where it will be staged, if by itself."""
         state, stem = self.places[0]
         return state / STAGING / stem
 
@@ -51,7 +50,6 @@ class Awaited:
         return self._waiting.keys()
 
     def missing(self, number: int) -> Missing:
-        """The first partition of a bundle that is not staged."""
         return self._waiting[number][0]
 
     def expect(self, number: int, bundle: Bundle) -> Bundle:

@@ -49,7 +49,6 @@ class _Shape:
         self.record_type = with_types(record_type, types)
 
     def of(self, table: pa.Table) -> pa.Table:
-        """The rows of a table of the record type in the dataset's columns."""
         schema = self.record_type.arrow_schema
         columns = []
         for field in schema:

@@ -35,7 +35,6 @@ class Task:
 
     @property
     def sinks(self) -> tuple[Sink, ...]:
-        """The sinks that need it."""
         return tuple(sink for sink, _ in self.targets)
 
     @property
@@ -115,7 +114,6 @@ class Meter:
             self.flush()
 
     def flush(self) -> None:
-        """Report what has not been reported."""
         if self._report is not None and (self._rows or self._bytes):
             self._report(Progress(self._rows, self._bytes))
             self._rows = self._bytes = 0

@@ -111,7 +111,6 @@ def _name(item: Source | Sink, plugins: PluginManager) -> dict[str, Any]:
 
 
 def _make(kind: str, document: dict[str, Any], plugins: PluginManager) -> Any:
-    """The source or sink that was named."""
     if "file" in document:
         module = load_file(Path(document["file"]), document["digest"])
         cls = attrgetter(document["class"])(module)

@@ -122,7 +122,6 @@ def _knows(source: Source, path: Path) -> bool:
 
 
 def _upwards(location: str) -> Iterator[str]:
-    """The place itself, and all directories that it lies in."""
     place = absolute(Path(location))
     return map(str, (place, *place.parents))
 

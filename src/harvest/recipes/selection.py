@@ -83,7 +83,6 @@ class Named(Selection):
         return files
 
     def gone(self, location: Path) -> list[Path]:
-        """The named files that are there no more."""
         below = self._below(location).items()
         gone = (path for path, name in below if name in self._gone)
         return list(map(Path, paths_below(location, gone)))
@@ -148,7 +147,6 @@ class Since(Selection):
         return named >= self.day
 
     def files(self, location: Path) -> Iterator[Path]:
-        """All but those in directories of earlier days."""
         if not location.is_dir():
             yield location
             return
@@ -156,7 +154,6 @@ class Since(Selection):
             yield from files
 
     def has(self, location: Path, path: str) -> bool:
-        """Whether no directory between the location and it is of an earlier day."""
         top = str(location)
         above = os.path.dirname(path)  # noqa: PTH120
         while len(above) > len(top):

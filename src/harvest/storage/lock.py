@@ -293,7 +293,6 @@ class Holder:
             return None
 
     def record(self) -> bytes:
-        """As it is written into a lock file."""
         return orjson.dumps(attrs.asdict(self))
 
     def __str__(self) -> str:

@@ -90,11 +90,9 @@ class Manifest:
 
     @property
     def files(self) -> StoredFiles:
-        """The files of all parts."""
         return StoredFiles(self.parts)
 
     def record_types(self) -> dict[str, int]:
-        """Rows of each record type in the dataset."""
         return self.parts.record_types()
 
     def after(self, run: str, parts: Mapping[str, Part], gone: Iterable[str]) -> Manifest:

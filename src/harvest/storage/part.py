@@ -77,12 +77,10 @@ class Part:
 
     @property
     def written(self) -> int:
-        """Rows of all record types."""
         return sum(self.rows.values())
 
     @property
     def order(self) -> tuple[str, str, str]:
-        """Where the part stands in the dataset."""
         return (self.source, self.origin, self.partition)
 
 

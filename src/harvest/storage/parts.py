@@ -87,7 +87,6 @@ class Parts(Mapping[str, Part]):
 
     @cached_property
     def counting(self) -> pa.BooleanArray:
-        """Which rows count."""
         return pa.concat_arrays([pa.array([], pa.bool_()), *self.counting_by_segment])
 
     @property

@@ -100,7 +100,6 @@ class StoredFiles(PartFiles):
         return self._parts.table(FILES).column("rejects").filter(among).drop_null()
 
     def rejects(self) -> list[PartFile]:
-        """The files of rejects."""
         return [reject_of(text) for text in self.reject_texts().to_pylist()]
 
     def with_rejects_in(self, paths: Collection[str]) -> list[str]:
