@@ -141,14 +141,12 @@ def describe(declared: type | Mapping[str, Setting]) -> list[Described]:
             _described(name, s.type, s.default, s.doc, s.choices, s.allowed)
             for name, s in declared.items()
         ]
-    fields = [field for field in attrs.fields(declared) if not field.metadata.get("hidden")]
+    shown = ("choices", "allowed")
     return [
-        _described(f.name, f.type, default_of(f), _doc(f), *map(f.metadata.get, _SHOWN))
-        for f in fields
+        _described(f.name, f.type, default_of(f), _doc(f), *map(f.metadata.get, shown))
+        for f in attrs.fields(declared)
+        if not f.metadata.get("hidden")
     ]
-
-
-_SHOWN = ("choices", "allowed")
 
 
 def _described(
