@@ -82,10 +82,7 @@ def say(lines: Iterable[str]) -> None:
 
 
 def print_plan(plan: Plan, *, json: bool, scripts: Sequence[str] = ()) -> None:
-    """The plan of a dry run: each partition and what would be done with it.
-
-    scripts: the batch scripts that would be submitted.
-    """
+    """The plan of a dry run: each partition and what would be done with it."""
     actions = [
         *(("read" if p.read_for else "commit", p.use, p.partition) for p in plan.partitions),
         *(("skip", use, partition) for use, partition in plan.skipped()),

@@ -145,10 +145,7 @@ def read_runs(sink: Sink, manifest: Manifest, skip: int = 0) -> list[dict[str, A
 def settings_used(
     sink: Sink, manifest: Manifest, source: str, setting: str, config: type
 ) -> list[Any]:
-    """Values of a setting in the runs that read the rows of a source, earliest run first.
-
-    config: class of the source's settings, which knows the value of one that was not given.
-    """
+    """Values of a setting in the runs that read the rows of a source, earliest run first."""
     accounts = accounts_of(manifest.parts)
     held = accounts.filter(pl.col("source") == source, pl.col("written") > 0)
     values: list[Any] = []

@@ -44,9 +44,6 @@ def queries(dataset: Dataset, text: str, settings: _Settings | None = None) -> l
     whole, or as schema and table.  Only tables that the queries name are opened.  A query cannot
     write files or read others, and a statement that makes or changes something is refused before
     the first is run.
-
-    Raises UsageError for wrong SQL, or settings of a view that no query names; HarvestError when
-    duckdb is not installed.
     """
     if SHOW_TABLES.fullmatch(text):
         return [_tables(dataset)]

@@ -248,7 +248,6 @@ def apply(
     """Results as they are done; with one worker or none, this process itself does the work.
 
     tasks: each is taken when it can soon be given out, in their order.
-    Raises what the function raises, and WorkerLost when a worker process is lost.
     """
     if workers <= 1:
         for task in tasks:

@@ -61,7 +61,6 @@ def evaluate(
     A rule whose view does not take the settings, wants one to choose by, or has no value of
     those that the rule chooses by, is left unjudged.  One whose view has no row among those that
     it is about is ``elsewhere``.
-    Raises UsageError for a threshold of no rule, or one that is not a number.
     """
     given = thresholds or {}
     for name in given:
@@ -114,10 +113,7 @@ def evaluate(
 
 
 def thresholds_of(rule: Rule, given: Mapping[str, Any]) -> dict[str, float]:
-    """The numbers a rule decides by, with some of them given.
-
-    Raises UsageError for one that the rule does not have, or that is not a number.
-    """
+    """The numbers a rule decides by, with some of them given."""
     numbers = {name: threshold.value for name, threshold in rule.thresholds.items()}
     for name, value in given.items():
         if name not in numbers:

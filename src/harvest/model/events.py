@@ -28,10 +28,7 @@ EVENTS_SCHEMA = pa.schema(
 
 
 def project_lazy(record_type: RecordType, frame: pl.LazyFrame) -> pl.LazyFrame:
-    """Rows of a record type, in plain columns as sinks scan them, as rows of ``EVENTS_SCHEMA``.
-
-    Raises RecordTypeError when a column cannot play its role.
-    """
+    """Rows of a record type, in plain columns as sinks scan them, as rows of ``EVENTS_SCHEMA``."""
     return frame.select(event_columns(record_type))
 
 

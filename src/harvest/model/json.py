@@ -24,10 +24,7 @@ TIME_FORMAT = "%Y-%m-%dT%H:%M:%S%.6fZ"
 
 
 def encode(record_type: RecordType, table: pa.Table, *, omit: Collection[str] = ()) -> pl.Series:
-    """The JSON text of each row of a table of the record type's schema.
-
-    omit: columns to leave out.
-    """
+    """The JSON text of each row of a table of the record type's schema."""
     text = object_text(record_type, omit=omit)
     return frame_of(record_type, table).select(text.alias("json")).to_series()
 

@@ -38,10 +38,7 @@ class Held:
         self._state = parts.table(STATE)
 
     def unchanged(self, listed: pa.Array, facts: pa.Array, plugin: str, config: str) -> pa.Array:
-        """Which of some listed partitions, by number, are held as these facts have them.
-
-        plugin, config: how they are read now.
-        """
+        """Which of some listed partitions, by number, are held as these facts have them."""
         state = self._at(listed, "facts", *_READ)
         same = pc.and_(_fits(state, plugin, config), _equal(state, "facts", facts))
         return pc.fill_null(same, fill_value=False)
@@ -81,10 +78,7 @@ def _equal(state: pa.Table, name: str, value: Any) -> pa.Array:
 
 
 class Earlier:
-    """What an earlier run that was cut short left staged for a sink.
-
-    frozen: the columns that record types are brought to now.
-    """
+    """What an earlier run that was cut short left staged for a sink."""
 
     def __init__(self, staged: Mapping[str, Staged], frozen: Mapping[str, Any]):
         self._staged = staged

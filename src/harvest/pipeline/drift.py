@@ -34,10 +34,7 @@ def declared_kinds(sources: Iterable[Source]) -> list[RecordType]:
 
 
 def recorded_types(manifest: Manifest, name: str) -> dict[str, pa.DataType] | None:
-    """The columns that a dataset's rows of a record type have; None where that is not recorded.
-
-    Raises DatasetError when the manifest holds something else.
-    """
+    """The columns that a dataset's rows of a record type have; None where that is not recorded."""
     schema = manifest.schemas.get(name)
     if schema is None:
         return None
@@ -90,10 +87,7 @@ class Drift:
         }
 
     def check(self, plan: Plan, number: int, manifest: Manifest, *, where: str) -> None:
-        """Raise DatasetError when the policy does not let the record types into a dataset.
-
-        number: of the sink; where: its location.
-        """
+        """Raise DatasetError when the policy does not let the record types into a dataset."""
         if not any(p.is_for(number) for p in plan.partitions):
             return
         staying = self._staying(plan, number, manifest)

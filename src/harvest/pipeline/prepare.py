@@ -33,10 +33,7 @@ from .result import RunResult
 
 
 def prepare_sources(recipe: Recipe, plugins: PluginManager) -> list[SourceUse]:
-    """The recipe's sources, configured; each has its name by ``name_sources``.
-
-    Raises UsageError for what cannot be.
-    """
+    """The recipe's sources, configured; each has its name by ``name_sources``."""
     if not recipe.sources:
         raise UsageError("no source given", remedy="name one with --source NAME:LOCATION")
     recipe = bind(recipe, plugins)
@@ -246,10 +243,7 @@ class PreparedRun:
         return plan
 
     def engine(self) -> Engine:
-        """The engine that the recipe names, with its settings.
-
-        Raises UsageError for an unknown name.
-        """
+        """The engine that the recipe names, with its settings."""
         recipe, name = self.recipe, self.recipe.engine
         cls: type[Engine] = self.plugins.engine(name)
         sources = [type(use.source) for use in self.uses if use.source.name == name]

@@ -34,7 +34,6 @@ def roll_back(sink: Sink, to: str, *, wait_s: float = 0) -> str | None:
     """Put the state that run ``to`` left in force again.
 
     Gives the id of the run that this makes; None where that state is in force already.
-    Raises DatasetError when the state is not kept or a file of it is damaged.
     """
     started = datetime.now(UTC)
     with writing(sink, wait_s=wait_s) as target:

@@ -102,10 +102,7 @@ class Contested:
 
 
 class Claims:
-    """All that plugins declare, by kind (``sources``) and name.
-
-    preferred: distributions whose names count, the first most.
-    """
+    """All that plugins declare, by kind (``sources``) and name."""
 
     def __init__(self, preferred: Sequence[str]):
         self.preferred = tuple(preferred)

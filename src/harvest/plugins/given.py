@@ -68,10 +68,7 @@ class Objects:
 
 
 def of_module(module: ModuleType) -> Any:
-    """What a user's file declares: by its hooks, or else all that stands in it.
-
-    Raises PluginError for a class that lacks something.
-    """
+    """What a user's file declares: by its hooks, or else all that stands in it."""
     if any(callable(getattr(module, hook, None)) for hook in HOOKS):
         return module
     classes = [cls for cls in _classes_of(module) if not inspect.isabstract(cls)]

@@ -182,10 +182,7 @@ class Registered(Lookup):
         return self.load_part(spec, spec.app, "the commands")
 
     def load_part(self, spec: Any, target: Any, what: str) -> Any:
-        """What a declaration names by ``module:attribute``, or gives itself.
-
-        Raises PluginError, which names the part by ``what``, when it cannot be imported.
-        """
+        """What a declaration names by ``module:attribute``, or gives itself."""
         try:
             return resolve(target)
         except Exception as error:

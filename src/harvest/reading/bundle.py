@@ -161,10 +161,7 @@ class Bundles(Sequence[Bundle]):
 
 
 def staged_of(results: Iterable[Any], engine: str) -> Iterator[tuple[Staged, ...]]:
-    """What is staged of each partition, by the results that an engine gives.
-
-    Raises PluginError for anything else.
-    """
+    """What is staged of each partition, by the results that an engine gives."""
     for result in results:
         if not isinstance(result, Result):
             raise PluginError(

@@ -29,11 +29,7 @@ _FORMAT: Final = 1
 
 
 def to_document(tasks: Sequence[Task], terms: Terms | None) -> dict[str, Any]:
-    """Tasks of one run, at least one, and the terms of who reads them.
-
-    Raises UsageError for sources and sinks that another process could not find by name,
-    PluginError for settings or partitions that are not plain values.
-    """
+    """Tasks of one run, at least one, and the terms of who reads them."""
     plugins = manager()
     sources = list({id(task.source): task.source for task in tasks}.values())
     sinks = list({id(sink): sink for task in tasks for sink in task.sinks}.values())
@@ -65,11 +61,7 @@ def to_document(tasks: Sequence[Task], terms: Terms | None) -> dict[str, Any]:
 
 
 def from_document(document: Any) -> tuple[tuple[Task, ...], Terms]:
-    """What ``to_document`` was given, in another process.
-
-    Raises UsageError when the plugins here are of other versions than the run's, or for a document
-    of another format.
-    """
+    """What ``to_document`` was given, in another process."""
     if not isinstance(document, dict) or document.get("format") != _FORMAT:
         raise UsageError(
             "this work was not written down by this version of harvest",

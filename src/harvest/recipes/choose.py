@@ -42,8 +42,6 @@ def name_sources(
     which read it and which do not; another counts the files that nobody reads.
 
     absent: leave a location that is not there as it is, and a pipe of which nothing was read.
-    Raises SourceError where it is not there, UsageError where no source or not one alone is
-    surest, and for such a pipe.
     """
     recipe = with_pipes(bind(recipe, plugins))
     given = {(e.name, str(absolute(Path(e.location)))) for e in recipe.sources if e.name}

@@ -36,10 +36,7 @@ _Report = Callable[[str, int], None]
 
 
 def with_pipes(recipe: Recipe) -> Recipe:
-    """The recipe that says which locations of its sources are pipes.
-
-    Raises UsageError as ``pipe_of``, and where two sources would read one pipe.
-    """
+    """The recipe that says which locations of its sources are pipes."""
     sources, seen = [], set()
     for endpoint in recipe.sources:
         pipe = endpoint.pipe or pipe_of(endpoint.location)

@@ -171,10 +171,7 @@ class Since(Selection):
 
 
 def selection_of(recipe: Recipe, last: date | None = None) -> Selection | None:
-    """The files that a run looks at, where these are not all.
-
-    last: the day of the last run.  Raises UsageError for a list that cannot be read.
-    """
+    """The files that a run looks at, where these are not all."""
     if recipe.changed is not None:
         return read_names(Path(recipe.changed).expanduser())
     day = day_of(recipe.since, last) if recipe.since is not None else None

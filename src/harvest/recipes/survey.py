@@ -55,10 +55,7 @@ def best(path: Path, plugins: PluginManager) -> list[Candidate]:
 
 
 def files_read(cls: type[Source], location: Path) -> Iterator[Path]:
-    """The files that a source would read at a location, each once, by their absolute paths.
-
-    Raises SourceError where the source refuses the location.
-    """
+    """The files that a source would read at a location, each once, by their absolute paths."""
     seen: set[str] = set()
     source = cls.configured(location)
     for partition in source.plan():
@@ -220,7 +217,6 @@ def survey(root: Path, plugins: PluginManager) -> Survey:
     """Look at every file of a tree, or at one file.
 
     A file is the surest source's; where several are equally sure, it is each one's.
-    Raises SourceError where there is nothing, or a directory cannot be listed.
     """
     top = absolute(root)
     if not top.exists():

@@ -82,10 +82,7 @@ _COUNTED: Final = ("rows", "filtered", "folded")
 
 
 def to_columns(parts: Sequence[Part]) -> dict[str, pa.Table]:
-    """The sections of these parts, in their order.
-
-    Raises ValueError for a part whose key is not 16 hexadecimal digits.
-    """
+    """The sections of these parts, in their order."""
     cut = [part.origin.rpartition("/") for part in parts]
     prints = [part.fingerprint for part in parts]
     columns: dict[str, list[Any]] = {

@@ -120,10 +120,7 @@ class Commit:
         return files
 
     def put_in_force(self) -> Manifest:
-        """Rename the manifest; gives it.
-
-        Raises OSError when it cannot be written; then the old one is still in force.
-        """
+        """Rename the manifest; gives it."""
         self.new = self.new.save(self.sink.state)
         return self.new
 

@@ -255,7 +255,6 @@ def put_back(
     """Put a file of an earlier state at ``target``: from ``kept/``, or from where it still is.
 
     here: the place and offset where the state in force has it, if it does.
-    Raises DatasetError when it is in neither place as it was written.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
     kept = state / KEPT / file.sha256
@@ -269,10 +268,7 @@ def put_back(
 
 
 def located(sink: Sink, files: Iterable[PartFile], now: Manifest) -> list[PartFile]:
-    """Where files of an earlier state are, now that another is in force: there, or in ``kept/``.
-
-    Raises DatasetChanged for one that is gone.
-    """
+    """Where files of an earlier state are, now that another is in force: there, or in ``kept/``."""
     here = {content_of(file): file for file in now.files.distinct()}
     found = []
     for file in files:

@@ -59,10 +59,7 @@ class Busy(DatasetError):
 
 @contextlib.contextmanager
 def locked(state: Path, *, wait_s: float = 0) -> Iterator[Lock]:
-    """Hold the dataset's lock, waiting for it so many seconds at most.
-
-    Raises DatasetError, naming the holder, when another run has it.
-    """
+    """Hold the dataset's lock, waiting for it so many seconds at most."""
     deadline = time.monotonic() + wait_s
     while True:
         try:

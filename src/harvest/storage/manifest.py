@@ -115,10 +115,7 @@ class Manifest:
 
     @classmethod
     def load(cls, state: Path) -> Manifest | None:
-        """The manifest in force, or None where nothing was ever committed.
-
-        Raises DatasetError when it is damaged, or is missing although there was one.
-        """
+        """The manifest in force, or None where nothing was ever committed."""
         path = state / NAME
         found = cls.read(path)
         if found is None and any(state.glob(f"{HISTORY}/*.json")):

@@ -104,10 +104,7 @@ def part_key(source: str, partition: Partition) -> str:
 
 
 def part_stem(key: str, partition: str, *state: str) -> str:
-    """The stem of file names for a partition in one state of input, plugin and settings.
-
-    partition: its id.
-    """
+    """The stem of file names for a partition in one state of input, plugin and settings."""
     slug = _NOT_IN_NAMES.sub("_", partition.rpartition("/")[2])[:40]
     return f"{slug.strip('_') or 'part'}-{key}-{_digest(*state)[:12]}"
 

@@ -32,10 +32,7 @@ _BATCH: Final = 2_048
 
 
 class Parts(Mapping[str, Part]):
-    """Parts by key, in the dataset's order.
-
-    segments: oldest first.
-    """
+    """Parts by key, in the dataset's order."""
 
     def __init__(self, segments: Iterable[Segment] = ()):
         self.segments = tuple(segments)

@@ -94,10 +94,7 @@ class Segment:
 
     @classmethod
     def open(cls, directory: Path, entry: Entry) -> Segment:
-        """A segment that is listed; stays readable when its file is removed.
-
-        Raises FileNotFoundError, and DatasetError where the file has another size.
-        """
+        """A segment that is listed; stays readable when its file is removed."""
         opened = cls({}, entry)
         opened._path = directory / entry.file
         opened._descriptor = open_plain(opened._path, DATA_BYTES)
@@ -114,10 +111,7 @@ class Segment:
         return self._tables[name]
 
     def batches(self, name: str) -> Iterator[pa.RecordBatch]:
-        """One of its tables, piece by piece; those of a long one are not kept.
-
-        Raises DatasetError when it is damaged.
-        """
+        """One of its tables, piece by piece; those of a long one are not kept."""
         if name in self._tables or self.parts <= _PIECE:
             yield from self.section(name).to_batches()
         else:

@@ -82,10 +82,7 @@ class Target:
 
 @contextlib.contextmanager
 def writing(sink: Sink, *, wait_s: float = 0) -> Iterator[Target]:
-    """Make the dataset's state directory, lock it, and finish or undo what was cut short.
-
-    Raises DatasetError when another run has the lock for longer than ``wait_s`` seconds.
-    """
+    """Make the dataset's state directory, lock it, and finish or undo what was cut short."""
     with holding(sink.state, str(sink.location), wait_s=wait_s) as lock:
         yield put_in_order(sink, lock)
 
@@ -153,10 +150,7 @@ def storage_errors(
 
 
 def manifest_of(sink: Sink) -> Manifest:
-    """The manifest in force, or an empty one.
-
-    Raises UsageError when another sink wrote it, DatasetError when it is damaged.
-    """
+    """The manifest in force, or an empty one."""
     manifest = Manifest.load(sink.state)
     if manifest is None:
         return Manifest(sink=sink.name, location=printable(str(sink.location)))
