@@ -70,7 +70,6 @@ def _named(found: PluginManager, name: str) -> list[tuple[str, Any]]:
 
 
 def _described(found: PluginManager, kind: str, spec: Any) -> dict[str, Any]:
-    """What is printed of a source, sink, engine, view, report, rule or exporter."""
     part = {"name": spec.name, "kind": kind, "doc": spec.doc, "plugin": found.version_of(spec)}
     more: dict[str, Any]
     if kind == "rule":

@@ -72,7 +72,8 @@ def _print_one(found: RecordType | ViewSchema, form: str) -> None:
 
 def _text(found: RecordType | ViewSchema, form: str) -> str:
     if form == "arrow":
-        return f"# {found.name}\n{found.arrow_schema.to_string(show_schema_metadata=False)}\n\n"
+        name = found.name if isinstance(found, RecordType) else found.view.name
+        return f"# {name}\n{found.arrow_schema.to_string(show_schema_metadata=False)}\n\n"
     return markdown(found) if isinstance(found, RecordType) else found.markdown()
 
 

@@ -44,11 +44,6 @@ class ViewSchema:
     unknown: str = ""
 
     @property
-    def name(self) -> str:
-        """The view's name."""
-        return self.view.name
-
-    @property
     def arrow_schema(self) -> pa.Schema:
         """The columns whose types are known, with units and meanings as metadata."""
         fields = []
@@ -104,10 +99,7 @@ _UNITS: Final[Mapping[str | None, str]] = {"bytes": "bytes", "seconds": "s", "du
 
 
 def view_schema(view: View, plugins: PluginManager) -> ViewSchema:
-    """The columns that a view gives with its default settings, then those that it declares too.
-
-    Raises PluginError where the view, or what it declares of its columns, cannot be imported.
-    """
+    """The columns that a view gives with its default settings, then those that it declares too."""
     meanings = columns_of(view, plugins)
     declared = plugins.load_part(view, view.columns, f"the columns of {view.name!r}")
     kinds: dict[str, pa.DataType] = {}

@@ -46,10 +46,7 @@ _MONTHS: Final = {"month": 1, "mon": 1, "quarter": 3, "year": 12, "yr": 12, "y":
 
 
 def condition_of(sql: str, frame: pl.LazyFrame) -> pl.Expr:
-    """An SQL condition over the columns of a frame, whose times may be written as texts.
-
-    Raises UsageError, in one sentence, where it is not one.
-    """
+    """An SQL condition over the columns of a frame, whose times may be written as texts."""
     try:
         return condition(_Times(sql, frame.collect_schema()).rewritten(), frame)
     except UsageError as error:
@@ -299,7 +296,6 @@ class _Times:
 
 
 def _with_zone(words: Sequence[str], at: int) -> int:
-    """How many words there say that a time has a zone."""
     return 3 if words[at : at + 3] == ["with", "time", "zone"] else 0
 
 
