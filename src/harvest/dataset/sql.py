@@ -149,16 +149,12 @@ def _register_all(
                 remedy="take them away, or ask this view",
             )
     for name in names:
-        _register(connection, dataset, name, settings.get(name, {}))
-
-
-def _register(connection: Any, dataset: Dataset, name: str, settings: Mapping[str, Any]) -> None:
-    frame = dataset.view(name, **settings) if name in dataset.plugins.views else dataset[name]
-    # DuckDB reads the lazy frame itself, and asks it for the columns and rows it needs
-    table = f"source of {name}"
-    connection.register(table, frame)
-    schema, dot, rest = name.partition(".")
-    if dot:
-        connection.execute(f'CREATE SCHEMA IF NOT EXISTS "{schema}"')
-        connection.execute(f'CREATE VIEW "{schema}"."{rest}" AS FROM "{table}"')
-    connection.execute(f'CREATE VIEW "{name}" AS FROM "{table}"')
+        is_view, given = name in dataset.plugins.views, settings.get(name, {})
+        # DuckDB reads the lazy frame itself, and asks it for the columns and rows it needs
+        table = f"source of {name}"
+        connection.register(table, dataset.view(name, **given) if is_view else dataset[name])
+        schema, dot, rest = name.partition(".")
+        if dot:
+            connection.execute(f'CREATE SCHEMA IF NOT EXISTS "{schema}"')
+            connection.execute(f'CREATE VIEW "{schema}"."{rest}" AS FROM "{table}"')
+        connection.execute(f'CREATE VIEW "{name}" AS FROM "{table}"')

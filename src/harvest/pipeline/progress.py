@@ -48,8 +48,8 @@ def display(show: bool | None = True) -> Iterator[Observer]:
         with contextlib.closing(_Cell()) as cell:
             yield cell
     elif sys.stderr.isatty():
-        with _live_line() as line:
-            yield line
+        with Bar(*_columns(), console=Console(stderr=True), transient=True) as bar:
+            yield _LiveLine(bar)
     else:
         yield Observer() if show is None else PlainLines()
 
@@ -61,9 +61,8 @@ def in_notebook() -> bool:
     return getattr(shell, "kernel", None) is not None
 
 
-@contextlib.contextmanager
-def _live_line() -> Iterator[Observer]:
-    columns: list[Any] = [
+def _columns() -> list[Any]:
+    return [
         TextColumn("{task.fields[parts]}", markup=False),
         BarColumn(bar_width=None),
         DownloadColumn(),
@@ -72,8 +71,6 @@ def _live_line() -> Iterator[Observer]:
         TextColumn("left"),
         TimeRemainingColumn(),
     ]
-    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
-        yield _LiveLine(bar)
 
 
 class _Counter(Observer):

@@ -264,15 +264,14 @@ class Lookup:
 
     def find_of(self, kind: str, owner: str, name: str | None) -> Any:
         """What a distribution declares under a name; raises UsageError where it does not."""
-        for claim in self.claims.of(f"{kind}s", name or ""):
-            if canonical(claim.plugin.distribution) == canonical(owner):
-                return claim.spec
-        offers = [
-            each
+        offers = {
+            each: claim.spec
             for each in self.claims.names(f"{kind}s")
             for claim in self.claims.of(f"{kind}s", each)
             if canonical(claim.plugin.distribution) == canonical(owner)
-        ]
+        }
+        if name in offers:
+            return offers[name]
         raise UsageError(
             f"the distribution {owner!r} offers no {kind} {name!r}",
             remedy=suggestion(name or "", offers) if offers else "`harvest plugins` lists them",
