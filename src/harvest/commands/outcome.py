@@ -117,7 +117,10 @@ def print_result(result: RunResult, recipe: Recipe, *, json: bool) -> None:
     if result.left_out:
         print()
         print_table(("left out of the rows", "units"), result.left_out, right=("units",))
-    _print_notes(result.first_notes)
+    if result.first_notes:
+        print("\nnotes")
+    for note in result.first_notes:
+        print_plain(fold(f"  {printable_line(note)}", width_of_terminal(), " " * 4))
     if result.dropped:
         rows = sum(part.written for part in result.dropped)
         print(f"\n{rows:,} rows of {len(result.dropped)} inputs that are gone were dropped")
@@ -150,11 +153,3 @@ def exports_failed(result: RunResult) -> list[str]:
         for text, why in result.exports.items()
         if why is not None
     ]
-
-
-def _print_notes(notes: list[str]) -> None:
-    if not notes:
-        return
-    print("\nnotes")
-    for note in notes:
-        print_plain(fold(f"  {printable_line(note)}", width_of_terminal(), " " * 4))

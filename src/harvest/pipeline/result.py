@@ -178,6 +178,7 @@ class RunResult:
 
     @property
     def rows(self) -> dict[str, int]:
+        """Rows that it wrote of each record type."""
         rows: Counter[str] = Counter()
         for part in self.parts:
             rows.update(part.rows)

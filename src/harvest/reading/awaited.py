@@ -50,6 +50,7 @@ class Awaited:
         return self._waiting.keys()
 
     def missing(self, number: int) -> Missing:
+        """The first partition of a bundle that is not staged."""
         return self._waiting[number][0]
 
     def expect(self, number: int, bundle: Bundle) -> Bundle:

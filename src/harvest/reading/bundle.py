@@ -54,6 +54,7 @@ class Result:
 
     @property
     def origins(self) -> tuple[str, ...]:
+        """Where each of its partitions comes from, printable."""
         return tuple(staged[0].part.origin for staged in self.staged)
 
 

@@ -70,6 +70,7 @@ class Terms:
 
     @staticmethod
     def refusal(worker: str, problems: Sequence[str]) -> UsageError:
+        """The error that says why a worker cannot work for this run."""
         return UsageError(
             f"{worker} cannot work for this run: {'; '.join(problems)}", remedy=_REMEDY
         )

@@ -72,38 +72,32 @@ def positive(value: float) -> None:
         raise ValueError(f"must be greater than 0, not {value}")
 
 
-def at_least(lowest: float) -> Check:
-    """A check that a number is not below ``lowest``."""
+def _must_be(what: str, holds: Callable[[Any], bool], **allowed: Any) -> Check:
+    """A check that something holds of a value; allowed: as of ``allows``."""
 
-    @allows(f"at least {lowest:,}")
-    def check(value: float) -> None:
-        if not value >= lowest:
-            raise ValueError(f"must be at least {lowest}, not {value}")
+    @allows(**allowed)
+    def check(value: Any) -> None:
+        if not holds(value):
+            raise ValueError(f"must be {what}, not {value!r}")
 
     return check
+
+
+def at_least(lowest: float) -> Check:
+    """A check that a number is not below ``lowest``."""
+    return _must_be(f"at least {lowest}", lambda n: n >= lowest, text=f"at least {lowest:,}")
 
 
 def within(lowest: float, highest: float) -> Check:
     """A check that a number is one from ``lowest`` to ``highest``, both included."""
-
-    @allows(f"{lowest:,} to {highest:,}")
-    def check(value: float) -> None:
-        if not lowest <= value <= highest:
-            raise ValueError(f"must be {lowest} to {highest}, not {value}")
-
-    return check
+    text = f"{lowest:,} to {highest:,}"
+    return _must_be(f"{lowest} to {highest}", lambda n: lowest <= n <= highest, text=text)
 
 
 def one_of(choices: Iterable[str]) -> Check:
     """A check that a text is one of some words."""
     words = tuple(choices)
-
-    @allows(choices=words)
-    def check(value: str) -> None:
-        if value not in words:
-            raise ValueError(f"must be one of {', '.join(words)}, not {value!r}")
-
-    return check
+    return _must_be(f"one of {', '.join(words)}", words.__contains__, choices=words)
 
 
 def some_of(choices: Iterable[str]) -> Check:
