@@ -202,12 +202,8 @@ def _converter() -> cattrs.Converter:
 
         return make
 
-    converter.register_structure_hook_factory(_is_tuple, listed)
+    converter.register_structure_hook_factory(lambda hint: typing.get_origin(hint) is tuple, listed)
     return converter
-
-
-def _is_tuple(hint: Any) -> bool:
-    return typing.get_origin(hint) is tuple
 
 
 def _boolean(value: Any, _: Any) -> bool:

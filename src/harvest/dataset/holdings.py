@@ -52,10 +52,7 @@ def accounts_of(parts: Parts) -> pl.DataFrame:
 
 
 def rows_by_type(accounts: pl.DataFrame) -> pl.DataFrame:
-    """A row for each record type, ``of``, of which some part has rows.
-
-    sources, plugins: of these parts; origins: how many they have.
-    """
+    """A row for each record type, ``of``, of which some part has rows."""
     held = accounts.select(
         "source", "plugin", "rows", origin=pl.col("origin").cast(pl.Categorical).to_physical()
     )

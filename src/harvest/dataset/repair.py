@@ -63,7 +63,6 @@ def repair(
     deleted: ``drop`` takes damaged parts whose input is gone out of the dataset.
     give_up: do without kept states and records of runs that cannot be restored, and go back to an
         earlier manifest where the last one cannot be.
-    Raises DatasetError when a damaged manifest has no copy.
     """
     plugins = plugins or manager()
     path = location.expanduser().absolute()

@@ -273,10 +273,7 @@ def _results(
     tasks: Iterator[Any],
     on_progress: Callable[[Any], None] | None,
 ) -> Iterator[Any]:
-    """What the workers make of the tasks: each task goes to the next worker that is idle.
-
-    Tasks are taken while the workers work, so that none waits for it.
-    """
+    """What the workers make of the tasks: each task goes to the next worker that is idle."""
     idle: list[WorkerProcess] = []
     taken: deque[Any] = deque()
     more = True

@@ -206,7 +206,8 @@ def _judged(question: _Question, answer: _Answer) -> list[Found]:
         return []
     found = []
     for finding in resolve(rule.judge)(rows, answer.judged, **question.thresholds):
-        narrowed = _narrowing(finding.where)
+        held = finding.where.items()
+        narrowed = " and ".join(f"{in_sql(name)} {_is(value)}" for name, value in held)
         own = rows.filter(condition(narrowed, rows)) if narrowed else rows
         if own.is_empty():
             raise PluginError(
@@ -219,10 +220,6 @@ def _judged(question: _Question, answer: _Answer) -> list[Found]:
         )
         found.append(Found(rule, finding, evidence, answer.judged, answer.about - answer.judged))
     return found
-
-
-def _narrowing(values: Mapping[str, str | int | bool | None]) -> str:
-    return " and ".join(f"{in_sql(name)} {_is(value)}" for name, value in values.items())
 
 
 def _is(value: str | int | bool | None) -> str:

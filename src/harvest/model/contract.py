@@ -26,10 +26,7 @@ CONVERT: Final = "convert it in the source, or declare the column with its type"
 
 
 class Misfit(ValueError):
-    """A value that a column does not take.
-
-    reason: why not; remedy: what the author of the source can do.
-    """
+    """A value that a column does not take."""
 
     def __init__(self, reason: str, remedy: str = CONVERT):
         super().__init__(reason, remedy)

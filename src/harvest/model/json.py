@@ -84,10 +84,7 @@ def lines_of(texts: pl.Series) -> memoryview:
 def object_text(
     record_type: RecordType, *, omit: Collection[str] = (), sparse: str | None = None
 ) -> pl.Expr:
-    """An expression for the JSON text of each row of a frame of plain columns.
-
-    omit: columns to leave out; sparse: a column that comes last and is left out where null.
-    """
+    """An expression for the JSON text of each row of a frame of plain columns."""
     return _members_text(
         {field.name: field.type for field in record_type.arrow_schema}, omit=omit, sparse=sparse
     )

@@ -194,11 +194,7 @@ def order_of(use: SourceUse, partition: Partition) -> tuple[str, str, str]:
 
 @attrs.define(kw_only=True)
 class Deciding:
-    """What is decided for the partitions of a run, some at a time.
-
-    held, staged: of each sink.
-    planned: those that some sink needs; unchanged: the numbers of the others.
-    """
+    """What is decided for the partitions of a run, some at a time."""
 
     held: Sequence[Held]
     staged: Sequence[Earlier]

@@ -65,11 +65,7 @@ def _is_declared(recorded: Schema | None, kind: RecordType) -> bool:
 
 @attrs.frozen(kw_only=True)
 class Drift:
-    """What a run does where its record types have other columns than a dataset.
-
-    policy: evolve, freeze or reject; kinds: the record types that its sources declare.
-    limited: not all that is planned is read.
-    """
+    """What a run does where its record types have other columns than a dataset."""
 
     policy: str
     kinds: Sequence[RecordType]

@@ -88,7 +88,6 @@ def make_plan(
         Where a key is not listed any more, all partitions of its origin are wanted.
     drop: keys of parts that leave the datasets in any case.
     frozen: for each sink, the columns that record types are brought to; none where not given.
-    Raises SourceError when a partition is listed twice.
     """
     columns = tuple(frozen) or ({},) * len(sinks)
     keys = _keys(listed)

@@ -38,10 +38,7 @@ NOTEBOOK_EVERY_S = 0.25
 
 @contextlib.contextmanager
 def display(show: bool | None = True) -> Iterator[Observer]:
-    """An observer that shows a run's progress: in a notebook, or on standard error.
-
-    show: None for no output where nobody watches it, as in the log of a batch job.
-    """
+    """An observer that shows a run's progress: in a notebook, or on standard error."""
     if show is False:
         yield Observer()
     elif in_notebook():

@@ -56,10 +56,7 @@ def describe_run(
     replaced: int,
     dropped: int,
 ) -> bytes:
-    """The record of a run that harvested.
-
-    parts: those that it put in force; replaced, dropped: how many others left the dataset.
-    """
+    """The record of a run that harvested."""
     recipe, uses = prepared.recipe, prepared.uses
     sources = [use.source for use in uses]
     account = account_of(parts, ())
@@ -197,10 +194,7 @@ def _of_run(run: str, action: str, started: datetime) -> dict[str, str]:
 
 
 def recipe_of(record: Mapping[str, Any], sink: Endpoint, more: Mapping[str, Any]) -> Recipe:
-    """The recipe that a run's record holds, for this sink; ``more`` settings go on top.
-
-    Raises DatasetError when the record lacks a secret that is not given.
-    """
+    """The recipe that a run's record holds, for this sink; ``more`` settings go on top."""
     settings = {name: dict(values) for name, values in record["settings"].items()}
     for name, values in more.items():
         settings.setdefault(name, {}).update(values)

@@ -50,10 +50,7 @@ class Plugin:
 
 @attrs.frozen
 class BrokenPlugin:
-    """A plugin that could not be registered.
-
-    cause: what went wrong, in one line; remedy: what to do; error: the exception, if any.
-    """
+    """A plugin that could not be registered."""
 
     name: str
     distribution: str
@@ -161,11 +158,7 @@ class Claims:
 
 
 class Lookup:
-    """Plugins that are registered, and the names that they declare.
-
-    plugins, broken: by name; disabled: names to leave out; left_out: distributions of which
-    a plugin is left out.
-    """
+    """Plugins that are registered, and the names that they declare."""
 
     def __init__(self, claims: Claims):
         self.claims = claims

@@ -16,10 +16,7 @@ from .task import Progress, identify
 
 @attrs.frozen
 class Missing:
-    """A partition that is to be staged: where it comes from, and for each sink where it will be.
-
-    places: by state directory and stem.
-    """
+    """A partition that is to be staged: where it comes from, and for each sink where it will be."""
 
     origin: str
     size_bytes: int

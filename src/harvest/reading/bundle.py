@@ -143,10 +143,7 @@ class Bundle:
 
 
 class Bundles(Sequence[Bundle]):
-    """Bundles that are made when they are asked for, since there may be very many.
-
-    items: what each is made of; make: makes one.
-    """
+    """Bundles that are made when they are asked for, since there may be very many."""
 
     def __init__(self, items: Sequence[Any], make: Callable[[Any], Bundle]):
         self._items = items

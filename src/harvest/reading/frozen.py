@@ -13,11 +13,7 @@ from harvest.model.types import Types, declared_types, from_plain, holds, shapes
 
 
 class FrozenColumns:
-    """Brings rows to the columns that a dataset keeps.
-
-    frozen: record type -> column -> type as the manifest has it; other record types stay as they
-        are.
-    """
+    """Brings rows to the columns that a dataset keeps."""
 
     def __init__(self, frozen: Mapping[str, Mapping[str, Any]]):
         self._frozen = frozen

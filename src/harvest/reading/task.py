@@ -37,11 +37,6 @@ class Task:
     def sinks(self) -> tuple[Sink, ...]:
         return tuple(sink for sink, _ in self.targets)
 
-    @property
-    def identified(self) -> bool:
-        """Whether its parts have the fingerprint of their input, and are named by it."""
-        return bool(self.targets[0][1].stem)
-
     def fingerprint_before(self) -> str:
         """The fingerprint of its inputs before they are read.
 
@@ -58,7 +53,7 @@ def identify(task: Task) -> Task:
 
     A change since it was planned counts as one while it is read.
     """
-    if task.identified:
+    if task.targets[0][1].stem:
         return task
     interrupt.check()
     partition = task.partition

@@ -61,7 +61,7 @@ def name_sources(
         named += [
             attrs.evolve(endpoint, name=name, location=location)
             for name, location in _endpoints(chosen, found.root, endpoint.location)
-            if not any((name, place) in given for place in _upwards(location))
+            if not any((name, str(place)) in given for place in _upwards(location))
         ]
         remarks += _remarks(found, chosen, endpoint.location)
     return attrs.evolve(recipe, sources=tuple(named)), remarks
@@ -119,9 +119,9 @@ def _knows(source: Source, path: Path) -> bool:
     return found is not None and found.confidence >= SURE
 
 
-def _upwards(location: str) -> Iterator[str]:
+def _upwards(location: str) -> tuple[Path, ...]:
     place = absolute(Path(location))
-    return map(str, (place, *place.parents))
+    return (place, *place.parents)
 
 
 def _survey(location: str, path: Path, plugins: PluginManager) -> Survey:

@@ -67,7 +67,6 @@ def copied_pipes(
     most: so many bytes of each are read; the rest is left.
     live: where rows are wanted as they come, the sources that can read so: these get the pipe
         itself, and any source a file that is standard input.
-    Raises SourceError where a pipe cannot be read or is empty, OSError where the disk is full.
     """
     try:
         sources = []

@@ -215,11 +215,7 @@ def partitions_of(source: Source, selection: Selection | None = None) -> Iterato
 
 
 def read_names(path: Path) -> Named:
-    """The files that a list names, one a line; or each ended by a NUL byte, if there are some.
-
-    Relative names are those of the current directory.  Raises UsageError for a list that cannot be
-    read.
-    """
+    """The files that a list names, one a line; or each ended by a NUL byte, if there are some."""
     try:
         data = path.read_bytes()
     except OSError as error:

@@ -252,10 +252,7 @@ def read_state(state: Path, run: str) -> Manifest:
 def put_back(
     state: Path, file: PartFile, target: Path, here: tuple[Path, int | None] | None
 ) -> None:
-    """Put a file of an earlier state at ``target``: from ``kept/``, or from where it still is.
-
-    here: the place and offset where the state in force has it, if it does.
-    """
+    """Put a file of an earlier state at ``target``: from ``kept/``, or from where it still is."""
     target.parent.mkdir(parents=True, exist_ok=True)
     kept = state / KEPT / file.sha256
     sources: list[tuple[Path, int | None]] = [(kept, None), *([here] if here else [])]

@@ -160,10 +160,7 @@ def plain(value: Any) -> Any:
 def require_rows(
     sink: Sink, given: Mapping[str, int], files: Iterable[PartFile], *, does: str, where: str
 ) -> None:
-    """Raise PluginError unless the files of a part hold just the rows that a sink was given.
-
-    given: rows by record type; does: what the sink does with them; where: the part's origin.
-    """
+    """Raise PluginError unless the files of a part hold just the rows that a sink was given."""
     held = Counter[str]()
     for file in files:
         held[file.record_type] += file.rows

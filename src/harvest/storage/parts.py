@@ -103,10 +103,7 @@ class Parts(Mapping[str, Part]):
     def spread(
         self, section: str, lists: str, among: pa.BooleanArray | None = None
     ) -> Iterator[pa.Table]:
-        """What a column of lists holds, one value a row, and the ``row`` that has it; in pieces.
-
-        among: which rows are looked at; those that count unless it is given.
-        """
+        """What a column of lists holds, one value a row, and the ``row`` that has it; in pieces."""
         among, first = self.counting if among is None else among, 0
         for batch in self._batches(section):
             column = batch.column(lists)

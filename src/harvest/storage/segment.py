@@ -56,10 +56,7 @@ class Section:
 
 @attrs.frozen(kw_only=True)
 class Entry:
-    """A segment as the manifest lists it.
-
-    file: its name; parts, removed: how many it holds and how many leave.
-    """
+    """A segment as the manifest lists it."""
 
     file: str
     parts: int

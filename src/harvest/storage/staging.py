@@ -113,10 +113,7 @@ def parts_in(directory: Path) -> tuple[Part, ...]:
 
 
 def clear_places(state: Path, keys: Iterable[str], keep: Collection[Path] = ()) -> None:
-    """Remove what is staged of partitions that are to be read again; before any is attempted.
-
-    keys: of their parts.  keep: bundles that hold others of which the work is used.
-    """
+    """Remove what is staged of partitions that are to be read again; before any is attempted."""
     if not any((state / STAGING).iterdir()):
         return  # as nearly always; a million keys need not be collected
     keys = set(keys)
@@ -175,10 +172,7 @@ SMALL_BYTES: Final = 1 << 20
 
 @attrs.frozen
 class Small:
-    """A partition of few rows, by record type, that are to be staged for one sink.
-
-    rejects: the file of its rejects, which is to be staged as ``part.rejects`` says.
-    """
+    """A partition of few rows, by record type, that are to be staged for one sink."""
 
     part: Part
     tables: Mapping[str, pa.Table]

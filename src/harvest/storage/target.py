@@ -128,10 +128,7 @@ def refuse_links(state: Path) -> None:
 def storage_errors(
     where: str, standing: Callable[[], str] = lambda: "nothing of this run was committed"
 ) -> Iterator[None]:
-    """Errors of the storage and of memory as a person reads them.
-
-    where: the place to name if the error names none; standing: says what was committed.
-    """
+    """Errors of the storage and of memory as a person reads them."""
     try:
         yield
     except BrokenPipeError:  # who reads our output went away: its business
