@@ -202,7 +202,10 @@ def _converter() -> cattrs.Converter:
 
         return make
 
-    converter.register_structure_hook_factory(lambda hint: typing.get_origin(hint) is tuple, listed)
+    def is_tuple(hint: Any) -> bool:
+        return typing.get_origin(hint) is tuple
+
+    converter.register_structure_hook_factory(is_tuple, listed)
     return converter
 
 

@@ -360,10 +360,9 @@ def run(
     then no dataset has changed.
     """
     plugins = plugins or manager()
-    base = recipe if isinstance(recipe, Recipe) else Recipe()
-    if recipe is not None and not isinstance(recipe, Recipe):
-        base = load_recipe(Path(recipe))
-
+    base = Recipe() if recipe is None else recipe
+    if not isinstance(base, Recipe):
+        base = load_recipe(Path(base))
     merged = base.merged(
         sources=endpoints_of(sources, "source", plugins),
         sinks=endpoints_of(sinks, "sink", plugins),
