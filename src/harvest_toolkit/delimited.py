@@ -359,7 +359,6 @@ def _table(block: Block, names: Sequence[str]) -> pa.Table | None:
 
 
 def _fault(raw: bytes, width: int) -> str | None:
-    """What is wrong with a record that does not fit ``width`` columns of texts."""
     if reason := not_utf8(raw):
         return reason
     if (fields := count_fields(raw)) != width:

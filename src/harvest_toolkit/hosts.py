@@ -72,7 +72,6 @@ def _mapped(column: pl.Expr, rule: Callable[[str], str | None]) -> pl.Expr:
 
 
 def _address(name: str) -> str | None:
-    """An address in its shortest spelling; None for what is none."""
     try:
         return str(ipaddress.ip_address(name))
     except ValueError:

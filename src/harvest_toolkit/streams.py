@@ -177,7 +177,6 @@ class _Unpacked(Stream):
                 return
 
     def _packed(self, is_gzip: bool) -> bytes:
-        """The next compressed bytes."""
         found = self._file.read(_PIECE if is_gzip else _SMALL_PIECE)
         self.consumed += len(found)
         return found

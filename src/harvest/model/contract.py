@@ -50,9 +50,6 @@ def _refuse_field(name: str) -> Misfit:
     return Misfit(f"field {name!r} is not declared, or is there twice", "declare it once")
 
 
-# --- Arrow data -----------------------------------------------------------------------------------
-
-
 def fit(array: Column, shape: Shape) -> Column:
     """An array as one of the shape's type; raises Misfit where a value is not of that type.
 
@@ -162,9 +159,6 @@ def _fit_lists(array: pa.Array, shape: Shape) -> pa.Array:
     entries = fit(array.flatten(), Shape(pair, inner=shape.inner))
     keys, items = entries.flatten()
     return pa.MapArray.from_arrays(offsets, keys, items)
-
-
-# --- Python's values ------------------------------------------------------------------------------
 
 
 def array_of(values: Sequence[Any], shape: Shape) -> pa.Array:

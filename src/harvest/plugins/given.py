@@ -25,8 +25,20 @@ _DECLARED = (View, ReportSpec, Rule, ExporterSpec)
 """What may stand in a file by itself, beside classes."""
 
 
+def _those_of(kind: type) -> Any:
+    """A hook that gives the objects of a kind."""
+
+    def those(self: Objects) -> list[Any]:
+        return [each for each in self.objects if isinstance(each, kind)]
+
+    return hookimpl(those)
+
+
 class Objects:
     """A plugin that consists of source and sink classes, views, reports, rules and exporters."""
+
+    harvest_views, harvest_reports = _those_of(View), _those_of(ReportSpec)
+    harvest_rules, harvest_exporters = _those_of(Rule), _those_of(ExporterSpec)
 
     def __init__(self, objects: Iterable[Any]):
         self.objects = tuple(objects)
@@ -46,22 +58,6 @@ class Objects:
             SinkSpec(name=cls.name, doc=_first_line(cls), factory=cls)
             for cls in self._classes(Sink)
         ]
-
-    @hookimpl
-    def harvest_views(self) -> Iterable[View]:
-        return [each for each in self.objects if isinstance(each, View)]
-
-    @hookimpl
-    def harvest_reports(self) -> Iterable[ReportSpec]:
-        return [each for each in self.objects if isinstance(each, ReportSpec)]
-
-    @hookimpl
-    def harvest_rules(self) -> Iterable[Rule]:
-        return [each for each in self.objects if isinstance(each, Rule)]
-
-    @hookimpl
-    def harvest_exporters(self) -> Iterable[ExporterSpec]:
-        return [each for each in self.objects if isinstance(each, ExporterSpec)]
 
     def _classes(self, base: type) -> Iterator[Any]:
         return (each for each in self.objects if isinstance(each, type) and issubclass(each, base))

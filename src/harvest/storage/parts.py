@@ -38,8 +38,6 @@ class Parts(Mapping[str, Part]):
         self.segments = tuple(segments)
         self._kept: dict[str, list[pa.RecordBatch]] = {}
 
-    # --- as a mapping ---
-
     def __len__(self) -> int:
         return int(self.counting.true_count)
 
@@ -67,8 +65,6 @@ class Parts(Mapping[str, Part]):
     def _row_by_key(self) -> dict[str, int]:
         keys = self.table(KEYS).column("key").filter(self.counting)
         return dict(zip((key.hex() for key in keys.to_pylist()), self.rows, strict=True))
-
-    # --- rows ---
 
     @cached_property
     def counting_by_segment(self) -> list[pa.BooleanArray]:
@@ -161,8 +157,6 @@ class Parts(Mapping[str, Part]):
         held = pc.is_in(self.table(KEYS).column("key"), value_set=keys)
         return rows_where(pc.and_not(self.counting, held.combine_chunks()))
 
-    # --- some of them ---
-
     def rows_picked(self, keys: Iterable[str]) -> list[int]:
         """The rows of those of these keys that there are, in the dataset's order."""
         wanted = pa.array([key_bytes(key) for key in keys], pa.binary(8))
@@ -185,8 +179,6 @@ class Parts(Mapping[str, Part]):
         rows = rows_where(pc.and_(self.counting, holds.combine_chunks()))
         return self.at(self.in_order(rows.to_pylist()))
 
-    # --- all of them ---
-
     def record_types(self) -> dict[str, int]:
         """Rows of each record type."""
         return dict(self._rows_by_type)
@@ -198,8 +190,6 @@ class Parts(Mapping[str, Part]):
     def total(self, name: str) -> int:
         """The sum of a number of the account: ``read`` or ``rejected``."""
         return int(pc.sum(self.table(ACCOUNT).column(name).filter(self.counting)).as_py() or 0)
-
-    # --- changes ---
 
     def changed(self, put: Mapping[str, Part], gone: Iterable[str] = ()) -> Parts:
         """These parts with some put in, in place of those of their keys, and others gone."""
