@@ -97,10 +97,7 @@ _NOTES_SHOWN = 20
 
 
 class Unchanged(Sequence[Part]):
-    """The parts that a run left as they were, in the dataset's order; made when asked for.
-
-    others: of which there is a part in some dataset, though the plan does not say unchanged.
-    """
+    """The parts that a run left as they were, in the dataset's order; made when asked for."""
 
     def __init__(
         self,
@@ -186,10 +183,7 @@ class RunResult:
 
     @property
     def left_out(self) -> list[tuple[str, int]]:
-        """Why units became no rows, though nothing was wrong with them, and how many.
-
-        What is not a file is named beside the account, since nobody counts what would be in it.
-        """
+        """Why units became no rows, though nothing was wrong with them, and how many."""
         sources = self.account.sources.values()
         found = [reason for account in sources for reason in sorted(account.reasons.items())]
         passed = sorted(self.no_files.items())

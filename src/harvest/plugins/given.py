@@ -138,10 +138,7 @@ def _place(cls: Any) -> str | None:
 
 
 def plugin_of_class(cls: Any) -> Plugin:
-    """The plugin that a class is by itself, which the user's program or notebook defines.
-
-    Its version is a digest of its module's file; without one, as in a notebook, none is known.
-    """
+    """The plugin that a class is by itself, which the user's program or notebook defines."""
     name = f"{cls.__module__}.{cls.__qualname__}"
     if (loaded := file_of(cls)) is not None:
         file_name = Path(loaded.path).name

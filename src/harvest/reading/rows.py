@@ -31,10 +31,7 @@ _OUT_OF_SPACE = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EROFS))
 
 @contextlib.contextmanager
 def source_errors(source: Source, partition: Partition) -> Iterator[None]:
-    """What a source raises, as an error of the input or of the plugin.
-
-    The latter names the line of the plugin's code, and what was read last.
-    """
+    """What a source raises, as an error of the input or of the plugin."""
     try:
         with contained():
             yield

@@ -38,10 +38,7 @@ class Task:
         return tuple(sink for sink, _ in self.targets)
 
     def fingerprint_before(self) -> str:
-        """The fingerprint of its inputs before they are read.
-
-        That of its parts, unless the source has given these one of its own.
-        """
+        """The fingerprint of its inputs before they are read."""
         partition = self.partition
         if partition.inputs and partition.fingerprint is None:
             return self.targets[0][1].fingerprint

@@ -74,11 +74,7 @@ class Commit:
         )
 
     def prepare(self) -> None:
-        """Put all files where the new manifest will name them.
-
-        Raises PluginError when the sink does not publish all rows.  When it fails or is
-        interrupted, ``recover`` undoes it.
-        """
+        """Put all files where the new manifest will name them."""
         fault.point("commit.begun")
         runs = self.sink.state / RUNS
         runs.mkdir(exist_ok=True)

@@ -96,10 +96,7 @@ def content_of(file: PartFile) -> Content:
 
 
 def keep(sink: Sink, old: Manifest, new: Manifest, *, check: bool = False) -> bool:
-    """Keep the files of ``old`` that ``new`` no longer has; whether they were all there.
-
-    check: read them before, since some may be damaged; what was read again as it was counts.
-    """
+    """Keep the files of ``old`` that ``new`` no longer has; whether they were all there."""
     directory = sink.state / KEPT
     whole = True
     again = {f.sha256: f for f in new.files.distinct() if f.offset is None} if check else {}
@@ -168,10 +165,7 @@ def forget(state: Path, manifest: Manifest) -> None:
 
 
 def lacking(kept: Manifest, here: Manifest) -> dict[Content, tuple[bool, PartFile]]:
-    """What a kept state consists of and another has not, its rejects too.
-
-    Each with whether the state directory has it.  A file that several parts share is there once.
-    """
+    """What a kept state consists of and another has not, its rejects too."""
     files = files_apart(kept.parts, here.parts)
     found = {content_of(file): (False, file) for file in files}
     if any(file.offset is not None for file in files):
@@ -298,10 +292,7 @@ def kept_bytes(state: Path) -> int:
 def _copy(
     source: Path, offset: int | None, file: PartFile, target: Path, *, check: bool = False
 ) -> bool:
-    """A second name for a whole file, else a copy; durable when its directory is flushed.
-
-    Whether the source was there and, where it was read, had the checksum.
-    """
+    """A second name for a whole file, else a copy; durable when its directory is flushed."""
     if offset is None and not is_plain(source):  # a consolidated file may be a link of the user's
         return False
     if offset is None and not check:

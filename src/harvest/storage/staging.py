@@ -91,10 +91,7 @@ def staged_parts(state: Path) -> dict[str, Staged]:
 
 
 def staged_before(state: Path, stems: Sequence[str]) -> dict[str, Staged]:
-    """What another attempt has finished of partitions that are read together, by stem.
-
-    Few files are looked for, however much is staged.
-    """
+    """What another attempt has finished of partitions that are read together, by stem."""
     staging = state / STAGING
     found = {}
     for stem in stems:

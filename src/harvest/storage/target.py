@@ -32,10 +32,7 @@ class Target:
     manifest: Manifest
 
     def commit(self, commit: Commit, committed: Callable[[], object] = lambda: None) -> Manifest:
-        """Carry out a commit; ``committed`` is called once the new state is in force.
-
-        What fails or is interrupted before leaves the dataset as it was.
-        """
+        """Carry out a commit; ``committed`` is called once the new state is in force."""
         self.lock.check()
         try:
             commit.prepare()
