@@ -117,17 +117,13 @@ def _spans(
     return {name: table.row(0) for name, table in spans}
 
 
-IN_FORCE = "in force"
-KEPT = "kept"
-
-
 def read_runs(sink: Sink, manifest: Manifest, skip: int = 0) -> list[dict[str, Any]]:
     """The records of all committed runs but the ``skip`` oldest, oldest first.
 
     Each has a key ``state``: ``in force``, ``kept`` where one can go back to it, or null; and a key
     ``problem``, null unless the record is missing, damaged or given up: then it has nothing else.
     """
-    states = dict.fromkeys(manifest.kept, KEPT) | {manifest.run: IN_FORCE}
+    states = dict.fromkeys(manifest.kept, "kept") | {manifest.run: "in force"}
     records = []
     for run in manifest.runs[skip:]:
         found: dict[str, Any] = {"run": run, "state": states.get(run), "problem": None}

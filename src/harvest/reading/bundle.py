@@ -193,12 +193,8 @@ def bundles(todo: Iterable[T], sinks: Callable[[T], Hashable]) -> Iterator[tuple
     for item in todo:
         partition = item.partition
         small = bool(partition.inputs) and partition.size_bytes <= SMALL_INPUT_BYTES
-        fits = (
-            small
-            and len(together) < BUNDLE_PARTITIONS
-            and size + partition.size_bytes <= BUNDLE_BYTES
-        )
-        if together and not (fits and sinks(item) == sinks(together[-1])):
+        room = len(together) < BUNDLE_PARTITIONS and size + partition.size_bytes <= BUNDLE_BYTES
+        if together and not (small and room and sinks(item) == sinks(together[-1])):
             yield tuple(together)
             together, size = [], 0
         together.append(item)

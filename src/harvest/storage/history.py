@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -64,20 +64,19 @@ def keys_apart(here: Parts, there: Parts) -> list[str]:
 
 def files_apart(here: Parts, there: Parts) -> list[PartFile]:
     """The files that hold rows here and not there, each once."""
-    rows = apart(here, there)
-    if not rows.true_count:
-        return []
-    texts = StoredFiles(here).texts(among=rows)
-    return [file_of(text) for text in _outside(texts, StoredFiles(there).texts())]
+    return [file_of(text) for text in _texts_apart(here, there, StoredFiles.texts)]
 
 
 def rejects_apart(here: Parts, there: Parts) -> list[PartFile]:
     """The files of rejects that are here and not there."""
+    return [reject_of(text) for text in _texts_apart(here, there, StoredFiles.reject_texts)]
+
+
+def _texts_apart(here: Parts, there: Parts, texts: Callable[..., Any]) -> list[str]:
     rows = apart(here, there)
     if not rows.true_count:
         return []
-    texts = StoredFiles(here).reject_texts(among=rows)
-    return [reject_of(text) for text in _outside(texts, StoredFiles(there).reject_texts())]
+    return _outside(texts(StoredFiles(here), rows), texts(StoredFiles(there)))
 
 
 def _outside(values: pa.Array | pa.ChunkedArray, others: pa.Array | pa.ChunkedArray) -> list[Any]:
