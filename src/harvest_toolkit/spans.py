@@ -162,13 +162,9 @@ def _sum(digits: Words) -> Ints:
     """The number that eight digits make, the first in the lowest byte."""
     pairs = digits * np.uint64(10) + (digits >> np.uint64(8))
     ones = np.uint64(0x000000FF000000FF)
-    return (
-        (
-            (pairs & ones) * np.uint64(0x000F424000000064)
-            + ((pairs >> np.uint64(16)) & ones) * np.uint64(0x0000271000000001)
-        )
-        >> np.uint64(32)
-    ).view(np.int64)
+    odd = (pairs & ones) * np.uint64(0x000F424000000064)
+    even = ((pairs >> np.uint64(16)) & ones) * np.uint64(0x0000271000000001)
+    return ((odd + even) >> np.uint64(32)).view(np.int64)
 
 
 def _number(words: Words) -> tuple[Ints, Ints]:

@@ -110,7 +110,8 @@ def _as_table(record_type: RecordType, data: Any) -> pa.Table:
 def _filled(array: Column, origin: str) -> Column:
     """The column ``origin`` with one in place of nulls."""
     if array.null_count == len(array):
-        return _constant(origin, len(array))
+        indices = pc.fill_null(pa.nulls(len(array), pa.int32()), 0)
+        return pa.chunked_array([pa.DictionaryArray.from_arrays(indices, pa.array([origin]))])
     if not array.null_count:
         return array
     return pc.fill_null(array.cast(pa.string()), origin).dictionary_encode().cast(ORIGIN)
@@ -153,11 +154,6 @@ def _refusal(
         f"{record_type.name}: column {name!r} ({shape.kind}) cannot hold {shown} (row {row + 1} of "
         f"a batch{at}): {misfit.reason}; {misfit.remedy}"
     )
-
-
-def _constant(value: str, rows: int) -> pa.ChunkedArray:
-    indices = pc.fill_null(pa.nulls(rows, pa.int32()), 0)
-    return pa.chunked_array([pa.DictionaryArray.from_arrays(indices, pa.array([value]))])
 
 
 def batches(table: pa.Table, rows: int = BATCH_ROWS) -> Iterator[pa.Table]:

@@ -117,7 +117,6 @@ class Drift:
         return dict(sorted(schemas.items()))
 
     def _staying(self, plan: Plan, number: int, manifest: Manifest) -> set[str]:
-        """Record types of which a dataset keeps rows that are not written anew."""
         if self.limited:
             return {name for name, rows in manifest.record_types().items() if rows}
         return plan.staying(number, manifest)

@@ -55,7 +55,6 @@ class Plan:
         return len(self.partitions) + len(self.unchanged)
 
     def skipped(self) -> Iterator[tuple[SourceUse, Partition]]:
-        """The partitions that are unchanged, as they are listed."""
         return (self.listed[row] for row in self.unchanged)
 
     def gone(self, number: int) -> frozenset[str]:

@@ -222,7 +222,6 @@ class PreparedRun:
         )
 
     def plan(self, manifests: Sequence[Manifest], run: str) -> Plan:
-        """Compare what is listed with what the datasets hold."""
         drift = self.drift
         plan = make_plan(
             self.listed,
@@ -269,7 +268,6 @@ class PreparedRun:
         )
 
     def _settings_left(self) -> dict[str, Mapping[str, Any]]:
-        """The settings of the recipe without those of its engine."""
         recipe, name = self.recipe, self.recipe.engine
         left = {key: values for key, values in recipe.settings.items() if key != name}
         for source in (use.source for use in self.uses if use.source.name == name):

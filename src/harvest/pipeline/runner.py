@@ -142,7 +142,6 @@ class _Execution:
             raise
 
     def _dropped_parts(self) -> tuple[Part, ...]:
-        """Parts that left some dataset because their input is gone, each once."""
         found: dict[str, Part] = {}
         for manifest, keys in zip(self.manifests, self.plan.dropped, strict=True):
             found.update(manifest.parts.pick(keys))

@@ -79,7 +79,6 @@ class Contested:
     because: str
 
     def remark(self) -> str:
-        """One line for who uses the name."""
         others = " and ".join(name for name in self.distributions if name != self.chosen)
         return (
             f"{self.kind} {self.name!r} is {self.chosen}'s; {others} declares it, too: "
@@ -129,7 +128,6 @@ class Claims:
         return {name: claim.spec for name, claim in chosen.items() if claim is not None}
 
     def contested(self) -> Iterator[Contested]:
-        """All names that several distributions declare."""
         for kind, names in sorted(self._claims.items()):
             for name, claims in sorted(names.items()):
                 if len(claims) > 1:

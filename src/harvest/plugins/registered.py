@@ -173,7 +173,6 @@ class Registered(Lookup):
 
     @property
     def commands(self) -> Mapping[str, Command]:
-        """Declared commands and groups of commands by name."""
         return self.claims.all("commands")
 
     def load_app(self, name: str) -> Any:

@@ -20,7 +20,6 @@ class FrozenColumns:
         self._shapes: dict[str, _Shape] = {}
 
     def fit(self, record_type: RecordType, table: pa.Table) -> tuple[RecordType, pa.Table]:
-        """Rows, and their record type, with the dataset's columns."""
         name = record_type.name
         if name not in self._frozen:
             return record_type, table

@@ -87,7 +87,6 @@ def from_document(document: Any) -> tuple[tuple[Task, ...], Terms]:
 
 
 def _name(item: Source | Sink, plugins: PluginManager) -> dict[str, Any]:
-    """A source or sink as its name, location and settings, and where its class is from."""
     document = {"name": item.name, "location": item.location, "config": _fields(item.config)}
     if (file := file_of(type(item))) is not None:
         class_name = type(item).__qualname__

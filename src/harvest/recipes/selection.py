@@ -110,7 +110,6 @@ class Named(Selection):
         )
 
     def remarks(self) -> list[str]:
-        """How many files were looked at, and which names of the list stand for none."""
         said = [f"{count_in_words(len(self._files), 'file')} of the list looked at"]
         others = {
             "gone": self._in_locations & self._gone,
@@ -163,7 +162,6 @@ class Since(Selection):
         return True
 
     def remarks(self) -> list[str]:
-        """How many directories were looked at, and how many were not."""
         return [
             f"since {self.day}: {count_in_words(len(self._listed), 'directory', 'directories')} "
             f"named for a day looked at, {len(self._left):,} of earlier days not"
