@@ -205,50 +205,36 @@ class _Times:
         """The operand behind a comparison in one direction."""
         outer, inner = ("(", ")") if step < 0 else (")", "(")
         found: list[_Token] = []
-        compared, depth, at = False, 0, place + step
-        while 0 <= at < len(self.tokens):
+        compared, depth = False, 0
+        for at in range(place + step, -1 if step < 0 else len(self.tokens), step):
             word = self.tokens[at].word
             before = self.tokens[at - 1].word if at else ""
-            if word == inner:
-                depth += 1
-            elif word == outer:
-                depth -= 1
-                if depth < 0:
-                    if compared:
-                        break
-                    depth = 0
-                    if step < 0 and before and before not in _BORDERS | _COMPARISONS | {"("}:
-                        return []  # an argument
-                    at += step
-                    continue
-            elif depth == 0 and word in _COMPARISONS:
+            if word == outer and depth == 0:
+                if compared:
+                    break
+                if step < 0 and before and before not in _BORDERS | _COMPARISONS | {"("}:
+                    return []  # an argument
+                continue
+            if depth == 0 and word in _COMPARISONS:
                 if compared:
                     break
                 compared = True
-                at += step
                 continue
-            elif depth == 0 and word in _BORDERS:
-                if compared and word == "not" and step < 0:
-                    at += step  # t not in (...)
+            if depth == 0 and word in _BORDERS:
+                if compared and word == "not" and step < 0:  # t not in (...)
                     continue
                 if compared or not (word == "and" and step < 0 and self._within_between(at)):
                     break
-                found = []
-                at += step
                 continue
+            depth += (word == inner) - (word == outer)
             if compared:
                 found.append(self.tokens[at])
-            at += step
         return found[::step] if compared else []
 
     def _within_between(self, place: int) -> bool:
         """Whether this AND is that of a BETWEEN."""
-        for token in reversed(self.tokens[:place]):
-            if token.word == "between":
-                return True
-            if token.word in _BORDERS:
-                return False
-        return False
+        words = (token.word for token in reversed(self.tokens[:place]))
+        return next((w == "between" for w in words if w == "between" or w in _BORDERS), False)
 
     def _kind(self, operand: Sequence[_Token]) -> str | None:
         """What an operand is: ``time``, ``span`` of time, ``seconds``; None for all else."""
