@@ -85,18 +85,15 @@ def expand(hosts: str) -> list[str]:
     """
     found: list[str] = []
     for item in _COMMA.split(hosts):
+        parts = list(_PART.finditer(item))
+        if "".join(part[0] for part in parts) != item:
+            return []
         names = [""]
-        position = 0
-        for part in _PART.finditer(item):
-            if part.start() != position:
-                return []
-            position = part.end()
+        for part in parts:
             endings = [part[3]] if part[3] is not None else _numbers(part[1], part[2])
             if len(names) * len(endings) > LIMIT:
                 return []
             names = [name + ending for name in names for ending in endings]
-        if position != len(item):
-            return []
         found += [name for name in names if name]
     return found if len(found) <= LIMIT else []
 

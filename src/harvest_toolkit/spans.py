@@ -12,6 +12,7 @@ rejects it::
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -221,12 +222,8 @@ def digit_pairs(words: Words, form: bytes) -> tuple[list[Ints], Flags]:
     word = (words ^ np.uint64(zeros)) & np.uint64(asked)
     good = (((word + _OVER) | word) & _HIGH == 0) & (word & np.uint64(asked & ~digits) == 0)
     tens = word * np.uint64(10) + (word >> np.uint64(8))
-    places = []
-    at = 0
-    while (at := form.find(b"dd", at)) >= 0:
-        places.append(((tens >> np.uint64(8 * at)) & _LOW).view(np.int64))
-        at += 2
-    return places, good
+    starts = [found.start() for found in re.finditer(b"dd", form)]
+    return [((tens >> np.uint64(8 * at)) & _LOW).view(np.int64) for at in starts], good
 
 
 def date_days(data: Bytes, place: Ints) -> tuple[Ints, Flags]:
