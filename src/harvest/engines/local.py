@@ -26,9 +26,7 @@ class LocalEngine(Engine):
     name = "local"
 
     def run(self, work: Work) -> Iterator[Result]:
-        worth = 1 + work.cost_bytes // BYTES_WORTH_A_WORKER
-        if not work.importable:
-            worth = 1
+        worth = 1 + work.cost_bytes // BYTES_WORTH_A_WORKER if work.importable else 1
         workers = self.workers or min(pool.available_cores(), worth)
         return read_bundles(
             map(Bundle.prepare, work.bundles),

@@ -214,7 +214,6 @@ class PreparedRun:
 
     @property
     def drift(self) -> Drift:
-        """What is done where record types have other columns than the datasets."""
         return Drift(
             policy=self.recipe.schema_drift,
             kinds=declared_kinds(use.source for use in self.uses),

@@ -269,7 +269,6 @@ class Lookup:
         )
 
     def is_distribution(self, name: str) -> bool:
-        """Whether some plugin comes from a distribution of this name."""
         there = [plugin.distribution for plugin in self.plugins.values()]
         there += [plugin.distribution for plugin in self.broken.values()]
         return canonical(name) in map(canonical, there)

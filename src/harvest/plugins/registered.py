@@ -90,7 +90,6 @@ class Registered(Lookup):
             self.broken[plugin.name] = as_broken(plugin, problem, problem.__cause__)
 
     def _imported(self, point: EntryPoint, plugin: Plugin) -> Any:
-        """What to register for an entry point; raises PluginError."""
         try:
             with contained():
                 loaded = point.load()

@@ -45,10 +45,10 @@ class Parts(Mapping[str, Part]):
         return self.keys_at(self.in_order(self.rows))
 
     def __contains__(self, key: object) -> bool:
-        return isinstance(key, str) and key in self._row_by_key
+        return isinstance(key, str) and key in self.row_by_key
 
     def __getitem__(self, key: str) -> Part:
-        (part,) = self.at([self.row(key)])
+        (part,) = self.at([self.row_by_key[key]])
         return part
 
     def items(self) -> Any:
@@ -57,12 +57,8 @@ class Parts(Mapping[str, Part]):
     def values(self) -> Any:
         return self.at(self.in_order(self.rows))
 
-    def row(self, key: str) -> int:
-        """The row of a key; raises KeyError where it is not there."""
-        return self._row_by_key[key]
-
     @cached_property
-    def _row_by_key(self) -> dict[str, int]:
+    def row_by_key(self) -> dict[str, int]:
         keys = self.table(KEYS).column("key").filter(self.counting)
         return dict(zip((key.hex() for key in keys.to_pylist()), self.rows, strict=True))
 

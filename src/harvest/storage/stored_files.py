@@ -23,7 +23,7 @@ class StoredFiles(PartFiles):
         self._parts = parts
 
     def __getitem__(self, key: str) -> Sequence[PartFile]:
-        ((_, files),) = self._at([self._parts.row(key)])
+        ((_, files),) = self._at([self._parts.row_by_key[key]])
         return files
 
     def __iter__(self) -> Iterator[str]:
