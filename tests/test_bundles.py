@@ -22,10 +22,10 @@ import harvest
 from harvest import Bundle
 from harvest.plugins.registry import manager
 from harvest.reading import bundle as work
-from harvest.reading import meter, reading
+from harvest.reading import reading
+from harvest.reading import task as reading_task
 from harvest.reading.bundle import bundles, read_partitions
-from harvest.reading.meter import Progress
-from harvest.reading.task import Task
+from harvest.reading.task import Progress, Task
 from harvest.storage.fingerprint import fingerprint
 from harvest.storage.part import Part, part_key, part_stem
 from harvest.storage.staging import (
@@ -238,7 +238,7 @@ def test_what_a_lost_worker_had_not_staged_is_read(tasks, monkeypatch):
 
 
 def test_progress_of_many_small_partitions_is_reported_together(tasks, monkeypatch):
-    monkeypatch.setattr(meter, "_REPORT_EVERY_S", 3600)
+    monkeypatch.setattr(reading_task, "_REPORT_EVERY_S", 3600)
     reports: list[Progress] = []
 
     Bundle.join([Bundle(tuple(tasks[:3])), Bundle(tuple(tasks[3:]))]).read(reports.append)

@@ -13,72 +13,43 @@ UNSUPPORTED = "" if os.name == "posix" else "harvest needs Linux or macOS; on Wi
 """Why harvest does not run on this system; empty where it does."""
 
 _HOMES = {
-    ".dataset": ("Dataset", "open"),
-    ".dataset.report": ("ReportContext",),
-    ".errors": (
-        "ConfigError",
-        "DatasetChanged",
-        "DatasetError",
-        "HarvestError",
-        "PluginError",
-        "SourceError",
-        "UsageError",
-    ),
-    ".model": (
-        "Int32",
-        "Record",
-        "RecordType",
-        "UInt32",
-        "UInt64",
-        "field",
-        "record",
-        "record_type",
-    ),
-    ".columns": ("Column",),
-    ".api.directory_sink": ("DirectorySink",),
-    ".api.rule": ("Finding", "Rule", "Threshold"),
-    ".api.sink": ("PartFile", "PartWriter", "Publication", "Sink", "SmallRows"),
-    ".api.source": (
-        "Detection",
-        "Partition",
-        "ReadContext",
-        "Reject",
-        "Source",
-        "file_partition",
-        "file_partitions",
-    ),
-    ".api.spec": (
-        "Command",
-        "EngineSpec",
-        "ExporterSpec",
-        "ReportSpec",
-        "SinkSpec",
-        "SourceSpec",
-        "hookimpl",
-    ),
-    ".api.view": ("DatasetReader", "Setting", "View"),
-    ".reading.bundle": ("Bundle", "Result"),
-    ".pipeline.engine": ("Engine", "Work"),
-    ".recipes.recipe": ("Endpoint", "Recipe"),
-    ".pipeline.result": ("RunResult",),
-    ".pipeline.session": ("Session", "run"),
-    ".reading.rows": ("tables",),
-    ".plugins.registry": ("add_plugin",),
-    ".reading.collect": ("Collected", "collect", "collect_partition"),
+    ".dataset": "Dataset open",
+    ".dataset.report": "ReportContext",
+    ".errors": "ConfigError DatasetChanged DatasetError HarvestError PluginError "
+    "SourceError UsageError",
+    ".model": "Int32 Record RecordType UInt32 UInt64 field record record_type",
+    ".columns": "Column",
+    ".api.directory_sink": "DirectorySink",
+    ".api.rule": "Finding Rule Threshold",
+    ".api.sink": "PartFile PartWriter Publication Sink SmallRows",
+    ".api.source": "Detection Partition ReadContext Reject Source file_partition file_partitions",
+    ".api.spec": "Command EngineSpec ExporterSpec ReportSpec SinkSpec SourceSpec hookimpl",
+    ".api.view": "DatasetReader Setting View",
+    ".reading.bundle": "Bundle Result",
+    ".pipeline.engine": "Engine Work",
+    ".recipes.recipe": "Endpoint Recipe",
+    ".pipeline.result": "RunResult",
+    ".pipeline.session": "Session run",
+    ".reading.rows": "tables",
+    ".plugins.registry": "add_plugin",
+    ".reading.collect": "Collected collect collect_partition",
 }
 _UNLISTED = {
-    ".model": ("BatchError", "RecordTypeError"),
-    ".model.arrow": ("conform",),
-    ".api.located": ("NoConfig",),
-    ".api.spec": ("API_VERSION", "OLDEST_API_VERSION"),
-    ".plugins.registry": ("plugins_of",),
+    ".model": "BatchError RecordTypeError",
+    ".model.arrow": "conform",
+    ".api.located": "NoConfig",
+    ".api.spec": "API_VERSION OLDEST_API_VERSION",
+    ".plugins.registry": "plugins_of",
 }
 """Names that few need, which are listed in their own modules alone."""
 _HOME_OF = {
-    name: home for homes in (_HOMES, _UNLISTED) for home, names in homes.items() for name in names
+    name: home
+    for homes in (_HOMES, _UNLISTED)
+    for home, names in homes.items()
+    for name in names.split()
 }
 
-__all__ = sorted(name for names in _HOMES.values() for name in names)
+__all__ = sorted(name for names in _HOMES.values() for name in names.split())
 
 
 def __getattr__(name: str) -> object:

@@ -15,19 +15,9 @@ import traceback
 from collections.abc import Collection, Iterable
 
 __all__ = [
-    "ConfigError",
-    "DatasetChanged",
-    "DatasetError",
-    "ExitCode",
-    "HarvestError",
-    "PluginError",
-    "SourceError",
-    "TooManyRejects",
-    "UnknownTypeError",
-    "UsageError",
-    "WorkerLost",
-    "out_of_files",
-    "suggestion",
+    *("ConfigError", "DatasetChanged", "DatasetError", "ExitCode", "HarvestError"),
+    *("PluginError", "SourceError", "TooManyRejects", "UnknownTypeError", "UsageError"),
+    *("WorkerLost", "out_of_files", "suggestion"),
 ]
 
 
@@ -187,12 +177,10 @@ def system_reason(error: OSError) -> str:
 
 
 _LIBRARIES = ("pyo3_runtime", "polars", "pyarrow", "_duckdb", "duckdb")
-_LACKS = (
-    (re.compile("TooManyOpenFiles|Too many open files"), "files"),
-    (re.compile("memory allocation of|Cannot allocate memory|OutOfMemory|map segment"), "memory"),
-    (re.compile("start new thread|spawn thread|temporarily unavailable|WouldBlock"), "threads"),
-    (re.compile(r"^name 'Py\w+' is not defined"), "polars"),
-)
+_FILES = re.compile("TooManyOpenFiles|Too many open files")
+_MEMORY = re.compile("memory allocation of|Cannot allocate memory|OutOfMemory|map segment")
+_THREADS = re.compile("start new thread|spawn thread|temporarily unavailable|WouldBlock")
+_HALF_LOADED = re.compile(r"^name 'Py\w+' is not defined")
 
 
 def lack_of(error: BaseException) -> Exception | None:
@@ -201,20 +189,19 @@ def lack_of(error: BaseException) -> Exception | None:
     Libraries panic, or raise what looks like a defect of who called them, where the process may
     open no more files, start no more threads or have no more memory.
     """
-    home = type(error).__module__.partition(".")[0]
+    home, text = type(error).__module__.partition(".")[0], str(error)
     if home not in _LIBRARIES and not isinstance(error, RuntimeError | ImportError | NameError):
         return None
-    lack = next((lack for words, lack in _LACKS if words.search(str(error))), None)
-    if lack == "files":
+    if _FILES.search(text):
         return OSError(errno.EMFILE, "too many open files")
-    if lack == "memory":
+    if _MEMORY.search(text):
         return MemoryError()
-    if lack == "threads":
+    if _THREADS.search(text):
         return HarvestError(
             "this process may start no more threads",
             remedy="`ulimit -u` shows the most; fewer --workers or POLARS_MAX_THREADS=1 need less",
         )
-    if lack == "polars":
+    if _HALF_LOADED.search(text):
         return HarvestError(
             "polars cannot load its library",
             remedy="there is too little memory, or it is not installed whole: try "
@@ -226,9 +213,6 @@ def lack_of(error: BaseException) -> Exception | None:
 def suggestion(name: str, known: Iterable[str]) -> str:
     """What to do about an unknown name: the nearest known ones, or all of them."""
     names = sorted(known)
-    near = difflib.get_close_matches(name, names, n=3, cutoff=0.6)
-    if near:
-        return "did you mean " + " or ".join(repr(n) for n in near) + "?"
-    if names:
-        return "known: " + ", ".join(names)
-    return "no plugin offers any; install one"
+    if near := difflib.get_close_matches(name, names, n=3, cutoff=0.6):
+        return "did you mean " + " or ".join(map(repr, near)) + "?"
+    return "known: " + ", ".join(names) if names else "no plugin offers any; install one"

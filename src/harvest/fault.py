@@ -23,9 +23,7 @@ import errno
 import os
 import signal
 
-__all__ = [
-    "point",
-]
+__all__ = ["point"]
 
 VARIABLE = "HARVEST_FAULT"
 

@@ -28,15 +28,8 @@ from types import FrameType
 from typing import Final
 
 __all__ = [
-    "POLL_S",
-    "check",
-    "deferred",
-    "forget",
-    "install",
-    "kept_here",
-    "orderly",
-    "requested",
-    "sleep",
+    *("POLL_S", "check", "deferred", "forget", "install", "kept_here", "orderly"),
+    *("requested", "sleep"),
 ]
 
 MESSAGE: Final = "interrupted; what was committed before is unharmed, run again to go on"

@@ -75,7 +75,8 @@ def results() -> int:
 def _results_apart() -> Iterator[None]:
     """Let standard output be standard error, also for libraries and processes that are started."""
     global _apart
-    if not _has_results():
+    here = interrupt.is_program() and threading.current_thread() is threading.main_thread()
+    if not here or None in (sys.stdout, sys.stderr) or sys.stdout is sys.stderr:
         yield
         return
     sys.stdout.flush()
@@ -88,9 +89,3 @@ def _results_apart() -> Iterator[None]:
         os.dup2(_apart, 1)
         os.close(_apart)
         _apart = outer
-
-
-def _has_results() -> bool:
-    """Whether standard output is for what the program finds, and not apart already."""
-    here = interrupt.is_program() and threading.current_thread() is threading.main_thread()
-    return here and None not in (sys.stdout, sys.stderr) and sys.stdout is not sys.stderr

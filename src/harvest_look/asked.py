@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
+import attrs
+
 import harvest
 from harvest import DatasetError, Rule, UsageError
 from harvest.commands.declared import names_for
@@ -16,6 +18,7 @@ from harvest.toolkit.texts import shell_word
 SHOWN: Final = 6
 """Views or reports of a dataset that are named at most."""
 
+_SAID: Final = ("name", "doc", "view", "among", "where")
 _BASIS: Final = ("numerator", "denominator", "judged", "unable")
 """What the verdict of a rule rests on."""
 
@@ -47,21 +50,14 @@ def print_rules(rules: Sequence[Rule], *, json: bool) -> None:
         print_json(
             [
                 {
-                    "name": rule.name,
-                    "doc": rule.doc,
-                    "view": rule.view,
-                    "among": rule.among,
-                    "where": rule.where,
-                    "thresholds": {
-                        name: {"value": threshold.value, "doc": threshold.doc}
-                        for name, threshold in rule.thresholds.items()
-                    },
+                    **{word: getattr(rule, word) for word in _SAID},
+                    "thresholds": {n: attrs.asdict(each) for n, each in rule.thresholds.items()},
                     "advice": rule.advice,
                     "reference": rule.reference,
                     "basis": {word: getattr(rule, word) for word in _BASIS}
                     if rule.numerator
                     else None,
-                    "reports": list(rule.reports),
+                    "reports": rule.reports,
                 }
                 for rule in rules
             ]

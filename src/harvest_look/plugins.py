@@ -33,15 +33,11 @@ def print_available(*, json: bool) -> int:
     """Print the plugins that the project publishes, and which of them are installed."""
     found = manager().published()
     if json:
+        words = ("doc", "sources", "sinks")
         print_json(
             [
-                {
-                    "distribution": each.distribution,
-                    "installed": version,
-                    "doc": each.doc,
-                    "sources": each.sources,
-                    "sinks": each.sinks,
-                }
+                {"distribution": each.distribution, "installed": version}
+                | {word: getattr(each, word) for word in words}
                 for each, version in found
             ]
         )
@@ -74,7 +70,6 @@ def _named(found: PluginManager, name: str) -> list[tuple[str, Any]]:
 
 
 def _described(found: PluginManager, kind: str, spec: Any) -> dict[str, Any]:
-    """What is printed of a source, sink, engine, view, report, rule or exporter."""
     part = {"name": spec.name, "kind": kind, "doc": spec.doc, "plugin": found.version_of(spec)}
     more: dict[str, Any]
     if kind == "rule":
@@ -91,15 +86,8 @@ def _described(found: PluginManager, kind: str, spec: Any) -> dict[str, Any]:
     return {
         **part,
         "settings": [
-            {
-                "name": setting.name,
-                "type": setting.type,
-                "default": setting.default,
-                "meaning": setting.doc,
-                "value": setting.value,
-                "choices": list(setting.choices),
-            }
-            for setting in settings_of(declared)
+            {"meaning" if key == "doc" else key: value for key, value in each._asdict().items()}
+            for each in settings_of(declared)
         ],
         **more,
     }

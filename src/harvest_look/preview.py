@@ -55,10 +55,7 @@ class Preview:
 
 @contained()
 def first_rows(reader: Reader, count: int) -> Preview:
-    """Up to ``count`` rows of every record type; stops reading once it has them all.
-
-    Raises SourceError when no partition can be read.
-    """
+    """Up to ``count`` rows of every record type; stops reading once it has them all."""
     preview = Preview()
     refused: SourceError | None = None
     for partition in reader.partitions():
@@ -85,7 +82,6 @@ def _enough(preview: Preview, reader: Reader, count: int) -> bool:
 
 
 def _add(preview: Preview, reader: Reader, partition: Partition, count: int) -> None:
-    """Read a partition until there are enough rows."""
     with tempfile.TemporaryDirectory() as scratch:
         ctx = ReadContext(printable(partition.origin), Path(scratch))
         for kind, table in reader.tables(partition, ctx):
@@ -97,12 +93,10 @@ def _add(preview: Preview, reader: Reader, partition: Partition, count: int) -> 
             preview.tables[kind.name] = FirstRows(kind, rows, found.seen + table.num_rows)
             if _enough(preview, reader, count):
                 break
-    preview.remarks += [
-        f"rejected {printable_line(r.origin)}"
-        + (f", record {r.position}" if r.position is not None else "")
-        + f": {printable_line(r.reason)}"
-        for r in ctx.rejects[:count]
-    ]
+    for reject in ctx.rejects[:count]:
+        record = "" if reject.position is None else f", record {reject.position}"
+        said = f"{printable_line(reject.origin)}{record}: {printable_line(reject.reason)}"
+        preview.remarks.append(f"rejected {said}")
     if len(ctx.rejects) > count:
         preview.remarks.append(
             f"{len(ctx.rejects) - count:,} more rejected of {printable_line(partition.origin)}"

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TypeVar
+from collections.abc import Sequence
 
 from harvest import RecordType, UsageError, View
 from harvest.commands.declared import settings_of
@@ -13,8 +12,6 @@ from harvest.plugins import manager
 
 from .markdown import markdown, types_in_words
 from .view_schema import ViewSchema, view_schema
-
-Shown = TypeVar("Shown", RecordType, ViewSchema)
 
 FORMATS = ("table", "json-schema", "arrow", "markdown")
 
@@ -28,9 +25,9 @@ def print_schema(name: str | None, form: str) -> int:
     if name is None:
         _print_all(list(plugins.record_types().values()), list(views.values()), form)
     elif types := plugins.record_types([name]):
-        _print_one(types[name], form, _print_columns)
+        _print_one(types[name], form)
     elif name in views:
-        _print_one(view_schema(views[name], plugins), form, _print_columns_of_view)
+        _print_one(view_schema(views[name], plugins), form)
     else:
         raise UsageError(
             f"unknown record type or view {name!r}",
@@ -62,18 +59,21 @@ def _print_all(kinds: Sequence[RecordType], views: Sequence[View], form: str) ->
         )
 
 
-def _print_one(found: Shown, form: str, as_table: Callable[[Shown], None]) -> None:
-    if form == "table":
-        as_table(found)
-    elif form == "json-schema":
+def _print_one(found: RecordType | ViewSchema, form: str) -> None:
+    if form == "json-schema":
         print_json(found.json_schema())
-    else:
+    elif form != "table":
         print(_text(found, form), end="")
+    elif isinstance(found, RecordType):
+        _print_columns(found)
+    else:
+        _print_columns_of_view(found)
 
 
 def _text(found: RecordType | ViewSchema, form: str) -> str:
     if form == "arrow":
-        return f"# {found.name}\n{found.arrow_schema.to_string(show_schema_metadata=False)}\n\n"
+        name = found.name if isinstance(found, RecordType) else found.view.name
+        return f"# {name}\n{found.arrow_schema.to_string(show_schema_metadata=False)}\n\n"
     return markdown(found) if isinstance(found, RecordType) else found.markdown()
 
 

@@ -80,26 +80,9 @@ def print_runs(records: list[dict[str, Any]], kept_bytes: Callable[[], int], *, 
     if json:
         print_json(records)
         return
-    _print_runs(records)
-    if kept := sum(1 for record in records if record["state"] == "kept"):
-        states = "1 earlier state is" if kept == 1 else f"{kept} earlier states are"
-        print(f"\n{states} kept, in {kept_bytes():,} bytes beside the present one")
-
-
-def _total(record: dict[str, Any], key: str) -> int:
-    return sum(account[key] for account in record["account"])
-
-
-def _what(record: dict[str, Any]) -> str:
-    if record["action"] == "rollback":
-        return f"rollback to {record['to']}"
-    return ", ".join(f"{s['name']}:{s['location']}" for s in record["sources"])
-
-
-def _print_runs(records: list[dict[str, Any]]) -> None:
-    columns = ("run", "started", "user", "action", "sources", "partitions", "written", "rejected")
+    counted = ("partitions", "written", "rejected")
     print_table(
-        (*columns, "state"),
+        ("run", "started", "user", "action", "sources", *counted, "state"),
         [
             (
                 r["run"],
@@ -108,17 +91,25 @@ def _print_runs(records: list[dict[str, Any]]) -> None:
                 r["action"],
                 _what(r),
                 r["partitions"],
-                _total(r, "written"),
-                _total(r, "rejected"),
+                *(sum(account[key] for account in r["account"]) for key in counted[1:]),
                 r["state"],
             )
             if r["problem"] is None
             else (r["run"], *[""] * 3, r["problem"], *[""] * 3, r["state"])
             for r in records
         ],
-        right=("partitions", "written", "rejected"),
+        right=counted,
         upright=True,
     )
+    if kept := sum(1 for record in records if record["state"] == "kept"):
+        states = "1 earlier state is" if kept == 1 else f"{kept} earlier states are"
+        print(f"\n{states} kept, in {kept_bytes():,} bytes beside the present one")
+
+
+def _what(record: dict[str, Any]) -> str:
+    if record["action"] == "rollback":
+        return f"rollback to {record['to']}"
+    return ", ".join(f"{s['name']}:{s['location']}" for s in record["sources"])
 
 
 def _print_run(record: dict[str, Any]) -> None:
@@ -184,16 +175,12 @@ def print_rejects(
         print("no rejects")
         return 0
     texts = [r["raw"].decode("utf-8", "backslashreplace") for r in shown]
+    cut = [text if len(text) <= RAW_SHOWN else text[:RAW_SHOWN] + CUT for text in texts]
     print_table(
         ("origin", "position", "reason", "raw"),
         [
-            (
-                r["origin"],
-                r["position"],
-                r["reason"],
-                text if len(text) <= RAW_SHOWN else text[:RAW_SHOWN] + CUT,
-            )
-            for r, text in zip(shown, texts, strict=True)
+            (r["origin"], r["position"], r["reason"], text)
+            for r, text in zip(shown, cut, strict=True)
         ],
         right=("position",),
         forms={"origin": "path"},
@@ -215,10 +202,7 @@ def _write(rows: Iterable[dict[str, Any]], lines: IO[str]) -> None:
 
 
 def print_replay(done: Any, *, json: bool) -> int:
-    """Print what came of reading partitions with rejects again; 3 when rejects remain.
-
-    done: as ``Dataset.replay`` gives it.
-    """
+    """Print what came of reading partitions with rejects again; 3 when rejects remain."""
     again = done.again
     read = again.result.parts if again.result else ()
     if json:

@@ -119,7 +119,10 @@ def _command(path: Path, found: Survey, plugins: PluginManager) -> list[str]:
     """The lines of the command that harvests a tree, ready to be copied; places as ``path`` is."""
     words = ["harvest run"]
     # a run of the bare place finds the same again
-    sure = all(k.confidence >= SURE and _is_installed(k.source, plugins) for k in found.known)
+    sources = plugins.sources
+    sure = all(
+        k.confidence >= SURE and plugins.owner(sources[k.source]).installed for k in found.known
+    )
     whole = sure and len(found.endpoints) > PLACES_SHOWN
     if whole:
         words.append(f"    -s {shell_word(str(path))}")
@@ -130,10 +133,6 @@ def _command(path: Path, found: Survey, plugins: PluginManager) -> list[str]:
         words.append(f"    -s {shell_word(f'{file}{endpoint.name}:{place}')}")
     words.append(f"    -k parquet:{OUT}")
     return [f"  {word} \\" for word in words[:-1]] + [f"  {words[-1]}"]
-
-
-def _is_installed(source: str, plugins: PluginManager) -> bool:
-    return plugins.owner(plugins.sources[source]).installed
 
 
 def _applying(found: Survey, plugins: PluginManager) -> tuple[list[str], list[str]]:

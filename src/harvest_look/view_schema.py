@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from harvest import Column, Dataset, HarvestError, View
 from harvest.commands.declared import columns_of, settings_of
-from harvest.model.describe import json_type
+from harvest.model.describe import in_words, json_type
 from harvest.model.frames import arrow_type_of
 from harvest.plugins import PluginManager
 
@@ -44,26 +44,15 @@ class ViewSchema:
     unknown: str = ""
 
     @property
-    def name(self) -> str:
-        """The view's name."""
-        return self.view.name
-
-    @property
     def arrow_schema(self) -> pa.Schema:
         """The columns whose types are known, with units and meanings as metadata."""
-        return pa.schema(
-            pa.field(
-                column.name,
-                column.type,
-                metadata={
-                    key: value
-                    for key, value in (("harvest.doc", column.doc), ("harvest.unit", column.unit))
-                    if value
-                },
-            )
-            for column in self.columns
-            if column.type is not None
-        )
+        fields = []
+        for column in self.columns:
+            if column.type is not None:
+                words = {"harvest.doc": column.doc, "harvest.unit": column.unit}
+                metadata = {key: word for key, word in words.items() if word}
+                fields.append(pa.field(column.name, column.type, metadata=metadata))
+        return pa.schema(fields)
 
     def json_schema(self) -> dict[str, Any]:
         """JSON Schema (2020-12) of one row as ``harvest view --output rows.jsonl`` writes it."""
@@ -72,11 +61,7 @@ class ViewSchema:
             schema: dict[str, Any] = {}
             if column.type is not None:
                 schema = {"anyOf": [json_type(column.type), {"type": "null"}]}
-            if column.doc:
-                schema["description"] = column.doc
-            if column.unit:
-                schema["x-unit"] = column.unit
-            properties[column.name] = schema
+            properties[column.name] = schema | in_words(column.doc, column.unit)
         return {
             "$schema": "https://json-schema.org/draft/2020-12/schema",
             "title": self.view.name,
@@ -114,10 +99,7 @@ _UNITS: Final[Mapping[str | None, str]] = {"bytes": "bytes", "seconds": "s", "du
 
 
 def view_schema(view: View, plugins: PluginManager) -> ViewSchema:
-    """The columns that a view gives with its default settings, then those that it declares too.
-
-    Raises PluginError where the view, or what it declares of its columns, cannot be imported.
-    """
+    """The columns that a view gives with its default settings, then those that it declares too."""
     meanings = columns_of(view, plugins)
     declared = plugins.load_part(view, view.columns, f"the columns of {view.name!r}")
     kinds: dict[str, pa.DataType] = {}

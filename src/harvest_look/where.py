@@ -20,15 +20,21 @@ from harvest import UsageError
 from harvest.toolkit.frames import condition
 from harvest.toolkit.texts import printable_line
 
+_TEXT: Final = r"'(?:[^']|'')*'"
+_TYPE: Final = r"(?:timestamptz|timestamp|datetime|date)(?:\s+with\s+time\s+zone)?"
+_CAST: Final = rf"{_TEXT}\s*::\s*%s\b|cast\s*\(\s*{_TEXT}\s+as\s+%s\s*\)"
 _TOKEN: Final = re.compile(
-    r"(?P<text>'(?:[^']|'')*')|(?P<quoted>\"(?:[^\"]|\"\")*\")|(?P<word>[^\W\d]\w*)"
+    rf"(?P<interval>interval(?:\s*'\s*[\d.]+\s*'|\s+[\d.]+)\s*\w*|interval\s*{_TEXT}"
+    rf"|{_CAST % ('interval', 'interval')})"
+    rf"|(?P<moment>{_TYPE}\s*{_TEXT}|{_CAST % (_TYPE, _TYPE)})"
+    r"|(?P<now>(?:now|today)\s*\(\s*\)|current_(?:timestamp|date)\b(?:\s*\(\s*\))?)"
+    rf"|(?P<text>{_TEXT})|(?P<quoted>\"(?:[^\"]|\"\")*\")|(?P<word>[^\W\d]\w*)"
     r"|(?P<number>\d+(?:\.\d*)?(?:e[+-]?\d+)?|\.\d+)|(?P<mark>::|<=|>=|<>|!=|==|[^\s\w])",
     re.IGNORECASE,
 )
 _COMPARISONS: Final = frozenset(("=", "==", "<>", "!=", "<", "<=", ">", ">=", "between", "in"))
 _BORDERS: Final = frozenset(("and", "or", "not", "when", "then", "else", "case", "end", "where"))
 _TIME_WORDS: Final = frozenset(("timestamp", "timestamptz", "datetime", "date"))
-_NOW: Final = frozenset(("now", "today", "current_timestamp", "current_date"))
 _SAME_KIND: Final = frozenset(("date", "coalesce", "min", "max", "least", "greatest"))
 """Functions that give a time where they are given one."""
 _FORMAT: Final = "%Y-%m-%dT%H:%M:%S%.f"
@@ -46,10 +52,7 @@ _MONTHS: Final = {"month": 1, "mon": 1, "quarter": 3, "year": 12, "yr": 12, "y":
 
 
 def condition_of(sql: str, frame: pl.LazyFrame) -> pl.Expr:
-    """An SQL condition over the columns of a frame, whose times may be written as texts.
-
-    Raises UsageError, in one sentence, where it is not one.
-    """
+    """An SQL condition over the columns of a frame, whose times may be written as texts."""
     try:
         return condition(_Times(sql, frame.collect_schema()).rewritten(), frame)
     except UsageError as error:
@@ -89,67 +92,37 @@ class _Times:
         self.tokens: list[_Token] = []
         end = 0
         for found in _TOKEN.finditer(sql):
-            gap = sql[end : found.start()]
-            self.tokens.append(_Token(str(found.lastgroup), found.group(), gap))
+            token = self._typed(_Token(str(found.lastgroup), found.group()))
+            self.tokens.append(attrs.evolve(token, gap=sql[end : found.start()]))
             end = found.end()
 
     def rewritten(self) -> str:
         """The condition as polars reads it."""
-        self._typed()
         for place, token in enumerate(self.tokens):
             if token.kind in ("text", "number") or token.interval is not None:
                 self._compared(place, token)
         return "".join(token.gap + _spelled(token) for token in self.tokens)
 
-    def _typed(self) -> None:
-        """Find what says by itself that it is a moment or an interval."""
-        done: list[_Token] = []
-        rest = self.tokens
-        while rest:
-            made, used = self._first(rest)
-            done.append(attrs.evolve(made, gap=rest[0].gap))
-            rest = rest[used:]
-        self.tokens = done
+    def _typed(self, token: _Token) -> _Token:
+        """What says by itself that it is a moment or an interval, as such."""
+        text = token.text.lower()
+        if token.kind == "now":
+            if token.text.partition("(")[0].strip() in self.schema:
+                return _Token("word", token.text)
+            now = self.now
+            if text.startswith(("today", "current_date")):
+                now = now.replace(hour=0, minute=0, second=0, microsecond=0)
+            return _Token("moment", token.text, moment=now)
+        if token.kind == "interval" and text.startswith("interval"):
+            return self._interval(token.text[len("interval") :].replace("'", ""))
+        if token.kind not in ("moment", "interval"):
+            return token
+        (written,) = re.findall(_TEXT, token.text)
+        value = _Token("text", written).value
+        return self._moment(value) if token.kind == "moment" else self._interval(value)
 
-    def _first(self, tokens: Sequence[_Token]) -> tuple[_Token, int]:
-        """The token, or the typed value, at the beginning of some, and how many that are."""
-        first = tokens[0]
-        words = [token.word for token in tokens[:9]] + [""] * 9
-        kinds = [token.kind for token in tokens[:9]] + [""] * 9
-        if first.word == "interval" and kinds[1] in ("text", "number"):
-            amount = tokens[1].value if kinds[1] == "text" else tokens[1].text
-            unit = amount.strip().replace(".", "").isdecimal()
-            return self._interval(f"{amount} {words[2]}" if unit else amount), 3 if unit else 2
-        zone = 3 if words[1:4] == ["with", "time", "zone"] else 0
-        if first.word in _TIME_WORDS and kinds[1 + zone] == "text":
-            return self._moment(tokens[1 + zone]), 2 + zone
-        if first.kind == "text" and words[1] == "::":
-            return self._cast(first, words, 2, 3) or (first, 1)
-        if words[:2] == ["cast", "("] and kinds[2] == "text" and words[3] == "as":
-            found = self._cast(tokens[2], words, 4, 6)  # with the parenthesis behind it
-            if found is not None:
-                return found
-        if first.word in _NOW and first.text not in self.schema:
-            called = words[1:3] == ["(", ")"]
-            if called or first.word.startswith("current"):
-                now = self.now
-                if first.word in ("today", "current_date"):
-                    now = now.replace(hour=0, minute=0, second=0, microsecond=0)
-                return _Token("moment", first.text, moment=now), 3 if called else 1
-        return first, 1
-
-    def _cast(
-        self, text: _Token, words: Sequence[str], at: int, used: int
-    ) -> tuple[_Token, int] | None:
-        if words[at] == "interval":
-            return self._interval(text.value), used
-        if words[at] in _TIME_WORDS:
-            zone = 3 if words[at + 1 : at + 4] == ["with", "time", "zone"] else 0
-            return self._moment(text), used + zone
-        return None
-
-    def _moment(self, token: _Token) -> _Token:
-        return _Token("moment", token.text, moment=self._read(token.value))
+    def _moment(self, text: str) -> _Token:
+        return _Token("moment", text, moment=self._read(text))
 
     def _read(self, text: str) -> datetime:
         """A moment; UTC where it names no zone."""
@@ -183,18 +156,13 @@ class _Times:
         left = _AMOUNT.sub("", plain).replace(",", "").replace("and", "").strip()
         for amount, written in _AMOUNT.findall(plain):
             unit = written if written in _SECONDS or len(written) < 3 else written.rstrip("s")
-            if unit in _SECONDS:
-                seconds += float(amount) * _SECONDS[unit]
-            elif unit in _DAYS or unit in _MONTHS:
-                whole = float(amount) * _DAYS.get(unit, _MONTHS.get(unit, 0))
-                if unit in _DAYS:
-                    days += int(whole)
-                    seconds += (whole - int(whole)) * 86400
-                elif whole == int(whole):
-                    months += int(whole)
-                else:
-                    left = text
-            else:
+            seconds += float(amount) * _SECONDS.get(unit, 0)
+            some = float(amount) * _DAYS.get(unit, 0)
+            days += int(some)
+            seconds += (some - int(some)) * 86400
+            some = float(amount) * _MONTHS.get(unit, 0)
+            months += int(some)
+            if some != int(some) or unit not in _SECONDS | _DAYS | _MONTHS:
                 left = text
         if left or not (plain or clock):
             raise UsageError(
@@ -220,7 +188,7 @@ class _Times:
                 number = f"{days * 86400 + seconds:.15g}"
                 self.tokens[place] = _Token("number", number, token.gap)
         elif kind in ("time", "span") and token.kind == "text":
-            made = self._moment(token) if kind == "time" else self._interval(token.value)
+            made = self._moment(token.value) if kind == "time" else self._interval(token.value)
             self.tokens[place] = attrs.evolve(made, gap=token.gap)
         elif kind == "time" and self._alone(place):
             raise self._no_time(token.text)  # polars would take it for microseconds
@@ -237,50 +205,36 @@ class _Times:
         """The operand behind a comparison in one direction."""
         outer, inner = ("(", ")") if step < 0 else (")", "(")
         found: list[_Token] = []
-        compared, depth, at = False, 0, place + step
-        while 0 <= at < len(self.tokens):
+        compared, depth = False, 0
+        for at in range(place + step, -1 if step < 0 else len(self.tokens), step):
             word = self.tokens[at].word
             before = self.tokens[at - 1].word if at else ""
-            if word == inner:
-                depth += 1
-            elif word == outer:
-                depth -= 1
-                if depth < 0:
-                    if compared:
-                        break
-                    depth = 0
-                    if step < 0 and before and before not in _BORDERS | _COMPARISONS | {"("}:
-                        return []  # an argument
-                    at += step
-                    continue
-            elif depth == 0 and word in _COMPARISONS:
+            if word == outer and depth == 0:
+                if compared:
+                    break
+                if step < 0 and before and before not in _BORDERS | _COMPARISONS | {"("}:
+                    return []  # an argument
+                continue
+            if depth == 0 and word in _COMPARISONS:
                 if compared:
                     break
                 compared = True
-                at += step
                 continue
-            elif depth == 0 and word in _BORDERS:
-                if compared and word == "not" and step < 0:
-                    at += step  # t not in (...)
+            if depth == 0 and word in _BORDERS:
+                if compared and word == "not" and step < 0:  # t not in (...)
                     continue
                 if compared or not (word == "and" and step < 0 and self._within_between(at)):
                     break
-                found = []
-                at += step
                 continue
+            depth += (word == inner) - (word == outer)
             if compared:
                 found.append(self.tokens[at])
-            at += step
         return found[::step] if compared else []
 
     def _within_between(self, place: int) -> bool:
         """Whether this AND is that of a BETWEEN."""
-        for token in reversed(self.tokens[:place]):
-            if token.word == "between":
-                return True
-            if token.word in _BORDERS:
-                return False
-        return False
+        words = (token.word for token in reversed(self.tokens[:place]))
+        return next((w == "between" for w in words if w == "between" or w in _BORDERS), False)
 
     def _kind(self, operand: Sequence[_Token]) -> str | None:
         """What an operand is: ``time``, ``span`` of time, ``seconds``; None for all else."""

@@ -34,16 +34,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
-    "BLOCK_BYTES",
-    "CUT",
-    "MISPLACED",
-    "RECORD_LIMIT",
-    "Block",
-    "Damage",
-    "blocks",
-    "columns",
-    "count_fields",
-    "tables",
+    *("BLOCK_BYTES", "CUT", "MISPLACED", "RECORD_LIMIT", "Block", "Damage", "blocks"),
+    *("columns", "count_fields", "tables"),
 ]
 
 BLOCK_BYTES: Final = 4 * 1024 * 1024
@@ -73,11 +65,9 @@ def count_fields(record: bytes) -> int:
     if b'"' not in record:
         return record.count(b",") + 1
     count = position = 0
-    while match := _ONE_FIELD.match(record, position):
+    while (match := _ONE_FIELD.match(record, position)) and match[0].endswith(b","):
         count, position = count + 1, match.end()
-        if not match[0].endswith(b","):
-            break
-    return count
+    return count + (match is not None)
 
 
 @attrs.frozen
@@ -195,38 +185,30 @@ def blocks(
             return
 
 
-@attrs.frozen
-class _DamagedLine:
-    """Where a line is that is not a record, and why."""
-
-    start: int
-    stop: int
-    reason: str
-
-
 @attrs.frozen(eq=False)
 class _Spans:
-    """Where the records in a piece of a file are; rest: what is unfinished behind them."""
+    """Where the records in a piece of a file are; rest: what is unfinished behind them.
+
+    damages: where each line begins and ends that is no record, and why.
+    """
 
     starts: NDArray[np.int64]
     stops: NDArray[np.int64]
-    damages: list[_DamagedLine]
+    damages: list[tuple[int, int, str]]
     rest: bytes
 
 
 def _split(data: bytes, final: bool, force: bool) -> _Spans:
-    buffer = np.frombuffer(data, np.uint8)
-    ends = _ends(buffer)
+    ends = _ends(np.frombuffer(data, np.uint8))
     if ends is None:
         return _split_slowly(data, 0, final, force)
     cut = int(ends[-1]) if len(ends) else 0
-    starts = np.concatenate([[0], ends[:-1]]).astype(np.int64) if len(ends) else ends
-    if cut < len(data) and (final or (force and not cut)):
-        more = _split_slowly(data, cut, final, force)
-        starts = np.concatenate([starts, more.starts])
-        ends = np.concatenate([ends, more.stops])
-        return _Spans(starts, ends, more.damages, more.rest)
-    return _Spans(starts, ends, [], data[cut:])
+    starts = np.append(0, ends)[:-1]
+    if cut == len(data) or not (final or (force and not cut)):
+        return _Spans(starts, ends, [], data[cut:])
+    more = _split_slowly(data, cut, final, force)
+    starts, ends = np.append(starts, more.starts), np.append(ends, more.stops)
+    return _Spans(starts, ends, more.damages, more.rest)
 
 
 def _ends(buffer: NDArray[np.uint8]) -> NDArray[np.int64] | None:
@@ -236,11 +218,10 @@ def _ends(buffer: NDArray[np.uint8]) -> NDArray[np.int64] | None:
     if len(quotes):
         opening, closing = quotes[0::2], quotes[1::2]
         before = np.where(opening > 0, buffer[np.maximum(opening, 1) - 1], _LF)
-        if not ((before == _COMMA) | (before == _QUOTE) | (before == _LF)).all():
-            return None
         behind = buffer[np.minimum(closing + 1, len(buffer) - 1)]
-        placed = (behind == _COMMA) | (behind == _QUOTE) | (behind == _LF) | (behind == _CR)
-        if not placed.all():
+        placed = (before == _COMMA) | (before == _QUOTE) | (before == _LF)
+        ended = (behind == _COMMA) | (behind == _QUOTE) | (behind == _LF) | (behind == _CR)
+        if not (placed.all() and ended.all()):
             return None
         newlines = newlines[np.searchsorted(quotes, newlines) % 2 == 0]
     return newlines + 1
@@ -249,7 +230,7 @@ def _ends(buffer: NDArray[np.uint8]) -> NDArray[np.int64] | None:
 def _split_slowly(data: bytes, position: int, final: bool, force: bool) -> _Spans:
     starts: list[int] = []
     stops: list[int] = []
-    damages: list[_DamagedLine] = []
+    damages: list[tuple[int, int, str]] = []
     while position < len(data):
         match = _RECORD.match(data, position)
         if match:
@@ -264,7 +245,7 @@ def _split_slowly(data: bytes, position: int, final: bool, force: bool) -> _Span
         if newline < 0 and not final:
             break  # a line whose end is not read yet
         stop = newline + 1 if newline >= 0 else len(data)
-        damages.append(_DamagedLine(position, stop, MISPLACED if newline >= 0 else CUT))
+        damages.append((position, stop, MISPLACED if newline >= 0 else CUT))
         position = stop
     return _Spans(np.array(starts, np.int64), np.array(stops, np.int64), damages, data[position:])
 
@@ -279,7 +260,7 @@ def _number_lines(data: bytes, spans: _Spans, first: int, count_lines: bool) -> 
         blank |= (lengths == 2) & (buffer[starts] == _CR)
     if blank.any():
         starts, stops = starts[~blank], stops[~blank]
-    places = np.array([line.start for line in spans.damages], np.int64)
+    places = np.array([start for start, _, _ in spans.damages], np.int64)
     if count_lines:
         newlines = np.flatnonzero(buffer == _LF)
         numbers = first + np.searchsorted(newlines, starts)
@@ -291,8 +272,8 @@ def _number_lines(data: bytes, spans: _Spans, first: int, count_lines: bool) -> 
         own = first + np.searchsorted(starts, places) + np.arange(len(places))
         following = first + len(starts) + len(places)
     hurt = tuple(
-        Damage(number, data[line.start : line.stop].rstrip(b"\r\n"), line.reason)
-        for number, line in zip(own.tolist(), spans.damages, strict=True)
+        Damage(number, data[start:stop].rstrip(b"\r\n"), reason)
+        for number, (start, stop, reason) in zip(own.tolist(), spans.damages, strict=True)
     )
     block = Block(data, starts, stops, numbers, hurt, int(blank.sum()))
     if hurt or block.blank:
@@ -357,13 +338,10 @@ def _table(block: Block, names: Sequence[str]) -> pa.Table | None:
     if not len(block):
         return pa.table({name: pa.array([], pa.string()) for _, name in wanted})
     try:
+        size = max(len(block.data) + 1, 1 << 16)
         table = pa.csv.read_csv(
             pa.BufferReader(block.data),
-            pa.csv.ReadOptions(
-                use_threads=False,
-                column_names=marks,
-                block_size=max(len(block.data) + 1, 1 << 16),
-            ),
+            pa.csv.ReadOptions(use_threads=False, column_names=marks, block_size=size),
             pa.csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False),
             pa.csv.ConvertOptions(
                 column_types=dict.fromkeys(marks, pa.string()),
@@ -381,7 +359,6 @@ def _table(block: Block, names: Sequence[str]) -> pa.Table | None:
 
 
 def _fault(raw: bytes, width: int) -> str | None:
-    """What is wrong with a record that does not fit ``width`` columns of texts."""
     if reason := not_utf8(raw):
         return reason
     if (fields := count_fields(raw)) != width:

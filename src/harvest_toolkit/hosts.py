@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Final
 
 import polars as pl
@@ -14,6 +14,8 @@ __all__ = ["expand", "host_name", "same_host", "short", "short_name"]
 LIMIT: Final = 100_000
 """Hosts that a list may stand for; no cluster has as many, and a damaged list may claim more."""
 
+_COMMA: Final = re.compile(r",(?![^\[\]]*\])")
+"""One that is not in brackets."""
 _PART: Final = re.compile(r"([^,\[\]]*)\[([^\[\]]*)\]|([^,\[\]]+)")
 _BRACKETED: Final = re.compile(r"\[([^\[\]]*)\](?::\d*)?")
 _RANGE: Final = re.compile(r"(\d+)(?:-(\d+))?")
@@ -30,10 +32,7 @@ def host_name(text: str) -> str | None:
         name = bracketed[1]
     elif name.count(":") == 1:
         name = name.partition(":")[0].rstrip(".")
-    try:
-        return str(ipaddress.ip_address(name))
-    except ValueError:
-        return name or None
+    return _address(name) or name or None
 
 
 def short_name(text: str) -> str | None:
@@ -42,9 +41,7 @@ def short_name(text: str) -> str | None:
     An address has no domain, and is left whole.
     """
     name = host_name(text)
-    if name is None or _is_address(name):
-        return name
-    return name.partition(".")[0]
+    return name if name is None or _address(name) else name.partition(".")[0]
 
 
 def short(host: pl.Expr) -> pl.Expr:
@@ -74,12 +71,11 @@ def _mapped(column: pl.Expr, rule: Callable[[str], str | None]) -> pl.Expr:
     return column.cast(pl.String).map_batches(apply, return_dtype=pl.String, is_elementwise=True)
 
 
-def _is_address(name: str) -> bool:
+def _address(name: str) -> str | None:
     try:
-        ipaddress.ip_address(name)
+        return str(ipaddress.ip_address(name))
     except ValueError:
-        return False
-    return True
+        return None
 
 
 def expand(hosts: str) -> list[str]:
@@ -88,32 +84,18 @@ def expand(hosts: str) -> list[str]:
     Empty where the text is not such a list, or stands for more hosts than a cluster has.
     """
     found: list[str] = []
-    for item in _items(hosts):
+    for item in _COMMA.split(hosts):
+        parts = list(_PART.finditer(item))
+        if "".join(part[0] for part in parts) != item:
+            return []
         names = [""]
-        position = 0
-        for part in _PART.finditer(item):
-            if part.start() != position:
-                return []
-            position = part.end()
+        for part in parts:
             endings = [part[3]] if part[3] is not None else _numbers(part[1], part[2])
             if len(names) * len(endings) > LIMIT:
                 return []
             names = [name + ending for name in names for ending in endings]
-        if position != len(item):
-            return []
         found += [name for name in names if name]
     return found if len(found) <= LIMIT else []
-
-
-def _items(hosts: str) -> Iterator[str]:
-    """What stands between the commas that are outside of brackets."""
-    depth, begin = 0, 0
-    for place, character in enumerate(hosts):
-        depth += (character == "[") - (character == "]")
-        if character == "," and depth == 0:
-            yield hosts[begin:place]
-            begin = place + 1
-    yield hosts[begin:]
 
 
 def _numbers(prefix: str, ranges: str) -> list[str]:

@@ -89,7 +89,6 @@ class JsonPieces:
         self._begin()
 
     def _begin(self) -> None:
-        """Before a value."""
         self.depth = self.base
         self.stray = self.top = self.unit = -1
         self.key = b""
@@ -111,7 +110,6 @@ class JsonPieces:
         return next((at for at in (self.stray, self.top, self.unit) if at >= 0), self.place)
 
     def _fill(self) -> None:
-        """Read the next block."""
         try:
             more = self.stream.read(BLOCK_BYTES)
         except Unreadable as error:

@@ -27,20 +27,9 @@ import attrs
 from harvest.toolkit.texts import not_utf8
 
 __all__ = [
-    "BLOCK_BYTES",
-    "BOM",
-    "RAW_BYTES",
-    "DecodedLines",
-    "InvalidLine",
-    "Line",
-    "LongLine",
-    "Readable",
-    "blocks",
-    "count_lines",
-    "decode",
-    "line_starts",
-    "numbered",
-    "skip_line",
+    *("BLOCK_BYTES", "BOM", "RAW_BYTES", "DecodedLines", "InvalidLine", "Line"),
+    *("LongLine", "Readable", "blocks", "count_lines", "decode", "line_starts"),
+    *("numbered", "skip_line"),
 ]
 
 BLOCK_BYTES: Final = 8 * 1024 * 1024

@@ -128,7 +128,6 @@ class _Words:
 
 
 def _words(texts: Spans, faults: Faults) -> _Words:
-    """The words of all texts."""
     count = len(texts.start)
     step = 1 + count * _PIECE // (1 + int(texts.length.sum()))
     found = [(np.empty(0, np.int64),) * 5]

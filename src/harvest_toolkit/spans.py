@@ -12,6 +12,7 @@ rejects it::
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -23,22 +24,9 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 __all__ = [
-    "PAD",
-    "Spans",
-    "bytes_before",
-    "clock_seconds",
-    "date_days",
-    "days_since_1970",
-    "digit_pairs",
-    "digits_in",
-    "epoch_microseconds",
-    "leading_digits",
-    "long_clock_seconds",
-    "padded",
-    "places",
-    "spans",
-    "strings",
-    "unsigned",
+    *("PAD", "Spans", "bytes_before", "clock_seconds", "date_days", "days_since_1970"),
+    *("digit_pairs", "digits_in", "epoch_microseconds", "leading_digits"),
+    *("long_clock_seconds", "padded", "places", "spans", "strings", "unsigned"),
     "word_at",
 ]
 
@@ -175,13 +163,9 @@ def _sum(digits: Words) -> Ints:
     """The number that eight digits make, the first in the lowest byte."""
     pairs = digits * np.uint64(10) + (digits >> np.uint64(8))
     ones = np.uint64(0x000000FF000000FF)
-    return (
-        (
-            (pairs & ones) * np.uint64(0x000F424000000064)
-            + ((pairs >> np.uint64(16)) & ones) * np.uint64(0x0000271000000001)
-        )
-        >> np.uint64(32)
-    ).view(np.int64)
+    odd = (pairs & ones) * np.uint64(0x000F424000000064)
+    even = ((pairs >> np.uint64(16)) & ones) * np.uint64(0x0000271000000001)
+    return ((odd + even) >> np.uint64(32)).view(np.int64)
 
 
 def _number(words: Words) -> tuple[Ints, Ints]:
@@ -238,12 +222,8 @@ def digit_pairs(words: Words, form: bytes) -> tuple[list[Ints], Flags]:
     word = (words ^ np.uint64(zeros)) & np.uint64(asked)
     good = (((word + _OVER) | word) & _HIGH == 0) & (word & np.uint64(asked & ~digits) == 0)
     tens = word * np.uint64(10) + (word >> np.uint64(8))
-    places = []
-    at = 0
-    while (at := form.find(b"dd", at)) >= 0:
-        places.append(((tens >> np.uint64(8 * at)) & _LOW).view(np.int64))
-        at += 2
-    return places, good
+    starts = [found.start() for found in re.finditer(b"dd", form)]
+    return [((tens >> np.uint64(8 * at)) & _LOW).view(np.int64) for at in starts], good
 
 
 def date_days(data: Bytes, place: Ints) -> tuple[Ints, Flags]:

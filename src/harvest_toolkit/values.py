@@ -63,24 +63,13 @@ def _signed(texts: Spans) -> tuple[Ints, Flags]:
     return np.where(minus, -value, value), good
 
 
-def _integers(texts: Spans, there: Flags) -> tuple[pa.Array, Flags]:
-    value, good = _signed(texts)
-    return pa.array(value, mask=~(good & there)), good | ~there
-
-
-def _epochs(texts: Spans, there: Flags) -> tuple[pa.Array, Flags]:
+def _epochs(texts: Spans) -> tuple[Ints, Flags]:
     value, good = _signed(texts)
     good &= np.abs(value) <= _LAST_SECOND
-    micros = np.where(good, value, 0) * 1_000_000
-    return pa.array(micros, mask=~(good & there)).view(_UTC), good | ~there
+    return np.where(good, value, 0) * 1_000_000, good
 
 
-def _clocks(texts: Spans, there: Flags) -> tuple[pa.Array, Flags]:
-    value, good = long_clock_seconds(texts)
-    return pa.array(value.astype(np.float64), mask=~(good & there)), good | ~there
-
-
-def _sizes(texts: Spans, there: Flags) -> tuple[pa.Array, Flags]:
+def _sizes(texts: Spans) -> tuple[Ints, Flags]:
     value, digits = leading_digits(texts.data, texts.start)
     rest = texts.length - digits
     unit = word_at(texts.data, texts.start + digits) & np.uint64(0xFFFF)
@@ -91,17 +80,29 @@ def _sizes(texts: Spans, there: Flags) -> tuple[pa.Array, Flags]:
         shift[known] = 10 * place
     good = (digits >= 1) & (digits <= 18) & (shift >= 0)
     good &= value <= (2**63 - 1) >> np.maximum(shift, 0)
-    found = np.where(good, value, 0) << np.maximum(shift, 0)
-    return pa.array(found, mask=~(good & there)), good | ~there
+    return np.where(good, value, 0) << np.maximum(shift, 0), good
+
+
+def _kind(
+    what: str, read: Callable[[Spans], tuple[Ints, Flags]], kind: pa.DataType | None = None
+) -> Kind:
+    """A kind whose values are whole numbers; kind: of their column, where it is another."""
+
+    def column(texts: Spans, there: Flags) -> tuple[pa.Array, Flags]:
+        value, good = read(texts)
+        found = pa.array(value, mask=~(good & there))
+        return found if kind is None else found.cast(kind), good | ~there
+
+    return Kind(what, column)
 
 
 TEXT: Final = Kind("a text", _texts)
-INTEGER: Final = Kind("a whole number", _integers)
+INTEGER: Final = _kind("a whole number", _signed)
 """Up to 18 digits, with or without a minus sign."""
-EPOCH: Final = Kind("a time in seconds since 1970", _epochs)
-CLOCK: Final = Kind("a duration such as 36:00:00", _clocks)
+EPOCH: Final = _kind("a time in seconds since 1970", _epochs, _UTC)
+CLOCK: Final = _kind("a duration such as 36:00:00", long_clock_seconds, pa.float64())
 """Hours of any number of digits, minutes and seconds, as float seconds."""
-SIZE: Final = Kind("a size such as 1024kb", _sizes)
+SIZE: Final = _kind("a size such as 1024kb", _sizes)
 """A whole number and b, kb, mb, gb, tb or pb, in powers of 1024, as bytes."""
 
 

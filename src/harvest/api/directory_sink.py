@@ -144,7 +144,8 @@ class DirectorySink(Sink):
         for path in [self._within(self.root, path) for path in replaced]:
             touched |= self._remove(path)
         for path in list(self._files()):
-            if _STEM.fullmatch(self._stem(path)) and self._relative(path) not in named:
+            known = f"{path.parent.name}/{path.name}" in named
+            if _STEM.fullmatch(self._stem(path)) and not known:
                 touched |= self._remove(path)
         for directory in sorted(touched):
             if not directory.is_dir():
@@ -190,9 +191,6 @@ class DirectorySink(Sink):
         for directory in sorted(self.root.iterdir()):
             if _TYPE.fullmatch(directory.name) and directory.is_dir():
                 yield from sorted(directory.glob(f"*{self.suffix}"))
-
-    def _relative(self, path: Path) -> str:
-        return f"{path.parent.name}/{path.name}"
 
     def _stem(self, path: Path) -> str:
         return path.name.removesuffix(self.suffix)

@@ -41,10 +41,6 @@ class Threshold:
     doc: str
 
 
-def _words(given: Iterable[str]) -> tuple[str, ...]:
-    return tuple(given)
-
-
 @attrs.frozen
 class Finding:
     """One conclusion of a rule.
@@ -63,7 +59,7 @@ class Finding:
     where: Mapping[str, str | int | bool | None] = attrs.field(factory=dict)
     certainty: tuple[str, ...] = attrs.field(
         default=(),
-        converter=_words,
+        converter=tuple,
         validator=attrs.validators.deep_iterable(attrs.validators.in_(CERTAINTIES)),
     )
 

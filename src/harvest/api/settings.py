@@ -135,20 +135,17 @@ class Described(NamedTuple):
 
 
 def describe(declared: type | Mapping[str, Setting]) -> list[Described]:
-    """The settings of a class that are not hidden, or those of a view or report."""
+    """The settings of a class, or those of a view or report."""
     if not isinstance(declared, type):
         return [
             _described(name, s.type, s.default, s.doc, s.choices, s.allowed)
             for name, s in declared.items()
         ]
-    fields = [field for field in attrs.fields(declared) if not field.metadata.get("hidden")]
+    shown = ("choices", "allowed")
     return [
-        _described(f.name, f.type, default_of(f), _doc(f), *map(f.metadata.get, _SHOWN))
-        for f in fields
+        _described(f.name, f.type, default_of(f), _doc(f), *map(f.metadata.get, shown))
+        for f in attrs.fields(declared)
     ]
-
-
-_SHOWN = ("choices", "allowed")
 
 
 def _described(
@@ -205,12 +202,11 @@ def _converter() -> cattrs.Converter:
 
         return make
 
-    converter.register_structure_hook_factory(_is_tuple, listed)
+    def is_tuple(hint: Any) -> bool:
+        return typing.get_origin(hint) is tuple
+
+    converter.register_structure_hook_factory(is_tuple, listed)
     return converter
-
-
-def _is_tuple(hint: Any) -> bool:
-    return typing.get_origin(hint) is tuple
 
 
 def _boolean(value: Any, _: Any) -> bool:

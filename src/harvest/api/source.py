@@ -184,10 +184,7 @@ class Partition:
 class Source(Located):
     """Turns one location into rows of its record types.
 
-    name: what users type before the location.
-    record_types: every record class that ``read`` may yield.
-    Config: attrs class of its settings; each field's metadata key ``doc`` documents it.
-    api_version: the plugin API it is written for.
+    record_types: every record class that ``read`` may yield; all else as of ``Located``.
     reads_live: whether it opens its files by ``harvest_toolkit.live.open_input`` alone: then it may
         be given a pipe, of which rows are wanted as they come.
     """

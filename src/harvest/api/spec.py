@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import attrs
 import pluggy
@@ -132,48 +132,40 @@ class Command:
     after: str | None = None
 
 
-class Hooks:
+class Hooks(Protocol):
     """The hook specifications."""
 
     @hookspec
     def harvest_sources(self) -> Iterable[SourceSpec]:
         """Sources of this plugin."""
-        return ()
 
     @hookspec
     def harvest_sinks(self) -> Iterable[SinkSpec]:
         """Sinks of this plugin."""
-        return ()
 
     @hookspec
     def harvest_record_types(self) -> Iterable[type[Record]]:
         """Record types that sources of other plugins yield, too."""
-        return ()
 
     @hookspec
     def harvest_views(self) -> Iterable[View]:
         """Views of this plugin."""
-        return ()
 
     @hookspec
     def harvest_reports(self) -> Iterable[ReportSpec]:
         """Reports of this plugin."""
-        return ()
 
     @hookspec
     def harvest_rules(self) -> Iterable[Rule]:
         """Rules of this plugin, which draw findings from views."""
-        return ()
 
     @hookspec
     def harvest_exporters(self) -> Iterable[ExporterSpec]:
         """Exporters of this plugin, which write datasets in forms that others take."""
-        return ()
 
     @hookspec
     def harvest_engines(self) -> Iterable[EngineSpec]:
         """Engines of this plugin."""
-        return ()
 
     @hookspec
     def harvest_commands(self) -> Iterable[Command]:
@@ -181,7 +173,6 @@ class Hooks:
 
         These may name another module of it that has this hook, which help imports sooner.
         """
-        return ()
 
     @hookspec
     def harvest_committed(self, dataset: Any, result: Any) -> None:

@@ -29,13 +29,6 @@ EVENTS: Final = (
     count("position", "Where in the input: line or number of the record, from 1."),
 )  # fmt: skip
 
-_EVENTS = View(
-    name="events",
-    doc="All rows of all record types in the shape of the common event model.",
-    build="harvest.builtin.rows:events",
-    columns=EVENTS,
-)
-
 FINDINGS: Final = (
     text("severity", "high: costs much, or puts results in doubt; medium: worth a change; low: "
          "good to know."),
@@ -53,32 +46,37 @@ FINDINGS: Final = (
     text("reference", "What the rule and its thresholds rest on."),
 )  # fmt: skip
 
-_FINDINGS = View(
-    name="findings",
-    doc="What the rules of installed plugins conclude: one row per finding, the worst first, with "
-    "the view and the condition that give its evidence.",
-    build="harvest.builtin.rows:findings",
-    columns=FINDINGS,
-    first=(
-        *("severity", "text", "certainty", "judged", "unknown", "advice", "rows", "view"),
-        *("where", "settings"),
-    ),
-)
-
 NOTES: Final = (
     text("note", "The remark."),
     path("origin", "The input that it is about."),
     text("source", "The source that read it."),
 )
 
-_NOTES = View(
-    name="notes",
-    doc="What sources remarked on their inputs while they read them: one row per note.",
-    build="harvest.builtin.rows:notes",
-    columns=NOTES,
+VIEWS: Final = (
+    View(
+        name="events",
+        doc="All rows of all record types in the shape of the common event model.",
+        build="harvest.builtin.rows:events",
+        columns=EVENTS,
+    ),
+    View(
+        name="findings",
+        doc="What the rules of installed plugins conclude: one row per finding, the worst first, "
+        "with the view and the condition that give its evidence.",
+        build="harvest.builtin.rows:findings",
+        columns=FINDINGS,
+        first=(
+            *("severity", "text", "certainty", "judged", "unknown", "advice", "rows", "view"),
+            *("where", "settings"),
+        ),
+    ),
+    View(
+        name="notes",
+        doc="What sources remarked on their inputs while they read them: one row per note.",
+        build="harvest.builtin.rows:notes",
+        columns=NOTES,
+    ),
 )
-
-VIEWS: Final = (_EVENTS, _FINDINGS, _NOTES)
 
 
 harvest_api = 1

@@ -38,7 +38,6 @@ def main(arguments: list[str] | None = None) -> NoReturn:
 
 
 def _run(argv: list[str]) -> int:
-    """Call a command; its exit code."""
     from .app import app, call  # late: a signal during this long import ends as one line
 
     # typer ends so when it has completed what is typed in a shell
@@ -57,7 +56,6 @@ def _run(argv: list[str]) -> int:
 
 
 def _outcome(error: BaseException) -> _End:
-    """What an error ends the program with."""
     # a signal may have reached what the run works with too, whose loss is then the error
     if isinstance(error, KeyboardInterrupt) or interrupt.requested():
         return ExitCode.INTERRUPTED, interrupt.MESSAGE

@@ -16,12 +16,12 @@ Items = list[tuple[str, str]]
 
 def sources(incomplete: str) -> Items:
     """``NAME:`` of every source, with its line of documentation."""
-    return _beginning(incomplete, ((f"{name}:", s.doc) for name, s in _plugins().sources.items()))
+    return _begun(incomplete, _plugins().sources, ":")
 
 
 def sinks(incomplete: str) -> Items:
     """``NAME:`` of every sink, with its line of documentation."""
-    return _beginning(incomplete, ((f"{name}:", s.doc) for name, s in _plugins().sinks.items()))
+    return _begun(incomplete, _plugins().sinks, ":")
 
 
 def engines(incomplete: str) -> Items:
@@ -39,7 +39,7 @@ def settings(incomplete: str) -> Items:
     name, dot, _ = incomplete.partition(".")
     if not dot:
         specs = {n: spec for _, declared in kinds for n, spec in declared.items()}
-        names = _beginning(incomplete, ((f"{n}.", spec.doc) for n, spec in specs.items()))
+        names = _begun(incomplete, specs, ".")
         if len(names) != 1:
             return names
         name = names[0][0].removesuffix(".")
@@ -63,7 +63,11 @@ def keys(incomplete: str, settings: Iterable[tuple[str, Any]]) -> Items:
 
 def named(incomplete: str, specs: Mapping[str, Any]) -> Items:
     """Names of what plugins declare, each with its line of documentation."""
-    return _beginning(incomplete, ((name, spec.doc) for name, spec in specs.items()))
+    return _begun(incomplete, specs)
+
+
+def _begun(incomplete: str, specs: Mapping[str, Any], sign: str = "") -> Items:
+    return _beginning(incomplete, ((f"{name}{sign}", spec.doc) for name, spec in specs.items()))
 
 
 def _beginning(incomplete: str, items: Iterable[tuple[str, str]]) -> Items:

@@ -17,17 +17,8 @@ from harvest.toolkit.completion import words
 from . import complete
 
 __all__ = [
-    "DatasetPath",
-    "Exact",
-    "Json",
-    "Settings",
-    "SettingsAgain",
-    "SettingsAsBefore",
-    "Wait",
-    "Wide",
-    "key_values",
-    "plugin_settings",
-    "refuse_without",
+    *("DatasetPath", "Exact", "Json", "Settings", "SettingsAgain", "SettingsAsBefore"),
+    *("Wait", "Wide", "key_values", "plugin_settings", "refuse_without"),
 ]
 
 DatasetPath = Annotated[
@@ -66,34 +57,22 @@ Sinks = Annotated[
         autocompletion=complete.sinks,
     ),
 ]
+
+
+def _set(meaning: str, option: str = "--set", *, hidden: bool = False) -> Any:
+    form, known = "NAME.KEY=VALUE", complete.settings
+    return typer.Option(option, metavar=form, help=meaning, hidden=hidden, autocompletion=known)
+
+
 Settings = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set",
-        metavar="NAME.KEY=VALUE",
-        help="A setting of a source, a sink or an engine. Repeatable.",
-        autocompletion=complete.settings,
-    ),
+    list[str] | None, _set("A setting of a source, a sink or an engine. Repeatable.")
 ]
 SettingsAgain = Annotated[
     list[str] | None,
-    typer.Option(
-        "--set",
-        metavar="NAME.KEY=VALUE",
-        help="A setting for reading again, on top of those of the first time. Repeatable.",
-        autocompletion=complete.settings,
-    ),
+    _set("A setting for reading again, on top of those of the first time. Repeatable."),
 ]
-SettingsAsBefore = Annotated[
-    list[str] | None,
-    typer.Option(
-        "-o",
-        metavar="NAME.KEY=VALUE",
-        help="The same as --set.",
-        hidden=True,  # elsewhere -o is the output
-        autocompletion=complete.settings,
-    ),
-]
+# elsewhere -o is the output
+SettingsAsBefore = Annotated[list[str] | None, _set("The same as --set.", "-o", hidden=True)]
 Wide = Annotated[
     bool, typer.Option("--wide", help="All columns in full, in lines as long as they are.")
 ]
@@ -188,7 +167,6 @@ def _parameter(name: str, annotation: Any, default: Any = None) -> inspect.Param
 
 
 def _annotation(field: attrs.Attribute[Any]) -> Any:
-    """What typer shall make of an option of a run, by its declaration."""
     option = field.metadata
     kind: Any = option["kind"]
     completion = words(*option["words"]) if "words" in option else None

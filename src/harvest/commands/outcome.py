@@ -82,10 +82,7 @@ def say(lines: Iterable[str]) -> None:
 
 
 def print_plan(plan: Plan, *, json: bool, scripts: Sequence[str] = ()) -> None:
-    """The plan of a dry run: each partition and what would be done with it.
-
-    scripts: the batch scripts that would be submitted.
-    """
+    """The plan of a dry run: each partition and what would be done with it."""
     actions = [
         *(("read" if p.read_for else "commit", p.use, p.partition) for p in plan.partitions),
         *(("skip", use, partition) for use, partition in plan.skipped()),
@@ -120,7 +117,10 @@ def print_result(result: RunResult, recipe: Recipe, *, json: bool) -> None:
     if result.left_out:
         print()
         print_table(("left out of the rows", "units"), result.left_out, right=("units",))
-    _print_notes(result.first_notes)
+    if result.first_notes:
+        print("\nnotes")
+    for note in result.first_notes:
+        print_plain(fold(f"  {printable_line(note)}", width_of_terminal(), " " * 4))
     if result.dropped:
         rows = sum(part.written for part in result.dropped)
         print(f"\n{rows:,} rows of {len(result.dropped)} inputs that are gone were dropped")
@@ -153,11 +153,3 @@ def exports_failed(result: RunResult) -> list[str]:
         for text, why in result.exports.items()
         if why is not None
     ]
-
-
-def _print_notes(notes: list[str]) -> None:
-    if not notes:
-        return
-    print("\nnotes")
-    for note in notes:
-        print_plain(fold(f"  {printable_line(note)}", width_of_terminal(), " " * 4))

@@ -16,14 +16,8 @@ from harvest.toolkit.layout import GAP, fit, fold, shorten, table_lines
 from harvest.toolkit.texts import printable_line
 
 __all__ = [
-    "how_many",
-    "print_columns",
-    "print_json",
-    "print_lines",
-    "print_plain",
-    "print_table",
-    "print_text",
-    "width_of_terminal",
+    *("how_many", "print_columns", "print_json", "print_lines", "print_plain"),
+    *("print_table", "print_text", "width_of_terminal"),
 ]
 
 INDENT = " " * 4
@@ -92,18 +86,19 @@ def print_table(
     cells = [[printable_line(_text(cell)) for cell in row] for row in rows]
     natural = [max(map(cell_len, column)) for column in zip(columns, *cells, strict=True)]
     sides = [name in right for name in columns]
-    if sum(natural) + GAP * (len(natural) - 1) <= room:
+    gaps = GAP * (len(natural) - 1)
+    if sum(natural) + gaps <= room:
         print_columns([columns], cells, natural, sides)
     elif upright:
         _print_upright(columns, cells, room)
-    elif prose and not _has_room(natural, len(prose), room):
+    elif prose and (len(prose) > 1 or room - sum(natural[:-1]) - gaps < PROSE_LEAST):
         _print_prose_below(columns, cells, natural, sides, len(prose), room)
     else:
         least = [
             width if side else min(width, max(LEAST, cell_len(name)))
             for name, width, side in zip(columns, natural, sides, strict=True)
         ]
-        widths = fit(natural, least, max(1, room - GAP * (len(natural) - 1)))
+        widths = fit(natural, least, max(1, room - gaps))
         known = forms or {}
         short = [
             [
@@ -113,11 +108,6 @@ def print_table(
             for row in cells
         ]
         print_columns([columns], short, widths, sides)
-
-
-def _has_room(natural: Sequence[int], count: int, room: int) -> bool:
-    """Whether the last ``count`` columns, if they are one, keep enough beside the others."""
-    return count == 1 and room - sum(natural[:-1]) - GAP * (len(natural) - 1) >= PROSE_LEAST
 
 
 def _print_upright(columns: Sequence[str], cells: Sequence[Sequence[str]], room: int) -> None:

@@ -51,10 +51,7 @@ class Description:
 
 
 def describe(dataset: Dataset, name: str, settings: Mapping[str, Any]) -> Description:
-    """What is declared of a record type, or of the columns that a view has with these settings.
-
-    Raises UsageError where nothing has this name, or the view cannot be built.
-    """
+    """What is declared of a record type, or of the columns that a view has with these settings."""
     plugins = dataset.plugins
     types = plugins.record_types([name])
     if name in types:

@@ -52,10 +52,7 @@ def accounts_of(parts: Parts) -> pl.DataFrame:
 
 
 def rows_by_type(accounts: pl.DataFrame) -> pl.DataFrame:
-    """A row for each record type, ``of``, of which some part has rows.
-
-    sources, plugins: of these parts; origins: how many they have.
-    """
+    """A row for each record type, ``of``, of which some part has rows."""
     held = accounts.select(
         "source", "plugin", "rows", origin=pl.col("origin").cast(pl.Categorical).to_physical()
     )
@@ -107,7 +104,6 @@ def holdings(dataset: Dataset) -> list[Holding]:
 def _spans(
     dataset: Dataset, names: Sequence[str]
 ) -> dict[str, tuple[datetime | None, datetime | None]]:
-    """The first and the last time in the rows of each record type that has times."""
     queries = {}
     for name in names:
         roles = dataset.record_type(name).roles
@@ -121,17 +117,13 @@ def _spans(
     return {name: table.row(0) for name, table in spans}
 
 
-IN_FORCE = "in force"
-KEPT = "kept"
-
-
 def read_runs(sink: Sink, manifest: Manifest, skip: int = 0) -> list[dict[str, Any]]:
     """The records of all committed runs but the ``skip`` oldest, oldest first.
 
     Each has a key ``state``: ``in force``, ``kept`` where one can go back to it, or null; and a key
     ``problem``, null unless the record is missing, damaged or given up: then it has nothing else.
     """
-    states = dict.fromkeys(manifest.kept, KEPT) | {manifest.run: IN_FORCE}
+    states = dict.fromkeys(manifest.kept, "kept") | {manifest.run: "in force"}
     records = []
     for run in manifest.runs[skip:]:
         found: dict[str, Any] = {"run": run, "state": states.get(run), "problem": None}
@@ -146,10 +138,7 @@ def read_runs(sink: Sink, manifest: Manifest, skip: int = 0) -> list[dict[str, A
 def settings_used(
     sink: Sink, manifest: Manifest, source: str, setting: str, config: type
 ) -> list[Any]:
-    """Values of a setting in the runs that read the rows of a source, earliest run first.
-
-    config: class of the source's settings, which knows the value of one that was not given.
-    """
+    """Values of a setting in the runs that read the rows of a source, earliest run first."""
     accounts = accounts_of(manifest.parts)
     held = accounts.filter(pl.col("source") == source, pl.col("written") > 0)
     values: list[Any] = []

@@ -6,13 +6,12 @@ What is done is decided under the dataset's lock, from the state that is in forc
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import attrs
 
-from harvest.api.sink import Sink
 from harvest.errors import DatasetError
 from harvest.pipeline.exporting import announcing
 from harvest.pipeline.reread import Again, read_again
@@ -63,7 +62,6 @@ def repair(
     deleted: ``drop`` takes damaged parts whose input is gone out of the dataset.
     give_up: do without kept states and records of runs that cannot be restored, and go back to an
         earlier manifest where the last one cannot be.
-    Raises DatasetError when a damaged manifest has no copy.
     """
     plugins = plugins or manager()
     path = location.expanduser().absolute()
@@ -84,7 +82,17 @@ def repair(
         if left:
             target = put_in_order(dataset.sink, lock)
             mend_copies(dataset.sink.state, target.manifest)
-            again = _read_damaged(target, inspect(dataset), plugins, settings, deleted, committed)
+            if keys := concerned(target.manifest, inspect(dataset)):
+                again = read_again(
+                    target,
+                    target.manifest.parts.pick(keys).values(),
+                    plugins,
+                    action="repair",
+                    settings=settings,
+                    drop_gone=deleted == "drop",
+                    check_old=True,
+                    committed=committed,
+                )
             left = inspect(open(path, plugins=plugins))
             given_up = _unkept(target)
         if give_up and any(problem.lost for problem in left):
@@ -150,7 +158,6 @@ def _restore_manifest(state: Path, *, give_up: bool) -> list[str]:
 
 
 def _load_all(state: Path) -> None:
-    """Read the manifest in force with all of its segments; raises DatasetError."""
     manifest = Manifest.load(state)
     if manifest is not None:
         manifest.check()
@@ -179,30 +186,6 @@ def problem_of_manifest(path: Path) -> str | None:
         except DatasetError as error:
             return f"{error.where}: {error.message}"
     return None
-
-
-def _read_damaged(
-    target: Target,
-    problems: Iterable[Problem],
-    plugins: PluginManager,
-    settings: Mapping[str, Mapping[str, Any]] | None,
-    deleted: str,
-    committed: Callable[[Sink, RunResult], object],
-) -> Again:
-    """Read the parts that problems are about again."""
-    keys = concerned(target.manifest, problems)
-    if not keys:
-        return Again(result=None, gone=())
-    return read_again(
-        target,
-        target.manifest.parts.pick(keys).values(),
-        plugins,
-        action="repair",
-        settings=settings,
-        drop_gone=deleted == "drop",
-        check_old=True,
-        committed=committed,
-    )
 
 
 def _unkept(target: Target) -> list[str]:

@@ -44,9 +44,6 @@ def queries(dataset: Dataset, text: str, settings: _Settings | None = None) -> l
     whole, or as schema and table.  Only tables that the queries name are opened.  A query cannot
     write files or read others, and a statement that makes or changes something is refused before
     the first is run.
-
-    Raises UsageError for wrong SQL, or settings of a view that no query names; HarvestError when
-    duckdb is not installed.
     """
     if SHOW_TABLES.fullmatch(text):
         return [_tables(dataset)]
@@ -152,16 +149,12 @@ def _register_all(
                 remedy="take them away, or ask this view",
             )
     for name in names:
-        _register(connection, dataset, name, settings.get(name, {}))
-
-
-def _register(connection: Any, dataset: Dataset, name: str, settings: Mapping[str, Any]) -> None:
-    frame = dataset.view(name, **settings) if name in dataset.plugins.views else dataset[name]
-    # DuckDB reads the lazy frame itself, and asks it for the columns and rows it needs
-    table = f"source of {name}"
-    connection.register(table, frame)
-    schema, dot, rest = name.partition(".")
-    if dot:
-        connection.execute(f'CREATE SCHEMA IF NOT EXISTS "{schema}"')
-        connection.execute(f'CREATE VIEW "{schema}"."{rest}" AS FROM "{table}"')
-    connection.execute(f'CREATE VIEW "{name}" AS FROM "{table}"')
+        is_view, given = name in dataset.plugins.views, settings.get(name, {})
+        # DuckDB reads the lazy frame itself, and asks it for the columns and rows it needs
+        table = f"source of {name}"
+        connection.register(table, dataset.view(name, **given) if is_view else dataset[name])
+        schema, dot, rest = name.partition(".")
+        if dot:
+            connection.execute(f'CREATE SCHEMA IF NOT EXISTS "{schema}"')
+            connection.execute(f'CREATE VIEW "{schema}"."{rest}" AS FROM "{table}"')
+        connection.execute(f'CREATE VIEW "{name}" AS FROM "{table}"')

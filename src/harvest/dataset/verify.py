@@ -63,10 +63,7 @@ class Verdict:
 
 
 def judge(dataset: Dataset) -> Verdict:
-    """What is wrong with a dataset, apart from what a writer that is at work has yet to finish.
-
-    Raises DatasetChanged where another state was put in force meanwhile.
-    """
+    """What is wrong with a dataset, apart from what a writer that is at work has yet to finish."""
     before: list[Problem] = []
     for _ in range(LOOKS):
         found = inspect(dataset)
@@ -81,10 +78,7 @@ def judge(dataset: Dataset) -> Verdict:
 
 
 def inspect(dataset: Dataset) -> list[Problem]:
-    """What is wrong with a dataset; empty when all is well.
-
-    Raises DatasetChanged where another state was put in force before all was looked at.
-    """
+    """What is wrong with a dataset; empty when all is well."""
     manifest = dataset.manifest
     problems = list(_byte_problems(dataset))
     sound = manifest.parts.changed({}, concerned(manifest, problems))
@@ -189,7 +183,6 @@ def _row_problems(dataset: Dataset, sound: Manifest) -> Iterator[Problem]:
 
 
 def _rows_in(file: PartFile, name: str, manifest: Manifest) -> int:
-    """How many rows of a record type a file holds."""
     if file.record_type == name:
         return file.rows
     place = (file.path, file.offset)

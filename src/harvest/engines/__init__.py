@@ -12,32 +12,25 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from harvest.reading.awaited import Awaited
-    from harvest.reading.meter import Progress
-    from harvest.reading.terms import Terms
+    from harvest.reading.awaited import Awaited as Awaited
+    from harvest.reading.task import Progress as Progress
+    from harvest.reading.terms import Terms as Terms
 
-    from .local import read_bundles
-    from .pool import available_cores, ending, interpreter
-
-__all__ = [
-    "Awaited",
-    "Progress",
-    "Terms",
-    "available_cores",
-    "ending",
-    "interpreter",
-    "read_bundles",
-]
+    from .local import read_bundles as read_bundles
+    from .pool import available_cores as available_cores
+    from .pool import ending as ending
+    from .pool import interpreter as interpreter
 
 _HOMES = {
     "Awaited": "harvest.reading.awaited",
-    "Progress": "harvest.reading.meter",
+    "Progress": "harvest.reading.task",
     "Terms": "harvest.reading.terms",
     "available_cores": ".pool",
     "ending": ".pool",
     "interpreter": ".pool",
     "read_bundles": ".local",
 }
+__all__ = sorted(_HOMES)
 
 
 def __getattr__(name: str) -> Any:

@@ -7,7 +7,7 @@ from typing import Final
 
 from harvest.pipeline.engine import Engine, Work
 from harvest.reading.bundle import Bundle, Result
-from harvest.reading.meter import Progress
+from harvest.reading.task import Progress
 
 from . import pool
 
@@ -26,10 +26,7 @@ class LocalEngine(Engine):
     name = "local"
 
     def run(self, work: Work) -> Iterator[Result]:
-        """Results as they are done; see :class:`harvest.Engine`."""
-        worth = 1 + work.cost_bytes // BYTES_WORTH_A_WORKER
-        if not work.importable:
-            worth = 1
+        worth = 1 + work.cost_bytes // BYTES_WORTH_A_WORKER if work.importable else 1
         workers = self.workers or min(pool.available_cores(), worth)
         return read_bundles(
             map(Bundle.prepare, work.bundles),

@@ -248,7 +248,6 @@ def apply(
     """Results as they are done; with one worker or none, this process itself does the work.
 
     tasks: each is taken when it can soon be given out, in their order.
-    Raises what the function raises, and WorkerLost when a worker process is lost.
     """
     if workers <= 1:
         for task in tasks:
@@ -274,10 +273,7 @@ def _results(
     tasks: Iterator[Any],
     on_progress: Callable[[Any], None] | None,
 ) -> Iterator[Any]:
-    """What the workers make of the tasks: each task goes to the next worker that is idle.
-
-    Tasks are taken while the workers work, so that none waits for it.
-    """
+    """What the workers make of the tasks: each task goes to the next worker that is idle."""
     idle: list[WorkerProcess] = []
     taken: deque[Any] = deque()
     more = True

@@ -27,10 +27,7 @@ from harvest.errors import HarvestError
 
 
 def main(descriptor: int) -> None:
-    """Work until an empty message comes.
-
-    descriptor: of the connection.
-    """
+    """Work until an empty message comes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interruption is not this process's to notice
     connection = Connection(descriptor)
     messages: queue.SimpleQueue[bytes] = queue.SimpleQueue()

@@ -61,7 +61,6 @@ def evaluate(
     A rule whose view does not take the settings, wants one to choose by, or has no value of
     those that the rule chooses by, is left unjudged.  One whose view has no row among those that
     it is about is ``elsewhere``.
-    Raises UsageError for a threshold of no rule, or one that is not a number.
     """
     given = thresholds or {}
     for name in given:
@@ -114,10 +113,7 @@ def evaluate(
 
 
 def thresholds_of(rule: Rule, given: Mapping[str, Any]) -> dict[str, float]:
-    """The numbers a rule decides by, with some of them given.
-
-    Raises UsageError for one that the rule does not have, or that is not a number.
-    """
+    """The numbers a rule decides by, with some of them given."""
     numbers = {name: threshold.value for name, threshold in rule.thresholds.items()}
     for name, value in given.items():
         if name not in numbers:
@@ -210,7 +206,8 @@ def _judged(question: _Question, answer: _Answer) -> list[Found]:
         return []
     found = []
     for finding in resolve(rule.judge)(rows, answer.judged, **question.thresholds):
-        narrowed = _narrowing(finding.where)
+        held = finding.where.items()
+        narrowed = " and ".join(f"{in_sql(name)} {_is(value)}" for name, value in held)
         own = rows.filter(condition(narrowed, rows)) if narrowed else rows
         if own.is_empty():
             raise PluginError(
@@ -223,11 +220,6 @@ def _judged(question: _Question, answer: _Answer) -> list[Found]:
         )
         found.append(Found(rule, finding, evidence, answer.judged, answer.about - answer.judged))
     return found
-
-
-def _narrowing(values: Mapping[str, str | int | bool | None]) -> str:
-    """An SQL condition for columns that hold these values."""
-    return " and ".join(f"{in_sql(name)} {_is(value)}" for name, value in values.items())
 
 
 def _is(value: str | int | bool | None) -> str:

@@ -35,7 +35,10 @@ class Evidence:
         settings = [f"--set={key}={value}" for key, value in self.settings.items()]
         columns = f"--columns={','.join(self.first.columns)}"
         words = ["harvest", "view", self.view, dataset, *settings, columns]
-        return f"{shlex.join(words)} --where {_quoted(self.where)}"
+        # in double quotes where these change nothing in it
+        safe = not set(self.where) & set('"$`\\!')
+        where = f'"{self.where}"' if safe else shlex.quote(self.where)
+        return f"{shlex.join(words)} --where {where}"
 
     def call(self) -> str:
         """The rows in Python, of a dataset of this name."""
@@ -177,8 +180,3 @@ class Verdict:
             "elsewhere": list(self.elsewhere),
             "partly": [{"rule": name, "reason": reason} for name, reason in self.partly],
         }
-
-
-def _quoted(condition: str) -> str:
-    """A condition as a word for the shell, in double quotes where these change nothing in it."""
-    return shlex.quote(condition) if set(condition) & set('"$`\\!') else f'"{condition}"'

@@ -23,12 +23,7 @@ from .types import ORIGIN, Shape, shapes_of
 if TYPE_CHECKING:
     from .record import Record, RecordType
 
-__all__ = [
-    "concat_tables",
-    "conform",
-    "size_of",
-    "table_of",
-]
+__all__ = ["concat_tables", "conform", "size_of", "table_of"]
 
 BATCH_ROWS = 65_536
 """Rows of a batch handed to a sink, at most."""
@@ -115,7 +110,8 @@ def _as_table(record_type: RecordType, data: Any) -> pa.Table:
 def _filled(array: Column, origin: str) -> Column:
     """The column ``origin`` with one in place of nulls."""
     if array.null_count == len(array):
-        return _constant(origin, len(array))
+        indices = pc.fill_null(pa.nulls(len(array), pa.int32()), 0)
+        return pa.chunked_array([pa.DictionaryArray.from_arrays(indices, pa.array([origin]))])
     if not array.null_count:
         return array
     return pc.fill_null(array.cast(pa.string()), origin).dictionary_encode().cast(ORIGIN)
@@ -153,17 +149,11 @@ def _refusal(
     position: Any,
     misfit: Misfit,
 ) -> BatchError:
-    """What is said of a value that a column does not take."""
     at = "" if position is None else f", position {position}"
     return BatchError(
         f"{record_type.name}: column {name!r} ({shape.kind}) cannot hold {shown} (row {row + 1} of "
         f"a batch{at}): {misfit.reason}; {misfit.remedy}"
     )
-
-
-def _constant(value: str, rows: int) -> pa.ChunkedArray:
-    indices = pc.fill_null(pa.nulls(rows, pa.int32()), 0)
-    return pa.chunked_array([pa.DictionaryArray.from_arrays(indices, pa.array([value]))])
 
 
 def batches(table: pa.Table, rows: int = BATCH_ROWS) -> Iterator[pa.Table]:

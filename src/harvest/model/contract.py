@@ -26,10 +26,7 @@ CONVERT: Final = "convert it in the source, or declare the column with its type"
 
 
 class Misfit(ValueError):
-    """A value that a column does not take.
-
-    reason: why not; remedy: what the author of the source can do.
-    """
+    """A value that a column does not take."""
 
     def __init__(self, reason: str, remedy: str = CONVERT):
         super().__init__(reason, remedy)
@@ -51,9 +48,6 @@ def _refuse_type(given: object, kind: pa.DataType) -> Misfit:
 
 def _refuse_field(name: str) -> Misfit:
     return Misfit(f"field {name!r} is not declared, or is there twice", "declare it once")
-
-
-# --- Arrow data -----------------------------------------------------------------------------------
 
 
 def fit(array: Column, shape: Shape) -> Column:
@@ -95,7 +89,6 @@ def fit(array: Column, shape: Shape) -> Column:
 
 
 def _decoded(array: Column) -> Column:
-    """The values of a dictionary-encoded array."""
     if isinstance(array, pa.ChunkedArray):
         return pa.chunked_array([_decoded(chunk) for chunk in array.chunks])
     words = array.dictionary
@@ -166,9 +159,6 @@ def _fit_lists(array: pa.Array, shape: Shape) -> pa.Array:
     entries = fit(array.flatten(), Shape(pair, inner=shape.inner))
     keys, items = entries.flatten()
     return pa.MapArray.from_arrays(offsets, keys, items)
-
-
-# --- Python's values ------------------------------------------------------------------------------
 
 
 def array_of(values: Sequence[Any], shape: Shape) -> pa.Array:

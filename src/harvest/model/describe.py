@@ -12,7 +12,7 @@ from .types import shape_of
 if TYPE_CHECKING:
     from .record import RecordType
 
-__all__ = ["json_type"]
+__all__ = ["in_words", "json_type"]
 
 # JSON has no NaN or infinity: they are written as these words
 _NUMBER = {"anyOf": [{"type": "number"}, {"enum": ["NaN", "Infinity", "-Infinity"]}]}
@@ -33,15 +33,8 @@ def json_schema(record_type: RecordType) -> dict[str, Any]:
     properties = {}
     for column in record_type.columns:
         schema = json_type(shape_of(column.python_type).kind)
-        if column.nullable:
-            schema = {"anyOf": [schema, {"type": "null"}]}
-        if column.doc:
-            schema["description"] = column.doc
-        if column.unit:
-            schema["x-unit"] = column.unit
-        if column.role:
-            schema["x-role"] = column.role
-        properties[column.name] = schema
+        schema = _nullable(schema) if column.nullable else schema
+        properties[column.name] = schema | in_words(column.doc, column.unit, column.role)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": record_type.name,
@@ -54,6 +47,12 @@ def json_schema(record_type: RecordType) -> dict[str, Any]:
         "x-layer": record_type.layer,
         "x-level": record_type.level,
     }
+
+
+def in_words(doc: str, unit: str | None, role: str | None = None) -> dict[str, str]:
+    """What JSON Schema says of a column beside its type."""
+    words = {"description": doc, "x-unit": unit, "x-role": role}
+    return {key: word for key, word in words.items() if word}
 
 
 def json_type(kind: pa.DataType) -> dict[str, Any]:

@@ -18,32 +18,17 @@ from .types import TIMESTAMP
 
 __all__ = ["event_columns"]
 
+_TYPES = {"time": TIMESTAMP, "end_time": TIMESTAMP, "pid": pa.int64(), "position": pa.int64()}
+
 EVENTS_SCHEMA = pa.schema(
-    [
-        pa.field("record_type", pa.string(), nullable=False),
-        pa.field("time", TIMESTAMP),
-        pa.field("end_time", TIMESTAMP),
-        pa.field("subject", pa.string()),
-        pa.field("host", pa.string()),
-        pa.field("pid", pa.int64()),
-        pa.field("thread", pa.string()),
-        pa.field("user", pa.string()),
-        pa.field("job", pa.string()),
-        pa.field("layer", pa.string(), nullable=False),
-        pa.field("level", pa.string(), nullable=False),
-        pa.field("origin", pa.string(), nullable=False),
-        pa.field("position", pa.int64(), nullable=False),
-        pa.field("data", pa.string(), nullable=False),
-    ]
+    pa.field(name, _TYPES.get(name, pa.string()), nullable=name in ROLES)
+    for name in ("record_type", *ROLES, "layer", "level", "origin", "position", "data")
 )
 """The columns of the ``events`` view; ``data`` is the text of a JSON object."""
 
 
 def project_lazy(record_type: RecordType, frame: pl.LazyFrame) -> pl.LazyFrame:
-    """Rows of a record type, in plain columns as sinks scan them, as rows of ``EVENTS_SCHEMA``.
-
-    Raises RecordTypeError when a column cannot play its role.
-    """
+    """Rows of a record type, in plain columns as sinks scan them, as rows of ``EVENTS_SCHEMA``."""
     return frame.select(event_columns(record_type))
 
 

@@ -18,20 +18,13 @@ from polars import selectors
 from .frames import arrow_type_of, frame_of, seconds, without_maps
 from .record import RecordType
 
-__all__ = [
-    "encode_frame",
-    "encode_lines",
-    "lines_of",
-]
+__all__ = ["encode_frame", "encode_lines", "lines_of"]
 
 TIME_FORMAT = "%Y-%m-%dT%H:%M:%S%.6fZ"
 
 
 def encode(record_type: RecordType, table: pa.Table, *, omit: Collection[str] = ()) -> pl.Series:
-    """The JSON text of each row of a table of the record type's schema.
-
-    omit: columns to leave out.
-    """
+    """The JSON text of each row of a table of the record type's schema."""
     text = object_text(record_type, omit=omit)
     return frame_of(record_type, table).select(text.alias("json")).to_series()
 
@@ -91,10 +84,7 @@ def lines_of(texts: pl.Series) -> memoryview:
 def object_text(
     record_type: RecordType, *, omit: Collection[str] = (), sparse: str | None = None
 ) -> pl.Expr:
-    """An expression for the JSON text of each row of a frame of plain columns.
-
-    omit: columns to leave out; sparse: a column that comes last and is left out where null.
-    """
+    """An expression for the JSON text of each row of a frame of plain columns."""
     return _members_text(
         {field.name: field.type for field in record_type.arrow_schema}, omit=omit, sparse=sparse
     )

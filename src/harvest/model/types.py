@@ -221,10 +221,7 @@ def from_plain(plain: Any) -> pa.DataType:
 
 
 def with_types(record_type: RecordType, types: Types) -> RecordType:
-    """The record type with these columns instead of its own, then the tail.
-
-    A column that it does not declare, or declares of another type, may be null.
-    """
+    """The record type with these columns instead of its own, then the tail."""
     declared = {column.name: column for column in record_type.columns}
     known = declared_types(record_type)
     columns = []
@@ -262,7 +259,6 @@ def _read_type(recorded: pa.DataType, declared: pa.DataType) -> pa.DataType:
 
 
 def _hint(kind: pa.DataType) -> Any:
-    """An annotation whose Arrow type is ``kind``."""
     if kind in _HINTS:
         return _HINTS[kind]
     if pa.types.is_list(kind):

@@ -38,10 +38,7 @@ class Held:
         self._state = parts.table(STATE)
 
     def unchanged(self, listed: pa.Array, facts: pa.Array, plugin: str, config: str) -> pa.Array:
-        """Which of some listed partitions, by number, are held as these facts have them.
-
-        plugin, config: how they are read now.
-        """
+        """Which of some listed partitions, by number, are held as these facts have them."""
         state = self._at(listed, "facts", *_READ)
         same = pc.and_(_fits(state, plugin, config), _equal(state, "facts", facts))
         return pc.fill_null(same, fill_value=False)
@@ -81,10 +78,7 @@ def _equal(state: pa.Table, name: str, value: Any) -> pa.Array:
 
 
 class Earlier:
-    """What an earlier run that was cut short left staged for a sink.
-
-    frozen: the columns that record types are brought to now.
-    """
+    """What an earlier run that was cut short left staged for a sink."""
 
     def __init__(self, staged: Mapping[str, Staged], frozen: Mapping[str, Any]):
         self._staged = staged
@@ -184,26 +178,12 @@ class Planned:
             fingerprint=self.fingerprint or "",
             plugin=self.use.version,
             config=self.config,
-            files=(),
-            rows={},
-            read=0,
-            filtered={},
-            folded={},
-            rejected=0,
-            rejects=None,
-            notes=(),
             run=self.run,
             live=partition.fingerprint is None and not partition.inputs,
             facts=(self.facts or b"").hex(),
         )
 
-    @property
-    def order(self) -> tuple[str, str, str]:
-        """Where it stands in the dataset."""
-        return order_of(self.use, self.partition)
-
     def is_for(self, number: int) -> bool:
-        """Whether a sink gets it in this run."""
         return number in (*self.read_for, *self.staged_for)
 
 
@@ -214,11 +194,7 @@ def order_of(use: SourceUse, partition: Partition) -> tuple[str, str, str]:
 
 @attrs.define(kw_only=True)
 class Deciding:
-    """What is decided for the partitions of a run, some at a time.
-
-    held, staged: of each sink.
-    planned: those that some sink needs; unchanged: the numbers of the others.
-    """
+    """What is decided for the partitions of a run, some at a time."""
 
     held: Sequence[Held]
     staged: Sequence[Earlier]
@@ -260,10 +236,13 @@ class Deciding:
         states: Sequence[State],
     ) -> Planned:
         """What is to be done with a partition; known: its facts; states: by ``Held.states``."""
-        now = None
+        now: str | None = None
         staged = [number for number, each in enumerate(self.staged) if each.has(key)]
         if known is None or staged or any(isinstance(there, str) for there in states):
-            now = _fingerprint(partition, self.run)
+            # without inputs and without a fingerprint of its own, every run is a new state
+            now = partition.fingerprint
+            if now is None:
+                now = fingerprint(partition.inputs) if partition.inputs else self.run
         held_by = tuple(
             n for n, there in enumerate(states) if there is not None and there in (True, now)
         )
@@ -289,10 +268,3 @@ class Deciding:
 
 def _facts(partition: Partition) -> bytes | None:
     return None if partition.fingerprint is not None else facts(partition.inputs)
-
-
-def _fingerprint(partition: Partition, run: str) -> str:
-    if partition.fingerprint is not None:
-        return partition.fingerprint
-    # without inputs and without a fingerprint of its own, every run is a new state
-    return fingerprint(partition.inputs) if partition.inputs else run

@@ -10,7 +10,7 @@ new, and one whose type has values that the dataset's has not.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import attrs
@@ -34,10 +34,7 @@ def declared_kinds(sources: Iterable[Source]) -> list[RecordType]:
 
 
 def recorded_types(manifest: Manifest, name: str) -> dict[str, pa.DataType] | None:
-    """The columns that a dataset's rows of a record type have; None where that is not recorded.
-
-    Raises DatasetError when the manifest holds something else.
-    """
+    """The columns that a dataset's rows of a record type have; None where that is not recorded."""
     schema = manifest.schemas.get(name)
     if schema is None:
         return None
@@ -68,11 +65,7 @@ def _is_declared(recorded: Schema | None, kind: RecordType) -> bool:
 
 @attrs.frozen(kw_only=True)
 class Drift:
-    """What a run does where its record types have other columns than a dataset.
-
-    policy: evolve, freeze or reject; kinds: the record types that its sources declare.
-    limited: not all that is planned is read.
-    """
+    """What a run does where its record types have other columns than a dataset."""
 
     policy: str
     kinds: Sequence[RecordType]
@@ -90,10 +83,7 @@ class Drift:
         }
 
     def check(self, plan: Plan, number: int, manifest: Manifest, *, where: str) -> None:
-        """Raise DatasetError when the policy does not let the record types into a dataset.
-
-        number: of the sink; where: its location.
-        """
+        """Raise DatasetError when the policy does not let the record types into a dataset."""
         if not any(p.is_for(number) for p in plan.partitions):
             return
         staying = self._staying(plan, number, manifest)
@@ -127,7 +117,6 @@ class Drift:
         return dict(sorted(schemas.items()))
 
     def _staying(self, plan: Plan, number: int, manifest: Manifest) -> set[str]:
-        """Record types of which a dataset keeps rows that are not written anew."""
         if self.limited:
             return {name for name, rows in manifest.record_types().items() if rows}
         return plan.staying(number, manifest)
@@ -136,9 +125,15 @@ class Drift:
 def _refuse_different(
     kind: RecordType, recorded: Mapping[str, pa.DataType], version: int, where: str
 ) -> None:
-    for found in _differences(kind, recorded, version):
+    declared: dict[str, Any] = {**declared_types(kind), "": kind.version}
+    before: dict[str, Any] = {**recorded, "": version}
+    for name in [*recorded, *declared]:
+        then, now = before.get(name, "absent"), declared.get(name, "absent")
+        if then == now:
+            continue
+        what = f"column {name!r} is" if name else "it has version"
         raise DatasetError(
-            f"{kind.name}: {found}",
+            f"{kind.name}: {what} {then} in the dataset and {now} in the installed plugin",
             where=where,
             remedy="nothing was written; --schema-drift evolve or freeze accepts it, or harvest "
             "into a new dataset",
@@ -155,18 +150,6 @@ def _refuse_changed(kind: RecordType, recorded: Mapping[str, pa.DataType], where
                 remedy="nothing was written; --schema-drift freeze puts the new values into "
                 "'extra', --force reads all inputs anew, or harvest into a new dataset",
             )
-
-
-def _differences(
-    kind: RecordType, recorded: Mapping[str, pa.DataType], version: int
-) -> Iterator[str]:
-    declared = declared_types(kind)
-    for name in [*recorded, *declared]:
-        before, now = recorded.get(name, "absent"), declared.get(name, "absent")
-        if before != now:
-            yield f"column {name!r} is {before} in the dataset and {now} in the installed plugin"
-    if version != kind.version:
-        yield f"it has version {version} in the dataset and {kind.version} in the installed plugin"
 
 
 def _unite(kind: RecordType, recorded: Mapping[str, pa.DataType]) -> Schema:

@@ -17,8 +17,7 @@ from harvest.api.source import Source
 from harvest.errors import UsageError
 from harvest.reading.awaited import Awaited
 from harvest.reading.bundle import Bundle, Bundles, Result
-from harvest.reading.meter import Progress
-from harvest.reading.task import identify
+from harvest.reading.task import Progress, identify
 from harvest.reading.terms import Absolute, Terms, probed, versions_for
 from harvest.recipes.recipe import Recipe
 from harvest.storage.manifest import Manifest

@@ -23,7 +23,7 @@ from harvest.storage.part import part_key
 from harvest.storage.staging import staged_parts
 from harvest.toolkit.texts import printable
 
-from .deciding import Deciding, Earlier, Held, Planned, Unlisted
+from .deciding import Deciding, Earlier, Held, Planned, Unlisted, order_of
 
 _BATCH: Final = 65_536
 """Partitions that are compared with the datasets at once."""
@@ -48,20 +48,16 @@ class Plan:
 
     @property
     def to_read(self) -> tuple[Planned, ...]:
-        """Partitions that some sink needs read."""
         return tuple(p for p in self.partitions if p.read_for)
 
     @property
     def count(self) -> int:
-        """How many partitions there are."""
         return len(self.partitions) + len(self.unchanged)
 
     def skipped(self) -> Iterator[tuple[SourceUse, Partition]]:
-        """The partitions that are unchanged, as they are listed."""
         return (self.listed[row] for row in self.unchanged)
 
     def gone(self, number: int) -> frozenset[str]:
-        """Keys of the parts that leave a sink's dataset."""
         return self.replaced[number] | self.dropped[number]
 
     def staying(self, number: int, manifest: Manifest) -> set[str]:
@@ -91,7 +87,6 @@ def make_plan(
         Where a key is not listed any more, all partitions of its origin are wanted.
     drop: keys of parts that leave the datasets in any case.
     frozen: for each sink, the columns that record types are brought to; none where not given.
-    Raises SourceError when a partition is listed twice.
     """
     columns = tuple(frozen) or ({},) * len(sinks)
     keys = _keys(listed)
@@ -109,13 +104,20 @@ def make_plan(
         interrupt.check()
         deciding.decide(use, configs[id(use)], at, keys.take(at), partitions)
     unlisted = [Unlisted(manifest, keys) for manifest in manifests]
-    replaced = [each.of(_read_from(listed, wanted)) for each in unlisted]
+    # a source may cut those with inputs anew
+    some = [(use, p) for use, p in (listed[row] for row in wanted) if p.inputs]
+    read_from = {(use.source.name, printable(p.origin)) for use, p in some}
+    replaced = [each.of(read_from) for each in unlisted]
     dropped = [frozenset(manifest.parts.pick(drop)) for manifest in manifests]
     if drop_deleted:
-        gone = _deleted(unlisted, replaced, listed)
-        dropped = [mine | more for mine, more in zip(dropped, gone, strict=True)]
+        places = list(_places(listed))
+        gone = [each.within(places) for each in unlisted]
+        dropped = [
+            mine | (more - others)
+            for mine, more, others in zip(dropped, gone, replaced, strict=True)
+        ]
     return Plan(
-        partitions=tuple(sorted(deciding.planned, key=lambda p: p.order)),
+        partitions=tuple(sorted(deciding.planned, key=lambda p: order_of(p.use, p.partition))),
         listed=listed,
         unchanged=deciding.unchanged,
         replaced=tuple(replaced),
@@ -148,7 +150,6 @@ def _keys(listed: Listed) -> pa.Array:
 def _wanted(
     listed: Listed, keys: pa.Array, only: Mapping[str, tuple[str, str]] | None
 ) -> Sequence[int]:
-    """Which of the listed partitions the run is about."""
     if only is None:
         return range(len(listed))
     known = [key.hex() for key in keys.to_pylist()]
@@ -172,7 +173,6 @@ def _batches(
 
 
 def _uses(listed: Listed) -> Iterable[SourceUse]:
-    """The sources that something is listed of, each once."""
     return {id(use): use for use, _ in listed}.values()
 
 
@@ -180,21 +180,6 @@ def _config_digest(settings: Mapping[str, Any], limit: int | None) -> str:
     plain = cattrs.unstructure({"settings": dict(settings), "limit": limit})
     data = orjson.dumps(plain, option=orjson.OPT_SORT_KEYS, default=str)
     return hashlib.sha256(data).hexdigest()[:16]
-
-
-def _read_from(listed: Listed, wanted: Sequence[int]) -> Iterator[tuple[str, str]]:
-    """Source and origin of partitions with inputs: a source may cut these anew."""
-    for use, partition in (listed[row] for row in wanted):
-        if partition.inputs:
-            yield use.source.name, printable(partition.origin)
-
-
-def _deleted(
-    unlisted: Sequence[Unlisted], replaced: Sequence[frozenset[str]], listed: Listed
-) -> list[frozenset[str]]:
-    """For each dataset, the keys of parts whose input is gone from where the sources look."""
-    places = list(_places(listed))
-    return [each.within(places) - others for each, others in zip(unlisted, replaced, strict=True)]
 
 
 def _places(listed: Listed) -> Iterator[tuple[str, str]]:

@@ -16,8 +16,7 @@ from harvest.api.source import Source
 from harvest.errors import ConfigError, UsageError
 from harvest.plugins.registry import PluginManager
 from harvest.reading.bundle import Bundle, Bundles, bundles, cost_bytes
-from harvest.reading.meter import Progress
-from harvest.reading.task import Task
+from harvest.reading.task import Progress, Task
 from harvest.recipes.endpoints import Listed, SourceUse, bind, own_settings
 from harvest.recipes.recipe import Endpoint, Recipe
 from harvest.storage.manifest import Manifest
@@ -34,10 +33,7 @@ from .result import RunResult
 
 
 def prepare_sources(recipe: Recipe, plugins: PluginManager) -> list[SourceUse]:
-    """The recipe's sources, configured; each has its name by ``name_sources``.
-
-    Raises UsageError for what cannot be.
-    """
+    """The recipe's sources, configured; each has its name by ``name_sources``."""
     if not recipe.sources:
         raise UsageError("no source given", remedy="name one with --source NAME:LOCATION")
     recipe = bind(recipe, plugins)
@@ -77,7 +73,6 @@ def _source(endpoint: Endpoint, recipe: Recipe, plugins: PluginManager) -> Sourc
 
 
 def _use_of_object(endpoint: Endpoint, plugins: PluginManager) -> SourceUse:
-    """A source that a program has made itself."""
     source: Source = endpoint.made
     if (place := endpoint.place) != endpoint.location:
         source = copy.copy(source)
@@ -219,7 +214,6 @@ class PreparedRun:
 
     @property
     def drift(self) -> Drift:
-        """What is done where record types have other columns than the datasets."""
         return Drift(
             policy=self.recipe.schema_drift,
             kinds=declared_kinds(use.source for use in self.uses),
@@ -227,7 +221,6 @@ class PreparedRun:
         )
 
     def plan(self, manifests: Sequence[Manifest], run: str) -> Plan:
-        """Compare what is listed with what the datasets hold."""
         drift = self.drift
         plan = make_plan(
             self.listed,
@@ -248,10 +241,7 @@ class PreparedRun:
         return plan
 
     def engine(self) -> Engine:
-        """The engine that the recipe names, with its settings.
-
-        Raises UsageError for an unknown name.
-        """
+        """The engine that the recipe names, with its settings."""
         recipe, name = self.recipe, self.recipe.engine
         cls: type[Engine] = self.plugins.engine(name)
         sources = [type(use.source) for use in self.uses if use.source.name == name]
@@ -259,7 +249,6 @@ class PreparedRun:
         return cls(workers=workers, **_settings_of(name, recipe, cls, sources))
 
     def work(self, plan: Plan, todo: Sequence[Planned]) -> Work:
-        """What the engine is given of a plan."""
         numbers = sorted({number for planned in todo for number in planned.read_for})
         together = list(bundles(todo, attrgetter("read_for")))
         engine = self.plugins.owner(self.plugins.find("engine", self.recipe.engine))
@@ -278,7 +267,6 @@ class PreparedRun:
         )
 
     def _settings_left(self) -> dict[str, Mapping[str, Any]]:
-        """The settings of the recipe without those of its engine."""
         recipe, name = self.recipe, self.recipe.engine
         left = {key: values for key, values in recipe.settings.items() if key != name}
         for source in (use.source for use in self.uses if use.source.name == name):
@@ -286,7 +274,6 @@ class PreparedRun:
         return left
 
     def task(self, plan: Plan, planned: Planned) -> Task:
-        """What there is to do for a partition of a plan."""
         part, frozen = planned.part, plan.frozen
         return Task(
             source=planned.use.source,

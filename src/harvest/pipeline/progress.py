@@ -21,7 +21,7 @@ from rich.progress import (
 )
 from rich.progress import Progress as Bar
 
-from harvest.reading.meter import Progress
+from harvest.reading.task import Progress
 from harvest.storage.part import Part
 from harvest.toolkit.amounts import bytes_in_words, count_in_words, seconds_in_words
 from harvest.toolkit.texts import printable_line
@@ -38,18 +38,15 @@ NOTEBOOK_EVERY_S = 0.25
 
 @contextlib.contextmanager
 def display(show: bool | None = True) -> Iterator[Observer]:
-    """An observer that shows a run's progress: in a notebook, or on standard error.
-
-    show: None for no output where nobody watches it, as in the log of a batch job.
-    """
+    """An observer that shows a run's progress: in a notebook, or on standard error."""
     if show is False:
         yield Observer()
     elif in_notebook():
         with contextlib.closing(_Cell()) as cell:
             yield cell
     elif sys.stderr.isatty():
-        with _live_line() as line:
-            yield line
+        with Bar(*_columns(), console=Console(stderr=True), transient=True) as bar:
+            yield _LiveLine(bar)
     else:
         yield Observer() if show is None else PlainLines()
 
@@ -61,9 +58,8 @@ def in_notebook() -> bool:
     return getattr(shell, "kernel", None) is not None
 
 
-@contextlib.contextmanager
-def _live_line() -> Iterator[Observer]:
-    columns: list[Any] = [
+def _columns() -> list[Any]:
+    return [
         TextColumn("{task.fields[parts]}", markup=False),
         BarColumn(bar_width=None),
         DownloadColumn(),
@@ -72,8 +68,6 @@ def _live_line() -> Iterator[Observer]:
         TextColumn("left"),
         TimeRemainingColumn(),
     ]
-    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
-        yield _LiveLine(bar)
 
 
 class _Counter(Observer):

@@ -12,11 +12,11 @@ import hashlib
 import os
 import re
 import socket
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import orjson
@@ -37,6 +37,9 @@ from harvest.toolkit.texts import printable
 from .exporting import without_password
 from .result import account_of
 
+if TYPE_CHECKING:
+    from .prepare import PreparedRun
+
 HIDDEN = "***"
 """Stands for a setting that is secret."""
 
@@ -44,32 +47,22 @@ _SECRET = re.compile(r"password|passwd|passphrase|secret|token|credential|api_?k
 
 
 def describe_run(
+    prepared: PreparedRun,
     *,
     run: str,
-    action: str,
     started: datetime,
-    recipe: Recipe,
     sink: Sink,
-    uses: Iterable[SourceUse],
-    no_files: Mapping[str, str],
-    parts: Iterable[Part],
+    parts: Collection[Part],
     replaced: int,
     dropped: int,
-    force: bool,
 ) -> bytes:
-    """The record of a run that harvested.
-
-    no_files: what it passed over in input directories, by path what each is.
-    parts: those that it put in force; replaced, dropped: how many others left the dataset.
-    """
-    parts, uses = list(parts), list(uses)
+    """The record of a run that harvested."""
+    recipe, uses = prepared.recipe, prepared.uses
     sources = [use.source for use in uses]
     account = account_of(parts, ())
     return _encode(
         {
-            "run": run,
-            "action": action,
-            **_whose(started),
+            **_of_run(run, prepared.action, started),
             "sources": [
                 {**described(use), **({"plugin": printable(use.plugin)} if use.plugin else {})}
                 for use in uses
@@ -82,10 +75,10 @@ def describe_run(
             **{
                 field.name: getattr(recipe, field.name)
                 for field in run_options().values()
-                if field.metadata.get("recorded", True)
+                if field.metadata["recorded"]
             },
-            "force": force,
-            "no_files": {printable(path): kind for path, kind in no_files.items()},
+            "force": prepared.force,
+            "no_files": {printable(path): kind for path, kind in prepared.no_files.items()},
             "partitions": len(parts),
             "replaced": replaced,
             "dropped": dropped,
@@ -153,7 +146,6 @@ def without_secrets(recipe: Recipe, plugins: PluginManager) -> Recipe:
 
 
 def _class(endpoint: Endpoint, plugins: PluginManager) -> type[Source] | None:
-    """The class of a source that is known."""
     if endpoint.made is not None:
         return type(endpoint.made)
     if endpoint.plugin is not None:
@@ -176,9 +168,7 @@ def describe_rollback(
     """The record of a run that went back to the state of another; counts as of ``describe_run``."""
     return _encode(
         {
-            "run": run,
-            "action": "rollback",
-            **_whose(started),
+            **_of_run(run, "rollback", started),
             "to": to,
             "sources": [],
             "sink": {"name": sink.name, "location": printable(_absolute(sink.location))},
@@ -191,9 +181,10 @@ def describe_rollback(
     )
 
 
-def _whose(started: datetime) -> dict[str, str]:
-    """Who runs this, where, when, with what."""
+def _of_run(run: str, action: str, started: datetime) -> dict[str, str]:
     return {
+        "run": run,
+        "action": action,
         "started": started.isoformat(),
         "ended": datetime.now(UTC).isoformat(),
         "user": _user(),
@@ -203,10 +194,7 @@ def _whose(started: datetime) -> dict[str, str]:
 
 
 def recipe_of(record: Mapping[str, Any], sink: Endpoint, more: Mapping[str, Any]) -> Recipe:
-    """The recipe that a run's record holds, for this sink; ``more`` settings go on top.
-
-    Raises DatasetError when the record lacks a secret that is not given.
-    """
+    """The recipe that a run's record holds, for this sink; ``more`` settings go on top."""
     settings = {name: dict(values) for name, values in record["settings"].items()}
     for name, values in more.items():
         settings.setdefault(name, {}).update(values)
@@ -260,7 +248,6 @@ def _without_secrets(
 
 
 def _absolute(location: str) -> str:
-    """A location with its path made absolute, if it is one."""
     path = Path(location).expanduser()
     return os.path.abspath(path) if path.exists() else location  # noqa: PTH100 - keeps links
 

@@ -60,7 +60,6 @@ def read_again(
     drop_gone: parts whose input is gone leave the dataset; otherwise they stay as they are.
     check_old: whether files of the state in force may be damaged.
     committed: is called when the dataset has changed.
-    Raises DatasetError when the record of a run lacks a secret, and as ``execute``.
     """
     wanted = {part.key: part for part in parts}
     inputs = _list_inputs(target, wanted, plugins, settings or {})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any, ClassVar, overload
+from typing import Any, ClassVar
 
 import attrs
 
@@ -57,7 +57,6 @@ class Account:
 
     @property
     def rows(self) -> list[tuple[str | int, ...]]:
-        """A row for each source, as ``COLUMNS`` says."""
         return [
             (a.source, a.partitions, a.skipped, a.read, a.written, a.filtered, a.folded, a.rejected)
             for a in self.sources.values()
@@ -65,12 +64,10 @@ class Account:
 
     @property
     def rejected(self) -> int:
-        """Rejects of all sources."""
         return sum(a.rejected for a in self.sources.values())
 
     @property
     def written(self) -> int:
-        """Rows of all sources."""
         return sum(a.written for a in self.sources.values())
 
 
@@ -100,10 +97,7 @@ _NOTES_SHOWN = 20
 
 
 class Unchanged(Sequence[Part]):
-    """The parts that a run left as they were, in the dataset's order; made when asked for.
-
-    others: of which there is a part in some dataset, though the plan does not say unchanged.
-    """
+    """The parts that a run left as they were, in the dataset's order; made when asked for."""
 
     def __init__(
         self,
@@ -118,11 +112,7 @@ class Unchanged(Sequence[Part]):
     def __len__(self) -> int:
         return (len(self._plan.unchanged) if self._plan else 0) + len(self._others)
 
-    @overload
-    def __getitem__(self, at: int) -> Part: ...
-    @overload
-    def __getitem__(self, at: slice) -> tuple[Part, ...]: ...
-    def __getitem__(self, at: int | slice) -> Part | tuple[Part, ...]:
+    def __getitem__(self, at: Any) -> Any:
         found = self._places[at]
         return tuple(map(self._part, found)) if isinstance(found, list) else self._part(found)
 
@@ -136,7 +126,7 @@ class Unchanged(Sequence[Part]):
         skipped = self._plan.skipped() if self._plan else ()
         return sorted(
             [
-                *((p.order, p.key, p.held_by[0]) for p in self._others),
+                *((order_of(p.use, p.partition), p.key, p.held_by[0]) for p in self._others),
                 *((order_of(*each), part_key(each[0].source.name, each[1]), 0) for each in skipped),
             ]
         )
@@ -193,10 +183,7 @@ class RunResult:
 
     @property
     def left_out(self) -> list[tuple[str, int]]:
-        """Why units became no rows, though nothing was wrong with them, and how many.
-
-        What is not a file is named beside the account, since nobody counts what would be in it.
-        """
+        """Why units became no rows, though nothing was wrong with them, and how many."""
         sources = self.account.sources.values()
         found = [reason for account in sources for reason in sorted(account.reasons.items())]
         passed = sorted(self.no_files.items())

@@ -14,7 +14,7 @@ from typing import Final
 import attrs
 
 from harvest import fault
-from harvest.api.sink import PartFile, Sink
+from harvest.api.sink import Sink
 from harvest.errors import DatasetError
 from harvest.storage.commit import Commit
 from harvest.storage.history import Content, apart, content_of, keys_apart, put_back, read_state
@@ -34,7 +34,6 @@ def roll_back(sink: Sink, to: str, *, wait_s: float = 0) -> str | None:
     """Put the state that run ``to`` left in force again.
 
     Gives the id of the run that this makes; None where that state is in force already.
-    Raises DatasetError when the state is not kept or a file of it is damaged.
     """
     started = datetime.now(UTC)
     with writing(sink, wait_s=wait_s) as target:
@@ -77,18 +76,12 @@ def keep_runs(sink: Sink, count: int, *, wait_s: float = 0) -> Manifest:
 
 
 def _missing_state(sink: Sink, now: Manifest, to: str) -> DatasetError:
+    what, remedy = f"no run {to!r} was committed here", "`harvest runs DATASET` lists them"
     if to in now.runs:
-        return DatasetError(
-            f"the state that run {to} left was not kept",
-            where=str(sink.location),
-            remedy=f"kept are: {', '.join(now.kept) or 'none'}; "
-            "--keep-runs N of `harvest run` keeps more in the future",
-        )
-    return DatasetError(
-        f"no run {to!r} was committed here",
-        where=str(sink.location),
-        remedy="`harvest runs DATASET` lists them",
-    )
+        what = f"the state that run {to} left was not kept"
+        remedy = f"kept are: {', '.join(now.kept) or 'none'}; "
+        remedy += "--keep-runs N of `harvest run` keeps more in the future"
+    return DatasetError(what, where=str(sink.location), remedy=remedy)
 
 
 def _stage(sink: Sink, now: Manifest, then: Manifest) -> Iterator[tuple[str, Staged]]:
@@ -105,23 +98,17 @@ def _stage(sink: Sink, now: Manifest, then: Manifest) -> Iterator[tuple[str, Sta
         for file in part.files:
             whole = (sink.root / file.path, None)
             here = whole if file.offset is None else pieces.get(content_of(file))
-            _put_back(sink.state, file, directory / file.path, here)
+            if not (directory / file.path).exists():  # for a part that shares it
+                put_back(sink.state, file, directory / file.path, here)
+                fault.point("rollback.file")
         rejects = part.rejects
         if rejects is not None:
             name = key + REJECTS
-            _put_back(sink.state, rejects, directory / name, (sink.state / rejects.path, None))
+            put_back(sink.state, rejects, directory / name, (sink.state / rejects.path, None))
+            fault.point("rollback.file")
             rejects = attrs.evolve(rejects, path=name)
         files = tuple(attrs.evolve(file, offset=None) for file in part.files)
         yield key, Staged(attrs.evolve(part, files=files, rejects=rejects), directory)
-
-
-def _put_back(
-    state: Path, file: PartFile, target: Path, here: tuple[Path, int | None] | None
-) -> None:
-    """As ``put_back``, unless a part that shares the file has done so."""
-    if not target.exists():
-        put_back(state, file, target, here)
-        fault.point("rollback.file")
 
 
 def _different(now: Manifest, then: Manifest) -> dict[str, Part]:

@@ -13,7 +13,7 @@ from harvest import interrupt
 from harvest.api.sink import Sink
 from harvest.errors import PluginError, SourceError, TooManyRejects
 from harvest.plugin_code import contained
-from harvest.reading.bundle import prepare, read_partitions, staged_of
+from harvest.reading.bundle import Bundle, staged_of
 from harvest.storage.commit import Commit, tidy
 from harvest.storage.manifest import Manifest
 from harvest.storage.part import Part
@@ -32,10 +32,7 @@ from .result import RunResult, Unchanged
 
 @contained()
 def carry_out(prepared: PreparedRun, targets: Sequence[Target]) -> RunResult:
-    """Read, stage and commit into datasets, which are locked.
-
-    Raises HarvestError for everything that stops the run; then no dataset has changed.
-    """
+    """Read, stage and commit into datasets, which are locked."""
     run = new_run_id()
     plan = prepared.plan([target.manifest for target in targets], run)
     execution = _Execution(prepared, targets, plan, run)
@@ -110,7 +107,6 @@ class _Execution:
         )
 
     def _commit(self, number: int, parts: Mapping[str, Part]) -> None:
-        """Put the work for one sink in force."""
         sink, manifest = self.sinks[number], self.manifests[number]
         staged = {key: _of_run(self.run, each) for key, each in self.staged[number].items()}
         gone = self.plan.gone(number)
@@ -126,23 +122,16 @@ class _Execution:
             replaced=gone,
             run=self.run,
             record=describe_run(
+                self.prepared,
                 run=self.run,
-                action=self.prepared.action,
                 started=self.started,
-                recipe=self.recipe,
                 sink=sink,
-                uses=self.prepared.uses,
-                no_files=self.prepared.no_files,
                 parts=parts.values(),
                 replaced=len(self.plan.replaced[number]),
                 dropped=len(self.plan.dropped[number]),
-                force=self.prepared.force,
             ),
             schemas=self.prepared.drift.schemas(
-                self.plan,
-                number,
-                manifest,
-                [each.part for each in staged.values()],
+                self.plan, number, manifest, [each.part for each in staged.values()]
             ),
             check_old=self.prepared.check_old,
         )
@@ -153,7 +142,6 @@ class _Execution:
             raise
 
     def _dropped_parts(self) -> tuple[Part, ...]:
-        """Parts that left some dataset because their input is gone, each once."""
         found: dict[str, Part] = {}
         for manifest, keys in zip(self.manifests, self.plan.dropped, strict=True):
             found.update(manifest.parts.pick(keys))
@@ -216,7 +204,7 @@ class _Execution:
             if rows <= 0:
                 continue
             task = attrs.evolve(self.prepared.task(self.plan, planned), limit=rows)
-            (staged,) = read_partitions((prepare(task),), self.observer.progressed)
+            (staged,) = Bundle((task,)).prepare().read(self.observer.progressed).staged
             left[source] -= staged[0].part.written
             yield staged
 

@@ -169,7 +169,6 @@ class Session:
         return attrs.evolve(done, exports=self._exports)
 
     def _export(self) -> Mapping[str, str | None]:
-        """Make the exports that the recipe names, of the first dataset."""
         self._exports = export_all(self.recipe, self.sinks[0], self._plugins)
         return self._exports
 
@@ -181,7 +180,6 @@ class Session:
         ready: Callable[[Partition], bool] | None = None,
         **more: Any,
     ) -> tuple[RunResult, Listing]:
-        """As ``commit``, with the listing that counted."""
         if ready is None and [target.manifest.token for target in targets] != listing.states:
             # by what another has read, other inputs may be new, or gone
             listing = self.list()
@@ -236,10 +234,7 @@ def _partitions(
 def _keys_to_read(
     listed: Listed, ready: Callable[[Partition], bool]
 ) -> Mapping[str, tuple[str, str]]:
-    """Keys of the partitions that may be read, each with its source and origin.
-
-    What is of one origin is read together, since its partitions may be cut anew.
-    """
+    """Keys of the partitions that may be read, each with its source and origin."""
     places = [(use.source.name, printable(partition.origin)) for use, partition in listed]
     waiting = {
         place for place, (_, partition) in zip(places, listed, strict=True) if not ready(partition)
@@ -261,12 +256,7 @@ def execute(
     wait_s: float = 0,
     observer: Observer | None = None,
 ) -> RunResult:
-    """Carry out a recipe.
-
-    wait_s: how long to wait for another run on a dataset to end.
-    Raises UsageError for a recipe that names what is not there, HarvestError for everything that
-    stops the run; then no dataset has changed.
-    """
+    """Carry out a recipe."""
     recipe = with_pipes(recipe)
     announced = announcing(plugins, lambda: {} if dry_run else session._export())
     with announced as committed, contextlib.ExitStack() as stack:
@@ -318,7 +308,6 @@ def _with_copies(
 
 @contextlib.contextmanager
 def _writing(sinks: Iterable[Sink], wait_s: float) -> Iterator[list[Target]]:
-    """The datasets of a run, locked."""
     with contextlib.ExitStack() as stack:
         yield [stack.enter_context(writing(sink, wait_s=wait_s)) for sink in sinks]
 
@@ -368,10 +357,9 @@ def run(
     then no dataset has changed.
     """
     plugins = plugins or manager()
-    base = recipe if isinstance(recipe, Recipe) else Recipe()
-    if recipe is not None and not isinstance(recipe, Recipe):
-        base = load_recipe(Path(recipe))
-
+    base = Recipe() if recipe is None else recipe
+    if not isinstance(base, Recipe):
+        base = load_recipe(Path(base))
     merged = base.merged(
         sources=endpoints_of(sources, "source", plugins),
         sinks=endpoints_of(sinks, "sink", plugins),

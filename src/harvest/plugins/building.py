@@ -61,8 +61,6 @@ def call(
     """What a declared function makes of what it is given.
 
     kind: what it is, for messages; target: the function, or what names it.
-    Raises UsageError as ``check_settings``, ConfigError for a value that does not fit, and
-    UsageError where the function refuses the settings with a ValueError.
     """
     check_settings(kind, spec, settings)
     step(f"{kind} {spec.name}")

@@ -50,10 +50,7 @@ class Plugin:
 
 @attrs.frozen
 class BrokenPlugin:
-    """A plugin that could not be registered.
-
-    cause: what went wrong, in one line; remedy: what to do; error: the exception, if any.
-    """
+    """A plugin that could not be registered."""
 
     name: str
     distribution: str
@@ -82,7 +79,6 @@ class Contested:
     because: str
 
     def remark(self) -> str:
-        """One line for who uses the name."""
         others = " and ".join(name for name in self.distributions if name != self.chosen)
         return (
             f"{self.kind} {self.name!r} is {self.chosen}'s; {others} declares it, too: "
@@ -90,13 +86,11 @@ class Contested:
         )
 
     def choice(self) -> str:
-        """What to write to choose."""
         qualified = " or ".join(f"{d}:{self.name}" for d in self.distributions)
         first = next(d for d in self.distributions if d != self.chosen)
         return f"write {qualified}, or set {PREFER_VARIABLE}={first}"
 
     def error(self) -> UsageError:
-        """The error of using a name that is nobody's."""
         return UsageError(
             f"{self.kind} {self.name!r} is declared by {' and '.join(self.distributions)}",
             remedy=self.choice(),
@@ -104,21 +98,16 @@ class Contested:
 
 
 class Claims:
-    """All that plugins declare, by kind (``sources``) and name.
-
-    preferred: distributions whose names count, the first most.
-    """
+    """All that plugins declare, by kind (``sources``) and name."""
 
     def __init__(self, preferred: Sequence[str]):
         self.preferred = tuple(preferred)
         self._claims: dict[str, dict[str, list[Claim]]] = {}
 
     def add(self, kind: str, claim: Claim) -> None:
-        """Take what a plugin declares."""
         self._claims.setdefault(kind, {}).setdefault(claim.spec.name, []).append(claim)
 
     def drop(self, plugin: Plugin) -> None:
-        """Forget all that a plugin declares."""
         for names in self._claims.values():
             for name, claims in list(names.items()):
                 names[name] = [claim for claim in claims if claim.plugin != plugin]
@@ -126,7 +115,6 @@ class Claims:
                     del names[name]
 
     def of(self, kind: str, name: str) -> Sequence[Claim]:
-        """All that is declared under a name."""
         return self._claims.get(kind, {}).get(name, ())
 
     def names(self, kind: str) -> list[str]:
@@ -140,14 +128,12 @@ class Claims:
         return {name: claim.spec for name, claim in chosen.items() if claim is not None}
 
     def contested(self) -> Iterator[Contested]:
-        """All names that several distributions declare."""
         for kind, names in sorted(self._claims.items()):
             for name, claims in sorted(names.items()):
                 if len(claims) > 1:
                     yield self.contest(kind, name)
 
     def contest(self, kind: str, name: str) -> Contested:
-        """A name that several distributions declare."""
         claims = self.of(kind, name)
         chosen, because = self._choose(claims)
         return Contested(
@@ -159,7 +145,6 @@ class Claims:
         )
 
     def _choose(self, claims: Sequence[Claim]) -> tuple[Claim | None, str]:
-        """The claim that counts, and why."""
         if len(claims) == 1:
             return claims[0], ""
         by_distribution = {canonical(claim.plugin.distribution): claim for claim in claims}
@@ -171,11 +156,7 @@ class Claims:
 
 
 class Lookup:
-    """Plugins that are registered, and the names that they declare.
-
-    plugins, broken: by name; disabled: names to leave out; left_out: distributions of which
-    a plugin is left out.
-    """
+    """Plugins that are registered, and the names that they declare."""
 
     def __init__(self, claims: Claims):
         self.claims = claims
@@ -187,7 +168,6 @@ class Lookup:
         self._remarked: set[str] = set()
 
     def owner(self, spec: Any) -> Plugin:
-        """The plugin that declared ``spec``."""
         return self._owner[id(spec)]
 
     def blame(self, error: BaseException) -> str:
@@ -275,22 +255,20 @@ class Lookup:
 
     def find_of(self, kind: str, owner: str, name: str | None) -> Any:
         """What a distribution declares under a name; raises UsageError where it does not."""
-        for claim in self.claims.of(f"{kind}s", name or ""):
-            if canonical(claim.plugin.distribution) == canonical(owner):
-                return claim.spec
-        offers = [
-            each
+        offers = {
+            each: claim.spec
             for each in self.claims.names(f"{kind}s")
             for claim in self.claims.of(f"{kind}s", each)
             if canonical(claim.plugin.distribution) == canonical(owner)
-        ]
+        }
+        if name in offers:
+            return offers[name]
         raise UsageError(
             f"the distribution {owner!r} offers no {kind} {name!r}",
             remedy=suggestion(name or "", offers) if offers else "`harvest plugins` lists them",
         )
 
     def is_distribution(self, name: str) -> bool:
-        """Whether some plugin comes from a distribution of this name."""
         there = [plugin.distribution for plugin in self.plugins.values()]
         there += [plugin.distribution for plugin in self.broken.values()]
         return canonical(name) in map(canonical, there)

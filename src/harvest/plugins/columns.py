@@ -18,7 +18,6 @@ def columns_of(view: View, plugins: PluginManager) -> Mapping[str, Column]:
     """The columns that a view declares, by name, those that people are shown first in front.
 
     Then those of the record types that it requires, which a view may pass on as they are.
-    Raises PluginError where the declared columns cannot be imported.
     """
     declared = plugins.load_part(view, view.columns, f"the columns of {view.name!r}")
     types = plugins.record_types(view.requires)

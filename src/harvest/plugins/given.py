@@ -25,8 +25,20 @@ _DECLARED = (View, ReportSpec, Rule, ExporterSpec)
 """What may stand in a file by itself, beside classes."""
 
 
+def _those_of(kind: type) -> Any:
+    """A hook that gives the objects of a kind."""
+
+    def those(self: Objects) -> list[Any]:
+        return [each for each in self.objects if isinstance(each, kind)]
+
+    return hookimpl(those)
+
+
 class Objects:
     """A plugin that consists of source and sink classes, views, reports, rules and exporters."""
+
+    harvest_views, harvest_reports = _those_of(View), _those_of(ReportSpec)
+    harvest_rules, harvest_exporters = _those_of(Rule), _those_of(ExporterSpec)
 
     def __init__(self, objects: Iterable[Any]):
         self.objects = tuple(objects)
@@ -47,31 +59,12 @@ class Objects:
             for cls in self._classes(Sink)
         ]
 
-    @hookimpl
-    def harvest_views(self) -> Iterable[View]:
-        return [each for each in self.objects if isinstance(each, View)]
-
-    @hookimpl
-    def harvest_reports(self) -> Iterable[ReportSpec]:
-        return [each for each in self.objects if isinstance(each, ReportSpec)]
-
-    @hookimpl
-    def harvest_rules(self) -> Iterable[Rule]:
-        return [each for each in self.objects if isinstance(each, Rule)]
-
-    @hookimpl
-    def harvest_exporters(self) -> Iterable[ExporterSpec]:
-        return [each for each in self.objects if isinstance(each, ExporterSpec)]
-
     def _classes(self, base: type) -> Iterator[Any]:
         return (each for each in self.objects if isinstance(each, type) and issubclass(each, base))
 
 
 def of_module(module: ModuleType) -> Any:
-    """What a user's file declares: by its hooks, or else all that stands in it.
-
-    Raises PluginError for a class that lacks something.
-    """
+    """What a user's file declares: by its hooks, or else all that stands in it."""
     if any(callable(getattr(module, hook, None)) for hook in HOOKS):
         return module
     classes = [cls for cls in _classes_of(module) if not inspect.isabstract(cls)]
@@ -105,7 +98,6 @@ def _classes_of(module: ModuleType) -> list[Any]:
 
 
 def _check_class(cls: Any) -> None:
-    """Raise PluginError for a class that could not be used."""
     where = _place(cls)
     if not isinstance(getattr(cls, "name", None), str):
         name = cls.__name__.removesuffix("Source").removesuffix("Sink").lower()
@@ -146,10 +138,7 @@ def _place(cls: Any) -> str | None:
 
 
 def plugin_of_class(cls: Any) -> Plugin:
-    """The plugin that a class is by itself, which the user's program or notebook defines.
-
-    Its version is a digest of its module's file; without one, as in a notebook, none is known.
-    """
+    """The plugin that a class is by itself, which the user's program or notebook defines."""
     name = f"{cls.__module__}.{cls.__qualname__}"
     if (loaded := file_of(cls)) is not None:
         file_name = Path(loaded.path).name

@@ -35,119 +35,74 @@ class Known:
     records: tuple[str, ...] = ()
     views: tuple[str, ...] = ()
 
-    def brings(self, kind: str, name: str) -> bool:
-        """Whether something of a kind, such as a source or a view, is one of its."""
-        if kind in ("source", "sink", "engine", "command", "exporter"):
-            return name in getattr(self, f"{kind}s")
-        words = self.records if kind == "record type" else self.views
-        return name in words or name.partition(".")[0] in words
+
+_DOCS: Final = {
+    "cluster": "runs harvests in Slurm jobs, or on a Dask cluster",
+    "darshan": "reads Darshan logs: jobs, files, counters of all modules, traced operations",
+    "dask": "captures any Dask cluster while it runs, and reads captures and cluster dumps",
+    "dask-runs": "shows and compares Dask runs of any recorder: tasks, workers, I/O, findings",
+    "distiller": "reads Distiller's job exports, or its PostgreSQL",
+    "exports": "exports datasets: to PostgreSQL, to a file of DuckDB, as research objects "
+    "(RO-Crate)",
+    "gpfs": "reads GPFS (Storage Scale) policy lists: files, what could go, how long space lasts",
+    "insight": "shows what sources say together: from a job to its files, and what was harvested",
+    "jsonl": "writes a directory of JSON Lines, or one consolidated file of events",
+    "mofka-dask": "reads Dask runs recorded through Mofka: tasks, transfers, workers, graphs, "
+    "logs, job files",
+    "ncem": "reads 4D-STEM receivers' timestamps and the files they lead to",
+    "parquet": "writes a directory of Parquet files, one folder per record type",
+    "serve": "shows datasets in the browser, and answers other programs by HTTP",
+    "slurm": "reads Slurm accounting: sacct dumps in every layout, JSON, or a live cluster",
+    "testing": "tests of all that plugins promise, and new plugins: for their authors",
+    "watch": "harvests again, as files arrive or at set times, and says what a commit brought",
+    "yappi": "reads Yappi and cProfile saves: functions and coroutines",
+}
 
 
-KNOWN: Final = (
+def _own(names: str) -> dict[str, str]:
+    """Names of which each is that of the distribution, too."""
+    return {name: name for name in names.split()}
+
+
+_BROUGHT: Final = {
+    "sources": _own("darshan dask distiller gpfs mofka-dask ncem slurm yappi"),
+    "sinks": _own("jsonl parquet"),
+    "engines": {"dask": "cluster", "slurm": "cluster"},
+    "commands": {
+        **_own("dask dask-runs gpfs mofka-dask ncem serve slurm watch"),
+        "mcp": "serve",
+        "schedule": "watch",
+        **dict.fromkeys(("plugins check", "plugins new"), "testing"),
+    },
+    "exporters": {
+        **dict.fromkeys(("duckdb", "postgresql", "ro-crate"), "exports"),
+        "gpfs-candidates": "gpfs",
+    },
+    "records": {**_own("darshan dask distiller gpfs ncem slurm yappi"), "run": "dask"},
+    "views": {
+        **_own("darshan gpfs ncem slurm"),
+        "dask": "dask-runs",
+        "io": "darshan",
+        "run": "insight",
+    },
+}
+"""Of each kind, by name, what brings it."""
+
+_BY_FIRST_WORD: Final = {
+    **dict.fromkeys(("view", "report", "rule"), "views"),
+    "record type": "records",
+}
+
+KNOWN: Final = tuple(
     Known(
-        distribution="hpc-harvest-cluster",
-        doc="runs harvests in Slurm jobs, or on a Dask cluster",
-        engines=("dask", "slurm"),
-    ),
-    Known(
-        distribution="hpc-harvest-darshan",
-        doc="reads Darshan logs: jobs, files, counters of all modules, traced operations",
-        sources=("darshan",),
-        records=("darshan",),
-        views=("darshan", "io"),
-    ),
-    Known(
-        distribution="hpc-harvest-dask",
-        doc="captures any Dask cluster while it runs, and reads captures and cluster dumps",
-        sources=("dask",),
-        commands=("dask",),
-        records=("dask", "run"),
-    ),
-    Known(
-        distribution="hpc-harvest-dask-runs",
-        doc="shows and compares Dask runs of any recorder: tasks, workers, I/O, findings",
-        commands=("dask-runs",),
-        views=("dask",),
-    ),
-    Known(
-        distribution="hpc-harvest-distiller",
-        doc="reads Distiller's job exports, or its PostgreSQL",
-        sources=("distiller",),
-        records=("distiller",),
-    ),
-    Known(
-        distribution="hpc-harvest-exports",
-        doc="exports datasets: to PostgreSQL, to a file of DuckDB, as research objects (RO-Crate)",
-        exporters=("duckdb", "postgresql", "ro-crate"),
-    ),
-    Known(
-        distribution="hpc-harvest-gpfs",
-        doc="reads GPFS (Storage Scale) policy lists: files, what could go, how long space lasts",
-        sources=("gpfs",),
-        commands=("gpfs",),
-        exporters=("gpfs-candidates",),
-        records=("gpfs",),
-        views=("gpfs",),
-    ),
-    Known(
-        distribution="hpc-harvest-insight",
-        doc="shows what sources say together: from a job to its files, and what was harvested",
-        views=("run",),
-    ),
-    Known(
-        distribution="hpc-harvest-jsonl",
-        doc="writes a directory of JSON Lines, or one consolidated file of events",
-        sinks=("jsonl",),
-    ),
-    Known(
-        distribution="hpc-harvest-mofka-dask",
-        doc="reads Dask runs recorded through Mofka: tasks, transfers, workers, graphs, logs, "
-        "job files",
-        sources=("mofka-dask",),
-        commands=("mofka-dask",),
-    ),
-    Known(
-        distribution="hpc-harvest-ncem",
-        doc="reads 4D-STEM receivers' timestamps and the files they lead to",
-        sources=("ncem",),
-        commands=("ncem",),
-        records=("ncem",),
-        views=("ncem",),
-    ),
-    Known(
-        distribution="hpc-harvest-parquet",
-        doc="writes a directory of Parquet files, one folder per record type",
-        sinks=("parquet",),
-    ),
-    Known(
-        distribution="hpc-harvest-serve",
-        doc="shows datasets in the browser, and answers other programs by HTTP",
-        commands=("mcp", "serve"),
-    ),
-    Known(
-        distribution="hpc-harvest-slurm",
-        doc="reads Slurm accounting: sacct dumps in every layout, JSON, or a live cluster",
-        sources=("slurm",),
-        commands=("slurm",),
-        records=("slurm",),
-        views=("slurm",),
-    ),
-    Known(
-        distribution="hpc-harvest-testing",
-        doc="tests of all that plugins promise, and new plugins: for their authors",
-        commands=("plugins check", "plugins new"),
-    ),
-    Known(
-        distribution="hpc-harvest-watch",
-        doc="harvests again, as files arrive or at set times, and says what a commit brought",
-        commands=("schedule", "watch"),
-    ),
-    Known(
-        distribution="hpc-harvest-yappi",
-        doc="reads Yappi and cProfile saves: functions and coroutines",
-        sources=("yappi",),
-        records=("yappi",),
-    ),
+        distribution=f"{CORE}-{word}",
+        doc=doc,
+        **{
+            kind: tuple(sorted(name for name, its in names.items() if its == word))
+            for kind, names in _BROUGHT.items()
+        },
+    )
+    for word, doc in _DOCS.items()
 )
 """By distribution."""
 
@@ -164,13 +119,13 @@ def is_ours(distribution: str) -> bool:
 
 def bringing(kind: str, name: str, installed: Iterable[str]) -> str | None:
     """The distribution to install for a name of a kind; None where none is known or it is there."""
-    for known in KNOWN:
-        if known.brings(kind, name) and known.distribution not in installed:
-            return known.distribution
-    return None
+    by_first_word = _BY_FIRST_WORD.get(kind)
+    names = _BROUGHT.get(by_first_word or f"{kind}s", {})
+    word = names.get(name) or (names.get(name.partition(".")[0]) if by_first_word else None)
+    found = f"{CORE}-{word}"
+    return found if word is not None and found not in installed else None
 
 
 def commands_below(group: str) -> Iterator[str]:
     """Commands of the project's plugins below a group of commands, in full."""
-    for known in KNOWN:
-        yield from (words for words in known.commands if words.startswith(f"{group} "))
+    return (words for words in _BROUGHT["commands"] if words.startswith(f"{group} "))

@@ -90,7 +90,6 @@ class Registered(Lookup):
             self.broken[plugin.name] = as_broken(plugin, problem, problem.__cause__)
 
     def _imported(self, point: EntryPoint, plugin: Plugin) -> Any:
-        """What to register for an entry point; raises PluginError."""
         try:
             with contained():
                 loaded = point.load()
@@ -118,7 +117,6 @@ class Registered(Lookup):
         return (getattr(hooks, "harvest_api", 1),)
 
     def _add(self, plugin: Plugin, hooks: Any) -> None:
-        """Register a plugin with all that it declares; raises PluginError."""
         for api in self._api_versions(hooks):
             _check_version(api, plugin.distribution)
         self._check_marks(hooks, plugin.distribution)
@@ -174,7 +172,6 @@ class Registered(Lookup):
 
     @property
     def commands(self) -> Mapping[str, Command]:
-        """Declared commands and groups of commands by name."""
         return self.claims.all("commands")
 
     def load_app(self, name: str) -> Any:
@@ -183,10 +180,7 @@ class Registered(Lookup):
         return self.load_part(spec, spec.app, "the commands")
 
     def load_part(self, spec: Any, target: Any, what: str) -> Any:
-        """What a declaration names by ``module:attribute``, or gives itself.
-
-        Raises PluginError, which names the part by ``what``, when it cannot be imported.
-        """
+        """What a declaration names by ``module:attribute``, or gives itself."""
         try:
             return resolve(target)
         except Exception as error:

@@ -11,16 +11,12 @@ from harvest.api.sink import Sink
 from harvest.storage.staging import STAGING, Staged, parts_in
 
 from .bundle import Bundle, Result
-from .meter import Progress
-from .task import identify
+from .task import Progress, identify
 
 
 @attrs.frozen
 class Missing:
-    """A partition that is to be staged: where it comes from, and for each sink where it will be.
-
-    places: by state directory and stem.
-    """
+    """A partition that is to be staged: where it comes from, and for each sink where it will be."""
 
     origin: str
     size_bytes: int
@@ -28,7 +24,6 @@ class Missing:
 
     @property
     def place(self) -> Path:
-        """Where it will be staged, if by itself."""
         state, stem = self.places[0]
         return state / STAGING / stem
 

@@ -21,10 +21,9 @@ from harvest.errors import PluginError, SourceError
 from harvest.storage.staging import Small, Staged, stage_small, staged_before
 from harvest.toolkit.texts import printable
 
-from .meter import Meter, Progress
 from .reading import prepare_partition, read_partition
 from .rows import sink_errors
-from .task import Task, identify
+from .task import Meter, Progress, Task, identify
 from .terms import Terms
 from .written import from_document, to_document
 
@@ -46,19 +45,17 @@ UNKNOWN_BYTES: Final = 64 << 20
 
 @attrs.frozen
 class Result:
-    """What was staged of a bundle; an engine passes it on."""
+    """What was staged of a bundle; an engine passes it on.
 
-    _staged: tuple[tuple[Staged, ...], ...]
+    staged: of each partition for each of its sinks; for the run alone.
+    """
 
-    @property
-    def staged(self) -> tuple[tuple[Staged, ...], ...]:
-        """For each partition, what is staged of it for each of its sinks; for the run alone."""
-        return self._staged
+    staged: tuple[tuple[Staged, ...], ...]
 
     @property
     def origins(self) -> tuple[str, ...]:
         """Where each of its partitions comes from, printable."""
-        return tuple(staged[0].part.origin for staged in self._staged)
+        return tuple(staged[0].part.origin for staged in self.staged)
 
 
 @attrs.frozen
@@ -124,7 +121,7 @@ class Bundle:
             self.terms.require()
         meter = Meter(report)
         together = bundles(self._tasks, attrgetter("sinks"))
-        staged = tuple(each for some in together for each in read_partitions(some, meter.add))
+        staged = tuple(each for some in together for each in read_partitions(some, meter))
         meter.flush()
         return Result(staged)
 
@@ -146,10 +143,7 @@ class Bundle:
 
 
 class Bundles(Sequence[Bundle]):
-    """Bundles that are made when they are asked for, since there may be very many.
-
-    items: what each is made of; make: makes one.
-    """
+    """Bundles that are made when they are asked for, since there may be very many."""
 
     def __init__(self, items: Sequence[Any], make: Callable[[Any], Bundle]):
         self._items = items
@@ -165,10 +159,7 @@ class Bundles(Sequence[Bundle]):
 
 
 def staged_of(results: Iterable[Any], engine: str) -> Iterator[tuple[Staged, ...]]:
-    """What is staged of each partition, by the results that an engine gives.
-
-    Raises PluginError for anything else.
-    """
+    """What is staged of each partition, by the results that an engine gives."""
     for result in results:
         if not isinstance(result, Result):
             raise PluginError(
@@ -202,12 +193,8 @@ def bundles(todo: Iterable[T], sinks: Callable[[T], Hashable]) -> Iterator[tuple
     for item in todo:
         partition = item.partition
         small = bool(partition.inputs) and partition.size_bytes <= SMALL_INPUT_BYTES
-        fits = (
-            small
-            and len(together) < BUNDLE_PARTITIONS
-            and size + partition.size_bytes <= BUNDLE_BYTES
-        )
-        if together and not (fits and sinks(item) == sinks(together[-1])):
+        room = len(together) < BUNDLE_PARTITIONS and size + partition.size_bytes <= BUNDLE_BYTES
+        if together and not (small and room and sinks(item) == sinks(together[-1])):
             yield tuple(together)
             together, size = [], 0
         together.append(item)
@@ -233,7 +220,7 @@ def prepare(task: Task) -> Task:
 
 
 def read_partitions(
-    tasks: Sequence[Task], report: Callable[[Progress], None] | None = None
+    tasks: Sequence[Task], meter: Meter | None = None
 ) -> tuple[tuple[Staged, ...], ...]:
     """Read partitions, for the same sinks, one after the other, and stage them for each sink.
 
@@ -247,7 +234,6 @@ def read_partitions(
     sinks = [sink for sink, _ in tasks[0].targets]
     stems = zip(*([part.stem for _, part in task.targets] for task in tasks), strict=True)
     there = [staged_before(sink.state, mine) for sink, mine in zip(sinks, stems, strict=True)]
-    meter = Meter(report)
     with sink_errors(sinks):
         read: list[list[Staged | Small]] = []
         for task in tasks:
@@ -256,8 +242,7 @@ def read_partitions(
             ]
             whole = [staged for staged in found if staged is not None]
             is_whole = len(whole) == len(found)  # an attempt before has done it for all sinks
-            read.append([*whole] if is_whole else read_partition(task, meter))
-        meter.flush()
+            read.append([*whole] if is_whole else read_partition(task, meter or Meter(None)))
         staged = map(_stage, sinks, zip(*read, strict=True))
         return tuple(zip(*staged, strict=True))
 

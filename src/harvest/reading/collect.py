@@ -46,12 +46,7 @@ class Collected:
     @property
     def accounted(self) -> int:
         """Rows, rejects, filtered and folded units together; equals ``units``."""
-        return (
-            self.written
-            + len(self.rejects)
-            + sum(self.filtered.values())
-            + sum(self.folded.values())
-        )
+        return self.written + len(self.rejects) + self.filtered.total() + self.folded.total()
 
 
 def collect(source: Source) -> Collected:

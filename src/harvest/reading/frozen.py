@@ -13,18 +13,13 @@ from harvest.model.types import Types, declared_types, from_plain, holds, shapes
 
 
 class FrozenColumns:
-    """Brings rows to the columns that a dataset keeps.
-
-    frozen: record type -> column -> type as the manifest has it; other record types stay as they
-        are.
-    """
+    """Brings rows to the columns that a dataset keeps."""
 
     def __init__(self, frozen: Mapping[str, Mapping[str, Any]]):
         self._frozen = frozen
         self._shapes: dict[str, _Shape] = {}
 
     def fit(self, record_type: RecordType, table: pa.Table) -> tuple[RecordType, pa.Table]:
-        """Rows, and their record type, with the dataset's columns."""
         name = record_type.name
         if name not in self._frozen:
             return record_type, table
@@ -49,7 +44,6 @@ class _Shape:
         self.record_type = with_types(record_type, types)
 
     def of(self, table: pa.Table) -> pa.Table:
-        """The rows of a table of the record type in the dataset's columns."""
         schema = self.record_type.arrow_schema
         columns = []
         for field in schema:

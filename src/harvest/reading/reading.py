@@ -5,8 +5,9 @@ from __future__ import annotations
 import secrets
 import shutil
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import attrs
 import pyarrow as pa
@@ -28,7 +29,6 @@ from harvest.storage.staging import (
     STAGING,
     Small,
     Staged,
-    make_attempt,
     put_in_place,
     remove_tree,
 )
@@ -37,9 +37,8 @@ from harvest.toolkit.texts import excerpt, printable
 
 from . import through_pipes
 from .frozen import FrozenColumns
-from .meter import Meter
 from .rows import source_errors, tables
-from .task import Task
+from .task import Meter, Task
 
 REJECTS_NOTED = 20
 """Rejects of a partition that are shown where no dataset keeps them."""
@@ -75,8 +74,7 @@ def read_partition(task: Task, meter: Meter) -> list[Staged | Small]:
         changed = not _is_unchanged(task, before)
         if changed:
             stage.ctx.note("the input changed while it was read; the next run reads it again")
-        outcome = _Outcome(stage.ctx, stage.rows, failed=failed, limited=limited, changed=changed)
-        return stage.finish(outcome)
+        return stage.finish(failed=failed, limited=limited, changed=changed)
 
 
 def prepare_partition(source: Source, partition: Partition) -> Partition:
@@ -103,31 +101,6 @@ def read_tables(
 def _is_unchanged(task: Task, before: str) -> bool:
     """Whether the inputs are still as they were before, which for most is when planned."""
     return not task.targets[0][1].changed and fingerprint(task.partition.inputs) == before
-
-
-@attrs.frozen
-class _Outcome:
-    ctx: ReadContext
-    rows: Mapping[str, int]
-    failed: bool = attrs.field(kw_only=True)
-    limited: bool = attrs.field(kw_only=True)
-    changed: bool = attrs.field(kw_only=True)
-
-    def account(self, task: Task) -> int:
-        """Input units read; raises PluginError when they do not add up."""
-        ctx = self.ctx
-        out = sum(self.rows.values()) + ctx.rejected
-        out += sum(ctx.filtered_by.values()) + sum(ctx.folded_by.values())
-        if ctx.units is None or self.failed or self.limited:
-            return out
-        if ctx.units != out:
-            raise PluginError(
-                f"source {task.source.name!r} read {ctx.units} units but accounts for {out} "
-                "(rows + filtered + folded + rejected)",
-                where=printable(task.partition.origin),
-                remedy="report this to the plugin's author; nothing of this run was committed",
-            )
-        return ctx.units
 
 
 class _Stage:
@@ -227,18 +200,43 @@ class _Stage:
         self.rows.clear()
         self.ctx = self._begin()
 
-    def finish(self, outcome: _Outcome) -> list[Staged | Small]:
+    def finish(self, *, failed: bool, limited: bool, changed: bool) -> list[Staged | Small]:
         """Give the few rows, or close, flush and describe everything; then the work is safe."""
-        read = outcome.account(self.task)
+        ctx = self.ctx
+        said: dict[str, Any] = {
+            "rows": dict(sorted(self.rows.items())),
+            "read": self._units(whole=not (failed or limited)),
+            "filtered": dict(sorted(ctx.filtered_by.items())),
+            "folded": dict(sorted(ctx.folded_by.items())),
+            "rejected": ctx.rejected,
+            "notes": tuple(printable(note.text) for note in ctx.notes),
+            "failed": failed,
+            "limited": limited,
+            "changed": changed,
+        }
         done: list[Staged | Small] = []
         for each in self.sinks:
+            each.part = attrs.evolve(each.part, **said)
             if self.held is not None and each.sink.shares_files:
-                done.append(each.small(self.held, outcome, read))
+                done.append(each.small(self.held))
                 continue
             for kind, table in self.held or ():
                 each.write(kind, table)
-            done.append(each.finish(outcome, read))
+            done.append(each.finish())
         return done
+
+    def _units(self, *, whole: bool) -> int:
+        """Input units read; raises PluginError when those of a whole partition do not add up."""
+        ctx, task = self.ctx, self.task
+        out = self.rows.total() + ctx.rejected + ctx.filtered_by.total() + ctx.folded_by.total()
+        if whole and ctx.units not in (None, out):
+            raise PluginError(
+                f"source {task.source.name!r} read {ctx.units} units but accounts for {out} "
+                "(rows + filtered + folded + rejected)",
+                where=printable(task.partition.origin),
+                remedy="report this to the plugin's author; nothing of this run was committed",
+            )
+        return out
 
 
 class _SinkStage:
@@ -260,7 +258,7 @@ class _SinkStage:
 
     def _open(self) -> PartWriter:
         if self.writer is None:
-            make_attempt(self.directory)
+            self.directory.mkdir(parents=True, exist_ok=True)
             self.writer = self.sink.writer(self.directory, self.part.stem)
         return self.writer
 
@@ -268,25 +266,22 @@ class _SinkStage:
         self._open().write(*self.columns.fit(kind, table))
         self.given[kind.name] += table.num_rows
 
-    def small(
-        self, held: Iterable[tuple[RecordType, pa.Table]], outcome: _Outcome, read: int
-    ) -> Small:
+    def small(self, held: Iterable[tuple[RecordType, pa.Table]]) -> Small:
         """The rows by record type, in the dataset's columns."""
         tables: dict[str, list[pa.Table]] = {}
         for kind, table in held:
             fitting, rows = self.columns.fit(kind, table)
             tables.setdefault(fitting.name, []).append(rows)
         joined = {name: concat_tables(each) for name, each in tables.items()}
-        path = f"{self.part.stem}{REJECTS}"
-        rejects = self._close_rejects(path)
-        part = self._describe_part(outcome, read, files=(), rejects=rejects)
+        rejects = self._close_rejects(f"{self.part.stem}{REJECTS}")
+        part = attrs.evolve(self.part, rejects=rejects)
         return Small(part, joined, self.rejects.path if rejects else None)
 
-    def finish(self, outcome: _Outcome, read: int) -> Staged:
+    def finish(self) -> Staged:
         files = _describe_all(self.directory, self._open().close())
         where = printable(self.part.origin)
         require_rows(self.sink, self.given, files, does="reports", where=where)
-        part = self._describe_part(outcome, read, files=files, rejects=self._close_rejects(REJECTS))
+        part = attrs.evolve(self.part, files=files, rejects=self._close_rejects(REJECTS))
         fault.point("partition.staged")
         # directories are not flushed: of what a power cut takes out of staging, the next run
         # finds that it is not there as described, and reads the partition again
@@ -301,31 +296,6 @@ class _SinkStage:
             return None
         file = _describe(self.directory, REJECTS, "rejects", self.rejects.count)
         return attrs.evolve(file, path=path)
-
-    def _describe_part(
-        self,
-        outcome: _Outcome,
-        read: int,
-        *,
-        files: tuple[PartFile, ...],
-        rejects: PartFile | None,
-    ) -> Part:
-        """The sink's part, with what was read of it."""
-        ctx = outcome.ctx
-        return attrs.evolve(
-            self.part,
-            files=files,
-            rows=dict(sorted(outcome.rows.items())),
-            read=read,
-            filtered=dict(sorted(ctx.filtered_by.items())),
-            folded=dict(sorted(ctx.folded_by.items())),
-            rejected=ctx.rejected,
-            rejects=rejects,
-            notes=tuple(printable(note.text) for note in ctx.notes),
-            failed=outcome.failed,
-            limited=outcome.limited,
-            changed=outcome.changed,
-        )
 
     def restart(self) -> None:
         self.discard()

@@ -31,10 +31,7 @@ _OUT_OF_SPACE = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EROFS))
 
 @contextlib.contextmanager
 def source_errors(source: Source, partition: Partition) -> Iterator[None]:
-    """What a source raises, as an error of the input or of the plugin.
-
-    The latter names the line of the plugin's code, and what was read last.
-    """
+    """What a source raises, as an error of the input or of the plugin."""
     try:
         with contained():
             yield
@@ -125,7 +122,8 @@ def tables(
             remedy="report this to the plugin's author",
         ) from error
     except BaseException as error:
-        error.add_note(gatherer.place())
+        last = gatherer.last
+        error.add_note("before its first record" if last is None else f"after record {last}")
         raise
 
 
@@ -161,10 +159,6 @@ class _Gatherer:
         waiting, self.waiting, self.count = self.waiting, {}, 0
         for kind, items in waiting.values():
             yield kind, table_of(kind, items)
-
-    def place(self) -> str:
-        """What was given last, in words."""
-        return "before its first record" if self.last is None else f"after record {self.last}"
 
     def table(self, item: Any) -> Iterator[tuple[RecordType, pa.Table]]:
         if not (isinstance(item, tuple) and len(item) == 2):

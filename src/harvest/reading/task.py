@@ -1,6 +1,10 @@
-"""What there is to do for a partition, as it travels to the process that reads it."""
+"""What there is to do for a partition, as it travels to who reads it, and how far reading is."""
 
 from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Final
 
 import attrs
 
@@ -31,19 +35,10 @@ class Task:
 
     @property
     def sinks(self) -> tuple[Sink, ...]:
-        """The sinks that need it."""
         return tuple(sink for sink, _ in self.targets)
 
-    @property
-    def identified(self) -> bool:
-        """Whether its parts have the fingerprint of their input, and are named by it."""
-        return bool(self.targets[0][1].stem)
-
     def fingerprint_before(self) -> str:
-        """The fingerprint of its inputs before they are read.
-
-        That of its parts, unless the source has given these one of its own.
-        """
+        """The fingerprint of its inputs before they are read."""
         partition = self.partition
         if partition.inputs and partition.fingerprint is None:
             return self.targets[0][1].fingerprint
@@ -55,7 +50,7 @@ def identify(task: Task) -> Task:
 
     A change since it was planned counts as one while it is read.
     """
-    if task.identified:
+    if task.targets[0][1].stem:
         return task
     interrupt.check()
     partition = task.partition
@@ -76,3 +71,42 @@ def identify(task: Task) -> Task:
             for sink, part in task.targets
         ),
     )
+
+
+_REPORT_EVERY_S: Final = 0.2
+
+
+@attrs.frozen
+class Progress:
+    """Rows and input bytes that a running task got further."""
+
+    rows: int
+    size_bytes: int
+
+
+class Meter:
+    """Sums up progress: a million small partitions are not as many reports."""
+
+    def __init__(self, report: Callable[[Progress], None] | None):
+        self._report = report
+        self._rows = 0
+        self._bytes = 0
+        self._last = time.monotonic()
+
+    def rows(self, count: int) -> None:
+        self.add(Progress(count, 0))
+
+    def bytes(self, size: int) -> None:
+        self.add(Progress(0, size))
+
+    def add(self, progress: Progress) -> None:
+        self._rows += progress.rows
+        self._bytes += progress.size_bytes
+        if self._report is not None and time.monotonic() - self._last >= _REPORT_EVERY_S:
+            self.flush()
+
+    def flush(self) -> None:
+        if self._report is not None and (self._rows or self._bytes):
+            self._report(Progress(self._rows, self._bytes))
+            self._rows = self._bytes = 0
+            self._last = time.monotonic()

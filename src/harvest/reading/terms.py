@@ -82,10 +82,7 @@ def _problems(terms: Terms) -> list[str]:
 
 
 def versions_for(used: Iterable[Source | Sink]) -> dict[str, str]:
-    """The core, and these sources' and sinks' plugins with the libraries of ours that they need.
-
-    Raises UsageError for a class that no worker elsewhere could have.
-    """
+    """The core, and these sources' and sinks' plugins with the libraries of ours that they need."""
     plugins = manager()
     found = {CORE: version(CORE)}
     for cls in {type(item) for item in used}:

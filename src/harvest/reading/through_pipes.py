@@ -23,10 +23,7 @@ from .pipes import Pipe
 
 
 def partitions_through(source: Source, pipe: Pipe) -> Iterator[Partition]:
-    """What a source has to read of a pipe: never the same as in an earlier run.
-
-    source: made for the file that holds what came through.
-    """
+    """What a source has to read of a pipe: never the same as in an earlier run."""
     if pipe.file is None:  # nothing of it was read
         yield Partition(id=Path(pipe.origin).name, origin=pipe.origin)
         return

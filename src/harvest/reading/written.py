@@ -29,11 +29,7 @@ _FORMAT: Final = 1
 
 
 def to_document(tasks: Sequence[Task], terms: Terms | None) -> dict[str, Any]:
-    """Tasks of one run, at least one, and the terms of who reads them.
-
-    Raises UsageError for sources and sinks that another process could not find by name,
-    PluginError for settings or partitions that are not plain values.
-    """
+    """Tasks of one run, at least one, and the terms of who reads them."""
     plugins = manager()
     sources = list({id(task.source): task.source for task in tasks}.values())
     sinks = list({id(sink): sink for task in tasks for sink in task.sinks}.values())
@@ -65,11 +61,7 @@ def to_document(tasks: Sequence[Task], terms: Terms | None) -> dict[str, Any]:
 
 
 def from_document(document: Any) -> tuple[tuple[Task, ...], Terms]:
-    """What ``to_document`` was given, in another process.
-
-    Raises UsageError when the plugins here are of other versions than the run's, or for a document
-    of another format.
-    """
+    """What ``to_document`` was given, in another process."""
     if not isinstance(document, dict) or document.get("format") != _FORMAT:
         raise UsageError(
             "this work was not written down by this version of harvest",
@@ -95,7 +87,6 @@ def from_document(document: Any) -> tuple[tuple[Task, ...], Terms]:
 
 
 def _name(item: Source | Sink, plugins: PluginManager) -> dict[str, Any]:
-    """A source or sink as its name, location and settings, and where its class is from."""
     document = {"name": item.name, "location": item.location, "config": _fields(item.config)}
     if (file := file_of(type(item))) is not None:
         class_name = type(item).__qualname__
@@ -111,7 +102,6 @@ def _name(item: Source | Sink, plugins: PluginManager) -> dict[str, Any]:
 
 
 def _make(kind: str, document: dict[str, Any], plugins: PluginManager) -> Any:
-    """The source or sink that was named."""
     if "file" in document:
         module = load_file(Path(document["file"]), document["digest"])
         cls = attrgetter(document["class"])(module)

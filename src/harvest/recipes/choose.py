@@ -42,8 +42,6 @@ def name_sources(
     which read it and which do not; another counts the files that nobody reads.
 
     absent: leave a location that is not there as it is, and a pipe of which nothing was read.
-    Raises SourceError where it is not there, UsageError where no source or not one alone is
-    surest, and for such a pipe.
     """
     recipe = with_pipes(bind(recipe, plugins))
     given = {(e.name, str(absolute(Path(e.location)))) for e in recipe.sources if e.name}
@@ -63,7 +61,7 @@ def name_sources(
         named += [
             attrs.evolve(endpoint, name=name, location=location)
             for name, location in _endpoints(chosen, found.root, endpoint.location)
-            if not any((name, place) in given for place in _upwards(location))
+            if not any((name, str(place)) in given for place in _upwards(location))
         ]
         remarks += _remarks(found, chosen, endpoint.location)
     return attrs.evolve(recipe, sources=tuple(named)), remarks
@@ -121,10 +119,9 @@ def _knows(source: Source, path: Path) -> bool:
     return found is not None and found.confidence >= SURE
 
 
-def _upwards(location: str) -> Iterator[str]:
-    """The place itself, and all directories that it lies in."""
+def _upwards(location: str) -> tuple[Path, ...]:
     place = absolute(Path(location))
-    return map(str, (place, *place.parents))
+    return (place, *place.parents)
 
 
 def _survey(location: str, path: Path, plugins: PluginManager) -> Survey:

@@ -112,7 +112,6 @@ def bind(recipe: Recipe, plugins: PluginManager) -> Recipe:
     """The recipe with the name of each source and sink of a file, which is loaded, or an object's.
 
     Settings of objects are taken into the recipe.
-    Raises UsageError or PluginError for a file that cannot be used.
     """
     settings = {name: dict(values) for name, values in recipe.settings.items()}
     own: dict[str, Mapping[str, Any]] = {}

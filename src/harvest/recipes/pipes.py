@@ -36,10 +36,7 @@ _Report = Callable[[str, int], None]
 
 
 def with_pipes(recipe: Recipe) -> Recipe:
-    """The recipe that says which locations of its sources are pipes.
-
-    Raises UsageError as ``pipe_of``, and where two sources would read one pipe.
-    """
+    """The recipe that says which locations of its sources are pipes."""
     sources, seen = [], set()
     for endpoint in recipe.sources:
         pipe = endpoint.pipe or pipe_of(endpoint.location)
@@ -70,7 +67,6 @@ def copied_pipes(
     most: so many bytes of each are read; the rest is left.
     live: where rows are wanted as they come, the sources that can read so: these get the pipe
         itself, and any source a file that is standard input.
-    Raises SourceError where a pipe cannot be read or is empty, OSError where the disk is full.
     """
     try:
         sources = []

@@ -71,6 +71,21 @@ class Endpoint:
         return f"{self.name}:{self.location}" if self.name else self.location
 
 
+def _option(
+    doc: str,
+    metavar: str,
+    *,
+    kind: Any = str,
+    default: Any = None,
+    check: Any = None,
+    recorded: bool = True,
+    **more: Any,
+) -> Any:
+    """An option of a run; recorded: whether the record of a run holds it."""
+    said = {"kind": kind, "doc": doc, "metavar": metavar, "recorded": recorded, **more}
+    return attrs.field(default=default, validator=check, metadata=said)
+
+
 def _word(doc: str, *words: str) -> Any:
     """An option of a run that is one of these words; the first is the default."""
 
@@ -81,15 +96,11 @@ def _word(doc: str, *words: str) -> Any:
                 remedy=f"use {', '.join(words[:-1])} or {words[-1]}",
             )
 
-    option = {"kind": str, "doc": doc, "metavar": "|".join(words), "words": words}
-    return attrs.field(default=words[0], validator=check, metadata=option)
+    return _option(doc, "|".join(words), default=words[0], check=check, words=words)
 
 
 def _number(doc: str, *, metavar: str = "N", least: int, recorded: bool = True) -> Any:
-    """An option of a run that is a whole number, or None.
-
-    recorded: whether the record of a run holds it.
-    """
+    """An option of a run that is a whole number, or None."""
 
     def check(_: Recipe, field: attrs.Attribute[Any], value: Any) -> None:
         if value is None:
@@ -98,14 +109,7 @@ def _number(doc: str, *, metavar: str = "N", least: int, recorded: bool = True) 
             option = field.name.replace("_", "-")
             raise ConfigError(f"{option} {value!r} is not a whole number of at least {least}")
 
-    option = {"kind": int, "doc": doc, "metavar": metavar, "least": least, "recorded": recorded}
-    return attrs.field(default=None, validator=check, metadata=option)
-
-
-def _text(doc: str, *, metavar: str) -> Any:
-    """An option of a run that is a text, or None."""
-    option = {"kind": str, "doc": doc, "metavar": metavar}
-    return attrs.field(default=None, metadata=option)
+    return _option(doc, metavar, kind=int, check=check, least=least, recorded=recorded)
 
 
 @attrs.frozen(kw_only=True)
@@ -121,14 +125,11 @@ class Recipe:
     sources: tuple[Endpoint, ...] = ()
     sinks: tuple[Endpoint, ...] = ()
     settings: Mapping[str, Mapping[str, Any]] = attrs.field(factory=dict)
-    engine: str = attrs.field(
+    engine: str = _option(
+        "Where partitions run: local (the default), dask, slurm, or an engine that a plugin "
+        "brings.",
+        "NAME",
         default="local",
-        metadata={
-            "kind": str,
-            "doc": "Where partitions run: local (the default), dask, slurm, or an engine that a "
-            "plugin brings.",
-            "metavar": "NAME",
-        },
     )
     workers: int | None = _number("Worker processes. [default: as many as pay]", least=1)
     on_error: str = _word(
@@ -150,26 +151,23 @@ class Recipe:
         "freeze (what is new goes to 'extra') or reject (refuse the run).",
         *("evolve", "freeze", "reject"),
     )
-    since: str | None = _text(
+    since: str | None = _option(
         "Leave out directories that are named for a day (YYYY/M/D, YYYY-MM-DD, YYYYMMDD) before "
         "this one: 2026-11-03, 7d (days ago), last (of the last run) or last-7d. What is left out "
         "stays in the dataset.",
-        metavar="DAY",
+        "DAY",
     )
-    changed: str | None = _text(
+    changed: str | None = _option(
         "A list of files, one a line or ended by NUL: look at these alone. All else stays in the "
         "dataset.",
-        metavar="LIST",
+        "LIST",
     )
-
-    export: Sequence[str] = attrs.field(
+    export: Sequence[str] = _option(
+        "Then export the dataset as `harvest export` does. Repeatable.",
+        "NAME:TARGET",
+        kind=list[str],
         default=(),
-        metadata={
-            "kind": list[str],
-            "doc": "Then export the dataset as `harvest export` does. Repeatable.",
-            "metavar": "NAME:TARGET",
-            "recorded": False,
-        },
+        recorded=False,
     )
 
     def __attrs_post_init__(self) -> None:

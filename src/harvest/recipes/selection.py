@@ -83,7 +83,6 @@ class Named(Selection):
         return files
 
     def gone(self, location: Path) -> list[Path]:
-        """The named files that are there no more."""
         below = self._below(location).items()
         gone = (path for path, name in below if name in self._gone)
         return list(map(Path, paths_below(location, gone)))
@@ -111,7 +110,6 @@ class Named(Selection):
         )
 
     def remarks(self) -> list[str]:
-        """How many files were looked at, and which names of the list stand for none."""
         said = [f"{count_in_words(len(self._files), 'file')} of the list looked at"]
         others = {
             "gone": self._in_locations & self._gone,
@@ -148,7 +146,6 @@ class Since(Selection):
         return named >= self.day
 
     def files(self, location: Path) -> Iterator[Path]:
-        """All but those in directories of earlier days."""
         if not location.is_dir():
             yield location
             return
@@ -156,7 +153,6 @@ class Since(Selection):
             yield from files
 
     def has(self, location: Path, path: str) -> bool:
-        """Whether no directory between the location and it is of an earlier day."""
         top = str(location)
         above = os.path.dirname(path)  # noqa: PTH120
         while len(above) > len(top):
@@ -166,7 +162,6 @@ class Since(Selection):
         return True
 
     def remarks(self) -> list[str]:
-        """How many directories were looked at, and how many were not."""
         return [
             f"since {self.day}: {count_in_words(len(self._listed), 'directory', 'directories')} "
             f"named for a day looked at, {len(self._left):,} of earlier days not"
@@ -174,10 +169,7 @@ class Since(Selection):
 
 
 def selection_of(recipe: Recipe, last: date | None = None) -> Selection | None:
-    """The files that a run looks at, where these are not all.
-
-    last: the day of the last run.  Raises UsageError for a list that cannot be read.
-    """
+    """The files that a run looks at, where these are not all."""
     if recipe.changed is not None:
         return read_names(Path(recipe.changed).expanduser())
     day = day_of(recipe.since, last) if recipe.since is not None else None
@@ -221,11 +213,7 @@ def partitions_of(source: Source, selection: Selection | None = None) -> Iterato
 
 
 def read_names(path: Path) -> Named:
-    """The files that a list names, one a line; or each ended by a NUL byte, if there are some.
-
-    Relative names are those of the current directory.  Raises UsageError for a list that cannot be
-    read.
-    """
+    """The files that a list names, one a line; or each ended by a NUL byte, if there are some."""
     try:
         data = path.read_bytes()
     except OSError as error:

@@ -55,10 +55,7 @@ def best(path: Path, plugins: PluginManager) -> list[Candidate]:
 
 
 def files_read(cls: type[Source], location: Path) -> Iterator[Path]:
-    """The files that a source would read at a location, each once, by their absolute paths.
-
-    Raises SourceError where the source refuses the location.
-    """
+    """The files that a source would read at a location, each once, by their absolute paths."""
     seen: set[str] = set()
     source = cls.configured(location)
     for partition in source.plan():
@@ -129,35 +126,90 @@ class Survey:
 
 
 @attrs.define
-class _Claim:
-    """The files that a source recognises, with how sure it is of each; lesser: others' files."""
-
-    paths: dict[Path, Candidate] = attrs.field(factory=dict)
-    lesser: dict[Path, Candidate] = attrs.field(factory=dict)
-
-    def surest(self) -> tuple[Path, Candidate]:
-        found = self.paths or self.lesser
-        return max(found.items(), key=lambda item: item[1].confidence)
-
-
-@attrs.define
 class _Tree:
-    """All files of a tree with their sizes, the claims on them, and the owners of each."""
+    """All files of a tree with their sizes, and who recognises which.
 
+    own: by source, the files that no other is surer of; lesser: the others that it recognises.
+    owners: the sources that own a file.
+    """
+
+    plugins: PluginManager
     sizes: dict[Path, int] = attrs.field(factory=dict)
-    claims: dict[str, _Claim] = attrs.field(factory=dict)
+    own: dict[str, dict[Path, Candidate]] = attrs.field(factory=dict)
+    lesser: dict[str, dict[Path, Candidate]] = attrs.field(factory=dict)
     owners: dict[Path, set[str]] = attrs.field(factory=dict)
     datasets: list[Path] = attrs.field(factory=list)
 
     def add(self, path: Path, found: list[Candidate]) -> None:
         """What the sources say of a file, surest first; the surest own it."""
         for candidate in found:
-            claim = self.claims.setdefault(candidate.source, _Claim())
+            name = candidate.source
+            own, lesser = self.own.setdefault(name, {}), self.lesser.setdefault(name, {})
             if candidate.confidence == found[0].confidence:
-                claim.paths[path] = candidate
-                self.owners.setdefault(path, set()).add(candidate.source)
+                own[path] = candidate
+                self.owners.setdefault(path, set()).add(name)
             else:
-                claim.lesser[path] = candidate
+                lesser[path] = candidate
+
+    def strangers(self, found: set[Path]) -> int:
+        """How many files are among these that nobody recognises."""
+        return sum(1 for path in found if path in self.sizes and path not in self.owners)
+
+    def reads(self, name: str, place: Path, own: set[Path]) -> set[Path] | None:
+        """What a source reads at a place; None where it takes others' files, or refuses the place.
+
+        own: files of its own directly there.  Refusing those it has a reason, which the run shall
+        show: it counts as if it read them.
+        """
+        try:
+            found = set(files_read(self.plugins.source(name), place))
+        except (HarvestError, OSError):
+            return own or None
+        foreign = any(name not in self.owners.get(path, {name}) for path in found)
+        return None if foreign else found
+
+    def places(self, name: str, top: Path, wanted: set[Path]) -> list[tuple[Path, set[Path]]]:
+        """The fewest places at which a source reads all of its files, with what it reads there.
+
+        Where it would read files there that nobody recognises, its own are named if they are few.
+        """
+        if not wanted:
+            return []
+        if top in wanted:
+            return [(top, {top})]
+        here = {path for path in wanted if path.parent == top}
+        found = self.reads(name, top, here)
+        if found is not None and self.strangers(found) and len(wanted & found) <= NAMED_AT_MOST:
+            found = None
+        if found is not None and wanted <= found:
+            return [(top, found)]
+        below: dict[Path, set[Path]] = {}
+        for path in wanted:
+            below.setdefault(top / path.relative_to(top).parts[0], set()).add(path)
+        places: list[tuple[Path, set[Path]]] = []
+        if here and found is not None and here <= found:
+            places.append((top, found))
+            below = {place: paths - found for place, paths in below.items() if paths - found}
+        for place in sorted(below):
+            places += self.places(name, place, below[place])
+        return places
+
+    def known(self, name: str, found: list[tuple[Path, set[Path]]]) -> Known:
+        """What is told of a source that reads so much at these places."""
+        claimed = self.own[name] or self.lesser[name]
+        example, surest = max(claimed.items(), key=lambda item: item[1].confidence)
+        taken = set().union(*(taken for _, taken in found))
+        mine = taken & claimed.keys()
+        return Known(
+            source=name,
+            confidence=surest.confidence,
+            reason=surest.reason,
+            example=example,
+            files=len(mine),
+            size_bytes=sum(self.sizes[path] for path in mine),
+            locations=tuple(place for place, _ in found),
+            others=self.strangers(taken),
+        )
 
 
 @contained()
@@ -165,7 +217,6 @@ def survey(root: Path, plugins: PluginManager) -> Survey:
     """Look at every file of a tree, or at one file.
 
     A file is the surest source's; where several are equally sure, it is each one's.
-    Raises SourceError where there is nothing, or a directory cannot be listed.
     """
     top = absolute(root)
     if not top.exists():
@@ -174,22 +225,20 @@ def survey(root: Path, plugins: PluginManager) -> Survey:
     known: list[Known] = []
     doubtful: list[Known] = []
     read: set[Path] = set()
-    for name, claim in tree.claims.items():
-        found = _places(top, set(claim.paths), _Reader(plugins, name, tree))
+    for name, own in tree.own.items():
+        found = tree.places(name, top, set(own))
         # a place where nothing but weak signs speak for the source is nobody's
         strong = [
             (place, taken)
             for place, taken in found
-            if any(
-                claim.paths[path].confidence >= NAME_ALONE for path in claim.paths.keys() & taken
-            )
+            if any(own[path].confidence >= NAME_ALONE for path in own.keys() & taken)
         ]
         taken = set().union(*(taken for _, taken in strong))
-        if taken & set(claim.paths):
+        if taken & own.keys():
             read |= taken
-            known.append(_known(name, claim, strong, tree))
+            known.append(tree.known(name, strong))
         else:
-            doubtful.append(_known(name, claim, found or [(top, set(claim.lesser))], tree))
+            doubtful.append(tree.known(name, found or [(top, set(tree.lesser[name]))]))
     known.sort(key=lambda each: (-each.files, each.source))
     doubtful.sort(key=lambda each: (-each.confidence, each.source))
     return Survey(
@@ -202,24 +251,8 @@ def absolute(path: Path) -> Path:
     return Path(os.path.abspath(path.expanduser()))  # noqa: PTH100 - no link is followed
 
 
-def _known(name: str, claim: _Claim, found: list[tuple[Path, set[Path]]], tree: _Tree) -> Known:
-    taken = set().union(*(taken for _, taken in found))
-    mine = taken & set(claim.paths or claim.lesser)
-    example, surest = claim.surest()
-    return Known(
-        source=name,
-        confidence=surest.confidence,
-        reason=surest.reason,
-        example=example,
-        files=len(mine),
-        size_bytes=sum(tree.sizes[path] for path in mine),
-        locations=tuple(place for place, _ in found),
-        others=sum(1 for path in taken if path in tree.sizes and path not in tree.owners),
-    )
-
-
 def _look(top: Path, plugins: PluginManager) -> _Tree:
-    tree = _Tree()
+    tree = _Tree(plugins)
     whole: dict[Path, list[Candidate]] = {}
     with report_unreadable(top):
         for folder, files in _folders(top, tree.datasets):
@@ -247,59 +280,6 @@ def _folders(top: Path, datasets: list[Path]) -> Iterator[tuple[Path, list[Path]
             datasets.append(folder)
             continue
         yield folder, files
-
-
-@attrs.frozen
-class _Reader:
-    """A source, and what it would read where."""
-
-    plugins: PluginManager
-    name: str
-    tree: _Tree
-
-    def reads(self, place: Path, own: set[Path]) -> set[Path] | None:
-        """What it reads at a place; None where it takes others' files, or refuses the place.
-
-        own: files of its own directly there.  Refusing those it has a reason, which the run shall
-        show: it counts as if it read them.
-        """
-        try:
-            found = set(files_read(self.plugins.source(self.name), place))
-        except (HarvestError, OSError):
-            return own or None
-        foreign = any(self.name not in self.tree.owners.get(path, {self.name}) for path in found)
-        return None if foreign else found
-
-    def strangers(self, found: set[Path]) -> bool:
-        """Whether files are among these that nobody recognises."""
-        return any(path in self.tree.sizes and path not in self.tree.owners for path in found)
-
-
-def _places(top: Path, wanted: set[Path], reader: _Reader) -> list[tuple[Path, set[Path]]]:
-    """The fewest places at which a source reads all of its files, with what it reads there.
-
-    Where it would read files there that nobody recognises, its own are named if they are few.
-    """
-    if not wanted:
-        return []
-    if top in wanted:
-        return [(top, {top})]
-    here = {path for path in wanted if path.parent == top}
-    found = reader.reads(top, here)
-    if found is not None and reader.strangers(found) and len(wanted & found) <= NAMED_AT_MOST:
-        found = None
-    if found is not None and wanted <= found:
-        return [(top, found)]
-    below: dict[Path, set[Path]] = {}
-    for path in wanted:
-        below.setdefault(top / path.relative_to(top).parts[0], set()).add(path)
-    places: list[tuple[Path, set[Path]]] = []
-    if here and found is not None and here <= found:
-        places.append((top, found))
-        below = {place: paths - found for place, paths in below.items() if paths - found}
-    for place in sorted(below):
-        places += _places(place, below[place], reader)
-    return places
 
 
 def _unknown(sizes: Mapping[Path, int], read: set[Path]) -> tuple[Unknown, ...]:

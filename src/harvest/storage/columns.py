@@ -82,10 +82,7 @@ _COUNTED: Final = ("rows", "filtered", "folded")
 
 
 def to_columns(parts: Sequence[Part]) -> dict[str, pa.Table]:
-    """The sections of these parts, in their order.
-
-    Raises ValueError for a part whose key is not 16 hexadecimal digits.
-    """
+    """The sections of these parts, in their order."""
     cut = [part.origin.rpartition("/") for part in parts]
     prints = [part.fingerprint for part in parts]
     columns: dict[str, list[Any]] = {
@@ -146,9 +143,6 @@ def key_bytes(key: str) -> bytes:
     return bytes.fromhex(key)
 
 
-# --- files ----------------------------------------------------------------------------------------
-
-
 def _text_of(file: PartFile, file_rows: int | None = None) -> str:
     """A file as one text: all but which rows of it are meant; of rejects all are, so many."""
     rows = file.file_rows if file_rows is None else file_rows
@@ -185,9 +179,6 @@ def reject_of(file: str) -> PartFile:
     return attrs.evolve(file_of(file), file_rows=None)
 
 
-# --- names that lead out of the dataset -----------------------------------------------------------
-
-
 def astray_in(section: str, table: pa.RecordBatch) -> str | None:
     """A name in a section that could lead out of the dataset."""
     if section == FILES:
@@ -208,9 +199,6 @@ def astray_in(section: str, table: pa.RecordBatch) -> str | None:
 def _distinct(column: pa.Array) -> list[str]:
     found: list[str] = column.drop_null().unique().to_pylist()
     return found
-
-
-# --- dictionaries ---------------------------------------------------------------------------------
 
 
 def compact(table: pa.Table) -> pa.Table:

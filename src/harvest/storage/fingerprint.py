@@ -100,10 +100,7 @@ _Result = TypeVar("_Result")
 
 
 def map_waiting(function: Callable[[_Item], _Result], items: Sequence[_Item]) -> list[_Result]:
-    """What a function returns for each item, in their order; raises what it raises.
-
-    The first calls are made one after the other; where they wait, threads make all others.
-    """
+    """What a function returns for each item, in their order; raises what it raises."""
     start, start_cpu = time.perf_counter(), time.thread_time()
     results = [function(item) for item in items[:FIRST]]
     waits = time.perf_counter() - start > _WAITING * (time.thread_time() - start_cpu)

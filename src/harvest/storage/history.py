@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -64,20 +64,19 @@ def keys_apart(here: Parts, there: Parts) -> list[str]:
 
 def files_apart(here: Parts, there: Parts) -> list[PartFile]:
     """The files that hold rows here and not there, each once."""
-    rows = apart(here, there)
-    if not rows.true_count:
-        return []
-    texts = StoredFiles(here).texts(among=rows)
-    return [file_of(text) for text in _outside(texts, StoredFiles(there).texts())]
+    return [file_of(text) for text in _texts_apart(here, there, StoredFiles.texts)]
 
 
 def rejects_apart(here: Parts, there: Parts) -> list[PartFile]:
     """The files of rejects that are here and not there."""
+    return [reject_of(text) for text in _texts_apart(here, there, StoredFiles.reject_texts)]
+
+
+def _texts_apart(here: Parts, there: Parts, texts: Callable[..., Any]) -> list[str]:
     rows = apart(here, there)
     if not rows.true_count:
         return []
-    texts = StoredFiles(here).reject_texts(among=rows)
-    return [reject_of(text) for text in _outside(texts, StoredFiles(there).reject_texts())]
+    return _outside(texts(StoredFiles(here), rows), texts(StoredFiles(there)))
 
 
 def _outside(values: pa.Array | pa.ChunkedArray, others: pa.Array | pa.ChunkedArray) -> list[Any]:
@@ -96,10 +95,7 @@ def content_of(file: PartFile) -> Content:
 
 
 def keep(sink: Sink, old: Manifest, new: Manifest, *, check: bool = False) -> bool:
-    """Keep the files of ``old`` that ``new`` no longer has; whether they were all there.
-
-    check: read them before, since some may be damaged; what was read again as it was counts.
-    """
+    """Keep the files of ``old`` that ``new`` no longer has; whether they were all there."""
     directory = sink.state / KEPT
     whole = True
     again = {f.sha256: f for f in new.files.distinct() if f.offset is None} if check else {}
@@ -168,10 +164,7 @@ def forget(state: Path, manifest: Manifest) -> None:
 
 
 def lacking(kept: Manifest, here: Manifest) -> dict[Content, tuple[bool, PartFile]]:
-    """What a kept state consists of and another has not, its rejects too.
-
-    Each with whether the state directory has it.  A file that several parts share is there once.
-    """
+    """What a kept state consists of and another has not, its rejects too."""
     files = files_apart(kept.parts, here.parts)
     found = {content_of(file): (False, file) for file in files}
     if any(file.offset is not None for file in files):
@@ -252,11 +245,7 @@ def read_state(state: Path, run: str) -> Manifest:
 def put_back(
     state: Path, file: PartFile, target: Path, here: tuple[Path, int | None] | None
 ) -> None:
-    """Put a file of an earlier state at ``target``: from ``kept/``, or from where it still is.
-
-    here: the place and offset where the state in force has it, if it does.
-    Raises DatasetError when it is in neither place as it was written.
-    """
+    """Put a file of an earlier state at ``target``: from ``kept/``, or from where it still is."""
     target.parent.mkdir(parents=True, exist_ok=True)
     kept = state / KEPT / file.sha256
     sources: list[tuple[Path, int | None]] = [(kept, None), *([here] if here else [])]
@@ -269,10 +258,7 @@ def put_back(
 
 
 def located(sink: Sink, files: Iterable[PartFile], now: Manifest) -> list[PartFile]:
-    """Where files of an earlier state are, now that another is in force: there, or in ``kept/``.
-
-    Raises DatasetChanged for one that is gone.
-    """
+    """Where files of an earlier state are, now that another is in force: there, or in ``kept/``."""
     here = {content_of(file): file for file in now.files.distinct()}
     found = []
     for file in files:
@@ -305,10 +291,7 @@ def kept_bytes(state: Path) -> int:
 def _copy(
     source: Path, offset: int | None, file: PartFile, target: Path, *, check: bool = False
 ) -> bool:
-    """A second name for a whole file, else a copy; durable when its directory is flushed.
-
-    Whether the source was there and, where it was read, had the checksum.
-    """
+    """A second name for a whole file, else a copy; durable when its directory is flushed."""
     if offset is None and not is_plain(source):  # a consolidated file may be a link of the user's
         return False
     if offset is None and not check:

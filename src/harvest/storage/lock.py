@@ -59,10 +59,7 @@ class Busy(DatasetError):
 
 @contextlib.contextmanager
 def locked(state: Path, *, wait_s: float = 0) -> Iterator[Lock]:
-    """Hold the dataset's lock, waiting for it so many seconds at most.
-
-    Raises DatasetError, naming the holder, when another run has it.
-    """
+    """Hold the dataset's lock, waiting for it so many seconds at most."""
     deadline = time.monotonic() + wait_s
     while True:
         try:
@@ -293,7 +290,6 @@ class Holder:
             return None
 
     def record(self) -> bytes:
-        """As it is written into a lock file."""
         return orjson.dumps(attrs.asdict(self))
 
     def __str__(self) -> str:

@@ -90,11 +90,9 @@ class Manifest:
 
     @property
     def files(self) -> StoredFiles:
-        """The files of all parts."""
         return StoredFiles(self.parts)
 
     def record_types(self) -> dict[str, int]:
-        """Rows of each record type in the dataset."""
         return self.parts.record_types()
 
     def after(self, run: str, parts: Mapping[str, Part], gone: Iterable[str]) -> Manifest:
@@ -117,10 +115,7 @@ class Manifest:
 
     @classmethod
     def load(cls, state: Path) -> Manifest | None:
-        """The manifest in force, or None where nothing was ever committed.
-
-        Raises DatasetError when it is damaged, or is missing although there was one.
-        """
+        """The manifest in force, or None where nothing was ever committed."""
         path = state / NAME
         found = cls.read(path)
         if found is None and any(state.glob(f"{HISTORY}/*.json")):
@@ -180,21 +175,17 @@ class Manifest:
         """Put this manifest in force, atomically and durably: the commit; the one in force."""
         stored = self.stored(state)
         fault.point("manifest.before_rename")
-        stored._write_list(state / NAME)
+        stored.write(state / NAME)
         fault.point("manifest.after_rename")
-        return stored
-
-    def write(self, path: Path) -> Manifest:
-        """Write it to a file of its state directory, atomically and durably."""
-        stored = self.stored(_state_of(path))
-        stored._write_list(path)
         return stored
 
     def stored(self, state: Path) -> Manifest:
         """The same, all of its parts in segments that are written."""
         return attrs.evolve(self, parts=self.parts.stored(state / SEGMENTS))
 
-    def _write_list(self, path: Path) -> None:
+    def write(self, path: Path) -> Manifest:
+        """Write it to a file of its state directory, atomically and durably."""
+        stored = self.stored(_state_of(path))
         document = {
             "checksum": _BLANK,
             "format": FORMAT,
@@ -202,11 +193,12 @@ class Manifest:
             "records": dict(self.records),
             "parts": len(self.parts),
             "schemas": converter().unstructure(self.schemas),
-            "segments": [converter().unstructure(s.entry) for s in self.parts.segments],
+            "segments": [converter().unstructure(s.entry) for s in stored.parts.segments],
         }
         data = bytearray(orjson.dumps(document, option=orjson.OPT_INDENT_2))
         data[_CHECKSUM_AT : _CHECKSUM_AT + len(_BLANK)] = _seal(data)
         write_atomically(path, data)
+        return stored
 
 
 _PLAIN = ("sink", "location", "token", "run", "runs", "kept", "keep_runs")

@@ -54,15 +54,15 @@ class Part:
     fingerprint: str
     plugin: str
     config: str
-    files: tuple[PartFile, ...]
-    rows: dict[str, int]
-    read: int
-    filtered: dict[str, int]
-    folded: dict[str, int]
-    rejected: int
-    rejects: PartFile | None
-    notes: tuple[str, ...]
     run: str
+    files: tuple[PartFile, ...] = ()
+    rows: dict[str, int] = attrs.field(factory=dict)
+    read: int = 0
+    filtered: dict[str, int] = attrs.field(factory=dict)
+    folded: dict[str, int] = attrs.field(factory=dict)
+    rejected: int = 0
+    rejects: PartFile | None = None
+    notes: tuple[str, ...] = ()
     failed: bool = False
     limited: bool = False
     live: bool = False
@@ -77,12 +77,10 @@ class Part:
 
     @property
     def written(self) -> int:
-        """Rows of all record types."""
         return sum(self.rows.values())
 
     @property
     def order(self) -> tuple[str, str, str]:
-        """Where the part stands in the dataset."""
         return (self.source, self.origin, self.partition)
 
 
@@ -106,10 +104,7 @@ def part_key(source: str, partition: Partition) -> str:
 
 
 def part_stem(key: str, partition: str, *state: str) -> str:
-    """The stem of file names for a partition in one state of input, plugin and settings.
-
-    partition: its id.
-    """
+    """The stem of file names for a partition in one state of input, plugin and settings."""
     slug = _NOT_IN_NAMES.sub("_", partition.rpartition("/")[2])[:40]
     return f"{slug.strip('_') or 'part'}-{key}-{_digest(*state)[:12]}"
 
@@ -165,10 +160,7 @@ def plain(value: Any) -> Any:
 def require_rows(
     sink: Sink, given: Mapping[str, int], files: Iterable[PartFile], *, does: str, where: str
 ) -> None:
-    """Raise PluginError unless the files of a part hold just the rows that a sink was given.
-
-    given: rows by record type; does: what the sink does with them; where: the part's origin.
-    """
+    """Raise PluginError unless the files of a part hold just the rows that a sink was given."""
     held = Counter[str]()
     for file in files:
         held[file.record_type] += file.rows

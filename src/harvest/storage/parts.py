@@ -33,16 +33,11 @@ _BATCH: Final = 2_048
 
 
 class Parts(Mapping[str, Part]):
-    """Parts by key, in the dataset's order.
-
-    segments: oldest first.
-    """
+    """Parts by key, in the dataset's order."""
 
     def __init__(self, segments: Iterable[Segment] = ()):
         self.segments = tuple(segments)
         self._kept: dict[str, list[pa.RecordBatch]] = {}
-
-    # --- as a mapping ---
 
     def __len__(self) -> int:
         return int(self.counting.true_count)
@@ -51,10 +46,10 @@ class Parts(Mapping[str, Part]):
         return self.keys_at(self.in_order(self.rows))
 
     def __contains__(self, key: object) -> bool:
-        return isinstance(key, str) and key in self._row_by_key
+        return isinstance(key, str) and key in self.row_by_key
 
     def __getitem__(self, key: str) -> Part:
-        (part,) = self.at([self.row(key)])
+        (part,) = self.at([self.row_by_key[key]])
         return part
 
     def items(self) -> Any:
@@ -63,16 +58,10 @@ class Parts(Mapping[str, Part]):
     def values(self) -> Any:
         return self.at(self.in_order(self.rows))
 
-    def row(self, key: str) -> int:
-        """The row of a key; raises KeyError where it is not there."""
-        return self._row_by_key[key]
-
     @cached_property
-    def _row_by_key(self) -> dict[str, int]:
+    def row_by_key(self) -> dict[str, int]:
         keys = self.table(KEYS).column("key").filter(self.counting)
         return dict(zip((key.hex() for key in keys.to_pylist()), self.rows, strict=True))
-
-    # --- rows ---
 
     @cached_property
     def counting_by_segment(self) -> list[pa.BooleanArray]:
@@ -88,7 +77,6 @@ class Parts(Mapping[str, Part]):
 
     @cached_property
     def counting(self) -> pa.BooleanArray:
-        """Which rows count."""
         return pa.concat_arrays([pa.nulls(0, pa.bool_()), *self.counting_by_segment])
 
     @property
@@ -108,10 +96,7 @@ class Parts(Mapping[str, Part]):
     def spread(
         self, section: str, lists: str, among: pa.BooleanArray | None = None
     ) -> Iterator[pa.Table]:
-        """What a column of lists holds, one value a row, and the ``row`` that has it; in pieces.
-
-        among: which rows are looked at; those that count unless it is given.
-        """
+        """What a column of lists holds, one value a row, and the ``row`` that has it; in pieces."""
         among, first = self.counting if among is None else among, 0
         for batch in self._batches(section):
             column = batch.column(lists)
@@ -168,8 +153,6 @@ class Parts(Mapping[str, Part]):
         held = pc.is_in(self.table(KEYS).column("key"), value_set=keys)
         return rows_where(pc.and_not(self.counting, held.combine_chunks()))
 
-    # --- some of them ---
-
     def rows_picked(self, keys: Iterable[str]) -> list[int]:
         """The rows of those of these keys that there are, in the dataset's order."""
         wanted = pa.array([key_bytes(key) for key in keys], pa.binary(8))
@@ -192,8 +175,6 @@ class Parts(Mapping[str, Part]):
         rows = rows_where(pc.and_(self.counting, holds.combine_chunks()))
         return self.at(self.in_order(rows.to_pylist()))
 
-    # --- all of them ---
-
     def record_types(self) -> dict[str, int]:
         """Rows of each record type."""
         return dict(self._rows_by_type)
@@ -205,8 +186,6 @@ class Parts(Mapping[str, Part]):
     def total(self, name: str) -> int:
         """The sum of a number of the account: ``read`` or ``rejected``."""
         return int(pc.sum(self.table(ACCOUNT).column(name).filter(self.counting)).as_py() or 0)
-
-    # --- changes ---
 
     def changed(self, put: Mapping[str, Part], gone: Iterable[str] = ()) -> Parts:
         """These parts with some put in, in place of those of their keys, and others gone."""

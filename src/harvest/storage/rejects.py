@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
@@ -17,18 +17,16 @@ from harvest.toolkit.texts import printable
 _FLUSH_ROWS = 4_096
 
 
-def reject_schema() -> pa.Schema:
-    """Columns of a file of rejects; ``raw`` holds bytes, since they may be no text."""
-    return pa.schema(
-        [
-            ("source", pa.string()),
-            ("record_type", pa.string()),
-            ("origin", pa.string()),
-            ("position", pa.int64()),
-            ("raw", pa.binary()),
-            ("reason", pa.string()),
-        ]
-    )
+_SCHEMA = pa.schema(
+    [
+        ("source", pa.string()),
+        ("record_type", pa.string()),
+        ("origin", pa.string()),
+        ("position", pa.int64()),
+        ("raw", pa.binary()),  # which may be no text
+        ("reason", pa.string()),
+    ]
+)
 
 
 class RejectWriter:
@@ -55,19 +53,17 @@ class RejectWriter:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             # opened here, for Arrow takes no path that is not UTF-8
             self._stream = self.path.open("wb")
-            self._file = pq.ParquetWriter(self._stream, reject_schema(), compression="zstd")
+            self._file = pq.ParquetWriter(self._stream, _SCHEMA, compression="zstd")
         items, self._waiting, self._waiting_bytes = self._waiting, [], 0
-        columns: Sequence[Sequence[Any]] = [
-            [self.source] * len(items),
-            [r.record_type for r in items],
-            [printable(r.origin) for r in items],
-            [r.position for r in items],
-            [r.raw for r in items],
-            [printable(r.reason) for r in items],
-        ]
-        schema = reject_schema()
-        arrays = [pa.array(c, f.type) for c, f in zip(columns, schema, strict=True)]
-        self._file.write_table(pa.table(arrays, schema=schema))
+        columns: dict[str, list[Any]] = {
+            "source": [self.source] * len(items),
+            "record_type": [r.record_type for r in items],
+            "origin": [printable(r.origin) for r in items],
+            "position": [r.position for r in items],
+            "raw": [r.raw for r in items],
+            "reason": [printable(r.reason) for r in items],
+        }
+        self._file.write_table(pa.table(columns, schema=_SCHEMA))
 
     def close(self) -> bool:
         """Finish the file; whether there is one."""

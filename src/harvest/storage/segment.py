@@ -56,10 +56,7 @@ class Section:
 
 @attrs.frozen(kw_only=True)
 class Entry:
-    """A segment as the manifest lists it.
-
-    file: its name; parts, removed: how many it holds and how many leave.
-    """
+    """A segment as the manifest lists it."""
 
     file: str
     parts: int
@@ -75,8 +72,7 @@ class Segment:
 
     def __init__(self, tables: Mapping[str, pa.Table], entry: Entry | None = None):
         self._tables = dict(tables)
-        self._path: Path | None = None
-        self._descriptor: int | None = None
+        self._file: tuple[Path, int] | None = None
         self.entry = entry
         self.parts = entry.parts if entry else self._tables[KEYS].num_rows
         self.removed = entry.removed if entry else self._tables[REMOVED].num_rows
@@ -94,17 +90,14 @@ class Segment:
 
     @classmethod
     def open(cls, directory: Path, entry: Entry) -> Segment:
-        """A segment that is listed; stays readable when its file is removed.
-
-        Raises FileNotFoundError, and DatasetError where the file has another size.
-        """
-        opened = cls({}, entry)
-        opened._path = directory / entry.file
-        opened._descriptor = open_plain(opened._path, DATA_BYTES)
-        weakref.finalize(opened, os.close, opened._descriptor)
+        """A segment that is listed; stays readable when its file is removed."""
+        opened, path = cls({}, entry), directory / entry.file
+        descriptor = open_plain(path, DATA_BYTES)
+        opened._file = path, descriptor
+        weakref.finalize(opened, os.close, descriptor)
         size = sum(section.size_bytes for section in entry.sections.values())
-        if os.fstat(opened._descriptor).st_size != size:
-            raise damage(opened._path, "size")
+        if os.fstat(descriptor).st_size != size:
+            raise damage(path, "size")
         return opened
 
     def section(self, name: str) -> pa.Table:
@@ -114,10 +107,7 @@ class Segment:
         return self._tables[name]
 
     def batches(self, name: str) -> Iterator[pa.RecordBatch]:
-        """One of its tables, piece by piece; those of a long one are not kept.
-
-        Raises DatasetError when it is damaged.
-        """
+        """One of its tables, piece by piece; those of a long one are not kept."""
         if name in self._tables or self.parts <= _PIECE:
             yield from self.section(name).to_batches()
         else:
@@ -130,19 +120,18 @@ class Segment:
 
     def _read(self, name: str) -> Iterator[pa.RecordBatch]:
         assert self.entry is not None
-        assert self._path is not None
-        assert self._descriptor is not None
+        assert self._file is not None
+        path, descriptor = self._file
         place = self.entry.sections.get(name)
         if place is None or min(place.start, place.size_bytes) < 0:
-            raise damage(self._path, f"no section {name!r}")
-        data = os.pread(self._descriptor, place.size_bytes, place.start)
-        while len(data) < place.size_bytes:
-            more = os.pread(self._descriptor, place.size_bytes - len(data), place.start + len(data))
-            if not more:
+            raise damage(path, f"no section {name!r}")
+        data = os.pread(descriptor, place.size_bytes, place.start)
+        while left := place.size_bytes - len(data):
+            if not (more := os.pread(descriptor, left, place.start + len(data))):
                 break
             data += more
         if hashlib.sha256(data).hexdigest() != place.sha256:
-            raise damage(self._path, "checksum")
+            raise damage(path, "checksum")
         rows = self.entry.removed if name == REMOVED else self.entry.parts
         try:
             with pa.ipc.open_stream(pa.py_buffer(data)) as stream:
@@ -150,15 +139,15 @@ class Segment:
                     batch.validate(full=True)
                     rows -= batch.num_rows
                     if batch.schema != _ALL[name] or rows < 0:
-                        raise damage(self._path, f"columns of {name!r}")
+                        raise damage(path, f"columns of {name!r}")
                     if (astray := astray_in(name, batch)) is not None:
-                        raise outside(self._path, astray)
+                        raise outside(path, astray)
                     yield batch
         except (pa.ArrowException, ValueError, TypeError) as error:
             # its checksum is right
-            raise lack_of(error) or damage(self._path, type(error).__name__) from error
+            raise lack_of(error) or damage(path, type(error).__name__) from error
         if rows:
-            raise damage(self._path, f"columns of {name!r}")
+            raise damage(path, f"columns of {name!r}")
 
     def write(self, directory: Path) -> Segment:
         """Write it to a file, durably; the segment as it is listed then."""

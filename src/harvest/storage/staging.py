@@ -91,10 +91,7 @@ def staged_parts(state: Path) -> dict[str, Staged]:
 
 
 def staged_before(state: Path, stems: Sequence[str]) -> dict[str, Staged]:
-    """What another attempt has finished of partitions that are read together, by stem.
-
-    Few files are looked for, however much is staged.
-    """
+    """What another attempt has finished of partitions that are read together, by stem."""
     staging = state / STAGING
     found = {}
     for stem in stems:
@@ -113,10 +110,7 @@ def parts_in(directory: Path) -> tuple[Part, ...]:
 
 
 def clear_places(state: Path, keys: Iterable[str], keep: Collection[Path] = ()) -> None:
-    """Remove what is staged of partitions that are to be read again; before any is attempted.
-
-    keys: of their parts.  keep: bundles that hold others of which the work is used.
-    """
+    """Remove what is staged of partitions that are to be read again; before any is attempted."""
     if not any((state / STAGING).iterdir()):
         return  # as nearly always; a million keys need not be collected
     keys = set(keys)
@@ -148,14 +142,6 @@ def remove_tree(directory: Path) -> None:
             return
 
 
-def make_attempt(directory: Path) -> None:
-    """Make an attempt's directory."""
-    try:
-        directory.mkdir(exist_ok=True)
-    except FileNotFoundError:  # the first one
-        directory.mkdir(parents=True, exist_ok=True)
-
-
 def put_in_place(parts: Sequence[Part], attempt: Path, place: Path) -> tuple[Staged, ...]:
     """Make an attempt what is staged, unless another was faster: then take that."""
     while True:
@@ -183,10 +169,7 @@ SMALL_BYTES: Final = 1 << 20
 
 @attrs.frozen
 class Small:
-    """A partition of few rows, by record type, that are to be staged for one sink.
-
-    rejects: the file of its rejects, which is to be staged as ``part.rejects`` says.
-    """
+    """A partition of few rows, by record type, that are to be staged for one sink."""
 
     part: Part
     tables: Mapping[str, pa.Table]
@@ -198,7 +181,7 @@ def stage_small(state: Path, small: Sequence[Small]) -> tuple[Staged, ...]:
     name = bundle_name(each.part.stem for each in small)
     place = state / STAGING / name
     attempt = place.parent / ATTEMPTS / f"{name}-{secrets.token_hex(6)}"
-    make_attempt(attempt)
+    attempt.mkdir(parents=True, exist_ok=True)
     try:
         files = write_small_parts(attempt, [each.tables for each in small])
         parts = [
@@ -281,23 +264,13 @@ def write_small_parts(
     size, digest = flush(staging / ROWS)
     whole = {name: sum(table.num_rows for table in each) for name, each in tables.items()}
     first = dict.fromkeys(tables, 0)
-    files: list[list[PartFile]] = []
-    for part in parts:
-        files.append([])
-        for name, table in part.items():
-            files[-1].append(
-                PartFile(
-                    path=ROWS,
-                    record_type=name,
-                    rows=table.num_rows,
-                    size_bytes=size,
-                    sha256=digest,
-                    first_row=first[name],
-                    file_rows=whole[name],
-                )
-            )
-            first[name] += table.num_rows
-    return files
+
+    def described(name: str, rows: int) -> PartFile:
+        at, first[name] = first[name], first[name] + rows
+        file = PartFile(path=ROWS, record_type=name, rows=rows, size_bytes=size, sha256=digest)
+        return attrs.evolve(file, first_row=at, file_rows=whole[name])
+
+    return [[described(name, table.num_rows) for name, table in part.items()] for part in parts]
 
 
 def small_parts(staged: Mapping[str, Staged]) -> dict[str, Callable[[], dict[str, SmallRows]]]:

@@ -24,7 +24,7 @@ class StoredFiles(PartFiles):
         self._parts = parts
 
     def __getitem__(self, key: str) -> Sequence[PartFile]:
-        ((_, files),) = self._at([self._parts.row(key)])
+        ((_, files),) = self._at([self._parts.row_by_key[key]])
         return files
 
     def __iter__(self) -> Iterator[str]:
@@ -45,8 +45,6 @@ class StoredFiles(PartFiles):
     def _at(self, rows: Sequence[int]) -> Iterator[tuple[str, tuple[PartFile, ...]]]:
         for row in self._parts.read(rows, KEYS, FILES):
             yield row["key"].hex(), tuple(file_of(**piece) for piece in row["files"])
-
-    # --- all of them ---
 
     def texts(self, among: pa.BooleanArray | None = None) -> pa.Array:
         """The texts of the files of rows of ``Parts.table``, each at least once."""
@@ -93,15 +91,12 @@ class StoredFiles(PartFiles):
     def _keys(self, rows: Iterable[int]) -> list[str]:
         return list(self._parts.keys_at(self._parts.in_order(set(rows))))
 
-    # --- rejects ---
-
     def reject_texts(self, among: pa.BooleanArray | None = None) -> pa.ChunkedArray:
         """The texts of the files of rejects of rows of ``Parts.table``, each at least once."""
         among = self._parts.counting if among is None else among
         return self._parts.table(FILES).column("rejects").filter(among).drop_null()
 
     def rejects(self) -> list[PartFile]:
-        """The files of rejects."""
         return [reject_of(text) for text in self.reject_texts().to_pylist()]
 
     def with_rejects_in(self, paths: Collection[str]) -> list[str]:
@@ -110,8 +105,6 @@ class StoredFiles(PartFiles):
         held = self._parts.table(FILES).column("rejects").combine_chunks()
         holds = pc.is_in(held, value_set=pa.array(texts, pa.string()))
         return self._keys(rows_where(pc.and_(self._parts.counting, holds)).to_pylist())
-
-    # --- those of a record type ---
 
     def of_type(self, name: str) -> list[PartFile]:
         """The files of one record type, each once with all its rows, in the dataset's order.

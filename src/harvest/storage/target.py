@@ -32,10 +32,7 @@ class Target:
     manifest: Manifest
 
     def commit(self, commit: Commit, committed: Callable[[], object] = lambda: None) -> Manifest:
-        """Carry out a commit; ``committed`` is called once the new state is in force.
-
-        What fails or is interrupted before leaves the dataset as it was.
-        """
+        """Carry out a commit; ``committed`` is called once the new state is in force."""
         self.lock.check()
         try:
             commit.prepare()
@@ -82,10 +79,7 @@ class Target:
 
 @contextlib.contextmanager
 def writing(sink: Sink, *, wait_s: float = 0) -> Iterator[Target]:
-    """Make the dataset's state directory, lock it, and finish or undo what was cut short.
-
-    Raises DatasetError when another run has the lock for longer than ``wait_s`` seconds.
-    """
+    """Make the dataset's state directory, lock it, and finish or undo what was cut short."""
     with holding(sink.state, str(sink.location), wait_s=wait_s) as lock:
         yield put_in_order(sink, lock)
 
@@ -131,10 +125,7 @@ def refuse_links(state: Path) -> None:
 def storage_errors(
     where: str, standing: Callable[[], str] = lambda: "nothing of this run was committed"
 ) -> Iterator[None]:
-    """Errors of the storage and of memory as a person reads them.
-
-    where: the place to name if the error names none; standing: says what was committed.
-    """
+    """Errors of the storage and of memory as a person reads them."""
     try:
         yield
     except BrokenPipeError:  # who reads our output went away: its business
@@ -153,10 +144,7 @@ def storage_errors(
 
 
 def manifest_of(sink: Sink) -> Manifest:
-    """The manifest in force, or an empty one.
-
-    Raises UsageError when another sink wrote it, DatasetError when it is damaged.
-    """
+    """The manifest in force, or an empty one."""
     manifest = Manifest.load(sink.state)
     if manifest is None:
         return Manifest(sink=sink.name, location=printable(str(sink.location)))

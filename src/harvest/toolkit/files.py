@@ -63,20 +63,14 @@ def report_unreadable(location: Path) -> Iterator[None]:
     """Raise a SourceError in place of an OSError: what at a location cannot be listed or read."""
     try:
         yield
-    except FileNotFoundError as error:
-        raise SourceError(
-            "no such file or directory",
-            where=str(error.filename or location),
-            remedy="check the location",
-        ) from error
     except OSError as error:
         if out_of_files(error):
             raise
-        raise SourceError(
-            f"cannot be read: {error.strerror}",
-            where=str(error.filename or location),
-            remedy="check its permissions",
-        ) from error
+        message, remedy = f"cannot be read: {error.strerror}", "check its permissions"
+        if isinstance(error, FileNotFoundError):
+            message, remedy = "no such file or directory", "check the location"
+        where = str(error.filename or location)
+        raise SourceError(message, where=where, remedy=remedy) from error
 
 
 def may_be(path: _Named, recognise: Callable[[_Named], object]) -> bool:

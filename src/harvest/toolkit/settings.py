@@ -19,15 +19,8 @@ from typing import Any, TypeVar
 import attrs
 
 __all__ = [
-    "allows",
-    "at_least",
-    "matches",
-    "one_of",
-    "positive",
-    "setting",
-    "some_of",
-    "time_zone",
-    "within",
+    *("allows", "at_least", "matches", "one_of", "positive", "setting", "some_of"),
+    *("time_zone", "within"),
 ]
 
 Check = Callable[[Any], None]
@@ -48,15 +41,12 @@ def allows(text: str = "", *, choices: Iterable[str] = ()) -> Callable[[Checking
     return decorate
 
 
-def setting(
-    doc: str, default: Any = None, check: Check | None = None, *, hidden: bool = False, **more: Any
-) -> Any:
+def setting(doc: str, default: Any = None, check: Check | None = None, **more: Any) -> Any:
     """A field of a plugin's ``Config``, to be given to ``attrs.field``.
 
     doc: what the setting means; the reference and error messages show it.
     default: its value unless set; ``attrs.Factory(dict)`` for a mapping.
     check: raises ValueError for a value that is not allowed; None is not checked.
-    hidden: accepted, and shown nowhere: a setting that no longer does anything.
     more: passed to ``attrs.field`` (``converter``).
     """
 
@@ -71,7 +61,6 @@ def setting(
         "doc": doc,
         "allowed": getattr(check, "allowed", ""),
         "choices": getattr(check, "choices", ()),
-        "hidden": hidden,
     }
     return attrs.field(default=default, validator=validate, metadata=metadata, **more)
 
@@ -83,38 +72,32 @@ def positive(value: float) -> None:
         raise ValueError(f"must be greater than 0, not {value}")
 
 
-def at_least(lowest: float) -> Check:
-    """A check that a number is not below ``lowest``."""
+def _must_be(what: str, holds: Callable[[Any], bool], **allowed: Any) -> Check:
+    """A check that something holds of a value; allowed: as of ``allows``."""
 
-    @allows(f"at least {lowest:,}")
-    def check(value: float) -> None:
-        if not value >= lowest:
-            raise ValueError(f"must be at least {lowest}, not {value}")
+    @allows(**allowed)
+    def check(value: Any) -> None:
+        if not holds(value):
+            raise ValueError(f"must be {what}, not {value!r}")
 
     return check
+
+
+def at_least(lowest: float) -> Check:
+    """A check that a number is not below ``lowest``."""
+    return _must_be(f"at least {lowest}", lambda n: n >= lowest, text=f"at least {lowest:,}")
 
 
 def within(lowest: float, highest: float) -> Check:
     """A check that a number is one from ``lowest`` to ``highest``, both included."""
-
-    @allows(f"{lowest:,} to {highest:,}")
-    def check(value: float) -> None:
-        if not lowest <= value <= highest:
-            raise ValueError(f"must be {lowest} to {highest}, not {value}")
-
-    return check
+    text = f"{lowest:,} to {highest:,}"
+    return _must_be(f"{lowest} to {highest}", lambda n: lowest <= n <= highest, text=text)
 
 
 def one_of(choices: Iterable[str]) -> Check:
     """A check that a text is one of some words."""
     words = tuple(choices)
-
-    @allows(choices=words)
-    def check(value: str) -> None:
-        if value not in words:
-            raise ValueError(f"must be one of {', '.join(words)}, not {value!r}")
-
-    return check
+    return _must_be(f"one of {', '.join(words)}", words.__contains__, choices=words)
 
 
 def some_of(choices: Iterable[str]) -> Check:

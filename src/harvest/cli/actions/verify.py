@@ -44,10 +44,7 @@ def _remedy(problems: Sequence[Problem]) -> str:
 
 
 def print_repair(dataset: Path, done: Repair, *, dropped: bool, json: bool) -> int:
-    """Print what came of a repair; 1 when a problem is left.
-
-    dropped: whether rows were dropped whose input is gone.
-    """
+    """Print what came of a repair; 1 when a problem is left."""
     left = [problem.text for problem in done.left]
     if json:
         print_json(
