@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import polars as pl
 
+from harvest import DatasetReader
 from harvest_report import Column, Table
 
 from ..views.bandwidth import bandwidth
 from ..views.declared.costs import BANDWIDTH_COLUMNS, GAIN_COLUMNS
 from ..views.gains import gains
 from .tables import NAMES, job_columns, some
-
-if TYPE_CHECKING:
-    from harvest import DatasetReader
 
 
 def gains_table(dataset: DatasetReader, top: int) -> Iterator[Table]:

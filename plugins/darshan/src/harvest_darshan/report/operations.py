@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import polars as pl
 
+from harvest import DatasetReader
 from harvest_report import Column, Table
 from harvest_toolkit.frames import first_text, known_sum, possible, sum_or_none
 
 from ..views.files import files as files_of
 from ..views.layers import sum_of
-
-if TYPE_CHECKING:
-    from harvest import DatasetReader
 
 UNKNOWN: Final = "not known"
 """The use of files whose reads or writes no log counts."""

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
+from harvest import DatasetReader
 from harvest.toolkit.amounts import bytes_in_words, count_in_words, share_in_words
 from harvest_report import Notes, Plot, bytes_axis, seconds_axis
 from harvest_toolkit.frames import LONGEST_S, known_sum, possible, safe_sum
 
 from ..views.frames import SEGMENTS, traced_once
 from .processes import Window, label_lines, named, part_of_logs, shades, window
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from harvest import DatasetReader
 
 COLUMNS: Final = 200
 LINES: Final = 300

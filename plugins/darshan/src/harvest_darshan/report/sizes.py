@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import polars as pl
 
+from harvest import DatasetReader
 from harvest_report import Notes, Plot, Section, Table, legend
 from harvest_toolkit.frames import sum_or_none
 
 from ..views.counters import BINS, counter_rows
 from ..views.files import traced_files
-
-if TYPE_CHECKING:
-    from harvest import DatasetReader
 
 LABELS: Final = dict(
     zip(

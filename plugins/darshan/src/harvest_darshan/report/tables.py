@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import polars as pl
 
+from harvest import DatasetReader
 from harvest.toolkit.amounts import count_in_words, seconds_in_words, share_in_words
 from harvest_report import Column, Notes, Plot, Section, Table, legend, name_bars, seconds_axis
 from harvest_toolkit.frames import known_sum, possible, sum_or_none
@@ -16,9 +17,6 @@ from ..views.files import files as files_of
 from ..views.frames import SEGMENTS, spent_ns, traced_once
 from ..views.jobs import layer_sums
 from ..views.layers import LAYERS, sum_of
-
-if TYPE_CHECKING:
-    from harvest import DatasetReader
 
 NAMES: Final = {"h5d": "HDF5 datasets", "pnetcdf_var": "PnetCDF variables"}
 """Layers that are not called after their module."""

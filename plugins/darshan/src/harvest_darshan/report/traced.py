@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
+from harvest import DatasetReader
 from harvest.toolkit.amounts import count_in_words, share_in_words
 from harvest_report import Notes, Plot, legend, seconds_axis
 from harvest_toolkit.frames import safe_sum
 
 from ..views.frames import SEGMENTS, traced_once
 from .processes import Window, label_lines, named, part_of_logs, window
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from harvest import DatasetReader
 
 COLUMNS: Final = 600
 LINES: Final = 60

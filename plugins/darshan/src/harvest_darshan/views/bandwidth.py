@@ -6,10 +6,9 @@ bytes over the time of the slowest process in reads, writes and metadata operati
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import polars as pl
 
+from harvest import DatasetReader
 from harvest.model.frames import types_of
 from harvest_toolkit.deferred import deferred
 from harvest_toolkit.frames import complete_sum, fraction, sum_or_none
@@ -25,13 +24,8 @@ from .grouping import (
     of_scheduler,
 )
 from .jobs import OPS, layer_sums
-from .layers import LAYERS, nanoseconds
+from .layers import LAYERS, Layer, nanoseconds
 from .posix_files import process_seconds
-
-if TYPE_CHECKING:
-    from harvest import DatasetReader
-
-    from .layers import Layer
 
 _RATES = ("bytes_per_s", "read_bytes_per_s", "write_bytes_per_s")
 

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import polars as pl
 
+from harvest import DatasetReader
 from harvest_toolkit.frames import known_sum, possible
 
 from .frames import run_of
 from .layers import Layer, counted_records
-
-if TYPE_CHECKING:
-    from harvest import DatasetReader
 
 BINS = (
     *("0_100", "100_1K", "1K_10K", "10K_100K", "100K_1M"),

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import polars as pl
 
-from harvest import UsageError
+from harvest import DatasetReader, UsageError
 from harvest.model.frames import types_of
 from harvest_toolkit.deferred import deferred
 from harvest_toolkit.frames import fraction, known_sum, possible, safe_sum, sum_or_none
@@ -24,9 +23,6 @@ from .frames import (
 )
 from .grouping import named_run, once, unfinished
 from .layers import LAYERS, of_daos
-
-if TYPE_CHECKING:
-    from harvest import DatasetReader
 
 _LIMITS = (
     *(-1, 100, 2**10, 10 * 2**10, 100 * 2**10, 2**20),

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import polars as pl
 
+from harvest import DatasetReader
 from harvest_toolkit.frames import directory_of, whole_nanoseconds
-
-if TYPE_CHECKING:
-    from harvest import DatasetReader
 
 SEGMENTS = "darshan.dxt_segment"
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import polars as pl
 
+from harvest import DatasetReader, Rule
 from harvest.model.frames import types_of
 from harvest.toolkit.frames import condition
 from harvest_toolkit.deferred import deferred
@@ -18,9 +19,6 @@ from .jobs import jobs as jobs_of
 from .posix_files import posix_files
 from .ranks import ranks
 from .requests import requests
-
-if TYPE_CHECKING:
-    from harvest import DatasetReader, Rule
 
 VIEWS: Final = {
     "io.jobs": jobs_of,

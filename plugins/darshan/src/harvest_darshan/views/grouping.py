@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 import polars as pl
 
-from harvest import UsageError
+from harvest import DatasetReader, UsageError
 from harvest_toolkit.choices import choices, named_directory
 from harvest_toolkit.frames import safe_sum
 
 from .frames import ORIGIN, of_run, run_of
 from .layers import BASE, LAYERS
-
-if TYPE_CHECKING:
-    from harvest import DatasetReader
 
 KEY = ("run", "job", "began", "log")
 """What names a job, or one log of it: ``log`` is null where all logs of a job count together."""

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import polars as pl
 
+from harvest import DatasetReader
 from harvest.model.frames import types_of
 from harvest_toolkit.deferred import deferred
 from harvest_toolkit.frames import complete_sum, known_sum, sum_or_none
@@ -20,13 +19,8 @@ from .grouping import (
     named_run,
     of_scheduler,
 )
-from .layers import FILE, LAYERS, UNSUMMED, counted_records, sum_of
+from .layers import FILE, LAYERS, UNSUMMED, Counted, counted_records, sum_of
 from .posix_files import ALIGNMENTS, by_file, process_seconds, share_of
-
-if TYPE_CHECKING:
-    from harvest import DatasetReader
-
-    from .layers import Counted
 
 OPS = ("read", "write")
 _COUNTS = ("reads", "writes", "read_bytes", "write_bytes")

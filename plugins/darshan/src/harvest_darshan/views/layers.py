@@ -6,18 +6,16 @@ call MPI-IO or POSIX, MPI-IO calls POSIX or DFS, and DFS calls DAOS.  STDIO stan
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
 import attrs
 import polars as pl
 
+from harvest import DatasetReader
 from harvest_toolkit.frames import possible, safe_sum, whole_nanoseconds
 
 from ..counters import COUNTS, TIMES
 from .frames import ORIGIN, of_run
-
-if TYPE_CHECKING:
-    from harvest import DatasetReader
 
 FILE: Final = ("origin", "record_id")
 """What names a file of a log."""

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import polars as pl
 
+from harvest import DatasetReader
 from harvest.model.frames import types_of
 from harvest_toolkit.deferred import deferred
 from harvest_toolkit.frames import (
@@ -28,9 +27,6 @@ from .grouping import (
     program_of,
 )
 from .layers import nanoseconds, seconds, sum_of
-
-if TYPE_CHECKING:
-    from harvest import DatasetReader
 
 OPS = (("read", "READS", "READ"), ("write", "WRITES", "WRITTEN"))
 """An operation, and the two words that Darshan's counters have for it."""

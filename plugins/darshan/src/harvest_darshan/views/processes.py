@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import polars as pl
 
+from harvest import DatasetReader
 from harvest.model.frames import types_of
 from harvest_toolkit.deferred import deferred
 from harvest_toolkit.frames import sum_or_none
@@ -15,9 +14,6 @@ from .declared.files import PROCESS_COLUMNS
 from .files import traced_files
 from .frames import ORIGIN, SEGMENTS, of_run, run_of
 from .grouping import certainty, layer_states, logs_by_job, named_run, once
-
-if TYPE_CHECKING:
-    from harvest import DatasetReader
 
 OPS = ("read", "write")
 DXT = ("DXT_POSIX", "DXT_MPIIO")

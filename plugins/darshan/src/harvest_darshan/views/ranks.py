@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import polars as pl
 
+from harvest import DatasetReader
 from harvest.model.frames import types_of
 from harvest_toolkit.deferred import deferred
 from harvest_toolkit.frames import fraction, known_sum, possible
@@ -13,9 +12,6 @@ from harvest_toolkit.frames import fraction, known_sum, possible
 from .declared.jobs import RANK_COLUMNS
 from .frames import ORIGIN, SEGMENTS, spent_ns, traced_once
 from .grouping import KEY, certainty, logs_by_job, named_run, of_scheduler, program_of
-
-if TYPE_CHECKING:
-    from harvest import DatasetReader
 
 
 def ranks(

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import polars as pl
 
+from harvest import DatasetReader
 from harvest.model.frames import types_of
 from harvest_toolkit.deferred import deferred
 from harvest_toolkit.frames import possible, sum_or_none
@@ -14,9 +13,6 @@ from .declared.jobs import REQUEST_COLUMNS
 from .grouping import KEY, certainty, layer_states, logs_by_job, named_run, of_scheduler
 from .layers import nanoseconds
 from .posix_files import OPS, by_file, process_seconds, share_of
-
-if TYPE_CHECKING:
-    from harvest import DatasetReader
 
 MPIIO = ("independent", "collective", "split", "nonblocking")
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import polars as pl
 
-from harvest import UsageError
+from harvest import DatasetReader, UsageError
 from harvest.model.frames import types_of
 from harvest_toolkit.deferred import deferred
 from harvest_toolkit.frames import known_sum, safe_sum
@@ -14,9 +12,6 @@ from harvest_toolkit.frames import known_sum, safe_sum
 from .declared.files import TIMELINE_COLUMNS
 from .frames import run_of, segments, traced_once
 from .grouping import named_run, number_sessions, once
-
-if TYPE_CHECKING:
-    from harvest import DatasetReader
 
 BINS = 200
 """Intervals of a session, at most, where none are asked for."""
