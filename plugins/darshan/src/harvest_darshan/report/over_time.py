@@ -13,7 +13,7 @@ from harvest.toolkit.amounts import bytes_in_words, count_in_words, share_in_wor
 from harvest_report import Notes, Plot, bytes_axis, seconds_axis
 from harvest_toolkit.frames import LONGEST_S, known_sum, possible, safe_sum
 
-from ..views.frames import SEGMENTS, traced_once
+from ..views.layers import SEGMENTS, traced_once
 from .processes import Window, label_lines, named, part_of_logs, shades, window
 
 COLUMNS: Final = 200

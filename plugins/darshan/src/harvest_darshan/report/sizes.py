@@ -10,8 +10,7 @@ from harvest import DatasetReader
 from harvest_report import Notes, Plot, Section, Table, legend
 from harvest_toolkit.frames import sum_or_none
 
-from ..views.counters import BINS, counter_rows
-from ..views.files import traced_files
+from ..views.files import BINS, counter_rows, traced_files
 
 LABELS: Final = dict(
     zip(

@@ -14,9 +14,8 @@ from harvest_toolkit.frames import known_sum, possible, sum_or_none
 
 from ..views.declared.jobs import JOB_COLUMNS
 from ..views.files import files as files_of
-from ..views.frames import SEGMENTS, spent_ns, traced_once
 from ..views.jobs import layer_sums
-from ..views.layers import LAYERS, sum_of
+from ..views.layers import LAYERS, SEGMENTS, spent_ns, sum_of, traced_once
 
 NAMES: Final = {"h5d": "HDF5 datasets", "pnetcdf_var": "PnetCDF variables"}
 """Layers that are not called after their module."""

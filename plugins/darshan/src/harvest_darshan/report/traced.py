@@ -13,7 +13,7 @@ from harvest.toolkit.amounts import count_in_words, share_in_words
 from harvest_report import Notes, Plot, legend, seconds_axis
 from harvest_toolkit.frames import safe_sum
 
-from ..views.frames import SEGMENTS, traced_once
+from ..views.layers import SEGMENTS, traced_once
 from .processes import Window, label_lines, named, part_of_logs, window
 
 COLUMNS: Final = 600

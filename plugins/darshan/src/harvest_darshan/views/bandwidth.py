@@ -9,58 +9,36 @@ from __future__ import annotations
 import polars as pl
 
 from harvest import DatasetReader
-from harvest.model.frames import types_of
-from harvest_toolkit.deferred import deferred
 from harvest_toolkit.frames import complete_sum, fraction, sum_or_none
 
 from .declared.costs import BANDWIDTH_COLUMNS
 from .grouping import (
     KEY,
     certainty,
+    joined,
     layer_states,
-    logs_by_job,
-    named_run,
     number_sessions,
-    of_scheduler,
+    over_jobs,
 )
 from .jobs import OPS, layer_sums
 from .layers import LAYERS, Layer, nanoseconds
 from .posix_files import process_seconds
 
-_RATES = ("bytes_per_s", "read_bytes_per_s", "write_bytes_per_s")
 
-
-def bandwidth(
-    dataset: DatasetReader,
-    *,
-    run: str | None = None,
-    job: int | None = None,
-    per: str = "job",
-) -> pl.LazyFrame:
+@over_jobs(BANDWIDTH_COLUMNS)
+def bandwidth(dataset: DatasetReader, logs: pl.DataFrame) -> pl.DataFrame:
     """One row per job, or per log, and layer that its logs have."""
-    wanted, alone = named_run(dataset, run, job), per == "log"
-
-    def compute() -> pl.DataFrame:
-        logs = logs_by_job(dataset, wanted, job, per_log=alone)
-        states, jobs = layer_states(dataset, logs), process_seconds(logs)
-        layers = [_of_layer(dataset, logs, states, name) for name in LAYERS]
-        return (
-            pl.concat(layers)
-            .join(jobs, on=KEY, how="left", nulls_equal=True, maintain_order="left")
-            .with_columns(bytes_per_s=fraction("bytes", "slowest_s"))
-            .with_columns(
-                # where both may lack a part, their quotient may be too high or too low
-                pl.when(~pl.col("certainty").list.contains("impossible_value"))
-                .then(fraction(f"{op}_bytes", f"{op}_s"))
-                .alias(f"{op}_bytes_per_s")
-                for op in OPS
-            )
-            # layers stay in their order
-            .sort("run", "began", "job", "log", nulls_last=True, maintain_order=True)
-            .with_columns(of_scheduler())
-        )
-
-    return deferred(compute, types_of(BANDWIDTH_COLUMNS))
+    states = layer_states(dataset, logs)
+    layers = pl.concat(_of_layer(dataset, logs, states, name) for name in LAYERS)
+    # where both may lack a part, their quotient may be too high or too low
+    sure = ~pl.col("certainty").list.contains("impossible_value")
+    return joined(layers, process_seconds(logs)).with_columns(
+        bytes_per_s=fraction("bytes", "slowest_s"),
+        **{
+            f"{op}_bytes_per_s": pl.when(sure).then(fraction(f"{op}_bytes", f"{op}_s"))
+            for op in OPS
+        },
+    )
 
 
 def _of_layer(
@@ -69,19 +47,13 @@ def _of_layer(
     """The jobs that use a layer, with its sums; null where records of a log are not known."""
     layer = LAYERS[name]
     used = states.filter(f"uses_{name}").select(*KEY, known=f"knows_{name}")
-    sums = layer_sums(dataset, logs, name).join(
-        _slowest(dataset, logs, layer), on=KEY, how="left", nulls_equal=True
-    )
+    sums = joined(layer_sums(dataset, logs, name), _slowest(dataset, logs, layer))
     figures = [column for column in sums.columns if column not in KEY]
-    return (
-        used.join(sums, on=KEY, how="left", nulls_equal=True)
-        .join(certainty(dataset, logs, layer.module), on=KEY, how="left", nulls_equal=True)
-        .select(
-            *KEY,
-            pl.lit(layer.module).alias("layer"),
-            pl.when("known").then(pl.col(figures)),
-            "certainty",
-        )
+    return joined(used, sums, certainty(dataset, logs, layer.module)).select(
+        *KEY,
+        pl.lit(layer.module).alias("layer"),
+        pl.when("known").then(pl.col(figures)),
+        "certainty",
     )
 
 

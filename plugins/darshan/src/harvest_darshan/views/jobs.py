@@ -5,8 +5,6 @@ from __future__ import annotations
 import polars as pl
 
 from harvest import DatasetReader
-from harvest.model.frames import types_of
-from harvest_toolkit.deferred import deferred
 from harvest_toolkit.frames import complete_sum, known_sum, sum_or_none
 
 from .declared.jobs import JOB_COLUMNS
@@ -14,10 +12,9 @@ from .grouping import (
     KEY,
     certainty,
     exe_of_job,
+    joined,
     layer_states,
-    logs_by_job,
-    named_run,
-    of_scheduler,
+    over_jobs,
 )
 from .layers import FILE, LAYERS, UNSUMMED, Counted, counted_records, sum_of
 from .posix_files import ALIGNMENTS, by_file, process_seconds, share_of
@@ -27,34 +24,18 @@ _COUNTS = ("reads", "writes", "read_bytes", "write_bytes")
 _TIMES = ("read", "write", "meta")
 
 
-def jobs(
-    dataset: DatasetReader,
-    *,
-    run: str | None = None,
-    job: int | None = None,
-    per: str = "job",
-) -> pl.LazyFrame:
+@over_jobs(JOB_COLUMNS)
+def jobs(dataset: DatasetReader, logs: pl.DataFrame) -> pl.DataFrame:
     """One row per job: what its processes did through the layers that its logs count.
 
     A job is the logs of one directory, user and job id.  Where no scheduler gave an id, Darshan
     takes the process id, which differs from log to log: then a job is the logs of one directory
     and user whose times overlap, directly or through others, as those of a Dask run do.
     """
-    wanted, alone = named_run(dataset, run, job), per == "log"
-
-    def compute() -> pl.DataFrame:
-        logs = logs_by_job(dataset, wanted, job, per_log=alone)
-        found = _jobs(dataset, logs).sort("run", "began", "job", "log", nulls_last=True)
-        return found.with_columns(of_scheduler())
-
-    return deferred(compute, types_of(JOB_COLUMNS))
-
-
-def _jobs(dataset: DatasetReader, logs: pl.DataFrame) -> pl.DataFrame:
-    found = _totals(logs)
     counted = counted_records(dataset, None)
     stdio = layer_sums(dataset, logs, "stdio")
-    for part in (
+    found = joined(
+        _totals(logs),
         layer_states(dataset, logs),
         certainty(dataset, logs),
         _counted(counted, logs),
@@ -62,8 +43,7 @@ def _jobs(dataset: DatasetReader, logs: pl.DataFrame) -> pl.DataFrame:
         _posix(dataset, logs),
         layer_sums(dataset, logs, "mpiio").select(*KEY, mpiio_bytes="bytes"),
         stdio.select(*KEY, pl.col("bytes", "requests", "seconds").name.prefix("stdio_")),
-    ):
-        found = found.join(part, on=KEY, how="left", nulls_equal=True)
+    )
     summed = ("bytes", "requests", "counted_s", "meta_s")
     return (
         found.with_columns(
@@ -177,23 +157,19 @@ def _totals(logs: pl.DataFrame) -> pl.DataFrame:
         unread_modules=modules("unread_modules"),
     )
     lacking = pl.concat_list("partial_modules", "unread_modules")
-    return (
-        sums.with_columns(
-            gaps=_in_words("partial_modules", "cut off")
-            + _in_words("unread_modules", "not read")
-            + pl.when(pl.col("unfinished_logs") > 0)
-            .then(pl.format("{} of {} logs not finished; ", "unfinished_logs", "logs"))
-            .otherwise(pl.lit("")),
-            missing_counters=(pl.col("unfinished_logs") > 0)
-            | lacking.list.eval(~pl.element().str.starts_with("DXT")).list.any(),
-        )
-        .with_columns(
-            gaps=pl.col("gaps").str.strip_suffix("; ").replace("", None),
-            unsummed_modules=pl.col("modules").list.set_intersection(list(UNSUMMED)).list.sort(),
-        )
-        .join(process_seconds(logs), on=KEY, how="left", nulls_equal=True)
-        .rename({"nprocs": "processes"})
+    known = sums.with_columns(
+        gaps=_in_words("partial_modules", "cut off")
+        + _in_words("unread_modules", "not read")
+        + pl.when(pl.col("unfinished_logs") > 0)
+        .then(pl.format("{} of {} logs not finished; ", "unfinished_logs", "logs"))
+        .otherwise(pl.lit("")),
+        missing_counters=(pl.col("unfinished_logs") > 0)
+        | lacking.list.eval(~pl.element().str.starts_with("DXT")).list.any(),
+    ).with_columns(
+        gaps=pl.col("gaps").str.strip_suffix("; ").replace("", None),
+        unsummed_modules=pl.col("modules").list.set_intersection(list(UNSUMMED)).list.sort(),
     )
+    return joined(known, process_seconds(logs)).rename({"nprocs": "processes"})
 
 
 def _in_words(modules: str, what: str) -> pl.Expr:

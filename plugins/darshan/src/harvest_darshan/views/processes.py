@@ -9,11 +9,10 @@ from harvest.model.frames import types_of
 from harvest_toolkit.deferred import deferred
 from harvest_toolkit.frames import sum_or_none
 
-from .counters import counter_rows
 from .declared.files import PROCESS_COLUMNS
-from .files import traced_files
-from .frames import ORIGIN, SEGMENTS, of_run, run_of
+from .files import counter_rows, traced_files
 from .grouping import certainty, layer_states, logs_by_job, named_run, once
+from .layers import ORIGIN, SEGMENTS, of_run, run_of
 
 OPS = ("read", "write")
 DXT = ("DXT_POSIX", "DXT_MPIIO")

@@ -10,8 +10,8 @@ from harvest_toolkit.deferred import deferred
 from harvest_toolkit.frames import known_sum, safe_sum
 
 from .declared.files import TIMELINE_COLUMNS
-from .frames import run_of, segments, traced_once
 from .grouping import named_run, number_sessions, once
+from .layers import run_of, segments, traced_once
 
 BINS = 200
 """Intervals of a session, at most, where none are asked for."""
