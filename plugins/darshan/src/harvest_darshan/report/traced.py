@@ -125,26 +125,12 @@ def _with_threads(shown: pl.DataFrame, totals: pl.DataFrame) -> pl.DataFrame:
 
 
 def _cells(trace: pl.LazyFrame, lines: pl.DataFrame, extent: Window) -> pl.DataFrame:
-    """Microseconds of each line and op in each column of the picture."""
-    width = max(extent.span_us / extent.columns, 1.0)
-    relative = pl.col("start", "end") - extent.start_us
-    # an operation does not reach into the column that begins at its end
-    last = pl.max_horizontal("start", pl.col("end") - 1)
-    first, last = (
-        # in whole numbers: a quotient of floats may fall just below a border
-        (at * extent.columns).floordiv(extent.span_us).clip(0, extent.columns - 1)
-        for at in (pl.col("start"), last)
-    )
-    begin = pl.max_horizontal("start", pl.col("column") * width)
-    end = pl.min_horizontal("end", (pl.col("column") + 1) * width)
+    """What part of each column of the picture each line spends in each op."""
+    shown = trace.join(lines.lazy(), on=["origin", "rank", "thread"], nulls_equal=True)
     return (
-        trace.join(lines.lazy(), on=["origin", "rank", "thread"], nulls_equal=True)
-        .select("line", "op", relative)
-        .with_columns(column=pl.int_ranges(first, last + 1))
-        .select("line", "op", "start", "end", "column")
-        .explode("column")
+        extent.in_columns(shown.select("line", "op", "start", "end"))
         .group_by("line", "op", "column")
-        .agg(covered=(end - begin).clip(lower_bound=0).sum() / width)
+        .agg(covered=pl.col("inside").sum() / extent.width_us)
         .collect(engine="streaming")
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import attrs
 import polars as pl
@@ -286,38 +286,22 @@ def program_of(exe: pl.Expr) -> pl.Expr:
 
 @attrs.frozen
 class OfLogs:
-    """A dataset whose Darshan records are those of some logs alone."""
+    """A dataset whose Darshan records are those of some logs alone; all else is as it has it."""
 
     dataset: DatasetReader
     origins: tuple[str, ...]
 
     @classmethod
-    def among(cls, dataset: DatasetReader, logs: pl.DataFrame) -> OfLogs:
+    def among(cls, dataset: DatasetReader, logs: pl.DataFrame) -> DatasetReader:
         """Of the logs that a frame names in ``origin``."""
-        return cls(dataset, tuple(logs["origin"].cast(pl.String)))
+        return cast("DatasetReader", cls(dataset, tuple(logs["origin"].cast(pl.String))))
 
     def __contains__(self, name: object) -> bool:
         return name in self.dataset
 
     def __getitem__(self, name: str) -> pl.LazyFrame:
         frame = self.dataset[name]
-        if not name.startswith("darshan."):
-            return frame
-        return frame.filter(ORIGIN.is_in(self.origins))
+        return frame.filter(ORIGIN.is_in(self.origins)) if name.startswith("darshan.") else frame
 
-    def view(self, name: str, /, **settings: Any) -> pl.LazyFrame:
-        """A view of the whole dataset."""
-        return self.dataset.view(name, **settings)
-
-    def views(self) -> list[str]:
-        """Those of the whole dataset."""
-        return self.dataset.views()
-
-    def harvested_with(self, source: str, setting: str) -> list[Any]:
-        """As the dataset says."""
-        return self.dataset.harvested_with(source, setting)
-
-    @property
-    def notes(self) -> list[str]:
-        """Those of the dataset."""
-        return self.dataset.notes
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.dataset, name)
