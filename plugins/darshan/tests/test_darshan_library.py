@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from darshan_logs import LOGS, SAMPLES
 
 import harvest
 from harvest import collect
@@ -18,10 +19,6 @@ from harvest_darshan.source import DarshanSource
 
 pytestmark = pytest.mark.pandas
 
-DATA = next(
-    (p / "shared/data" for p in Path(__file__).parents if (p / "shared/data").is_dir()), None
-)
-LOGS = sorted([*DATA.rglob("*.darshan"), *DATA.rglob("*.darshan_partial")]) if DATA else []
 NAMES = [log.name[:60] for log in LOGS]
 TYPE = {"MPI-IO": "mpiio", "BG/Q": "bgq"}
 sample = pytest.mark.skipif(not LOGS, reason="no real samples beside this checkout")
@@ -250,7 +247,7 @@ def test_autoperf_equals_the_library(library):
 @pytest.mark.slow
 def test_bandwidths_are_those_that_darshan_estimates(library, tmp_path):
     """Given all real logs, then each layer has the bytes, time and rate that the library has."""
-    harvest.run(f"darshan:{DATA / 'darshan'}", f"parquet:{tmp_path / 'out'}", workers=1)
+    harvest.run(f"darshan:{SAMPLES / 'darshan'}", f"parquet:{tmp_path / 'out'}", workers=1)
     rows = harvest.open(tmp_path / "out").view("io.bandwidth", per="log").collect().to_dicts()
     compared = 0
     for row in rows:

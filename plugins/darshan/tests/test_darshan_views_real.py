@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from pathlib import Path
 
 import pytest
+from darshan_logs import SAMPLES
 
 import harvest
 from harvest.plugins.registry import manager
 
-REPOSITORY = Path(__file__).resolve().parents[3]
-DATA = REPOSITORY.parent / "shared/data"
 PLACES = (
     "mofka-dask/D2024-04-19_19:01:00_R1_W8",
     "darshan/mpi_io_test_with_dxt",
@@ -23,7 +21,7 @@ PLACES = (
 
 @pytest.fixture(scope="module", params=PLACES)
 def dataset(request, tmp_path_factory):
-    place = DATA / request.param
+    place = SAMPLES / request.param
     if not place.is_dir():
         pytest.skip(f"no real samples here: {place} is absent")
     if "parquet" not in manager().sinks:
