@@ -10,7 +10,6 @@ from harvest import DatasetReader
 from harvest_report import Column, Table
 from harvest_toolkit.frames import first_text, known_sum, possible, sum_or_none
 
-from ..views.files import files as files_of
 from ..views.layers import sum_of
 
 UNKNOWN: Final = "not known"
@@ -31,7 +30,7 @@ COUNTERS: Final = {
 """Kinds of operations, and the counters of any layer that make them up."""
 
 
-def use_table(dataset: DatasetReader) -> Table:
+def use_table(files: pl.DataFrame) -> Table:
     """Files that are only read, only written, both, or neither."""
     read, written = pl.col("reads") > 0, pl.col("writes") > 0
     kinds = ("read only", "written only", "read and written", "neither")
@@ -44,14 +43,12 @@ def use_table(dataset: DatasetReader) -> Table:
     )
     spent = sum_of("read_s", "write_s") + pl.col("meta_s").fill_null(0)
     sums = (
-        files_of(dataset)
-        .with_columns(kind=kind, spent=spent)
+        files.with_columns(kind=kind, spent=spent)
         .group_by("kind")
         .agg(
             *(sum_or_none(name).alias(name) for name in ("read_bytes", "write_bytes", "spent")),
             files=pl.len().cast(pl.Int64),
         )
-        .collect()
     )
     some = [*kinds, UNKNOWN] if UNKNOWN in sums["kind"] else kinds
     order = pl.DataFrame({"kind": some})

@@ -13,7 +13,6 @@ from harvest_report import Column, Notes, Plot, Section, Table, legend, name_bar
 from harvest_toolkit.frames import known_sum, possible, sum_or_none
 
 from ..views.declared.jobs import JOB_COLUMNS
-from ..views.files import files as files_of
 from ..views.jobs import layer_sums
 from ..views.layers import LAYERS, SEGMENTS, spent_ns, sum_of, traced_once
 
@@ -142,18 +141,13 @@ def jobs_table(jobs: pl.DataFrame, top: int) -> Table:
     )
 
 
-def files_table(dataset: DatasetReader, top: int, by: str) -> Table:
+def files_table(files: pl.DataFrame, top: int, by: str) -> Table:
     """The files that took the most time, or moved the most bytes."""
-    rows = (
-        files_of(dataset)
-        .collect()
-        .with_columns(
-            bytes=sum_of("read_bytes", "write_bytes"),
-            # a file that is traced alone has no time in metadata operations
-            time=sum_of("read_s", "write_s") + pl.col("meta_s").fill_null(0),
-        )
-        .sort(by, "file", descending=[True, False], nulls_last=True)
-    )
+    rows = files.with_columns(
+        bytes=sum_of("read_bytes", "write_bytes"),
+        # a file that is traced alone has no time in metadata operations
+        time=sum_of("read_s", "write_s") + pl.col("meta_s").fill_null(0),
+    ).sort(by, "file", descending=[True, False], nulls_last=True)
     shown = rows.head(top)
     parts = [
         f"{share_in_words(shown[name].cast(pl.Float64).sum() / whole)} of the {name}"
