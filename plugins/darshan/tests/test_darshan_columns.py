@@ -163,29 +163,6 @@ def test_without_a_log_s_end_its_shares_are_not_known(dataset):
     assert found["time_share"].null_count() == found.height
 
 
-def test_gains_of_jobs_are_no_more_than_their_processes_ran(dataset):
-    jobs = {(r["run"], r["job"], r["began"]): r for r in rows(dataset, "io.jobs")}
-    each = rows(dataset, "io.gains", per="finding")
-    listed = [row["hours"] for row in rows(dataset, "io.gains") if row["hours"] is not None]
-    assert listed == sorted(listed, reverse=True)
-    for row in rows(dataset, "io.gains"):
-        job = jobs[row["run"], row["job"], row["began"]]
-        own = [
-            (r["finding"], r["hours"])
-            for r in each
-            if (r["run"], r["job"], r["began"]) == (row["run"], row["job"], row["began"])
-        ]
-        assert set(row["findings"]) == {finding for finding, _ in own}
-        known = [hours for _, hours in own if hours is not None]
-        check_share(row["share"], row["hours"] and row["hours"] * 3600, job["process_s"])
-        if known:
-            # reads, writes and metadata may add up, and nothing else does
-            assert max(known) <= row["hours"] + 1e-12 <= sum(known) + 1e-9
-            assert row["finding"] == max(own, key=lambda found: found[1] or -1)[0] or (
-                known.count(max(known)) > 1
-            )
-
-
 # ---- what comes first ----------------------------------------------------------------------------
 
 

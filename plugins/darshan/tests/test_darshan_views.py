@@ -103,23 +103,9 @@ def test_a_file_tells_who_used_it_and_how():
 
 
 def test_counters_stand_in_for_a_missing_trace():
-    row = only(
-        files(
-            dataset(
-                counters(
-                    Posix,
-                    POSIX_READS=4,
-                    POSIX_WRITES=0,
-                    POSIX_BYTES_READ=400,
-                    POSIX_BYTES_WRITTEN=0,
-                    POSIX_SEQ_READS=3,
-                    POSIX_SEQ_WRITES=0,
-                    POSIX_SIZE_READ_0_100=4,
-                    POSIX_F_READ_TIME=0.25,
-                )
-            )
-        )
-    )
+    counts = {"POSIX_READS": 4, "POSIX_BYTES_READ": 400, "POSIX_SEQ_READS": 3}
+    counts |= {"POSIX_SIZE_READ_0_100": 4, "POSIX_F_READ_TIME": 0.25}
+    row = only(files(dataset(counters(Posix, **counts))))
     assert (row["basis"], row["readers"], row["writers"]) == (["POSIX"], 1, 0)
     assert (row["read_bytes"], row["reads"], row["read_s"]) == (400, 4, 0.25)
     assert row["sequential_share"] == 0.75

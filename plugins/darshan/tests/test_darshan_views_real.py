@@ -8,7 +8,6 @@ import pytest
 from darshan_logs import SAMPLES
 
 import harvest
-from harvest.plugins.registry import manager
 
 PLACES = (
     "mofka-dask/D2024-04-19_19:01:00_R1_W8",
@@ -24,8 +23,6 @@ def dataset(request, tmp_path_factory):
     place = SAMPLES / request.param
     if not place.is_dir():
         pytest.skip(f"no real samples here: {place} is absent")
-    if "parquet" not in manager().sinks:
-        pytest.skip("the plugin parquet is not installed")
     out = tmp_path_factory.mktemp("darshan") / "out"
     harvest.run(f"darshan:{place}", f"parquet:{out}", workers=1)
     return harvest.open(out)
