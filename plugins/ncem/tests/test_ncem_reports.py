@@ -166,16 +166,6 @@ def test_a_value_on_a_fence_stays_and_one_a_microsecond_beyond_goes(count, width
     assert not marked["outlier"][2:].any()
 
 
-def test_a_value_on_the_fence_is_no_outlier():
-    # given quartiles 1 and 3 (numpy's linear ones), so that the upper fence is at 6
-    values = [0, 1, 2, 3, 6]
-    assert list(np.quantile(values, [0.25, 0.75])) == [1.0, 3.0]
-
-    marked = outliers(durations([("64x64", "streaming", v) for v in values]))
-
-    assert not marked["outlier"].any()
-
-
 # ---- warnings -----------------------------------------------------------------------------------
 
 

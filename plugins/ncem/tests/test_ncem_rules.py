@@ -121,25 +121,6 @@ def test_a_coarse_clock_is_named_by_size_and_method():
     assert spoken("ncem.clock_too_coarse", rows) == []
 
 
-def test_a_study_with_a_wrong_clock_says_so_on_the_first_page(tmp_path):
-    """Receiver 3 is 5 s late in each of three scans: its dataset's findings name it."""
-    times = ["2024-03-01 10:0{scan}:00"] * 3 + ["2024-03-01 10:0{scan}:05"]
-    lines = [",".join(["{scan}", *times]).format(scan=scan) for scan in (1, 2, 3)]
-    table = ["scan_number,time0,time1,time2,time3", *lines]
-    (tmp_path / "ncem_file_created_times.csv").write_text("\n".join(table) + "\n")
-    harvest.run(
-        [f"ncem:{tmp_path / 'ncem_file_created_times.csv'}"],
-        f"parquet:{tmp_path / 'out'}",
-        workers=1,
-    )
-
-    verdict = harvest.open(tmp_path / "out").findings(["ncem.clocks_apart"])
-
-    assert [found.finding.text for found in verdict.found] == [
-        "The clock of receiver 3 is 5 s ahead of the others' (median of 3 scans; 2 s are allowed)."
-    ]
-
-
 # ---- a study with known faults -------------------------------------------------------------------
 
 

@@ -252,15 +252,6 @@ def test_a_single_file_is_its_own_partition(tmp_path):
     assert len(read(path).rows("ncem.receiver_status")) == 1
 
 
-def test_a_data_file_that_grows_changes_its_group(tmp_path):
-    file = tmp_path / "data_scan0000000001_module0.data"
-    file.write_bytes(b"a")
-    (before,) = NcemSource(str(tmp_path)).plan()
-    file.write_bytes(b"ab")
-    (after,) = NcemSource(str(tmp_path)).plan()
-    assert before.fingerprint != after.fingerprint
-
-
 def test_a_place_without_anything_of_the_experiment_is_an_error(tmp_path):
     (tmp_path / "notes.txt").touch()
     with pytest.raises(SourceError, match="holds no receiver status"):
