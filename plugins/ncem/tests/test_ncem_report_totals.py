@@ -20,9 +20,11 @@ KINDS = ("nothing", "sacct.csv", *(pytest.param(kind, marks=pytest.mark.slow) fo
 
 
 @pytest.fixture(scope="module", params=KINDS)
-def study(request, example_without):
+def study(request, inputs, example, example_without):
     """The example's inputs without one kind of them, the dataset that they give, and its report."""
-    inputs, dataset = example_without(request.param)
+    dataset = example
+    if request.param != "nothing":
+        inputs, dataset = example_without(request.param)
     return inputs, dataset, page_of(dataset, "ncem.comparison", study=STUDY)
 
 
