@@ -142,14 +142,14 @@ def _bzip2(pieces: Iterable[bytes]) -> Generator[bytes, None, bool]:
     return stream.eof
 
 
+@attrs.frozen(eq=False)
 class Region:
     """An inflated region of known size that can be read more than once."""
 
-    def __init__(self, reader: RegionReader, extent: Extent, size: int, data: bytes | None):
-        self.reader = reader
-        self.extent = extent
-        self.size = size
-        self.data = data
+    reader: RegionReader
+    extent: Extent
+    size: int
+    data: bytes | None
 
     def stream(self) -> Stream:
         """Its bytes from the start."""

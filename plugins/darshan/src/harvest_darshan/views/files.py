@@ -195,17 +195,10 @@ def _tasks(dataset: DatasetReader, sums: pl.DataFrame) -> pl.DataFrame:
         used = dataset.view("dask.task_io")
     except UsageError:  # the plugin that reads Dask runs is not installed or is disabled
         return none
-    runs = dataset["dask.task_transition"].select(dask=run_of()).unique().collect()
-    places = sums.select("run").unique()
-    below = (
-        places.join(runs, how="cross")
-        .filter(
-            (pl.col("run") == pl.col("dask"))
-            | pl.col("run").str.starts_with(pl.concat_str("dask", pl.lit("/")))
-        )
-        .select("run")
-        .unique()
-    )
+    runs = dataset["dask.task_transition"].select(run_of()).unique().collect()[:, 0].to_list()
+    below = [
+        run for run in sums["run"].unique() if any(f"{run}/".startswith(f"{r}/") for r in runs)
+    ]
     tasks = (
         used.filter(pl.col("key").is_not_null())
         .select("key", "record_id", dask="run", run=run_of("log"))
@@ -216,7 +209,7 @@ def _tasks(dataset: DatasetReader, sums: pl.DataFrame) -> pl.DataFrame:
     )
     return (
         sums.select("run", "record_id")
-        .join(below, on="run")
+        .filter(pl.col("run").is_in(below))
         .join(tasks, on=["run", "record_id"], how="left")
         .with_columns(pl.col("tasks").fill_null(0))
     )

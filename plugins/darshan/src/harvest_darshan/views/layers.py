@@ -14,7 +14,7 @@ import polars as pl
 from harvest import DatasetReader
 from harvest_toolkit.frames import directory_of, possible, safe_sum, whole_nanoseconds
 
-from ..counters import COUNTS, TIMES
+from ..counters import COUNTS, TIMES, words
 
 SEGMENTS: Final = "darshan.dxt_segment"
 
@@ -64,17 +64,25 @@ def traced_once(trace: pl.LazyFrame) -> pl.LazyFrame:
 class Layer:
     """A module whose records count bytes, operations and times, one for a file or an object.
 
-    module: its name in a log; record_type, prefix: of its records and of their counters.
+    module: its name in a log.
     reads, writes: the counters, without the prefix, that make up its operations.
     sizes: what its counters of sizes begin with, behind the op; None where it has none.
     """
 
     module: str
-    record_type: str
-    prefix: str
     reads: tuple[str, ...] = ("READS",)
     writes: tuple[str, ...] = ("WRITES",)
     sizes: str | None = ""
+
+    @property
+    def prefix(self) -> str:
+        """What its counters begin with."""
+        return self.module.replace("-", "")
+
+    @property
+    def record_type(self) -> str:
+        """That of its records."""
+        return f"darshan.{self.prefix.lower()}"
 
     def counters(self, op: str) -> list[str]:
         """Those of its reads, or of its writes."""
@@ -113,32 +121,26 @@ class Layer:
 
 
 LAYERS: Final = {
-    "posix": Layer("POSIX", "darshan.posix", "POSIX"),
+    "posix": Layer("POSIX"),
     "mpiio": Layer(
         "MPI-IO",
-        "darshan.mpiio",
-        "MPIIO",
-        ("INDEP_READS", "COLL_READS", "SPLIT_READS", "NB_READS"),
-        ("INDEP_WRITES", "COLL_WRITES", "SPLIT_WRITES", "NB_WRITES"),
+        words("INDEP_READS COLL_READS SPLIT_READS NB_READS"),
+        words("INDEP_WRITES COLL_WRITES SPLIT_WRITES NB_WRITES"),
         "AGG_",
     ),
-    "stdio": Layer("STDIO", "darshan.stdio", "STDIO", sizes=None),
+    "stdio": Layer("STDIO", sizes=None),
     # non-blocking operations are among these (darshan-dfs-log-format.h)
-    "dfs": Layer("DFS", "darshan.dfs", "DFS", ("READS", "READXS"), ("WRITES", "WRITEXS")),
+    "dfs": Layer("DFS", ("READS", "READXS"), ("WRITES", "WRITEXS")),
     "daos": Layer(
         "DAOS",
-        "darshan.daos",
-        "DAOS",
-        ("OBJ_FETCHES", "ARRAY_READS", "KV_GETS"),
-        ("OBJ_UPDATES", "ARRAY_WRITES", "KV_PUTS"),
+        words("OBJ_FETCHES ARRAY_READS KV_GETS"),
+        words("OBJ_UPDATES ARRAY_WRITES KV_PUTS"),
     ),
-    "h5d": Layer("H5D", "darshan.h5d", "H5D", sizes="AGG_"),
+    "h5d": Layer("H5D", sizes="AGG_"),
     "pnetcdf_var": Layer(
         "PNETCDF_VAR",
-        "darshan.pnetcdf_var",
-        "PNETCDF_VAR",
-        ("INDEP_READS", "COLL_READS", "NB_READS"),
-        ("INDEP_WRITES", "COLL_WRITES", "NB_WRITES"),
+        words("INDEP_READS COLL_READS NB_READS"),
+        words("INDEP_WRITES COLL_WRITES NB_WRITES"),
         "AGG_",
     ),
 }

@@ -8,6 +8,7 @@ from harvest import Setting, View
 from harvest.columns import amount, count, rate, seconds, share, size, text, texts
 from harvest.toolkit.settings import one_of
 
+from ...counters import words
 from . import shared
 
 _KNOWN: Final = "null where the layer's records of a log could not be read"
@@ -46,10 +47,9 @@ BANDWIDTH: Final = View(
     requires=("darshan.job",),
     settings={**shared.ONE_JOB, **shared.PER},
     columns=BANDWIDTH_COLUMNS,
-    first=(
-        *("program", "job", "pid", "layer", "bytes", "bytes_per_s", "slowest_s", "read_bytes"),
-        *("write_bytes", "read_bytes_per_s", "write_bytes_per_s", "run", "requests", "read_s"),
-        *("write_s", "meta_s"),
+    first=words(
+        "program job pid layer bytes bytes_per_s slowest_s read_bytes write_bytes",
+        "read_bytes_per_s write_bytes_per_s run requests read_s write_s meta_s",
     ),
 )
 
@@ -87,8 +87,7 @@ GAINS: Final = View(
         "per": Setting("what a row stands for", str, "job", one_of(("job", "finding"))),
     },
     columns=GAIN_COLUMNS,
-    first=(
-        *("program", "job", "pid", "finding", "hours", "share", "findings", "processes"),
-        *("wall_s",),
+    first=words(
+        "program job pid finding hours share findings processes wall_s",
     ),
 )

@@ -7,6 +7,7 @@ from typing import Final
 from harvest import View
 from harvest.columns import count, flag, number, path, seconds, share, size, text, texts, time
 
+from ...counters import words
 from . import shared
 
 _UNKNOWN: Final = "null where process_s is not known"
@@ -98,14 +99,12 @@ JOBS: Final = View(
     requires=("darshan.job",),
     settings={**shared.ONE_JOB, **shared.PER},
     columns=JOB_COLUMNS,
-    first=(
-        *("program", "job", "pid", "run", "processes", "wall_s", "io_s", "time_share", "bytes"),
-        *("requests", "files", "meta_share", "gaps", "began", "logs", "read_bytes"),
-        *("write_bytes", "reads", "writes", "meta_s", "process_s", "largest_log"),
-        *("misaligned_memory", "watched_memory", "misaligned_file", "watched_file", "posix_s"),
-        *("posix_share", "slowest_meta_s", "slowest_meta_file", "has_counters", "uses_posix"),
-        *("uses_mpiio", "uses_stdio", "mpiio_bytes", "stdio_bytes", "stdio_requests"),
-        *("stdio_s", "stdio_share"),
+    first=words(
+        "program job pid run processes wall_s io_s time_share bytes requests files meta_share",
+        "gaps began logs read_bytes write_bytes reads writes meta_s process_s largest_log",
+        "misaligned_memory watched_memory misaligned_file watched_file posix_s posix_share",
+        "slowest_meta_s slowest_meta_file has_counters uses_posix uses_mpiio uses_stdio",
+        "mpiio_bytes stdio_bytes stdio_requests stdio_s stdio_share",
     ),
 )
 
@@ -158,12 +157,11 @@ REQUESTS: Final = View(
     requires=("darshan.job", "darshan.posix", "darshan.mpiio"),
     settings={**shared.ONE_JOB, **shared.PER},
     columns=REQUEST_COLUMNS,
-    first=(
-        *("op", "program", "job", "pid", "run", "requests", "bytes", "seconds", "time_share"),
-        *("small", "random", "redundant_bytes", "shared", "began", "small_file"),
-        *("small_in_file", "random_file", "shared_small", "redundant_file", "independent"),
-        *("collective", "split", "nonblocking", "mpiio_s", "mpiio_share", "largest_log"),
-        *("uses_posix", "uses_mpiio"),
+    first=words(
+        "op program job pid run requests bytes seconds time_share small random",
+        "redundant_bytes shared began small_file small_in_file random_file shared_small",
+        "redundant_file independent collective split nonblocking mpiio_s mpiio_share",
+        "largest_log uses_posix uses_mpiio",
     ),
 )
 
@@ -230,13 +228,11 @@ POSIX_FILES: Final = View(
     requires=("darshan.posix",),
     settings=shared.ONE_JOB,
     columns=POSIX_FILE_COLUMNS,
-    first=(
-        *("file", "program", "job", "pid", "run", "read_bytes", "write_bytes", "read_s"),
-        *("write_s", "meta_s", "time_share", "processes", "shared", "reads", "writes"),
-        *("small_reads", "small_writes", "late_share", "late_s", "rank_spread"),
-        *("byte_imbalance", "time_imbalance", "fastest_rank", "slowest_rank", "read_spread"),
-        *("write_spread", "slowest_meta_s", "slowest_meta_most_s", "read_extent"),
-        *("write_extent",),
+    first=words(
+        "file program job pid run read_bytes write_bytes read_s write_s meta_s time_share",
+        "processes shared reads writes small_reads small_writes late_share late_s rank_spread",
+        "byte_imbalance time_imbalance fastest_rank slowest_rank read_spread write_spread",
+        "slowest_meta_s slowest_meta_most_s read_extent write_extent",
     ),
 )
 
@@ -274,8 +270,7 @@ RANKS: Final = View(
     requires=("darshan.dxt_segment",),
     settings=shared.ONE_JOB,
     columns=RANK_COLUMNS,
-    first=(
-        *("rank", "host", "pid", "program", "run", "operations", "bytes", "seconds"),
-        *("time_share", "median_s", "threads"),
+    first=words(
+        "rank host pid program run operations bytes seconds time_share median_s threads",
     ),
 )
