@@ -7,12 +7,7 @@ from typing import Any
 import polars as pl
 
 from harvest import DatasetReader, UsageError
-from harvest.toolkit.amounts import (
-    bytes_in_words,
-    count_in_words,
-    seconds_in_words,
-    share_in_words,
-)
+from harvest.toolkit.amounts import bytes_in_words, count_in_words, seconds_in_words, share_in_words
 from harvest_report import Report, Section
 
 from ..rules.words import job_name

@@ -6,12 +6,7 @@ from functools import partial
 from typing import Final
 
 from harvest import Rule, Threshold
-from harvest.toolkit.amounts import (
-    bytes_in_words,
-    count_in_words,
-    seconds_in_words,
-    share_in_words,
-)
+from harvest.toolkit.amounts import bytes_in_words, count_in_words, seconds_in_words, share_in_words
 
 from .words import DRISHTI, NO_POSIX, REPORTS, Row, of, on_jobs, ranked
 

@@ -12,14 +12,7 @@ from harvest import DatasetReader
 from harvest_toolkit.frames import complete_sum, fraction, sum_or_none
 
 from .declared.costs import BANDWIDTH_COLUMNS
-from .grouping import (
-    KEY,
-    certainty,
-    joined,
-    layer_states,
-    number_sessions,
-    over_jobs,
-)
+from .grouping import KEY, certainty, joined, layer_states, number_sessions, over_jobs
 from .jobs import OPS, layer_sums
 from .layers import LAYERS, Layer, nanoseconds
 from .posix_files import process_seconds

@@ -8,14 +8,7 @@ from harvest import DatasetReader
 from harvest_toolkit.frames import complete_sum, known_sum, sum_or_none
 
 from .declared.jobs import JOB_COLUMNS
-from .grouping import (
-    KEY,
-    certainty,
-    exe_of_job,
-    joined,
-    layer_states,
-    over_jobs,
-)
+from .grouping import KEY, certainty, exe_of_job, joined, layer_states, over_jobs
 from .layers import FILE, LAYERS, UNSUMMED, Counted, counted_records, sum_of
 from .posix_files import ALIGNMENTS, by_file, process_seconds, share_of
 

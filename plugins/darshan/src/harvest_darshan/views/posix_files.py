@@ -5,24 +5,11 @@ from __future__ import annotations
 import polars as pl
 
 from harvest import DatasetReader
-from harvest_toolkit.frames import (
-    complete_sum,
-    fraction,
-    known_sum,
-    possible,
-    sum_or_none,
-)
+from harvest_toolkit.frames import complete_sum, fraction, known_sum, possible, sum_or_none
 
 from .declared.jobs import POSIX_FILE_COLUMNS
 from .files import BINS
-from .grouping import (
-    KEY,
-    certainty,
-    exe_of_job,
-    joined,
-    over_jobs,
-    program_of,
-)
+from .grouping import KEY, certainty, exe_of_job, joined, over_jobs, program_of
 from .layers import nanoseconds, seconds, sum_of
 
 OPS = (("read", "READS", "READ"), ("write", "WRITES", "WRITTEN"))

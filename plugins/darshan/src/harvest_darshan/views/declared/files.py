@@ -7,18 +7,7 @@ from typing import Final
 import attrs
 
 from harvest import Column, Setting, View
-from harvest.columns import (
-    count,
-    number,
-    path,
-    rate,
-    seconds,
-    share,
-    size,
-    text,
-    texts,
-    time,
-)
+from harvest.columns import count, number, path, rate, seconds, share, size, text, texts, time
 from harvest.toolkit.settings import positive
 
 from ...counters import words
