@@ -12,16 +12,12 @@ from harvest_toolkit.frames import sum_or_none
 
 from ..views.files import BINS, counter_rows, traced_files
 
-LABELS: Final = dict(
-    zip(
-        BINS,
-        (
-            *("to 100 B", "to 1 KiB", "to 10 KiB", "to 100 KiB", "to 1 MiB"),
-            *("to 4 MiB", "to 10 MiB", "to 100 MiB", "to 1 GiB", "more"),
-        ),
-        strict=True,
-    )
+LABELS: Final = (
+    *("to 100 B", "to 1 KiB", "to 10 KiB", "to 100 KiB", "to 1 MiB"),
+    *("to 4 MiB", "to 10 MiB", "to 100 MiB", "to 1 GiB", "more"),
 )
+"""Of Darshan's bins."""
+
 OPS: Final = ("reads", "writes")
 
 
@@ -38,7 +34,7 @@ def sizes_sections(dataset: DatasetReader) -> list[Section]:
     by_op = {row["op"]: row for row in sums.iter_rows(named=True)}
     table = pl.DataFrame(
         {
-            "size": list(LABELS.values()),
+            "size": LABELS,
             **{op: [by_op.get(op[:-1], {}).get(name, 0) for name in BINS] for op in OPS},
         },
         schema_overrides=dict.fromkeys(OPS, pl.Int64),

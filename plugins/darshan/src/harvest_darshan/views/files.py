@@ -20,8 +20,8 @@ from .layers import (
     Layer,
     counted_records,
     of_daos,
+    of_run,
     run_of,
-    segments,
     spent_ns,
     traced_once,
 )
@@ -147,7 +147,7 @@ def traced_files(dataset: DatasetReader, run: str | None) -> pl.DataFrame:
         name: size.is_between(least, most, closed="right")
         for name, (least, most) in zip(BINS, pairwise(_LIMITS), strict=True)
     }
-    trace = segments(dataset, run).select(
+    trace = of_run(dataset[SEGMENTS], run).select(
         *("origin", "record_id", "rank", "module", "op", "path", "length"),
         spent=spent_ns(),
         sequential=(follows & (pl.col("offset") >= end.shift(1))).fill_null(value=False),

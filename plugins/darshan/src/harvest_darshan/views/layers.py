@@ -35,11 +35,6 @@ def of_run(frame: pl.LazyFrame, run: str | None) -> pl.LazyFrame:
     return frame if run is None else frame.filter(run_of() == run)
 
 
-def segments(dataset: DatasetReader, run: str | None) -> pl.LazyFrame:
-    """All traced operations, or those of one run, in the order of the logs."""
-    return of_run(dataset[SEGMENTS], run)
-
-
 def spent_ns() -> pl.Expr:
     """Nanoseconds of a traced operation, whole, so that sums do not depend on the order of rows.
 
@@ -84,13 +79,10 @@ class Layer:
         """That of its records."""
         return f"darshan.{self.prefix.lower()}"
 
-    def counters(self, op: str) -> list[str]:
-        """Those of its reads, or of its writes."""
-        return [f"{self.prefix}_{name}" for name in (self.reads if op == "read" else self.writes)]
-
     def requests(self, op: str) -> pl.Expr:
         """Number of operations of a record; null where one kind is not known."""
-        return sum_of(*map(possible, self.counters(op)))
+        names = self.reads if op == "read" else self.writes
+        return sum_of(*(possible(f"{self.prefix}_{name}") for name in names))
 
     def moved(self, op: str) -> pl.Expr:
         """Bytes of a record."""

@@ -16,9 +16,6 @@ from .layers import ORIGIN, SEGMENTS, of_run, run_of
 
 OPS = ("read", "write")
 DXT = ("DXT_POSIX", "DXT_MPIIO")
-SUMS = tuple(
-    f"{what}_{op}_bytes" for what in ("traced", "counted", "untraced", "stdio") for op in OPS
-)
 
 
 def processes(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
