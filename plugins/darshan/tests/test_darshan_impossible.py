@@ -104,7 +104,7 @@ def test_a_time_that_cannot_be_stops_no_view(dataset):
     # and what the page does not ask for
     assert len(rows(data, "io.timeline") + rows(data, "io.processes")) == len(VERSIONS)
     assert data.findings(["io.impossible_values"]).found
-    assert page_of(data, "darshan.io").tables
+    assert page_of(data, "darshan.io", job=50).tables
 
 
 def test_a_sum_that_passes_64_bits_is_null_and_says_why(dataset):
