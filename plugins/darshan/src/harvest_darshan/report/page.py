@@ -14,11 +14,18 @@ from ..rules.words import job_name
 from ..views.files import files as files_of
 from ..views.grouping import OfLogs, logs_by_job, named_run
 from ..views.jobs import jobs as jobs_of
-from .costs import bandwidth_table, gains_table
-from .operations import order_table, use_table
 from .over_time import heat_map
-from .sizes import sizes_sections
-from .tables import files_table, gaps_notes, jobs_table, layers_table, logs_table, reading_notes
+from .requests import order_table, sizes_sections, use_table
+from .tables import (
+    bandwidth_table,
+    files_table,
+    gains_table,
+    gaps_notes,
+    jobs_table,
+    layers_table,
+    logs_table,
+    reading_notes,
+)
 from .traced import traced_plots
 
 SHOWN = 12

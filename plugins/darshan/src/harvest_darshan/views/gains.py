@@ -13,10 +13,10 @@ from harvest_toolkit.deferred import deferred
 from harvest_toolkit.frames import fraction, known_sum
 
 from ..rules import RULES
-from .declared.costs import GAIN_COLUMNS
+from .declared.jobs import GAIN_COLUMNS
 from .jobs import jobs as jobs_of
 from .posix_files import posix_files
-from .ranks import ranks
+from .processes import ranks
 from .requests import requests
 
 VIEWS: Final = {
