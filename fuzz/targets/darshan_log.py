@@ -79,7 +79,7 @@ class _Changed:
 def _tests() -> Any:
     global _MODULE
     if _MODULE is None:
-        _MODULE = seeds.load_module("plugins/darshan/tests/conftest.py")
+        _MODULE = seeds.load_module("plugins/darshan/tests/darshan_logs.py")
     return _MODULE
 
 

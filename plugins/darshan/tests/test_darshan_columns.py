@@ -81,28 +81,6 @@ def test_of_files_operations_are_reads_and_writes(dataset):
         assert row["sequential_share"] is None or 0 <= row["sequential_share"] <= 1
 
 
-def test_of_processes_untraced_is_counted_less_traced(dataset):
-    for row in rows(dataset, "io.processes"):
-        for op in ("read", "write"):
-            counted, traced = row[f"counted_{op}_bytes"], row[f"traced_{op}_bytes"]
-            if counted is None:  # nothing that counts bytes
-                assert row[f"untraced_{op}_bytes"] is None
-                continue
-            assert row[f"untraced_{op}_bytes"] == counted - traced
-            assert 0 <= row[f"stdio_{op}_bytes"] <= counted
-
-
-def test_the_timeline_has_what_processes_traced(dataset):
-    moved: defaultdict[tuple[str, str], int] = defaultdict(int)
-    for row in rows(dataset, "io.timeline"):
-        assert row["bytes_per_s"] == pytest.approx(row["bytes"] / row["bin_s"])
-        moved[row["run"], row["op"]] += row["bytes"]
-    for row in rows(dataset, "io.processes"):
-        for op in ("read", "write"):
-            moved[row["run"], op] -= row[f"traced_{op}_bytes"]
-    assert not any(moved.values())
-
-
 @pytest.mark.parametrize("per", ["job", "log"])
 def test_shares_of_jobs_and_requests_are_of_the_time_of_all_processes(dataset, per):
     jobs = {
@@ -183,53 +161,6 @@ def test_without_a_log_s_end_its_shares_are_not_known(dataset):
     found = jobs.filter(pl.col("wall_s").is_null())
     assert found["log"].sort().to_list() == endless["origin"].cast(pl.String).sort().to_list()
     assert found["time_share"].null_count() == found.height
-
-
-@pytest.mark.parametrize("per", ["job", "log"])
-def test_bandwidth_of_layers_has_what_jobs_and_files_count(dataset, per):
-    key = ("run", "job", "began", "log")
-    jobs = {tuple(r[k] for k in key): r for r in rows(dataset, "io.jobs", per=per)}
-    for row in rows(dataset, "io.bandwidth", per=per):
-        job = jobs[tuple(row[k] for k in key)]
-        if row["layer"] in ("POSIX", "MPI-IO", "STDIO"):
-            name = {"MPI-IO": "mpiio_bytes", "STDIO": "stdio_bytes"}.get(row["layer"])
-            posix = (job["read_bytes"] or 0) + (job["write_bytes"] or 0)
-            assert (row["bytes"] or 0) == ((job[name] or 0) if name else posix)
-        for rate, moved, spent in (
-            ("bytes_per_s", "bytes", "slowest_s"),
-            ("read_bytes_per_s", "read_bytes", "read_s"),
-            ("write_bytes_per_s", "write_bytes", "write_s"),
-        ):
-            if row[rate] is None:
-                assert row[moved] is None or not row[spent]
-            else:
-                assert row[rate] == pytest.approx(row[moved] / row[spent])
-        if row["slowest_s"] is not None:
-            spent = row["read_s"] + row["write_s"] + row["meta_s"]
-            assert row["slowest_s"] <= spent + 1e-6
-
-
-def test_gains_of_jobs_are_no_more_than_their_processes_ran(dataset):
-    jobs = {(r["run"], r["job"], r["began"]): r for r in rows(dataset, "io.jobs")}
-    each = rows(dataset, "io.gains", per="finding")
-    listed = [row["hours"] for row in rows(dataset, "io.gains") if row["hours"] is not None]
-    assert listed == sorted(listed, reverse=True)
-    for row in rows(dataset, "io.gains"):
-        job = jobs[row["run"], row["job"], row["began"]]
-        own = [
-            (r["finding"], r["hours"])
-            for r in each
-            if (r["run"], r["job"], r["began"]) == (row["run"], row["job"], row["began"])
-        ]
-        assert set(row["findings"]) == {finding for finding, _ in own}
-        known = [hours for _, hours in own if hours is not None]
-        check_share(row["share"], row["hours"] and row["hours"] * 3600, job["process_s"])
-        if known:
-            # reads, writes and metadata may add up, and nothing else does
-            assert max(known) <= row["hours"] + 1e-12 <= sum(known) + 1e-9
-            assert row["finding"] == max(own, key=lambda found: found[1] or -1)[0] or (
-                known.count(max(known)) > 1
-            )
 
 
 # ---- what comes first ----------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from darshan_logs import log
 from reporting import page_of
 
 from harvest_darshan.rules import RULES
@@ -12,12 +13,6 @@ from harvest_darshan.views.gains import CONCERNED
 
 X, Y = 7, 9
 ALL = -1  # the rank of a record of all ranks
-
-
-def log(name: str, job_id: int, start: int, end: int, **more: Any) -> tuple[str, dict[str, Any]]:
-    """A log of a scheduled job, with its name, and times in seconds."""
-    times = {"start": (1_700_000_000 + start, 0), "end": (1_700_000_000 + end, 0)}
-    return f"{name}_1-1-1-1_1.darshan", {"job_id": job_id, "modules": {}, **times, **more}
 
 
 def rates(data: Any, **settings: Any) -> dict[str, tuple[Any, ...]]:

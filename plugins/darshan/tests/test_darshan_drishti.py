@@ -26,8 +26,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import darshan_logs
 import polars as pl
 import pytest
+from darshan_logs import SAMPLES
 
 import harvest
 from harvest.toolkit.frames import condition
@@ -37,15 +39,7 @@ from harvest_darshan.views.jobs import jobs
 from harvest_darshan.views.posix_files import posix_files
 from harvest_darshan.views.requests import requests
 
-DATA = next(
-    (
-        p / "shared/data/darshan"
-        for p in Path(__file__).parents
-        if (p / "shared/data/darshan").is_dir()
-    ),
-    None,
-)
-LOGS = sorted([*DATA.rglob("*.darshan"), *DATA.rglob("*.darshan_partial")]) if DATA else []
+LOGS = [log for log in darshan_logs.LOGS if log.is_relative_to(SAMPLES / "darshan")]
 DIES = {
     "partial-dxt-with-pthread-id.darshan": "'DataFrame' object has no attribute 'counters'",
     "agueroud_mpiexec_id12761-12761_4-18-57269-1827646417573579734.darshan_partial": (
@@ -117,7 +111,7 @@ def drishti(log: Path, place: Path) -> set[str] | str:
 def dataset(tmp_path_factory) -> Any:
     pytest.importorskip("drishti", reason="drishti-io is not installed")
     out = tmp_path_factory.mktemp("drishti") / "out"
-    harvest.run(f"darshan:{DATA}", f"parquet:{out}", workers=1)
+    harvest.run(f"darshan:{SAMPLES / 'darshan'}", f"parquet:{out}", workers=1)
     return harvest.open(out)
 
 

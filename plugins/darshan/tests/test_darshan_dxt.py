@@ -50,14 +50,8 @@ def test_segments_with_a_thread(log_writer, make_dxt, harvest_bytes, order):
 
 
 def test_a_text_that_is_no_thread_is_kept(log_writer, make_dxt, harvest_bytes):
-    texts = [
-        "pthread_id=12",
-        "pthread_id=",
-        "pthread_id=1x",
-        "thread=5",
-        "",
-        "pthread_id=" + "9" * 30,
-    ]
+    texts = ["pthread_id=12", "pthread_id=", "pthread_id=1x", "thread=5", ""]
+    texts.append("pthread_id=" + "9" * 30)
     reads = [(0, 1, 0.0, 1.0, text) for text in texts]
     log = log_writer(modules={"DXT_POSIX": (1, make_dxt("<", 7, [], reads))})
 

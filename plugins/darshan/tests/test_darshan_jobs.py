@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import struct
-from importlib import import_module
 from typing import Any
 
 import pytest
+from darshan_logs import log
 from reporting import page_of
 
 from harvest import UsageError
@@ -14,12 +14,6 @@ from harvest_darshan.plugin import VIEWS
 
 SHARED = 2**64 - 1  # rank -1
 X, Y = 7, 9
-
-
-def log(name: str, job_id: int, start: int, end: int, **more: Any) -> tuple[str, dict[str, Any]]:
-    """A log whose name ends like Darshan's: with the process id ``name`` has, and times."""
-    times = {"start": (1_700_000_000 + start, 0), "end": (1_700_000_000 + end, 0)}
-    return f"{name}_1-1-1-1_1.darshan", {"job_id": job_id, "modules": {}, **times, **more}
 
 
 def test_a_job_by_a_clock_of_whole_seconds_ran_through_its_last_one(opened):
@@ -249,35 +243,24 @@ def test_waiting_in_mpi_io_is_shown_beside_what_reached_the_file(opened, make_dx
     assert cells == {"traced": [6, 6], "traced-mpiio": [60, 60]}
 
 
-@pytest.mark.parametrize(
-    ("setting", "message"),
-    [
+def test_settings_that_mean_nothing_are_refused(opened):
+    data = opened(log("one/r/u_a_id50-1", 50, 0, 10), log("two/q/u_a_id51-1", 51, 0, 10))
+    for setting, message in (
         ({"job": 99}, "the dataset holds no job 99"),
         ({"run": "elsewhere"}, "the dataset holds no run 'elsewhere'"),
         ({"top": "many"}, "'many' does not fit: must be a whole number"),
         ({"by": "name"}, "must be one of time, bytes, not 'name'"),
-    ],
-)
-def test_settings_of_the_page_that_mean_nothing_are_refused(opened, setting, message):
-    data = opened(log("r/u_a_id50-1", 50, 0, 10))
-    with pytest.raises(UsageError, match=message):
-        data.report("darshan.io", **setting)
-
-
-@pytest.mark.parametrize("view", VIEWS, ids=lambda view: view.name)
-def test_each_view_refuses_a_run_or_job_that_is_not_there(opened, view):
-    data = opened(log("one/r/u_a_id50-1", 50, 0, 10), log("two/q/u_a_id51-1", 51, 0, 10))
-    module, _, function = view.build.partition(":")
-    build = getattr(import_module(module), function)
-    assert "run" in view.settings
-
-    with pytest.raises(UsageError, match="holds no run 'elsewhere'") as refused:
-        build(data, run="elsewhere")
-    assert refused.value.remedy == "choose one of: r, q"
-    if "job" in view.settings:
-        with pytest.raises(UsageError, match=r"holds no job 51 of run '.*one/r'") as refused:
-            build(data, run="r", job=51)
-        assert refused.value.remedy == "choose one of: 50"
+    ):
+        with pytest.raises(UsageError, match=message):
+            data.report("darshan.io", **setting)
+    for view in VIEWS:
+        with pytest.raises(UsageError, match="holds no run 'elsewhere'") as refused:
+            data.view(view.name, run="elsewhere")
+        assert refused.value.remedy == "choose one of: r, q"
+        if "job" in view.settings:
+            with pytest.raises(UsageError, match=r"holds no job 51 of run '.*one/r'") as refused:
+                data.view(view.name, run="r", job=51)
+            assert refused.value.remedy == "choose one of: 50"
 
 
 def test_a_run_that_two_directories_are_named_like_is_refused(opened):

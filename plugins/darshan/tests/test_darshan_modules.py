@@ -10,31 +10,20 @@ import pytest
 from harvest_darshan.read.autoperf import APMPI_COUNTERS, APMPI_TIMERS, APXC_COUNTERS
 from harvest_darshan.read.layouts import FIXED
 
-# size of a record by module and version, from Darshan's sources
-SIZES = {
-    ("POSIX", 1): 680,
-    ("POSIX", 2): 648,
-    ("POSIX", 3): 664,
-    ("POSIX", 4): 704,
-    ("STDIO", 1): 240,
-    ("STDIO", 2): 248,
-    ("MPI-IO", 1): 544,
-    ("MPI-IO", 2): 544,
-    ("MPI-IO", 3): 560,
-    ("H5F", 1): 40,
-    ("H5F", 2): 56,
-    ("H5F", 3): 80,
-    ("H5D", 1): 904,
-    ("H5D", 2): 912,
-    ("PNETCDF_FILE", 1): 48,
-    ("PNETCDF_FILE", 2): 64,
-    ("PNETCDF_FILE", 3): 152,
-    ("PNETCDF_VAR", 1): 1120,
-    ("BG/Q", 1): 120,
-    ("BG/Q", 2): 112,
-    ("DFS", 1): 584,
-    ("DAOS", 1): 696,
+# sizes of a record by module, from its first version on, from Darshan's sources
+SIZES_OF = {
+    "POSIX": (680, 648, 664, 704),
+    "STDIO": (240, 248),
+    "MPI-IO": (544, 544, 560),
+    "H5F": (40, 56, 80),
+    "H5D": (904, 912),
+    "PNETCDF_FILE": (48, 64, 152),
+    "PNETCDF_VAR": (1120,),
+    "BG/Q": (120, 112),
+    "DFS": (584,),
+    "DAOS": (696,),
 }
+SIZES = {(m, v): size for m, sizes in SIZES_OF.items() for v, size in enumerate(sizes, start=1)}
 TYPE = {"MPI-IO": "mpiio", "BG/Q": "bgq"}
 
 

@@ -4,40 +4,22 @@ from __future__ import annotations
 
 from collections import defaultdict
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
+from darshan_logs import SAMPLES, Reader
 from hypothesis import given
 from hypothesis import strategies as st
 
 import harvest
 from harvest import record_type
 from harvest.model.frames import polars_schema
-from harvest_darshan.records import ALL, Job, Posix
+from harvest_darshan.records import Posix
 from harvest_darshan.views.posix_files import posix_files
 from harvest_darshan.views.requests import requests
 
 T0 = datetime(2024, 5, 6, 7, 0, tzinfo=UTC)
-TYPES = {kind.name: kind for kind in map(record_type, ALL)}
-DATA = next(
-    (p / "shared/data" for p in Path(__file__).parents if (p / "shared/data").is_dir()), None
-)
-
-
-class Reader(dict):
-    """A dataset of rows given as mappings, by record type."""
-
-    def __init__(self, **rows: list[dict[str, Any]]):
-        super().__init__()
-        for cls in (Job, Posix):
-            kind = record_type(cls)
-            given = rows.get(cls.__name__.lower(), [])
-            self[kind.name] = pl.LazyFrame(given, schema=polars_schema(kind))
-
-    def __missing__(self, name: str) -> pl.LazyFrame:
-        return pl.LazyFrame(schema=polars_schema(TYPES[name]))
 
 
 def job(origin: str, number: int) -> dict[str, Any]:
@@ -139,9 +121,9 @@ DIES_ELSEWHERE = (
 @pytest.mark.parametrize("place", DIES_ELSEWHERE)
 def test_the_page_reads_what_other_tools_do_not(place, tmp_path):
     """DXT with threads, AutoPerf alone, a log without records, the 33 logs of a Dask run."""
-    if DATA is None or not (DATA / place).exists():
+    if not (SAMPLES / place).exists():
         pytest.skip(f"no real samples here: {place} is absent")
-    harvest.run(f"darshan:{DATA / place}", f"parquet:{tmp_path / 'out'}", workers=1)
+    harvest.run(f"darshan:{SAMPLES / place}", f"parquet:{tmp_path / 'out'}", workers=1)
     data = harvest.open(tmp_path / "out")
 
     report = data.report("darshan.io")

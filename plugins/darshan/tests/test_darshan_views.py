@@ -9,18 +9,18 @@ from typing import Any
 
 import polars as pl
 import pytest
+from darshan_logs import Reader, only
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harvest import Collected, UsageError, record_type
-from harvest.model.frames import frame_of, polars_schema
-from harvest_darshan.records import ALL, DxtSegment, Job, Mpiio, Posix, Stdio
+from harvest import UsageError, record_type
+from harvest.model.frames import polars_schema
+from harvest_darshan.records import DxtSegment, Job, Mpiio, Posix, Stdio
 from harvest_darshan.views.files import files
 from harvest_darshan.views.processes import processes
 from harvest_darshan.views.timeline import timeline
 
 T0 = datetime(2024, 5, 6, 7, 0, tzinfo=UTC)
-TYPES = {kind.name: kind for kind in map(record_type, ALL)}
 BINS = dict(
     zip(
         (
@@ -33,44 +33,16 @@ BINS = dict(
 )
 
 
-class Reader:
-    """A dataset over rows of Darshan's record types, and what another plugin says of tasks."""
-
-    def __init__(self, *rows: Any, tables: dict[str, pl.LazyFrame] | None = None):
-        self.tables = dict(tables or {})
-        for kind in TYPES.values():
-            same = [row for row in rows if record_type(type(row)) is kind]
-            if same:
-                self.tables[kind.name] = pl.LazyFrame(
-                    [
-                        {name: getattr(row, name, None) for name in polars_schema(kind)}
-                        for row in same
-                    ],
-                    schema=polars_schema(kind),
-                )
-        self.notes: list[str] = []
-
-    @classmethod
-    def of(cls, collected: Collected) -> Reader:
-        return cls(
-            tables={
-                name: frame_of(TYPES[name], table.combine_chunks()).lazy()
-                for name, table in collected.tables.items()
-            }
+def dataset(*rows: Any, tables: dict[str, pl.LazyFrame] | None = None) -> Reader:
+    """Records of any types, and what another plugin says of tasks."""
+    given: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for row in rows:
+        kind = record_type(type(row))
+        names = polars_schema(kind)
+        given[kind.name.removeprefix("darshan.")].append(
+            {name: getattr(row, name, None) for name in names}
         )
-
-    def __contains__(self, name: object) -> bool:
-        return name in self.tables
-
-    def __getitem__(self, name: str) -> pl.LazyFrame:
-        if name in self.tables:
-            return self.tables[name]
-        return pl.LazyFrame(schema=polars_schema(TYPES[name]))
-
-    def view(self, name: str, **_: Any) -> pl.LazyFrame:
-        if name not in self.tables:
-            raise UsageError(f"there is no view {name!r}")
-        return self.tables[name]
+    return Reader(tables, **given)
 
 
 def seg(number: int, offset: int | None, length: int, **more: Any) -> DxtSegment:
@@ -104,23 +76,18 @@ def counters(cls: type, **more: Any) -> Any:
     return cls(position=1, **values)
 
 
-def one(frame: pl.LazyFrame) -> dict[str, Any]:
-    (row,) = frame.collect().to_dicts()
-    return row
-
-
 # ---- io.files -----------------------------------------------------------------------------------
 
 
 def test_a_file_tells_who_used_it_and_how():
-    data = Reader(
+    data = dataset(
         seg(0, 0, 100),
         seg(1, 100, 101),
         seg(2, 50, 0),
         seg(0, 0, 2**30 + 1, op="write", rank=1),
         seg(0, 10, 5, origin="/runs/R1/p2.darshan"),
     )
-    row = one(files(data))
+    row = only(files(data))
     assert (row["run"], row["file"], row["record_id"]) == ("/runs/R1", "/x", 7)
     assert (row["basis"], row["readers"], row["writers"]) == (["DXT_POSIX"], 2, 1)
     assert (row["read_bytes"], row["write_bytes"]) == (206, 2**30 + 1)
@@ -136,23 +103,9 @@ def test_a_file_tells_who_used_it_and_how():
 
 
 def test_counters_stand_in_for_a_missing_trace():
-    row = one(
-        files(
-            Reader(
-                counters(
-                    Posix,
-                    POSIX_READS=4,
-                    POSIX_WRITES=0,
-                    POSIX_BYTES_READ=400,
-                    POSIX_BYTES_WRITTEN=0,
-                    POSIX_SEQ_READS=3,
-                    POSIX_SEQ_WRITES=0,
-                    POSIX_SIZE_READ_0_100=4,
-                    POSIX_F_READ_TIME=0.25,
-                )
-            )
-        )
-    )
+    counts = {"POSIX_READS": 4, "POSIX_BYTES_READ": 400, "POSIX_SEQ_READS": 3}
+    counts |= {"POSIX_SIZE_READ_0_100": 4, "POSIX_F_READ_TIME": 0.25}
+    row = only(files(dataset(counters(Posix, **counts))))
     assert (row["basis"], row["readers"], row["writers"]) == (["POSIX"], 1, 0)
     assert (row["read_bytes"], row["reads"], row["read_s"]) == (400, 4, 0.25)
     assert row["sequential_share"] == 0.75
@@ -161,7 +114,7 @@ def test_counters_stand_in_for_a_missing_trace():
 
 def test_each_log_gives_what_it_has_and_nothing_counts_twice():
     # given one log with a trace and counters, one with counters alone, and buffered I/O in it
-    data = Reader(
+    data = dataset(
         seg(0, 0, 10),
         counters(Posix, POSIX_READS=3, POSIX_BYTES_READ=30, POSIX_WRITES=0),
         counters(Mpiio, MPIIO_INDEP_READS=1, MPIIO_BYTES_READ=10),
@@ -183,12 +136,12 @@ def test_each_log_gives_what_it_has_and_nothing_counts_twice():
 
 
 def test_a_record_shared_by_all_ranks_does_not_tell_its_readers():
-    row = one(files(Reader(counters(Posix, rank=-1, POSIX_READS=3, POSIX_WRITES=0))))
+    row = only(files(dataset(counters(Posix, rank=-1, POSIX_READS=3, POSIX_WRITES=0))))
     assert (row["readers"], row["writers"], row["reads"]) == (None, 0, 3)
 
 
 def test_buffered_io_alone_has_no_sizes():
-    row = one(files(Reader(counters(Stdio, STDIO_WRITES=2, STDIO_BYTES_WRITTEN=9))))
+    row = only(files(dataset(counters(Stdio, STDIO_WRITES=2, STDIO_BYTES_WRITTEN=9))))
     assert (row["basis"], row["writers"], row["write_bytes"]) == (["STDIO"], 1, 9)
     assert (row["sizes"], row["sequential_share"]) == (None, None)
 
@@ -204,19 +157,19 @@ def test_tasks_of_a_file_are_counted_where_a_dask_run_is_there():
         seg(0, 0, 10, record_id=8, path="/y"),
         seg(0, 0, 10, origin="/elsewhere/p.darshan"),
     ]
-    found = files(Reader(*rows, tables={**run, "dask.task_io": tasks})).collect()
+    found = files(dataset(*rows, tables={**run, "dask.task_io": tasks})).collect()
     assert list(found.select("run", "file", "tasks").iter_rows()) == [
         ("/elsewhere", "/x", None),
         ("/runs/R1", "/x", 2),
         ("/runs/R1", "/y", 0),
     ]
     # without the plugin that reads Dask runs
-    assert files(Reader(*rows, tables=run)).collect()["tasks"].to_list() == [None] * 3
+    assert files(dataset(*rows, tables=run)).collect()["tasks"].to_list() == [None] * 3
 
 
 def test_one_run_can_be_chosen():
     other = "/runs/R2/p.darshan"
-    data = Reader(seg(0, 0, 10), seg(0, 0, 3, origin=other), job(), job(origin=other))
+    data = dataset(seg(0, 0, 10), seg(0, 0, 3, origin=other), job(), job(origin=other))
     for chosen in ("R2", "/runs/R2"):
         assert files(data, run=chosen).collect()["read_bytes"].to_list() == [3]
         assert timeline(data, run=chosen).collect()["bytes"].to_list() == [3]
@@ -250,7 +203,7 @@ def test_sums_sizes_and_order_equal_a_plain_count(operations):
         sequential += who in ends and offset >= ends[who]
         ends[who] = offset + length
         sizes[next(name for name, most in BINS.items() if length <= most), op] += 1
-    row = one(files(Reader(*rows)))
+    row = only(files(dataset(*rows)))
     assert row["operations"] == len(operations)
     assert row["read_bytes"] == sum(item[4] for item in operations if item[2] == "read")
     assert row["write_bytes"] == sum(item[4] for item in operations if item[2] == "write")
@@ -274,7 +227,7 @@ def job(**more: Any) -> Job:
 def test_a_process_has_what_was_traced_and_what_was_counted():
     # given a process that reads /x through MPI-IO, which calls POSIX, /y through MPI-IO alone,
     # and /z through buffered streams, which nothing traces; a log of another one counts nothing
-    data = Reader(
+    data = dataset(
         job(),
         job(origin="/runs/R1/idle.darshan", pid=6),
         seg(0, 0, 10),
@@ -300,7 +253,7 @@ def test_a_process_has_what_was_traced_and_what_was_counted():
 
 
 def test_bytes_are_spread_over_the_time_of_an_operation():
-    data = Reader(
+    data = dataset(
         seg(0, 0, 10, start_s=0.5, end_s=2.5),
         seg(1, 0, 7, start_s=1.0, end_s=1.0),
         seg(0, 0, 4, start_s=1.0, end_s=2.0, op="write"),
@@ -317,21 +270,21 @@ def test_bytes_are_spread_over_the_time_of_an_operation():
 
 
 def test_the_default_interval_divides_the_run():
-    data = Reader(seg(0, 0, 1), seg(1, 0, 1, start_s=300.0, end_s=300.5))
+    data = dataset(seg(0, 0, 1), seg(1, 0, 1, start_s=300.0, end_s=300.5))
     assert timeline(data).collect()["bin_s"].to_list() == [2.0, 2.0]
 
 
 def test_mpi_io_counts_only_where_posix_was_not_traced():
-    data = Reader(
+    data = dataset(
         seg(0, 0, 10),
         seg(0, 0, 10, module="DXT_MPIIO"),
         seg(0, 0, 3, module="DXT_MPIIO", record_id=8),
     )
-    assert one(timeline(data, bin=60))["bytes"] == 13
+    assert only(timeline(data, bin=60))["bytes"] == 13
 
 
 def test_operations_without_a_time_stay_visible():
-    data = Reader(seg(0, 0, 10, start_time=None, end_time=None), seg(1, 0, 3))
+    data = dataset(seg(0, 0, 10, start_time=None, end_time=None), seg(1, 0, 3))
     rows = timeline(data, bin=1).collect()
     assert list(rows.select("time", "bytes").iter_rows()) == [
         (T0 + timedelta(seconds=1), 3),
@@ -342,7 +295,7 @@ def test_operations_without_a_time_stay_visible():
 @pytest.mark.parametrize("width", ["", "none", "0", "-1", "nan", "inf", 1e-9])
 def test_a_wrong_interval_is_refused(width):
     with pytest.raises(UsageError, match="bin must be a number of seconds"):
-        timeline(Reader(seg(0, 0, 1)), bin=width)
+        timeline(dataset(seg(0, 0, 1)), bin=width)
 
 
 @pytest.mark.slow
@@ -365,7 +318,7 @@ def test_spread_bytes_add_up_and_lie_where_the_operations_are(operations, width)
         )
         for number, (start, spent, length) in enumerate(operations)
     ]
-    found = timeline(Reader(*rows), bin=width / 1e6).collect()
+    found = timeline(dataset(*rows), bin=width / 1e6).collect()
     assert found["bytes"].sum() == sum(length for *_, length in operations)
     assert found["operations"].sum() == len(operations)
 
@@ -386,32 +339,15 @@ def test_spread_bytes_add_up_and_lie_where_the_operations_are(operations, width)
 # ---- whole logs ---------------------------------------------------------------------------------
 
 
-def test_views_of_a_log(log_writer, make_dxt, harvest_bytes):
-    writer = log_writer(
-        modules={
-            "DXT_POSIX": (
-                1,
-                make_dxt("<", 7, writes=[(0, 5, 1.0, 2.0)], reads=[(0, 8, 3.0, 4.0)] * 2),
-            )
-        }
-    )
-    data = Reader.of(harvest_bytes(writer.build()))
-    row = one(files(data))
-    assert (row["file"], row["reads"], row["read_bytes"], row["write_bytes"]) == (
-        "/scratch/x", 2, 16, 5,
-    )  # fmt: skip
-    assert one(timeline(data, bin=3600).filter(pl.col("op") == "read"))["bytes"] == 16
-
-
 def test_too_many_intervals_are_refused():
-    data = Reader(seg(0, 0, 1), seg(1, 0, 1, start_s=4e6, end_s=4e6))
+    data = dataset(seg(0, 0, 1), seg(1, 0, 1, start_s=4e6, end_s=4e6))
     with pytest.raises(UsageError, match="cuts 4e\\+06 s into too many intervals"):
         timeline(data, bin="0.001")
 
 
 def test_an_operation_of_hours_loses_no_byte():
     hours = 7 * 3600.123457
-    data = Reader(seg(0, 0, 2**52 + 1, start_s=0.3, end_s=hours))
+    data = dataset(seg(0, 0, 2**52 + 1, start_s=0.3, end_s=hours))
     rows = timeline(data, bin=600).collect()
     assert rows["bytes"].sum() == 2**52 + 1
     middle = rows["bytes"][5]

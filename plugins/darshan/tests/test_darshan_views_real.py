@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from pathlib import Path
 
 import pytest
+from darshan_logs import SAMPLES
 
 import harvest
-from harvest.plugins.registry import manager
 
-REPOSITORY = Path(__file__).resolve().parents[3]
-DATA = REPOSITORY.parent / "shared/data"
 PLACES = (
     "mofka-dask/D2024-04-19_19:01:00_R1_W8",
     "darshan/mpi_io_test_with_dxt",
@@ -23,11 +20,9 @@ PLACES = (
 
 @pytest.fixture(scope="module", params=PLACES)
 def dataset(request, tmp_path_factory):
-    place = DATA / request.param
+    place = SAMPLES / request.param
     if not place.is_dir():
         pytest.skip(f"no real samples here: {place} is absent")
-    if "parquet" not in manager().sinks:
-        pytest.skip("the plugin parquet is not installed")
     out = tmp_path_factory.mktemp("darshan") / "out"
     harvest.run(f"darshan:{place}", f"parquet:{out}", workers=1)
     return harvest.open(out)

@@ -147,15 +147,6 @@ def spelt(elapsed) -> str:
     return f"{value.days} days {clock}" if form == "pandas" else f"{value.days}-{clock}"
 
 
-def test_a_directory_of_exports(tmp_path):
-    for name in ("128_128.csv", "256_256.csv"):
-        (tmp_path / name).write_text("id,slurm_id,elapsed\n1,2,00:00:01\n")
-    (tmp_path / "other.csv").write_text("a,b\n1,2\n")
-    found = read(tmp_path)
-    assert {r["scan_size"] for r in found.rows("distiller.job")} == {"128x128", "256x256"}
-    assert found.filtered == {OTHER: 1}
-
-
 def test_exports_below_a_directory(tmp_path):
     """Given exports of one name in two directories below, then both are read, each as itself."""
     for name in ("2022/128_128.csv", "2023/spring/128_128.csv"):

@@ -9,11 +9,10 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 import pytest
-from polars.testing import assert_frame_equal
 
 from harvest import Record, UsageError, record, record_type
 from harvest.model.arrow import table_of
-from harvest.model.frames import frame_of, polars_schema
+from harvest.model.frames import polars_schema
 from harvest_jsonl.sink import Config, JsonlSink
 from harvest_testing import SinkDriver
 
@@ -31,7 +30,6 @@ class Count(Record):
 
 
 LINE, COUNT = record_type(Line), record_type(Count)
-ODD = ['say "hi"', "a\nb\r\n", "\x00\x1f\x7f", "\\", "é😀\u2028", ""]
 
 
 def lines(*texts: str, origin: str = "/in/a") -> pa.Table:
@@ -74,20 +72,6 @@ def test_each_row_is_an_object_of_all_columns(driver: SinkDriver) -> None:
     assert [row["number"] for row in by_glob(driver, "demo.count")] == [5]
 
 
-def test_odd_texts_read_back(driver: SinkDriver) -> None:
-    driver.commit({"a": [(LINE, lines(*ODD))]})
-    assert [row["text"] for row in by_glob(driver, "demo.line")] == ODD
-    assert_frame_equal(driver.scan(LINE).collect(), frame_of(LINE, lines(*ODD)))
-
-
-def test_partitions_can_be_replaced_and_taken_out(driver: SinkDriver) -> None:
-    driver.commit({"a": [(LINE, lines("x"))], "b": [(LINE, lines("y"))]})
-    driver.commit({"a": [(COUNT, counts(1))]})
-    assert [row["text"] for row in by_glob(driver, "demo.line")] == ["y"]
-    driver.commit({"b": None})
-    assert by_glob(driver, "demo.line") == []
-
-
 def test_the_scan_reads_several_files_lazily(driver: SinkDriver) -> None:
     driver.commit({"a": [(LINE, lines("x", "y"))], "b": [(LINE, lines("z", origin="/in/b"))]})
     scan = driver.scan(LINE)
@@ -106,12 +90,6 @@ def test_files_longer_than_a_block_read_back(
     texts = [str(n) * 40 for n in range(50)]
     driver.commit({"a": [(LINE, lines(*texts)), (LINE, lines(*texts))]})
     assert driver.scan(LINE).collect()["text"].to_list() == texts * 2
-
-
-def test_no_files_and_empty_tables_give_an_empty_frame(driver: SinkDriver) -> None:
-    assert dict(driver.sink.scan([], LINE).collect().schema) == polars_schema(LINE)
-    driver.commit({"a": [(LINE, lines())]})
-    assert driver.scan(LINE).collect().height == 0
 
 
 def test_a_damaged_line_is_told_with_its_file(driver: SinkDriver) -> None:

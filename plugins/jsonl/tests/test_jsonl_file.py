@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import pickle
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -185,23 +184,6 @@ def piece(driver: SinkDriver, key: str) -> bytes:
     return file_of(driver).read_bytes()[part.offset : part.offset + part.size_bytes]
 
 
-def test_equal_rows_give_equal_bytes(tmp_path: Path) -> None:
-    for ending in ENDINGS:
-        found = []
-        for name in ("one", "two"):
-            driver = SinkDriver(JsonlSink(str(tmp_path / f"{name}{ending}")))
-            driver.commit({"a": [(LINE, lines(1, 2)), (COUNT, counts(1))]})
-            found.append(file_of(driver).read_bytes())
-        assert found[0] == found[1]
-
-
-def test_a_partition_without_rows_has_no_piece(driver: SinkDriver) -> None:
-    driver.commit({"a": [], "b": [(LINE, lines(1))], "c": [(LINE, lines())]})
-    assert driver.files["a"] == ()
-    assert len(read(file_of(driver))) == 1
-    assert driver.scan(LINE).collect().height == 1
-
-
 def test_the_file_stays_as_it_was_until_the_commit_is_finished(driver: SinkDriver) -> None:
     driver.commit({"a": [(LINE, lines(1))]})
     before = file_of(driver).read_bytes()
@@ -272,11 +254,6 @@ def test_state_and_root_lie_beside_the_file(tmp_path: Path) -> None:
     sink = JsonlSink(str(tmp_path / "out.jsonl.gz"))
     assert sink.root == tmp_path
     assert sink.state == tmp_path / "out.jsonl.gz._harvest"
-
-
-def test_the_sink_can_be_sent_to_another_process(plain: SinkDriver) -> None:
-    copy = pickle.loads(pickle.dumps(plain.sink))
-    assert copy.state == plain.sink.state
 
 
 def test_files_of_others_are_refused(tmp_path: Path) -> None:

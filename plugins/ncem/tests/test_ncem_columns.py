@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import csv
 import statistics
+from datetime import UTC, datetime
 from pathlib import Path
 
 import polars as pl
 import pytest
-from scripts import run_script
 
 import harvest
 from harvest_ncem.plugin import harvest_views
@@ -16,31 +17,14 @@ from harvest_testing import faults_of_columns
 EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "ncem-study"
 STUDY = {"study": str(EXAMPLE / "study.toml")}
 WAYS: dict[str, list[dict[str, str]]] = {
-    "ncem.offload": [{}, STUDY, {"per": "range", **STUDY}],
-    "ncem.file_transfer": [{}, STUDY, {"save_correction": "off", "max_elapsed": "1m", **STUDY}],
-    "ncem.streaming": [{}, STUDY],
+    "ncem.offload": [STUDY, {"per": "range", **STUDY}],
+    "ncem.file_transfer": [{"save_correction": "off", "max_elapsed": "1m", **STUDY}],
+    "ncem.streaming": [STUDY],
     "ncem.clock_check": [{}, {"per": "receiver", "threshold": "1s"}],
-    "ncem.failed_scans": [{}, STUDY, {"show": "all", **STUDY}],
+    "ncem.failed_scans": [{"show": "all", **STUDY}],
     "ncem.outliers": [STUDY],
 }
 """Settings of each view that together give all of its columns."""
-
-
-@pytest.fixture(scope="module")
-def example(tmp_path_factory: pytest.TempPathFactory) -> harvest.Dataset:
-    """The inputs of the example's study, harvested."""
-    folder = tmp_path_factory.mktemp("study")
-    run_script(EXAMPLE / "make_study.py", folder)
-    harvest.run(
-        [
-            f"ncem:{folder / 'ncem'}",
-            f"distiller:{folder / 'distiller'}",
-            f"slurm:{folder / 'sacct.csv'}",
-        ],
-        f"parquet:{folder / 'out'}",
-        settings={"slurm": {"timezone": "America/Los_Angeles"}},
-    )
-    return harvest.open(folder / "out")
 
 
 def test_the_columns_of_every_view_are_looked_at():
@@ -120,3 +104,27 @@ def test_fences_lie_one_and_a_half_distances_of_the_quartiles_beyond_them(exampl
         assert row["low_fence_s"] == pytest.approx(low - 1.5 * (high - low))
         assert row["high_fence_s"] == pytest.approx(high + 1.5 * (high - low))
         assert 0 <= row["n_outliers"] <= row["n"]
+
+
+def test_the_example_gives_its_own_means(example, inputs):
+    ranges = example.view("ncem.offload", per="range", **STUDY).collect().to_dicts()
+    # an independent reading of the table of last writes
+    with (inputs / "ncem" / "write_times.csv").open(newline="") as file:
+        lines = list(csv.DictReader(file))
+    for row in ranges:
+        values = [
+            (moment(line["time_last_written"]) - first).total_seconds()
+            for line in lines
+            if row["first_scan"] <= int(line["scan_number"]) <= row["last_scan"]
+            for first in [min(moment(line[f"time{n}"]) for n in range(4) if line[f"time{n}"])]
+        ]
+        assert row["n"] == len(values) == 30
+        assert row["mean_s"] == pytest.approx(statistics.fmean(values), rel=1e-9)
+    frame = example.view("ncem.streaming", **STUDY).collect()
+    counted = frame.filter(pl.col("excluded").is_null())
+    assert set(counted["size"]) == {"128x128", "256x256", "512x512", "1024x1024"}
+    assert set(frame["excluded"]) <= {None, "no HDF5 file", "no receiver time"}
+
+
+def moment(text: str) -> datetime:
+    return datetime.fromisoformat(text[:25]).astimezone(UTC)

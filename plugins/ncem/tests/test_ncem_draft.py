@@ -11,12 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from reporting import page_of
-from scripts import run_script
 from typer.testing import CliRunner
 
 import harvest
 from harvest import UsageError
-from harvest.plugins.registry import manager
 from harvest_ncem.commands import app
 from harvest_ncem.draft import WINDOW, Scan, changes, draft, sizes_of, stretches
 from harvest_ncem.study import load_study
@@ -34,17 +32,12 @@ def ranges(text: str) -> list[tuple[str, str, list[int]]]:
 
 
 @pytest.mark.slow
-def test_the_ranges_of_the_example_are_found(tmp_path):
+def test_the_ranges_of_the_example_are_found(example, tmp_path):
     """Given the example's inputs, whose study names all ranges, then the draft has the same ones.
 
     No input says a size of a scan: they are guesses by duration, and so comments.
     """
-    if "parquet" not in manager().sinks or "distiller" not in manager().sources:
-        pytest.skip("needs the plugins distiller and parquet")
-    run_script(EXAMPLE / "make_study.py", tmp_path / "inputs")
-    sources = [f"{name}:{tmp_path / 'inputs' / name}" for name in ("ncem", "distiller")]
-    harvest.run(sources, f"parquet:{tmp_path / 'out'}", workers=1)
-    text = draft(harvest.open(tmp_path / "out"))
+    text = draft(example)
     true = load_study(EXAMPLE / "study.toml")
     assert sorted(ranges(text)) == sorted(
         (r.size, r.method, [r.first, r.last]) for r in true.ranges

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import harvest
-from harvest_ncem.lost import failed_table, together
+from harvest_ncem.sections import failed_table, together
 from harvest_ncem.study import Study, load_study
 
 T0 = datetime(2023, 10, 13, 16, 0, tzinfo=UTC)

@@ -166,16 +166,6 @@ def test_a_value_on_a_fence_stays_and_one_a_microsecond_beyond_goes(count, width
     assert not marked["outlier"][2:].any()
 
 
-def test_a_value_on_the_fence_is_no_outlier():
-    # given quartiles 1 and 3 (numpy's linear ones), so that the upper fence is at 6
-    values = [0, 1, 2, 3, 6]
-    assert list(np.quantile(values, [0.25, 0.75])) == [1.0, 3.0]
-
-    marked = outliers(durations([("64x64", "streaming", v) for v in values]))
-
-    assert not marked["outlier"].any()
-
-
 # ---- warnings -----------------------------------------------------------------------------------
 
 
@@ -326,61 +316,3 @@ def test_every_plot_can_be_drawn(values, tmp_path):
     for plot in report.plots:
         (path,) = report.only(plot.name).write(tmp_path / f"{plot.name}.png")
         assert path.read_bytes().startswith(b"\x89PNG")
-
-
-def test_from_files_to_numbers(tmp_path):
-    """The whole path on a small study whose truth is known: no view stands between."""
-    harvest = pytest.importorskip("harvest")
-    pytest.importorskip("harvest_slurm.source")
-    pytest.importorskip("harvest_distiller.source")
-    inputs = tmp_path / "in"
-    (inputs / "ncem").mkdir(parents=True)
-    begin = datetime(2023, 10, 13, 16, 0, tzinfo=UTC)
-    streamed, elapsed = [6, 7, 8, 30], [60, 61, 65]
-    with (inputs / "ncem" / "created_times.csv").open("w", newline="") as file:
-        table = csv.writer(file)
-        table.writerow(["scan_number", "time0", "time1", "time2", "time3"])
-        for scan in range(len(streamed)):
-            # the last of the four receivers is the earliest
-            times = [begin + timedelta(minutes=scan, seconds=s) for s in (2, 1, 1, 0)]
-            table.writerow([scan + 1, *(t.isoformat() for t in times)])
-    with (inputs / "ncem" / "scan_times.csv").open("w", newline="") as file:
-        table = csv.writer(file)
-        table.writerow(["distiller_id", "scan_number", "datetime"])
-        for scan, took in enumerate(streamed):
-            written = begin + timedelta(minutes=scan, seconds=took, hours=-7)  # Pacific in summer
-            table.writerow([f"{scan + 1:05d}", scan + 1, f"{written:%Y-%m-%d %H:%M:%S}"])
-    (inputs / "128_128.csv").write_text(
-        "id,slurm_id,elapsed\n"
-        + "".join(f"{i},{100 + i},00:01:{s - 60:02d}\n" for i, s in enumerate(elapsed))
-    )
-    columns = "Job Name,Job ID,Timelimit,Elapsed,Submit,Start,End,ReqNodes,QOS,User,ExitCode"
-    (inputs / "sacct.csv").write_text(
-        columns
-        + "\n"
-        + "".join(
-            f"distiller,{100 + i},00:30:00,00:01:{s - 60:02d},2023-10-01T00:00:00,"
-            f"2023-10-01T00:00:01,2023-10-01T00:01:{s - 59:02d},4,realtime,me,0:0\n"
-            for i, s in enumerate(elapsed)
-        )
-    )
-    study = inputs / "study.toml"
-    study.write_text(
-        '[sizes.128x128]\noffload = "0s"\n'
-        '[[range]]\nsize = "128x128"\nmethod = "streaming"\nscans = [1, 4]\n'
-    )
-
-    harvest.run(
-        [f"slurm:{inputs / 'sacct.csv'}", f"distiller:{inputs / '128_128.csv'}",
-         f"ncem:{inputs / 'ncem'}"],
-        f"parquet:{tmp_path / 'out'}",
-        settings={"slurm": {"timezone": "US/Pacific"}, "ncem": {"timezone": "US/Pacific"}},
-    )  # fmt: skip
-    report = harvest.open(tmp_path / "out").report("ncem.comparison", study=str(study))
-
-    rows = {(r["method"], r["outliers"]): r for r in report.tables[0].data.to_dicts()}
-    assert rows["streaming", "kept"]["mean_s"] == statistics.fmean(streamed)
-    assert rows["streaming", "removed"]["n"] == 3
-    assert rows["file_transfer", "kept"]["median_s"] == 61.0
-    assert close(rows["streaming", "removed"]["speed_up"], 62.0 / 7.0)
-    assert close(rows["streaming", "kept"]["data_gb"], 128 * 128 * 576 * 576 * 2 / 1e9)

@@ -21,61 +21,39 @@ def spoken(name: str, rows: dict[str, list], **thresholds: float) -> list[tuple[
     return [(f.finding.severity, f.finding.text) for f in found]
 
 
-def test_a_clock_beyond_two_seconds_is_named_with_its_direction():
-    rows = {
-        "receiver": [0, 1, 2],
-        "median_offset_s": [2.0, -2.5, 0.1],
-        "n": [10, 1200, 12],
-        "n_zone": [0, 0, 0],
-        "n_beyond": [0, 12, 0],
-        "suggested_clock_offset_s": [-2.0, 2.5, -0.1],
-    }
-
-    assert spoken("ncem.clocks_apart", rows) == [
-        (
-            "high",
-            "The clock of receiver 1 is 2.5 s behind the others' (median of 1,200 scans; "
-            "2 s are allowed).",
-        )
-    ]
-    assert len(spoken("ncem.clocks_apart", rows, seconds=1.9)) == 2
-    assert spoken("ncem.clocks_apart", rows, seconds=2.5) == []
-
-
-def test_scans_whose_receivers_disagree_are_counted_and_the_worst_is_named():
-    rows = {
-        "scan_number": [0, 7, 8, 9],
-        "take": [1, 1, 1, 2],
-        "clock_spread_s": [99.0, 2.0, 2.1, 4.0],
-        "worst_receiver": [0, 1, 2, 3],
-        "worst_offset_s": [99.0, 1.0, 1.1, 3.0],
-    }
-
-    assert spoken("ncem.scans_apart", rows) == [
-        (
-            "medium",
-            "In 2 of 3 scans the receivers' times lie over 2 s apart; the most, 4 s, in scan 9.",
-        )
-    ]
-    assert spoken("ncem.scans_apart", rows, seconds=4) == []
+APART = {"receiver": [0, 1, 2], "median_offset_s": [2.0, -2.5, 0.1], "n": [10, 1200, 12]}
+APART |= {
+    "n_zone": [0, 0, 0],
+    "n_beyond": [0, 12, 0],
+    "suggested_clock_offset_s": [-2.0, 2.5, -0.1],
+}
+SPREAD = {"scan_number": [0, 7, 8, 9], "take": [1, 1, 1, 2], "worst_receiver": [0, 1, 2, 3]}
+SPREAD |= {"clock_spread_s": [99.0, 2.0, 2.1, 4.0], "worst_offset_s": [99.0, 1.0, 1.1, 3.0]}
+MISSING = {"scan_number": [0, 7, 8], "take": 1, "receivers": [1, 4, 3], "first_receiver_time": None}
+COARSE = {"size": ["128x128", "256x256"], "method": "streaming", "n": 3, "n_outliers": [1, 0]}
+COARSE |= {"clock_step_s": 1.0, "warning": ["both quartiles are 3 s", None]}
+SPOKEN = [
+    ("ncem.clocks_apart", APART, {"seconds": 2.5}, "high",
+     "The clock of receiver 1 is 2.5 s behind the others' (median of 1,200 scans; 2 s are "
+     "allowed)."),
+    # scan 0 is bogus
+    ("ncem.scans_apart", SPREAD, {"seconds": 4}, "medium",
+     "In 2 of 3 scans the receivers' times lie over 2 s apart; the most, 4 s, in scan 9."),
+    ("ncem.receivers_missing", MISSING, {"receivers": 3}, "medium",
+     "1 of 2 scans have statuses of fewer than 4 receivers, the poorest of 3: their first and last "
+     "times may be missing."),
+    ("ncem.clock_too_coarse", COARSE, None, "medium",
+     "128x128 by streaming: both quartiles are 3 s."),
+]  # fmt: skip
 
 
-def test_scans_without_a_receiver_are_counted():
-    rows = {
-        "scan_number": [0, 7, 8],
-        "take": [1, 1, 1],
-        "receivers": [1, 4, 3],
-        "first_receiver_time": [None, None, None],
-    }
-
-    assert spoken("ncem.receivers_missing", rows) == [
-        (
-            "medium",
-            "1 of 2 scans have statuses of fewer than 4 receivers, the poorest of 3: their first "
-            "and last times may be missing.",
-        )
-    ]
-    assert spoken("ncem.receivers_missing", rows, receivers=3) == []
+@pytest.mark.parametrize(("rule", "rows", "enough", "severity", "text"), SPOKEN)
+def test_a_rule_says_what_is_beyond_its_threshold(rule, rows, enough, severity, text):
+    assert spoken(rule, rows) == [(severity, text)]
+    if enough:
+        assert spoken(rule, rows, **enough) == []
+    else:
+        assert spoken(rule, rows | {"warning": [None, None]}) == []
 
 
 @pytest.mark.parametrize(("others", "severity"), [(9, "low"), (8, "medium")])
@@ -104,42 +82,6 @@ def test_scans_that_are_left_out_are_counted_by_reason(others, severity):
     assert judge(BY_NAME["ncem.scans_left_out"], rows.tail(others)) == []
 
 
-def test_a_coarse_clock_is_named_by_size_and_method():
-    rows = {
-        "size": ["128x128", "256x256"],
-        "method": ["streaming", "streaming"],
-        "n": [3, 3],
-        "n_outliers": [1, 0],
-        "clock_step_s": [1.0, 1.0],
-        "warning": ["both quartiles are 3 s", None],
-    }
-
-    assert spoken("ncem.clock_too_coarse", rows) == [
-        ("medium", "128x128 by streaming: both quartiles are 3 s.")
-    ]
-    rows["warning"] = [None, None]
-    assert spoken("ncem.clock_too_coarse", rows) == []
-
-
-def test_a_study_with_a_wrong_clock_says_so_on_the_first_page(tmp_path):
-    """Receiver 3 is 5 s late in each of three scans: its dataset's findings name it."""
-    times = ["2024-03-01 10:0{scan}:00"] * 3 + ["2024-03-01 10:0{scan}:05"]
-    lines = [",".join(["{scan}", *times]).format(scan=scan) for scan in (1, 2, 3)]
-    table = ["scan_number,time0,time1,time2,time3", *lines]
-    (tmp_path / "ncem_file_created_times.csv").write_text("\n".join(table) + "\n")
-    harvest.run(
-        [f"ncem:{tmp_path / 'ncem_file_created_times.csv'}"],
-        f"parquet:{tmp_path / 'out'}",
-        workers=1,
-    )
-
-    verdict = harvest.open(tmp_path / "out").findings(["ncem.clocks_apart"])
-
-    assert [found.finding.text for found in verdict.found] == [
-        "The clock of receiver 3 is 5 s ahead of the others' (median of 3 scans; 2 s are allowed)."
-    ]
-
-
 # ---- a study with known faults -------------------------------------------------------------------
 
 
@@ -160,52 +102,27 @@ def test_each_fault_of_a_study_is_found_and_nothing_else(faulty):
 
     found = {(f.rule.name, f.finding.severity, f.finding.text) for f in verdict.found}
     assert found == {
-        (
-            "ncem.wrong_zone",
-            "high",
-            "Receiver 2 stamps times 7 h behind the others' (25,200 s and a small rest), as of "
-            "another time zone: in 21 of 21 scans. These 21 times are left out of all durations.",
-        ),
-        (
-            "ncem.scans_lost",
-            "high",
-            "2 of 20 scans that the study streamed are lost: no HDF5 file; the first, scan 103.",
-        ),
-        (
-            "ncem.scans_lost",
-            "medium",
-            "10 of 20 scans that the study streamed left nothing here: neither status nor file; "
-            "the first, scan 111.",
-        ),
-        (
-            "ncem.scans_lost",
-            "high",
-            "1 of 10 scans for file transfer is lost: no data file; the first, scan 202.",
-        ),
-        (
-            "ncem.scans_stopped",
-            "medium",
-            "1 of 21 scans got to less than 100 %: they stopped, or still ran when they were "
-            "harvested; the least far, scan 105, to 40 %.",
-        ),
-        (
-            "ncem.empty_files",
-            "high",
-            "1 of 17 scans left 1 file of 0 bytes; the first, scan 106.",
-        ),
-        (
-            "ncem.files_too_old",
-            "medium",
-            "1 of 17 scans have files that were written before their first receiver time; the "
-            "first, scan 107.",
-        ),
-        (
-            "ncem.scans_left_out",
-            "low",
-            "1 of 10 scans for file transfer is left out of the offload: no data file (10 more "
-            "were streamed; of 1 the study says no method).",
-        ),
-    }
+        ("ncem.wrong_zone", "high",
+         "Receiver 2 stamps times 7 h behind the others' (25,200 s and a small rest), as of "
+         "another time zone: in 21 of 21 scans. These 21 times are left out of all durations."),
+        ("ncem.scans_lost", "high",
+         "2 of 20 scans that the study streamed are lost: no HDF5 file; the first, scan 103."),
+        ("ncem.scans_lost", "medium",
+         "10 of 20 scans that the study streamed left nothing here: neither status nor file; the "
+         "first, scan 111."),
+        ("ncem.scans_lost", "high",
+         "1 of 10 scans for file transfer is lost: no data file; the first, scan 202."),
+        ("ncem.scans_stopped", "medium",
+         "1 of 21 scans got to less than 100 %: they stopped, or still ran when they were "
+         "harvested; the least far, scan 105, to 40 %."),
+        ("ncem.empty_files", "high", "1 of 17 scans left 1 file of 0 bytes; the first, scan 106."),
+        ("ncem.files_too_old", "medium",
+         "1 of 17 scans have files that were written before their first receiver time; the first, "
+         "scan 107."),
+        ("ncem.scans_left_out", "low",
+         "1 of 10 scans for file transfer is left out of the offload: no data file (10 more were "
+         "streamed; of 1 the study says no method)."),
+    }  # fmt: skip
     assert verdict.unjudged == ()
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import csv
 import statistics
 from datetime import UTC, datetime, timedelta
-from fractions import Fraction
 from zoneinfo import ZoneInfo
 
 import attrs
@@ -23,10 +22,9 @@ from harvest import collect
 from harvest.model import record_type
 from harvest_ncem.config import NcemConfig
 from harvest_ncem.records import DataFile, ReceiverStatus
-from harvest_ncem.reports import comparison
 from harvest_ncem.source import NcemSource
 from harvest_ncem.study import load_study
-from harvest_ncem.views import clock_check, failed, file_transfer, offload, outliers, streaming
+from harvest_ncem.views import clock_check, file_transfer, offload, streaming
 
 PACIFIC = ZoneInfo("America/Los_Angeles")
 SIZES = ("128x128", "256x256", "512x512", "1024x1024")
@@ -250,96 +248,6 @@ def check_transfers(rows: list[dict], drawn: list[Drawn], means: dict) -> None:
             real, blank = part.save or (0.0, 0.0)
             expected = slurm + means[part.size] - 2 * (real - blank)
             assert row["duration_s"] == near(expected)
-
-
-# ---- values exactly on the fences ---------------------------------------------------------------
-
-
-class Dataset(dict):
-    """What was harvested, with the views that the report asks for."""
-
-    def view(self, name, **given):
-        views = {
-            "ncem.file_transfer": file_transfer,
-            "ncem.streaming": streaming,
-            "ncem.failed_scans": failed,
-        }
-        return views[name].build(self, **given)
-
-
-@attrs.frozen
-class Fenced:
-    """Whole seconds with one value on each fence, and others within or beyond."""
-
-    seconds: list[int]
-    kept: list[int]
-
-
-@st.composite
-def fenced(draw) -> Fenced:
-    half = draw(st.integers(1, 20))
-    first, third = 200, 200 + 2 * half
-    low, high = first - 3 * half, third + 3 * half  # 1.5 times what lies between the quartiles
-    pairs = draw(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), max_size=3))
-    ends = [low, high, *(v for below, above in pairs for v in (low - below, high + above))]
-    # enough values at the quartiles that these stay where they are, whatever the ends
-    many = len(ends) + draw(st.integers(0, 3))
-    seconds = draw(st.permutations([*ends, *[first] * many, *[third] * many]))
-    return Fenced(seconds, [s for s in seconds if low <= s <= high])
-
-
-@pytest.mark.slow
-@given(
-    fenced(),
-    fenced(),
-    st.lists(st.integers(1_000, 9_000_000), min_size=1, max_size=7),
-    st.none() | st.tuples(st.integers(0, 900_000), st.integers(0, 90_000)),
-)
-def test_durations_on_the_fences_count(tmp_path_factory, transferred, streamed, written_us, save):
-    # given a study in which some durations of both methods lie exactly on the fences
-    folder = tmp_path_factory.mktemp("fences")
-    scans, offloads = [], []
-    for number, took in enumerate(streamed.seconds):
-        begin = STARTS[0] + timedelta(seconds=1000 * number)
-        micros = written_us[number % len(written_us)]
-        offloads.append(micros)
-        scans.append(
-            Scan(
-                number + 100,
-                {0: begin},
-                begin + timedelta(microseconds=micros),
-                local(begin + timedelta(seconds=took)),
-            )
-        )
-    jobs = [(float(s), float(s)) for s in transferred.seconds]
-    saved = None if save is None else (save[0] / 1e6, save[1] / 1e6)
-    drawn = [Drawn("128x128", 100, 99 + len(scans), scans, jobs, saved)]
-    write(folder, drawn)
-    data = Dataset(harvested(folder, drawn))
-
-    report = comparison(data, study=folder / "study.toml")
-
-    # what file transfer adds to each job is the same for all, so the fences move with it
-    real, blank = save or (0, 0)
-    added = Fraction(sum(offloads), len(offloads)) - 2 * (real - blank)
-    rows = {(r["method"], r["outliers"]): r for r in report.tables[0].data.to_dicts()}
-    for method, given_, plus in (
-        ("file_transfer", transferred, added),
-        ("streaming", streamed, Fraction(0)),
-    ):
-        for kind, values in (("kept", given_.seconds), ("removed", given_.kept)):
-            row = rows[method, kind]
-            assert row["n"] == len(values)
-            assert row["mean_s"] == near(float((statistics.mean(map(Fraction, values)))
-                                               + plus / 1_000_000))  # fmt: skip
-            assert row["std_s"] == near(statistics.stdev(values))
-    limits = outliers.build(data, study=folder / "study.toml").collect().to_dicts()
-    for row, given_, plus in zip(limits, (transferred, streamed), (added, 0), strict=True):
-        ends = sorted(set(given_.kept))
-        assert row["low_fence_s"] == near(float(ends[0] + plus / 1_000_000))
-        assert row["high_fence_s"] == near(float(ends[-1] + plus / 1_000_000))
-        assert row["n_outliers"] == len(given_.seconds) - len(given_.kept)
-        assert row["warning"] is None
 
 
 @given(st.permutations(range(4)), st.integers(0, 2**31))

@@ -19,27 +19,14 @@ from harvest_ncem.views import clock_check, file_transfer, offload, streaming
 START = datetime(2023, 10, 16, 15, 30, tzinfo=UTC)
 TIME = pl.Datetime("us", "UTC")
 JOBS = {
-    "job_id": pl.String,
-    "job_id_raw": pl.Int64,
-    "name": pl.String,
-    "user": pl.String,
-    "qos": pl.String,
-    "state": pl.String,
-    "exit_code": pl.Int32,
-    "exit_signal": pl.Int32,
-    "req_nodes": pl.Int64,
-    "submit_time": TIME,
-    "start_time": TIME,
-    "end_time": TIME,
-    "elapsed_s": pl.Float64,
-    "timelimit_s": pl.Float64,
+    **dict.fromkeys(("job_id", "name", "user", "qos", "state"), pl.String),
+    **dict.fromkeys(("job_id_raw", "req_nodes"), pl.Int64),
+    **dict.fromkeys(("exit_code", "exit_signal"), pl.Int32),
+    **dict.fromkeys(("submit_time", "start_time", "end_time"), TIME),
+    **dict.fromkeys(("elapsed_s", "timelimit_s"), pl.Float64),
 }
-DISTILLER = {
-    "scan_id": pl.Int64,
-    "slurm_id": pl.Int64,
-    "elapsed_s": pl.Float64,
-    "scan_size": pl.String,
-}
+DISTILLER = dict.fromkeys(("scan_id", "slurm_id"), pl.Int64)
+DISTILLER |= {"elapsed_s": pl.Float64, "scan_size": pl.String}
 
 
 class Dataset(dict):
@@ -77,19 +64,10 @@ def rows(frame: pl.LazyFrame) -> list[dict]:
 
 
 def job(job_id, elapsed, **more):
-    return {
-        "job_id": str(job_id),
-        "name": "distiller-count-1",
-        "qos": "realtime_m1",
-        "exit_code": 0,
-        "exit_signal": 0,
-        "req_nodes": 4,
-        "submit_time": at(0),
-        "start_time": at(1),
-        "end_time": at(1 + (elapsed or 0)),
-        "elapsed_s": elapsed,
-        **more,
-    }
+    row = {"job_id": str(job_id), "name": "distiller-count-1", "qos": "realtime_m1"}
+    row |= {"exit_code": 0, "exit_signal": 0, "req_nodes": 4, "elapsed_s": elapsed}
+    times = {"submit_time": at(0), "start_time": at(1), "end_time": at(1 + (elapsed or 0))}
+    return row | times | more
 
 
 def test_offload_is_last_write_minus_earliest_receiver():
@@ -409,26 +387,19 @@ def test_a_study_is_read_from_toml(tmp_path):
     assert study.ranges == (Range(size="128x128", method="streaming", first=2709, last=3688),)
 
 
+STREAMED = "[[range]]\nsize='128'\nmethod='streaming'\nscans="
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("[file_transfer]\nmax_elapsd = 3", "file_transfer.max_elapsd is not known here"),
-        (
-            "[file_transfer]\nmax_elapsed = '29'",
-            "file_transfer.max_elapsed: '29' is not a duration",
-        ),
+        ("[file_transfer]\nmax_elapsed = '29'", "file_transfer.max_elapsed: '29' is not a dura"),
         ("[[range]]\nsize='128'\nscans=[1,2]", "range 1.method is missing"),
-        (
-            "[[range]]\nsize='128'\nmethod='copy'\nscans=[1,2]",
-            "range 1.method: 'copy' is not one of streaming, file_transfer",
-        ),
-        ("[[range]]\nsize='big'\nmethod='streaming'\nscans=[1,2]", "'big' is not a scan size"),
-        ("[[range]]\nsize='128'\nmethod='streaming'\nscans=[3,2]", "3 comes after 2"),
-        (
-            "[[range]]\nsize='128'\nmethod='streaming'\nscans=[1,5]\n"
-            "[[range]]\nsize='256'\nmethod='streaming'\nscans=[5,9]",
-            "overlap",
-        ),
+        (f"{STREAMED}[1,2]".replace("streaming", "copy"), "method: 'copy' is not one of streaming"),
+        (f"{STREAMED}[1,2]".replace("128", "big"), "'big' is not a scan size"),
+        (f"{STREAMED}[3,2]", "3 comes after 2"),
+        (f"{STREAMED}[1,5]\n{STREAMED}[5,9]", "overlap"),
         ("[sizes.128]\nsubtract_save_time={real=1}", "subtract_save_time.blank is missing"),
         ("[sizes.128]\n[sizes.128x128]", "described twice"),
         ("range = 5", "range must be an array"),

@@ -86,15 +86,6 @@ def by_glob(driver: SinkDriver, name: str) -> list[dict[str, Any]]:
     return [row for path in files for row in pq.ParquetFile(path).read().to_pylist()]
 
 
-def test_a_glob_sees_exactly_the_committed_rows(driver: SinkDriver) -> None:
-    driver.commit({"a": [(MOVE, moves([0, 1])), (NOTE, notes("x"))], "b": [(MOVE, moves([2]))]})
-    assert by_glob(driver, "demo.move") == moves([0, 1, 2]).to_pylist()
-    assert by_glob(driver, "demo.note") == notes("x").to_pylist()
-    driver.commit({"a": [(MOVE, moves([7]))]})
-    assert by_glob(driver, "demo.move") == moves([7, 2]).to_pylist()
-    assert by_glob(driver, "demo.note") == []
-
-
 def test_other_readers_agree(driver: SinkDriver) -> None:
     duckdb = pytest.importorskip("duckdb")
     driver.commit({"a": [(MOVE, moves(range(5000)))]})
@@ -114,10 +105,6 @@ def test_the_scan_gives_the_rows_with_plain_columns(driver: SinkDriver) -> None:
     assert_frame_equal(driver.scan(MOVE).collect(), expected)
     some = driver.scan(MOVE).filter(pl.col("position") > 5).select("labels", "origin").collect()
     assert_frame_equal(some, expected.filter(pl.col("position") > 5).select("labels", "origin"))
-
-
-def test_no_files_give_an_empty_frame_of_the_schema(driver: SinkDriver) -> None:
-    assert dict(driver.sink.scan([], MOVE).collect_schema()) == polars_schema(MOVE)
 
 
 def test_an_empty_table_gives_an_empty_file(driver: SinkDriver) -> None:
@@ -180,12 +167,6 @@ def test_what_waits_for_row_groups_is_bounded_over_all_record_types(
         writer.write(NOTE, notes(*("x" * 50 for _ in range(10))))
         assert sum(file.held_bytes for file in writer._files.values()) <= 4_000
     assert [rows for _, _, rows in writer.close()] == [200, 200]
-
-
-def test_rows_of_several_origins_share_a_file(driver: SinkDriver) -> None:
-    pieces = [(MOVE, moves([n], f"/in/{n % 3}")) for n in range(9)]
-    driver.commit({"a": pieces})
-    assert driver.scan(MOVE).collect()["origin"].to_list() == [f"/in/{n % 3}" for n in range(9)]
 
 
 def test_encodings_follow_the_values() -> None:

@@ -23,9 +23,9 @@ TIMES: Final = re.compile(r"_F_(READ|WRITE|META|FASTEST_RANK|SLOWEST_RANK)_TIME$
 """Timers of how long operations took."""
 
 
-def words(*lines: str) -> list[str]:
+def words(*lines: str) -> tuple[str, ...]:
     """The words of some lines."""
-    return " ".join(lines).split()
+    return tuple(" ".join(lines).split())
 
 
 _SIZES: Final = words("0_100 100_1K 1K_10K 10K_100K 100K_1M 1M_4M 4M_10M 10M_100M 100M_1G 1G_PLUS")

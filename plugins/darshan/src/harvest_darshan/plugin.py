@@ -13,6 +13,11 @@ from .views.declared.shared import ONE_JOB
 
 harvest_api = 1
 
+_RECORD_TYPES = (
+    "apmpi apxc bgq daos dfs dxt_segment file h5d h5f heatmap job lustre mdhim mount mpiio "
+    "pnetcdf_file pnetcdf_var posix stdio"
+)
+
 
 @hookimpl
 def harvest_sources() -> Iterable[SourceSpec]:
@@ -22,27 +27,7 @@ def harvest_sources() -> Iterable[SourceSpec]:
             name="darshan",
             doc="Darshan I/O logs, 3.0 to 3.5: counters, DXT segments, heat maps, Lustre striping",
             factory="harvest_darshan.source:DarshanSource",
-            record_types=(
-                "darshan.apmpi",
-                "darshan.apxc",
-                "darshan.bgq",
-                "darshan.daos",
-                "darshan.dfs",
-                "darshan.dxt_segment",
-                "darshan.file",
-                "darshan.h5d",
-                "darshan.h5f",
-                "darshan.heatmap",
-                "darshan.job",
-                "darshan.lustre",
-                "darshan.mdhim",
-                "darshan.mount",
-                "darshan.mpiio",
-                "darshan.pnetcdf_file",
-                "darshan.pnetcdf_var",
-                "darshan.posix",
-                "darshan.stdio",
-            ),
+            record_types=tuple(f"darshan.{name}" for name in _RECORD_TYPES.split()),
         )
     ]
 

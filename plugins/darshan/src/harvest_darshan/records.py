@@ -140,6 +140,10 @@ _UUIDS: _Columns = {
 }
 
 
+OF_MODULE: dict[str, type[Record]] = {}
+"""Those of modules with counters, by module."""
+
+
 def _of_file(name: str) -> _Columns:
     return {name: (UInt64 | None, field(doc="Record id of the file it belongs to."))}
 
@@ -174,7 +178,8 @@ def _of_module(
     namespace.update(__doc__=doc, __module__=__name__, __qualname__=name)
     made = type(name, (Record,), namespace)
     of_type = record(f"darshan.{type_name}", layer="system", level="process")
-    return typing.cast("type[Record]", of_type(made))
+    OF_MODULE[module] = typing.cast("type[Record]", of_type(made))
+    return OF_MODULE[module]
 
 
 Posix = _of_module(

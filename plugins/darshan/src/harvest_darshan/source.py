@@ -6,20 +6,12 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from harvest import (
-    Detection,
-    Partition,
-    ReadContext,
-    Record,
-    Source,
-    SourceError,
-    file_partition,
-)
+from harvest import Detection, Partition, ReadContext, Record, Source, SourceError, file_partition
 from harvest.toolkit.files import input_path, out_of_files, walk_names
 
 from . import records
-from .config import DarshanConfig
 from .read.container import HEADER_BYTES, DamagedError, has_magic
+from .read.regions import DarshanConfig
 
 if TYPE_CHECKING:
     from .read.tables import Rows

@@ -6,6 +6,7 @@ such a sequence as one text.
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import io
 from collections.abc import Iterator
@@ -54,6 +55,11 @@ class Output:
                 self._stream.close()
         finally:
             self._raw.close()
+
+    def drop(self) -> None:
+        """Let go of a file that is thrown away: that its end cannot be written changes nothing."""
+        with contextlib.suppress(OSError):
+            self.close()
 
 
 class _Range(io.RawIOBase):

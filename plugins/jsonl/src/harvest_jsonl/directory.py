@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -67,6 +66,4 @@ class _PartWriter(PartWriter):
 
     def abort(self) -> None:
         for output in self._outputs.values():
-            # the file is thrown away: that its end cannot be written changes nothing
-            with contextlib.suppress(OSError):
-                output.close()
+            output.drop()

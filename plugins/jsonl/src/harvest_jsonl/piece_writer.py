@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +12,7 @@ import polars as pl
 from harvest import PartWriter, RecordType
 
 from .codecs import Output
-from .event_lines import encode_event_lines
+from .decoding import encode_event_lines
 from .spools import Spool, merge
 
 if TYPE_CHECKING:
@@ -75,6 +74,4 @@ class PieceWriter(PartWriter):
     def abort(self) -> None:
         """Close all files as they are."""
         for output in self._outputs.values():
-            # the file is thrown away: that its end cannot be written changes nothing
-            with contextlib.suppress(OSError):
-                output.close()
+            output.drop()

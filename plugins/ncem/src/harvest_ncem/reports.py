@@ -15,9 +15,8 @@ from harvest.toolkit.amounts import count_in_words
 from harvest_report import Column, Notes, Plot, Report, Table, legend, legend_below
 from harvest_toolkit.frames import fraction
 
-from .lost import failed_table
+from .sections import LABELS, failed_table, throughput_plot
 from .study import Study, load_study
-from .throughput import LABELS, throughput_plot
 from .views.declared.durations import OUTLIER_COLUMNS
 from .views.outliers import durations, fences, outliers
 from .views.scans import positions
@@ -31,30 +30,14 @@ COLUMNS = (
     *map(Column, ("size", "method", "outliers", "n")),
     Column("mean_s", "mean", "s", ",.2f"),
     Column("median_s", "median", "s", ",.2f"),
-    Column(
-        "std_s",
-        "std dev",
-        "s",
-        ",.2f",
-        doc="standard deviation of the sample: n − 1 in the denominator",
-    ),
+    Column("std_s", "std dev", "s", ",.2f",
+           doc="standard deviation of the sample: n − 1 in the denominator"),
     Column("data_gb", "data", "GB", ",.2f", doc="data volume of one scan"),
-    Column(
-        "speed_up",
-        "speed-up",
-        None,
-        ".2f",
-        doc="mean of file transfer / mean of streaming, of the same size and outliers",
-    ),
-    Column(
-        "bytes_per_s",
-        "GiB/s",
-        None,
-        ",.2f",
-        scale=2**30,
-        doc="throughput: data volume of one scan / mean duration",
-    ),
-)
+    Column("speed_up", "speed-up", None, ".2f",
+           doc="mean of file transfer / mean of streaming, of the same size and outliers"),
+    Column("bytes_per_s", "GiB/s", None, ",.2f", scale=2**30,
+           doc="throughput: data volume of one scan / mean duration"),
+)  # fmt: skip
 
 
 def comparison(

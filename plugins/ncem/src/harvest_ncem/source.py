@@ -12,15 +12,7 @@ from typing import Any, ClassVar
 
 import attrs
 
-from harvest import (
-    Detection,
-    Partition,
-    ReadContext,
-    Record,
-    Source,
-    SourceError,
-    file_partition,
-)
+from harvest import Detection, Partition, ReadContext, Record, Source, SourceError, file_partition
 from harvest.toolkit.files import folders_of, input_path, walk_names
 
 from .config import NcemConfig

@@ -37,7 +37,7 @@ import attrs
 
 from harvest import ConfigError
 
-from .durations import seconds
+from .config import seconds
 
 T = TypeVar("T")
 
@@ -110,10 +110,6 @@ class Study:
     jobs: JobFilter = JobFilter()
     clock_threshold_s: float = 2.0
     path: str | None = None
-
-    def size(self, name: str) -> Size:
-        """A size by name; one that the study does not describe has the computed volume."""
-        return self.sizes.get(name) or Size(name=name, data_gb=self.volume_gb(name))
 
     def volume_gb(self, name: str) -> float:
         """Data volume of a scan: positions x detector pixels x bytes per pixel, in 10^9 bytes."""

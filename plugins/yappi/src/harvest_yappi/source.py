@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
+import ast
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import attrs
 
-from harvest import (
-    Detection,
-    Partition,
-    ReadContext,
-    Record,
-    Source,
-    SourceError,
-    file_partition,
-)
+from harvest import Detection, Partition, ReadContext, Record, Source, SourceError, file_partition
 from harvest.toolkit.amounts import count_in_words
 from harvest.toolkit.files import input_path, may_be, walk_files
 from harvest.toolkit.settings import positive, setting
 
-from .callgrind import Edge, Profile, parse_callgrind
-from .coroutines import kind_of
+from .callgrind import Profile, Subject, parse_callgrind
 from .kinds import HEAD, Format, format_of, text_lines
 from .pstat import UnreadableError, read_pstat
 from .records import Call, Function, Thread
@@ -31,6 +24,11 @@ from .threads import parse_threads
 
 PICKLE = "a pickle, Yappi's own format ystat: reading it would run whatever code it names"
 REMEDY = "save the statistics as pstat or callgrind: get_func_stats().save(path, type='pstat')"
+
+_LARGEST = 16 << 20
+
+_Place: TypeAlias = Sequence[Any]
+"""File, line and name of a function."""
 
 
 @attrs.frozen(kw_only=True)
@@ -99,9 +97,6 @@ class YappiSource(Source):
             _reject_whole(path, reason, ctx)
         ctx.advance(partition.size_bytes)
 
-    def _kind(self, module: str | None, lineno: int | None) -> str | None:
-        return kind_of(module, lineno) if self.config.look_up_kinds else None
-
     def _callgrind(self, path: Path, ctx: ReadContext) -> Iterator[Record]:
         def reject(line: int, text: str, reason: str) -> None:
             ctx.read(1)
@@ -121,7 +116,9 @@ class YappiSource(Source):
             else:
                 yield self._callgrind_function(profile, number, sums)
         for edge in profile.edges:
-            yield _callgrind_call(profile, edge)
+            caller, callee = (profile.functions[number] for number in (edge.caller, edge.callee))
+            more = {"pid": profile.pid, "position": edge.line}
+            yield _call(_place(caller), _place(callee), edge.calls, None, edge.us / 1e6, **more)
 
     def _callgrind_function(self, profile: Profile, number: int, sums: _EdgeSums) -> Function:
         subject = profile.functions[number]
@@ -132,19 +129,9 @@ class YappiSource(Source):
         # without a cost of its own, and without callers, nothing says it
         known = subject.own_us is not None or count is not None
         total = max(sums.above_us[number], below) / 1e6 if known else None
-        return Function(
-            name=subject.name,
-            module=subject.module,
-            lineno=subject.lineno,
-            kind=self._kind(subject.module, subject.lineno),
-            ncall=count,
-            tsub_s=None if subject.own_us is None else subject.own_us / 1e6,
-            ttot_s=total,
-            tavg_s=total / count if count and total is not None else None,
-            primitive_calls=None,
-            thread=None,
-            pid=profile.pid,
-            position=subject.line,
+        own = None if subject.own_us is None else subject.own_us / 1e6
+        return self._function(
+            _place(subject), count, own, total, pid=profile.pid, position=subject.line
         )
 
     def _pstat(self, path: Path, ctx: ReadContext) -> Iterator[Record]:
@@ -156,28 +143,32 @@ class YappiSource(Source):
                 if what == "bad":
                     ctx.reject(values[0], values[1], position=number, record_type="yappi.function")
                 elif what == "function":
-                    yield self._function(values)
+                    # pstats puts primitive calls first, Yappi all calls
+                    module, line, name, *calls, own, total = values
+                    few, all_calls = sorted(calls)
+                    place = (module, line, name)
+                    yield self._function(place, all_calls, own, total, primitive_calls=few)
                 else:
-                    yield _call(values)
+                    caller, callee, (*calls, own, total) = values[:3], values[3:6], values[6:]
+                    yield _call(caller, callee, max(calls), own, total, pid=None)
         except UnreadableError as error:
             _reject_whole(path, str(error), ctx)
 
-    def _function(self, values: list[Any]) -> Function:
-        module, lineno, name, first, second, own, total = values
-        # pstats puts primitive calls first, Yappi all calls
-        calls = max(first, second)
+    def _function(
+        self, place: _Place, calls: int | None, own: float | None, total: float | None, **more: Any
+    ) -> Function:
+        """A row; more: what one of the formats says alone."""
+        module, lineno, name = place
         return Function(
             name=name,
             module=module,
             lineno=lineno,
-            kind=self._kind(module, lineno),
+            kind=kind_of(module, lineno) if self.config.look_up_kinds else None,
             ncall=calls,
-            primitive_calls=min(first, second),
             tsub_s=own,
             ttot_s=total,
             tavg_s=total / calls if calls and total is not None else None,
-            thread=None,
-            pid=None,
+            **{"primitive_calls": None, "thread": None, "pid": None, **more},
         )
 
 
@@ -203,36 +194,24 @@ def _edge_sums(profile: Profile) -> _EdgeSums:
     return sums
 
 
-def _callgrind_call(profile: Profile, edge: Edge) -> Call:
-    caller, callee = profile.functions[edge.caller], profile.functions[edge.callee]
-    return Call(
-        caller=caller.name,
-        caller_module=caller.module,
-        caller_lineno=caller.lineno,
-        name=callee.name,
-        module=callee.module,
-        lineno=callee.lineno,
-        ncall=edge.calls,
-        tsub_s=None,
-        ttot_s=edge.us / 1e6,
-        pid=profile.pid,
-        position=edge.line,
-    )
+def _place(subject: Subject) -> _Place:
+    return subject.module, subject.lineno, subject.name
 
 
-def _call(values: list[Any]) -> Call:
-    caller_module, caller_lineno, caller, module, lineno, name, first, second, own, total = values
+def _call(
+    caller: _Place, callee: _Place, calls: int, own: float | None, total: float | None, **more: Any
+) -> Call:
     return Call(
-        caller=caller,
-        caller_module=caller_module,
-        caller_lineno=caller_lineno,
-        name=name,
-        module=module,
-        lineno=lineno,
-        ncall=max(first, second),
+        caller=caller[2],
+        caller_module=caller[0],
+        caller_lineno=caller[1],
+        name=callee[2],
+        module=callee[0],
+        lineno=callee[1],
+        ncall=calls,
         tsub_s=own,
         ttot_s=total,
-        pid=None,
+        **more,
     )
 
 
@@ -257,3 +236,29 @@ def _saves(folder: Path, files: Iterable[Path]) -> Iterator[Partition]:
     for path in files:
         if may_be(path, format_of):
             yield file_partition(path, id=path.relative_to(folder).as_posix())
+
+
+def kind_of(module: str | None, lineno: int | None) -> str | None:
+    """``function`` or ``coroutine``; None where the source is not here or does not fit."""
+    if module is None or lineno is None or not module.endswith(".py"):
+        return None
+    return _definitions(module).get(lineno)
+
+
+@lru_cache(maxsize=256)
+def _definitions(module: str) -> dict[int, str]:
+    path = Path(module)
+    try:
+        if path.stat().st_size > _LARGEST:
+            return {}
+        tree = ast.parse(path.read_bytes())
+    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
+        # the file of another machine or another version: nothing can be said
+        return {}
+    found = {}
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            # a code object begins at its first decorator
+            first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
+            found[first] = "coroutine" if isinstance(node, ast.AsyncFunctionDef) else "function"
+    return found

@@ -19,9 +19,8 @@ from harvest import Record
 from .. import records
 from ..counters import words
 from .container import DamagedError, text_of
-from .decoder import Decoder
 from .fixed import matrix
-from .tables import Log, batch
+from .tables import Decoder, Log, batch
 
 _DATA: Final = words(
     "SEND SSEND RSEND BSEND RECV SENDRECV SENDRECV_REPLACE ISEND ISSEND IRSEND IBSEND IRECV",

@@ -21,9 +21,8 @@ from harvest import Record
 
 from .. import records
 from .container import DamagedError, Module, text_of
-from .decoder import Decoder
 from .regions import Region, Stream
-from .tables import BATCH_ROWS, Log, batch, strings, times
+from .tables import BATCH_ROWS, Decoder, Log, batch, strings, times
 
 HEAD: Final = 104
 STOCK: Final = 32

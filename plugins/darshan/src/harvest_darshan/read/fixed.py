@@ -14,10 +14,9 @@ from harvest import Record, record_type
 
 from ..counters import COUNTS, TIMES
 from .container import DamagedError, Module
-from .decoder import Decoder
 from .layouts import FIXED, Layout
 from .regions import Region
-from .tables import BATCH_ROWS, Log, batch, column_types, times
+from .tables import BATCH_ROWS, Decoder, Log, batch, column_types, times
 
 _PIECE = 8 << 20
 

@@ -39,7 +39,6 @@ class Layout:
 
 def _layout(
     module: str,
-    cls: type[Record],
     *,
     without: Collection[str] = (),
     before: tuple[str | None, ...] = (),
@@ -50,7 +49,7 @@ def _layout(
     before: words between rank and the counters; after: words behind the timers.
     """
     names = [n for n in COUNTERS[module] + TIMERS.get(module, ()) if n not in without]
-    return Layout(cls, ("record_id", "rank", *before, *names, *after))
+    return Layout(records.OF_MODULE[module], ("record_id", "rank", *before, *names, *after))
 
 
 def _ends(prefix: str) -> set[str]:
@@ -65,13 +64,13 @@ def _versions(*layouts: Layout) -> dict[int, Layout]:
 _POSIX_4: Final = {
     f"POSIX_{n}" for n in ("FILENOS", "DUPS", "RENAME_SOURCES", "RENAME_TARGETS", "RENAMED_FROM")
 }
-_POSIX_2 = _layout("POSIX", records.Posix, without=_POSIX_4 | _ends("POSIX"))
+_POSIX_2 = _layout("POSIX", without=_POSIX_4 | _ends("POSIX"))
 # Version 1 had four counters of buffered I/O; they have no column and go to ``extra``.
 _FOPEN: Final = ("+POSIX_FOPENS", "+POSIX_FREADS", "+POSIX_FWRITES", "+POSIX_FSEEKS")
 _at = _POSIX_2.words.index("POSIX_MMAPS") + 1
 _POSIX_1 = Layout(records.Posix, (*_POSIX_2.words[:_at], *_FOPEN, *_POSIX_2.words[_at:]))
 
-_MPIIO_1 = _layout("MPI-IO", records.Mpiio, without=_ends("MPIIO"))
+_MPIIO_1 = _layout("MPI-IO", without=_ends("MPIIO"))
 _H5F_3: Final = {"H5F_FLUSHES", "H5F_USE_MPIIO", "H5F_F_META_TIME"}
 _PNETCDF: Final = ("record_id", "rank", "PNETCDF_INDEP_OPENS", "PNETCDF_COLL_OPENS")
 _PNETCDF_ENDS: Final = tuple(
@@ -85,35 +84,25 @@ FIXED: Final[dict[str, dict[int, Layout]]] = {
     "POSIX": _versions(
         _POSIX_1,
         _POSIX_2,
-        _layout("POSIX", records.Posix, without=_POSIX_4),
-        _layout("POSIX", records.Posix),
+        _layout("POSIX", without=_POSIX_4),
+        _layout("POSIX"),
     ),
-    "STDIO": _versions(
-        _layout("STDIO", records.Stdio, without={"STDIO_FDOPENS"}),
-        _layout("STDIO", records.Stdio),
-    ),
-    "MPI-IO": _versions(_MPIIO_1, _MPIIO_1, _layout("MPI-IO", records.Mpiio)),
+    "STDIO": _versions(_layout("STDIO", without={"STDIO_FDOPENS"}), _layout("STDIO")),
+    "MPI-IO": _versions(_MPIIO_1, _MPIIO_1, _layout("MPI-IO")),
     "H5F": _versions(
-        _layout("H5F", records.H5f, without=_H5F_3 | _ends("H5F")),
-        _layout("H5F", records.H5f, without=_H5F_3),
-        _layout("H5F", records.H5f),
+        _layout("H5F", without=_H5F_3 | _ends("H5F")),
+        _layout("H5F", without=_H5F_3),
+        _layout("H5F"),
     ),
-    "H5D": _versions(
-        _layout("H5D", records.H5d),
-        _layout("H5D", records.H5d, before=("H5D_FILE_REC_ID",)),
-    ),
+    "H5D": _versions(_layout("H5D"), _layout("H5D", before=("H5D_FILE_REC_ID",))),
     "PNETCDF_FILE": _versions(
         Layout(records.PnetcdfFile, (*_PNETCDF, _PNETCDF_ENDS[0], _PNETCDF_ENDS[3])),
         Layout(records.PnetcdfFile, (*_PNETCDF, *_PNETCDF_ENDS)),
-        _layout("PNETCDF_FILE", records.PnetcdfFile),
+        _layout("PNETCDF_FILE"),
     ),
-    "PNETCDF_VAR": _versions(
-        _layout("PNETCDF_VAR", records.PnetcdfVar, before=("PNETCDF_VAR_FILE_REC_ID",))
-    ),
-    "BG/Q": _versions(
-        _layout("BG/Q", records.Bgq, before=(PADDING,)), _layout("BG/Q", records.Bgq)
-    ),
-    "DFS": _versions(_layout("DFS", records.Dfs, after=_UUIDS)),
-    "DAOS": _versions(_layout("DAOS", records.Daos, after=(*_UUIDS, "oid_hi", "oid_lo"))),
+    "PNETCDF_VAR": _versions(_layout("PNETCDF_VAR", before=("PNETCDF_VAR_FILE_REC_ID",))),
+    "BG/Q": _versions(_layout("BG/Q", before=(PADDING,)), _layout("BG/Q")),
+    "DFS": _versions(_layout("DFS", after=_UUIDS)),
+    "DAOS": _versions(_layout("DAOS", after=(*_UUIDS, "oid_hi", "oid_lo"))),
 }
 """Layouts by module and version, of the modules whose records have a fixed size."""

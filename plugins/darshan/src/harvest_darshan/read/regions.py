@@ -13,7 +13,10 @@ import zlib
 from collections.abc import Generator, Iterable, Iterator
 from typing import BinaryIO, Final
 
-from ..config import DarshanConfig
+import attrs
+
+from harvest.toolkit.settings import positive, setting
+
 from .container import DamagedError, Extent
 
 PIECE: Final = 8 << 20
@@ -23,6 +26,21 @@ KEEP: Final = 48 << 20
 
 RATIO_FREE: Final = 64 << 20
 """A region up to this size may have any compression ratio."""
+
+
+@attrs.frozen(kw_only=True)
+class DarshanConfig:
+    """Settings of the source ``darshan``."""
+
+    max_inflated_bytes: int = setting(
+        "Bytes that the regions of one log may inflate to; beyond, a reject.", 16 << 30, positive
+    )
+    max_ratio: int = setting(
+        "How many times its size a region over 64 MiB may inflate to.", 500, positive
+    )
+    max_seconds: float = setting(
+        "Seconds that checking one log may take; beyond, a reject.", 600.0, positive
+    )
 
 
 class RegionReader:
@@ -124,14 +142,14 @@ def _bzip2(pieces: Iterable[bytes]) -> Generator[bytes, None, bool]:
     return stream.eof
 
 
+@attrs.frozen(eq=False)
 class Region:
     """An inflated region of known size that can be read more than once."""
 
-    def __init__(self, reader: RegionReader, extent: Extent, size: int, data: bytes | None):
-        self.reader = reader
-        self.extent = extent
-        self.size = size
-        self.data = data
+    reader: RegionReader
+    extent: Extent
+    size: int
+    data: bytes | None
 
     def stream(self) -> Stream:
         """Its bytes from the start."""

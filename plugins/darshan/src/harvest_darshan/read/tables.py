@@ -1,9 +1,10 @@
-"""From columns of numbers to Arrow batches of a record type."""
+"""What reads the records of a module, and makes Arrow batches of columns of numbers."""
 
 from __future__ import annotations
 
+import abc
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, Final, TypeAlias
 
@@ -15,7 +16,9 @@ from numpy.typing import NDArray
 from harvest import Record, RecordType, record_type
 from harvest_toolkit.frames import LONGEST_S
 
+from .container import DamagedError, Module
 from .job import Job
+from .regions import Region
 
 Rows: TypeAlias = "Record | tuple[type[Record], Any]"
 """What a source yields: a record, or a record class with Arrow data of it."""
@@ -71,6 +74,38 @@ class Log:
         if self.job.pid is None:
             return pa.nulls(len(ranks), pa.int64())
         return pa.array(np.full(len(ranks), self.job.pid), mask=ranks != 0)
+
+
+class Decoder(abc.ABC):
+    """A module's records, checked, whose number is known before any is given.
+
+    known: the versions of its records that can be read.
+    rows: rows that ``batches`` will give.
+    folded: records of the log that leave no row of their own.
+    hosts: host by rank, where the records say.
+
+    Raises DamagedError when the records do not fill the region exactly.
+    """
+
+    known: tuple[int, ...] = (1,)
+
+    def __init__(self, module: Module, region: Region, order: str):
+        if module.version not in self.known:
+            raise DamagedError(f"version {module.version} of its records is not known")
+        self.module = module
+        self.region = region
+        self.order = order
+        self.folded = 0
+        self.hosts: dict[int, str] = {}
+        self.rows = self._check()
+
+    @abc.abstractmethod
+    def _check(self) -> int:
+        """How many rows there are.  Raises DamagedError where the records are not sound."""
+
+    @abc.abstractmethod
+    def batches(self, log: Log) -> Iterator[tuple[type[Record], Any]]:
+        """The records as batches of rows."""
 
 
 def batch(

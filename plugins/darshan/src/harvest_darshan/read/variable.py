@@ -15,9 +15,8 @@ from harvest import Record, record_type
 from .. import records
 from ..counters import COUNTERS, TIMERS
 from .container import DamagedError, text_of
-from .decoder import Decoder
 from .regions import Stream
-from .tables import TIMESTAMP, Log, batch, column_types
+from .tables import TIMESTAMP, Decoder, Log, batch, column_types
 
 _WATCHED: Final = (
     *("HEATMAP_F_BIN_WIDTH_SECONDS", "HEATMAP_READ_BINS", "HEATMAP_WRITE_BINS"),

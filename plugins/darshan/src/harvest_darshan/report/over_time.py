@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
+from harvest import DatasetReader
 from harvest.toolkit.amounts import bytes_in_words, count_in_words, share_in_words
 from harvest_report import Notes, Plot, bytes_axis, seconds_axis
 from harvest_toolkit.frames import LONGEST_S, known_sum, possible, safe_sum
 
-from ..views.frames import SEGMENTS, traced_once
+from ..views.layers import SEGMENTS, traced_once
 from .processes import Window, label_lines, named, part_of_logs, shades, window
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from harvest import DatasetReader
 
 COLUMNS: Final = 200
 LINES: Final = 300
@@ -145,22 +142,16 @@ def _from_trace(dataset: DatasetReader) -> _Bytes | None:
 
 
 def _grid(places: pl.DataFrame, lines: int, extent: Window) -> NDArray[np.float64]:
-    """Bytes of each line (rows) in each part of the time (columns)."""
-    edges = np.linspace(0, extent.span_us, extent.columns + 1)
+    """Bytes of each line (rows) in each part of the time (columns), spread evenly over a piece."""
+    part = pl.col("inside") / (pl.col("end") - pl.col("start"))
+    cells = (
+        extent.in_columns(places.lazy().select("line", "start", "end", "bytes"))
+        .group_by("line", "column")
+        .agg(moved=(pl.col("bytes").cast(pl.Float64) * part).sum())
+        .collect(engine="streaming")
+    )
     grid = np.zeros((lines, extent.columns))
-    for (line,), some in places.group_by("line"):
-        # a piece's bytes are spread evenly over it: differences of what had moved by then
-        start = (some["start"] - extent.start_us).to_numpy().astype(float)
-        end = (some["end"] - extent.start_us).to_numpy().astype(float)
-        size = some["bytes"].cast(pl.Float64).to_numpy()
-        turns = np.concatenate([start, end])
-        order = np.argsort(turns, kind="stable")
-        rates = np.concatenate([size / (end - start), -size / (end - start)])[order]
-        at = turns[order]
-        rate = np.cumsum(rates)
-        moved = np.concatenate([[0.0], np.cumsum(rate[:-1] * np.diff(at))])
-        # differences of sums of floats may fall below 0 by a hair
-        grid[int(str(line))] = np.diff(np.interp(edges, at, moved)).clip(min=0)
+    grid[cells["line"].to_numpy(), cells["column"].to_numpy()] = cells["moved"].to_numpy()
     return grid
 
 

@@ -7,22 +7,25 @@ from typing import Any
 import polars as pl
 
 from harvest import DatasetReader, UsageError
-from harvest.toolkit.amounts import (
-    bytes_in_words,
-    count_in_words,
-    seconds_in_words,
-    share_in_words,
-)
+from harvest.toolkit.amounts import bytes_in_words, count_in_words, seconds_in_words, share_in_words
 from harvest_report import Report, Section
 
 from ..rules.words import job_name
+from ..views.files import files as files_of
 from ..views.grouping import OfLogs, logs_by_job, named_run
 from ..views.jobs import jobs as jobs_of
-from .costs import bandwidth_table, gains_table
-from .operations import order_table, use_table
 from .over_time import heat_map
-from .sizes import sizes_sections
-from .tables import files_table, gaps_notes, jobs_table, layers_table, logs_table, reading_notes
+from .requests import order_table, sizes_sections, use_table
+from .tables import (
+    bandwidth_table,
+    files_table,
+    gains_table,
+    gaps_notes,
+    jobs_table,
+    layers_table,
+    logs_table,
+    reading_notes,
+)
 from .traced import traced_plots
 
 SHOWN = 12
@@ -55,6 +58,7 @@ def io_report(
         .sort("io_s", descending=True, nulls_last=True, maintain_order=True)
     )
     per_log = jobs_of(chosen, per="log").collect()
+    files = files_of(chosen).collect()
     shown = jobs.row(0, named=True)
     same = (pl.col("run") == shown["run"]) & (pl.col("job") == _number(shown))
     of_job = logs.filter(same & (pl.col("began") == shown["began"]))
@@ -65,8 +69,8 @@ def io_report(
         *layers_table(chosen, logs, jobs),
         *([jobs_table(jobs, top)] if jobs.height > 1 else []),
         *bandwidth_table(chosen, jobs, top),
-        files_table(chosen, top, by),
-        use_table(chosen),
+        files_table(files, top, by),
+        use_table(files),
         *sizes_sections(chosen),
         order_table(chosen),
         heat_map(narrow, of_job, which),

@@ -26,6 +26,32 @@ class Window:
         """Its length."""
         return self.span_us / 1e6
 
+    @property
+    def width_us(self) -> float:
+        """Length of a column."""
+        return self.span_us / self.columns
+
+    def in_columns(self, pieces: pl.LazyFrame) -> pl.LazyFrame:
+        """A row per piece of time and column that it touches: its microseconds ``inside`` it.
+
+        pieces: with ``start`` and ``end`` in microseconds of the epoch; here they count from 0.
+        """
+        # it does not reach into the column that begins at its end
+        last = pl.max_horizontal("start", pl.col("end") - 1)
+        columns = [
+            # in whole numbers: a quotient of floats may fall just below a border
+            (at * self.columns).floordiv(self.span_us).clip(0, self.columns - 1)
+            for at in (pl.col("start"), last)
+        ]
+        begin = pl.max_horizontal("start", pl.col("column") * self.width_us)
+        end = pl.min_horizontal("end", (pl.col("column") + 1) * self.width_us)
+        return (
+            pieces.with_columns(pl.col("start", "end") - self.start_us)
+            .with_columns(column=pl.int_ranges(columns[0], columns[1] + 1))
+            .explode("column")
+            .with_columns(inside=(end - begin).clip(lower_bound=0))
+        )
+
 
 def window(logs: pl.DataFrame, last_us: int | None, columns: int) -> Window:
     """From the first start of the logs to their last end, or to the last I/O if that is later."""

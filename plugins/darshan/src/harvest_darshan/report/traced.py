@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
+from harvest import DatasetReader
 from harvest.toolkit.amounts import count_in_words, share_in_words
 from harvest_report import Notes, Plot, legend, seconds_axis
 from harvest_toolkit.frames import safe_sum
 
-from ..views.frames import SEGMENTS, traced_once
+from ..views.layers import SEGMENTS, traced_once
 from .processes import Window, label_lines, named, part_of_logs, window
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from harvest import DatasetReader
 
 COLUMNS: Final = 600
 LINES: Final = 60
@@ -128,26 +125,12 @@ def _with_threads(shown: pl.DataFrame, totals: pl.DataFrame) -> pl.DataFrame:
 
 
 def _cells(trace: pl.LazyFrame, lines: pl.DataFrame, extent: Window) -> pl.DataFrame:
-    """Microseconds of each line and op in each column of the picture."""
-    width = max(extent.span_us / extent.columns, 1.0)
-    relative = pl.col("start", "end") - extent.start_us
-    # an operation does not reach into the column that begins at its end
-    last = pl.max_horizontal("start", pl.col("end") - 1)
-    first, last = (
-        # in whole numbers: a quotient of floats may fall just below a border
-        (at * extent.columns).floordiv(extent.span_us).clip(0, extent.columns - 1)
-        for at in (pl.col("start"), last)
-    )
-    begin = pl.max_horizontal("start", pl.col("column") * width)
-    end = pl.min_horizontal("end", (pl.col("column") + 1) * width)
+    """What part of each column of the picture each line spends in each op."""
+    shown = trace.join(lines.lazy(), on=["origin", "rank", "thread"], nulls_equal=True)
     return (
-        trace.join(lines.lazy(), on=["origin", "rank", "thread"], nulls_equal=True)
-        .select("line", "op", relative)
-        .with_columns(column=pl.int_ranges(first, last + 1))
-        .select("line", "op", "start", "end", "column")
-        .explode("column")
+        extent.in_columns(shown.select("line", "op", "start", "end"))
         .group_by("line", "op", "column")
-        .agg(covered=(end - begin).clip(lower_bound=0).sum() / width)
+        .agg(covered=pl.col("inside").sum() / extent.width_us)
         .collect(engine="streaming")
     )
 

@@ -12,7 +12,6 @@ from harvest import Rule
 
 from .files import FILE_RULES
 from .jobs import JOB_RULES
-from .ranks import RANK_RULES
 from .requests import REQUEST_RULES
 
-RULES: Final[tuple[Rule, ...]] = (*REQUEST_RULES, *FILE_RULES, *JOB_RULES, *RANK_RULES)
+RULES: Final[tuple[Rule, ...]] = (*REQUEST_RULES, *FILE_RULES, *JOB_RULES)

@@ -1,10 +1,10 @@
-"""Rules on files: metadata that takes long, and ranks that do unequal parts."""
+"""Rules on files, and on ranks: metadata that takes long, and parts that are unequal."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from harvest import Finding, Rule, Threshold
 from harvest.toolkit.amounts import count_in_words, seconds_in_words, share_in_words
@@ -15,11 +15,15 @@ from .words import (
     NO_POSIX,
     REPORTS,
     Judge,
+    Row,
     Sentence,
     certainty,
+    cost,
     costliest,
     job_name,
     of_time,
+    severities,
+    taken,
 )
 
 if TYPE_CHECKING:
@@ -30,37 +34,39 @@ if TYPE_CHECKING:
 _rule = partial(Rule, view="io.posix_files", requires=("darshan.job",), reports=REPORTS)
 
 
-def _about_files(
-    rows: pl.DataFrame,
+def _on_files(
     sentence: Sentence,
     *,
     share: str = "time_share",
     most: Severity = "high",
-    also: tuple[str, ...] = (),
-) -> Iterator[Finding]:
-    """One finding on files, of which the costliest is named, as for ``costliest``."""
-    # unknown shares come last
-    ordered = rows.sort(share, "file", descending=[True, False], nulls_last=True).to_dicts()
-    sure = (*certainty(rows), *also)
-    yield costliest(ordered, _file_name, sentence, sure, share=share, most=most)
+    at_least: str | None = None,
+) -> Judge:
+    """A rule's finding on files, of which the costliest is named, as for ``costliest``.
+
+    at_least: the flag of files of which a lower bound alone is known.
+    """
+
+    def judge(rows: pl.DataFrame, total: int, **thresholds: float) -> Iterator[Finding]:
+        # unknown shares come last
+        ordered = rows.sort(share, "file", descending=[True, False], nulls_last=True).to_dicts()
+        also = ("lower_bound",) if at_least and any(row[at_least] for row in ordered) else ()
+        yield costliest(ordered, _file_name, sentence, share, most, also=also)
+
+    return judge
 
 
-def _file_name(row: dict[str, Any]) -> str:
+def _file_name(row: Row) -> str:
     return f"{row['file']} of {job_name(row)}"
 
 
-def _on_files(sentence: Sentence, **options: Any) -> Judge:
-    return lambda rows, total, **thresholds: _about_files(rows, sentence, **options)
-
-
-def _taken(row: dict[str, Any]) -> str:
+def _taken(row: Row) -> str:
     """`` (the file takes 12 % of its processes' time)``."""
     if row["time_share"] is None:
         return " (how much of its processes' time the file takes is not known)"
     return f" (the file takes {of_time(row['time_share'])})"
 
 
-def _late(row: dict[str, Any]) -> str:
+def _late(row: Row) -> str:
     """``rank 3 needs 1.2 s longer than rank 0, 9 % of the run``."""
     of_run = "an unknown part"
     if row["late_share"] is not None:
@@ -71,31 +77,42 @@ def _late(row: dict[str, Any]) -> str:
     )
 
 
-def _long_metadata(row: dict[str, Any]) -> str:
+def _long_metadata(row: Row) -> str:
     who = "its ranks spend, on average," if row["shared"] else "a process spends"
     spent = seconds_in_words(row["slowest_meta_s"])
     return f"{who} {spent} in opening, seeking and asking about it{_taken(row)}"
 
 
-def long_metadata(rows: pl.DataFrame, total: int, *, seconds: float) -> Iterator[Finding]:
-    """Files whose metadata operations take a process long; of shared ones the mean is known."""
-    shared = rows["shared"].any()
-    return _about_files(rows, _long_metadata, also=("lower_bound",) if shared else ())
-
-
-def _unequal_bytes(row: dict[str, Any]) -> str:
+def _unequal_bytes(row: Row) -> str:
     apart = share_in_words(row["rank_spread"])
     return (
         f"of its slowest and fastest rank one moves {apart} less than the other, and {_late(row)}"
     )
 
 
-def _unequal_processes(row: dict[str, Any]) -> str:
+def _unequal_processes(row: Row) -> str:
     apart = {op: row[f"{op}_spread"] or 0 for op in ("read", "write")}
     op = max(apart, key=apart.__getitem__)
     return (
         f"of its {count_in_words(row['processes'], 'process', 'processes')} one {op}s "
         f"{share_in_words(apart[op])} less than another{_taken(row)}"
+    )
+
+
+def slow_ranks(
+    rows: pl.DataFrame, total: int, *, times: float, seconds: float
+) -> Iterator[Finding]:
+    """Ranks that spend much longer in traced I/O than the others of their program."""
+    worst = rows.sort("seconds", "rank", descending=[True, False]).row(0, named=True)
+    all_of = severities([cost(share) for share in rows["time_share"]])
+    yield Finding(
+        cost(worst["time_share"]),
+        f"{rows.height:,} of {count_in_words(total, 'traced rank')} ({all_of}) spend over "
+        f"{times:g} times as long in reads and writes as the median of their program: the "
+        f"longest, rank {worst['rank']} of {job_name(worst)}, "
+        f"{seconds_in_words(worst['seconds'])} where the median is "
+        f"{seconds_in_words(worst['median_s'])}{taken('these are', worst['time_share'])}.",
+        certainty=certainty(rows.to_dicts()),
     )
 
 
@@ -121,7 +138,7 @@ FILE_RULES: Final = (
             *(*_OF_FILE, "slowest_meta_s", "slowest_meta_most_s", "meta_s", "processes"),
             *("shared", "time_share", "certainty"),
         ),
-        judge=long_metadata,
+        judge=_on_files(_long_metadata, at_least="shared"),
         advice="Open files once and keep them open; join small files; let one rank ask and pass "
         "the answer on.",
         reference=f"{DRISHTI}: P17, of a process and not of all ranks together",
@@ -193,5 +210,33 @@ FILE_RULES: Final = (
         "opened the file are left out",
         unable=NO_POSIX,
         thresholds={"share": Threshold(0.3, "most minus fewest bytes of a process, of the most")},
+    ),
+    Rule(
+        name="io.slow_ranks",
+        doc="Ranks of an MPI program whose traced reads and writes take much longer than those "
+        "of the median rank, over all files.",
+        view="io.ranks",
+        among="nprocs > 1",
+        where="seconds > {seconds} and seconds > {times} * median_s",
+        columns=(
+            *("job", "pid", "program", "rank", "host", "seconds", "median_s"),
+            *("operations", "bytes", "time_share", "certainty"),
+        ),
+        judge=slow_ranks,
+        advice="Compare their bytes with the others': more bytes are uneven work, the same bytes "
+        "a slow node or storage target.",
+        reference="the stragglers of Darshan's DXT traces (Xu et al., CUG 2017); the limits are "
+        "ours",
+        numerator="time of a rank in the reads and writes that DXT traced, s",
+        denominator="the median of that time over the traced ranks of its log, s",
+        judged="ranks with traced operations, of logs of several processes; ranks without any are "
+        "left out",
+        unable="the logs hold no trace: DXT_ENABLE_IO_TRACE=1 makes Darshan record one",
+        thresholds={
+            "times": Threshold(2, "times the median of the ranks with traced operations"),
+            "seconds": Threshold(1, "seconds in traced operations"),
+        },
+        requires=("darshan.job",),
+        reports=REPORTS,
     ),
 )

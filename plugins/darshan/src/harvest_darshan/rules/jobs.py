@@ -2,144 +2,61 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import Final
 
-from harvest import Finding, Rule, Threshold
-from harvest.toolkit.amounts import (
-    bytes_in_words,
-    count_in_words,
-    seconds_in_words,
-    share_in_words,
-)
+from harvest import Rule, Threshold
+from harvest.toolkit.amounts import bytes_in_words, count_in_words, seconds_in_words, share_in_words
 
-from .words import (
-    DRISHTI,
-    NO_POSIX,
-    REPORTS,
-    Judge,
-    about_jobs,
-    certainty,
-    job_name,
-    named_first,
-    of,
-    on_jobs,
-    taken,
-)
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from harvest.findings import Severity
+from .words import DRISHTI, NO_POSIX, REPORTS, Row, of, on_jobs, ranked
 
 _rule = partial(Rule, view="io.jobs", reports=REPORTS)
+_of_stdio = partial(on_jobs, takes="these take", share="stdio_share")
+_of_posix = partial(on_jobs, takes="POSIX takes", share="posix_share")
 
 
-def _stdio(row: dict[str, Any]) -> str:
-    part = share_in_words(row["stdio_bytes"] / row["bytes"])
-    return (
-        f"{bytes_in_words(row['stdio_bytes'])} of {bytes_in_words(row['bytes'])} ({part}) go "
-        f"through STDIO, the buffered streams of C{taken('these take', row['stdio_share'])}"
-    )
-
-
-def _many_stdio_requests(row: dict[str, Any]) -> str:
-    mean = row["stdio_bytes"] / row["stdio_requests"]
-    return (
-        f"{of(row['stdio_requests'], row['requests'], 'request')} go through STDIO, of "
-        f"{bytes_in_words(mean)} each on average{taken('these take', row['stdio_share'])}"
-    )
-
-
-def _no_mpiio(row: dict[str, Any]) -> str:
-    return (
-        f"its {row['largest_log']:,} ranks move {bytes_in_words(row['bytes'])} without MPI-IO"
-        f"{taken('I/O takes', row['time_share'])}"
-    )
-
-
-def _misaligned(what: str, said: str) -> Judge:
-    """Jobs whose requests are not aligned, among those of which Darshan watched it."""
-    missed, watched = f"misaligned_{what}", f"watched_{what}"
-
-    def sentence(row: dict[str, Any]) -> str:
-        part = of(row[missed], row[watched], "request")
-        return f"{said.format(part)}{taken('POSIX takes', row['posix_share'])}"
-
-    def judge(rows: pl.DataFrame, total: int, **thresholds: float) -> Iterator[Finding]:
-        also = ("part",) if (rows[watched] - rows["reads"] < rows["writes"]).any() else ()
-        yield about_jobs(rows, missed, sentence, share="posix_share", also=also)
-
-    return judge
-
-
-def _mostly_metadata(row: dict[str, Any]) -> str:
+def _mostly_metadata(row: Row) -> str:
     part = share_in_words(row["meta_s"] / row["io_s"])
     on = f", on {count_in_words(row['files'], 'file')} of POSIX" if row["files"] else ""
-    return (
-        f"{part} of its I/O time are metadata operations "
-        f"({seconds_in_words(row['meta_s'])} in all processes{on})"
-        f"{taken('these take', row['meta_share'])}"
-    )
+    spent = seconds_in_words(row["meta_s"])
+    return f"{part} of its I/O time are metadata operations ({spent} in all processes{on})"
 
 
-def one_sided(rows: pl.DataFrame, total: int, *, difference: float) -> Iterator[Finding]:
-    """Jobs that mostly read, or mostly write."""
-    worst = rows.sort("bytes", descending=True, maintain_order=True, nulls_last=True).row(
-        0, named=True
-    )
+def _one_sided(row: Row) -> str:
     parts = []
-    if None not in (worst["read_bytes"], worst["write_bytes"]):
-        moved = worst["read_bytes"] + worst["write_bytes"]
-        share = share_in_words(worst["read_bytes"] / moved) if moved else "nothing"
+    if None not in (row["read_bytes"], row["write_bytes"]):
+        moved = row["read_bytes"] + row["write_bytes"]
+        share = share_in_words(row["read_bytes"] / moved) if moved else "nothing"
         parts.append(f"of {bytes_in_words(moved)} that go through POSIX, {share} is read")
     # bytes may be counted where no request is, as of what is mapped into memory
-    known = None not in (worst["reads"], worst["writes"])
-    if known and (requests := worst["reads"] + worst["writes"]):
-        parts.append(f"{of(worst['reads'], requests, 'request')} to POSIX are reads")
-    what = "; ".join(parts)
-    text = named_first(job_name(worst), what, ["low"] * (rows.height - 1))
-    yield Finding("low", text, certainty=certainty(rows))
+    known = None not in (row["reads"], row["writes"])
+    if known and (requests := row["reads"] + row["writes"]):
+        parts.append(f"{of(row['reads'], requests, 'request')} to POSIX are reads")
+    return "; ".join(parts)
 
 
-def incomplete(rows: pl.DataFrame, total: int) -> Iterator[Finding]:
-    """Jobs whose logs lack records."""
-    first, *others = rows.sort("missing_counters", descending=True, maintain_order=True).to_dicts()
-    worth: dict[bool, Severity] = {True: "high", False: "medium"}
-    effect = (
-        "numbers are lower bounds, and files may be missing"
-        if first["missing_counters"]
-        else "the counters are complete"
-    )
-    what = f"its logs are incomplete ({first['gaps']}): {effect}"
-    text = named_first(job_name(first), what, [worth[row["missing_counters"]] for row in others])
-    yield Finding(worth[first["missing_counters"]], text)
+def _incomplete(row: Row) -> str:
+    lower = "numbers are lower bounds, and files may be missing"
+    effect = lower if row["missing_counters"] else "the counters are complete"
+    return f"its logs are incomplete ({row['gaps']}): {effect}"
 
 
-def impossible(rows: pl.DataFrame, total: int) -> Iterator[Finding]:
-    """Jobs with numbers that cannot be."""
-    first = rows.row(0, named=True)
-    names = first["impossible"].split(", ")
+def _impossible(row: Row) -> str:
+    names = row["impossible"].split(", ")
     more = f" and {len(names) - SHOWN:,} more" if len(names) > SHOWN else ""
-    what = (
+    return (
         f"its logs have values that cannot be, below 0 or no finite time, of "
         f"{', '.join(names[:SHOWN])}{more}: they are left out, and sums are lower bounds"
     )
-    text = named_first(job_name(first), what, ["medium"] * (rows.height - 1))
-    yield Finding("medium", text, certainty=certainty(rows))
 
 
-def copied(rows: pl.DataFrame, total: int) -> Iterator[Finding]:
-    """Jobs of whose logs there are copies."""
-    worst = rows.sort("copies", descending=True, maintain_order=True).row(0, named=True)
-    found = count_in_words(worst["copies"], "copy", "copies")
-    are = "is" if worst["copies"] == 1 else "are"
-    what = (
-        f"beside its {count_in_words(worst['logs'], 'log')} there {are} {found} with the same "
-        f"bytes, which {are} left out"
+def _copied(row: Row) -> str:
+    logs, copies = row["logs"], row["copies"]
+    are = "is" if copies == 1 else "are"
+    return (
+        f"beside its {count_in_words(logs, 'log')} there {are} "
+        f"{count_in_words(copies, 'copy', 'copies')} with the same bytes, which {are} left out"
     )
-    yield Finding("low", named_first(job_name(worst), what, ["low"] * (rows.height - 1)))
 
 
 SHOWN: Final = 6
@@ -177,7 +94,14 @@ JOB_RULES: Final = (
         among="uses_stdio",
         where="stdio_bytes > {share} * bytes",
         columns=(*_OF_JOB, "bytes", *_STDIO),
-        judge=on_jobs("stdio_bytes", _stdio, share="stdio_share"),
+        judge=_of_stdio(
+            "stdio_bytes",
+            lambda row: (
+                f"{bytes_in_words(row['stdio_bytes'])} of {bytes_in_words(row['bytes'])} "
+                f"({share_in_words(row['stdio_bytes'] / row['bytes'])}) go through STDIO, the "
+                "buffered streams of C"
+            ),
+        ),
         advice="Use POSIX calls with large buffers, MPI-IO or a library upon it (HDF5, PnetCDF).",
         reference=f"{DRISHTI}: S01",
         numerator="bytes moved through STDIO",
@@ -193,7 +117,14 @@ JOB_RULES: Final = (
         where="stdio_requests > {requests} and stdio_requests > {share} * requests "
         "and stdio_bytes < {size} * stdio_requests",
         columns=(*_OF_JOB, "requests", *_STDIO),
-        judge=on_jobs("stdio_requests", _many_stdio_requests, share="stdio_share"),
+        judge=_of_stdio(
+            "stdio_requests",
+            lambda row: (
+                f"{of(row['stdio_requests'], row['requests'], 'request')} go through "
+                f"STDIO, of {bytes_in_words(row['stdio_bytes'] / row['stdio_requests'])} each on "
+                "average"
+            ),
+        ),
         advice="Write less, or collect it and write it at once; setvbuf enlarges the buffer.",
         reference="the limits of Drishti 0.8 for small requests (P05, P06), applied to STDIO",
         numerator="reads and writes of STDIO, whose mean size is small",
@@ -212,7 +143,15 @@ JOB_RULES: Final = (
         among="largest_log > {processes} and has_counters",
         where="bytes > 0 and uses_mpiio = false",
         columns=(*_OF_JOB, "largest_log", "bytes", "uses_mpiio", *_COST),
-        judge=on_jobs("bytes", _no_mpiio, most="medium"),
+        judge=on_jobs(
+            "bytes",
+            lambda row: (
+                f"its {row['largest_log']:,} ranks move {bytes_in_words(row['bytes'])} "
+                "without MPI-IO"
+            ),
+            "I/O takes",
+            most="medium",
+        ),
         advice="Where ranks share files, use MPI-IO or a library upon it (HDF5, PnetCDF).",
         reference=f"{DRISHTI}: M01, for programs of more than one process",
         numerator=f"bytes moved {_ALL_LAYERS}, where no log has the module MPI-IO",
@@ -227,7 +166,14 @@ JOB_RULES: Final = (
         among="uses_posix",
         where="misaligned_file > {share} * watched_file",
         columns=(*_OF_JOB, "misaligned_file", "watched_file", *_POSIX_COST),
-        judge=_misaligned("file", "{} to POSIX begin within a block of the file system"),
+        judge=_of_posix(
+            "misaligned_file",
+            lambda row: (
+                f"{of(row['misaligned_file'], row['watched_file'], 'request')} to POSIX "
+                "begin within a block of the file system"
+            ),
+            watched="watched_file",
+        ),
         advice="Begin requests at multiples of the block or stripe size (in HDF5, "
         "H5Pset_alignment).",
         reference=f"{DRISHTI}: P08",
@@ -244,7 +190,15 @@ JOB_RULES: Final = (
         among="uses_posix",
         where="misaligned_memory > {share} * watched_memory",
         columns=(*_OF_JOB, "misaligned_memory", "watched_memory", *_POSIX_COST),
-        judge=_misaligned("memory", "the buffers of {} to POSIX are not aligned in memory"),
+        judge=_of_posix(
+            "misaligned_memory",
+            lambda row: (
+                "the buffers of "
+                f"{of(row['misaligned_memory'], row['watched_memory'], 'request')} to POSIX are "
+                "not aligned in memory"
+            ),
+            watched="watched_memory",
+        ),
         advice="Allocate buffers aligned (posix_memalign, or arrays rather than slices of them).",
         reference=f"{DRISHTI}: P07",
         numerator="reads and writes of POSIX whose buffer is not a multiple of POSIX_MEM_ALIGNMENT",
@@ -260,7 +214,7 @@ JOB_RULES: Final = (
         among="has_counters",
         where="meta_s > {seconds} and meta_s > {share} * io_s",
         columns=(*_OF_JOB, "meta_s", "io_s", "files", "meta_share", "time_share", "certainty"),
-        judge=on_jobs("meta_s", _mostly_metadata, share="meta_share"),
+        judge=on_jobs("meta_s", _mostly_metadata, "these take", share="meta_share"),
         advice="Join small files, keep files open, and put software on a local disk or in an "
         "image.",
         reference="PyDarshan's plot of I/O cost, which sets the same times beside each other; "
@@ -282,7 +236,7 @@ JOB_RULES: Final = (
         where="abs(read_bytes - write_bytes) > {difference} * (1.0 * read_bytes + write_bytes) "
         "or abs(reads - writes) > {difference} * (1.0 * reads + writes)",
         columns=(*_OF_JOB, "read_bytes", "write_bytes", "reads", "writes", "bytes", "certainty"),
-        judge=one_sided,
+        judge=ranked("bytes", _one_sided, lambda row: "low", sure=True),
         advice="Tune what there is more of: stripes and read-ahead for reads, aggregation and "
         "write-behind for writes.",
         reference=f"{DRISHTI}: P01 to P04",
@@ -300,7 +254,11 @@ JOB_RULES: Final = (
         "read, or that Darshan did not finish.",
         where="gaps is not null",
         columns=(*_OF_JOB, "gaps", "missing_counters"),
-        judge=incomplete,
+        judge=ranked(
+            "missing_counters",
+            _incomplete,
+            lambda row: "high" if row["missing_counters"] else "medium",
+        ),
         advice="Run with more memory for Darshan (DARSHAN_MODMEM, or MODMEM in its "
         "configuration) and without needless files (NAME_EXCLUDE); `harvest rejects` says why a "
         "module could not be read; a log is finished when its program ends in order.",
@@ -316,7 +274,7 @@ JOB_RULES: Final = (
         "or what wrote it, is damaged there.",
         where="impossible is not null",
         columns=(*_OF_JOB, "impossible", "certainty"),
-        judge=impossible,
+        judge=ranked(None, _impossible, lambda row: "medium", sure=True),
         advice="Look at the records themselves (darshan.posix and its like, or darshan-parser); "
         "take the log anew, or from a newer Darshan.",
         reference="counters are numbers of operations and bytes, or finite times",
@@ -329,7 +287,7 @@ JOB_RULES: Final = (
         doc="Logs that are there more than once: each counts once, in all views and findings.",
         where="copies > 0",
         columns=(*_OF_JOB, "copies", "run"),
-        judge=copied,
+        judge=ranked("copies", _copied, lambda row: "low"),
         advice="Remove the copies, or harvest a directory without them; record types keep the "
         "rows of all.",
         reference="the SHA-256 of the logs (darshan.job, sha256)",

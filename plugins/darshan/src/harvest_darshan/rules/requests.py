@@ -2,77 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import Final
 
-from harvest import Finding, Rule, Threshold
+from harvest import Rule, Threshold
 from harvest.toolkit.amounts import bytes_in_words, count_in_words, share_in_words
 
-from .words import DRISHTI, NO_POSIX, REPORTS, Judge, Sentence, about_jobs, of, taken
-
-if TYPE_CHECKING:
-    import polars as pl
+from .words import DRISHTI, NO_POSIX, REPORTS, Row, of, on_jobs
 
 _rule = partial(Rule, view="io.requests", reports=REPORTS)
+_of_posix = partial(on_jobs, takes="{op}s take", each=("op",))
+_of_mpiio = partial(_of_posix, share="mpiio_share")
 
 
-def _per_op(measure: str, sentence: Sentence, **options: Any) -> Judge:
-    """A finding on reads and one on writes; the view has two rows per job."""
-
-    def judge(rows: pl.DataFrame, total: int, **thresholds: float) -> Iterator[Finding]:
-        for (op,), some in rows.group_by("op", maintain_order=True):
-            yield about_jobs(some, measure, sentence, where={"op": str(op)}, **options)
-
-    return judge
-
-
-def _taken(row: dict[str, Any], share: str = "time_share") -> str:
-    return taken(f"{row['op']}s take", row[share])
-
-
-def _small_requests(row: dict[str, Any]) -> str:
-    return (
-        f"{of(row['small'], row['requests'], row['op'])} are smaller than 1 MiB, the most "
-        f"({row['small_in_file']:,}) of {row['small_file']}{_taken(row)}"
-    )
-
-
-def _small_requests_shared(row: dict[str, Any]) -> str:
-    return (
-        f"{of(row['shared_small'], row['shared'], row['op'])} of files that all ranks share "
-        f"are smaller than 1 MiB{_taken(row)}"
-    )
-
-
-def _random_access(row: dict[str, Any]) -> str:
-    return (
-        f"{of(row['random'], row['requests'], row['op'])} do not begin behind the one before, "
-        f"the most of {row['random_file']}{_taken(row)}"
-    )
-
-
-def _redundant(row: dict[str, Any]) -> str:
+def _redundant(row: Row) -> str:
     done = "read" if row["op"] == "read" else "written"
     part = share_in_words(row["redundant_bytes"] / row["bytes"])
     return (
         f"{bytes_in_words(row['redundant_bytes'])} of {bytes_in_words(row['bytes'])} {done} "
-        f"({part}) were {done} before, the most of {row['redundant_file']}{_taken(row)}"
-    )
-
-
-def _independent_mpiio(row: dict[str, Any]) -> str:
-    return (
-        f"{row['independent']:,} {row['op']}s through MPI-IO are independent, none is "
-        f"collective{_taken(row, 'mpiio_share')}"
-    )
-
-
-def _blocking_mpiio(row: dict[str, Any]) -> str:
-    asked = row["independent"] + row["collective"]
-    return (
-        f"its {count_in_words(asked, row['op'])} through MPI-IO wait until they are done; "
-        f"none is non-blocking{_taken(row, 'mpiio_share')}"
+        f"({part}) were {done} before, the most of {row['redundant_file']}"
     )
 
 
@@ -98,7 +46,13 @@ REQUEST_RULES: Final = (
         among="uses_posix",
         where="small > {requests} and small > {share} * requests",
         columns=(*_OF_JOB, "small", "requests", "small_file", "small_in_file", *_COST),
-        judge=_per_op("small", _small_requests),
+        judge=_of_posix(
+            "small",
+            lambda row: (
+                f"{of(row['small'], row['requests'], row['op'])} are smaller than 1 MiB, "
+                f"the most ({row['small_in_file']:,}) of {row['small_file']}"
+            ),
+        ),
         advice="Read and write larger pieces at once: buffer, or raise the chunk size of the "
         "format. With MPI-IO, use collective calls, which gather requests.",
         reference=f"{DRISHTI}: P05, P06, without requests of exactly 1 MiB",
@@ -116,7 +70,13 @@ REQUEST_RULES: Final = (
         among="uses_posix and largest_log > 1",
         where="shared_small > {requests} and shared_small > {share} * shared",
         columns=(*_OF_JOB, "shared_small", "shared", *_COST),
-        judge=_per_op("shared_small", _small_requests_shared),
+        judge=_of_posix(
+            "shared_small",
+            lambda row: (
+                f"{of(row['shared_small'], row['shared'], row['op'])} of files that all "
+                "ranks share are smaller than 1 MiB"
+            ),
+        ),
         advice="Let MPI-IO gather the requests of the ranks by collective calls, or write a file "
         "per node.",
         reference=f"{DRISHTI}: P15, P16, without requests of exactly 1 MiB",
@@ -136,7 +96,13 @@ REQUEST_RULES: Final = (
         among="uses_posix",
         where="random > {requests} and random > {share} * requests",
         columns=(*_OF_JOB, "random", "requests", "random_file", *_COST),
-        judge=_per_op("random", _random_access),
+        judge=_of_posix(
+            "random",
+            lambda row: (
+                f"{of(row['random'], row['requests'], row['op'])} do not begin behind the "
+                f"one before, the most of {row['random_file']}"
+            ),
+        ),
         advice="Sort requests by offset, or lay the data out in the order of their use.",
         reference=f"{DRISHTI}: P11, P13, without the first request of each process to a file",
         numerator="requests to POSIX that are not sequential (POSIX_SEQ_...), without the first of "
@@ -156,7 +122,7 @@ REQUEST_RULES: Final = (
         among="uses_posix",
         where="redundant_bytes > {size} and redundant_bytes > {share} * bytes",
         columns=(*_OF_JOB, "redundant_bytes", "bytes", "redundant_file", *_COST),
-        judge=_per_op("redundant_bytes", _redundant),
+        judge=_of_posix("redundant_bytes", _redundant),
         advice="Read once and pass the data on (broadcast, shared memory), or keep them in memory.",
         reference="Darshan's POSIX_MAX_BYTE_READ and _WRITTEN, which Drishti 0.8 (P09, P10) "
         "compares the other way round; the limits are ours",
@@ -176,7 +142,13 @@ REQUEST_RULES: Final = (
         among="uses_mpiio and largest_log > 1",
         where="collective + split = 0 and independent > {requests}",
         columns=(*_OF_JOB, "independent", "collective", "split", *_MPIIO),
-        judge=_per_op("independent", _independent_mpiio, share="mpiio_share"),
+        judge=_of_mpiio(
+            "independent",
+            lambda row: (
+                f"{row['independent']:,} {row['op']}s through MPI-IO are independent, none "
+                "is collective"
+            ),
+        ),
         advice="Use collective calls (MPI_File_write_all and its like; in HDF5, "
         "H5FD_MPIO_COLLECTIVE).",
         reference=f"{DRISHTI}: M02, M03",
@@ -191,7 +163,14 @@ REQUEST_RULES: Final = (
         among="uses_mpiio",
         where="nonblocking + split = 0 and 1.0 * independent + collective > {requests}",
         columns=(*_OF_JOB, "independent", "collective", "nonblocking", "split", *_MPIIO),
-        judge=_per_op("mpiio_s", _blocking_mpiio, share="mpiio_share", most="medium"),
+        judge=_of_mpiio(
+            "mpiio_s",
+            lambda row: (
+                f"its {count_in_words(row['independent'] + row['collective'], row['op'])} "
+                "through MPI-IO wait until they are done; none is non-blocking"
+            ),
+            most="medium",
+        ),
         advice="Where there is something to compute meanwhile, use non-blocking calls "
         "(MPI_File_iwrite and its like; in HDF5, the asynchronous VOL connector).",
         reference=f"{DRISHTI}: M06, M07",

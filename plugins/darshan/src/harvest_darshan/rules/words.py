@@ -29,7 +29,8 @@ NO_END: Final = (
     "the end of a log is not known, since its program was killed before Darshan wrote it"
 )
 
-Sentence: TypeAlias = Callable[[dict[str, Any]], str]
+Row: TypeAlias = Mapping[str, Any]
+Sentence: TypeAlias = Callable[[Row], str]
 Judge: TypeAlias = Callable[..., Iterator[Finding]]
 
 
@@ -44,7 +45,7 @@ def cost(share: float | None, most: Severity = "high") -> Severity:
     return most if share >= HIGH else "medium"
 
 
-def job_name(row: Mapping[str, Any]) -> str:
+def job_name(row: Row) -> str:
     """``job 4711 (a.out)``; where no scheduler gave an id, ``the run of a.out (process 815)``."""
     program, process = row["program"], row["pid"]
     if row["job"] is not None:
@@ -71,67 +72,93 @@ def of_time(share: float) -> str:
     return f"{share_in_words(share)} of its processes' time{each}"
 
 
-def certainty(rows: pl.DataFrame) -> tuple[str, ...]:
+def certainty(rows: Iterable[Row]) -> tuple[str, ...]:
     """What makes a finding on some rows less than certain: what does for any of them.
 
     That one process alone was observed is said where it is so of all.
     """
-    sets = [set(words or ()) for words in rows["certainty"].to_list()]
+    sets = [set(row["certainty"] or ()) for row in rows]
     some, every = set.union(*sets), set.intersection(*sets)
     return tuple(sorted((some - {"one_process"}) | (every & {"one_process"})))
 
 
-def about_jobs(
-    rows: pl.DataFrame,
+def on_jobs(
     measure: str,
-    sentence: Sentence,
+    found: Sentence,
+    takes: str,
     *,
     share: str = "time_share",
     most: Severity = "high",
-    where: Mapping[str, str] | None = None,
-    also: Iterable[str] = (),
-) -> Finding:
-    """One finding on jobs, a row each, of which the costliest is named.
+    each: tuple[str, ...] = (),
+    watched: str | None = None,
+) -> Judge:
+    """A rule's finding on jobs, a row each, of which the costliest is named.
 
-    measure: decides among those that cost alike.  The rest: as for ``costliest``.
+    measure: decides among those that cost alike; found: what is found of one, after its name.
+    takes: what it is that takes the time, ``{op}s take``; share, most: as for ``costliest``.
+    each: columns; there is a finding for each of their values.
+    watched: the column with those of all requests that were watched, where it may be a part.
     """
 
-    def weight(row: dict[str, Any]) -> tuple[int, float]:
+    def weight(row: Row) -> tuple[int, float]:
         return -_WORST_FIRST.index(cost(row[share], most)), row[measure] or 0
 
-    ordered = sorted(rows.iter_rows(named=True), key=weight, reverse=True)
-    sure = (*certainty(rows), *also)
-    return costliest(ordered, job_name, sentence, sure, share=share, most=most, where=where)
+    def sentence(row: Row) -> str:
+        return found(row) + taken(takes.format_map(row), row[share])
+
+    def judge(rows: pl.DataFrame, total: int, **thresholds: float) -> Iterator[Finding]:
+        for some in rows.partition_by(each, maintain_order=True) if each else [rows]:
+            ordered = sorted(some.iter_rows(named=True), key=weight, reverse=True)
+            where = {name: str(ordered[0][name]) for name in each}
+            part = watched and any(r[watched] - r["reads"] < r["writes"] for r in ordered)
+            also = ("part",) if part else ()
+            yield costliest(ordered, job_name, sentence, share, most, where, also)
+
+    return judge
 
 
 def costliest(
-    ordered: Sequence[dict[str, Any]],
+    ordered: Sequence[Row],
     name: Sentence,
     sentence: Sentence,
-    sure: Iterable[str],
-    *,
     share: str,
     most: Severity,
     where: Mapping[str, str] | None = None,
+    also: tuple[str, ...] = (),
 ) -> Finding:
     """A finding that names the first of some rows and says how many others there are.
 
     sentence: says of a row what is found, after its name.
-    sure: what makes the finding less than certain.
     share: the column with the share of the processes' time that it concerns.
     most: the severity of what takes most of the time.
+    also: what makes the finding less than certain besides what the rows say.
     """
     worst, *others = ordered
     costs = [cost(row[share], most) for row in others]
     text = named_first(name(worst), sentence(worst), costs, less_sure(worst, others))
-    return Finding(cost(worst[share], most), text, where or {}, tuple(dict.fromkeys(sure)))
+    sure = dict.fromkeys((*certainty(ordered), *also))
+    return Finding(cost(worst[share], most), text, where or {}, tuple(sure))
 
 
-def on_jobs(measure: str, sentence: Sentence, **options: Any) -> Judge:
-    """The judgement of a rule: ``about_jobs`` of the rows that it chose."""
+def ranked(
+    by: str | None,
+    sentence: Sentence,
+    severity: Callable[[Row], Severity],
+    *,
+    sure: bool = False,
+) -> Judge:
+    """A rule's finding on jobs whose severity is no matter of time.
+
+    by: a column: the job with most is named; the first unless given.
+    sure: whether to say what makes it less than certain.
+    """
 
     def judge(rows: pl.DataFrame, total: int, **thresholds: float) -> Iterator[Finding]:
-        yield about_jobs(rows, measure, sentence, **options)
+        if by is not None:
+            rows = rows.sort(by, descending=True, maintain_order=True, nulls_last=True)
+        worst, *others = rows.to_dicts()
+        text = named_first(job_name(worst), sentence(worst), [severity(row) for row in others])
+        yield Finding(severity(worst), text, certainty=certainty(rows.to_dicts()) if sure else ())
 
     return judge
 
@@ -141,7 +168,7 @@ def severities(found: Sequence[Severity]) -> str:
     return ", ".join(f"{found.count(s):,} {s}" for s in _WORST_FIRST if s in found)
 
 
-def less_sure(worst: Mapping[str, Any], others: Sequence[Mapping[str, Any]]) -> str:
+def less_sure(worst: Row, others: Sequence[Row]) -> str:
     """``; 36 of them by a coarse clock``: how many others are less certain than the one named."""
     said = ""
     for word, what in (("lower_bound", "a lower bound"), ("coarse_clock", "by a coarse clock")):

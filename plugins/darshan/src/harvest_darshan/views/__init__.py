@@ -1,7 +1,7 @@
 """Views of I/O: files, processes, jobs, bytes over time.
 
-``declared`` has what each gives; the function that makes it, a lazy frame over a dataset's rows,
-is in a file of its own, as the view says.
+``declared`` has what each gives; the view says where the function is that makes it, a lazy frame
+over a dataset's rows.
 """
 
 from __future__ import annotations
@@ -10,9 +10,8 @@ from typing import Final
 
 from harvest import View
 
-from .declared.costs import BANDWIDTH, GAINS
 from .declared.files import FILES, PROCESSES, TIMELINE
-from .declared.jobs import JOBS, POSIX_FILES, RANKS, REQUESTS
+from .declared.jobs import BANDWIDTH, GAINS, JOBS, POSIX_FILES, RANKS, REQUESTS
 
 VIEWS: Final[tuple[View, ...]] = (
     *(FILES, PROCESSES, TIMELINE),

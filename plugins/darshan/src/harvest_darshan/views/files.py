@@ -3,30 +3,34 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import polars as pl
 
-from harvest import UsageError
+from harvest import DatasetReader, UsageError
 from harvest.model.frames import types_of
 from harvest_toolkit.deferred import deferred
 from harvest_toolkit.frames import fraction, known_sum, possible, safe_sum, sum_or_none
 
-from .counters import BINS, counter_rows, metadata_seconds
 from .declared.files import FILE_COLUMNS
-from .frames import (
+from .grouping import named_run, once, unfinished
+from .layers import (
+    LAYERS,
     ORIGIN,
     SEGMENTS,
+    Layer,
+    counted_records,
+    of_daos,
+    of_run,
     run_of,
-    segments,
     spent_ns,
     traced_once,
 )
-from .grouping import named_run, once, unfinished
-from .layers import LAYERS, of_daos
 
-if TYPE_CHECKING:
-    from harvest import DatasetReader
+BINS = (
+    *("0_100", "100_1K", "1K_10K", "10K_100K", "100K_1M"),
+    *("1M_4M", "4M_10M", "10M_100M", "100M_1G", "1G_PLUS"),
+)
+"""Darshan's bins of the sizes of reads and writes, in its own words."""
 
 _LIMITS = (
     *(-1, 100, 2**10, 10 * 2**10, 100 * 2**10, 2**20),
@@ -143,7 +147,7 @@ def traced_files(dataset: DatasetReader, run: str | None) -> pl.DataFrame:
         name: size.is_between(least, most, closed="right")
         for name, (least, most) in zip(BINS, pairwise(_LIMITS), strict=True)
     }
-    trace = segments(dataset, run).select(
+    trace = of_run(dataset[SEGMENTS], run).select(
         *("origin", "record_id", "rank", "module", "op", "path", "length"),
         spent=spent_ns(),
         sequential=(follows & (pl.col("offset") >= end.shift(1))).fill_null(value=False),
@@ -191,17 +195,10 @@ def _tasks(dataset: DatasetReader, sums: pl.DataFrame) -> pl.DataFrame:
         used = dataset.view("dask.task_io")
     except UsageError:  # the plugin that reads Dask runs is not installed or is disabled
         return none
-    runs = dataset["dask.task_transition"].select(dask=run_of()).unique().collect()
-    places = sums.select("run").unique()
-    below = (
-        places.join(runs, how="cross")
-        .filter(
-            (pl.col("run") == pl.col("dask"))
-            | pl.col("run").str.starts_with(pl.concat_str("dask", pl.lit("/")))
-        )
-        .select("run")
-        .unique()
-    )
+    runs = dataset["dask.task_transition"].select(run_of()).unique().collect()[:, 0].to_list()
+    below = [
+        run for run in sums["run"].unique() if any(f"{run}/".startswith(f"{r}/") for r in runs)
+    ]
     tasks = (
         used.filter(pl.col("key").is_not_null())
         .select("key", "record_id", dask="run", run=run_of("log"))
@@ -212,7 +209,68 @@ def _tasks(dataset: DatasetReader, sums: pl.DataFrame) -> pl.DataFrame:
     )
     return (
         sums.select("run", "record_id")
-        .join(below, on="run")
+        .filter(pl.col("run").is_in(below))
         .join(tasks, on=["run", "record_id"], how="left")
         .with_columns(pl.col("tasks").fill_null(0))
+    )
+
+
+def counter_rows(dataset: DatasetReader, run: str | None, traced: pl.DataFrame) -> pl.DataFrame:
+    """Counters that together count each byte once, as rows like those of ``traced``.
+
+    traced: rows with origin and record_id; files of a log that are there are left out, but for
+        their buffered I/O.
+
+    Columns: origin, record_id, rank (-1: all processes), module, op, path, count, bytes,
+    nanoseconds, sequential (null: not known), part (whether a number is left out that cannot be),
+    and a column per bin of sizes (null: not known).
+    """
+    rows = [
+        _of_op(layer, frame, op)
+        for layer, frame in counted_records(dataset, run, traced).values()
+        for op in ("read", "write")
+    ]
+    return pl.concat(rows).select(traced.columns).collect()
+
+
+def _of_op(layer: Layer, frame: pl.LazyFrame, op: str) -> pl.LazyFrame:
+    """A row per record."""
+
+    def size(name: str) -> pl.Expr:
+        if layer.sizes is None:
+            return pl.lit(None, dtype=pl.Int128).alias(name)
+        return possible(f"{layer.prefix}_SIZE_{op.upper()}_{layer.sizes}{name}").alias(name)
+
+    sequential = pl.lit(None, dtype=pl.Int128)
+    if layer.prefix == "POSIX":  # no other counts them
+        sequential = possible(f"POSIX_SEQ_{op.upper()}S")
+    known = (layer.requests(op), layer.moved(op), layer.spent(op))
+    return frame.select(
+        *("origin", "record_id", "rank", "path"),
+        *[size(name) for name in BINS],
+        module=pl.lit(layer.module),
+        op=pl.lit(op),
+        count=known[0],
+        bytes=known[1],
+        nanoseconds=known[2],
+        sequential=sequential,
+        part=pl.any_horizontal(value.is_null() for value in known)
+        | (pl.col(f"{layer.prefix}_F_{op.upper()}_TIME") < 0),
+    )
+
+
+def metadata_seconds(dataset: DatasetReader, run: str | None) -> pl.DataFrame:
+    """Time in metadata operations by run and record_id, of the records that count its bytes.
+
+    meta_part: whether that of a record is left out, as it cannot be.
+    """
+    rows = [
+        frame.select(*("origin", "record_id"), spent=layer.spent("meta"))
+        for layer, frame in counted_records(dataset, run).values()
+    ]
+    return (
+        pl.concat(rows)
+        .group_by("record_id", run=run_of())
+        .agg(meta_s=known_sum("spent") / 1e9, meta_part=pl.col("spent").is_null().any())
+        .collect(engine="streaming")
     )

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import polars as pl
 
+from harvest import DatasetReader, Rule
 from harvest.model.frames import types_of
 from harvest.toolkit.frames import condition
 from harvest_toolkit.deferred import deferred
 from harvest_toolkit.frames import fraction, known_sum
 
 from ..rules import RULES
-from .declared.costs import GAIN_COLUMNS
+from .declared.jobs import GAIN_COLUMNS
 from .jobs import jobs as jobs_of
 from .posix_files import posix_files
-from .ranks import ranks
+from .processes import ranks
 from .requests import requests
-
-if TYPE_CHECKING:
-    from harvest import DatasetReader, Rule
 
 VIEWS: Final = {
     "io.jobs": jobs_of,
@@ -69,19 +66,17 @@ def gains(
     dataset: DatasetReader, *, run: str | None = None, job: int | None = None, per: str = "job"
 ) -> pl.LazyFrame:
     """One row per job with findings, or per job and finding; those with most to gain first."""
-    built = {name: partial(build, dataset, run=run, job=job) for name, build in VIEWS.items()}
-    whole = jobs_of(dataset, run=run, job=job)
+    built = {name: build(dataset, run=run, job=job) for name, build in VIEWS.items()}
 
     def compute() -> pl.DataFrame:
-        jobs = whole.select(
+        views = {name: frame.collect() for name, frame in built.items()}
+        jobs = views["io.jobs"].select(
             *JOB, "pid", "program", "processes", "wall_s", "largest_log", "process_s"
-        ).collect()
-        own = [*JOB, "largest_log", "process_s"]
+        )
         found = []
-        for name, build in built.items():
-            rows = build().collect()
-            narrow = jobs.select(*JOB, *(c for c in own if c not in rows.columns))
-            rows = rows.join(narrow, on=JOB, how="left", nulls_equal=True)
+        for name, rows in views.items():
+            lacking = [c for c in ("largest_log", "process_s") if c not in rows.columns]
+            rows = rows.join(jobs.select(*JOB, *lacking), on=JOB, how="left", nulls_equal=True)
             found += [_chosen(rule, rows) for rule in RULES if rule.view == name]
         per_part = (
             pl.concat(found)

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any, cast
 
 import attrs
 import polars as pl
 
-from harvest import UsageError
+from harvest import Column, DatasetReader, UsageError
+from harvest.model.frames import types_of
 from harvest_toolkit.choices import choices, named_directory
+from harvest_toolkit.deferred import deferred
 from harvest_toolkit.frames import safe_sum
 
-from .frames import ORIGIN, of_run, run_of
-from .layers import BASE, LAYERS
-
-if TYPE_CHECKING:
-    from harvest import DatasetReader
+from .layers import BASE, LAYERS, ORIGIN, of_run, run_of
 
 KEY = ("run", "job", "began", "log")
 """What names a job, or one log of it: ``log`` is null where all logs of a job count together."""
@@ -238,10 +236,47 @@ def exe_of_job() -> pl.Expr:
     return most.first()
 
 
-def of_scheduler() -> tuple[pl.Expr, pl.Expr]:
-    """``job``, null where no scheduler gave an id, and ``pid``, the process id in its place."""
-    given = pl.when("scheduled")
-    return given.then("job").alias("job"), given.then(None).otherwise("job").alias("pid")
+def over_jobs(
+    columns: Sequence[Column],
+) -> Callable[[Callable[[DatasetReader, pl.DataFrame], pl.DataFrame]], Callable[..., pl.LazyFrame]]:
+    """What builds a view of jobs, or of logs, from a function that gives its rows of some logs.
+
+    It gives them ``job``, null where no scheduler gave an id, and ``pid``, the process id in its
+    place, unless they have one, and sorts them by job; those of a job stay in their order.
+    """
+
+    def build_from(
+        rows_of: Callable[[DatasetReader, pl.DataFrame], pl.DataFrame],
+    ) -> Callable[..., pl.LazyFrame]:
+        def build(
+            dataset: DatasetReader,
+            *,
+            run: str | None = None,
+            job: int | None = None,
+            per: str = "job",
+        ) -> pl.LazyFrame:
+            wanted = named_run(dataset, run, job)
+
+            def compute() -> pl.DataFrame:
+                rows = rows_of(dataset, logs_by_job(dataset, wanted, job, per_log=per == "log"))
+                given = pl.when("scheduled")
+                pid = "pid" if "pid" in rows.columns else given.then(None).otherwise("job")
+                return rows.sort(
+                    "run", "began", "job", "log", nulls_last=True, maintain_order=True
+                ).with_columns(given.then("job").alias("job"), pid=pid)
+
+            return deferred(compute, types_of(columns))
+
+        return build
+
+    return build_from
+
+
+def joined(rows: pl.DataFrame, *parts: pl.DataFrame) -> pl.DataFrame:
+    """Rows with the columns of others on the same jobs (:data:`KEY`)."""
+    for part in parts:
+        rows = rows.join(part, on=KEY, how="left", nulls_equal=True, maintain_order="left")
+    return rows
 
 
 def program_of(exe: pl.Expr) -> pl.Expr:
@@ -251,38 +286,22 @@ def program_of(exe: pl.Expr) -> pl.Expr:
 
 @attrs.frozen
 class OfLogs:
-    """A dataset whose Darshan records are those of some logs alone."""
+    """A dataset whose Darshan records are those of some logs alone; all else is as it has it."""
 
     dataset: DatasetReader
     origins: tuple[str, ...]
 
     @classmethod
-    def among(cls, dataset: DatasetReader, logs: pl.DataFrame) -> OfLogs:
+    def among(cls, dataset: DatasetReader, logs: pl.DataFrame) -> DatasetReader:
         """Of the logs that a frame names in ``origin``."""
-        return cls(dataset, tuple(logs["origin"].cast(pl.String)))
+        return cast("DatasetReader", cls(dataset, tuple(logs["origin"].cast(pl.String))))
 
     def __contains__(self, name: object) -> bool:
         return name in self.dataset
 
     def __getitem__(self, name: str) -> pl.LazyFrame:
         frame = self.dataset[name]
-        if not name.startswith("darshan."):
-            return frame
-        return frame.filter(ORIGIN.is_in(self.origins))
+        return frame.filter(ORIGIN.is_in(self.origins)) if name.startswith("darshan.") else frame
 
-    def view(self, name: str, /, **settings: Any) -> pl.LazyFrame:
-        """A view of the whole dataset."""
-        return self.dataset.view(name, **settings)
-
-    def views(self) -> list[str]:
-        """Those of the whole dataset."""
-        return self.dataset.views()
-
-    def harvested_with(self, source: str, setting: str) -> list[Any]:
-        """As the dataset says."""
-        return self.dataset.harvested_with(source, setting)
-
-    @property
-    def notes(self) -> list[str]:
-        """Those of the dataset."""
-        return self.dataset.notes
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.dataset, name)

@@ -1,66 +1,38 @@
-"""The view ``io.jobs``: the I/O of a job as a whole."""
+"""The views ``io.jobs``, the I/O of a job as a whole, and ``io.bandwidth``, how fast it moved.
+
+A job's rate is that of Darshan's own estimate (``darshan-parser --perf``, agg_perf_by_slowest): its
+bytes over the time of the slowest process in reads, writes and metadata operations of the layer.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import polars as pl
 
-from harvest.model.frames import types_of
-from harvest_toolkit.deferred import deferred
-from harvest_toolkit.frames import complete_sum, known_sum, sum_or_none
+from harvest import DatasetReader
+from harvest_toolkit.frames import complete_sum, fraction, known_sum, sum_or_none
 
-from .declared.jobs import JOB_COLUMNS
-from .grouping import (
-    KEY,
-    certainty,
-    exe_of_job,
-    layer_states,
-    logs_by_job,
-    named_run,
-    of_scheduler,
-)
-from .layers import FILE, LAYERS, UNSUMMED, counted_records, sum_of
+from .declared.jobs import BANDWIDTH_COLUMNS, JOB_COLUMNS
+from .grouping import KEY, certainty, exe_of_job, joined, layer_states, number_sessions, over_jobs
+from .layers import FILE, LAYERS, UNSUMMED, Counted, Layer, counted_records, nanoseconds, sum_of
 from .posix_files import ALIGNMENTS, by_file, process_seconds, share_of
-
-if TYPE_CHECKING:
-    from harvest import DatasetReader
-
-    from .layers import Counted
 
 OPS = ("read", "write")
 _COUNTS = ("reads", "writes", "read_bytes", "write_bytes")
 _TIMES = ("read", "write", "meta")
 
 
-def jobs(
-    dataset: DatasetReader,
-    *,
-    run: str | None = None,
-    job: int | None = None,
-    per: str = "job",
-) -> pl.LazyFrame:
+@over_jobs(JOB_COLUMNS)
+def jobs(dataset: DatasetReader, logs: pl.DataFrame) -> pl.DataFrame:
     """One row per job: what its processes did through the layers that its logs count.
 
     A job is the logs of one directory, user and job id.  Where no scheduler gave an id, Darshan
     takes the process id, which differs from log to log: then a job is the logs of one directory
     and user whose times overlap, directly or through others, as those of a Dask run do.
     """
-    wanted, alone = named_run(dataset, run, job), per == "log"
-
-    def compute() -> pl.DataFrame:
-        logs = logs_by_job(dataset, wanted, job, per_log=alone)
-        found = _jobs(dataset, logs).sort("run", "began", "job", "log", nulls_last=True)
-        return found.with_columns(of_scheduler())
-
-    return deferred(compute, types_of(JOB_COLUMNS))
-
-
-def _jobs(dataset: DatasetReader, logs: pl.DataFrame) -> pl.DataFrame:
-    found = _totals(logs)
     counted = counted_records(dataset, None)
     stdio = layer_sums(dataset, logs, "stdio")
-    for part in (
+    found = joined(
+        _totals(logs),
         layer_states(dataset, logs),
         certainty(dataset, logs),
         _counted(counted, logs),
@@ -68,8 +40,7 @@ def _jobs(dataset: DatasetReader, logs: pl.DataFrame) -> pl.DataFrame:
         _posix(dataset, logs),
         layer_sums(dataset, logs, "mpiio").select(*KEY, mpiio_bytes="bytes"),
         stdio.select(*KEY, pl.col("bytes", "requests", "seconds").name.prefix("stdio_")),
-    ):
-        found = found.join(part, on=KEY, how="left", nulls_equal=True)
+    )
     summed = ("bytes", "requests", "counted_s", "meta_s")
     return (
         found.with_columns(
@@ -183,23 +154,19 @@ def _totals(logs: pl.DataFrame) -> pl.DataFrame:
         unread_modules=modules("unread_modules"),
     )
     lacking = pl.concat_list("partial_modules", "unread_modules")
-    return (
-        sums.with_columns(
-            gaps=_in_words("partial_modules", "cut off")
-            + _in_words("unread_modules", "not read")
-            + pl.when(pl.col("unfinished_logs") > 0)
-            .then(pl.format("{} of {} logs not finished; ", "unfinished_logs", "logs"))
-            .otherwise(pl.lit("")),
-            missing_counters=(pl.col("unfinished_logs") > 0)
-            | lacking.list.eval(~pl.element().str.starts_with("DXT")).list.any(),
-        )
-        .with_columns(
-            gaps=pl.col("gaps").str.strip_suffix("; ").replace("", None),
-            unsummed_modules=pl.col("modules").list.set_intersection(list(UNSUMMED)).list.sort(),
-        )
-        .join(process_seconds(logs), on=KEY, how="left", nulls_equal=True)
-        .rename({"nprocs": "processes"})
+    known = sums.with_columns(
+        gaps=_in_words("partial_modules", "cut off")
+        + _in_words("unread_modules", "not read")
+        + pl.when(pl.col("unfinished_logs") > 0)
+        .then(pl.format("{} of {} logs not finished; ", "unfinished_logs", "logs"))
+        .otherwise(pl.lit("")),
+        missing_counters=(pl.col("unfinished_logs") > 0)
+        | lacking.list.eval(~pl.element().str.starts_with("DXT")).list.any(),
+    ).with_columns(
+        gaps=pl.col("gaps").str.strip_suffix("; ").replace("", None),
+        unsummed_modules=pl.col("modules").list.set_intersection(list(UNSUMMED)).list.sort(),
     )
+    return joined(known, process_seconds(logs)).rename({"nprocs": "processes"})
 
 
 def _in_words(modules: str, what: str) -> pl.Expr:
@@ -248,5 +215,77 @@ def layer_sums(dataset: DatasetReader, logs: pl.DataFrame, name: str) -> pl.Data
             seconds=sum_of(*(f"{what}_s" for what in _TIMES)),
         )
         .with_columns(pl.col("seconds", *(f"{what}_s" for what in _TIMES)) / 1e9)
+        .collect(engine="streaming")
+    )
+
+
+@over_jobs(BANDWIDTH_COLUMNS)
+def bandwidth(dataset: DatasetReader, logs: pl.DataFrame) -> pl.DataFrame:
+    """One row per job, or per log, and layer that its logs have."""
+    states = layer_states(dataset, logs)
+    layers = pl.concat(_of_layer(dataset, logs, states, name) for name in LAYERS)
+    # where both may lack a part, their quotient may be too high or too low
+    sure = ~pl.col("certainty").list.contains("impossible_value")
+    return joined(layers, process_seconds(logs)).with_columns(
+        bytes_per_s=fraction("bytes", "slowest_s"),
+        **{
+            f"{op}_bytes_per_s": pl.when(sure).then(fraction(f"{op}_bytes", f"{op}_s"))
+            for op in OPS
+        },
+    )
+
+
+def _of_layer(
+    dataset: DatasetReader, logs: pl.DataFrame, states: pl.DataFrame, name: str
+) -> pl.DataFrame:
+    """The jobs that use a layer, with its sums; null where records of a log are not known."""
+    layer = LAYERS[name]
+    used = states.filter(f"uses_{name}").select(*KEY, known=f"knows_{name}")
+    sums = joined(layer_sums(dataset, logs, name), _slowest(dataset, logs, layer))
+    figures = [column for column in sums.columns if column not in KEY]
+    return joined(used, sums, certainty(dataset, logs, layer.module)).select(
+        *KEY,
+        pl.lit(layer.module).alias("layer"),
+        pl.when("known").then(pl.col(figures)),
+        "certainty",
+    )
+
+
+def _slowest(dataset: DatasetReader, logs: pl.DataFrame, layer: Layer) -> pl.DataFrame:
+    """Per job, ``slowest_s``: the time of the slowest process, of logs one after another the sum.
+
+    A process spends what its own records say; of files that all ranks share, the slowest rank's
+    time is known alone, so that the sum is at least what any of them spent.
+    """
+    spans = logs.with_columns(
+        from_us=pl.col("start_time").dt.epoch("us"),
+        to_us=pl.max_horizontal("start_time", "end_time").dt.epoch("us"),
+    )
+    sessions = number_sessions(spans, KEY).select("origin", "nprocs", "session", *KEY)
+    shared = (pl.col("rank") < 0) & (pl.col("nprocs") > 1)
+    slowest = nanoseconds(f"{layer.prefix}_F_SLOWEST_RANK_TIME")
+    own = layer.spent("read", "write", "meta")
+    spent = pl.when(shared).then(slowest).otherwise(own)
+    return (
+        dataset[layer.record_type]
+        .join(sessions.lazy(), on="origin")
+        .group_by(*KEY, "session", "origin", pl.when(~shared).then("rank").alias("rank"))
+        # all files that ranks share make one group of a log, each rank's own files another
+        .agg(shared=shared.first(), spent=complete_sum(spent))
+        .group_by(*KEY, "session", "origin")
+        .agg(
+            together=sum_or_none(pl.col("spent").filter("shared")),
+            alone=pl.col("spent").filter(~pl.col("shared")).max(),
+            unknown=pl.col("spent").is_null().any(),
+        )
+        .with_columns(
+            spent=pl.when(~pl.col("unknown")).then(
+                pl.col("together") + pl.col("alone").fill_null(0)
+            )
+        )
+        .group_by(*KEY, "session")
+        .agg(spent=pl.when(pl.col("spent").is_not_null().all()).then(pl.col("spent").max()))
+        .group_by(KEY)
+        .agg(slowest_s=complete_sum("spent") / 1e9)
         .collect(engine="streaming")
     )

@@ -6,46 +6,83 @@ call MPI-IO or POSIX, MPI-IO calls POSIX or DFS, and DFS calls DAOS.  STDIO stan
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
 import attrs
 import polars as pl
 
-from harvest_toolkit.frames import possible, safe_sum, whole_nanoseconds
+from harvest import DatasetReader
+from harvest_toolkit.frames import directory_of, possible, safe_sum, whole_nanoseconds
 
-from ..counters import COUNTS, TIMES
-from .frames import ORIGIN, of_run
+from ..counters import COUNTS, TIMES, words
 
-if TYPE_CHECKING:
-    from harvest import DatasetReader
+SEGMENTS: Final = "darshan.dxt_segment"
+
+ORIGIN: Final = pl.col("origin").cast(pl.String)
+"""The path of a log, comparable with those of other frames."""
 
 FILE: Final = ("origin", "record_id")
 """What names a file of a log."""
+
+
+def run_of(log: str = "origin") -> pl.Expr:
+    """The run of a log: its directory, which the logs of one run share."""
+    return directory_of(pl.col(log))
+
+
+def of_run(frame: pl.LazyFrame, run: str | None) -> pl.LazyFrame:
+    """The rows of one run, which is a directory that holds logs."""
+    return frame if run is None else frame.filter(run_of() == run)
+
+
+def spent_ns() -> pl.Expr:
+    """Nanoseconds of a traced operation, whole, so that sums do not depend on the order of rows.
+
+    Null where no operation can have such times, as where it ends before it begins.
+    """
+    spent = whole_nanoseconds(pl.col("end_s") - pl.col("start_s"))
+    return pl.when(spent >= 0).then(spent)
+
+
+def traced_once(trace: pl.LazyFrame) -> pl.LazyFrame:
+    """The trace without operations that speak of the same bytes as others.
+
+    What a process does to a file through MPI-IO reaches it through POSIX.  Where a log traces a
+    file in DXT_POSIX, its DXT_MPIIO operations on that file are left out.
+    """
+    posix = trace.filter(pl.col("module") == "DXT_POSIX")
+    other = trace.filter(pl.col("module") != "DXT_POSIX")
+    return pl.concat([posix, other.join(posix.select(FILE).unique(), on=FILE, how="anti")])
 
 
 @attrs.frozen
 class Layer:
     """A module whose records count bytes, operations and times, one for a file or an object.
 
-    module: its name in a log; record_type, prefix: of its records and of their counters.
+    module: its name in a log.
     reads, writes: the counters, without the prefix, that make up its operations.
     sizes: what its counters of sizes begin with, behind the op; None where it has none.
     """
 
     module: str
-    record_type: str
-    prefix: str
     reads: tuple[str, ...] = ("READS",)
     writes: tuple[str, ...] = ("WRITES",)
     sizes: str | None = ""
 
-    def counters(self, op: str) -> list[str]:
-        """Those of its reads, or of its writes."""
-        return [f"{self.prefix}_{name}" for name in (self.reads if op == "read" else self.writes)]
+    @property
+    def prefix(self) -> str:
+        """What its counters begin with."""
+        return self.module.replace("-", "")
+
+    @property
+    def record_type(self) -> str:
+        """That of its records."""
+        return f"darshan.{self.prefix.lower()}"
 
     def requests(self, op: str) -> pl.Expr:
         """Number of operations of a record; null where one kind is not known."""
-        return sum_of(*map(possible, self.counters(op)))
+        names = self.reads if op == "read" else self.writes
+        return sum_of(*(possible(f"{self.prefix}_{name}") for name in names))
 
     def moved(self, op: str) -> pl.Expr:
         """Bytes of a record."""
@@ -76,32 +113,26 @@ class Layer:
 
 
 LAYERS: Final = {
-    "posix": Layer("POSIX", "darshan.posix", "POSIX"),
+    "posix": Layer("POSIX"),
     "mpiio": Layer(
         "MPI-IO",
-        "darshan.mpiio",
-        "MPIIO",
-        ("INDEP_READS", "COLL_READS", "SPLIT_READS", "NB_READS"),
-        ("INDEP_WRITES", "COLL_WRITES", "SPLIT_WRITES", "NB_WRITES"),
+        words("INDEP_READS COLL_READS SPLIT_READS NB_READS"),
+        words("INDEP_WRITES COLL_WRITES SPLIT_WRITES NB_WRITES"),
         "AGG_",
     ),
-    "stdio": Layer("STDIO", "darshan.stdio", "STDIO", sizes=None),
+    "stdio": Layer("STDIO", sizes=None),
     # non-blocking operations are among these (darshan-dfs-log-format.h)
-    "dfs": Layer("DFS", "darshan.dfs", "DFS", ("READS", "READXS"), ("WRITES", "WRITEXS")),
+    "dfs": Layer("DFS", ("READS", "READXS"), ("WRITES", "WRITEXS")),
     "daos": Layer(
         "DAOS",
-        "darshan.daos",
-        "DAOS",
-        ("OBJ_FETCHES", "ARRAY_READS", "KV_GETS"),
-        ("OBJ_UPDATES", "ARRAY_WRITES", "KV_PUTS"),
+        words("OBJ_FETCHES ARRAY_READS KV_GETS"),
+        words("OBJ_UPDATES ARRAY_WRITES KV_PUTS"),
     ),
-    "h5d": Layer("H5D", "darshan.h5d", "H5D", sizes="AGG_"),
+    "h5d": Layer("H5D", sizes="AGG_"),
     "pnetcdf_var": Layer(
         "PNETCDF_VAR",
-        "darshan.pnetcdf_var",
-        "PNETCDF_VAR",
-        ("INDEP_READS", "COLL_READS", "NB_READS"),
-        ("INDEP_WRITES", "COLL_WRITES", "NB_WRITES"),
+        words("INDEP_READS COLL_READS NB_READS"),
+        words("INDEP_WRITES COLL_WRITES NB_WRITES"),
         "AGG_",
     ),
 }

@@ -2,35 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import polars as pl
 
-from harvest.model.frames import types_of
-from harvest_toolkit.deferred import deferred
-from harvest_toolkit.frames import (
-    complete_sum,
-    fraction,
-    known_sum,
-    possible,
-    sum_or_none,
-)
+from harvest import DatasetReader
+from harvest_toolkit.frames import complete_sum, fraction, known_sum, possible, sum_or_none
 
-from .counters import BINS
 from .declared.jobs import POSIX_FILE_COLUMNS
-from .grouping import (
-    KEY,
-    certainty,
-    exe_of_job,
-    logs_by_job,
-    named_run,
-    of_scheduler,
-    program_of,
-)
+from .files import BINS
+from .grouping import KEY, certainty, exe_of_job, joined, over_jobs, program_of
 from .layers import nanoseconds, seconds, sum_of
-
-if TYPE_CHECKING:
-    from harvest import DatasetReader
 
 OPS = (("read", "READS", "READ"), ("write", "WRITES", "WRITTEN"))
 """An operation, and the two words that Darshan's counters have for it."""
@@ -45,30 +25,16 @@ UNNAMED = "(not named)"
 """A file whose name is not in the log."""
 
 
-def posix_files(
-    dataset: DatasetReader, *, run: str | None = None, job: int | None = None
-) -> pl.LazyFrame:
+@over_jobs(POSIX_FILE_COLUMNS)
+def posix_files(dataset: DatasetReader, logs: pl.DataFrame) -> pl.DataFrame:
     """One row per job and file that POSIX counts, of each job that with most time first."""
-    wanted = named_run(dataset, run, job)
+    files = by_file(dataset, logs).collect(engine="streaming")
     spent = sum_of("read_s", "write_s", "meta_s")
-
-    def compute() -> pl.DataFrame:
-        logs = logs_by_job(dataset, wanted, job)
-        return (
-            by_file(dataset, logs)
-            .collect(engine="streaming")
-            .join(process_seconds(logs), on=KEY, how="left", nulls_equal=True)
-            .join(certainty(dataset, logs, "POSIX"), on=KEY, how="left", nulls_equal=True)
-            .with_columns(time_share=share_of(spent))
-            .sort(
-                *("run", "began", "job", spent, "file", "record_id"),
-                descending=[False, False, False, True, False, False],
-                nulls_last=True,
-            )
-            .with_columns(of_scheduler())
-        )
-
-    return deferred(compute, types_of(POSIX_FILE_COLUMNS))
+    return (
+        joined(files, process_seconds(logs), certainty(dataset, logs, "POSIX"))
+        .with_columns(time_share=share_of(spent))
+        .sort(spent, "file", "record_id", descending=[True, False, False], nulls_last=True)
+    )
 
 
 def process_seconds(logs: pl.DataFrame) -> pl.DataFrame:

@@ -1,29 +1,31 @@
-"""The view ``io.processes``: what was traced of each log's I/O, and what was counted."""
+"""The views ``io.processes`` and ``io.ranks``: what was traced of each log and process."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import polars as pl
 
+from harvest import DatasetReader
 from harvest.model.frames import types_of
 from harvest_toolkit.deferred import deferred
-from harvest_toolkit.frames import sum_or_none
+from harvest_toolkit.frames import fraction, known_sum, possible, sum_or_none
 
-from .counters import counter_rows
 from .declared.files import PROCESS_COLUMNS
-from .files import traced_files
-from .frames import ORIGIN, SEGMENTS, of_run, run_of
-from .grouping import certainty, layer_states, logs_by_job, named_run, once
-
-if TYPE_CHECKING:
-    from harvest import DatasetReader
+from .declared.jobs import RANK_COLUMNS
+from .files import counter_rows, traced_files
+from .grouping import (
+    certainty,
+    joined,
+    layer_states,
+    logs_by_job,
+    named_run,
+    once,
+    over_jobs,
+    program_of,
+)
+from .layers import ORIGIN, SEGMENTS, of_run, run_of, spent_ns, traced_once
 
 OPS = ("read", "write")
 DXT = ("DXT_POSIX", "DXT_MPIIO")
-SUMS = tuple(
-    f"{what}_{op}_bytes" for what in ("traced", "counted", "untraced", "stdio") for op in OPS
-)
 
 
 def processes(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
@@ -80,4 +82,44 @@ def _sums(files: pl.DataFrame, what: str) -> pl.DataFrame:
     return files.group_by(log=ORIGIN).agg(
         sum_or_none(pl.col("bytes").filter(pl.col("op") == op)).alias(f"{what}_{op}_bytes")
         for op in OPS
+    )
+
+
+@over_jobs(RANK_COLUMNS)
+def ranks(dataset: DatasetReader, logs: pl.DataFrame) -> pl.DataFrame:
+    """One row per log and rank with traced operations.
+
+    Where a log traces a file in both DXT_POSIX and DXT_MPIIO, only the former counts.
+    """
+    threads = pl.col("thread").drop_nulls().n_unique()
+    trace = dataset[SEGMENTS].join(logs.select("origin").lazy(), on="origin", how="semi")
+    per_rank = (
+        traced_once(trace)
+        .group_by("origin", "rank")
+        .agg(
+            host=pl.col("hostname").max(),
+            pid=pl.col("pid").max(),
+            threads=pl.when(threads > 0).then(threads),
+            operations=pl.len(),
+            bytes=known_sum(possible("length")),
+            seconds=known_sum(spent_ns()) / 1e9,
+            part=((pl.col("length") < 0) | spent_ns().is_null()).any(),
+            first_time=pl.col("start_time").min(),
+            last_time=pl.col("end_time").max(),
+        )
+        .collect(engine="streaming")
+    )
+    # what is left out makes a lower bound of this rank alone
+    less = pl.concat_list(pl.lit(["lower_bound", "impossible_value"]), "certainty")
+    sure = pl.when("part").then(less).otherwise("certainty")
+    return (
+        joined(per_rank.join(logs, on="origin"), certainty(dataset, logs, "DXT_POSIX", "DXT_MPIIO"))
+        .with_columns(
+            log=ORIGIN,
+            certainty=sure.list.unique(maintain_order=True),
+            program=program_of(pl.col("exe")),
+            median_s=pl.col("seconds").median().over("origin"),
+            time_share=fraction("seconds", "run_time_s"),
+        )
+        .sort("rank", nulls_last=True)
     )

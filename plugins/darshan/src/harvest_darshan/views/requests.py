@@ -2,48 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import polars as pl
 
-from harvest.model.frames import types_of
-from harvest_toolkit.deferred import deferred
+from harvest import DatasetReader
 from harvest_toolkit.frames import possible, sum_or_none
 
 from .declared.jobs import REQUEST_COLUMNS
-from .grouping import KEY, certainty, layer_states, logs_by_job, named_run, of_scheduler
+from .grouping import KEY, certainty, joined, layer_states, over_jobs
 from .layers import nanoseconds
 from .posix_files import OPS, by_file, process_seconds, share_of
-
-if TYPE_CHECKING:
-    from harvest import DatasetReader
 
 MPIIO = ("independent", "collective", "split", "nonblocking")
 
 _COUNTS = ("requests", "bytes", "small", "random", "shared", "shared_small", "redundant_bytes")
 
 
-def requests(
-    dataset: DatasetReader,
-    *,
-    run: str | None = None,
-    job: int | None = None,
-    per: str = "job",
-) -> pl.LazyFrame:
+@over_jobs(REQUEST_COLUMNS)
+def requests(dataset: DatasetReader, logs: pl.DataFrame) -> pl.DataFrame:
     """Two rows per job, or per log, one for reads and one for writes."""
-    wanted, alone = named_run(dataset, run, job), per == "log"
-
-    def compute() -> pl.DataFrame:
-        logs = logs_by_job(dataset, wanted, job, per_log=alone)
-        files = by_file(dataset, logs).collect(engine="streaming")
-        jobs = process_seconds(logs)
-        for part in (layer_states(dataset, logs), certainty(dataset, logs, "POSIX", "MPI-IO")):
-            jobs = jobs.join(part, on=KEY, how="left", nulls_equal=True)
-        per_op = [_of_op(dataset, logs, jobs, files, *names) for names in OPS]
-        order = ("run", "began", "job", "log", "op")
-        return pl.concat(per_op).sort(order, nulls_last=True).with_columns(of_scheduler())
-
-    return deferred(compute, types_of(REQUEST_COLUMNS))
+    files = by_file(dataset, logs).collect(engine="streaming")
+    sure = certainty(dataset, logs, "POSIX", "MPI-IO")
+    jobs = joined(process_seconds(logs), layer_states(dataset, logs), sure)
+    return pl.concat(_of_op(dataset, logs, jobs, files, *names) for names in OPS)
 
 
 def _of_op(
@@ -78,8 +58,7 @@ def _of_op(
     upper = _mpiio(dataset, logs, op, verb)
     of_mpiio = [name for name in upper.columns if name not in KEY]
     return (
-        jobs.join(sums, on=KEY, how="left", nulls_equal=True)
-        .join(upper, on=KEY, how="left", nulls_equal=True)
+        joined(jobs, sums, upper)
         .with_columns(
             pl.when("knows_posix").then(pl.col(of_posix)),
             pl.when("knows_mpiio").then(pl.col(of_mpiio)),

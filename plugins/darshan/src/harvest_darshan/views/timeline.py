@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import polars as pl
 
-from harvest import UsageError
+from harvest import DatasetReader, UsageError
 from harvest.model.frames import types_of
 from harvest_toolkit.deferred import deferred
 from harvest_toolkit.frames import known_sum, safe_sum
 
 from .declared.files import TIMELINE_COLUMNS
-from .frames import run_of, segments, traced_once
 from .grouping import named_run, number_sessions, once
-
-if TYPE_CHECKING:
-    from harvest import DatasetReader
+from .layers import SEGMENTS, of_run, run_of, traced_once
 
 BINS = 200
 """Intervals of a session, at most, where none are asked for."""
@@ -83,7 +78,7 @@ def _micros(text: float | str) -> int:
 
 def _trace(dataset: DatasetReader, run: str | None) -> pl.LazyFrame:
     return traced_once(
-        segments(dataset, run).select(
+        of_run(dataset[SEGMENTS], run).select(
             *("origin", "record_id", "module", "op"),
             length=pl.when(pl.col("length") >= 0).then("length"),
             host="hostname",

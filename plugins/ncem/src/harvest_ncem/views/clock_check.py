@@ -2,7 +2,7 @@
 
 The receivers learn of a scan at the same moment; what lies between their times is their clocks.
 The reference is the median of the receivers' times of the scan; those of a wrong zone (see
-``zones``) are left out of it where others are there.
+``scans.with_zones``) are left out of it where others are there.
 """
 
 from __future__ import annotations

@@ -7,20 +7,10 @@ from typing import Final
 import attrs
 
 from harvest import Column, Setting, View
-from harvest.columns import (
-    count,
-    number,
-    path,
-    rate,
-    seconds,
-    share,
-    size,
-    text,
-    texts,
-    time,
-)
+from harvest.columns import count, number, path, rate, seconds, share, size, text, texts, time
 from harvest.toolkit.settings import positive
 
+from ...counters import words
 from . import shared
 
 
@@ -85,10 +75,9 @@ FILES: Final = View(
     requires=("darshan.dxt_segment", "darshan.posix", "darshan.stdio", "darshan.mpiio"),
     settings=shared.ONE_RUN,
     columns=FILE_COLUMNS,
-    first=(
-        *("file", "run", "read_bytes", "write_bytes", "reads", "writes", "read_s", "write_s"),
-        *("meta_s", "tasks", "sequential_share", "readers", "writers", "operations"),
-        *("untraced_operations", "basis", "sizes"),
+    first=words(
+        "file run read_bytes write_bytes reads writes read_s write_s meta_s tasks",
+        "sequential_share readers writers operations untraced_operations basis sizes",
     ),
 )
 
@@ -135,9 +124,9 @@ PROCESSES: Final = View(
     ),
     settings=shared.ONE_RUN,
     columns=PROCESS_COLUMNS,
-    first=(
-        *("pid", "host", "run", "counted_read_bytes", "counted_write_bytes"),
-        *("untraced_read_bytes", "untraced_write_bytes", "nprocs", "exe"),
+    first=words(
+        "pid host run counted_read_bytes counted_write_bytes untraced_read_bytes",
+        "untraced_write_bytes nprocs exe",
     ),
 )
 
@@ -164,5 +153,5 @@ TIMELINE: Final = View(
     requires=("darshan.dxt_segment",),
     settings={**shared.ONE_RUN, "bin": Setting("seconds of an interval", float, check=positive)},
     columns=TIMELINE_COLUMNS,
-    first=("time", "host", "op", "bytes", "bytes_per_s", "operations", "bin_s", "run", "began"),
+    first=words("time host op bytes bytes_per_s operations bin_s run began"),
 )
