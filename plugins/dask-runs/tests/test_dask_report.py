@@ -18,8 +18,7 @@ from hypothesis import strategies as st
 
 import harvest
 from harvest import UsageError
-from harvest_dask_runs.report.figures import time_per_cell
-from harvest_dask_runs.report.stream import stream
+from harvest_dask_runs.report.stream import stream, time_per_cell
 from harvest_report import Notes, Table
 
 REPOSITORY = Path(__file__).resolve().parents[3]

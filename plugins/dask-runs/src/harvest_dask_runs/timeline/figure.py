@@ -18,7 +18,7 @@ from harvest import HarvestError
 from harvest.toolkit.texts import excerpt, printable_line
 
 from ..critical.path import PARTS
-from ..report.figures import COLOURS, OTHER
+from ..report.stream import COLOURS, OTHER
 from .slices import Lane, Slices
 
 LAYERS: Final[Mapping[str, int]] = {
