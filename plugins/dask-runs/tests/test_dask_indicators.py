@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +10,7 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scripts import run_script
 
 import harvest
 from harvest_dask_runs.parts.occupancy import at_once
@@ -282,8 +281,7 @@ def example(tmp_path_factory):
     folder = tmp_path_factory.mktemp("example")
     run = folder / "D2024-05-06_07:08:09_R1_W4"
     for script, where in (("make_run.py", folder), ("darshan-logs/make_logs.py", run)):
-        command = [sys.executable, "-B", REPOSITORY / "examples" / script, where]
-        subprocess.run(command, check=True, capture_output=True)
+        run_script(REPOSITORY / "examples" / script, where)
     pytest.importorskip("harvest_darshan")
     harvest.run([f"mofka-dask:{run}", f"darshan:{run}"], f"parquet:{folder / 'out'}", workers=1)
     return harvest.open(folder / "out")

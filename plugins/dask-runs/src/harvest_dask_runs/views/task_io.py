@@ -18,11 +18,8 @@ from .declared.io import COVERAGE_COLUMNS, PROCESS_COLUMNS, TASK_IO_COLUMNS
 TASK_IO = types_of(TASK_IO_COLUMNS)
 
 TOTALS: dict[str, pl.DataType] = {
-    "run": pl.String(),
-    "key": pl.String(),
-    "io_read_bytes": pl.Int64(),
-    "io_write_bytes": pl.Int64(),
-    "io_operations": pl.Int64(),
+    **dict.fromkeys(("run", "key"), pl.String()),
+    **dict.fromkeys(("io_read_bytes", "io_write_bytes", "io_operations"), pl.Int64()),
     "io_seconds": pl.Float64(),
 }
 
