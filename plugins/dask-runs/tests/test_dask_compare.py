@@ -103,10 +103,8 @@ def test_its_durations_are_compared_pair_by_pair(slower):
 
     assert rows["prefix", prefix, "mean_s"]["ratio"] == pytest.approx(2.0)
     assert rows["prefix", prefix, "mean_s"]["pairs_share"] == pytest.approx(longer)
-    times = {
-        n: row for (part, n, what), row in rows.items() if (part, what) == ("prefix", "total_s")
-    }
-    assert {name for name, row in times.items() if row["difference"]} == {prefix}
+    times = {name: rows["prefix", name, "total_s"]["difference"] for name in DURATIONS}
+    assert [name for name, difference in times.items() if difference] == [prefix]
     # what reads alike on both sides is no difference to name
     assert rows["run", "all", "moved_bytes"]["difference"] == 1
     assert not any("bytes transferred" in text for text in report_of(dataset).intro)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import itertools
 import json
 import shutil
 from collections import Counter, defaultdict
@@ -13,14 +12,11 @@ from pathlib import Path
 import polars as pl
 import pytest
 from dask_rows import harvested_run, write_run
-from hypothesis import given
-from hypothesis import strategies as st
 
 import harvest
 from harvest import UsageError
 from harvest.cli import main
 from harvest_dask_runs.trace.tasks import transfer_slices
-from harvest_dask_runs.trace.tracks import with_lanes
 from harvest_dask_runs.trace.view import trace, write_trace
 
 REPOSITORY = Path(__file__).resolve().parents[3]
@@ -318,34 +314,7 @@ def test_of_several_runs_one_is_to_be_chosen(tmp_path):
     assert both["run"].n_unique() == both["pid"].n_unique() == both["tid"].n_unique() == 2
 
 
-# lanes and transfers
-
-
-INTERVALS = st.lists(
-    st.tuples(st.sampled_from(["a", "b", None]), st.integers(0, 40), st.integers(0, 15)),
-    max_size=40,
-)
-
-
-@pytest.mark.slow
-@given(INTERVALS, st.booleans())
-def test_lanes_hold_no_overlaps(drawn, nest):
-    frame = pl.DataFrame(
-        [(t, a, a + n) for t, a, n in drawn],
-        schema={"track": pl.String, "start": pl.Int64, "end": pl.Int64},
-        orient="row",
-    )
-    found = with_lanes(frame, "track", nest=nest)
-    assert found.drop("lane").equals(frame)
-    lanes = defaultdict(list)
-    for track, start, end, lane in found.iter_rows():
-        lanes[track, lane].append((start, end))
-    for intervals in lanes.values():
-        if nest:
-            assert clashes(intervals) == 0
-        else:
-            ordered = sorted(intervals)
-            assert all(a[1] <= b[0] for a, b in itertools.pairwise(ordered))
+# transfers
 
 
 def transfer(direction, source, target, start, keys=("k",), seconds=0.5):
