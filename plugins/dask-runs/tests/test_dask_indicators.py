@@ -217,8 +217,8 @@ def test_its_page_begins_with_what_is_wrong(faulty, page):
         "no more than that; sum ended last. Of the time executed then: sum (100 %); longest, for "
         "8.5 s, the task sum-1."
     ) in texts
-    for one in found:  # the evidence gives the row again
-        rows = faulty.view(one.evidence.view).filter(pl.sql_expr(one.evidence.where)).collect()
+    for each in found:  # the evidence gives the row again
+        rows = faulty.view(each.evidence.view).filter(pl.sql_expr(each.evidence.where)).collect()
         assert rows.height == 1
 
 

@@ -22,8 +22,9 @@ from hypothesis import strategies as st
 import harvest
 from harvest import HarvestError, UsageError
 from harvest.cli import main
+from harvest_dask_runs.record_names import CATEGORIES
 from harvest_dask_runs.timeline import write_timeline
-from harvest_dask_runs.timeline.figure import LAYERS, WAITS
+from harvest_dask_runs.timeline.figure import WAITS
 from harvest_dask_runs.timeline.slices import MARK, collect, levels
 from harvest_dask_runs.timeline.write import to_page
 from harvest_dask_runs.trace.tracks import EVENT, Tracks, event_rows
@@ -197,7 +198,7 @@ class Trace:
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 ARGS = TEXTS.map(lambda text: json.dumps({"key": text}, ensure_ascii=False))
 # a name is any text, but of the waits of the critical path
-NAMED = st.sampled_from([*LAYERS]).flatmap(
+NAMED = st.sampled_from([*CATEGORIES]).flatmap(
     lambda cat: st.tuples(st.just(cat), st.sampled_from([*WAITS]) if cat == "path.wait" else TEXTS)
 )
 EVENTS = st.tuples(

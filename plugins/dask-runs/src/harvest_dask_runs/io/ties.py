@@ -13,9 +13,10 @@ from __future__ import annotations
 import polars as pl
 
 from harvest import DatasetReader, UsageError
+from harvest_toolkit.frames import directory_of
 from harvest_toolkit.hosts import same_host
 
-from ..frames import host_of, run_of, runs_of
+from ..frames import host_of, runs_of
 from ..record_names import JOB, SEGMENT
 
 TRACE: dict[str, pl.DataType] = {
@@ -42,7 +43,7 @@ def runs_of_logs(logs: pl.DataFrame, runs: list[str]) -> pl.DataFrame:
     of their own within it; else the log's own directory.
     """
     named = pl.DataFrame({"run": runs}, schema={"run": pl.String})
-    placed = logs.select("origin").unique().with_columns(directory=run_of(pl.col("origin")))
+    placed = logs.select("origin").unique().with_columns(directory=directory_of(pl.col("origin")))
     directories = placed.select("directory").unique()
     inside = (
         directories.join(named, how="cross")
