@@ -215,6 +215,7 @@ def test_a_kind_that_a_silent_worker_may_have_had_is_not_new(tmp_path):
     assert any("R1 (before): 1 of 2 registered workers" in item for item in lacks.items)
 
 
+@pytest.mark.slow
 def test_time_of_which_one_run_has_no_record_is_not_said_to_be_none(tmp_path):
     # given a second run without a record of transfers
     write(tmp_path / "R1")
