@@ -1,14 +1,17 @@
-"""Rows of Dask runs written by hand, for tests of views."""
+"""Rows of Dask runs written by hand, for tests of views; and runs as files leave them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pyarrow as pa
+import pytest
 
+import harvest
 from harvest import Record, record_type
 from harvest.model.arrow import table_of
 from harvest_dask.records import types as r
@@ -87,3 +90,46 @@ def one(frame: pl.LazyFrame) -> dict[str, Any]:
     rows = frame.collect().to_dicts()
     assert len(rows) == 1
     return rows[0]
+
+
+REPOSITORY = Path(__file__).resolve().parents[3]
+RUNS = {
+    "example": REPOSITORY / "examples/dask-run/D2024-05-06_07:08:09_R1_W4",
+    "R1": REPOSITORY.parent / "shared/data/mofka-dask/D2024-04-19_19:01:00_R1_W8",
+    "R6": REPOSITORY.parent / "shared/data/mofka-dask/D2024-04-19_19:01:02_R6_W8",
+}
+
+
+def path_of(name: str) -> Path:
+    """The directory of one of RUNS; skips where this checkout has no real samples."""
+    if not RUNS[name].is_dir():
+        pytest.skip(f"no real samples here: {RUNS[name]} is absent")
+    return RUNS[name]
+
+
+def harvested_run(name: str, tmp_path_factory: Any) -> harvest.Dataset:
+    """One of RUNS as a dataset, a real one with its Darshan logs."""
+    pytest.importorskip("harvest_mofka_dask", reason="runs are read by the plugin mofka-dask")
+    path = path_of(name)
+    sources = [f"mofka-dask:{path}"]
+    if name != "example":
+        pytest.importorskip("harvest_darshan")
+        sources.append(f"darshan:{path}")
+    out = tmp_path_factory.mktemp(name) / "out"
+    assert harvest.run(sources=sources, sinks=[f"parquet:{out}"]).exit_code in (0, 3)
+    return harvest.open(out)
+
+
+def write_run(folder: Path, key: str = "x", worker: str = "tcp://h:1") -> Path:
+    """A run of one task, from files as the coupler's consumer writes them."""
+    folder.mkdir(parents=True)
+    frame = pl.DataFrame(
+        {
+            "": [0], "key": [key], "thread": [140_000_000_000_001], "worker": [worker],
+            "prefix": [key], "group": [key], "start": ["processing"], "finish": ["memory"],
+            "stimulus_id": ["task-finished-1.0"], "called_from": ["tcp://s:1"],
+            "begins": [100.0], "ends": [100.5], "duration": [0.5], "size": [1], "time": [100.6],
+        }
+    )  # fmt: skip
+    frame.write_csv(folder / "scheduler_transition.csv")
+    return folder

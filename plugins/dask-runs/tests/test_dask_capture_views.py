@@ -9,7 +9,6 @@ import captures
 import polars as pl
 import pytest
 
-import harvest
 from harvest import collect
 from harvest_dask.records.captures.source import DaskSource
 from harvest_dask_runs.io.ties import TRACE, ties
@@ -135,22 +134,6 @@ def test_a_blind_spell_is_named_with_its_times_and_losses(tmp_path):
         f"a part was not recorded: worker {A}: could record nothing since "
         "2023-11-14 22:13:22.500000+00:00 (disk full); 70 rows are lost"
     )
-
-
-@pytest.mark.slow
-def test_the_report_says_who_is_missing(tmp_path):
-    done = {"time": T, "key": "x", "start_state": "processing", "finish_state": "memory"}
-    done |= {"worker": A, "thread": THREAD, "begins": T, "ends": T + 1}
-    rows = captures.rows("scheduler_transition", [done])
-    run = write(
-        tmp_path, s=[*scheduler(rows), captures.END], a=worker(A), b=worker(B, captures.END)
-    )
-    harvest.run([f"dask:{run}"], f"parquet:{tmp_path / 'out'}")
-
-    report = harvest.open(tmp_path / "out").report("dask.run")
-
-    (section,) = [section for section in report.sections if section.name == "completeness"]
-    assert any(f"The record of worker {A}" in item for item in section.items)
 
 
 # ---- which process is which worker ---------------------------------------------------------------

@@ -36,8 +36,8 @@ VIEWS = (
 @pytest.fixture(
     scope="module",
     params=[
-        *("made", "no scheduler", "captured"),
-        *(pytest.param(name, marks=pytest.mark.slow) for name in ("no transitions", *REAL)),
+        *("made", "captured"),
+        *(pytest.param(name, marks=pytest.mark.slow) for name in (*[*MISSING][1:], *REAL)),
     ],
 )
 def dataset(request, tmp_path_factory):

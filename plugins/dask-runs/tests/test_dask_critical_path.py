@@ -321,7 +321,11 @@ def _dependencies(text: str) -> dict[str, set[str]]:
 
 
 @pytest.mark.parametrize(
-    "name", ["D2024-04-19_19:01:00_R1_W8", "D2024-04-19_19:01:02_R6_W8", "image-processing-head"]
+    "name",
+    [
+        *("D2024-04-19_19:01:00_R1_W8", "image-processing-head"),
+        pytest.param("D2024-04-19_19:01:02_R6_W8", marks=pytest.mark.slow),
+    ],
 )
 def test_a_real_run_is_as_a_plain_reading_has_it(name, tmp_path):
     pytest.importorskip("harvest_mofka_dask", reason="runs are read by the plugin mofka-dask")

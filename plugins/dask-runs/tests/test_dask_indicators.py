@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import captures
 import polars as pl
 import pytest
+from dask_rows import at, dataset, one
 from hypothesis import given
 from hypothesis import strategies as st
+from scripts import run_script
 
 import harvest
+from harvest_dask.records.types import WorkerSample
 from harvest_dask_runs.parts.occupancy import at_once
 from harvest_dask_runs.rules import RULES
+from harvest_dask_runs.views.indicators import indicators
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 T = captures.T
@@ -157,15 +159,11 @@ def test_the_indicators_of_a_run_with_known_faults(faulty):
     assert (row["silent_workers"], row["lost_workers"]) == (0, 0)
 
 
-def test_where_no_limit_is_known_no_worker_comes_closest_to_it(tmp_path):
+def test_where_no_limit_is_known_no_worker_comes_closest_to_it():
     # given a worker that was sampled, and of which nobody recorded how much memory it may use
-    sampled = captures.rows("sample", [{"time": T, "memory_bytes": 300_000}])
-    captures.write(
-        tmp_path / "R1", {"a": [captures.start("worker", address=A), sampled, captures.END]}
-    )
-    harvest.run([f"dask:{tmp_path / 'R1'}"], f"parquet:{tmp_path / 'out'}", workers=1)
+    sampled = WorkerSample(time=at(0), role="worker", address=A, memory_bytes=300_000)
 
-    (row,) = harvest.open(tmp_path / "out").view("dask.indicators").collect().to_dicts()
+    row = one(indicators(dataset(sampled)))
 
     assert (row["memory_peak_share"], row["memory_peak_worker"]) == (None, None)
     # nor did it say whether it moved results to disk
@@ -219,8 +217,8 @@ def test_its_page_begins_with_what_is_wrong(faulty, page):
         "no more than that; sum ended last. Of the time executed then: sum (100 %); longest, for "
         "8.5 s, the task sum-1."
     ) in texts
-    for one in found:  # the evidence gives the row again
-        rows = faulty.view(one.evidence.view).filter(pl.sql_expr(one.evidence.where)).collect()
+    for each in found:  # the evidence gives the row again
+        rows = faulty.view(each.evidence.view).filter(pl.sql_expr(each.evidence.where)).collect()
         assert rows.height == 1
 
 
@@ -246,10 +244,10 @@ def test_several_runs_are_columns_of_one_table(tmp_path):
         ]
         captures.write(tmp_path / name, {"s": scheduler, "a": worker})
     harvest.run([f"dask:{tmp_path}"], f"parquet:{tmp_path / 'out'}", workers=1)
-    dataset = harvest.open(tmp_path / "out")
+    data = harvest.open(tmp_path / "out")
 
     # when they are asked for in an order
-    report = dataset.report("dask.indicators", runs=("R2", "R1"))
+    report = data.report("dask.indicators", runs=("R2", "R1"))
 
     # then each has a column under its name, with what is known as people read it
     (table,) = report.tables
@@ -267,9 +265,9 @@ def test_several_runs_are_columns_of_one_table(tmp_path):
     assert "counted_bytes" in unknown.items[0]
     assert not said.keys() & set(unknown.items[0].rstrip(".").split(", "))
     # and all runs are there where none is named; a wrong name is refused with those there are
-    assert len(dataset.report("dask.indicators").tables[0].columns) == 3
+    assert len(data.report("dask.indicators").tables[0].columns) == 3
     with pytest.raises(harvest.UsageError, match="no run 'R9'"):
-        dataset.report("dask.indicators", runs=("R9",))
+        data.report("dask.indicators", runs=("R9",))
 
 
 # ---- the example of the documentation ------------------------------------------------------------
@@ -282,8 +280,7 @@ def example(tmp_path_factory):
     folder = tmp_path_factory.mktemp("example")
     run = folder / "D2024-05-06_07:08:09_R1_W4"
     for script, where in (("make_run.py", folder), ("darshan-logs/make_logs.py", run)):
-        command = [sys.executable, "-B", REPOSITORY / "examples" / script, where]
-        subprocess.run(command, check=True, capture_output=True)
+        run_script(REPOSITORY / "examples" / script, where)
     pytest.importorskip("harvest_darshan")
     harvest.run([f"mofka-dask:{run}", f"darshan:{run}"], f"parquet:{folder / 'out'}", workers=1)
     return harvest.open(folder / "out")

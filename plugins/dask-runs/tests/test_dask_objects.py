@@ -13,11 +13,8 @@ from pathlib import Path
 import attrs
 import polars as pl
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from harvest import UsageError
-from harvest.toolkit.texts import printable_line
 from harvest_dask_runs import (
     EventSource,
     GraphEvent,
@@ -63,7 +60,7 @@ def test_a_known_state_is_a_member():
     assert TaskState.LONG_RUNNING.known
 
 
-@given(st.text())
+@pytest.mark.parametrize("word", ["executing", "teleporting", "", "\n ü\x00"])
 def test_any_state_is_accepted_and_kept(word):
     state = TaskState(word)
     assert state == word
@@ -196,6 +193,8 @@ def test_the_text_of_a_task_holds_every_event_in_order(example):
     for task in example:
         lines = task.to_text().splitlines()
         assert lines[0] == f"Task {task.key}"
+        # only a single long word, such as a path, may stick out
+        assert all(len(line) <= 100 or " " not in line[46:].strip() for line in lines)
         listed = [line for line in lines if re.match(r"    \d{4}-\d\d-\d\dT", line)]
         assert len(listed) == len(task.events)
         for line, event in zip(listed, task.events, strict=True):
@@ -203,12 +202,6 @@ def test_the_text_of_a_task_holds_every_event_in_order(example):
             assert datetime.fromisoformat(time) == event.time
             assert source == event.source
             assert rest.startswith(event.what)
-
-
-def test_lines_are_of_bounded_width(example):
-    for line in example.to_text().splitlines():
-        # only a single long word, such as a path, may stick out
-        assert len(line) <= 100 or " " not in line[46:].strip(), line
 
 
 def test_many_dependencies_are_listed_in_part():
@@ -222,13 +215,6 @@ def test_terminal_escapes_in_names_are_shown_as_text():
     text = task.to_text()
     assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e\u2028]", text)
     assert r"Task evil\x1b[2J\x1b]0;owned\x07\r\n\u202egnp.exe\u2028" in text
-
-
-@given(st.text())
-def test_printable_text_has_no_control_characters(text):
-    shown = printable_line(text)
-    assert not re.search("[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]", shown)
-    shown.encode()  # nor anything that is not Unicode text
 
 
 def test_tasks_are_written_in_three_formats(example, tmp_path):

@@ -11,8 +11,6 @@ import csv
 import json
 import re
 import shutil
-import subprocess
-import sys
 from collections import Counter, defaultdict
 from itertools import product
 from pathlib import Path
@@ -21,6 +19,7 @@ from typing import Any
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
+from scripts import run_script
 
 import harvest
 from harvest.toolkit.amounts import bytes_in_words
@@ -66,13 +65,10 @@ def case(request):
 def example(tmp_path_factory):
     """The run that the example's scripts make, with its Darshan logs."""
     made = tmp_path_factory.mktemp("made")
-    for script, *arguments in (
-        ("make_run.py", made),
-        ("darshan-logs/make_logs.py", made / "D2024-05-06_07:08:09_R1_W4"),
-    ):
-        command = [sys.executable, "-B", EXAMPLES / script, *arguments]
-        subprocess.run(command, check=True, capture_output=True)
-    return made / "D2024-05-06_07:08:09_R1_W4"
+    run = made / "D2024-05-06_07:08:09_R1_W4"
+    for script, where in (("make_run.py", made), ("darshan-logs/make_logs.py", run)):
+        run_script(EXAMPLES / script, where)
+    return run
 
 
 @pytest.fixture(scope="module")
@@ -215,6 +211,9 @@ def test_executions_are_the_same_wherever_they_are_counted(run, views, report, p
     assert sum(row["executions"] for row in prefixes) == total
     assert {row["worker"]: row["executed"] for row in workers if row["executed"]} == expected
     assert sum(known(views["dask.workers"]["executed"].to_list())) == total
+    named = [row for row in workers if row["worker"] != "(not recorded)"]
+    assert number(r"([\d,]+) workers?", report.intro[0]) == len(named)
+    assert len(named) == views["dask.workers"].height
     tasks = views["dask.tasks"]
     assert tasks["executions"].sum() == total
     if total:
@@ -324,12 +323,6 @@ def test_a_worker_has_the_threads_that_the_logs_say(run, report, pictures):
     axes = pictures["occupancy"]
     if axes is not None and expected:
         assert axes[1].collections[0].get_clim() == (0, expected)
-
-
-def test_workers_are_the_same_wherever_they_are_counted(views, report):
-    named = [row for row in rows(report, "workers") if row["worker"] != "(not recorded)"]
-    assert number(r"([\d,]+) workers?", report.intro[0]) == len(named)
-    assert len(named) == views["dask.workers"].height
 
 
 @pytest.mark.slow

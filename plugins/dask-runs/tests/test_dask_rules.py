@@ -521,6 +521,5 @@ def test_of_several_runs_each_is_named():
     assert said[0].startswith("R1: 1 worker died before the last task ended: ")
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
-def test_a_run_of_which_nothing_is_known_is_not_judged(rule):
-    assert spoken(rule.name, {}) == []
+def test_a_run_of_which_nothing_is_known_is_not_judged():
+    assert [rule.name for rule in RULES if spoken(rule.name, {})] == []

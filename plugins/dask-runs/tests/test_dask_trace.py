@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import itertools
 import json
 import shutil
 from collections import Counter, defaultdict
@@ -12,22 +11,15 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from dask_rows import harvested_run, write_run
 
 import harvest
 from harvest import UsageError
 from harvest.cli import main
 from harvest_dask_runs.trace.tasks import transfer_slices
-from harvest_dask_runs.trace.tracks import with_lanes
 from harvest_dask_runs.trace.view import trace, write_trace
 
 REPOSITORY = Path(__file__).resolve().parents[3]
-RUNS = {
-    "example": REPOSITORY / "examples/dask-run/D2024-05-06_07:08:09_R1_W4",
-    "R1": REPOSITORY.parent / "shared/data/mofka-dask/D2024-04-19_19:01:00_R1_W8",
-    "R6": REPOSITORY.parent / "shared/data/mofka-dask/D2024-04-19_19:01:02_R6_W8",
-}
 CHROMIUM = [
     "chromium", "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic",
     "--no-first-run", "--disable-background-networking", "--disable-component-update",
@@ -40,17 +32,7 @@ CHROMIUM = [
     params=["example", *(pytest.param(run, marks=pytest.mark.slow) for run in ("R1", "R6"))],
 )
 def dataset(request, tmp_path_factory):
-    pytest.importorskip("harvest_mofka_dask", reason="runs are read by the plugin mofka-dask")
-    path = RUNS[request.param]
-    if not path.is_dir():
-        pytest.skip(f"no real samples here: {path} is absent")
-    sources = [f"mofka-dask:{path}"]
-    if request.param != "example":
-        pytest.importorskip("harvest_darshan")
-        sources.append(f"darshan:{path}")
-    out = tmp_path_factory.mktemp(request.param) / "out"
-    assert harvest.run(sources=sources, sinks=[f"parquet:{out}"]).exit_code in (0, 3)
-    return harvest.open(out)
+    return harvested_run(request.param, tmp_path_factory)
 
 
 @pytest.fixture(scope="module")
@@ -310,36 +292,6 @@ def test_perfetto_shows_the_file(events, written, tmp_path):
     assert said["flows"] == [[str(len(of(events, "s")))]]
 
 
-def write_run(folder: Path, key: str = "x", worker: str = "tcp://h:1") -> Path:
-    """A run of one task, from files as the coupler's consumer writes them."""
-    folder.mkdir(parents=True)
-    frame = pl.DataFrame(
-        {
-            "": [0], "key": [key], "thread": [140_000_000_000_001], "worker": [worker],
-            "prefix": [key], "group": [key], "start": ["processing"], "finish": ["memory"],
-            "stimulus_id": ["task-finished-1.0"], "called_from": ["tcp://s:1"],
-            "begins": [100.0], "ends": [100.5], "duration": [0.5], "size": [1], "time": [100.6],
-        }
-    )  # fmt: skip
-    frame.write_csv(folder / "scheduler_transition.csv")
-    return folder
-
-
-@pytest.mark.slow
-@given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1))
-def test_keys_may_hold_anything(text):
-    from harvest_dask_runs.trace.tracks import args_of, event_rows
-    from harvest_dask_runs.trace.view import _lines
-
-    made = pl.DataFrame({"key": [text]}).select(
-        name="key", cat=pl.lit("task"), ph=pl.lit("X"), ts=0, dur=1, pid=1, tid=1,
-        args=args_of(key=pl.col("key")),
-    )  # fmt: skip
-    (line,) = _lines(event_rows(made, "run"))
-    event = json.loads(line)
-    assert (event["name"], event["args"]) == (text, {"key": text})
-
-
 def test_of_several_runs_one_is_to_be_chosen(tmp_path):
     pytest.importorskip("harvest_mofka_dask", reason="runs are read by the plugin mofka-dask")
     folders = [write_run(tmp_path / "runs" / name, name) for name in ("D1_R1_W1", "D2_R2_W1")]
@@ -362,34 +314,7 @@ def test_of_several_runs_one_is_to_be_chosen(tmp_path):
     assert both["run"].n_unique() == both["pid"].n_unique() == both["tid"].n_unique() == 2
 
 
-# lanes and transfers
-
-
-INTERVALS = st.lists(
-    st.tuples(st.sampled_from(["a", "b", None]), st.integers(0, 40), st.integers(0, 15)),
-    max_size=40,
-)
-
-
-@pytest.mark.slow
-@given(INTERVALS, st.booleans())
-def test_lanes_hold_no_overlaps(drawn, nest):
-    frame = pl.DataFrame(
-        [(t, a, a + n) for t, a, n in drawn],
-        schema={"track": pl.String, "start": pl.Int64, "end": pl.Int64},
-        orient="row",
-    )
-    found = with_lanes(frame, "track", nest=nest)
-    assert found.drop("lane").equals(frame)
-    lanes = defaultdict(list)
-    for track, start, end, lane in found.iter_rows():
-        lanes[track, lane].append((start, end))
-    for intervals in lanes.values():
-        if nest:
-            assert clashes(intervals) == 0
-        else:
-            ordered = sorted(intervals)
-            assert all(a[1] <= b[0] for a, b in itertools.pairwise(ordered))
+# transfers
 
 
 def transfer(direction, source, target, start, keys=("k",), seconds=0.5):

@@ -13,12 +13,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
-
-import harvest
-from harvest.plugins.registry import manager
-
-REPOSITORY = Path(__file__).resolve().parents[3]
-RUNS = REPOSITORY.parent / "shared/data/mofka-dask"
+from dask_rows import harvested_run, path_of
 
 
 def moment(text: str) -> datetime:
@@ -31,21 +26,19 @@ def read(run: Path, name: str) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-@pytest.fixture(scope="module", params=["D2024-04-19_19:01:00_R1_W8", "D2024-04-19_19:01:02_R6_W8"])
-def run(request) -> Path:
-    path = RUNS / request.param
-    if not path.is_dir():
-        pytest.skip(f"no real samples here: {path} is absent")
-    if not {"darshan", "mofka-dask", "parquet"} <= {*manager().sources, *manager().sinks}:
-        pytest.skip("the plugins darshan, mofka-dask and parquet are not installed")
-    return path
+@pytest.fixture(scope="module", params=["R1", pytest.param("R6", marks=pytest.mark.slow)])
+def name(request) -> str:
+    return request.param
 
 
 @pytest.fixture(scope="module")
-def dataset(run, tmp_path_factory):
-    out = tmp_path_factory.mktemp("io") / "out"
-    harvest.run([f"mofka-dask:{run}", f"darshan:{run}"], f"parquet:{out}", workers=1)
-    return harvest.open(out)
+def run(name) -> Path:
+    return path_of(name)
+
+
+@pytest.fixture(scope="module")
+def dataset(name, tmp_path_factory):
+    return harvested_run(name, tmp_path_factory)
 
 
 @pytest.fixture(scope="module")

@@ -5,32 +5,21 @@ from __future__ import annotations
 import ast
 import csv
 import itertools
-import random
 from collections import Counter, defaultdict
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 
-import pyarrow as pa
 import pytest
+from dask_rows import RUNS, path_of
 
 import harvest
 from harvest.cli import main
-from harvest_dask.records.types import TaskTransition
 from harvest_dask_runs import TaskHandler
-from harvest_dask_runs.memory import MemoryReader
-from harvest_dask_runs.views.tasks import tasks as tasks_view
 
 mofka = pytest.importorskip(
     "harvest_mofka_dask.memory", reason="runs are read by the plugin mofka-dask"
 )
-
-REPOSITORY = Path(__file__).resolve().parents[3]
-RUNS = {
-    "example": REPOSITORY / "examples/dask-run/D2024-05-06_07:08:09_R1_W4",
-    "R1": REPOSITORY.parent / "shared/data/mofka-dask/D2024-04-19_19:01:00_R1_W8",
-    "R6": REPOSITORY.parent / "shared/data/mofka-dask/D2024-04-19_19:01:02_R6_W8",
-}
 
 
 def read(run: Path, name: str) -> list[dict[str, str]]:
@@ -63,12 +52,11 @@ def unique_transfers(run: Path) -> list[dict[str, str]]:
     return list(seen.values())
 
 
-@pytest.fixture(scope="module", params=RUNS)
+@pytest.fixture(
+    scope="module", params=["example", "R1", pytest.param("R6", marks=pytest.mark.slow)]
+)
 def run(request) -> Path:
-    path = RUNS[request.param]
-    if not path.is_dir():
-        pytest.skip(f"no real samples here: {path} is absent")
-    return path
+    return path_of(request.param)
 
 
 @pytest.fixture(scope="module")
@@ -100,14 +88,6 @@ def by_key(rows):
     for row in rows:
         grouped[row["key"]].append(row)
     return grouped
-
-
-@pytest.mark.slow
-def test_each_key_is_one_task(run, tasks):
-    keys = {row["key"] for row in read(run, "scheduler_transition.csv")}
-    keys |= {row["key"] for row in read(run, "worker_transition.csv")}
-    assert set(tasks) == keys
-    assert {row["run"] for row in tasks.values()} == {str(run)}
 
 
 def test_time_in_scheduler_states(run, tasks):
@@ -193,15 +173,6 @@ def test_events_are_complete_and_ordered(run, tasks):
     assert got == expected
 
 
-def test_an_event_leads_back_to_its_line(run, tasks):
-    lines = read(run, "scheduler_transition.csv")
-    for key, task in tasks.items():
-        for event in task["events"]:
-            if event["source"] == "scheduler":
-                assert event["origin"] == str(run / "scheduler_transition.csv")
-                assert key in ",".join(lines[event["position"] - 1].values())
-
-
 def test_workers(run, found):
     rows = {row["worker"]: row for row in found.workers().to_dicts()}
     registered = {row["worker"]: moment(row["time"]) for row in read(run, "worker.csv")}
@@ -279,15 +250,6 @@ def test_bytes_moved(run, summary):
     assert summary["bytes_to_clients"] == sum(said[p, False] for p in pairs if not p[0])
 
 
-def test_silence_is_told_as_such(summary):
-    assert not summary["complete"]
-    silent = summary["silent_workers"]
-    assert silent
-    note = summary["completeness_notes"][0]
-    assert note.startswith(f"{len(silent)} of {summary['workers']} registered workers reported no")
-    assert all(worker in note for worker in silent)
-
-
 @pytest.mark.slow
 def test_a_dataset_gives_what_memory_gives(tmp_path):
     # given the example run, harvested into Parquet files
@@ -323,44 +285,3 @@ def test_text_of_a_view(tmp_path):
     blocks = text.read_text().strip().split("\n\n")
     assert len(blocks) == 58
     assert all(block.startswith("Task ") for block in blocks)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("engine", ["in-memory", "streaming"])
-def test_events_of_many_shuffled_tasks_are_in_order(engine):
-    # given 60,000 transitions of 20,000 tasks, in random order
-    rng = random.Random(1)
-    count = 20_000
-    start = datetime(2024, 5, 6, tzinfo=UTC)
-    rows = [
-        (f"k{i}", start + timedelta(microseconds=rng.randrange(10**9)), state)
-        for i in range(count)
-        for state in ("waiting", "processing", "memory")
-    ]
-    rng.shuffle(rows)
-    table = pa.table(
-        {
-            "time": pa.array([row[1] for row in rows], pa.timestamp("us", "UTC")),
-            "key": [row[0] for row in rows],
-            "start_state": ["released"] * len(rows),
-            "finish_state": [row[2] for row in rows],
-            "position": range(1, len(rows) + 1),
-        }
-    )
-    said = harvest.conform(harvest.record_type(TaskTransition), table, origin="/runs/r/s.csv")
-
-    frame = tasks_view(MemoryReader({"dask.task_transition": said})).collect(engine=engine)
-
-    expected: dict[str, list[tuple[datetime, str]]] = {}
-    for key, time, state in sorted(rows, key=lambda row: row[1]):
-        expected.setdefault(key, []).append((time, state))
-    got = {
-        row["key"]: [(event["time"], event["finish_state"]) for event in row["events"]]
-        for row in frame.select("key", "events").iter_rows(named=True)
-    }
-    assert got == expected
-    states = dict(zip(frame["key"], frame["scheduler_states"], strict=True))
-    for key, events in expected.items():
-        (t0, a), (t1, b), (t2, _) = events
-        spent = {a: (t1 - t0).total_seconds(), b: (t2 - t1).total_seconds()}
-        assert {s["state"]: s["seconds"] for s in states[key]} == spent

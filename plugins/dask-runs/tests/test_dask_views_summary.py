@@ -74,14 +74,6 @@ def test_copies_are_counted_beside_transfers():
             "1 event was lost in the consumer",
         ),
         (
-            [
-                r.LogEvent(time=None, message=f"data failure: {n}", kind="data_failure")
-                for n in range(12)
-            ],
-            (),
-            "12 events were lost in the consumer",
-        ),
-        (
             [],
             (r.WorkerEvent,),
             "no worker registration is recorded: which workers took part is not known",

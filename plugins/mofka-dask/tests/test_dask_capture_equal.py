@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import csv
 import sys
 from collections import Counter
 from collections.abc import Mapping
@@ -21,7 +20,6 @@ import harvest
 from harvest import Collected, collect
 from harvest_dask.records.captures.source import DaskSource
 from harvest_mofka_dask.source import MofkaDaskSource
-from harvest_report import Table
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 A, B = "tcp://10.0.0.2:4001", "tcp://10.0.0.3:4002"
@@ -217,69 +215,6 @@ def test_workers_and_clients_that_come_and_go(tmp_path_factory, workers, clients
     require_equal(tmp_path_factory.mktemp("equal"), workers=workers, clients=clients)
 
 
-# ---- real runs ---------------------------------------------------------------------------------
-
-
-def test_real_runs(shared_data, tmp_path):
-    csv.field_size_limit(1 << 30)
-    seen = 0
-    for number, folder in enumerate(sorted((shared_data / "mofka-dask").glob("D*"))):
-        tables = {name: _real(folder, name) for name in KINDS}
-        seen += sum(map(len, tables.values()))
-        tables["transfers"] = _once(tables["transfers"])
-        require_equal(tmp_path / str(number), **tables)
-    assert seen
-
-
-KINDS = {
-    "scheduler": "scheduler_transition",
-    "worker": "worker_transition",
-    "transfers": "worker_transfer",
-    "graphs": "graph",
-    "workers": "worker",
-    "clients": "client",
-}
-TEXTS = {
-    *("key", "worker", "prefix", "group", "start_state", "finish_state", "stimulus_id"),
-    *("called_from", "who", "type", "client", "action", "start", "finish"),
-}
-
-
-def _real(folder: Path, name: str) -> Rows:
-    """The rows of a real CSV, with the values that were printed there."""
-    path = folder / f"{KINDS[name]}.csv"
-    if not path.is_file():
-        return []
-    with path.open(newline="", encoding="utf-8") as file:
-        return [
-            {column: _printed(column, text) for column, text in row.items() if column}
-            for row in csv.DictReader(file)
-        ]
-
-
-def _printed(column: str, text: str) -> Any:
-    if not text:
-        return None
-    try:
-        return text if column in TEXTS - {"start"} else _literal(text)
-    except (ValueError, SyntaxError):
-        return text
-
-
-def _literal(text: str) -> Any:
-    # ast does not take the empty set as Python prints it
-    value = ast.literal_eval(text.replace("set()", "{'no key'}"))
-    if isinstance(value, dict):
-        return {key: _without(needs) for key, needs in value.items()}
-    if isinstance(value, float) and value > 1e15:
-        return int(value)
-    return _without(value)
-
-
-def _without(value: Any) -> Any:
-    return value - {"no key"} if isinstance(value, set) else value
-
-
 # ---- a whole run, and the views over it -------------------------------------------------------
 
 
@@ -362,15 +297,3 @@ def test_a_trace_shows_the_same_of_both(datasets):
 
     one, other = map(events, datasets)
     assert one == other
-
-
-@pytest.mark.slow
-def test_the_report_of_both_has_the_same_tables(datasets):
-    def tables(data: Any) -> dict[str, Any]:
-        report = data.report("dask.run")
-        tables = [section for section in report.sections if isinstance(section, Table)]
-        return {table.name: shared(table.rows) for table in tables}
-
-    one, other = map(tables, datasets)
-    assert one == other
-    assert one

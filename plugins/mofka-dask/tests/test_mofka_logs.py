@@ -56,18 +56,6 @@ def harvest(tmp_path, text, name="worker.e", **settings):
         ),
         ("              Threads:                          8", "threads", None, {"threads": "8"}),
         (
-            "               Memory:                 503.22 GiB",
-            "memory",
-            None,
-            {"memory": "503.22 GiB"},
-        ),
-        (
-            "      Local Directory: /tmp/a b/worker-1",
-            "local_directory",
-            None,
-            {"local_directory": "/tmp/a b/worker-1"},
-        ),
-        (
             "Stopping worker at tcp://10.0.0.1:3. Reason: scheduler-close",
             "stop",
             "tcp://10.0.0.1:3",
@@ -78,12 +66,6 @@ def harvest(tmp_path, text, name="worker.e", **settings):
             "client",
             None,
             {"client": "Client-3c72562a"},
-        ),
-        (
-            "Starting established connection to tcp://10.0.0.1:51444",
-            "connection",
-            None,
-            {"peer": "tcp://10.0.0.1:51444"},
         ),
         (
             "Worker process 1234 was killed by signal 9",
@@ -198,26 +180,6 @@ def test_the_order_of_a_log_decides_a_time_the_clock_shows_twice(tmp_path, monke
         assert [(row["time"] - first).seconds // 60 for row in rows] == [0, 40, 80, 110, 145]
         assert [row["undecided_times"] for row in rows] == [None] * 5
         assert (found.notes, found.rejects) == ([], [])
-
-
-def test_lines_of_older_versions_without_a_time_are_events_too(tmp_path):
-    # as in dask/distributed, pull request 634
-    text = (
-        "distributed.nanny - INFO -         Start Nanny at:            127.0.0.1:46062\n"
-        "distributed.worker - INFO -               Threads:                          4\n"
-        "distributed.nanny - ERROR - Failed to start worker\nTraceback\n"
-    )
-    found = harvest(tmp_path, text)
-    rows = found.rows("dask.log_event")
-    assert [(row["time"], row["level"], row["kind"]) for row in rows] == [
-        (None, "info", "start"), (None, "info", "threads"), (None, "error", "error"),
-    ]  # fmt: skip
-    assert rows[2]["message"] == "Failed to start worker\nTraceback"
-
-
-def test_an_impossible_date_is_rejected(tmp_path):
-    found = harvest(tmp_path, line("x", stamp="2024-13-45 19:01:36,147"))
-    assert "is not a time" in found.rejects[0].reason
 
 
 def test_an_unknown_zone_is_refused_at_once():

@@ -9,17 +9,13 @@ from typing import Annotated
 import typer
 
 import harvest
+from harvest.toolkit.amounts import count_in_words
+
+from .record_names import CATEGORIES
 
 __all__ = ["app", "timeline", "trace"]
 
 app = typer.Typer(help="Dask runs from whatever recorder.", no_args_is_help=True)
-
-NAMES = {
-    "task": ("execution", "executions"),
-    "transfer": ("transfer", "transfers"),
-    "io": ("I/O segment", "I/O segments"),
-}
-
 
 DatasetArgument = Annotated[Path, typer.Argument(metavar="DATASET", help="What a sink wrote.")]
 RunOption = Annotated[
@@ -68,5 +64,6 @@ def timeline(
 
 
 def _report(counts: Mapping[str, int], output: Path) -> None:
-    parts = [f"{counts[cat]:,} {names[counts[cat] != 1]}" for cat, names in NAMES.items()]
+    shown = ("task", "transfer", "io")
+    parts = [count_in_words(counts[category], *CATEGORIES[category]) for category in shown]
     typer.echo(f"{', '.join(parts)} written to {output}")

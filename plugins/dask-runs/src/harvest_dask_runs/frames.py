@@ -19,9 +19,6 @@ from harvest_toolkit.kept import kept
 
 from .record_names import DASK_TYPES
 
-run_of = directory_of
-"""The run of an input: its directory, which the inputs of one run share."""
-
 
 def runs_of(dataset: DatasetReader) -> list[str]:
     """The directories of all Dask runs in a dataset, sorted; found out once."""
@@ -36,7 +33,7 @@ def _directories(dataset: DatasetReader) -> list[str]:
     ]
     if not origins:
         return []
-    found = pl.concat(pl.collect_all(origins)).select(run=run_of(pl.col("origin")))
+    found = pl.concat(pl.collect_all(origins)).select(run=directory_of(pl.col("origin")))
     return found["run"].unique().sort().to_list()
 
 
@@ -84,7 +81,7 @@ def load(
     wanted = named_run(dataset, run)
     found = {}
     for name in names:
-        frame = dataset[name].with_columns(run=run_of(pl.col("origin")))
+        frame = dataset[name].with_columns(run=directory_of(pl.col("origin")))
         found[name] = frame if wanted is None else frame.filter(pl.col("run") == wanted)
     return found
 

@@ -32,10 +32,9 @@ DECLARED: dict[str, RecordType] = {
 class MemoryReader:
     """A DatasetReader over Arrow tables of this plugin's record types."""
 
-    def __init__(self, tables: Mapping[str, pa.Table], notes: list[str] | None = None):
+    def __init__(self, tables: Mapping[str, pa.Table]):
         """tables: rows by name of their record type, each of exactly the declared schema."""
         self._tables = dict(tables)
-        self._notes = list(notes or [])
 
     def __contains__(self, name: object) -> bool:
         return name in self._tables and self._tables[str(name)].num_rows > 0
@@ -57,11 +56,6 @@ class MemoryReader:
     def harvested_with(self, source: str, setting: str) -> list[Any]:
         """Nothing: these rows come from no run."""
         return []
-
-    @property
-    def notes(self) -> list[str]:
-        """The remarks that the source made while reading."""
-        return self._notes
 
 
 @attrs.frozen

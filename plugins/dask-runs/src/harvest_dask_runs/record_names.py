@@ -26,3 +26,13 @@ COUNTED: Final = ("darshan.posix", "darshan.mpiio", "darshan.stdio")
 """Darshan's counters per file."""
 KILLED: Final = "KilledWorker"
 """What a task has that raised nothing: Dask gave it up, for workers died that had it."""
+
+CATEGORIES: Final = {
+    "task": ("execution", "executions"),
+    "transfer": ("transfer", "transfers"),
+    "transfer.untold": ("other side of a transfer", "other sides of transfers"),
+    "io": ("I/O segment", "I/O segments"),
+    "path": ("execution on the critical path", "executions on the critical path"),
+    "path.wait": ("wait between them", "waits between them"),
+}
+"""Categories of a trace's slices, and what one of them and several are called."""

@@ -19,7 +19,6 @@ from harvest_dask_runs.commands import timeline, trace
 if TYPE_CHECKING:
     from harvest_dask_runs.memory import Harvested
 
-    from .memory import RunFiles
     from .tasks import TaskHandler
 
 __all__ = ["app", "capture"]
@@ -102,13 +101,14 @@ def _compile(given: dict[str, Path | None], output: Path) -> int:
     # only when the command runs: ``--help`` needs neither polars nor pyarrow
     from harvest_dask_runs.objects.output import check_suffix, write_tasks
 
-    from .memory import RunFiles, harvest_files
+    from .memory import harvest_files
     from .tasks import TaskHandler
 
     check_suffix(output)
     if not output.parent.is_dir():
         raise UsageError("no such directory", where=str(output.parent), remedy="make it first")
-    files = RunFiles(**{role: _file(role, path) for role, path in given.items()})
+    named = {role: _file(role, path) for role, path in given.items()}
+    files = {role: path.absolute() for role, path in named.items() if path is not None}
     found = harvest_files(files)
     tasks = TaskHandler(found.tasks(), found.rejects)
     account = [*_account(found, tasks), *_rejects(found)]
@@ -176,6 +176,6 @@ def _rejects(found: Harvested) -> list[str]:
     return [printable_line(line) for line in lines]
 
 
-def _preamble(files: RunFiles, account: list[str]) -> str:
-    names = [f"  {path}" for path in files.by_kind().values()]
+def _preamble(files: dict[str, Path], account: list[str]) -> str:
+    names = [f"  {path}" for path in files.values()]
     return "\n".join(["Compiled tasks", *map(printable_line, names), *account]) + "\n"

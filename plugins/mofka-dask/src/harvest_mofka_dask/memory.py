@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
-
-import attrs
 
 from harvest import Collected, SourceError, collect, collect_partition, file_partition
 from harvest_dask_runs.memory import Harvested
@@ -15,7 +14,7 @@ from harvest_toolkit.csv_header import header_line
 from .read.layout import CSV_KINDS, csv_kind_of_header, parse_header
 from .source import MofkaDaskSource
 
-__all__ = ["KINDS", "RunFiles", "harvest_directory", "harvest_files"]
+__all__ = ["KINDS", "harvest_directory", "harvest_files"]
 
 KINDS: Final = {
     "scheduler": "scheduler_transition",
@@ -27,22 +26,6 @@ KINDS: Final = {
 """Roles of the CSVs of one run, and the kind that the source reads each as."""
 
 
-@attrs.frozen
-class RunFiles:
-    """The CSVs of one run, each by its role and whatever its name; None where there is none."""
-
-    scheduler: Path | None = None
-    workers: Path | None = None
-    transitions: Path | None = None
-    transfers: Path | None = None
-    graph: Path | None = None
-
-    def by_kind(self) -> dict[str, Path]:
-        """The files that are there, by the kind that the source reads them as."""
-        found = {kind: getattr(self, role) for role, kind in KINDS.items()}
-        return {kind: Path(path).absolute() for kind, path in found.items() if path is not None}
-
-
 def harvest_directory(path: Path) -> Harvested:
     """Everything the source reads at a run directory or below.
 
@@ -51,17 +34,17 @@ def harvest_directory(path: Path) -> Harvested:
     return Harvested.of([collect(MofkaDaskSource(str(path)))])
 
 
-def harvest_files(files: RunFiles) -> Harvested:
-    """The CSVs of one run, read by their roles.
+def harvest_files(files: Mapping[str, Path]) -> Harvested:
+    """The CSVs of one run, whatever their names, by their roles in KINDS.
 
-    Raises SourceError where one is missing, or has not the columns of its role.
+    Raises SourceError where there is none, one is missing, or has not the columns of its role.
     """
-    found = files.by_kind()
-    if not found:
+    if not files:
         raise SourceError("no file is named", remedy="name one CSV at least")
     collected: list[Collected] = []
     empty: list[str] = []
-    for kind, path in found.items():
+    for role, path in files.items():
+        kind = KINDS[role]
         if not path.is_file():
             raise SourceError("no such file", where=str(path), remedy="check the path")
         if _is_empty(path):
@@ -70,7 +53,7 @@ def harvest_files(files: RunFiles) -> Harvested:
         _check_columns(path, kind)
         partition = file_partition(path, id=path.name, options={"kind": kind})
         collected.append(collect_partition(MofkaDaskSource(str(path)), partition))
-    label = os.path.commonpath([path.parent for path in found.values()])
+    label = os.path.commonpath([path.parent for path in files.values()])
     return Harvested.of(collected, label, empty)
 
 

@@ -13,7 +13,7 @@ from typing import Self
 
 import harvest_dask_runs
 
-from .memory import RunFiles, harvest_directory, harvest_files
+from .memory import KINDS, harvest_directory, harvest_files
 
 __all__ = ["TaskHandler"]
 
@@ -49,6 +49,6 @@ class TaskHandler(harvest_dask_runs.TaskHandler):
         What cannot be read is in ``rejects``, and a warning says so.  Raises SourceError where a
         file is missing or has not the columns.
         """
-        given = (scheduler, workers, transitions, transfers, graph)
-        files = RunFiles(*(None if path is None else Path(path) for path in given))
+        given = zip(KINDS, (scheduler, workers, transitions, transfers, graph), strict=True)
+        files = {role: Path(path).absolute() for role, path in given if path is not None}
         return cls.from_harvested(harvest_files(files))

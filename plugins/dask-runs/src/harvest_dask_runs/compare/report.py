@@ -264,20 +264,15 @@ def _causes(rows: pl.DataFrame) -> Table:
 
 
 def _spread(rows: pl.DataFrame) -> Table:
-    sides = (("before", "lowest before"), ("after", "lowest after"))
     return Table(
         "spread",
         rows,
         (
             KIND,
-            *(
-                column
-                for side, label in sides
-                for column in (
-                    Column(f"low_{side}", label, "s"),
-                    Column(f"high_{side}", "highest", "s"),
-                )
-            ),
+            Column("low_before", "lowest before", "s"),
+            Column("high_before", "highest", "s"),
+            Column("low_after", "lowest after", "s"),
+            Column("high_after", "highest", "s"),
         ),
         title="Time of kinds from run to run",
     )
@@ -291,49 +286,37 @@ def _kinds(found: Comparison) -> pl.DataFrame:
     each_before = fraction("total_before", "ended_before")
     longer = pl.col("total_after") - pl.col("ended_after") * each_before
     both = pl.col("presence") == "both"
-    return (
-        rows.select("name", "presence")
-        .unique(maintain_order=True)
-        .join(
-            count.select(
-                "name",
-                executions_before="before",
-                executions_after="after",
-                counted="difference",
-            ),
-            on="name",
-            how="left",
-        )
-        .join(
-            total.select(
-                *("name", "difference"),
-                total_before="before",
-                total_after="after",
-                low_before="before_low",
-                high_before="before_high",
-                low_after="after_low",
-                high_after="after_high",
-            ),
-            on="name",
-            how="left",
-        )
-        .join(mean.select("name", mean_before="before", mean_after="after"), on="name", how="left")
-        .join(sure.select("name", *certainties(sure)), on="name", how="left")
-        .join(_ended("before", found.before), on="name", how="left")
-        .join(_ended("after", found.after), on="name", how="left")
-        .with_columns(
-            by_duration=pl.when(both & (pl.col("total_before") > 0))
-            .then(longer)
-            .when(both)
-            .then("difference")
-            .when(pl.col("difference").is_not_null())
-            .then(0.0)
-        )
-        .with_columns(
-            pl.col("how", "chance").fill_null(""),
-            by_count=pl.col("difference") - pl.col("by_duration"),
-        )
+    kinds = rows.select("name", "presence").unique(maintain_order=True)
+    for piece in (
+        _renamed(count, difference="counted", before="executions_before", after="executions_after"),
+        _renamed(total, before="total_before", after="total_after", **_RANGES),
+        _renamed(mean, before="mean_before", after="mean_after").drop("difference"),
+        sure.select("name", *certainties(sure)),
+        _ended("before", found.before),
+        _ended("after", found.after),
+    ):
+        kinds = kinds.join(piece, on="name", how="left")
+    return kinds.with_columns(
+        by_duration=pl.when(both & (pl.col("total_before") > 0))
+        .then(longer)
+        .when(both)
+        .then("difference")
+        .when(pl.col("difference").is_not_null())
+        .then(0.0)
+    ).with_columns(
+        pl.col("how", "chance").fill_null(""),
+        by_count=pl.col("difference") - pl.col("by_duration"),
     )
+
+
+_RANGES: Final = {
+    f"{side}_{end}": f"{end}_{side}" for side in ("before", "after") for end in ("low", "high")
+}
+
+
+def _renamed(rows: pl.DataFrame, **names: str) -> pl.DataFrame:
+    """The columns name, difference and those that are renamed."""
+    return rows.select(*{"name": 0, "difference": 0, **names}).rename(names)
 
 
 def _ended(side: str, runs: Sequence[Numbers]) -> pl.DataFrame:

@@ -26,8 +26,6 @@ SPILLING: Final = "spilling"
 WORKER: Final = "waiting for a worker"
 DEPENDENCIES: Final = "waiting for dependencies"
 UNRECORDED: Final = "nothing recorded"
-PARTS: Final = (COMPUTING, MOVING, SPILLING, WORKER, DEPENDENCIES, UNRECORDED)
-"""What time is divided into."""
 
 _RANKED: Final = (MOVING, SPILLING, DEPENDENCIES, WORKER, DEPENDENCIES, UNRECORDED)
 """Of what is recorded of a moment, the first counts; a worker knows better than the scheduler."""
@@ -138,31 +136,6 @@ def _spills(span: pl.LazyFrame, samples: pl.LazyFrame) -> pl.LazyFrame:
     )
 
 
-def known_parts(frames: Frames) -> pl.DataFrame:
-    """run, and for each part but the last whether the run has a record of it."""
-    scheduler, worker, moves, samples = (
-        frames[name].select("run").unique().collect()["run"].implode()
-        for name in (
-            *("dask.task_transition", "dask.worker_transition"),
-            *("dask.transfer", "dask.worker_sample"),
-        )
-    )
-    run = pl.col("run")
-    return (
-        pl.concat([frame.select("run") for frame in frames.values()])
-        .unique()
-        .collect()
-        .select(
-            "run",
-            pl.lit(value=True).alias(COMPUTING),
-            run.is_in(moves).alias(MOVING),
-            run.is_in(samples).alias(SPILLING),
-            (run.is_in(scheduler) | run.is_in(worker)).alias(WORKER),
-            (run.is_in(scheduler) | run.is_in(worker)).alias(DEPENDENCIES),
-        )
-    )
-
-
 _TYPES: Final = types_of(PATH_COLUMNS)
 STEPS: Final = {
     name: _TYPES[name]
@@ -173,15 +146,24 @@ STEPS: Final = {
 }
 """Columns of the path; ``step`` numbers its tasks, whose waiting is in rows before their own."""
 
-COLUMN_OF_PART: Final = dict(
-    zip(
-        PARTS,
-        (f"path_{name}_s" for name in (
-            *("computing", "moving", "spilling", "worker", "dependencies", "unrecorded"),
-        )),
-        strict=True,
-    )
-)  # fmt: skip
+COLUMN_OF_PART: Final = {
+    COMPUTING: "path_computing_s",
+    MOVING: "path_moving_s",
+    SPILLING: "path_spilling_s",
+    WORKER: "path_worker_s",
+    DEPENDENCIES: "path_dependencies_s",
+    UNRECORDED: "path_unrecorded_s",
+}
+PARTS: Final = tuple(COLUMN_OF_PART)
+"""What time is divided into."""
+_MOVES: Final = ("dask.task_transition", "dask.worker_transition")
+_RECORDS: Final = {
+    MOVING: ("dask.transfer",),
+    SPILLING: ("dask.worker_sample",),
+    WORKER: _MOVES,
+    DEPENDENCIES: _MOVES,
+}
+"""What says of a run that time went to a part; executions and the rest are always known."""
 
 
 def critical_path_view(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
@@ -251,15 +233,11 @@ def division(path: pl.DataFrame, frames: Frames) -> pl.DataFrame:
     """
     micros = (pl.col("end") - pl.col("start")).dt.total_microseconds()
     sums = path.group_by("run").agg(
-        seconds(micros.filter(pl.col("part") == part).sum()).alias(part) for part in PARTS
+        seconds(micros.filter(pl.col("part") == part).sum()).alias(name)
+        for part, name in COLUMN_OF_PART.items()
     )
-    known = known_parts(frames).select("run", pl.exclude("run").name.prefix("knows "))
-    return sums.join(known, on="run", how="left").select(
-        "run",
-        *(
-            (pl.col(part) if part == UNRECORDED else pl.when(f"knows {part}").then(part)).alias(
-                name
-            )
-            for part, name in COLUMN_OF_PART.items()
-        ),
-    )
+    for part, names in _RECORDS.items():
+        runs = pl.concat(frames[name].select("run") for name in names).unique().collect()["run"]
+        column = COLUMN_OF_PART[part]
+        sums = sums.with_columns(pl.when(pl.col("run").is_in(runs.implode())).then(column))
+    return sums

@@ -35,8 +35,7 @@ HELD = ("cancelled", "resumed")
 ONE = ["home", "key"]
 WINDOW_TYPES = ("dask.worker_transition", "dask.execution")
 ATTEMPT: Final[dict[str, pl.DataType]] = {
-    "began": pl.Datetime("us", "UTC"),
-    "ended": pl.Datetime("us", "UTC"),
+    **dict.fromkeys(("began", "ended"), pl.Datetime("us", "UTC")),
     "own_thread": pl.Int64(),
     "status": pl.String(),
 }
@@ -44,11 +43,8 @@ ATTEMPT: Final[dict[str, pl.DataType]] = {
 STATES: Final = {"finished": "memory"}
 """How an attempt ended, as the state into which the task left, where it is called otherwise."""
 SHAPE: dict[str, pl.DataType] = {
-    "run": pl.String(),
-    "key": pl.String(),
-    "worker": pl.String(),
-    "start": pl.Datetime("us", "UTC"),
-    "end": pl.Datetime("us", "UTC"),
+    **dict.fromkeys(("run", "key", "worker"), pl.String()),
+    **dict.fromkeys(("start", "end"), pl.Datetime("us", "UTC")),
     "thread": pl.Int64(),
     "credited": pl.Boolean(),
     **ATTEMPT,

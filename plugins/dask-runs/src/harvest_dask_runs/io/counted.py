@@ -51,17 +51,9 @@ MODULES: Final = (
 
 FILE: Final = ["origin", "record_id"]
 UNTRACED: Final[dict[str, pl.DataType]] = {
-    "origin": pl.String(),
     "record_id": pl.UInt64(),
-    "rank": pl.Int64(),
-    "module": pl.String(),
-    "op": pl.String(),
-    "path": pl.String(),
-    "count": pl.Int64(),
-    "bytes": pl.Int64(),
-    "nanoseconds": pl.Int64(),
-    "first": pl.Int64(),
-    "last": pl.Int64(),
+    **dict.fromkeys(("origin", "module", "op", "path"), pl.String()),
+    **dict.fromkeys(("rank", "count", "bytes", "nanoseconds", "first", "last"), pl.Int64()),
 }
 
 

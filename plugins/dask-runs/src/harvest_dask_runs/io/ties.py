@@ -13,28 +13,18 @@ from __future__ import annotations
 import polars as pl
 
 from harvest import DatasetReader, UsageError
+from harvest_toolkit.frames import directory_of
 from harvest_toolkit.hosts import same_host
 
-from ..frames import host_of, run_of, runs_of
+from ..frames import host_of, runs_of
 from ..record_names import JOB, SEGMENT
 
-_TIME = pl.Datetime("us", "UTC")
-
 TRACE: dict[str, pl.DataType] = {
-    "module": pl.String(),
     "record_id": pl.UInt64(),
-    "path": pl.String(),
-    "rank": pl.Int64(),
-    "hostname": pl.String(),
-    "pid": pl.Int64(),
-    "thread": pl.Int64(),
-    "op": pl.String(),
-    "length": pl.Int64(),
-    "start_time": _TIME,
-    "end_time": _TIME,
-    "start_s": pl.Float64(),
-    "end_s": pl.Float64(),
-    "origin": pl.String(),
+    **dict.fromkeys(("module", "path", "hostname", "op", "origin"), pl.String()),
+    **dict.fromkeys(("rank", "pid", "thread", "length"), pl.Int64()),
+    **dict.fromkeys(("start_time", "end_time"), pl.Datetime("us", "UTC")),
+    **dict.fromkeys(("start_s", "end_s"), pl.Float64()),
 }
 """The columns of ``darshan.dxt_segment`` that are used here."""
 
@@ -53,7 +43,7 @@ def runs_of_logs(logs: pl.DataFrame, runs: list[str]) -> pl.DataFrame:
     of their own within it; else the log's own directory.
     """
     named = pl.DataFrame({"run": runs}, schema={"run": pl.String})
-    placed = logs.select("origin").unique().with_columns(directory=run_of(pl.col("origin")))
+    placed = logs.select("origin").unique().with_columns(directory=directory_of(pl.col("origin")))
     directories = placed.select("directory").unique()
     inside = (
         directories.join(named, how="cross")

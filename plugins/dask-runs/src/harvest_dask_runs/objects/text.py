@@ -12,14 +12,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
+import attrs
+
 from harvest.toolkit.texts import printable_line
 
-from .events import GraphEvent, SchedulerEvent, TaskEvent, TransferEvent, WorkerEvent
+from .events import EventSource, TaskEvent, TransferEvent
 
 if TYPE_CHECKING:
     from .tasks import Task
 
 WIDTH: Final = 100
+AT: Final = {EventSource.SCHEDULER: "on", EventSource.WORKER: "in", EventSource.TRANSFER: "at"}
 LABEL: Final = 14
 SHOWN: Final = 12
 """Dependencies that are listed; of more, the number is given."""
@@ -102,26 +105,18 @@ def _event(event: TaskEvent) -> list[str]:
 
 
 def _details(event: TaskEvent) -> Iterator[str]:
-    if isinstance(event, SchedulerEvent):
-        if event.worker is not None:
-            yield f"on {event.worker}"
-        if event.thread is not None:
-            yield f"thread {event.thread}"
-        if event.size_bytes is not None:
-            yield f"{event.size_bytes:,} bytes"
-        if event.stimulus_id is not None:
-            yield event.stimulus_id
-    elif isinstance(event, WorkerEvent):
-        if event.worker is not None:
-            yield f"in {event.worker}"
-    elif isinstance(event, TransferEvent):
-        if event.worker is not None:
-            yield f"at {event.worker}"
-        if event.size_bytes is not None:
-            yield f"{event.size_bytes:,} bytes"
-        if event.duration_s is not None:
-            yield _seconds(event.duration_s)
-    elif isinstance(event, GraphEvent) and event.requested:
+    known = attrs.asdict(event, filter=lambda _, value: value is not None)
+    if "worker" in known:
+        yield f"{AT[event.source]} {known['worker']}"
+    if "thread" in known:
+        yield f"thread {known['thread']}"
+    if "size_bytes" in known:
+        yield f"{known['size_bytes']:,} bytes"
+    if "stimulus_id" in known:
+        yield known["stimulus_id"]
+    if isinstance(event, TransferEvent) and event.duration_s is not None:
+        yield _seconds(event.duration_s)
+    if known.get("requested"):
         yield "result requested"
 
 

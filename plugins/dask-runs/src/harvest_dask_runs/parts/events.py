@@ -13,42 +13,15 @@ import polars as pl
 
 from ..frames import Frames, sentence
 
-_TIME: Final = pl.Datetime("us", "UTC")
-
-EVENT: Final[dict[str, pl.DataType]] = {
-    "time": _TIME,
-    "source": pl.String(),
-    "what": pl.String(),
-    "worker": pl.String(),
-    "thread": pl.Int64(),
-    "start_state": pl.String(),
-    "finish_state": pl.String(),
-    "stimulus_id": pl.String(),
-    "begins": _TIME,
-    "ends": _TIME,
-    "duration_s": pl.Float64(),
-    "size_bytes": pl.Int64(),
-    "total_bytes": pl.Int64(),
-    "direction": pl.String(),
-    "requestor": pl.String(),
-    "fulfiller": pl.String(),
-    "copies": pl.Int64(),
-    "client": pl.String(),
-    "requested": pl.Boolean(),
-    "position": pl.Int64(),
-    "origin": pl.String(),
-}
+EVENT: Final = (
+    *("time", "source", "what", "worker", "thread", "start_state", "finish_state", "stimulus_id"),
+    *("begins", "ends", "duration_s", "size_bytes", "total_bytes", "direction", "requestor"),
+    *("fulfiller", "copies", "client", "requested", "position", "origin"),
+)
 """Fields of an event.  Of a transfer, begins and ends are its start and end, and size_bytes is
 the key's share of total_bytes."""
 
-_AROUND: Final[dict[str, pl.DataType]] = {
-    "run": pl.String(),
-    "key": pl.String(),
-    "rank": pl.Int8(),
-    "prefix": pl.String(),
-    "group": pl.String(),
-}
-_SHAPE: Final = {**_AROUND, **EVENT}
+_SHAPE: Final = frozenset(("run", "key", "rank", "prefix", "group", *EVENT))
 
 
 def task_events(frames: Frames) -> pl.LazyFrame:
@@ -61,17 +34,9 @@ def task_events(frames: Frames) -> pl.LazyFrame:
         _transitions(by_workers, 2, "worker"),
         _transfer(frames["dask.transfer"]),
     ]
-    return pl.concat(_shape(events) for events in each).sort(
+    held = [events.select(_SHAPE.intersection(events.collect_schema())) for events in each]
+    return pl.concat(held, how="diagonal").sort(
         "time", "rank", "position", nulls_last=True, maintain_order=True
-    )
-
-
-def _shape(events: pl.LazyFrame) -> pl.LazyFrame:
-    """The columns of an event; what this kind of record lacks is null."""
-    held = set(events.collect_schema())
-    return events.select(
-        (pl.col(name) if name in held else pl.lit(None).alias(name)).cast(kind)
-        for name, kind in _SHAPE.items()
     )
 
 

@@ -9,7 +9,7 @@ import polars as pl
 from harvest.model.frames import seconds
 
 from ..critical.path import COMPUTING
-from ..executions.prefixes import prefix_of
+from ..executions.executions import prefix_of
 
 FEW: Final = 0.1
 """The share of a run's threads that counts as few; a single thread always does."""

@@ -37,6 +37,7 @@ class RunIo:
     traced: the trace's sums by op: op, operations, bytes, seconds.
     tied: rows of ``dask.task_io``, each operation once: traced, and counted.
     processes: rows of ``io.processes``; None where Darshan's logs of this run are not there.
+    sums: bytes of all processes by kind and op (``counted_read``), null where none is known.
     untraced: what is counted and not traced, by log, file, module and op.
     """
 
@@ -44,6 +45,7 @@ class RunIo:
     traced: pl.DataFrame
     tied: pl.DataFrame
     processes: pl.DataFrame | None
+    sums: dict[str, int | None]
     untraced: pl.DataFrame
 
 
@@ -59,7 +61,7 @@ def run_io(data: DatasetReader, run: str) -> RunIo:
     segments = segments_of(data, run)
     traced = pl.DataFrame(schema=TRACED)
     if segments is not None:
-        segments = _without_doubles(segments)
+        segments = once(segments, "origin")
         traced = (
             segments.group_by("op")
             .agg(
@@ -69,23 +71,17 @@ def run_io(data: DatasetReader, run: str) -> RunIo:
             )
             .collect(engine="streaming")
         )
-    return RunIo(segments if traced.height else None, traced, tied, mine, rest)
-
-
-def _without_doubles(segments: pl.LazyFrame) -> pl.LazyFrame:
-    """The trace without operations of MPI-IO on files that their log traces in POSIX, too."""
-    lower = pl.col("module") == "DXT_POSIX"
-    file = ["origin", "record_id"]
-    posix = segments.filter(lower).select(file).unique().collect(engine="streaming").lazy()
-    upper = segments.filter(~lower).join(posix, on=file, how="anti")
-    return pl.concat([segments.filter(lower), upper])
+    names = [f"{kind}_{op}" for kind in ("counted", "traced", "stdio") for op in OPS]
+    known = {name: known_sum(f"{name}_bytes") for name in names}
+    sums = {} if mine is None else mine.select(**known).row(0, named=True)
+    return RunIo(segments if traced.height else None, traced, tied, mine, sums, rest)
 
 
 def io_sentence(io: RunIo) -> str | None:
     """The totals in words; None where nothing is known of them."""
     if io.processes is None:
         return None
-    sums = _sums(io.processes, "counted") | _sums(io.processes, "traced")
+    sums = io.sums
     words = {name: _bytes_in_words(size) for name, size in sums.items()}
     return (
         f"Its processes read {words['counted_read']} and wrote {words['counted_write']}, by "
@@ -93,12 +89,6 @@ def io_sentence(io: RunIo) -> str | None:
         f"{_part(sums['traced_read'], sums['counted_read'])} and writes of "
         f"{words['traced_write']}{_part(sums['traced_write'], sums['counted_write'])}."
     )
-
-
-def _sums(processes: pl.DataFrame, kind: str) -> dict[str, int | None]:
-    """The sum of what is known; None where nothing is."""
-    names = {f"{kind}_{op}": known_sum(f"{kind}_{op}_bytes") for op in OPS}
-    return processes.select(**names).row(0, named=True)
 
 
 def _bytes_in_words(size: int | None) -> str:
@@ -124,19 +114,12 @@ def io_sections(io: RunIo, tasks: pl.DataFrame, start: int) -> list[Section]:
     if io.segments is None:
         sections.append(_no_trace_notes(counted=io.processes is not None))
     else:
-        over_time = io_plot(io.segments, start, _counted(io))
+        counted = {op: size for op in OPS if (size := io.sums.get(f"counted_{op}")) is not None}
+        over_time = io_plot(io.segments, start, counted)
         sections += [over_time] if over_time is not None else []
     if io.segments is not None or io.tied.height:
         sections.append(kinds_table(rows, _why(io, tasks)))
     return sections
-
-
-def _counted(io: RunIo) -> dict[str, int]:
-    """Bytes by op, as counted; none where that is not known."""
-    if io.processes is None:
-        return {}
-    sums = _sums(io.processes, "counted")
-    return {op: size for op in OPS if (size := sums[f"counted_{op}"]) is not None}
 
 
 def _no_trace_notes(*, counted: bool) -> Notes:
@@ -209,11 +192,12 @@ def _notes_on_processes(
     assert io.processes is not None
     idle = io.processes.height - active["log"].n_unique()
     cut = io.processes.explode("partial_modules").drop_nulls("partial_modules")
+    buffered = {op: _bytes_in_words(io.sums[f"stdio_{op}"]) for op in OPS}
     return [
         "Counted: what was moved, by the counters of POSIX, of MPI-IO for files that POSIX does "
         "not count, and of STDIO (buffered I/O), which neither of them sees.",
-        f"Of them {_buffered_bytes(io, 'read')} of reads and {_buffered_bytes(io, 'write')} of "
-        "writes are buffered, which is never traced.",
+        f"Of them {buffered['read']} of reads and {buffered['write']} of writes are buffered, "
+        "which is never traced.",
         *([f"All are processes of {programs[0]}."] if len(programs) == 1 else []),
         *([] if known else ["Which process is which worker is not known."]),
         *([f"Processes without any I/O are not listed: {idle}."] if idle else []),
@@ -226,11 +210,6 @@ def _cut_modules(cut: pl.DataFrame) -> str:
     ordered = cut.sort("partial_modules", "pid", nulls_last=True)
     pairs = ordered.select("partial_modules", "pid").iter_rows()
     return ", ".join(f"{module} of process {pid or 'not known'}" for module, pid in pairs)
-
-
-def _buffered_bytes(io: RunIo, op: str) -> str:
-    assert io.processes is not None
-    return _bytes_in_words(_sums(io.processes, "stdio")[f"stdio_{op}"])
 
 
 def _why(io: RunIo, tasks: pl.DataFrame) -> str:

@@ -1,28 +1,36 @@
-"""The task stream and the occupancy of workers, as plots."""
+"""The task stream and the occupancy of workers, as plots, and what all pictures of a run share."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import polars as pl
 
+from harvest.toolkit.layout import shorten
 from harvest_report import Notes, Plot, legend, seconds_axis
-
-from .figures import COLOURS, INK, OTHER, name_workers, shades, short, time_per_cell
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+INK: Final = "#1f2430"
+"""The colour of text in reports' plots, which a page replaces on dark ground."""
+
+COLOURS: Final = ("C0", "C1", "C2", "C3", "C4")
+"""Colours of the most important prefixes: as many as colour-blind readers can distinguish."""
+
+OTHER: Final = "C5"
+"""Colour of all prefixes beyond those."""
+
+LABELLED: Final = 36
 
 DRAWN_AS_SHAPES = 2_500
 IMAGE_COLUMNS = 1_500
 OCCUPANCY_COLUMNS = 240
 PALE = 0.35
 GREY = "#8a8f99"
-UNSEEN = "not observed"
-"""What a hatched row says."""
 SINCE = "since the first event of the run"
 LINE = ["worker", "thread", "lane"]
 """What has a line of its own: a thread, or where it is not known, what ran at the same time."""
@@ -123,7 +131,33 @@ def occupancy(tasks: pl.DataFrame, workers: pl.DataFrame) -> Plot | Notes:
     edges = np.linspace(first / 1e6, last / 1e6, OCCUPANCY_COLUMNS + 1)
 
     def draw(figure: Any) -> None:
-        _draw_occupancy(figure, grid, edges, names, most, silent)
+        from matplotlib.patches import Patch  # optional: the extra "report"
+
+        rooms = [1.0, max(0.17 * len(names), 0.9)]
+        above, axes = figure.subplots(2, 1, sharex=True, height_ratios=rooms)
+        above.stairs(grid.sum(axis=0), edges, color="C0", fill=True, alpha=0.35)
+        above.stairs(grid.sum(axis=0), edges, color="C0", linewidth=1.0)
+        above.set_ylabel("observed" if any(silent) else "all workers", fontsize=8)
+        above.set_ylim(bottom=0)
+        image = axes.pcolormesh(
+            edges, np.arange(len(names) + 1) - 0.5, grid, cmap=shades(), vmin=0,
+            vmax=most, rasterized=True,
+        )  # fmt: skip
+        rows = [row for row, unseen in enumerate(silent) if unseen]
+        if rows:
+            # matplotlib draws hatches in the colour of edges, which have no width here
+            hatched = {"color": "none", "hatch": "////", "edgecolor": GREY, "linewidth": 0}
+            axes.barh(rows, edges[-1] - edges[0], left=edges[0], height=1.0, **hatched)
+            hatch = {"facecolor": "none", "hatch": "////", "edgecolor": GREY}
+            legend(figure, [Patch(label="not observed", **hatch)])
+        axes.set_ylim(len(names) - 0.5, -0.5)
+        name_workers(axes, names, range(len(names)))
+        axes.grid(visible=False)
+        seconds_axis(axes.xaxis, float(edges[-1]), SINCE)
+        bar = figure.colorbar(image, ax=axes, fraction=0.03, pad=0.01)
+        bar.ax.yaxis.get_major_locator().set_params(integer=True)
+        bar.set_label("threads executing", fontsize=8)
+        bar.outline.set_visible(False)
 
     left_out = {
         f"{unended:,} executions that were not seen to end": unended,
@@ -166,44 +200,6 @@ def _busy_threads(
         if worker in places:
             grid[places[worker], column] = micros / width
     return grid
-
-
-def _draw_occupancy(
-    figure: Any,
-    grid: NDArray[np.float64],
-    edges: NDArray[np.float64],
-    workers: Sequence[str],
-    most: int,
-    silent: Sequence[bool],
-) -> None:
-    """All workers as a curve above, and each as a row of cells below, the darkest at ``most``."""
-    from matplotlib.patches import Patch  # optional: the extra "report"
-
-    above, axes = figure.subplots(
-        2, 1, sharex=True, height_ratios=[1.0, max(0.17 * len(workers), 0.9)]
-    )
-    above.stairs(grid.sum(axis=0), edges, color="C0", fill=True, alpha=0.35)
-    above.stairs(grid.sum(axis=0), edges, color="C0", linewidth=1.0)
-    above.set_ylabel("observed" if any(silent) else "all workers", fontsize=8)
-    above.set_ylim(bottom=0)
-    image = axes.pcolormesh(
-        edges, np.arange(len(workers) + 1) - 0.5, grid, cmap=shades(), vmin=0,
-        vmax=most, rasterized=True,
-    )  # fmt: skip
-    rows = [row for row, unseen in enumerate(silent) if unseen]
-    if rows:
-        # matplotlib draws hatches in the colour of edges, which have no width here
-        hatched = {"color": "none", "hatch": "////", "edgecolor": GREY, "linewidth": 0}
-        axes.barh(rows, edges[-1] - edges[0], left=edges[0], height=1.0, **hatched)
-        legend(figure, [Patch(facecolor="none", hatch="////", edgecolor=GREY, label=UNSEEN)])
-    axes.set_ylim(len(workers) - 0.5, -0.5)
-    name_workers(axes, workers, range(len(workers)))
-    axes.grid(visible=False)
-    seconds_axis(axes.xaxis, float(edges[-1]), SINCE)
-    bar = figure.colorbar(image, ax=axes, fraction=0.03, pad=0.01)
-    bar.ax.yaxis.get_major_locator().set_params(integer=True)
-    bar.set_label("threads executing", fontsize=8)
-    bar.outline.set_visible(False)
 
 
 def _scale(workers: pl.DataFrame) -> str:
@@ -325,3 +321,51 @@ def _legend(figure: Any, colours: dict[str | None, str]) -> None:
 
 def _caption(name: str | None) -> str:
     return "not recorded" if name is None else short(name)
+
+
+def time_per_cell(frame: pl.DataFrame, by: Sequence[str], columns: int, span: int) -> pl.DataFrame:
+    """Microseconds of each group that lie in each of ``columns`` equal parts of a span.
+
+    frame: has the columns of ``by``, and ``start`` and ``end`` in microseconds from 0 to span.
+    Gives the columns of ``by``, ``column`` and ``covered``.
+    """
+    width = max(span, 1) / columns
+    place = ((pl.col("start", "end") / width).floor().cast(pl.Int64)).clip(0, columns - 1)
+    cells = frame.with_columns(place.name.suffix("_column")).with_columns(
+        column=pl.int_ranges("start_column", pl.col("end_column") + 1)
+    )
+    begin = pl.max_horizontal("start", pl.col("column") * width)
+    end = pl.min_horizontal("end", (pl.col("column") + 1) * width)
+    return (
+        cells.select(*by, "start", "end", "column")
+        .explode("column")
+        .group_by(*by, "column")
+        .agg(covered=(end - begin).clip(lower_bound=0).sum())
+    )
+
+
+def shades(most: float = 1.0, colour: str = "#0072b2") -> Any:
+    """A colour map from nothing to a colour, so that it suits light and dark pages.
+
+    most: how opaque it gets at most; text on it needs less than 1.
+    """
+    from matplotlib.colors import LinearSegmentedColormap, to_rgb  # optional: the extra "report"
+
+    red, green, blue = to_rgb(colour)
+    return LinearSegmentedColormap.from_list(
+        "harvest", [(red, green, blue, 0.0), (red, green, blue, most)]
+    )
+
+
+def name_workers(axes: Any, workers: Sequence[str], places: Sequence[float]) -> None:
+    """Names on the vertical axis: all where there is room, else some of them."""
+    step = -(-len(workers) // LABELLED) or 1
+    axes.set_yticks(list(places)[::step], [short(name) for name in workers[::step]])
+    axes.tick_params(axis="y", length=0)
+
+
+def short(worker: str | None) -> str:
+    """An address without its protocol, cut to what fits."""
+    if worker is None:
+        return "not recorded"
+    return shorten(worker.rpartition("://")[2], 24, "id")

@@ -11,7 +11,7 @@ from harvest.toolkit.amounts import bytes_in_words
 from harvest_report import Column, Plot, Table
 
 from ..frames import CLIENT
-from .figures import INK, shades, short
+from .stream import INK, shades, short
 
 NUMBERED = 12
 """Workers up to which a matrix bears its numbers."""
@@ -97,8 +97,10 @@ def _cells(
 
 def _label(axes: Any, sources: list[str], targets: list[str]) -> None:
     """Names of workers along both axes."""
-    _names(axes.xaxis, targets)
-    _names(axes.yaxis, sources)
+    for axis, names in ((axes.xaxis, targets), (axes.yaxis, sources)):
+        step = -(-len(names) // 40) or 1
+        places = [place + 0.5 for place in range(0, len(names), step)]
+        axis.set_ticks(places, [short(name) for name in names[::step]])
     axes.set_xlim(0, len(targets))
     axes.set_ylim(len(sources), 0)
     axes.tick_params(axis="x", rotation=35 if len(targets) <= 12 else 90)
@@ -113,8 +115,3 @@ def _label(axes: Any, sources: list[str], targets: list[str]) -> None:
 
 def _client_last(name: str) -> tuple[bool, str]:
     return (name == CLIENT, name)
-
-
-def _names(axis: Any, names: list[str]) -> None:
-    step = -(-len(names) // 40) or 1
-    axis.set_ticks([i + 0.5 for i in range(0, len(names), step)], [short(n) for n in names[::step]])

@@ -18,18 +18,11 @@ from harvest import HarvestError
 from harvest.toolkit.texts import excerpt, printable_line
 
 from ..critical.path import PARTS
-from ..report.figures import COLOURS, OTHER
+from ..report.stream import COLOURS, OTHER
 from .slices import Lane, Slices
 
-LAYERS: Final[Mapping[str, int]] = {
-    "task": 0,
-    "path": 0,
-    "path.wait": 0,
-    "transfer": 1,
-    "transfer.untold": 1,
-    "io": 2,
-}
-"""Slices of a lane that are never drawn as one with those of another layer."""
+TASKS, MOVES, FILES = range(3)
+"""Layers: slices of a lane are never drawn as one with those of another layer."""
 
 PALE: Final = 0.4
 
@@ -54,17 +47,16 @@ class Kind:
 
 
 TRANSFERS: Final = {
-    "transfer": Kind("transfers", "transfer", 1.0, LAYERS["transfer"]),
-    "transfer.untold": Kind("transfers, as the other side recorded them", "transfer", PALE,
-                            LAYERS["transfer.untold"]),
-}  # fmt: skip
-READ: Final = Kind("I/O: read", "ink", 1.0, LAYERS["io"])
-WRITE: Final = Kind("I/O: write", "write", 1.0, LAYERS["io"])
+    "transfer": Kind("transfers", "transfer", 1.0, MOVES),
+    "transfer.untold": Kind("transfers, as the other side recorded them", "transfer", PALE, MOVES),
+}
+READ: Final = Kind("I/O: read", "ink", 1.0, FILES)
+WRITE: Final = Kind("I/O: write", "write", 1.0, FILES)
 WAITS: Final = {
-    part: Kind(f"critical path: {part}", colour, 1.0, LAYERS["path.wait"])
+    part: Kind(f"critical path: {part}", colour, 1.0, TASKS)
     for part, colour in zip(PARTS[1:], ("transfer", "write", "ink", "#b8860b", "grid"), strict=True)
 }
-OTHER_IO: Final = Kind("I/O: other", "grid", 1.0, LAYERS["io"])
+OTHER_IO: Final = Kind("I/O: other", "grid", 1.0, FILES)
 
 
 def kinds_of(slices: Slices) -> tuple[list[Kind], list[int]]:
@@ -81,11 +73,11 @@ def kinds_of(slices: Slices) -> tuple[list[Kind], list[int]]:
         .to_list()
     )
     chosen = {
-        name: Kind(name, _name(colour), 1.0, LAYERS["task"])
+        name: Kind(name, _name(colour), 1.0, TASKS)
         for name, colour in zip(tasks, HUES, strict=False)
     }
     beyond = len(tasks) - len(chosen)
-    others = Kind(f"{beyond} other kinds of tasks", _name(OTHER), 1.0, LAYERS["task"])
+    others = Kind(f"{beyond} other kinds of tasks", _name(OTHER), 1.0, TASKS)
 
     def kind_of(row: Mapping[str, Any]) -> Kind:
         if row["cat"] in ("task", "path"):  # the path has the colours of its tasks

@@ -20,16 +20,6 @@ import polars as pl
 from ..trace.tracks import EVENT
 from ..trace.view import RunTrace
 
-CATEGORIES: Final = {
-    "task": ("execution", "executions"),
-    "transfer": ("transfer", "transfers"),
-    "transfer.untold": ("other side of a transfer", "other sides of transfers"),
-    "io": ("I/O segment", "I/O segments"),
-    "path": ("execution on the critical path", "executions on the critical path"),
-    "path.wait": ("wait between them", "waits between them"),
-}
-"""Categories of slices, and what one of them and several are called."""
-
 
 @attrs.frozen
 class Lane:

@@ -26,10 +26,11 @@ from harvest.toolkit.texts import printable_line
 from harvest_report import COLOURS
 
 from ..frames import choose_run
+from ..record_names import CATEGORIES
 from ..trace.tracks import iso_of
 from ..trace.view import RunTrace, checked_path
 from .figure import figure_item, kinds_of, library, need, rows_of
-from .slices import CATEGORIES, Slices, collect, count_categories, levels
+from .slices import Slices, collect, count_categories, levels
 
 SUFFIX: Final = ".html"
 TEMPLATE: Final = Path(__file__).with_name("page.html.j2")

@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import attrs
 import polars as pl
 
 from ..io.match import Correlation
@@ -36,24 +35,18 @@ OTHERS_PLACE = 200
 THREADS_PLACE = 500_000
 
 
-@attrs.frozen
-class LogPiece:
-    """Segments of one log; number: 0 for the first piece of a log."""
+def log_pieces(segments: pl.LazyFrame) -> Iterator[tuple[str, int, pl.DataFrame]]:
+    """The segments log by log: origin, number of the piece from 0, and its segments.
 
-    origin: str
-    number: int
-    segments: pl.DataFrame
-
-
-def log_pieces(segments: pl.LazyFrame) -> Iterator[LogPiece]:
-    """The segments log by log; a log of more than LOG_ROWS comes in pieces."""
+    A log of more than LOG_ROWS comes in pieces.
+    """
     waiting: list[pl.DataFrame] = []
     pieces: Counter[str] = Counter()
 
-    def flush() -> Iterator[LogPiece]:
+    def flush() -> Iterator[tuple[str, int, pl.DataFrame]]:
         if waiting:
             origin = waiting[0]["origin"][0]
-            yield LogPiece(origin, pieces[origin], pl.concat(waiting))
+            yield origin, pieces[origin], pl.concat(waiting)
             pieces[origin] += 1
             waiting.clear()
 
@@ -90,16 +83,16 @@ class IoPlacer:
         self._labelled: set[int] = set()
         self._lines = set(tasks.select("worker", "thread").unique().iter_rows())
 
-    def events(self, piece: LogPiece) -> Iterator[pl.DataFrame]:
-        """Batches of events, one slice for each segment of a log that has times."""
-        timed = piece.segments.drop_nulls("start_time").with_columns(
+    def events(self, origin: str, piece: int, segments: pl.DataFrame) -> Iterator[pl.DataFrame]:
+        """Batches of events, one slice for each segment of a piece of a log that has times."""
+        timed = segments.drop_nulls("start_time").with_columns(
             start=pl.col("start_time"), end=pl.max_horizontal("start_time", "end_time")
         )
-        self.left_out += piece.segments.height - timed.height
+        self.left_out += segments.height - timed.height
         if timed.is_empty():
             return
-        placed = place_segments(self._with_owners(timed, piece.origin), self.tasks)
-        numbers = self._numbers(placed, piece.origin, piece.number)
+        placed = place_segments(self._with_owners(timed, origin), self.tasks)
+        numbers = self._numbers(placed, origin, piece)
         yield self.tracks.news()
         for batch in placed.iter_slices(BATCH_ROWS):
             numbered = batch.join(numbers, on=TRACK, how="left", nulls_equal=True)

@@ -224,10 +224,10 @@ def _flows(numbered: pl.DataFrame, start: int) -> pl.DataFrame:
     common = {"name": pl.lit("transfer"), "cat": pl.lit("transfer")}
     begun = both.select(
         "pid", "tid", **common, ph=pl.lit("s"), id="movement",
-        ts=microseconds_since(start, pl.col("start")), bp=pl.lit(None, pl.String),
+        ts=microseconds_since(start, pl.col("start")),
     )  # fmt: skip
     ended = both.select(
         pid="pid_in", tid="tid_in", **common, ph=pl.lit("f"), id="movement",
         ts=microseconds_since(start, pl.col("arrives")), bp=pl.lit("e"),
-    ).select(begun.columns)  # fmt: skip
-    return pl.concat([begun, ended])
+    )  # fmt: skip
+    return pl.concat([begun, ended], how="diagonal")

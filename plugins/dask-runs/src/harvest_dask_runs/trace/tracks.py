@@ -93,13 +93,9 @@ def numbers_of(
 
 def event_rows(events: pl.DataFrame, run: str) -> pl.DataFrame:
     """Events with all columns of EVENT, in its order."""
-    held = set(events.columns)
-    return events.select(
-        (pl.col(name).cast(kind) if name in held else pl.lit(None, kind).alias(name))
-        if name != "run"
-        else pl.lit(run, kind).alias(name)
-        for name, kind in EVENT.items()
-    )
+    empty = pl.DataFrame(schema=EVENT)
+    named = events.with_columns(run=pl.lit(run))
+    return pl.concat([empty, named.cast({c: EVENT[c] for c in named.columns})], how="diagonal")
 
 
 def args_of(**columns: pl.Expr) -> pl.Expr:

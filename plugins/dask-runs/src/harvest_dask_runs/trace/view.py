@@ -99,7 +99,7 @@ class RunTrace:
         known = correlate(self.dataset, None if alone else self.run)
         placer = IoPlacer(self._tasks, self.tracks, self.start, known, self._programs())
         for piece in log_pieces(segments):
-            yield from placer.events(piece)
+            yield from placer.events(*piece)
         self.left_out["segments without time"] = placer.left_out
         self.left_out["logs in no run's directory"] = stray_logs(self.dataset)
 

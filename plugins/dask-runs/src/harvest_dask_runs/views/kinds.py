@@ -10,8 +10,7 @@ from harvest import DatasetReader
 from harvest_dask.records.literals import text_of_literal
 from harvest_toolkit.frames import fraction, known_sum, sum_or_none
 
-from ..executions.executions import executions
-from ..executions.prefixes import prefix_of
+from ..executions.executions import executions, prefix_of
 from ..executions.windows import RUNNING
 from ..frames import Frames, exact_sum, load
 from ..record_names import COUNTED, DASK_TYPES, KILLED, SEGMENT

@@ -18,11 +18,8 @@ from .declared.io import COVERAGE_COLUMNS, PROCESS_COLUMNS, TASK_IO_COLUMNS
 TASK_IO = types_of(TASK_IO_COLUMNS)
 
 TOTALS: dict[str, pl.DataType] = {
-    "run": pl.String(),
-    "key": pl.String(),
-    "io_read_bytes": pl.Int64(),
-    "io_write_bytes": pl.Int64(),
-    "io_operations": pl.Int64(),
+    **dict.fromkeys(("run", "key"), pl.String()),
+    **dict.fromkeys(("io_read_bytes", "io_write_bytes", "io_operations"), pl.Int64()),
     "io_seconds": pl.Float64(),
 }
 
@@ -50,13 +47,15 @@ def task_io(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
     return deferred(compute, TASK_IO)
 
 
-def once(operations: pl.LazyFrame) -> pl.LazyFrame:
-    """Rows of ``dask.task_io`` without those that speak of the same bytes as others.
+def once(operations: pl.LazyFrame, log: str = "log") -> pl.LazyFrame:
+    """Operations, or their sums, without those that speak of the same bytes as others.
 
     Where a log traces a file in both DXT_POSIX and DXT_MPIIO, only the former counts.
+    log: the column that names the log.
     """
-    posix = (pl.col("module") == "DXT_POSIX").any().over("log", "record_id")
-    return operations.filter((pl.col("module") != "DXT_MPIIO") | ~posix)
+    file, module = [log, "record_id"], pl.col("module")
+    doubles = operations.filter(module == "DXT_POSIX").select(*file, module=pl.lit("DXT_MPIIO"))
+    return operations.join(doubles.unique(), on=[*file, "module"], how="anti")
 
 
 def _traced(known: Correlation) -> pl.DataFrame:

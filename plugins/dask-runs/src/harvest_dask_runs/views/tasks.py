@@ -8,8 +8,7 @@ from harvest import DatasetReader, UsageError
 from harvest.model.frames import seconds
 from harvest_toolkit.choices import choices
 
-from ..executions.executions import executions
-from ..executions.prefixes import prefix_of
+from ..executions.executions import executions, prefix_of
 from ..frames import Frames, load, named_run
 from ..parts.events import EVENT, states_entered, task_events
 from ..record_names import DASK_TYPES, SEGMENT
@@ -90,7 +89,7 @@ def _from_events(events: pl.LazyFrame) -> pl.LazyFrame:
         bytes_sent=carried_bytes("outgoing"),
         bytes_received=carried_bytes("incoming"),
         transfers=carried.sum().cast(pl.Int64),
-        events=pl.struct(list(EVENT)),
+        events=pl.struct(EVENT),
     )
 
 

@@ -338,17 +338,8 @@ class Environment(Record):
 
 
 RECORD_TYPES: tuple[type[Record], ...] = (
-    TaskTransition,
-    WorkerTransition,
-    Transfer,
-    WorkerEvent,
-    ClientEvent,
-    GraphTask,
-    LogEvent,
-    RunNode,
-    RunDirective,
-    RunSoftware,
-    RunConfig,
+    *(TaskTransition, WorkerTransition, Transfer, WorkerEvent, ClientEvent, GraphTask),
+    *(LogEvent, RunNode, RunDirective, RunSoftware, RunConfig),
 )
 
 CAPTURED_TYPES: tuple[type[Record], ...] = (Process, Execution, WorkerSample, Event, Environment)

@@ -130,10 +130,6 @@ class Batch:
         items = pa.StructArray.from_arrays([keys, sizes], fields=list(KEY_SIZE))
         return list_array(lengths, items, null)
 
-    def any_texts(self, name: str) -> pa.Array:
-        """A column of any values as texts."""
-        return as_text(self.values(name))
-
     def refuse_where(self, wrong: pa.Array, name: str, expected: str) -> None:
         """Mark rows as bad because of what they hold in a column."""
         for row in np.flatnonzero(flags(wrong)).tolist():

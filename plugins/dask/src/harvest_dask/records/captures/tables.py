@@ -26,7 +26,7 @@ from ..types import (
     WorkerSample,
     WorkerTransition,
 )
-from .batches import FLOAT, TEXT, TIME, Batch
+from .batches import FLOAT, TEXT, TIME, Batch, as_text
 from .pickles import pickled_class
 from .process import ProcessFacts
 
@@ -108,7 +108,7 @@ def _transfers(batch: Batch, facts: ProcessFacts) -> Columns:
 
 
 def _worker_events(batch: Batch, _: ProcessFacts) -> Columns:
-    return {"resources": batch.any_texts("resources")}
+    return {"resources": as_text(batch.values("resources"))}
 
 
 def _log_events(batch: Batch, facts: ProcessFacts) -> Columns:
@@ -147,13 +147,13 @@ def _executions(batch: Batch, facts: ProcessFacts) -> Columns:
 
 
 def _events(batch: Batch, facts: ProcessFacts) -> Columns:
-    return {"message": batch.any_texts("message"), **_recorder(batch, facts)}
+    return {"message": as_text(batch.values("message")), **_recorder(batch, facts)}
 
 
 def _spans(batch: Batch, facts: ProcessFacts) -> Columns:
     return {
         "topic": _constant(batch, "span"),
-        "message": batch.any_texts("name"),
+        "message": as_text(batch.values("name")),
         **_recorder(batch, facts),
         "fields": batch.fields("id", "tags", "annotations"),
     }
