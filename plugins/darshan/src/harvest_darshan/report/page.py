@@ -57,7 +57,7 @@ def io_report(
         .collect()
         .sort("io_s", descending=True, nulls_last=True, maintain_order=True)
     )
-    per_log = jobs_of(chosen, per="log").collect()
+    per_log = jobs_of(chosen, per="log").collect() if logs.height > 1 else jobs
     files = files_of(chosen).collect()
     shown = jobs.row(0, named=True)
     same = (pl.col("run") == shown["run"]) & (pl.col("job") == _number(shown))
