@@ -114,16 +114,17 @@ class LazySection:
     """A section that is made when it is asked for, once.
 
     name: of the section.
-    make: gives it, and what belongs to it, such as notes; nothing where the data have none.
+    make: gives it, or several that belong together; none where the data have none.
     """
 
     name: str = attrs.field(validator=_name)
-    make: Callable[[], Iterable[Section]]
+    make: Callable[[], Section | Iterable[Section]]
 
     @cached_property
     def made(self) -> tuple[Section, ...]:
         """What ``make`` gives."""
-        return tuple(self.make())
+        given = self.make()
+        return (given,) if isinstance(given, Section) else tuple(given)
 
 
 def with_others(shown: pl.DataFrame, others: int, name: str, row: pl.DataFrame) -> pl.DataFrame:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import polars as pl
 
 from harvest import DatasetReader, UsageError
 from harvest.toolkit.amounts import bytes_in_words, count_in_words, seconds_in_words, share_in_words
-from harvest_report import Report, Section
+from harvest_report import LazySection, Report
 
 from ..rules.words import job_name
 from ..views.files import files as files_of
@@ -58,23 +59,23 @@ def io_report(
         .sort("io_s", descending=True, nulls_last=True, maintain_order=True)
     )
     per_log = jobs_of(chosen, per="log").collect() if logs.height > 1 else jobs
-    files = files_of(chosen).collect()
+    files = cache(lambda: files_of(chosen).collect())
     shown = jobs.row(0, named=True)
     same = (pl.col("run") == shown["run"]) & (pl.col("job") == _number(shown))
     of_job = logs.filter(same & (pl.col("began") == shown["began"]))
     narrow = OfLogs.among(dataset, of_job)
     which = "" if jobs.height == 1 else f" of {job_name(shown)}"
-    sections: list[Section] = [
-        *gains_table(chosen, top),
-        *layers_table(chosen, logs, jobs),
+    sections = [
+        LazySection("gains", lambda: gains_table(chosen, top)),
+        LazySection("layers", lambda: layers_table(chosen, logs, jobs)),
         *([jobs_table(jobs, top)] if jobs.height > 1 else []),
-        *bandwidth_table(chosen, jobs, top),
-        files_table(files, top, by),
-        use_table(files),
-        *sizes_sections(chosen),
-        order_table(chosen),
-        heat_map(narrow, of_job, which),
-        *traced_plots(narrow, of_job, which),
+        LazySection("bandwidth", lambda: bandwidth_table(chosen, jobs, top)),
+        LazySection("files", lambda: files_table(files(), top, by)),
+        LazySection("use", lambda: use_table(files())),
+        LazySection("sizes", lambda: sizes_sections(chosen)),
+        LazySection("operations", lambda: order_table(chosen)),
+        LazySection("heat-map", lambda: heat_map(narrow, of_job, which)),
+        LazySection("traced", lambda: traced_plots(narrow, of_job, which)),
         *([logs_table(per_log, top)] if per_log.height > 1 else []),
         gaps_notes(per_log, int(logs["copies"].sum())),
         reading_notes(),
