@@ -12,7 +12,7 @@ import polars as pl
 
 from harvest import DatasetReader
 from harvest.toolkit.amounts import count_in_words
-from harvest_report import Column, Notes, Plot, Report, Table, legend, legend_below
+from harvest_report import Column, LazySection, Notes, Plot, Report, Table, legend, legend_below
 from harvest_toolkit.frames import fraction
 
 from .sections import LABELS, failed_table, throughput_plot
@@ -73,7 +73,7 @@ def comparison(
             *([moved] if moved else []),
             *([_fences(limits)] if sizes else []),
             *(_histograms(size, marked.filter(pl.col("size") == size)) for size in sizes),
-            *failed_table(dataset, made),
+            LazySection("failed-scans", lambda: failed_table(dataset, made)),
             _left_out(rows),
             _definitions(made, save_correction),
         ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import polars as pl
@@ -10,7 +11,7 @@ from harvest import DatasetReader
 from harvest.model.frames import seconds
 from harvest.toolkit.amounts import bytes_in_words, share_in_words
 from harvest.toolkit.amounts import count_in_words as count
-from harvest_report import Column, Notes, Report, Section, Table
+from harvest_report import Column, LazySection, Notes, Report, Section, Table
 from harvest_toolkit.frames import known_sum
 
 from ..executions.executions import executions
@@ -46,10 +47,8 @@ def dask_run(data: DatasetReader, run: str | None = None, top: int = 20) -> Repo
     tasks = place_tasks(found, summary["last_time"]).with_columns(since_start)
     rows, path = judged_runs(data, name)
     (judged,) = rows.to_dicts()
-    pairs = pairs_of(frames["dask.transfer"]).collect()
     io = run_io(data, name)
-    whole = whole_runs(frames).collect()
-    kinds = kinds_of(found, frames, io.tied, whole)
+    kinds = cache(lambda: kinds_of(found, frames, io.tied, whole_runs(frames).collect()))
     return Report(
         f"Dask run {name.rpartition('/')[2]}",
         intro=[
@@ -59,14 +58,14 @@ def dask_run(data: DatasetReader, run: str | None = None, top: int = 20) -> Repo
         sections=[
             _gaps(summary),
             *time_sections(path, judged, start),
-            *_streams(tasks, kinds, workers),
-            _prefixes(kinds),
-            *_failures(kinds),
+            LazySection("stream", lambda: _streams(tasks, kinds(), workers)),
+            LazySection("prefixes", lambda: _prefixes(kinds())),
+            LazySection("failures", lambda: _failures(kinds())),
             _workers(workers, tasks, summary),
-            _states(frames),
-            *_transfers(pairs, top),
-            *io_sections(io, tasks, start),
-            _slowest(io, tasks, top),
+            LazySection("states", lambda: _states(frames)),
+            LazySection("transfers", lambda: _transfers(frames["dask.transfer"], top)),
+            LazySection("io", lambda: io_sections(io, tasks, start)),
+            LazySection("slowest", lambda: _slowest(io, tasks, top)),
             _notes(),
         ],
     )
@@ -265,7 +264,8 @@ def _states(frames: Frames) -> Table:
     )
 
 
-def _transfers(pairs: pl.DataFrame, top: int) -> list[Section]:
+def _transfers(transfers: pl.LazyFrame, top: int) -> list[Section]:
+    pairs = pairs_of(transfers).collect()
     if pairs.is_empty():
         unknown = "whether data moved between workers, and how much, is not known"
         return [Notes("transfers", [f"No transfer is recorded: {unknown}."], title="Transfers")]
