@@ -20,8 +20,6 @@ from .converting import convert
 from .source import GpfsSource
 from .views.changes.change import compare, ends
 
-__all__ = ["churn"]
-
 
 def churn(
     old: str | Path,

@@ -11,8 +11,6 @@ from harvest.toolkit.settings import allows, at_least, one_of, setting
 from .parse.layout import KNOWN, Attribute
 from .parse.show_clause import template
 
-__all__ = ["ESCAPES", "GpfsConfig", "keys_of"]
-
 ESCAPES = ("auto", "none", "percent")
 
 

@@ -12,8 +12,6 @@ import harvest
 import harvest_gpfs
 from harvest import HarvestError, UsageError
 
-__all__ = ["LAYOUTS", "convert"]
-
 LAYOUTS: Final = ("flat", "hive")
 """``flat``: DIR/gpfs.file/*.parquet, a dataset.  ``hive``: DIR/top=.../date=.../*.parquet."""
 

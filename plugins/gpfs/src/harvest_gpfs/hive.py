@@ -25,8 +25,6 @@ from .aggregation.listing import Listing
 from .aggregation.on_polars import PolarsRows
 from .aggregation.scans import ALL, Scan
 
-__all__ = ["write_hive"]
-
 SHELF_ROWS: Final = 1_000_000
 """Rows of a file."""
 

@@ -7,15 +7,9 @@ from typing import Final
 
 from harvest import ReportSpec, Rule, SourceSpec, View, hookimpl
 
-from .commands.plugin import harvest_commands
+from .commands.plugin import harvest_commands as harvest_commands
 from .rules import RULES
 from .views import VIEWS, settings
-
-__all__ = [
-    "harvest_commands",
-    *("VIEWS", "harvest_api", "harvest_reports", "harvest_rules", "harvest_sources"),
-    "harvest_views",
-]
 
 harvest_api = 1
 

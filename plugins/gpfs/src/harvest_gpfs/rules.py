@@ -16,7 +16,6 @@ from harvest.toolkit.amounts import bytes_in_words, count_in_words, share_in_wor
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["RULES"]
 
 _SUMMARY: Final = ("gpfs.summary",)
 _BOTH: Final = ("gpfs.summary", "gpfs.change")

@@ -30,8 +30,6 @@ from .parse.layout import LONGEST_LINE, list_layout
 from .parse.reading import Reading
 from .records import GpfsFile
 
-__all__ = ["GpfsSource"]
-
 _PART: Final = re.compile(r"(?P<name>.+)\.part-(?P<number>\d+)-of-(?P<count>\d+)")
 _PACKED: Final = (".gz", ".zst")
 

@@ -29,8 +29,6 @@ from harvest_toolkit.streams import compression, open_stream
 
 from .parse.counting import count, is_remark, trailer_rows
 
-__all__ = ["COMPRESSIONS", "Split", "split"]
-
 COMPRESSIONS: Final = {"none": "", "gzip": ".gz", "zstd": ".zst"}
 """How parts may be compressed, and how their names then end."""
 

@@ -30,8 +30,6 @@ from .listing import BUDGET, Listing
 from .on_polars import AUTO, Choice, PolarsRows, available_memory, choose_backend
 from .scans import LATEST, Rows, label_of, moment
 
-__all__ = ["Result", "aggregate", "write_result"]
-
 _MEMORY_SHARE = 8
 """One part of the memory limit in so many may go into finding hard links."""
 

@@ -20,8 +20,6 @@ from harvest import UsageError
 
 from ..measures import AGES, SIZES
 
-__all__ = ["AgeBins", "SizeBins", "parse_age", "parse_size"]
-
 _UNITS = "KMGTPE"
 _SIZE = re.compile(r"(\d{1,19})\s*([KMGTPE]?)(?:i?B)?", re.IGNORECASE)
 _AGE = re.compile(r"(\d{1,6})\s*([dwy])", re.IGNORECASE)

@@ -23,8 +23,6 @@ from ..measures import DIRECTORY, HEAT_UNIT
 from .groupings import GROUPINGS, Grouping, Setting, known_size
 from .scans import Step
 
-__all__ = ["METRICS", "Aggregation", "Metric", "Part", "int64_of"]
-
 _ONE_GROUP = "all rows"
 """Key of the one group that there is where nothing is grouped by."""
 

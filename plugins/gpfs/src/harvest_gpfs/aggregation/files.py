@@ -20,8 +20,6 @@ from harvest.model.frames import plain_columns, polars_schema, scan_parquet
 
 from ..records import GpfsFile
 
-__all__ = ["COLUMNS", "ParquetFile", "Piece", "find", "no_rows", "pieces", "scan"]
-
 _KIND = harvest.record_type(GpfsFile)
 COLUMNS = polars_schema(_KIND)
 """The columns of the record type, as polars has them."""

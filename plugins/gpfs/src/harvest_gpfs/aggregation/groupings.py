@@ -22,8 +22,6 @@ from .. import measures
 from ..measures import DIRECTORY
 from .bins import AgeBins, SizeBins
 
-__all__ = ["GROUPINGS", "Grouping", "Setting", "known_size", "names_among", "read_names"]
-
 
 @attrs.frozen
 class Setting:

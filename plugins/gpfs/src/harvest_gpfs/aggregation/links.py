@@ -21,11 +21,6 @@ import polars as pl
 
 from .scans import Counts, Rows, Step
 
-__all__ = [
-    *("IDENTITY", "Candidates", "candidate", "first_paths"),
-    *("linked_rows", "passes_for", "repeated_inodes"),
-]
-
 IDENTITY = ("inode", "generation", "snapshot_id")
 """The columns that identify an object within a scan."""
 

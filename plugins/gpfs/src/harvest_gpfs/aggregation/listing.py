@@ -18,8 +18,6 @@ from .links import Candidates, first_paths, linked_rows, repeated_inodes
 from .on_polars import PolarsRows
 from .scans import LATEST, Counts, Extent, Rows, Scan, Untimed, label_of, pick
 
-__all__ = ["Listing", "common_root", "list_scans"]
-
 BUDGET = 256 << 20
 """Bytes that finding hard links may use unless more are allowed."""
 

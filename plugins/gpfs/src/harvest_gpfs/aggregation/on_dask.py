@@ -18,8 +18,6 @@ from .files import ParquetFile, Piece, no_rows, pieces
 from .files import scan as read_rows
 from .scans import Scan, Step
 
-__all__ = ["ClusterRows", "connect"]
-
 PIECE_ROWS: Final = 1_000_000
 """Rows of a unit of work, about."""
 

@@ -20,12 +20,6 @@ from harvest import HarvestError, UsageError
 
 from .scans import Scan, Step
 
-__all__ = [
-    *("AUTO", "BACKENDS", "Choice", "PolarsRows", "available_memory"),
-    *("choose_backend", "gpu_devices"),
-]
-
-
 _NEWEST_FOR_GPU: Final = (1, 45)
 """cudf-polars 26 drives polars below this version."""
 

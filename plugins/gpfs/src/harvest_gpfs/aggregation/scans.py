@@ -23,11 +23,6 @@ import polars as pl
 from harvest import DatasetError, UsageError
 from harvest_toolkit.choices import choices
 
-__all__ = [
-    *("ALL", "LATEST", "Counts", "Extent", "Rows", "Scan", "Step", "Untimed", "label_of"),
-    *("moment", "pick"),
-]
-
 LATEST = "latest"
 ALL = "all"
 

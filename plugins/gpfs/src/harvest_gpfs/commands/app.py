@@ -18,8 +18,6 @@ from harvest_cluster.batch import Batch, Job, JobStatus, python
 
 from .submitting import Submission, batches_of, submittable
 
-__all__ = ["app"]
-
 app = typer.Typer(
     help="GPFS policy lists: split, convert, aggregate, churn, status.", no_args_is_help=True
 )

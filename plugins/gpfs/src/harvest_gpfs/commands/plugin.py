@@ -6,8 +6,6 @@ from collections.abc import Iterable
 
 from harvest import Command, hookimpl
 
-__all__ = ["harvest_commands"]
-
 harvest_api = 1
 
 

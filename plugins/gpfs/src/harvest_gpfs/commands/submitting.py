@@ -16,8 +16,6 @@ from harvest import UsageError
 from harvest.toolkit.texts import printable_line
 from harvest_cluster.batch import Batch, Job, Options
 
-__all__ = ["Submission", "batches_of", "submittable"]
-
 FOLDER: Final = ".harvest-batch"
 """Where the batches of a directory are kept, below it; readers of Parquet pass it over."""
 

@@ -10,8 +10,6 @@ import numpy as np
 
 from harvest_toolkit.streams import Stream
 
-__all__ = ["BLOCK_BYTES", "SLACK", "Block", "Rest", "blocks"]
-
 BLOCK_BYTES: Final = 8 << 20
 """Bytes of a block at most: few enough to stay near the processor while all values are read."""
 

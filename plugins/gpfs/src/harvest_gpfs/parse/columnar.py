@@ -19,8 +19,6 @@ from .layout import LONGEST_LINE, Layout, Step, Type
 from .reference import Damaged, text_value
 from .vectors import DIGITS, Bytes, Flags, Ints, flags, readable, replaced, spans, unescaped
 
-__all__ = ["Parsed", "parse_block"]
-
 _KINDS: Final = (None, "file", "directory", "symlink", "other")
 _NUMBERS: Final = (Type.UNSIGNED, Type.WHOLE, Type.SIGNED, Type.KIBIBYTES, Type.SKIPPED)
 _TEXTS: Final = (Type.TEXT, Type.FLAGS, Type.MODE, Type.SAME_TEXT)

@@ -27,8 +27,6 @@ from .layout import Layout, Show, list_layout, record_layout
 from .reference import Damaged, parse
 from .show_clause import keyed, template
 
-__all__ = ["HEAD_BYTES", "Escaping", "decide", "find_escaping", "find_layout", "likeness"]
-
 HEAD_BYTES: Final = 1 << 20
 """How much of a list is looked at."""
 

@@ -18,11 +18,6 @@ from typing import Final
 
 import attrs
 
-__all__ = [
-    *("EXTRA", "KNOWN", "LONGEST_LINE", "Attribute", "Layout", "Step", "Type", "find"),
-    *("list_layout", "record_layout"),
-]
-
 LONGEST_LINE: Final = 256 * 1024
 """Bytes of a line at most; a path is at most 4 KiB, percent-encoded 12 KiB, on Linux."""
 

@@ -23,8 +23,6 @@ from .counting import Before, is_remark, trailer_rows
 from .layout import LONGEST_LINE, Layout
 from .reference import Damaged, Row, parse
 
-__all__ = ["Reading", "TableMaker"]
-
 _ROWS_TOGETHER: Final = 8_192
 """Rows of single lines that are made into one table."""
 

@@ -19,8 +19,6 @@ from typing import Any, Final
 
 from .layout import LONGEST_LINE, Layout, Step, Type
 
-__all__ = ["Damaged", "Row", "parse", "shown", "text_value", "unescape"]
-
 Row = dict[str, Any]
 """Values by column; ``extra`` is a dict, and columns that the list does not carry are absent."""
 

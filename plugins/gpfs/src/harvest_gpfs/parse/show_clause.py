@@ -15,8 +15,6 @@ import attrs
 
 from .layout import Show
 
-__all__ = ["Template", "keyed", "template"]
-
 
 @attrs.frozen
 class Template:

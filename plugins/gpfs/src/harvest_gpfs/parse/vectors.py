@@ -19,11 +19,6 @@ from harvest_toolkit.spans import bytes_before, days_since_1970, digit_pairs, di
 
 from .reference import shown
 
-__all__ = [
-    *("DIGITS", "HEX", "Ahead", "Bytes", "Flags", "Ints", "flags", "readable", "replaced"),
-    *("spans", "unescaped"),
-]
-
 Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 

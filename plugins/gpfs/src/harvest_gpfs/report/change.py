@@ -23,8 +23,6 @@ from ..views.changes.change import span
 from ..views.common import rows_of
 from .plots import amount, day, first_and_others, growth_bars, most_changed, percent
 
-__all__ = ["change"]
-
 _OBJECTS: Final = {
     "old_inodes": "before", "new_inodes": "after", "created": "new", "deleted": "deleted",
     "modified": "modified", "renamed": "renamed",

@@ -13,8 +13,6 @@ from ..aggregation.listing import list_scans
 from ..views.common import rows_of
 from .plots import amount, day, first_and_others, growth_plot
 
-__all__ = ["odd_names", "over_time", "paths", "quality"]
-
 
 def paths(data: DatasetReader, scan: str, n: int, passwd: Path | None) -> list[Section]:
     """The largest and the oldest objects."""

@@ -12,11 +12,6 @@ from harvest.toolkit.amounts import bytes_in_words
 from harvest_report import Column, Plot, bytes_axis, legend, name_bars, with_others
 from harvest_toolkit.frames import sum_or_none
 
-__all__ = [
-    *("age_plot", "amount", "bars", "day", "first_and_others", "growth_bars", "growth_plot"),
-    *("most_changed", "percent", "size_plot"),
-]
-
 SHOWN = 15
 _LONGEST_NAME = 34
 

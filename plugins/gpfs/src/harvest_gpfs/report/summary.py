@@ -26,8 +26,6 @@ from ..views.common import SUMS, listing
 from .lists import odd_names, over_time, paths, quality
 from .plots import age_plot, amount, bars, day, first_and_others, percent, size_plot
 
-__all__ = ["summary"]
-
 _FILES = ("files", "size_bytes", "allocated_bytes")
 _OF_ALL = percent("share", "of all")
 _TOP = Column("top", format="path")

@@ -9,6 +9,4 @@ from typing import Final
 
 from . import ages, changes, paths, space
 
-__all__ = ["VIEWS"]
-
 VIEWS: Final = (*space.VIEWS, *changes.VIEWS, *ages.VIEWS, *paths.VIEWS)

@@ -11,11 +11,6 @@ from harvest.toolkit.settings import at_least, some_of
 
 from ..measures import DEFAULT, DIRECTORY, GROUPINGS, METRICS
 
-__all__ = [
-    *("GROUP", "NOW", "PASSWD", "PEOPLE", "REQUIRES", "SCAN", "WITHIN", "WORDS"),
-    *("by", "count", "view"),
-]
-
 REQUIRES: Final = ("gpfs.file",)
 WORDS = tuple[str, ...]
 WITHIN: Final = tuple(name for name in GROUPINGS if name != DIRECTORY)

@@ -14,8 +14,6 @@ from harvest.toolkit.settings import one_of, some_of
 from ...views import columns
 from ...views.settings import NOW, PASSWD, SCAN, WORDS, view
 
-__all__ = ["FILES", "VIEWS"]
-
 TIMES: Final = ("both", "access", "modify")
 """Which time must be old: the last access, the last modification, or both."""
 

@@ -32,8 +32,6 @@ from ...aggregation.scans import label_of
 from ...views.common import INT, SUMS, TEXT, collected, frame_of, listing, objects_with, of_scan
 from . import OWNER_COLUMNS
 
-__all__ = ["Choice", "candidates", "fits", "inside", "like", "literal", "owners", "within"]
-
 _OBJECTS: Final = objects_with(
     *("path", "size_bytes", "allocated_bytes", "user", "access_time", "modify_time", "uid", "gid"),
     *("paths", "nlink", "kind", "pool", "fileset", "inode", "generation", "path_raw"),

@@ -26,8 +26,6 @@ from ... import write_result
 from .choose import Choice
 from .policy import file_list, path_list, rules
 
-__all__ = ["Letters", "file_names", "write"]
-
 _TIMES: Final = {
     "both": "neither accessed nor modified",
     "access": "not accessed",

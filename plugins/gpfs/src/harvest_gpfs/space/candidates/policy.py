@@ -18,8 +18,6 @@ from harvest.toolkit.texts import printable_line
 
 from .choose import Choice, like, literal, within
 
-__all__ = ["file_list", "path_list", "rules"]
-
 LIST: Final = "candidates"
 _PIECE: Final = 100_000
 """Rows of which the lines are made at once."""

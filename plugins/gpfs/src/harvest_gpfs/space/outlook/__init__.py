@@ -12,8 +12,6 @@ from harvest.toolkit.settings import one_of
 from ...views import columns
 from ...views.settings import GROUPED, PEOPLE, by, view
 
-__all__ = ["VIEWS"]
-
 _MEASURE: Final = Setting(
     "allocated or size: which bytes; allocated where every scan says them, else size, unless given",
     str,

@@ -20,8 +20,6 @@ from harvest.toolkit.amounts import bytes_in_words
 from ...aggregation.scans import label_of
 from ...views.common import INT, TEXT, TIME
 
-__all__ = ["TREND", "History", "Line", "outlook"]
-
 _FULL: Final = ("full_time", "earliest_time", "latest_time")
 TREND: Final[dict[str, pl.DataType]] = {
     **dict.fromkeys(_FULL, TIME),

@@ -20,8 +20,6 @@ from ...aggregation.groupings import read_names
 from ...views.common import INT, TEXT, aggregated_schema
 from .history import TREND, History
 
-__all__ = ["Quota", "forecast", "quotas", "read_quotas"]
-
 _KINDS: Final = {"USR": "user", "GRP": "group", "FILESET": "fileset"}
 _BY: Final = {"user": "uid", "group": "gid", "fileset": "fileset"}
 _LIMITS: Final = ("soft_bytes", "hard_bytes", "soft_inodes", "hard_inodes")

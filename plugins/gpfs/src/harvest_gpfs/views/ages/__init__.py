@@ -12,8 +12,6 @@ from harvest.columns import count, share, size, text
 from ... import measures
 from .. import columns, settings
 
-__all__ = ["VIEWS"]
-
 _IN_CLASS: Final = {
     name: attrs.evolve(
         column,

@@ -18,8 +18,6 @@ from ...aggregation.scans import label_of
 from .. import common
 from ..common import INT, SUMS, TEXT, asked, exclusive, largest_first, listing, of_scan, types_of
 
-__all__ = ["ages", "cold", "policy", "sizes", "small"]
-
 _KNOWN: Final = ("inodes", "size_bytes")
 """What is summed of the objects of which it is known whether they are of the part."""
 

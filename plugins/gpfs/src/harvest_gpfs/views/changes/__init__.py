@@ -9,8 +9,6 @@ from harvest.columns import amount, count, size, text
 
 from .. import columns, settings
 
-__all__ = ["GROUPS", "VIEWS"]
-
 GROUPS: Final = ("user", "group", "fileset", "pool", "top")
 """What changes can be summed by."""
 

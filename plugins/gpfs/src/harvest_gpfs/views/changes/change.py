@@ -24,8 +24,6 @@ from ..common import TEXT, named, no_scan, rows_of, types_of
 from . import GROUPS
 from .pairs import SUMS, flows, summed
 
-__all__ = ["change", "changes_of", "churn", "compare", "ends", "span"]
-
 _GROWTH: Final = types_of(
     *("state", "old_inodes", "new_inodes", "inodes_change", "old_bytes", "new_bytes"),
     *("growth_bytes", "growth_percent"),

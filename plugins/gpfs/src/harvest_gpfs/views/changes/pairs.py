@@ -18,8 +18,6 @@ from ...aggregation.links import passes_for
 from ...aggregation.listing import BUDGET
 from ...aggregation.on_polars import PolarsRows, available_memory
 
-__all__ = ["SUMS", "flows", "summed"]
-
 _KEY: Final = ("inode", "generation")
 _TIMES: Final = {"modified": "modify_time", "accessed": "access_time"}
 _CHANGES: Final = (

@@ -13,8 +13,6 @@ from harvest.toolkit.settings import one_of
 
 from .. import columns, settings
 
-__all__ = ["VIEWS"]
-
 _WHERE: Final = (path("origin"), number("position"))
 _DETAILS: Final = (
     text("user", "Owner's name by the passwd file given; null without one, or not in it."),

@@ -32,8 +32,6 @@ from ..common import (
     types_of,
 )
 
-__all__ = ["crowded", "duplicates", "largest", "oldest"]
-
 _SHOWN: Final = objects_with(
     *("path", "size_bytes", "allocated_bytes", "uid", "user", "gid", "access_time", "modify_time"),
     *("pool", "fileset", "nlink", "inode", "origin", "position"),

@@ -14,8 +14,6 @@ from ...aggregation.links import first_paths
 from ...aggregation.listing import Listing
 from ..common import INT, TEXT, collected, frame_of, listing, of_scan
 
-__all__ = ["odd_names", "scan_quality"]
-
 _EPOCH_ENDS = datetime(1970, 1, 2, tzinfo=UTC)
 
 _MAY_LACK = {

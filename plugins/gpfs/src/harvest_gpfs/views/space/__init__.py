@@ -12,8 +12,6 @@ from harvest.columns import amount, count, flag, number, share, size, text, time
 from ...measures import DIRECTORY
 from .. import columns, settings
 
-__all__ = ["VIEWS"]
-
 USAGE: Final = settings.view(
     "gpfs.usage",
     "Bytes, objects and hard links by owner, directory, fileset or pool, largest first.",

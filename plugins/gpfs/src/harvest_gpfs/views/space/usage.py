@@ -22,8 +22,6 @@ from .. import common
 from ..common import INT, SUMS, asked, exclusive, largest_first, of_scan, part_sum
 from . import OWNER_COLUMNS
 
-__all__ = ["directories", "extensions", "growth", "heat", "owners", "usage"]
-
 
 def usage(
     dataset: DatasetReader, by: Sequence[str], metrics: Sequence[str], scan: str, **where: Any
