@@ -270,14 +270,15 @@ def test_a_target_that_cannot_be_is_told(tmp_path, name):
 
 
 def test_every_grouping_and_metric_is_described_and_listed():
+    from harvest_gpfs import measures
     from harvest_gpfs.plugin import VIEWS
 
     usage = next(view for view in VIEWS if view.name == "gpfs.usage")
     for metric in METRICS.values():
-        assert metric.doc
+        assert measures.METRICS[metric.name]
         assert metric.name in usage.settings["metrics"].allowed
     for grouping in GROUPINGS.values():
-        assert grouping.doc
+        assert measures.GROUPINGS[grouping.name]
         assert grouping.name in usage.settings["by"].allowed or grouping.name == "directory"
     assert not set(GROUPINGS) & {part.name for m in METRICS.values() for part in m.parts}
 

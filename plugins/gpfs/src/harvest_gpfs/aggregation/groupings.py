@@ -18,7 +18,6 @@ import polars as pl
 
 from harvest import UsageError
 
-from .. import measures
 from ..measures import DIRECTORY
 from .bins import AgeBins, SizeBins
 
@@ -28,6 +27,7 @@ class Setting:
     """What groupings refer to; picklable.
 
     root: the directory that top-level directories are counted from, with a slash at its end.
+    covered: whether all paths lie in it.
     top_depth, depth: components of ``top``, and of ``directory`` at most.
     now: what ages are counted from; None where no grouping needs it.
     cold_days: not accessed and not modified for so many days is cold.
@@ -50,7 +50,6 @@ class Setting:
     group_names: dict[int, str] = attrs.field(factory=dict)
 
     def moment(self) -> datetime:
-        """What ages are counted from."""
         assert self.now is not None
         return self.now
 
@@ -60,7 +59,7 @@ Given = Callable[[Setting], pl.Expr]
 
 @attrs.frozen
 class Grouping:
-    """A column that results are grouped by.
+    """A column that results are grouped by; ``measures`` says what it means.
 
     columns: of the record type, that it is computed from.
     key: of each row, the first of these unless given; groups are sorted by it.
@@ -75,11 +74,6 @@ class Grouping:
     label: Given = attrs.Factory(lambda self: _itself(self.name), takes_self=True)
     merges: bool = False
     needs: str = ""
-
-    @property
-    def doc(self) -> str:
-        """What it means."""
-        return measures.GROUPINGS[self.name]
 
 
 def _itself(name: str) -> Given:
@@ -105,33 +99,20 @@ def _below(setting: Setting, depth: int) -> pl.Expr:
     return joined if setting.covered else pl.when(inside).then(joined)
 
 
-def _absolute(name: str) -> Given:
-    def label(setting: Setting) -> pl.Expr:
-        below = pl.col(name)
-        root = setting.root.rstrip("/") or setting.root or "."
-        return pl.when(below == "").then(pl.lit(root)).otherwise(pl.lit(setting.root) + below)
-
-    return label
-
-
-def _named(name: str, names: Callable[[Setting], dict[int, str]]) -> Given:
-    """The name of a number, or the number as text where there is none."""
-
-    def label(setting: Setting) -> pl.Expr:
-        return pl.coalesce(_renamed(name, names(setting)), pl.col(name).cast(pl.String))
-
-    return label
-
-
-def _in_classes(name: str, labels: Callable[[Setting], Iterable[str]]) -> Given:
-    return lambda setting: _renamed(name, dict(enumerate(labels(setting))))
-
-
-def _renamed(name: str, texts: dict[int, str]) -> pl.Expr:
-    """The text of each number, null where there is none."""
-    return pl.col(name).replace_strict(
+def text_of(number: str, texts: dict[int, str]) -> pl.Expr:
+    """The text of each number in a column, null where there is none."""
+    return pl.col(number).replace_strict(
         list(texts), list(texts.values()), default=None, return_dtype=pl.String
     )
+
+
+def _people(name: str, number: str, names: Callable[[Setting], dict[int, str]]) -> Grouping:
+    """By the name of a number, or the number as text where there is none."""
+
+    def label(setting: Setting) -> pl.Expr:
+        return pl.coalesce(text_of(name, names(setting)), pl.col(name).cast(pl.String))
+
+    return Grouping(name, (number,), label=label, merges=True)
 
 
 def _age(name: str, column: str) -> Grouping:
@@ -139,9 +120,23 @@ def _age(name: str, column: str) -> Grouping:
         name,
         (column,),
         lambda setting: setting.ages.number(pl.col(column), setting.moment()),
-        _in_classes(name, lambda setting: setting.ages.labels),
+        lambda setting: text_of(name, dict(enumerate(setting.ages.labels))),
         needs="now",
     )
+
+
+def _place(name: str, depth: Callable[[Setting], int]) -> Grouping:
+    """By the first directories below the root."""
+
+    def label(setting: Setting) -> pl.Expr:
+        below = pl.col(name)
+        root = setting.root.rstrip("/") or setting.root or "."
+        return pl.when(below == "").then(pl.lit(root)).otherwise(pl.lit(setting.root) + below)
+
+    def key(setting: Setting) -> pl.Expr:
+        return _below(setting, depth(setting))
+
+    return Grouping(name, ("path", "kind"), key, label, needs="root")
 
 
 _TIMES: Final = ("access_time", "modify_time")
@@ -158,6 +153,10 @@ def _future(setting: Setting) -> pl.Expr:
     return (pl.col("access_time") > limit) | (pl.col("modify_time") > limit)
 
 
+NO_DIRECTORY: Final = pl.col("kind").ne_missing(pl.lit("directory"))
+"""Whether a row is of another object, or of one whose kind is not known."""
+
+
 def known_size(name: str) -> pl.Expr:
     """A size; null below 0, which none can be."""
     return pl.when(pl.col(name) >= 0).then(pl.col(name))
@@ -169,32 +168,16 @@ _EXTENSION = r"[^/]\.([A-Za-z0-9_+~-]{1,16})$"
 
 def _extension(_: Setting) -> pl.Expr:
     suffix = pl.col("path").str.extract(_EXTENSION, 1).str.to_lowercase()
-    return pl.when(pl.col("kind").ne_missing(pl.lit("directory"))).then(suffix)
+    return pl.when(NO_DIRECTORY).then(suffix)
 
 
 _ALL = (
     Grouping("uid", ("uid",)),
     Grouping("gid", ("gid",)),
-    Grouping(
-        "user", ("uid",), label=_named("user", lambda setting: setting.user_names), merges=True
-    ),
-    Grouping(
-        "group", ("gid",), label=_named("group", lambda setting: setting.group_names), merges=True
-    ),
-    Grouping(
-        "top",
-        ("path", "kind"),
-        lambda setting: _below(setting, setting.top_depth),
-        _absolute("top"),
-        needs="root",
-    ),
-    Grouping(
-        DIRECTORY,
-        ("path", "kind"),
-        lambda setting: _below(setting, setting.depth),
-        _absolute(DIRECTORY),
-        needs="root",
-    ),
+    _people("user", "uid", lambda setting: setting.user_names),
+    _people("group", "gid", lambda setting: setting.group_names),
+    _place("top", lambda setting: setting.top_depth),
+    _place(DIRECTORY, lambda setting: setting.depth),
     Grouping("fileset", ("fileset",)),
     Grouping("pool", ("pool",)),
     Grouping("kind", ("kind",)),
@@ -203,7 +186,7 @@ _ALL = (
         "size_bin",
         ("size_bytes",),
         lambda setting: setting.sizes.number(known_size("size_bytes")),
-        _in_classes("size_bin", lambda setting: setting.sizes.labels),
+        lambda setting: text_of("size_bin", dict(enumerate(setting.sizes.labels))),
     ),
     _age("access_age", "access_time"),
     _age("modify_age", "modify_time"),
@@ -215,7 +198,6 @@ _ALL = (
 )
 
 GROUPINGS: Final = {grouping.name: grouping for grouping in _ALL}
-"""All groupings by name."""
 
 
 def names_among(names: str | Sequence[str], known: Iterable[str], what: str) -> tuple[str, ...]:

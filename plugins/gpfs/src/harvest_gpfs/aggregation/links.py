@@ -19,6 +19,7 @@ from typing import ClassVar
 import attrs
 import polars as pl
 
+from .groupings import NO_DIRECTORY
 from .scans import Counts, Rows, Step
 
 IDENTITY = ("inode", "generation", "snapshot_id")
@@ -42,7 +43,7 @@ def candidate(*, everything: bool = False) -> pl.Expr:
     if everything:
         return pl.col("inode").is_not_null()
     several = pl.col("nlink").is_null() | (pl.col("nlink") > 1)
-    return several & pl.col("kind").ne_missing(pl.lit("directory"))
+    return several & NO_DIRECTORY
 
 
 def passes_for(rows: int, *, least: int, bytes_each: int, budget: int) -> int:

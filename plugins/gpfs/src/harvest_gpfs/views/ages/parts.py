@@ -25,11 +25,7 @@ _KNOWN: Final = ("inodes", "size_bytes")
 def cold(
     dataset: DatasetReader, by: Sequence[str], age: str, scan: str, **where: Any
 ) -> pl.LazyFrame:
-    """The view ``gpfs.cold``: what was neither accessed nor modified for so long, by groups.
-
-    Directories do not count; of ``untimed`` objects it is not known whether they are cold, and
-    ``cold_share`` is of the others.
-    """
+    """The view ``gpfs.cold``."""
     names = exclusive(by, "cold")
     found, setting = asked(dataset, scan, cold_days=parse_age(age), **where)
     schema = _schema(names, "cold", _KNOWN, "cold_share", "untimed")
@@ -40,7 +36,7 @@ def cold(
 def small(
     dataset: DatasetReader, by: Sequence[str], below: str, scan: str, **where: Any
 ) -> pl.LazyFrame:
-    """The view ``gpfs.small``: objects below a size, by groups; directories do not count."""
+    """The view ``gpfs.small``."""
     names = exclusive(by, "small")
     found, setting = asked(dataset, scan, names, small_below=parse_size(below), **where)
     schema = _schema(names, "small", ("inodes",), "small_share")
@@ -62,13 +58,7 @@ _AGES: Final = ("access_age", "modify_age")
 def policy(
     dataset: DatasetReader, policy: str, by: Sequence[str], scan: str, **where: Any
 ) -> pl.LazyFrame:
-    """The view ``gpfs.policy``: for each number of days, what is older by one of three measures.
-
-    ``time``: access, modify, or both, which is what the view ``gpfs.cold`` calls cold.
-    Of ``untimed`` objects it is not known whether that time is older; ``freed_share`` is of the
-    others.  Directories do not count.
-    Of each measure the groups that it would free most bytes of come first.
-    """
+    """The view ``gpfs.policy``; what is older by both times ``gpfs.cold`` calls cold."""
     names = exclusive(by, *_AGES)
     bins = AgeBins.parse(policy)
     found, setting = asked(dataset, scan, ages=bins, **where)
@@ -101,7 +91,6 @@ def policy(
 def _schema(
     names: Sequence[str], part: str, known: Sequence[str], *more: str, **limits: pl.DataType
 ) -> dict[str, pl.DataType]:
-    """Keys, limits, sums of the part and of all, of what is known, and more."""
     parts, judged = (f"{part}_{name}" for name in SUMS), (f"known_{name}" for name in known)
     sums = types_of(*parts, *SUMS, *judged, *more)
     return {**common.aggregated_schema(names), **limits, **sums}
@@ -128,35 +117,28 @@ def _flagged(table: pl.DataFrame, flag: str, by: Sequence[str]) -> pl.DataFrame:
 
 
 def ages(dataset: DatasetReader, ages: str, scan: str, now: str | None = None) -> pl.LazyFrame:
-    """The view ``gpfs.ages``: how long ago objects were accessed and modified.
-
-    Directories do not count.  A class without objects has a row too; null is "not known", as are
-    the sums of all classes where no time is.
-    """
+    """The view ``gpfs.ages``; a class without objects has a row, too."""
     bins = AgeBins.parse(ages)
     classes = _table(bins, "age", "above_days", "up_to_days")
     found = listing(dataset, scan, now=now)
 
     def compute() -> pl.DataFrame:
-        return pl.concat(
-            _classed(found, classes, f"{time}_age", Setting(ages=bins)).with_columns(
-                time=pl.lit(time)
-            )
-            for time in ("access", "modify")
-        )
+        setting, times = Setting(ages=bins), ("access", "modify")
+        tables = (_classed(found, classes, f"{time}_age", setting) for time in times)
+        return pl.concat(t.with_columns(time=pl.lit(n)) for t, n in zip(tables, times, strict=True))
 
     schema = {"time": TEXT, **classes.schema, **types_of(*SUMS)}
     return of_scan(found, schema, compute, now=label_of(found.now))
 
 
 def sizes(dataset: DatasetReader, sizes: str, scan: str) -> pl.LazyFrame:
-    """The view ``gpfs.sizes``: how many objects are how large; directories do not count."""
+    """The view ``gpfs.sizes``."""
     bins = SizeBins.parse(sizes)
     classes = _table(bins, "size", "above_bytes", "up_to_bytes")
     found = listing(dataset, scan)
 
     schema, setting = {**classes.schema, **types_of(*SUMS)}, Setting(sizes=bins)
-    return of_scan(found, schema, lambda: _classed(found, classes, "size_bin", setting))
+    return of_scan(found, schema, partial(_classed, found, classes, "size_bin", setting))
 
 
 def _table(bins: AgeBins | SizeBins, label: str, above: str, up_to: str) -> pl.DataFrame:

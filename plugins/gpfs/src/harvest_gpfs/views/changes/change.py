@@ -24,12 +24,15 @@ from ..common import TEXT, named, no_scan, rows_of, types_of
 from . import GROUPS
 from .pairs import SUMS, flows, summed
 
-_GROWTH: Final = types_of(
-    *("state", "old_inodes", "new_inodes", "inodes_change", "old_bytes", "new_bytes"),
-    *("growth_bytes", "growth_percent"),
-    *SUMS,
-    *("old_scan", "new_scan"),
-) | {"state": TEXT, "growth_percent": pl.Float64(), "old_scan": TEXT, "new_scan": TEXT}
+_SCANS: Final = {"old_scan": TEXT, "new_scan": TEXT}
+_GROWTH: Final = {
+    "state": TEXT,
+    **types_of("old_inodes", "new_inodes", "inodes_change", "old_bytes", "new_bytes"),
+    **types_of("growth_bytes"),
+    "growth_percent": pl.Float64(),
+    **types_of(*SUMS),
+    **_SCANS,
+}
 
 
 def change(
@@ -43,11 +46,9 @@ def change(
     group: Path | None = None,
     **more: str,
 ) -> pl.LazyFrame:
-    """The view ``gpfs.change``: groups and what became of their objects, the most grown first.
+    """The view ``gpfs.change``; no rows where no scan is named and not two say their time.
 
-    from (a word of Python, hence in ``more``), to: as a scan is named; the earliest and the latest
-    unless given.  over: instead of from, the scan nearest to so long before the later one.
-    Directories do not count.  No rows where none is named and not two say when they were made.
+    more: ``from``, a word of Python.
     """
     names = tuple(dict.fromkeys(by))
     setting = named(passwd, group, top_depth=top_depth)
@@ -60,8 +61,15 @@ def change(
     before, after = span(found, more.get("from"), to, over)
 
     def compute() -> pl.DataFrame:
-        found, within = _flows(dataset, before, after, root, setting)
-        table = _grown(summed(found, names, within), names)
+        # two scans are compared once, whatever is asked about them
+        rows, plain = rows_of(dataset), Setting(top_depth=top_depth)
+        found, within = kept(
+            dataset,
+            ("gpfs.change", before.label, after.label, root, top_depth),
+            lambda: changes_of((rows, before), (rows, after), GROUPS, root, plain),
+        )
+        names_of = {"user_names": setting.user_names, "group_names": setting.group_names}
+        table = _grown(summed(found, names, attrs.evolve(within, **names_of)), names)
         return _in_both(table, found, names).with_columns(
             old_scan=pl.lit(before.label), new_scan=pl.lit(after.label)
         )
@@ -89,20 +97,6 @@ def span(
     return min(earlier, key=lambda scan: abs((scan.time or time) - wanted)), after
 
 
-def _flows(
-    dataset: DatasetReader, before: Scan, after: Scan, root: str | None, setting: Setting
-) -> tuple[pl.DataFrame, Setting]:
-    """What ``summed`` takes.  Two scans are compared once, whatever is asked about them."""
-    rows, plain = rows_of(dataset), Setting(top_depth=setting.top_depth)
-    found, within = kept(
-        dataset,
-        ("gpfs.change", before.label, after.label, root, setting.top_depth),
-        lambda: changes_of((rows, before), (rows, after), GROUPS, root, plain),
-    )
-    people = attrs.evolve(within, user_names=setting.user_names, group_names=setting.group_names)
-    return found, people
-
-
 def _in_both(table: pl.DataFrame, flows: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
     """Only what one scan says, where the other says of no object which group it is in."""
     for side, there, suffix in (("old", "was", ""), ("new", "is", "_new")):
@@ -123,17 +117,11 @@ def _in_both(table: pl.DataFrame, flows: pl.DataFrame, names: Sequence[str]) -> 
 
 def _grown(table: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
     """The sums of groups with their growth, the most grown first."""
-    old, new = pl.col("old_bytes"), pl.col("new_bytes")
-    state = (
-        pl.when(pl.col("old_inodes") == 0)
-        .then(pl.lit("new"))
-        .when(pl.col("new_inodes") == 0)
-        .then(pl.lit("gone"))
-        .otherwise(pl.lit("kept"))
-    )
-    growth = new - old
+    old, growth = pl.col("old_bytes"), pl.col("new_bytes") - pl.col("old_bytes")
+    is_new, is_gone = (pl.col(f"{side}_inodes") == 0 for side in ("old", "new"))
+    state = pl.when(is_new).then(pl.lit("new")).when(is_gone).then(pl.lit("gone"))
     table = table.with_columns(
-        state=state,
+        state=state.otherwise(pl.lit("kept")),
         inodes_change=pl.col("new_inodes") - pl.col("old_inodes"),
         growth_bytes=growth,
         growth_percent=pl.when(old > 0).then(growth / old * 100),
@@ -149,11 +137,8 @@ def churn(
     new: str | None = None,
     root: str | None = None,
 ) -> pl.LazyFrame:
-    """The view ``gpfs.churn``: changes between two scans per top-level directory.
-
-    old, new: as a scan is named; the latest two unless given.
-    """
-    schema = {"top": TEXT, **types_of(*SUMS), "old_scan": TEXT, "new_scan": TEXT}
+    """The view ``gpfs.churn``."""
+    schema = {"top": TEXT, **types_of(*SUMS), **_SCANS}
     if "gpfs.file" not in dataset:
         return deferred(no_scan, schema)
     rows = rows_of(dataset)

@@ -13,7 +13,7 @@ from typing import Final
 
 import polars as pl
 
-from ...aggregation.groupings import GROUPINGS, Setting
+from ...aggregation.groupings import GROUPINGS, NO_DIRECTORY, Setting
 from ...aggregation.links import passes_for
 from ...aggregation.listing import BUDGET
 from ...aggregation.on_polars import PolarsRows, available_memory
@@ -73,7 +73,7 @@ def flows(
     found: list[pl.DataFrame] = []
     for share in range(shares):
         every = [_share(rows, share, shares, keys, setting) for rows in (old, new)]
-        sides = [side.filter(pl.col("kind").ne_missing(pl.lit("directory"))) for side in every]
+        sides = [side.filter(NO_DIRECTORY) for side in every]
         if "kind" not in known:
             # what one list calls a directory is one in the other, too
             folders = pl.concat(every).filter(kind="directory").select(identity)

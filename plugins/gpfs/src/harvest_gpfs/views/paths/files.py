@@ -17,20 +17,11 @@ from harvest import DatasetReader
 from harvest_toolkit.frames import count_if_known, fraction, possible, sum_or_none
 
 from ...aggregation.bins import parse_size
+from ...aggregation.groupings import NO_DIRECTORY, read_names, text_of
 from ...aggregation.links import IDENTITY, candidate, passes_for
 from ...aggregation.listing import BUDGET
-from ..common import (
-    INT,
-    TEXT,
-    TIME,
-    collected,
-    frame_of,
-    listing,
-    named,
-    objects_with,
-    of_scan,
-    types_of,
-)
+from .. import common
+from ..common import INT, TEXT, collected, frame_of, listing, objects_with, of_scan, types_of
 
 _SHOWN: Final = objects_with(
     *("path", "size_bytes", "allocated_bytes", "uid", "user", "gid", "access_time", "modify_time"),
@@ -39,37 +30,26 @@ _SHOWN: Final = objects_with(
 
 
 def largest(dataset: DatasetReader, n: int, scan: str, passwd: Path | None = None) -> pl.LazyFrame:
-    """The view ``gpfs.largest``: the objects of most logical bytes, each once."""
+    """The view ``gpfs.largest``."""
     return _first(dataset, "size_bytes", n, scan, passwd, descending=True)
 
 
 def oldest(
     dataset: DatasetReader, n: int, by: str, scan: str, passwd: Path | None = None
 ) -> pl.LazyFrame:
-    """The view ``gpfs.oldest``: the files that were modified (or accessed) longest ago, each once.
-
-    Directories do not count.  A time that is asked for is a column, too.
-    """
+    """The view ``gpfs.oldest``; a time that is asked for is a column, too."""
     return _first(dataset, f"{by}_time", n, scan, passwd, descending=False)
 
 
 def _first(
-    dataset: DatasetReader,
-    column: str,
-    n: int,
-    scan: str,
-    passwd: Path | None,
-    *,
-    descending: bool,
+    dataset: DatasetReader, column: str, n: int, scan: str, passwd: Path | None, *, descending: bool
 ) -> pl.LazyFrame:
-    shown = _SHOWN if column in _SHOWN else {**_SHOWN, column: TIME}
-    users = named(passwd).user_names
-    names = pl.DataFrame(list(users.items()), {"uid": INT, "user": TEXT}, orient="row")
-    found = listing(dataset, scan)
+    shown = _SHOWN if column in _SHOWN else {**_SHOWN, column: common.TIME}
+    names, found = read_names(passwd, "passwd"), listing(dataset, scan)
 
     def compute() -> pl.DataFrame:
         table = _objects(frame_of(found), shown, column, n, descending=descending)
-        return table.join(names, on="uid", how="left", maintain_order="left")
+        return table.with_columns(user=text_of("uid", names))
 
     return of_scan(found, shown, compute)
 
@@ -83,12 +63,8 @@ def _objects(
     object follow each other; more are taken until ``n`` objects are among them.
     """
     columns = [name for name in shown if name != "user"]
-    rows = rows.filter(
-        pl.col("kind").ne_missing(pl.lit("directory")), pl.col(column).is_not_null()
-    ).select(
-        *columns,
-        *(name for name in IDENTITY if name not in columns),
-        candidate().alias("may repeat"),
+    rows = rows.filter(NO_DIRECTORY, pl.col(column).is_not_null()).select(
+        *dict.fromkeys((*columns, *IDENTITY)), candidate().alias("may repeat")
     )
     order = [column, *IDENTITY, "path", "origin", "position"]
     down = [descending, *[False] * (len(order) - 1)]
@@ -138,34 +114,30 @@ _ORDER: Final = ("extra_bytes", "name", "size_bytes")
 
 
 def duplicates(dataset: DatasetReader, above: str, n: int, scan: str) -> pl.LazyFrame:
-    """The view ``gpfs.duplicates``: files of one name and one size in several directories.
+    """The view ``gpfs.duplicates``; of a list without sizes there is one row, of nulls.
 
-    A guess: contents are not compared.  Hard links are one file.  ``extra_bytes`` is what all but
-    one of them hold; ``all_`` columns are sums over all such names, shown or not, and
-    ``extra_share`` of the bytes of all files.  Of a list without sizes there is one row, of nulls.
     above: files of fewer bytes are left out: they are most files, and hold little.
     """
     least = parse_size(above)
     found = listing(dataset, scan)
 
     def compute() -> pl.DataFrame:
-        rows = frame_of(found).filter(pl.col("kind").ne_missing(pl.lit("directory")))
+        rows = frame_of(found).filter(NO_DIRECTORY)
         large = rows.filter(pl.col("size_bytes") >= max(least, 1)).select(
             "path", "size_bytes", *IDENTITY
         )
         total = int(collected(large.select(pl.len())).item())
         shares = passes_for(total, least=LEAST_ROWS, bytes_each=_BYTES_PER_ROW, budget=BUDGET * 2)
-        firsts, sums = [], []
+        sums = {
+            "all_names": pl.len(),
+            "all_extra_copies": (pl.col("copies") - 1).sum(),
+            "all_extra_bytes": pl.col("extra_bytes").sum(),
+        }
+        firsts, together = [], []
         for share in range(shares):
             copies = _copies(large, share, shares)
             firsts.append(copies.head(n))
-            sums.append(
-                copies.select(
-                    all_names=pl.len(),
-                    all_extra_copies=(pl.col("copies") - 1).sum(),
-                    all_extra_bytes=pl.col("extra_bytes").sum(),
-                )
-            )
+            together.append(copies.select(**sums))
         (all_bytes,) = found.aggregate([], ["size_bytes"], directories=False).row(0)
         sizes_known = (
             total or collected(rows.select(pl.col("size_bytes").is_not_null().any())).item()
@@ -174,7 +146,7 @@ def duplicates(dataset: DatasetReader, above: str, n: int, scan: str) -> pl.Lazy
             # that no name occurs twice is not known either
             return pl.DataFrame({name: [None] for name in _COPIES})
         first = pl.concat(firsts).sort(*_ORDER, descending=[True, False, False]).head(n)
-        return first.join(pl.concat(sums).sum(), how="cross").with_columns(
+        return first.join(pl.concat(together).sum(), how="cross").with_columns(
             extra_share=fraction("all_extra_bytes", pl.lit(all_bytes, pl.Int128))
         )
 
@@ -199,43 +171,31 @@ def _copies(large: pl.LazyFrame, share: int, shares: int) -> pl.DataFrame:
 
 
 _BUCKETS: Final = 1 << 20
-_ENTRIES: Final = {
-    "directory": TEXT,
-    **types_of("entries", "files", "directories", "size_bytes"),
-}
 
 
 def crowded(dataset: DatasetReader, least: int, scan: str) -> pl.LazyFrame:
-    """The view ``gpfs.crowded``: directories of very many entries, the most first.
-
-    Entries are paths listed directly in a directory; ``size_bytes`` is what they hold, at each of
-    their paths, as far as it is known.
-    least: entries that a directory has at least.
-    """
+    """The view ``gpfs.crowded``."""
     found = listing(dataset, scan)
 
     def compute() -> pl.DataFrame:
+        directory = pl.col("path").str.replace(_NAME, "").alias("directory")
         below = frame_of(found).filter(pl.col("path").str.contains("/", literal=True))
-        rows = below.select(
-            pl.col("path").str.replace(r"/[^/]*$", "").alias("directory"), "kind", "size_bytes"
-        )
+        rows = below.select(directory, "kind", "size_bytes")
         bucket = (pl.col("directory").hash() % _BUCKETS).alias("bucket")
         # a directory of so many entries is in a bucket of at least as many: most have fewer
         counts = collected(rows.group_by(bucket).agg(pl.len()))
         full = counts.filter(pl.col("len") >= least)["bucket"]
-        table = collected(
-            (rows.filter(bucket.is_in(full.implode())) if len(full) else rows.clear())
-            .group_by("directory")
-            .agg(
-                entries=pl.len().cast(INT),
-                files=count_if_known(pl.col("kind") == "file"),
-                directories=count_if_known(pl.col("kind") == "directory"),
-                size_bytes=sum_or_none(possible("size_bytes")),
-            )
-            .filter(pl.col("entries") >= least)
+        some = rows.filter(bucket.is_in(full.implode())) if len(full) else rows.clear()
+        table = some.group_by("directory").agg(
+            entries=pl.len().cast(INT),
+            files=count_if_known(pl.col("kind") == "file"),
+            directories=count_if_known(pl.col("kind") == "directory"),
+            size_bytes=sum_or_none(possible("size_bytes")),
         )
+        table = collected(table.filter(pl.col("entries") >= least))
         return table.with_columns(pl.col("directory").replace("", "/")).sort(
             "entries", "directory", descending=[True, False]
         )
 
-    return of_scan(found, _ENTRIES, compute)
+    entries = types_of("entries", "files", "directories", "size_bytes")
+    return of_scan(found, {"directory": TEXT, **entries}, compute)

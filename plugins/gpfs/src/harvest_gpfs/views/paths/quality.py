@@ -10,13 +10,13 @@ import polars as pl
 
 from harvest import DatasetReader, UsageError
 
+from ...aggregation.groupings import NO_DIRECTORY
 from ...aggregation.links import first_paths
 from ...aggregation.listing import Listing
 from ..common import INT, TEXT, collected, frame_of, listing, of_scan
 
-_EPOCH_ENDS = datetime(1970, 1, 2, tzinfo=UTC)
-
-_MAY_LACK = {
+_EPOCH_ENDS: Final = datetime(1970, 1, 2, tzinfo=UTC)
+_MAY_LACK: Final = {
     "generation": "inodes that were reused look alike",
     "kind": "files and directories look alike",
     "size_bytes": "sums of bytes leave these objects out",
@@ -36,17 +36,12 @@ _MAY_LACK = {
 
 _ORDER: Final = ("fact", "gap", "oddity")
 _COMPARED: Final = ("size_bytes", "modify_time", "uid", "nlink", "kind")
-_NOT_DIRECTORY: Final = pl.col("kind").ne_missing(pl.lit("directory"))
-_SEVERAL: Final = (pl.col("nlink") > 1) & _NOT_DIRECTORY
+_SEVERAL: Final = (pl.col("nlink") > 1) & NO_DIRECTORY
 _TIMES: Final = ("access_time", "modify_time", "create_time")
 
 
 def scan_quality(dataset: DatasetReader, scan: str, now: str | None = None) -> pl.LazyFrame:
-    """The view ``gpfs.scan_quality``: one row for each check, with the rows or objects it found.
-
-    finding: fact, gap (not known) or oddity (cannot be right, or is worth a look).
-    count: null where the list lacks what the check looks at.
-    """
+    """The view ``gpfs.scan_quality``: a row for each check."""
     schema = {"finding": TEXT, "check": TEXT, "count": INT, "meaning": TEXT}
     found = listing(dataset, scan, now=now)
 
@@ -90,10 +85,10 @@ def _tests(reference: datetime | None) -> dict[str, tuple[str, pl.Expr, str]]:
             "hardly can be; a sum above 2^63 - 1 is shown as not known",
         ),
         "data without blocks": (
-            _NOT_DIRECTORY & (size > 4096) & (allocated == 0),
+            NO_DIRECTORY & (size > 4096) & (allocated == 0),
             "migrated to tape, sparse, or compressed",
         ),
-        "sparse": (_NOT_DIRECTORY & (allocated > 0) & (allocated < size), "holes or compression"),
+        "sparse": (NO_DIRECTORY & (allocated > 0) & (allocated < size), "holes or compression"),
     }
     early, late = "not set, or lost", "a clock was wrong, or a program set it"
     oddities |= {f"{n} of 1970-01-01 or before": (pl.col(n) < _EPOCH_ENDS, early) for n in _TIMES}
@@ -129,6 +124,7 @@ def _links(found: Listing, several: int | None) -> list[tuple[str, str, int | No
         having = objects.filter(pl.col("has links") > 0)
         further += int(having["has links"].sum())
         further -= having.filter(pl.col("paths") < pl.col("nlink")).height
+    elsewhere = None if several is None else several - further
     return [
         ("fact", "objects with several paths", linked, "hard links; bytes count once"),
         ("oddity", "rows that repeat a path", twice, "lists that overlap"),
@@ -136,7 +132,7 @@ def _links(found: Listing, several: int | None) -> list[tuple[str, str, int | No
         (
             "gap",
             "objects with links elsewhere",
-            None if several is None else several - further,
+            elsewhere,
             "some of their paths are not in the list",
         ),
     ]
@@ -171,10 +167,7 @@ _SHORT: Final = _PATH.str.contains("|".join((r"\\", *_PATTERNS.values())))
 
 
 def odd_names(dataset: DatasetReader, scan: str, kinds: Sequence[str] = ()) -> pl.LazyFrame:
-    """The view ``gpfs.odd_names``: paths that scripts stumble over, in the dataset's order.
-
-    kinds: only these oddities.
-    """
+    """The view ``gpfs.odd_names``, in the dataset's order."""
     wanted = list(kinds) or list(_ODDITIES)
     for kind in wanted:
         if kind not in _ODDITIES:

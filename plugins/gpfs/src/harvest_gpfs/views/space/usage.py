@@ -19,14 +19,14 @@ from ...aggregation.listing import Listing, common_root, list_scans
 from ...aggregation.scans import label_of
 from ...measures import DIRECTORY, HEAT_UNIT
 from .. import common
-from ..common import INT, SUMS, asked, exclusive, largest_first, of_scan, part_sum
+from ..common import INT, SUMS, TEXT, asked, exclusive, largest_first, of_scan, part_sum
 from . import OWNER_COLUMNS
 
 
 def usage(
     dataset: DatasetReader, by: Sequence[str], metrics: Sequence[str], scan: str, **where: Any
 ) -> pl.LazyFrame:
-    """The view ``gpfs.usage``: sums of one scan by groups, largest first."""
+    """The view ``gpfs.usage``."""
     names, measured = exclusive(by), tuple(dict.fromkeys(metrics))
     found, setting = asked(dataset, scan, names, **where)
 
@@ -40,7 +40,7 @@ def usage(
 def directories(
     dataset: DatasetReader, depth: int, metrics: Sequence[str], scan: str, root: str | None = None
 ) -> pl.LazyFrame:
-    """The view ``gpfs.directories``: each directory with all that lies below it, by path."""
+    """The view ``gpfs.directories``, by path."""
     by, measured = [DIRECTORY], tuple(dict.fromkeys(metrics))
     found, setting = asked(dataset, scan, by, root=root, depth=depth)
     schema = common.aggregated_schema(by, measured)
@@ -48,24 +48,20 @@ def directories(
 
 
 def extensions(dataset: DatasetReader, scan: str) -> pl.LazyFrame:
-    """The view ``gpfs.extensions``: objects by the suffix of their names, most bytes first."""
+    """The view ``gpfs.extensions``, most bytes first."""
     found = common.listing(dataset, scan)
 
     def compute() -> pl.DataFrame:
         return largest_first(found.aggregate(["extension"], SUMS, directories=False), "size_bytes")
 
-    return of_scan(found, {"extension": common.TEXT, **common.types_of(*SUMS)}, compute)
+    return of_scan(found, {"extension": TEXT, **common.types_of(*SUMS)}, compute)
 
 
 _WARMTH: Final = ("inodes", "size_bytes", "with_heat", "warm", "warm_bytes")
 
 
 def heat(dataset: DatasetReader, by: Sequence[str], scan: str) -> pl.LazyFrame:
-    """The view ``gpfs.heat``: how warm the files of each pool are, most warm bytes first.
-
-    Directories do not count.
-    mean_heat: of the objects whose heat is known, exact to a billionth.
-    """
+    """The view ``gpfs.heat``; directories do not count."""
     names = exclusive(by)
     found, setting = asked(dataset, scan, names)
 
@@ -76,9 +72,8 @@ def heat(dataset: DatasetReader, by: Sequence[str], scan: str) -> pl.LazyFrame:
         return largest_first(table.with_columns(mean_heat=mean), "warm_bytes")
 
     means = dict.fromkeys(("mean_heat", "hottest"), pl.Float64())
-    return of_scan(
-        found, {**common.aggregated_schema(names), **common.types_of(*_WARMTH), **means}, compute
-    )
+    schema = {**common.aggregated_schema(names), **common.types_of(*_WARMTH), **means}
+    return of_scan(found, schema, compute)
 
 
 _FIRST: Final = "(first scan)"
@@ -90,23 +85,16 @@ _CHANGES: Final = {"inodes": "inodes_change", "size_bytes": "size_change_bytes"}
 def growth(
     dataset: DatasetReader, by: Sequence[str], root: str | None = None, **more: Any
 ) -> pl.LazyFrame:
-    """The view ``gpfs.growth``: sums of every scan, the newest first, and changes since another.
+    """The view ``gpfs.growth``.
 
-    ``since`` is the scan before, or says why there is none: the first scan has no changes, nor has
-    a list without a time, which has no place among the others.
-    A group that a scan does not have counts as nothing there: its end is a row of zeros.  Where
-    only one of two scans says the groups of its objects, there are no changes between them.
+    A list without a time has no place among the others, and no changes.  A group that a scan does
+    not have counts as nothing there: its end is a row of zeros.  Where only one of two scans says
+    the groups of its objects, there are no changes between them.
     """
     names, setting = exclusive(by), common.named(**more)
     sums = common.aggregated_schema(names, _SUMS)
-    changes = common.types_of(*_CHANGES.values())
-    schema = {
-        "scan": common.TEXT,
-        "scan_time": common.TIME,
-        **sums,
-        "since": common.TEXT,
-        **changes,
-    }
+    schema = {"scan": TEXT, "scan_time": common.TIME, **sums, "since": TEXT}
+    schema |= common.types_of(*_CHANGES.values())
 
     def compute() -> pl.DataFrame:
         rows = common.rows_of(dataset)
@@ -116,9 +104,9 @@ def growth(
         for scan in list_scans(rows):
             table = Listing(rows.of(scan), scan, whole).aggregate(names, _SUMS, setting)
             table = _changed(table, before, names).with_columns(
-                pl.lit(scan.label).alias("scan"),
-                pl.lit(scan.time, common.TIME).alias("scan_time"),
-                pl.lit(since if scan.time is not None else _UNTIMED).alias("since"),
+                scan=pl.lit(scan.label),
+                scan_time=pl.lit(scan.time, common.TIME),
+                since=pl.lit(since if scan.time is not None else _UNTIMED),
             )
             tables.insert(1, fitted(table, schema))
             if scan.time is not None:
@@ -143,25 +131,22 @@ def _changed(
         )
         zeros = ended.with_columns(pl.lit(0, ended.schema[name]).alias(name) for name in _SUMS)
         table = pl.concat([table, zeros]).sort(names, nulls_last=True)
-    old = before.select(
-        *names,
-        *(pl.col(column).alias(name) for column, name in _CHANGES.items()),
-        pl.lit(value=True).alias("was there"),
-    )
+    columns = (pl.col(column).alias(name) for column, name in _CHANGES.items())
+    old = before.select(*names, *columns, there=pl.lit(value=True))
     if names:
         table = table.join(old, on=names, how="left", nulls_equal=True, maintain_order="left")
     else:
         table = table.join(old, how="cross")
     return table.with_columns(
-        (pl.col(column) - pl.when("was there").then(name).otherwise(0)).alias(name)
+        (pl.col(column) - pl.when("there").then(name).otherwise(0)).alias(name)
         for column, name in _CHANGES.items()
-    ).drop("was there")
+    )
 
 
-_KNOWN: Final = (
-    *("cold_known_inodes", "cold_known_bytes", "small_known_inodes", "future_known_inodes"),
+_ALL: Final = (
+    *("data_inodes", "data_bytes", "cold_known_inodes", "cold_known_bytes"),
+    *("small_known_inodes", "future_known_inodes"),
 )
-_ALL: Final = ("data_inodes", "data_bytes", *_KNOWN)
 """What is summed up over all owners, too."""
 
 
@@ -174,14 +159,7 @@ def owners(
     passwd: Path | None = None,
     to: str | None = None,
 ) -> pl.LazyFrame:
-    """The view ``gpfs.owners``: what each owner has, the one of most bytes first.
-
-    ``unknown``: whether the passwd file given lacks the owner; null where none is given.
-    ``cold_``, ``small_``, ``future_`` and ``data_`` sums leave directories out, and objects of
-    unknown kind.  What is cold or in the future is null where nothing says when the scan was made.
-    ``known`` sums are of what is known to be cold or not, and so on: what shares are of.
-    to: the scan, as ``gpfs.change`` names the later one.
-    """
+    """The view ``gpfs.owners``, the one of most bytes first."""
     limits: dict[str, Any] = {"cold_days": parse_age(cold), "small_below": parse_size(below)}
     found, setting = asked(dataset, scan if to is None else to, now=now, passwd=passwd, **limits)
     reference = found.given_now or found.scan.time
@@ -189,7 +167,7 @@ def owners(
 
     def compute() -> pl.DataFrame:
         table = found.aggregate(["uid", "kind", *flags], [*SUMS, "files", "unknown_size"], setting)
-        return _totals(_per_owner(table), setting, named_ones=passwd is not None)
+        return _totals(_per_owner(table), setting, named=passwd is not None)
 
     said = None if reference is None else label_of(reference)
     return of_scan(found, types_of(OWNER_COLUMNS), compute, now=said)
@@ -221,26 +199,23 @@ def _per_owner(table: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _totals(table: pl.DataFrame, setting: Setting, *, named_ones: bool) -> pl.DataFrame:
+def _totals(table: pl.DataFrame, setting: Setting, *, named: bool) -> pl.DataFrame:
     """Owners with their names and their shares of the whole, the largest first."""
     uid = pl.col("uid")
     # of objects without an owner nobody knows whether the passwd file has him
-    unknown = ~uid.is_in(list(setting.user_names)) if named_ones else pl.lit(None, pl.Boolean)
-    return (
-        table.with_columns(
-            uid.alias("user"),
-            unknown.alias("unknown"),
-            sum_or_none("size_bytes").alias("all_bytes"),
-            *(_of_all(pl.col(name)).alias(f"all_{name}") for name in _ALL),
-        )
-        .with_columns(
-            GROUPINGS["user"].label(setting).alias("user"),
-            share=fraction("size_bytes", "all_bytes"),
-            cold_share=fraction("cold_size_bytes", "cold_known_bytes"),
-            small_share=fraction("small_inodes", "small_known_inodes"),
-        )
-        .sort("size_bytes", "uid", descending=[True, False], nulls_last=True)
+    unknown = ~uid.is_in(list(setting.user_names)) if named else pl.lit(None, pl.Boolean)
+    table = table.with_columns(
+        *(_of_all(pl.col(name)).alias(f"all_{name}") for name in _ALL),
+        user=uid,
+        unknown=unknown,
+        all_bytes=sum_or_none("size_bytes"),
+    ).with_columns(
+        user=GROUPINGS["user"].label(setting),
+        share=fraction("size_bytes", "all_bytes"),
+        cold_share=fraction("cold_size_bytes", "cold_known_bytes"),
+        small_share=fraction("small_inodes", "small_known_inodes"),
     )
+    return table.sort("size_bytes", "uid", descending=[True, False], nulls_last=True)
 
 
 def _of_all(values: pl.Expr) -> pl.Expr:
