@@ -11,7 +11,7 @@ import re
 from datetime import datetime, timedelta
 from functools import reduce
 from itertools import pairwise
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Final, Self
 
 import attrs
 import polars as pl
@@ -20,10 +20,10 @@ from harvest import UsageError
 
 from ..measures import AGES, SIZES
 
-_UNITS = "KMGTPE"
-_SIZE = re.compile(r"(\d{1,19})\s*([KMGTPE]?)(?:i?B)?", re.IGNORECASE)
-_AGE = re.compile(r"(\d{1,6})\s*([dwy])", re.IGNORECASE)
-_DAYS = {"d": 1, "w": 7, "y": 365}
+_UNITS: Final = ("", *"KMGTPE")
+_SIZE: Final = re.compile(r"(\d{1,19})\s*([KMGTPE]?)(?:i?B)?", re.IGNORECASE)
+_AGE: Final = re.compile(r"(\d{1,6})\s*([dwy]?)", re.IGNORECASE)
+_DAYS: Final = {"": 1, "d": 1, "w": 7, "y": 365}
 
 
 def parse_size(text: str | int) -> int:
@@ -36,7 +36,7 @@ def parse_size(text: str | int) -> int:
     """
     found = _SIZE.fullmatch(str(text).strip())
     if found:
-        number = int(found[1]) << 10 * (_UNITS.find(found[2].upper()) + 1 if found[2] else 0)
+        number = int(found[1]) << 10 * _UNITS.index(found[2].upper())
         if number < 2**63:
             return number
     raise UsageError(f"{text!r} is not a size", remedy="write bytes, or 64K, 1M, 4G, 1T")
@@ -50,8 +50,7 @@ def parse_age(text: str | int) -> int:
 
     Raises UsageError for another text.
     """
-    plain = str(text).strip()
-    found = _AGE.fullmatch(plain + "d" if plain.isdigit() else plain)
+    found = _AGE.fullmatch(str(text).strip())
     if found:
         days = int(found[1]) * _DAYS[found[2].lower()]
         if days < 200_000:
@@ -62,10 +61,10 @@ def parse_age(text: str | int) -> int:
 def _size_text(number: int) -> str:
     """Bytes in the largest unit that divides them: ``64 KiB``, ``1,000 B``."""
     power = 0
-    while power < len(_UNITS) and number and number % 1024 == 0:
+    while power < len(_UNITS) - 1 and number and number % 1024 == 0:
         number //= 1024
         power += 1
-    return f"{number:,} {_UNITS[power - 1] + 'iB' if power else 'B'}"
+    return f"{number:,} {_UNITS[power]}{'iB' if power else 'B'}"
 
 
 def _age_text(days: int) -> str:
@@ -94,7 +93,7 @@ class Bins:
     def parse(cls, text: str | None = None) -> Self:
         """From edges with commas; raises UsageError for another text."""
         text = cls.usual if text is None else text
-        edges = tuple(cls.read(part) for part in text.split(","))
+        edges = tuple(map(cls.read, text.split(",")))
         if len(edges) > 100 or edges[0] < 1 or list(edges) != sorted(set(edges)):
             raise UsageError(
                 f"{text!r} are not classes of {cls.what}",

@@ -67,8 +67,8 @@ class Candidates(Step):
         test = candidate(everything=self.everything)
         return rows.select(test.cast(pl.Int64).sum().alias("rows"))
 
-    def combine(self, partials: Sequence[pl.LazyFrame]) -> pl.LazyFrame:
-        return pl.concat(partials).select(pl.col("rows").sum())
+    def finish(self, partial: pl.LazyFrame) -> pl.LazyFrame:
+        return partial.select(pl.col("rows").sum())
 
 
 @attrs.frozen
@@ -102,9 +102,6 @@ class _RowsOf(Step):
     def partial(self, rows: pl.LazyFrame) -> pl.LazyFrame:
         rows = rows.filter(candidate(everything=self.everything))
         return rows.filter(pl.col("inode").is_in(self.inodes.implode())).select(self.columns)
-
-    def combine(self, partials: Sequence[pl.LazyFrame]) -> pl.LazyFrame:
-        return pl.concat(partials)
 
 
 def repeated_inodes(

@@ -30,16 +30,13 @@ _ALL: Final = ("nlink", *(c for w in (GROUPINGS, METRICS) for g in w.values() fo
 
 def list_scans(rows: Rows) -> list[Scan]:
     """The scans there are, oldest first; lists without a time before them, by name."""
-    timed = rows.reduce(Counts("scan_time"))
-    scans = [
-        Scan(label_of(time), time, None, count)
-        for time, count in timed.drop_nulls("scan_time").sort("scan_time").iter_rows()
-    ]
-    untimed = []
-    if timed["scan_time"].null_count():
-        found = rows.reduce(Untimed("origin")).sort("origin")
-        untimed = [Scan(origin, None, origin, count) for origin, count in found.iter_rows()]
-    return untimed + scans
+    counts = rows.reduce(Counts("scan_time")).sort("scan_time")
+    timed = counts.drop_nulls("scan_time").iter_rows()
+    scans = [Scan(label_of(time), time, None, count) for time, count in timed]
+    if not counts["scan_time"].null_count():
+        return scans
+    untimed = rows.reduce(Untimed("origin")).sort("origin").iter_rows()
+    return [Scan(origin, None, origin, count) for origin, count in untimed] + scans
 
 
 def common_root(*listings: Rows) -> str:

@@ -27,10 +27,7 @@ FAN_IN: Final = 8
 
 @attrs.frozen(eq=False)
 class ClusterRows:
-    """Rows of ``gpfs.file`` in Parquet files, asked by the workers of a cluster.
-
-    The files' paths must mean the same on every worker.
-    """
+    """Rows of ``gpfs.file`` in Parquet files, whose paths mean the same on every worker."""
 
     client: Any
     units: tuple[Piece, ...]
@@ -42,7 +39,6 @@ class ClusterRows:
         return cls(client, tuple(pieces(files, PIECE_ROWS)))
 
     def of(self, scan: Scan) -> ClusterRows:
-        """The rows of one scan alone."""
         return attrs.evolve(self, scan=scan)
 
     def reduce(self, step: Step) -> pl.DataFrame:
