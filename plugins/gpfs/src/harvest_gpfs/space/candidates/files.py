@@ -1,19 +1,24 @@
 """The exporter ``gpfs-candidates``: a directory of lists, mails and a policy.
 
-Nothing is deleted, moved or sent: what is written here is for people, and for ``mmapplypolicy``
-with rules that list.
+Nothing is deleted, moved or sent: what is written here is for people, and for IBM's
+``mmapplypolicy``: a rule file, and the list of the files that it looks at.  The rules list, and do
+no more: there is no DELETE and no MIGRATE in them.  What they ask is what may have changed since
+the scan: a file that was touched, grew out of the limits or got another hard link is not listed any
+more.  Written by IBM Storage Scale 5.2, "Policy rules: Syntax", "Using macro processing utilities
+with policy rules" and "mmapplypolicy command", input file lists.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterator
 from email.message import EmailMessage
 from pathlib import Path
 from typing import Any, Final
 
 import attrs
+import numpy as np
 import polars as pl
 
 from harvest import DatasetReader, UsageError
@@ -23,8 +28,7 @@ from harvest.toolkit.texts import printable_line
 from harvest_toolkit.frames import possible
 
 from ... import write_result
-from .choose import Choice
-from .policy import file_list, path_list, rules
+from .choose import Choice, like, literal, within
 
 _TIMES: Final = {
     "both": "neither accessed nor modified",
@@ -52,14 +56,9 @@ def write(
     place = Path(target).expanduser()
     choice = Choice.of(dataset, **settings)
     day = choice.found.scan.label.partition("T")[0]
-    letters = Letters(
-        rule=f"{_TIMES[choice.time]} since {choice.limit:%Y-%m-%d}",
-        day=day,
-        lists=str(place.absolute() / "lists"),
-        by=by,
-        contact=contact,
-        domain=mail_domain,
-    )
+    rule = f"{_TIMES[choice.time]} since {choice.limit:%Y-%m-%d}"
+    lists = str(place.absolute() / "lists")
+    letters = Letters(rule, day, lists, by, contact, mail_domain)
     with new_directory(place) as folder:
         objects = choice.listed().collect()
         sums = choice.summed().collect()
@@ -67,26 +66,22 @@ def write(
         write_result(sums, folder / "owners.csv")
         alone = objects.filter(paths=1)
         said = bytes_in_words(alone.select(possible("size_bytes").sum()).item(), binary=True)
-        rule = rules(choice, count_in_words(alone.height, "file"), said)
-        (folder / "candidates.policy").write_text(rule, encoding="utf-8")
+        policy = rules(choice, count_in_words(alone.height, "file"), said)
+        (folder / "candidates.policy").write_text(policy, encoding="utf-8")
         told = alone.select("inode", "generation").null_count().sum_horizontal().sum() == 0
-        _write(folder / "candidates.list", (file_list if told else path_list)(alone))
+        with (folder / "candidates.list").open("wb") as file:
+            file.writelines((file_list if told else path_list)(alone))
         (folder / "lists").mkdir()
         (folder / "mails").mkdir()
         found = objects.partition_by("uid", as_dict=True)
         with_some = sums.filter(pl.col("inodes") > 0)
         for row, name in zip(with_some.iter_rows(named=True), file_names(with_some), strict=True):
             theirs = found[row["uid"],]
-            _write(folder / "lists" / f"{name}.txt", path_list(theirs))
+            (folder / "lists" / f"{name}.txt").write_bytes(b"".join(path_list(theirs)))
             if row["uid"] is not None:
                 mail = letters.message(row, f"{name}.txt", theirs)
                 (folder / "mails" / f"{name}.eml").write_bytes(mail)
     return sorted(path for path in place.rglob("*") if path.is_file())
-
-
-def _write(path: Path, pieces: Iterable[bytes]) -> None:
-    with path.open("wb") as file:
-        file.writelines(pieces)
 
 
 _PLAIN: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}")
@@ -94,7 +89,7 @@ _DOMAIN: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?")
 _LARGEST: Final = 15
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen
 class Letters:
     """What all messages say.
 
@@ -136,9 +131,7 @@ class Letters:
         mail.set_content("\n".join(lines) + "\n", cte="8bit" if short else None)
         return mail.as_bytes()
 
-    def _lines(
-        self, row: dict[str, Any], name: str, objects: pl.DataFrame, amount: str
-    ) -> list[str]:
+    def _lines(self, row: dict[str, Any], name: str, objects: pl.DataFrame, has: str) -> list[str]:
         share = f" ({share_in_words(row['share'])} of your bytes)" if row["share"] else ""
         allocated = row["allocated_bytes"]
         space = "" if allocated is None else f" They take {_bytes(allocated)} of storage."
@@ -146,7 +139,7 @@ class Letters:
         lines = [
             f"Dear {printable_line(row['user'])},",
             "",
-            f"as of {self.day}, you have {amount}{share}, {self.rule}.{space}",
+            f"as of {self.day}, you have {has}{share}, {self.rule}.{space}",
             f"{ask}, and remove or archive what you no longer need.",
             "Nothing was removed, and this message removes nothing.",
             "",
@@ -169,13 +162,107 @@ class Letters:
 def file_names(owners: pl.DataFrame) -> list[str]:
     """A name for the files of each owner: the user's, where that is plain and of one owner."""
     users = Counter(owners["user"])
-    return [
-        user
-        if user is not None and _PLAIN.fullmatch(user) and users[user] == 1
-        else ("(unknown)" if uid is None else f"(uid-{uid})")
-        for user, uid in owners.select("user", "uid").iter_rows()
-    ]
+    plain = {user for user, count in users.items() if count == 1 and _PLAIN.fullmatch(user or "")}
+    others = ["(unknown)" if uid is None else f"(uid-{uid})" for uid in owners["uid"]]
+    return [u if u in plain else other for u, other in zip(owners["user"], others, strict=True)]
 
 
 def _bytes(size: int) -> str:
     return bytes_in_words(size, binary=True)
+
+
+LIST: Final = "candidates"
+_PIECE: Final = 100_000
+"""Rows of which the lines are made at once."""
+_ANY: Final = "surrogateescape"
+"""Bytes that are no UTF-8 pass through texts unchanged."""
+
+_SHOW: Final = {
+    "size": "FILE_SIZE", "kballoc": "KB_ALLOCATED", "access": "ACCESS_TIME",
+    "modify": "MODIFICATION_TIME", "uid": "USER_ID", "gid": "GROUP_ID", "nlink": "NLINK",
+    "pool": "POOL_NAME", "misc": "MISC_ATTRIBUTES",
+}  # fmt: skip
+"""What the lists of the policy say of each file, so that they can be harvested again."""
+
+
+def rules(choice: Choice, files: str, size: str) -> str:
+    """The rule file: an external list, what is excluded, and what is listed.
+
+    files, size: how many files the list has, and what they hold, for the comment.
+    """
+    moment = choice.limit.strftime("%Y-%m-%d %H:%M:%S")
+    times = [_SHOW[name.removesuffix("_time")] for name in choice.times]
+    tests = [f"{name} < TIMESTAMP('{moment}')" for name in times]
+    tests.append("NLINK = 1")
+    if choice.above:
+        tests.append(f"FILE_SIZE >= {choice.above}")
+    if choice.uids:
+        tests.append(f"({' OR '.join(f'USER_ID = {uid}' for uid in choice.uids)})")
+    if choice.pool:
+        tests.append(f"({' OR '.join(f'POOL_NAME = {literal(name)}' for name in choice.pool)})")
+    if choice.under:
+        tests.append(within(choice.under))
+    if choice.only:
+        tests.append(like(choice.only))
+    plus = excluded = ""
+    if set(choice.kind) - {"file", "unknown"}:
+        plus = "\n  DIRECTORIES_PLUS"
+        tests.append("NOT (MODE LIKE 'd%')")
+    if choice.exclude:
+        excluded = f"\nRULE 'excluded' LIST '{LIST}' EXCLUDE WHERE {like(choice.exclude)}\n"
+    # the label may be the path of a list
+    scan = printable_line(choice.found.scan.label).replace("*/", "* /")
+    show = "\n    || ".join(f"'|{key}=' || VARCHAR({name})" for key, name in _SHOW.items())
+    return (
+        f"/* What could go: {files}, {size}, in the scan {scan}.\n"
+        "   Nothing here deletes or moves a file: matching files are listed, no more.\n"
+        "   mmapplypolicy DEVICE -P candidates.policy -i candidates.list -I defer -f found */\n\n"
+        f"RULE 'lists' EXTERNAL LIST '{LIST}' EXEC '' ESCAPE '%/'\n"
+        f"{excluded}\n"
+        f"RULE 'candidates' LIST '{LIST}'{plus}\n"
+        "  WEIGHT(KB_ALLOCATED)\n"
+        f"  SHOW({show} || '|')\n"
+        "  WHERE " + "\n    AND ".join(tests) + "\n"
+    )
+
+
+def file_list(objects: pl.DataFrame) -> Iterator[bytes]:
+    """The list for ``mmapplypolicy -i``, of records ``INODE:GENERATION:LENGTH!PATH``, in pieces.
+
+    Numbers are hexadecimal but for the length, in bytes, of the path, which stands as it is.
+    Records end with a newline, or with NUL where some path holds a newline.  Of each record that
+    one file is tested, and no directory is entered.  Inode and generation are known of all.
+    """
+    end = "\0" if objects["path"].str.contains("\n", literal=True).any() else "\n"
+    for piece in objects.iter_slices(_PIECE):
+        numbers = [_hex(piece[name].cast(pl.UInt64)) for name in ("inode", "generation")]
+        length = piece["path"].str.len_bytes()
+        heads = pl.select(pl.format("{}:{}:", *numbers)).to_series()
+        texts = pl.select(pl.format("{}{}!{}", heads, length, piece["path"])).to_series().to_list()
+        for row, raw in _raw(piece):
+            texts[row] = f"{heads[row]}{len(raw)}!{raw.decode('utf-8', _ANY)}"
+        yield (end.join(texts) + end).encode("utf-8", _ANY)
+
+
+def path_list(objects: pl.DataFrame) -> Iterator[bytes]:
+    """Paths for people and for ``mmapplypolicy -i``, one a line, in pieces.
+
+    A backslash is written as two, and a newline as a backslash and an n.
+    """
+    for piece in objects.iter_slices(_PIECE):
+        texts = piece["path"].str.replace_many(["\\", "\n"], ["\\\\", "\\n"]).to_list()
+        for row, raw in _raw(piece):
+            texts[row] = raw.decode("utf-8", _ANY).replace("\\", "\\\\").replace("\n", "\\n")
+        yield ("\n".join(texts) + "\n").encode("utf-8", _ANY)
+
+
+def _raw(piece: pl.DataFrame) -> Iterator[tuple[int, bytes]]:
+    """The rows whose paths are not as ``path`` shows them, with their bytes."""
+    numbered = piece.select("path_raw").with_row_index("row").drop_nulls()
+    return numbered.iter_rows()
+
+
+def _hex(numbers: pl.Series) -> pl.Series:
+    """Whole numbers in 16 hexadecimal digits."""
+    digits = np.frombuffer(numbers.to_numpy().astype(">u8").tobytes().hex().encode(), "S16")
+    return pl.Series(digits.astype("U16"))

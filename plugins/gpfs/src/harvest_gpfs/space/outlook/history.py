@@ -15,7 +15,7 @@ import attrs
 import polars as pl
 
 from harvest import DatasetReader
-from harvest.toolkit.amounts import bytes_in_words
+from harvest.toolkit.amounts import bytes_in_words, count_in_words
 
 from ...aggregation.scans import label_of
 from ...views.common import INT, TEXT, TIME
@@ -92,7 +92,8 @@ class History:
         if labels:
             said |= {"first_scan": labels[0], "last_scan": labels[-1]}
         last = points[-1][0] if points else None
-        line = None if last is None else _line(points, last)
+        days = [((t - last).total_seconds() / 86_400, size) for t, size in points if t and last]
+        line = Line.through(days)
         if line is not None and last is not None:
             said["bytes_per_day"] = line.slope
             said["least_per_day"], said["most_per_day"] = line.slopes or (None, None)
@@ -103,11 +104,6 @@ class History:
                     if days is not None and days < _CENTURY:
                         said[name] = last + timedelta(days=max(0.0, days))
         return {**said, "measure": self.measure, "outlook": outlook(said, limit, last)}
-
-
-def _line(points: Sequence[tuple[datetime | None, int]], last: datetime) -> Line | None:
-    days = [((time - last).total_seconds() / 86_400, size) for time, size in points if time]
-    return Line.through(days)
 
 
 def outlook(said: dict[str, Any], limit: int | None, last: datetime | None) -> str:
@@ -140,7 +136,7 @@ def _days(time: datetime | None, last: datetime | None) -> str | None:
     if time is None or last is None:
         return None
     days = (time - last).total_seconds() / 86_400
-    return f"{days:,.0f} {'day' if round(days) == 1 else 'days'}"
+    return count_in_words(round(days), "day")
 
 
 def _bytes(size: float) -> str:

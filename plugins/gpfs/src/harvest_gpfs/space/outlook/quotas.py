@@ -5,10 +5,9 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 from urllib.parse import unquote
 
-import attrs
 import polars as pl
 
 from harvest import DatasetReader, UsageError
@@ -24,19 +23,8 @@ _KINDS: Final = {"USR": "user", "GRP": "group", "FILESET": "fileset"}
 _BY: Final = {"user": "uid", "group": "gid", "fileset": "fileset"}
 _LIMITS: Final = ("soft_bytes", "hard_bytes", "soft_inodes", "hard_inodes")
 
-
-@attrs.frozen(kw_only=True)
-class Quota:
-    """A line of the file; number: of the user or group, where the file says it."""
-
-    kind: str
-    name: str
-    number: int | None = None
-    fileset: str | None = None
-    soft_bytes: int | None = None
-    hard_bytes: int | None = None
-    soft_inodes: int | None = None
-    hard_inodes: int | None = None
+Quota: TypeAlias = dict[str, Any]
+"""What the view says of a quota, and ``number``: of the user or group, where the file says it."""
 
 
 def read_quotas(path: Path) -> list[Quota]:
@@ -84,13 +72,9 @@ def _of_printed(row: dict[str, str]) -> Quota:
     kind = _KINDS.get(row["quotatype"])
     if kind is None:
         raise ValueError(f"{row['quotatype']!r} is none of {', '.join(_KINDS)}")
-    return Quota(
-        kind=kind,
-        name=row["name"],
-        number=int(row["id"]),
-        fileset=(row.get("filesetname") or None) if kind != "fileset" else None,
-        **dict(zip(_LIMITS, (*blocks, *files), strict=True)),
-    )
+    fileset = (row.get("filesetname") or None) if kind != "fileset" else None
+    said = {"kind": kind, "name": row["name"], "number": int(row["id"]), "fileset": fileset}
+    return said | dict(zip(_LIMITS, (*blocks, *files), strict=True))
 
 
 def _table(lines: list[str]) -> Iterator[tuple[int, dict[str, str]]]:
@@ -105,13 +89,10 @@ def _of_table(row: dict[str, str]) -> Quota:
         raise ValueError(f"{row['kind']!r} is none of {', '.join(_BY)}")
     sizes = [parse_size(row[name]) if row[name] else None for name in ("soft", "hard")]
     counts = [int(row[n]) if row.get(n) else None for n in ("soft_files", "hard_files")]
-    return Quota(
-        kind=row["kind"],
-        name=row["name"],
-        number=int(row["name"]) if row["name"].isdigit() else None,
-        fileset=row.get("fileset") or None,
-        **dict(zip(_LIMITS, (*sizes, *counts), strict=True)),
-    )
+    number = int(row["name"]) if row["name"].isdigit() else None
+    said = {"kind": row["kind"], "name": row["name"], "number": number}
+    said |= {"fileset": row.get("fileset") or None}
+    return said | dict(zip(_LIMITS, (*sizes, *counts), strict=True))
 
 
 def quotas(
@@ -121,7 +102,7 @@ def quotas(
     passwd: Path | None = None,
     group: Path | None = None,
 ) -> pl.LazyFrame:
-    """The view: a row for each quota, the fullest first."""
+    """The view ``gpfs.quotas``, the fullest first."""
     given = None if quotas is None else read_quotas(quotas)
     numbers = {
         kind: {name: number for number, name in reversed(read_names(path, file).items())}
@@ -137,15 +118,13 @@ def quotas(
         known: dict[tuple[str, ...], History] = {}
         rows = []
         for quota in given:
-            by = (_BY[quota.kind], *(("fileset",) if quota.fileset else ()))
+            by = (_BY[quota["kind"]], *(("fileset",) if quota["fileset"] else ()))
             if by not in known:
                 known[by] = History.of(dataset, by, measure)
-            limit = quota.hard_bytes or quota.soft_bytes
-            said = {name: getattr(quota, name) for name in ("kind", "name", "fileset", *_LIMITS)}
-            whose: Any = quota.name
-            if quota.kind != "fileset":
-                whose = numbers[quota.kind].get(quota.name, quota.number)
-            rows.append(said | _used(known[by], quota, whose, limit))
+            whose = quota["name"]
+            if quota["kind"] != "fileset":
+                whose = numbers[quota["kind"]].get(whose, quota["number"])
+            rows.append(quota | _used(known[by], quota, whose))
         table = pl.DataFrame(rows, {n: kind for n, kind in schema.items() if n != "used_share"})
         of = pl.coalesce("hard_bytes", "soft_bytes")
         return table.with_columns(used_share=fraction("used_bytes", of)).sort(
@@ -155,17 +134,17 @@ def quotas(
     return deferred(compute, schema)
 
 
-def _used(history: History, quota: Quota, whose: Any, limit: int | None) -> dict[str, Any]:
+def _used(history: History, quota: Quota, whose: Any) -> dict[str, Any]:
     """What is used of a quota, and where that leads to."""
-    nothing: dict[str, Any] = {"measure": history.measure}
+    nothing, kind, soft = {"measure": history.measure}, quota["kind"], quota["soft_bytes"]
     if whose is None:
-        return nothing | {"outlook": f"not known: no number of the {quota.kind} is given"}
+        return nothing | {"outlook": f"not known: no number of the {kind} is given"}
     if history.rows.is_empty():
-        return nothing | {"outlook": f"not known: no scan says the {quota.kind}s and their bytes"}
-    said = history.trend((whose, *((quota.fileset,) if quota.fileset else ())), limit)
-    if said["outlook"] != "full" and quota.soft_bytes and said["used_bytes"] is not None:
-        over = said["used_bytes"] >= quota.soft_bytes
-        said["outlook"] = f"over the soft limit; {said['outlook']}" if over else said["outlook"]
+        return nothing | {"outlook": f"not known: no scan says the {kind}s and their bytes"}
+    group = (whose, quota["fileset"]) if quota["fileset"] else (whose,)
+    said = history.trend(group, quota["hard_bytes"] or soft)
+    if said["outlook"] != "full" and soft and (said["used_bytes"] or 0) >= soft:
+        said["outlook"] = f"over the soft limit; {said['outlook']}"
     return said
 
 
@@ -176,7 +155,7 @@ def forecast(
     measure: str | None = None,
     **more: Any,
 ) -> pl.LazyFrame:
-    """The view: a row for the whole, or for each group of the last scan."""
+    """The view ``gpfs.forecast``: a row for the whole, or for each group of the last scan."""
     limit = None if capacity is None else parse_size(capacity)
     sums = {"used_bytes": INT, "outlook": TEXT, "capacity_bytes": INT, "used_share": pl.Float64()}
     schema = {**aggregated_schema(tuple(dict.fromkeys(by))), **sums, **TREND}
@@ -184,11 +163,8 @@ def forecast(
     def compute() -> pl.DataFrame:
         history = History.of(dataset, by, measure, **more)
         rows = [
-            {
-                **dict(zip(history.names, group, strict=True)),
-                **history.trend(group, limit),
-                "capacity_bytes": limit,
-            }
+            dict(zip(history.names, group, strict=True), capacity_bytes=limit)
+            | history.trend(group, limit)
             for group in history.groups()
         ]
         table = pl.DataFrame(rows, {n: kind for n, kind in schema.items() if n != "used_share"})
