@@ -21,7 +21,7 @@ from ..aggregation.listing import list_scans
 from ..aggregation.scans import Scan
 from ..views.changes.change import span
 from ..views.common import rows_of
-from .plots import amount, day, first_and_others, growth_bars, most_changed, percent
+from .plots import amount, amounts, day, first_and_others, growth_bars, most_changed, percent
 
 _OBJECTS: Final = {
     "old_inodes": "before", "new_inodes": "after", "created": "new", "deleted": "deleted",
@@ -100,8 +100,9 @@ def _in_words(row: dict[str, Any], before: Scan, after: Scan) -> list[str]:
         f"{row['deleted']:,} were deleted, {modified} modified, {row['renamed']:,} renamed.",
     ]
     if row["unmeasured"] and row["growth_bytes"] is not None:
-        left_out = f"{row['unmeasured']:,} objects whose size a list does not say"
-        said.append(f"Bytes leave out {left_out}.")
+        said.append(
+            f"Bytes leave out {row['unmeasured']:,} objects whose size a list does not say."
+        )
     return said
 
 
@@ -138,9 +139,7 @@ def _by(request: _Request, by: str, title: str, plot: str = "") -> list[Section]
             sections.append(growth_bars(f"{by}-plot", plot, table, by))
         rows = first_and_others(table, by, list(_OBJECTS), request.n)
         columns = (_group(by), *(Column(name, label) for name, label in _OBJECTS.items()))
-        sections.append(
-            Table(f"{by}-objects", rows, columns, title=f"{title}: objects", note=_RENAMED)
-        )
+        sections.append(Table(f"{by}-objects", rows, columns, f"{title}: objects", note=_RENAMED))
     return sections
 
 
@@ -190,20 +189,18 @@ def _ends(request: _Request) -> list[Section]:
     ):
         objects, size = f"{side}_inodes", f"{side}_bytes"
         found = table.filter(state=state)
-        if found.is_empty():
-            continue
         found = found.sort(size, "top", descending=[True, False], nulls_last=True)
         rows = first_and_others(found, "top", [objects, size], request.n)
         columns = (_group("top"), Column(objects, "objects"), amount(size, "logical"))
-        sections.append(Table(name, rows, columns, title=title, note=note))
+        if not found.is_empty():
+            sections.append(Table(name, rows, columns, title=title, note=note))
     return sections
 
 
 def _age(request: _Request, scan: str, cold: str, policy: str) -> list[Section]:
     """What is cold, by owner, and what policies would free."""
-    owners = request.data.view(
-        "gpfs.owners", scan=scan, cold=cold, passwd=request.given["passwd"]
-    ).collect()
+    of_scan = {"scan": scan, "cold": cold, "passwd": request.given["passwd"]}
+    owners = request.data.view("gpfs.owners", **of_scan).collect()
     freed = request.data.view("gpfs.policy", scan=scan, policy=policy).collect()
     sums = ["cold_inodes", "cold_size_bytes", "cold_allocated_bytes", "cold_known_bytes"]
     owners = owners.sort("cold_size_bytes", "uid", descending=[True, False], nulls_last=True)
@@ -252,7 +249,4 @@ _TIMES: Final = {"access": "not accessed", "modify": "not modified", "both": "ne
 
 
 def _amounts(table: pl.DataFrame, part: str) -> list[Column]:
-    """Logical bytes of a part and, where the list says them, allocated bytes."""
-    size, allocated = f"{part}_size_bytes", f"{part}_allocated_bytes"
-    columns = [amount(size, "logical")]
-    return columns + ([amount(allocated, "allocated")] if table[allocated].count() else [])
+    return amounts(f"{part}_", allocated=table[f"{part}_allocated_bytes"].count() > 0)
