@@ -69,7 +69,6 @@ def churn(
 
 
 def _origins(rows: PolarsRows) -> set[str]:
-    """The lists that rows are from."""
     query = rows.frame.select(pl.col("origin").cast(pl.String).unique())
     return set(query.collect(engine="streaming")["origin"].to_list())
 

@@ -121,7 +121,6 @@ def _keyed(files: Sequence[ParquetFile], setting: Setting) -> pa.RecordBatchRead
 
 
 def _sort(rows: pa.RecordBatchReader, work: Path, shelf_rows: int) -> int:
-    """Write rows below ``work/out``, sorted; how many there were."""
     settings = {
         "memory_limit": MEMORY,
         "temp_directory": str(work / "waiting"),

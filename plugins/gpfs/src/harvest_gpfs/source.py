@@ -105,7 +105,6 @@ class GpfsSource(Source):
         )
 
     def read(self, partition: Partition, ctx: ReadContext) -> Iterator[tuple[type[Record], Any]]:
-        """Tables of the files that a list, or a range of it, has."""
         if "before" not in partition.options:
             partition = self.prepare(partition)
         path = partition.path
@@ -134,7 +133,6 @@ class GpfsSource(Source):
                 yield GpfsFile, table
 
     def _find_escaping(self, path: Path, head: bytes | None = None) -> Escaping:
-        """Whether a list is percent-encoded."""
         return find_escaping(head or _head(path)[0], self.config, lambda: _spread(path))
 
 

@@ -103,7 +103,6 @@ class Bins:
 
     @property
     def labels(self) -> list[str]:
-        """The name of each class, by its number."""
         texts = [self.write(edge) for edge in self.edges]
         inner = [f"{low} to {high}" for low, high in pairwise(texts)]
         return [self.first[0], f"up to {texts[0]}", *inner, f"above {texts[-1]}"]

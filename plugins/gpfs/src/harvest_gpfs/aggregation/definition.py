@@ -60,7 +60,6 @@ class Aggregation(Step):
         return tuple(dict.fromkeys([*needed, *(() if self.directories else ("kind",))]))
 
     def partial(self, rows: pl.LazyFrame) -> pl.LazyFrame:
-        """The parts of each group of some rows."""
         return self._grouped(rows, self.parts)
 
     def surplus(self, rows: pl.LazyFrame) -> pl.LazyFrame:
@@ -140,7 +139,6 @@ def int64_of(schema: Mapping[str, pl.DataType]) -> dict[str, pl.DataType]:
 
 
 def _first_names(depth: int) -> pl.Expr:
-    """The first so many names of a group's directory."""
     return pl.col(DIRECTORY).str.split("/").list.head(depth).list.join("/")
 
 

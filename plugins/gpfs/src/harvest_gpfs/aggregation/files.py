@@ -161,7 +161,6 @@ def scan(files: Sequence[ParquetFile | Piece]) -> pl.LazyFrame:
 
 
 def _constant(name: str, text: str, path: str) -> pl.Expr:
-    """A column that directories name."""
     kind = COLUMNS[name]
     given = [None if text == _NO_VALUE else text]
     try:

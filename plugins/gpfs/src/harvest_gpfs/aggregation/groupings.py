@@ -126,8 +126,6 @@ def _age(name: str, column: str) -> Grouping:
 
 
 def _place(name: str, depth: Callable[[Setting], int]) -> Grouping:
-    """By the first directories below the root."""
-
     def label(setting: Setting) -> pl.Expr:
         below = pl.col(name)
         root = setting.root.rstrip("/") or setting.root or "."

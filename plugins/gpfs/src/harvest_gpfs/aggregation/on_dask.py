@@ -35,7 +35,6 @@ class ClusterRows:
 
     @classmethod
     def over(cls, client: Any, files: Sequence[ParquetFile]) -> ClusterRows:
-        """The rows of whole files."""
         return cls(client, tuple(pieces(files, PIECE_ROWS)))
 
     def of(self, scan: Scan) -> ClusterRows:

@@ -41,7 +41,6 @@ class Scan:
     rows: int
 
     def filter(self, rows: pl.LazyFrame) -> pl.LazyFrame:
-        """The rows that are of this scan."""
         if self.label == ALL:
             return rows
         if self.origin is not None:

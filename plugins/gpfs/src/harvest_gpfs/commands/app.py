@@ -44,7 +44,6 @@ def _output(metavar: str, doc: str, *more: str) -> Any:
 
 
 def _choice(doc: str, *choices: str, metavar: str | None = None) -> Any:
-    """An option that is one of some words."""
     shown = metavar or "|".join(choices)
     return typer.Option(metavar=shown, help=doc, autocompletion=words(*choices))
 

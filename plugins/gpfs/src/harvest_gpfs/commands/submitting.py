@@ -69,7 +69,6 @@ class Submission:
 
     @property
     def options(self) -> Options:
-        """What each job asks of the cluster."""
         return Options(
             partition=self.partition,
             account=self.account,

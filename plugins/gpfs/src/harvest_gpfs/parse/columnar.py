@@ -91,7 +91,6 @@ class _Lines:
         self.path: tuple[Ints, Ints] | None = None
 
     def parsed(self) -> tuple[Ints, dict[str, Any], dict[str, pa.Array]]:
-        """Which lines are rows, their columns, and texts of ``extra``."""
         literals = self.layout.literals
         for step, (before, after) in zip(self.layout.steps, pairwise(literals), strict=True):
             self._value(step, before, after)
@@ -102,7 +101,6 @@ class _Lines:
         return self._columns(self.path or self.relative, rooted=self.path is not None)
 
     def _keep(self, fine: Flags) -> None:
-        """Give up the lines that are not fine."""
         if not fine.all():
             self.good &= fine
             lost = ~self.good
@@ -246,7 +244,6 @@ class _Lines:
         return fine
 
     def _alike(self, start: Ints, end: Ints, first: Ints, last: Ints) -> Flags:
-        """Where two spans have the same bytes."""
         return flags(pc.equal(spans(self.data, start, end), spans(self.data, first, last)))
 
     def _columns(

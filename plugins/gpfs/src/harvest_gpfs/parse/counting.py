@@ -43,7 +43,6 @@ class Before:
 
     @property
     def listed(self) -> int:
-        """Lines that list a file."""
         return self.lines - self.remarks
 
 

@@ -191,7 +191,6 @@ def _take_apart(line: bytes) -> _Seen | None:
 def _candidates(
     seen: Sequence[_Seen], config: GpfsConfig, header: dict[str, str], escaping: Escaping
 ) -> list[Layout]:
-    """Layouts that the lines may have, the likeliest first."""
     keys = keys_of(config)
     made = template(config.show) if config.show is not None else None
     if made is None and "fields" in header:

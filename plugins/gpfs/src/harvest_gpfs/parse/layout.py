@@ -38,7 +38,6 @@ class Step:
 
     @property
     def kept(self) -> bool:
-        """Whether the value goes anywhere."""
         return self.column is not None or self.type in (Type.TEXT, Type.COUNTED_TEXT)
 
 
@@ -71,7 +70,6 @@ class Layout:
 
     @property
     def path_escape(self) -> bytes:
-        """The same in paths."""
         return b"%" if self.path_escaped else self._unless_record
 
     @property
@@ -79,7 +77,6 @@ class Layout:
         return b"" if self.record else b"\\"
 
     def after(self, index: int) -> bytes:
-        """The bytes that must stand after a step's value."""
         following = index + 1
         return self.steps[following].before if following < len(self.steps) else self.end
 

@@ -97,7 +97,6 @@ class Reading:
             self._incomplete(b"", "the list does not end with its trailer '# end rows=N'")
 
     def _table(self, block: bytes) -> pa.Table:
-        """All rows of a block of lines, those of odd ones among them."""
         parsed, first = parse_block(self._layout, block), self._lines + 1
         tables = [self._maker.table(parsed, first)]
         rows = (
@@ -204,7 +203,6 @@ class TableMaker:
         return pa.table(arrays, schema=self._schema)
 
     def rows(self, rows: Sequence[tuple[int, Row]]) -> pa.Table:
-        """The rows of single lines, each with its number."""
         listed = [
             {**row, "position": line, "extra": list((row["extra"] or {}).items())}
             for line, row in rows

@@ -319,6 +319,5 @@ def _fitting(number: int, step: Step, *, unsigned: bool) -> int:
 
 
 def _quoted(raw: bytes) -> str:
-    """Bytes for a message, not too many."""
     text = raw[:60].decode("utf-8", "backslashreplace")
     return repr(text) + ("..." if len(raw) > 60 else "")

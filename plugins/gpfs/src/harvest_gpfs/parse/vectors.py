@@ -46,11 +46,9 @@ class Bytes:
         return Ahead(every[place].view(np.uint8).reshape(-1, size))
 
     def stands(self, literal: bytes, place: Ints) -> Flags:
-        """Where a literal stands at the place."""
         return self.ahead(place, max(8, len(literal))).stands(literal)
 
     def digits(self, place: Ints) -> tuple[Ints, Ints]:
-        """Numbers at the place, as of ``Ahead.digits``."""
         return self.ahead(place, DIGITS).digits(0)
 
     def until(self, place: Ints, mark: int) -> Ints:
@@ -95,15 +93,12 @@ class Ahead:
     rows: Any
 
     def byte(self, at: int) -> Any:
-        """One byte of each line."""
         return self.rows[:, at]
 
     def word(self, at: int) -> Any:
-        """Eight bytes of each line."""
         return self.rows[:, at : at + 8].view("<u8")[:, 0].copy()
 
     def stands(self, literal: bytes, at: int = 0) -> Flags:
-        """Where a literal stands."""
         size = len(literal)
         if size < 8:
             unasked = np.uint64(8 * (8 - size))

@@ -48,7 +48,6 @@ class _Request:
     n: int
 
     def changes(self, by: str) -> pl.DataFrame:
-        """The rows of ``gpfs.change``."""
         return self.data.view("gpfs.change", by=by, **self.given).collect()
 
 
@@ -176,7 +175,6 @@ def _group(by: str) -> Column:
 
 
 def _ends(request: _Request) -> list[Section]:
-    """Directories that vanished, and that are new."""
     table = request.changes("top")
     note = (
         f"Directories {request.given['top_depth']} below the root (top_depth); one that holds "
@@ -198,7 +196,6 @@ def _ends(request: _Request) -> list[Section]:
 
 
 def _age(request: _Request, scan: str, cold: str, policy: str) -> list[Section]:
-    """What is cold, by owner, and what policies would free."""
     of_scan = {"scan": scan, "cold": cold, "passwd": request.given["passwd"]}
     owners = request.data.view("gpfs.owners", **of_scan).collect()
     freed = request.data.view("gpfs.policy", scan=scan, policy=policy).collect()

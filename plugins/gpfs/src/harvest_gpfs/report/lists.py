@@ -63,7 +63,6 @@ _CHANGES = ("created", "deleted", "modified", "accessed", "renamed")
 
 
 def _churn(data: DatasetReader, root: str | None, top_depth: int, n: int) -> list[Section]:
-    """Objects and bytes by what happened to them, in a table each."""
     churn = data.view("gpfs.churn", top_depth=top_depth, root=root).collect()
     volumes = [f"{name}_bytes" for name in _CHANGES]
     between = "".join(

@@ -168,7 +168,6 @@ def _bytes(size: int | None, unknown: str) -> str:
 
 
 def _out_of(head: pl.DataFrame, table: pl.DataFrame) -> str:
-    """How many there are, where not all are drawn."""
     return f" of {table.height:,}" if head.height < table.height else ""
 
 

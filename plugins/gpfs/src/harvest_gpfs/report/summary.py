@@ -45,11 +45,9 @@ class _Request:
     cold: str
 
     def view(self, name: str, **settings: Any) -> pl.DataFrame:
-        """The rows of a view of the scan."""
         return self.data.view(name, scan=self.scan, **settings).collect()
 
     def amounts(self, prefix: str = "", said: str = "") -> list[Column]:
-        """Columns of logical bytes and, where the list says them, allocated bytes."""
         return amounts(prefix, said, allocated=self.allocated_known)
 
     @property
@@ -165,7 +163,6 @@ def _users_table(owners: pl.DataFrame, request: _Request) -> Table:
 
 
 def _of_all(column: str) -> pl.Expr:
-    """A column as a share of its sum."""
     return fraction(column, safe_sum(column))
 
 

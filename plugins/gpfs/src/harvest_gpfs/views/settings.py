@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, TypeAlias
 
 from harvest import Column, Setting, View
 from harvest.toolkit.settings import at_least, some_of
@@ -12,29 +12,18 @@ from harvest.toolkit.settings import at_least, some_of
 from ..measures import DEFAULT, DIRECTORY, GROUPINGS, METRICS
 
 REQUIRES: Final = ("gpfs.file",)
-WORDS = tuple[str, ...]
+WORDS: TypeAlias = tuple[str, ...]
 WITHIN: Final = tuple(name for name in GROUPINGS if name != DIRECTORY)
 """Groupings in which each object is in one group."""
 
 
 def view(
-    name: str,
-    doc: str,
-    build: str,
-    settings: Mapping[str, Setting],
-    *columns: Column,
-    first: tuple[str, ...] = (),
+    name: str, module: str, doc: str, settings: Mapping[str, Setting], *columns: Column, **more: Any
 ) -> View:
-    """A view of scans, with the columns of its rows."""
-    return View(
-        name=name,
-        doc=doc,
-        build=build,
-        requires=REQUIRES,
-        settings=settings,
-        columns=columns,
-        first=first,
-    )
+    """A view of scans, with the columns of its rows; the module has a function of its last name."""
+    build = f"harvest_gpfs.{module}:{name.rpartition('.')[2]}"
+    declared = {"settings": settings, "columns": columns, "requires": REQUIRES, **more}
+    return View(name=name, doc=doc, build=build, **declared)
 
 
 def by(*default: str, words: tuple[str, ...] = WITHIN) -> Setting:

@@ -46,10 +46,9 @@ SETTINGS: Final = {
 """What chooses candidates."""
 
 CANDIDATES: Final = view(
-    "gpfs.candidates",
+    "gpfs.candidates", "space.candidates.choose",
     "What could go by age, size, owner, place and kind, less what patterns exclude; each "
     "object once, the largest first.",
-    "harvest_gpfs.space.candidates.choose:candidates",
     SETTINGS,
     path("path", "First of its paths, by the order of bytes."),
     size("size_bytes"),
@@ -110,10 +109,9 @@ OWNER_COLUMNS: Final = (
 )  # fmt: skip
 
 CANDIDATE_OWNERS: Final = view(
-    "gpfs.candidate_owners",
+    "gpfs.candidate_owners", "space.candidates.choose",
     "What could go of each owner, and what a pattern, a hard link or a missing value keeps; "
     "the owner of most bytes first.",
-    "harvest_gpfs.space.candidates.choose:owners",
     SETTINGS,
     *OWNER_COLUMNS,
 )  # fmt: skip

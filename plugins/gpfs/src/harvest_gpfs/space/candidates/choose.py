@@ -46,7 +46,7 @@ def candidates(dataset: DatasetReader, **settings: Any) -> pl.LazyFrame:
     return Choice.of(dataset, **settings).listed()
 
 
-def owners(dataset: DatasetReader, **settings: Any) -> pl.LazyFrame:
+def candidate_owners(dataset: DatasetReader, **settings: Any) -> pl.LazyFrame:
     """The view ``gpfs.candidate_owners``."""
     return Choice.of(dataset, **settings).summed()
 
@@ -104,11 +104,9 @@ class Choice:
         )
 
     def listed(self) -> pl.LazyFrame:
-        """The rows of ``gpfs.candidates``."""
         return of_scan(self.found, _OBJECTS, lambda: self.objects, now=label_of(self.found.now))
 
     def summed(self) -> pl.LazyFrame:
-        """The rows of ``gpfs.candidate_owners``."""
         return of_scan(self.found, _OWNERS, self._owners, now=label_of(self.found.now))
 
     @property
@@ -205,7 +203,6 @@ class Choice:
         return test
 
     def _place(self) -> pl.Expr:
-        """Whether a path is where it may be."""
         test = pl.lit(value=True)
         if self.under:
             test &= inside(self.under)
@@ -243,7 +240,6 @@ def _known_parts() -> list[pl.Expr]:
 
 
 def _uids(text: str, names: dict[int, str]) -> list[int]:
-    """The numbers of an owner."""
     found = [uid for uid, name in names.items() if name == text]
     found = found or ([int(text)] if text.isdigit() else [])
     if not found:

@@ -263,6 +263,5 @@ def _raw(piece: pl.DataFrame) -> Iterator[tuple[int, bytes]]:
 
 
 def _hex(numbers: pl.Series) -> pl.Series:
-    """Whole numbers in 16 hexadecimal digits."""
     digits = np.frombuffer(numbers.to_numpy().astype(">u8").tobytes().hex().encode(), "S16")
     return pl.Series(digits.astype("U16"))

@@ -45,10 +45,9 @@ _TREND: Final = (
 )  # fmt: skip
 
 FORECAST: Final = view(
-    "gpfs.forecast",
+    "gpfs.forecast", "space.outlook.quotas",
     "How fast a file system, or each group, grows over all scans, and when it reaches a "
     "capacity; from three scans on with how sure that is.",
-    "harvest_gpfs.space.outlook.quotas:forecast",
     {
         "capacity": Setting("bytes there are: 20T; of each group, where there are groups", str),
         "by": by(),
@@ -64,10 +63,9 @@ FORECAST: Final = view(
 )  # fmt: skip
 
 QUOTAS: Final = view(
-    "gpfs.quotas",
+    "gpfs.quotas", "space.outlook.quotas",
     "What is used of each quota of a file, and when it is reached by the trend over all "
     "scans; the fullest first.",
-    "harvest_gpfs.space.outlook.quotas:quotas",
     {
         "quotas": Setting(
             "file of quotas: what mmrepquota -Y prints, or CSV with kind, name, soft, hard", Path

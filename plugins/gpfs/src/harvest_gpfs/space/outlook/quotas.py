@@ -135,7 +135,6 @@ def quotas(
 
 
 def _used(history: History, quota: Quota, whose: Any) -> dict[str, Any]:
-    """What is used of a quota, and where that leads to."""
     nothing, kind, soft = {"measure": history.measure}, quota["kind"], quota["soft_bytes"]
     if whose is None:
         return nothing | {"outlook": f"not known: no number of the {kind} is given"}

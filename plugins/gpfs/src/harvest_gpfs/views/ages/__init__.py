@@ -30,7 +30,6 @@ def _bytes(name: str, what: str) -> Column:
 
 
 def _exact(name: str, doc: str) -> Column:
-    """Bytes with all their digits."""
     return attrs.evolve(size(name, doc), format=",d")
 
 
@@ -41,10 +40,9 @@ def _of_known(prefix: str) -> Column:
 
 
 POLICY: Final = settings.view(
-    "gpfs.policy",
+    "gpfs.policy", "views.ages.parts",
     "What a policy of so many days would free, by time of access, of modification, both; "
     "of each the groups of most bytes first.",
-    "harvest_gpfs.views.ages.parts:policy",
     {"policy": settings.POLICY, "by": settings.by(), **settings.TIMED, **settings.GROUPED},
     *columns.keys_without("access_age", "modify_age"),
     count("days", "The limit that is tried: what is older would be freed.", "d"),
@@ -63,9 +61,8 @@ POLICY: Final = settings.view(
 )  # fmt: skip
 
 AGES: Final = settings.view(
-    "gpfs.ages",
+    "gpfs.ages", "views.ages.parts",
     "How long ago objects were accessed and modified, in classes.",
-    "harvest_gpfs.views.ages.parts:ages",
     {"ages": Setting("upper ends of the classes", str, measures.AGES), **settings.TIMED},
     text("time", "access or modify: which time the age is counted from; each object is in a class "
          "of either."),
@@ -80,9 +77,8 @@ AGES: Final = settings.view(
 )  # fmt: skip
 
 SIZES: Final = settings.view(
-    "gpfs.sizes",
+    "gpfs.sizes", "views.ages.parts",
     "How many objects are how large, in classes.",
-    "harvest_gpfs.views.ages.parts:sizes",
     {"sizes": Setting("upper ends of the classes", str, measures.SIZES), "scan": settings.SCAN},
     text("size", "Class of logical size; null for objects whose size the list does not say."),
     *(_IN_CLASS[name] for name in ("inodes", "size_bytes", "allocated_bytes")),
@@ -94,9 +90,8 @@ SIZES: Final = settings.view(
 )  # fmt: skip
 
 COLD: Final = settings.view(
-    "gpfs.cold",
+    "gpfs.cold", "views.ages.parts",
     "What was neither accessed nor modified for so long, by groups.",
-    "harvest_gpfs.views.ages.parts:cold",
     {
         "by": settings.by("top"),
         "age": Setting("how long: 90d, 1y", str, "1y"),
@@ -118,9 +113,8 @@ COLD: Final = settings.view(
 )  # fmt: skip
 
 SMALL: Final = settings.view(
-    "gpfs.small",
+    "gpfs.small", "views.ages.parts",
     "How many objects are small, and what they take, by groups.",
-    "harvest_gpfs.views.ages.parts:small",
     {"by": settings.by("top"), "below": settings.SMALL, "scan": settings.SCAN, **settings.GROUPED},
     *columns.keys_without("small"),
     count("small_inodes", "Objects whose logical size is known and below the setting below; "

@@ -142,7 +142,6 @@ def sizes(dataset: DatasetReader, sizes: str, scan: str) -> pl.LazyFrame:
 
 
 def _table(bins: AgeBins | SizeBins, label: str, above: str, up_to: str) -> pl.DataFrame:
-    """Classes with their bounds, in their order."""
     rows = [(name, *bounds) for name, bounds in zip(bins.labels, bins.bounds, strict=True)]
     return pl.DataFrame(rows, schema={label: TEXT, above: INT, up_to: INT}, orient="row")
 

@@ -57,9 +57,8 @@ _REST: Final = (
 )  # fmt: skip
 
 CHURN: Final = settings.view(
-    "gpfs.churn",
+    "gpfs.churn", "views.changes.change",
     "What was created, deleted, modified, accessed, renamed and moved between two scans.",
-    "harvest_gpfs.views.changes.change:churn",
     {
         "old": Setting("the earlier scan; the one before the other unless given", str),
         "new": settings.TO,
@@ -69,10 +68,9 @@ CHURN: Final = settings.view(
 )  # fmt: skip
 
 CHANGE: Final = settings.view(
-    "gpfs.change",
+    "gpfs.change", "views.changes.change",
     "Who and what grew between two scans, and by what was new, deleted, modified and "
     "moved; the most grown first.",
-    "harvest_gpfs.views.changes.change:change",
     {
         "by": settings.by("user", words=GROUPS),
         "from": settings.FROM,

@@ -116,7 +116,6 @@ def _in_both(table: pl.DataFrame, flows: pl.DataFrame, names: Sequence[str]) -> 
 
 
 def _grown(table: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
-    """The sums of groups with their growth, the most grown first."""
     old, growth = pl.col("old_bytes"), pl.col("new_bytes") - pl.col("old_bytes")
     is_new, is_gone = (pl.col(f"{side}_inodes") == 0 for side in ("old", "new"))
     state = pl.when(is_new).then(pl.lit("new")).when(is_gone).then(pl.lit("gone"))

@@ -159,7 +159,6 @@ def _unmeasured(test: pl.Expr) -> pl.Expr:
 
 
 def _old_side(found: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
-    """What groups lost, and had."""
     gone, size = ~pl.col("is"), pl.col("old_bytes")
     return (
         found.filter("was")
@@ -174,7 +173,6 @@ def _old_side(found: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
 
 
 def _new_side(found: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
-    """What groups got, and have."""
     stayed, size, was_size = pl.col("was"), pl.col("new_bytes"), pl.col("old_bytes")
     return (
         found.filter("is")
@@ -211,7 +209,6 @@ def _known(rows: PolarsRows) -> frozenset[str]:
 def _share(
     rows: PolarsRows, share: int, shares: int, keys: Sequence[str], setting: Setting
 ) -> pl.DataFrame:
-    """The rows of some inodes."""
     frame = rows.frame.filter(pl.col("inode") % shares == share) if shares > 1 else rows.frame
     return frame.select(
         *(*_KEY, "path", "kind"),
@@ -232,7 +229,6 @@ def _flows(
     keys: Sequence[str],
     known: frozenset[str],
 ) -> pl.DataFrame:
-    """The flows of the objects of a share."""
     # only objects of several rows are put in order, to take the first path of each
     repeated = pl.concat([s["inode"].filter(s["inode"].is_duplicated()) for s in (old, new)])
     again = pl.col("inode").is_in(repeated.unique().implode())

@@ -27,9 +27,8 @@ _DETAILS: Final = (
 """Of views that list an object at its first path."""
 
 LARGEST: Final = settings.view(
-    "gpfs.largest",
+    "gpfs.largest", "views.paths.files",
     "The objects of most bytes.",
-    "harvest_gpfs.views.paths.files:largest",
     {"n": settings.N, "scan": settings.SCAN, "passwd": settings.PASSWD},
     path("path"),
     size("size_bytes"),
@@ -38,9 +37,8 @@ LARGEST: Final = settings.view(
 )  # fmt: skip
 
 OLDEST: Final = settings.view(
-    "gpfs.oldest",
+    "gpfs.oldest", "views.paths.files",
     "The objects that were modified, or accessed, longest ago.",
-    "harvest_gpfs.views.paths.files:oldest",
     {
         "n": settings.N,
         "by": Setting(
@@ -58,9 +56,8 @@ OLDEST: Final = settings.view(
 _NO_SIZES: Final = "; null in the one row of a list that says no sizes"
 
 DUPLICATES: Final = settings.view(
-    "gpfs.duplicates",
+    "gpfs.duplicates", "views.paths.files",
     "Files of one name and size in several directories: copies, perhaps.",
-    "harvest_gpfs.views.paths.files:duplicates",
     {
         "above": Setting("bytes that a file has at least", str, "64M"),
         "n": settings.N,
@@ -87,9 +84,8 @@ DUPLICATES: Final = settings.view(
 )  # fmt: skip
 
 CROWDED: Final = settings.view(
-    "gpfs.crowded",
+    "gpfs.crowded", "views.paths.files",
     "Directories of very many entries, the most first.",
-    "harvest_gpfs.views.paths.files:crowded",
     {"least": settings.count("entries at least", 10_000), "scan": settings.SCAN},
     path("directory", "Directory that the entries lie in directly."),
     count("entries", "Paths listed directly in it; an object counts at each of its paths."),
@@ -101,9 +97,8 @@ CROWDED: Final = settings.view(
 )  # fmt: skip
 
 ODD_NAMES: Final = settings.view(
-    "gpfs.odd_names",
+    "gpfs.odd_names", "views.paths.quality",
     "Paths that scripts stumble over, and why.",
-    "harvest_gpfs.views.paths.quality:odd_names",
     {"scan": settings.SCAN, "kinds": Setting("only these oddities", settings.WORDS)},
     text("oddities", "What is odd about the path; several kinds with commas."),
     path("path"),
@@ -116,9 +111,8 @@ ODD_NAMES: Final = settings.view(
 )  # fmt: skip
 
 SCAN_QUALITY: Final = settings.view(
-    "gpfs.scan_quality",
+    "gpfs.scan_quality", "views.paths.quality",
     "What a list does not say, and what in it cannot be right.",
-    "harvest_gpfs.views.paths.quality:scan_quality",
     {**settings.TIMED},
     text("finding", "fact; gap, what the list does not say; or oddity, what cannot be right or is "
          "worth a look."),

@@ -13,9 +13,8 @@ from ...measures import DIRECTORY
 from .. import columns, settings
 
 USAGE: Final = settings.view(
-    "gpfs.usage",
+    "gpfs.usage", "views.space.usage",
     "Bytes, objects and hard links by owner, directory, fileset or pool, largest first.",
-    "harvest_gpfs.views.space.usage:usage",
     {
         "by": settings.by("uid"),
         "metrics": settings.MEASURES,
@@ -28,9 +27,8 @@ USAGE: Final = settings.view(
 )  # fmt: skip
 
 DIRECTORIES: Final = settings.view(
-    "gpfs.directories",
+    "gpfs.directories", "views.space.usage",
     "Each directory down to a depth with all that lies below it, as du counts.",
-    "harvest_gpfs.views.space.usage:directories",
     {
         "depth": settings.count("how many directories below the root", 2, 0),
         "metrics": settings.MEASURES,
@@ -41,9 +39,8 @@ DIRECTORIES: Final = settings.view(
 )  # fmt: skip
 
 GROWTH: Final = settings.view(
-    "gpfs.growth",
+    "gpfs.growth", "views.space.usage",
     "Sums of every scan, the newest first, and what changed since the one before.",
-    "harvest_gpfs.views.space.usage:growth",
     {"by": settings.by(words=(*settings.WITHIN, DIRECTORY)), **settings.GROUPED},
     text("scan", "The scan that the row sums up: its time, in UTC, or the path of a list that does "
          "not say it."),
@@ -134,9 +131,8 @@ OWNER_COLUMNS: Final = (
 )  # fmt: skip
 
 OWNERS: Final = settings.view(
-    "gpfs.owners",
+    "gpfs.owners", "views.space.usage",
     "A row per owner: what it has, and how much of that is cold, small or of the future.",
-    "harvest_gpfs.views.space.usage:owners",
     {
         "cold": settings.COLD,
         "below": settings.SMALL,
@@ -149,10 +145,9 @@ OWNERS: Final = settings.view(
 )  # fmt: skip
 
 HEAT: Final = settings.view(
-    "gpfs.heat",
+    "gpfs.heat", "views.space.usage",
     "How warm the files of each pool are, as the policy engine reports it; most warm bytes "
     "first.",
-    "harvest_gpfs.views.space.usage:heat",
     {"by": settings.by("pool"), "scan": settings.SCAN},
     *columns.KEYS.values(),
     columns.metric("warm_bytes"),
@@ -167,9 +162,8 @@ HEAT: Final = settings.view(
 )  # fmt: skip
 
 EXTENSIONS: Final = settings.view(
-    "gpfs.extensions",
+    "gpfs.extensions", "views.space.usage",
     "Objects and bytes by the suffix of their names.",
-    "harvest_gpfs.views.space.usage:extensions",
     {"scan": settings.SCAN},
     columns.KEYS["extension"], *columns.DATA.values(), columns.SCAN,
 )  # fmt: skip

@@ -174,7 +174,6 @@ def owners(
 
 
 def _per_owner(table: pl.DataFrame) -> pl.DataFrame:
-    """Sums by owner, from sums by owner, kind and flags."""
     data = pl.col("kind") != "directory"
     parts: dict[str, pl.Expr] = {}
     for flag in ("cold", "small", "future"):
