@@ -109,12 +109,12 @@ class GpfsSource(Source):
             partition = self.prepare(partition)
         path = partition.path
         head, trouble = _head(path)
-        if not head:
-            if trouble is None:
-                ctx.note("the file is empty")
-                ctx.read(0)
-                return
+        if trouble is not None and not head:
             raise SourceError(trouble, where=str(path), remedy="restore it from its origin")
+        if not head:
+            ctx.note("the file is empty")
+            ctx.read(0)
+            return
         written = partition.options.get("escaping")
         layout = find_layout(
             head,
@@ -181,7 +181,7 @@ def _check_parts(directory: Path, files: Sequence[Path]) -> None:
     seen: dict[str, str] = {}
     parts: dict[tuple[str, int], set[int]] = {}
     for file in files:
-        name = file.name.removesuffix(file.suffix) if file.suffix in _PACKED else file.name
+        name = file.stem if file.suffix in _PACKED else file.name
         if name in seen:
             raise SourceError(
                 f"the same list is there twice, as {seen[name]} and {file.name}",

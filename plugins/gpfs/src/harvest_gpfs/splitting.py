@@ -105,9 +105,7 @@ class Split:
 
     def path_of(self, number: int) -> Path:
         """Where a part lies; numbers are from 1."""
-        name = self.path.name
-        if name.endswith(_PACKED):
-            name = name[: name.rindex(".")]
+        name = self.path.stem if self.path.suffix in _PACKED else self.path.name
         suffix = COMPRESSIONS[self.compress]
         return self.directory / f"{name}.part-{number:05}-of-{self.parts:05}{suffix}"
 
@@ -122,7 +120,7 @@ class Split:
                 found = None
             if found == state:
                 return
-            stem = self.path_of(1).name.split(".part-")[0] + ".part-"
+            stem = self.path_of(1).name.partition("00001-of-")[0]
             if any(entry.name.startswith(stem) for entry in self.directory.iterdir()):
                 raise HarvestError(
                     "parts of another list, or of an earlier state of this one, are there",
@@ -171,13 +169,12 @@ class Split:
                     where=str(self.path),
                     remedy="restore it from its origin; nothing was written",
                 )
-        header = bytearray()
+        header = b""
         for line in io.BytesIO(head):
             if not is_remark(line.rstrip(b"\n")) or trailer_rows(line.rstrip(b"\n")) is not None:
                 break
-            if line.startswith(b"#") and line.endswith(b"\n"):
-                header += line
-        return size, bytes(header), header.startswith(b"# cdm-policy-listing")
+            header += line if line.startswith(b"#") and line.endswith(b"\n") else b""
+        return size, header, header.startswith(b"# cdm-policy-listing")
 
     def _write(self, path: Path, header: bytes, chunks: Iterator[bytes]) -> None:
         try:
