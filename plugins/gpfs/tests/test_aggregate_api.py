@@ -286,9 +286,9 @@ def test_every_grouping_and_metric_is_described_and_listed():
 def test_examples_of_the_docstrings():
     import doctest
 
-    from harvest_gpfs.aggregation import bins, on_polars
+    from harvest_gpfs.aggregation import groupings, on_polars
 
-    for module in (bins, on_polars):
+    for module in (groupings, on_polars):
         found = doctest.testmod(module)
         assert found.attempted
         assert not found.failed

@@ -74,10 +74,10 @@ def test_directories_have_links_by_nature_and_are_no_candidates(tmp_path):
 
 def test_every_file_may_have_links(tmp_path, monkeypatch):
     """A tree of hard links, as backups make them, in many passes that share nothing."""
-    from harvest_gpfs.aggregation import links
+    from harvest_gpfs.aggregation import listing
 
-    monkeypatch.setattr(links, "LEAST_INODES", 8)
-    monkeypatch.setattr(links, "LEAST_ROWS", 8)
+    monkeypatch.setattr(listing, "LEAST_INODES", 8)
+    monkeypatch.setattr(listing, "LEAST_ROWS", 8)
     parts = [
         [row(f"/backup/day{day}/f{n}", 1000 + 2 * n, n, nlink=7) for n in range(200)]
         for day in range(7)

@@ -16,9 +16,8 @@ from scan_rows import NOW, dataset, files, row
 
 from harvest_gpfs import aggregate, write_result
 from harvest_gpfs.aggregation import BACKENDS, METRICS
-from harvest_gpfs.aggregation.bins import AgeBins, SizeBins
 from harvest_gpfs.aggregation.definition import Aggregation
-from harvest_gpfs.aggregation.groupings import Setting
+from harvest_gpfs.aggregation.groupings import AgeBins, Setting, SizeBins
 from harvest_gpfs.aggregation.listing import Listing
 from harvest_gpfs.aggregation.on_polars import PolarsRows
 

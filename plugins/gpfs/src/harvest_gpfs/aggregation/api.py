@@ -21,12 +21,19 @@ from harvest_report.csv import CSV_TIME, csv_columns
 from harvest_toolkit.frames import fitted
 
 from ..measures import AGES, DEFAULT, SIZES
-from .bins import AgeBins, SizeBins, parse_age, parse_size
 from .definition import METRICS, int64_of
 from .files import ParquetFile, find, scan
-from .groupings import GROUPINGS, Setting, names_among, read_names
-from .links import IDENTITY
-from .listing import BUDGET, Listing
+from .groupings import (
+    GROUPINGS,
+    AgeBins,
+    Setting,
+    SizeBins,
+    names_among,
+    parse_age,
+    parse_size,
+    read_names,
+)
+from .listing import BUDGET, IDENTITY, Listing
 from .on_polars import AUTO, Choice, PolarsRows, available_memory, choose_backend
 from .scans import LATEST, Rows, label_of, moment
 

@@ -17,8 +17,7 @@ from harvest.toolkit.amounts import bytes_in_words
 from harvest_report import Column, Notes, Report, Section, Table
 from harvest_toolkit.frames import fraction, safe_sum
 
-from ..aggregation.bins import parse_age
-from ..aggregation.groupings import Setting
+from ..aggregation.groupings import Setting, parse_age
 from ..aggregation.scans import ALL, label_of
 from ..measures import DEFAULT, DIRECTORY
 from ..views.common import SUMS, listing

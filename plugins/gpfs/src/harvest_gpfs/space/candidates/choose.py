@@ -24,10 +24,8 @@ from harvest import DatasetReader
 from harvest.model.frames import types_of
 from harvest_toolkit.frames import fraction, known_sum, possible
 
-from ...aggregation.bins import parse_age, parse_size
-from ...aggregation.groupings import read_names, text_of
-from ...aggregation.links import IDENTITY, candidate
-from ...aggregation.listing import Listing
+from ...aggregation.groupings import parse_age, parse_size, read_names, text_of
+from ...aggregation.listing import IDENTITY, Listing, candidate
 from ...aggregation.scans import label_of
 from ...views.common import INT, SUMS, TEXT, collected, frame_of, listing, objects_with, of_scan
 from . import OWNER_COLUMNS

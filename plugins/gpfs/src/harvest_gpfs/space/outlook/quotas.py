@@ -14,8 +14,7 @@ from harvest import DatasetReader, UsageError
 from harvest_toolkit.deferred import deferred
 from harvest_toolkit.frames import fraction
 
-from ...aggregation.bins import parse_size
-from ...aggregation.groupings import read_names
+from ...aggregation.groupings import parse_size, read_names
 from ...views.common import INT, TEXT, aggregated_schema
 from .history import TREND, History
 

@@ -11,8 +11,7 @@ import polars as pl
 from harvest import DatasetReader
 from harvest_toolkit.frames import fraction, sum_or_none
 
-from ...aggregation.bins import AgeBins, SizeBins, parse_age, parse_size
-from ...aggregation.groupings import Setting
+from ...aggregation.groupings import AgeBins, Setting, SizeBins, parse_age, parse_size
 from ...aggregation.listing import Listing
 from ...aggregation.scans import label_of
 from .. import common

@@ -15,8 +15,7 @@ from harvest_toolkit.choices import choices
 from harvest_toolkit.deferred import deferred
 from harvest_toolkit.kept import kept
 
-from ...aggregation.bins import parse_age
-from ...aggregation.groupings import Setting
+from ...aggregation.groupings import Setting, parse_age
 from ...aggregation.listing import Listing, common_root, list_scans
 from ...aggregation.on_polars import PolarsRows
 from ...aggregation.scans import ALL, LATEST, Scan, pick

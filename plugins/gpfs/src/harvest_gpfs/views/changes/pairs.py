@@ -14,8 +14,7 @@ from typing import Final
 import polars as pl
 
 from ...aggregation.groupings import GROUPINGS, NO_DIRECTORY, Setting
-from ...aggregation.links import passes_for
-from ...aggregation.listing import BUDGET
+from ...aggregation.listing import BUDGET, passes_for
 from ...aggregation.on_polars import PolarsRows, available_memory
 
 _KEY: Final = ("inode", "generation")

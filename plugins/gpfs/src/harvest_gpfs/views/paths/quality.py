@@ -11,8 +11,7 @@ import polars as pl
 from harvest import DatasetReader, UsageError
 
 from ...aggregation.groupings import NO_DIRECTORY
-from ...aggregation.links import first_paths
-from ...aggregation.listing import Listing
+from ...aggregation.listing import Listing, first_paths
 from ..common import INT, TEXT, collected, frame_of, listing, of_scan
 
 _EPOCH_ENDS: Final = datetime(1970, 1, 2, tzinfo=UTC)

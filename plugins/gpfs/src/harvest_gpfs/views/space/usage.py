@@ -13,8 +13,7 @@ from harvest.model.frames import types_of
 from harvest_toolkit.deferred import deferred
 from harvest_toolkit.frames import fitted, fraction, sum_or_none
 
-from ...aggregation.bins import parse_age, parse_size
-from ...aggregation.groupings import GROUPINGS, Setting
+from ...aggregation.groupings import GROUPINGS, Setting, parse_age, parse_size
 from ...aggregation.listing import Listing, common_root, list_scans
 from ...aggregation.scans import label_of
 from ...measures import DIRECTORY, HEAT_UNIT
