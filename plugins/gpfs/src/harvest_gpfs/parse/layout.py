@@ -77,8 +77,8 @@ class Layout:
         return b"" if self.record else b"\\"
 
     def after(self, index: int) -> bytes:
-        following = index + 1
-        return self.steps[following].before if following < len(self.steps) else self.end
+        following = self.steps[index + 1 :]
+        return following[0].before if following else self.end
 
     @property
     def literals(self) -> tuple[bytes, ...]:
@@ -157,14 +157,8 @@ def _show_steps(show: Show, keys: dict[str, Attribute], taken: set[str], gap: by
         while label in seen:  # repeated keys are numbered, so that extra keeps them all
             label = f"{name}#{1 + sum(s == name or s.startswith(f'{name}#') for s in seen)}"
         seen.add(label)
-        steps.append(
-            Step(
-                gap + before if number == 0 else before,
-                label,
-                attribute.type if column is not None else Type.TEXT,
-                column,
-            )
-        )
+        kind = attribute.type if column is not None else Type.TEXT
+        steps.append(Step(before if number else gap + before, label, kind, column))
     return steps
 
 

@@ -135,15 +135,12 @@ class Reading:
             found, self._at_trailer = listed - self._at_trailer, listed
             if found != due:
                 what = "it is incomplete" if found < due else "it has more than it should"
-                self._reject(
-                    raw, f"the list has {found} lines where its trailer says {due}: {what}", number
-                )
+                said = f"the list has {found} lines where its trailer says {due}: {what}"
+                self._reject(raw, said, number)
             else:
                 self._ctx.folded(1, "trailer")
-        elif not raw:
-            self._ctx.folded(1, "blank line")
-        elif raw.startswith(b"#"):
-            self._ctx.folded(1, "header")
+        elif not raw or raw.startswith(b"#"):
+            self._ctx.folded(1, "header" if raw else "blank line")
         else:
             self._ctx.folded(1, "message of the policy engine")
             self._message(raw, number)

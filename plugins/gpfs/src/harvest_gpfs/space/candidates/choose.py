@@ -143,14 +143,11 @@ class Choice:
         counts = [name for name in _OWNERS if name.endswith("inodes")]
         said = pl.any_horizontal(pl.col(name) > 0 for name in counts)
         table = table.with_columns(pl.col(name).fill_null(0) for name in counts).filter(said)
-        return (
-            table.with_columns(_known_parts())
-            .with_columns(
-                user=pl.coalesce(text_of("uid", self.names), pl.col("uid").cast(TEXT)),
-                share=fraction("size_bytes", "owner_size_bytes"),
-            )
-            .sort("size_bytes", "uid", descending=[True, False], nulls_last=True)
+        table = table.with_columns(_known_parts()).with_columns(
+            user=pl.coalesce(text_of("uid", self.names), pl.col("uid").cast(TEXT)),
+            share=fraction("size_bytes", "owner_size_bytes"),
         )
+        return table.sort("size_bytes", "uid", descending=[True, False], nulls_last=True)
 
     @cached_property
     def _whole(self) -> pl.DataFrame:
@@ -186,18 +183,16 @@ class Choice:
 
     def _object(self) -> pl.Expr:
         """Whether an object is chosen, whatever its paths; null where a value is not known."""
-        named = [kind for kind in self.kind if kind != "unknown"]
-        test = pl.col("kind").cast(TEXT).is_in(named)
+        test = pl.col("kind").cast(TEXT).is_in([kind for kind in self.kind if kind != "unknown"])
         if "unknown" in self.kind:
             test |= pl.col("kind").is_null()
         for name in self.times:
             test &= pl.col(name) < self.limit
         if self.above:
             test &= pl.col("size_bytes") >= self.above
-        if self.uids:
-            test &= pl.col("uid").is_in(self.uids)
-        if self.pool:
-            test &= pl.col("pool").cast(TEXT).is_in(self.pool)
+        for name, wanted in (("uid", self.uids), ("pool", self.pool)):
+            if wanted:
+                test &= pl.col(name).is_in(wanted)
         return test
 
     def _place(self) -> pl.Expr:
