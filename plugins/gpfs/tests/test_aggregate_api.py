@@ -53,11 +53,6 @@ def test_a_root_can_be_given_and_what_is_outside_has_no_directory(scan):
     assert found == {"/gpfs/user/ann": 10, "/gpfs/user/bob": 20, None: 120}
 
 
-def test_deeper_top_level_directories(scan):
-    found = sizes(aggregate(files(scan), by="top", top_depth=2).frame, "top")
-    assert found == {"/gpfs": 80, "/gpfs/project": 40, "/gpfs/user/ann": 10, "/gpfs/user/bob": 20}
-
-
 def test_a_directory_counts_all_that_lies_below_it(scan):
     frame = aggregate(files(scan), by="directory", depth=3).frame
     assert frame.select("directory", "depth", "size_bytes", "directories").rows() == [
@@ -152,12 +147,6 @@ def test_sums_that_no_int64_holds_are_null_and_a_fact_says_so(tmp_path):
     assert found.facts["null, since more than 2^63 - 1"] == "size_bytes"
 
 
-def test_unknown_sizes_are_not_zero(tmp_path):
-    dataset(tmp_path, [row("/d/x", 1, None), row("/d/y", 2, None, uid=7), row("/d/z", 3, 5, uid=7)])
-    frame = aggregate(files(tmp_path), by="uid", metrics="size_bytes,unknown_size").frame
-    assert frame.rows() == [(7, 5, 1), (1000, None, 1)]
-
-
 # -- inputs --------------------------------------------------------------------------------------
 
 
@@ -232,12 +221,6 @@ def test_wrong_inputs_are_told(tmp_path):
 def test_wrong_settings_are_told(scan, settings, error):
     with pytest.raises(UsageError, match=error):
         aggregate(files(scan), **settings)
-
-
-def test_no_rows_are_an_error(tmp_path):
-    pq.write_table(table([]), tmp_path / "empty.parquet")
-    with pytest.raises(DatasetError, match="no rows of gpfs"):
-        aggregate(tmp_path)
 
 
 # -- results -------------------------------------------------------------------------------------

@@ -42,14 +42,6 @@ def test_across_directories_it_counts_at_its_first_path(linked):
     assert top["/data/b"]["hard_links"] == 1
 
 
-@pytest.mark.parametrize("by", ["uid", "top", "extension", "pool", "uid,top", "kind", "size_bin"])
-def test_all_groups_together_are_the_whole(linked, by):
-    frame = aggregate(files(linked), by=by, backend="streaming").frame
-    assert frame["size_bytes"].sum() == 111
-    assert frame["inodes"].sum() == 3
-    assert frame["hard_links"].sum() == 1
-
-
 def test_lists_without_link_counts_are_compared_by_inode(tmp_path):
     dataset(
         tmp_path,

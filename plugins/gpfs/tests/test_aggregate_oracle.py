@@ -297,13 +297,3 @@ class CountedRows(PolarsRows):
     def reduce(self, step):
         type(self).aggregated += isinstance(step, Aggregation)
         return super().reduce(step)
-
-
-def test_the_order_of_parts_does_not_matter(tmp_path):
-    rows = [row(f"/fs/d{n % 7}/f{n}", n % 20, n, nlink=None, uid=n % 3) for n in range(100)]
-    dataset(tmp_path / "a", rows[:50], rows[50:])
-    dataset(tmp_path / "b", rows[70:], rows[10:70], rows[:10])
-    one, other = (
-        aggregate(files(tmp_path / name), by="uid,top", backend="streaming") for name in "ab"
-    )
-    assert one.frame.equals(other.frame)

@@ -2,17 +2,9 @@
 
 from __future__ import annotations
 
-import tempfile
-from collections import Counter, defaultdict
 from datetime import timedelta
-from pathlib import Path
 
-import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from scan_rows import NOW, dataset, in_doubt, objects, row, sizes_of
-
-from harvest import UsageError
+from scan_rows import NOW, dataset, row
 
 LATER = NOW + timedelta(days=7)
 
@@ -135,117 +127,3 @@ def test_the_scans_can_be_named(tmp_path):
     )
     (back,) = data.rows("gpfs.churn", new="2026-01-12")
     assert back["old_scan"] == "2026-01-11T00:00:00Z"
-
-
-@pytest.mark.parametrize(
-    ("given", "error"),
-    [
-        ({}, "no earlier scan is known"),
-        ({"old": "2026-01-11"}, "compared with itself"),
-        ({"old": "all"}, "compared with one other"),
-    ],
-)
-def test_what_cannot_be_compared_is_told(tmp_path, given, error):
-    data = dataset(tmp_path, [row("/d/a", 1, 1)])
-    with pytest.raises(UsageError, match=error):
-        data.view("gpfs.churn", **given)
-
-
-# -- against dicts -------------------------------------------------------------------------------
-
-TIMES = st.sampled_from([NOW - timedelta(days=3), NOW - timedelta(days=2), None])
-ROWS = st.lists(
-    st.builds(
-        dict,
-        path=st.sampled_from([f"/d/{top}/{name}" for top in "abc" for name in "xyz"] + ["/d/f"]),
-        inode=st.integers(1, 5),
-        size=st.sampled_from([0, 1, 100, None]),
-        generation=st.sampled_from([1, 2]),
-        modify_time=TIMES,
-        access_time=TIMES,
-        kind=st.sampled_from(["file", "file", "directory"]),
-    ),
-    min_size=1,
-    max_size=9,
-    unique_by=lambda r: r["path"],
-)
-
-
-def differ(name, old, new):
-    return None not in (old[name], new[name]) and old[name] != new[name]
-
-
-def expected(old, new, top):
-    before, after = objects(old), objects(new)
-    sums, doubtful = defaultdict(Counter), set()
-
-    def count(where, name, size):
-        sums[where][name] += 1
-        sums[where][f"{name}_bytes"] += size
-
-    for key in {*before, *after}:
-        was, now = before.get(key), after.get(key)
-        sizes = sizes_of(was, now)
-        old_size, new_size = sizes or (0, 0)
-        sums[top((now or was)[0])].update(unmeasured=int(sizes is None))
-        doubtful |= {top(r[0]) for r in (was, now) if r and (not sizes or in_doubt(r[0]))}
-        if was:
-            sums[top(was[0])].update(old_inodes=1, old_bytes=old_size)
-        if now:
-            sums[top(now[0])].update(new_inodes=1, new_bytes=new_size)
-        if not was:
-            count(top(now[0]), "created", new_size)
-        elif not now:
-            count(top(was[0]), "deleted", old_size)
-        else:
-            here, there = top(now[0]), top(was[0])
-            sums[here]["grown_bytes"] += new_size - old_size
-            if any(differ(name, was[0], now[0]) for name in ("modify_time", "size")):
-                count(here, "modified", new_size)
-            if differ("access_time", was[0], now[0]):
-                count(here, "accessed", new_size)
-            gone = {r["path"] for r in was} - {r["path"] for r in now}
-            came = {r["path"] for r in now} - {r["path"] for r in was}
-            if gone and came:
-                count(here, "renamed", new_size)
-            if here != there:
-                count(here, "moved_in", old_size)
-                count(there, "moved_out", old_size)
-                doubtful |= {here} if there in doubtful else set()
-    return sums, doubtful
-
-
-@pytest.mark.slow
-@given(old=ROWS, new=ROWS)
-def test_changes_equal_those_that_dicts_tell(old, new):
-    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        from harvest_gpfs.views.changes import pairs
-
-        patch.setattr(pairs, "LEAST_ROWS", 3)  # several passes
-        make = [(old, row), (new, new_row)]
-        parts = [
-            [build(r["path"], r["inode"], r["size"], **{k: v for k, v in r.items()
-                   if k not in ("path", "inode", "size")}) for r in rows]
-            for rows, build in make
-        ]  # fmt: skip
-        found = churned(Path(folder), *parts, root="/d")
-
-    def top(r):
-        names = r["path"].split("/")
-        return "/d" if len(names) == 3 else f"/d/{names[2]}"
-
-    wanted, doubtful = expected(old, new, top)
-    assert set(found) == set(wanted)
-    for where, sums in wanted.items():
-        assert told(found[where]) == {k: v for k, v in sums.items() if v}
-        got = found[where]
-        unknown = {name for name, value in got.items() if value is None}
-        assert not unknown or where in doubtful
-        if unknown & {"new_bytes", "old_bytes"}:
-            continue
-        got = {name: value or 0 for name, value in got.items() if not name.endswith("_scan")}
-        # what there is now is what there was, and what happened to it
-        assert got["new_bytes"] == (
-            got["old_bytes"] + got["created_bytes"] - got["deleted_bytes"]
-            + got["grown_bytes"] + got["moved_in_bytes"] - got["moved_out_bytes"]
-        )  # fmt: skip
