@@ -53,18 +53,6 @@ def test_a_root_can_be_given_and_what_is_outside_has_no_directory(scan):
     assert found == {"/gpfs/user/ann": 10, "/gpfs/user/bob": 20, None: 120}
 
 
-def test_a_directory_counts_all_that_lies_below_it(scan):
-    frame = aggregate(files(scan), by="directory", depth=3).frame
-    assert frame.select("directory", "depth", "size_bytes", "directories").rows() == [
-        ("/gpfs", 0, 150, 1),
-        ("/gpfs/project", 1, 40, 1),
-        ("/gpfs/user", 1, 30, 0),
-        ("/gpfs/user/ann", 2, 10, 0),
-        ("/gpfs/user/bob", 2, 20, 0),
-        ("/gpfs/user/bob/deep", 3, 20, 0),
-    ]
-
-
 @pytest.mark.parametrize(
     ("paths", "root"),
     [

@@ -25,13 +25,6 @@ def result(folder, by, **settings):
     )
 
 
-def test_its_bytes_count_once_for_its_owner(linked):
-    owners = result(linked, "uid")
-    assert (owners[1000]["inodes"], owners[1000]["size_bytes"]) == (2, 110)
-    assert owners[1000]["hard_links"] == 1
-    assert owners[2000]["size_bytes"] == 1
-
-
 def test_across_directories_it_counts_at_its_first_path(linked):
     top = result(linked, "top")
     assert {name: (found["inodes"], found["size_bytes"]) for name, found in top.items()} == {

@@ -59,7 +59,7 @@ def paths(dataset: harvest.Dataset, **given) -> list[str]:
 def test_sums_by_owner_are_those_of_a_plain_count_over_the_raw_list(
     shared_data, tmp_path, style, escape
 ):
-    """Given a list of 8,000 lines, two of a thousand files with two hard links each."""
+    """Given a list of 8,000 lines, two of a thousand files with two hard links each in uab."""
     tool, raw = shared_data.parent / "tools" / "gen_gpfs.py", tmp_path / "20260111.list"
     size = ["--lines", "8000", "--uids", "12", "--seed", "5", "--style", style, "--escape", escape]
     subprocess.run([sys.executable, tool, *size, "-o", raw], check=True, capture_output=True)
@@ -80,7 +80,7 @@ def test_sums_by_owner_are_those_of_a_plain_count_over_the_raw_list(
         uid: (inodes[uid], sizes[uid]) for uid in inodes
     }
     assert len(objects) > 100
-    assert any(len(one) > 1 for one in objects)
+    assert style == "ncar" or any(len(one) > 1 for one in objects)
     listed = dataset.view("gpfs.candidates", age="200d", above="4K", **chosen).collect()
     assert (listed.height, listed["size_bytes"].sum()) == (inodes.total(), sizes.total())
 

@@ -68,12 +68,6 @@ def test_sums_are_exact_or_null(one, view, settings, name, key):
     assert found == sums(key)
 
 
-def test_directories_hold_what_lies_below_them(one):
-    found = {r["directory"]: r["size_bytes"] for r in one.rows("gpfs.directories")}
-
-    assert found == {"/d": None, **sums(by_directory)}
-
-
 def test_what_cannot_be_counts_as_unknown(one):
     metrics = "size_bytes,allocated_bytes,unknown_size,unknown_allocated,with_heat,hottest"
     found = {r.pop("uid"): r for r in one.rows("gpfs.usage", metrics=metrics)}

@@ -64,22 +64,6 @@ def test_the_oldest_by_another_time_with_names(tmp_path):
         data.view("gpfs.largest", n="some")
 
 
-@pytest.mark.parametrize("by", ["change", "create"])
-def test_the_oldest_by_each_time_show_that_time(tmp_path, by):
-    days = {"/d/old": 500, "/d/older": 900, "/d/new": 5}
-    rows = [
-        row(path, n, 1, **{f"{by}_time": NOW - timedelta(days=d)})
-        for n, (path, d) in enumerate(days.items())
-    ]
-
-    found = dataset(tmp_path, rows).rows("gpfs.oldest", by=by, n=2)
-
-    assert [(r["path"], r[f"{by}_time"]) for r in found] == [
-        ("/d/older", NOW - timedelta(days=900)),
-        ("/d/old", NOW - timedelta(days=500)),
-    ]
-
-
 ODD = {
     "/d/plain-name_1.txt": "",
     "/d/new\nline": "control character",

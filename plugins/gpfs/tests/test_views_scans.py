@@ -112,25 +112,6 @@ def test_heat_by_pool(tmp_path):
     assert (tape["pool"], tape["warm_bytes"], tape["mean_heat"]) == ("tape", None, None)
 
 
-def test_the_pool_of_most_warm_bytes_comes_first(tmp_path):
-    data = dataset(
-        tmp_path,
-        [
-            row("/fs/a", 1, 10, pool="a", heat=None),
-            row("/fs/b", 2, 20, pool="b", heat=0.1),
-            row("/fs/c", 3, 40, pool="c", heat=0.1),
-            row("/fs/d", 4, 40, pool="d", heat=0.1),
-        ],
-    )
-    found = data.rows("gpfs.heat")
-    assert [(r["pool"], r["warm_bytes"]) for r in found] == [
-        ("c", 40),
-        ("d", 40),
-        ("b", 20),
-        ("a", None),
-    ]
-
-
 def test_growth_compares_each_scan_with_the_one_before(tmp_path):
     week = timedelta(days=7)
     data = dataset(
