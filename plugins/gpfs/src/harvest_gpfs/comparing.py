@@ -60,11 +60,9 @@ def churn(
         # without a time it is not known: a list may have been written anew under its name
         same_time = before.time is not None and before.time == after.time
         if same_time and _origins(earlier.of(before)) == _origins(later.of(after)):
-            raise UsageError(
-                "the same scan is in both places and would be compared with itself",
-                where=after.label,
-                remedy="name another one by old_scan or new_scan",
-            )
+            said = "the same scan is in both places and would be compared with itself"
+            remedy = "name another one by old_scan or new_scan"
+            raise UsageError(said, where=after.label, remedy=remedy)
         return compare((earlier, before), (later, after), root, setting)
 
 

@@ -68,11 +68,8 @@ def write_hive(
     out = Path(target).expanduser().absolute()
     files = find(source)
     if out.is_dir() and any(out.iterdir()):
-        raise HarvestError(
-            "there is something in this directory already",
-            where=str(out),
-            remedy="choose another one, or remove it",
-        )
+        said = "there is something in this directory already"
+        raise HarvestError(said, where=str(out), remedy="choose another one, or remove it")
     work = out.with_name(f".{out.name}.{os.getpid()}.tmp")
     try:
         shutil.rmtree(work, ignore_errors=True)
@@ -179,24 +176,18 @@ def convert(
     if layout not in LAYOUTS:
         raise UsageError(f"no layout {layout!r}", remedy="choose one of " + ", ".join(LAYOUTS))
     if not hive and (root is not None or top_depth != 1):
-        raise UsageError(
-            "root and top_depth are for the layout hive", remedy="leave them out, or choose it"
-        )
+        said = "root and top_depth are for the layout hive"
+        raise UsageError(said, remedy="leave them out, or choose it")
     if hive and out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise HarvestError(
-            "there is something already",
-            where=str(out),
-            remedy="choose another target, or remove it",
-        )
+        remedy = "choose another target, or remove it"
+        raise HarvestError("there is something already", where=str(out), remedy=remedy)
     dataset = out.with_name(f".{out.name}.converting") if hive else out
-    given = [lists] if isinstance(lists, (str, Path)) else list(lists)
+    given = [lists] if isinstance(lists, (str, Path)) else lists
+    asked = {"gpfs": dict(settings or {})}
     result = harvest.run(
         [f"gpfs:{os.fspath(item)}" for item in given],
         f"parquet:{dataset}",
-        settings={
-            "gpfs": dict(settings or {}),
-            **({engine: dict(engine_settings)} if engine and engine_settings else {}),
-        },
+        settings=asked | ({engine: dict(engine_settings)} if engine and engine_settings else {}),
         engine=engine,
         workers=workers,
         max_rejects=max_rejects,

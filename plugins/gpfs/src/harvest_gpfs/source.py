@@ -81,10 +81,9 @@ class GpfsSource(Source):
         except OSError:
             return [whole]  # reading it reports why
         return [
-            Partition(
+            attrs.evolve(
+                whole,
                 id=f"{path.name}@{start:014d}",
-                origin=str(path),
-                inputs=(str(path),),
                 start=start,
                 stop=stop,
                 size_bytes=stop - start,
@@ -169,9 +168,8 @@ def lists_of(location: Path) -> list[Path]:
         return [location]
     files = [file for file in list_files(location) if not file.name.startswith(".")]
     if not files:
-        raise SourceError(
-            "the directory holds no list", where=str(location), remedy="check the location"
-        )
+        said, remedy = "the directory holds no list", "check the location"
+        raise SourceError(said, where=str(location), remedy=remedy)
     _check_parts(location, files)
     return files
 
@@ -183,27 +181,20 @@ def _check_parts(directory: Path, files: Sequence[Path]) -> None:
     for file in files:
         name = file.stem if file.suffix in _PACKED else file.name
         if name in seen:
-            raise SourceError(
-                f"the same list is there twice, as {seen[name]} and {file.name}",
-                where=str(directory),
-                remedy="keep one of them, or name the lists one by one",
-            )
+            said = f"the same list is there twice, as {seen[name]} and {file.name}"
+            remedy = "keep one of them, or name the lists one by one"
+            raise SourceError(said, where=str(directory), remedy=remedy)
         seen[name] = file.name
         if found := _PART.fullmatch(name):
             parts.setdefault((found["name"], int(found["count"])), set()).add(int(found["number"]))
     for (name, count), there in sorted(parts.items()):
-        missing = sorted(set(range(1, count + 1)) - there)
-        beyond = sorted(number for number in there if not 1 <= number <= count)
-        if beyond:
-            raise SourceError(
-                f"{name} has a part {beyond[0]} of {count}",
-                where=str(directory),
-                remedy="parts are numbered from 1; check their names",
-            )
-        if missing:
+        due = set(range(1, count + 1))
+        if beyond := sorted(there - due):
+            said = f"{name} has a part {beyond[0]} of {count}"
+            remedy = "parts are numbered from 1; check their names"
+            raise SourceError(said, where=str(directory), remedy=remedy)
+        if missing := sorted(due - there):
             listed = ", ".join(map(str, missing[:10])) + (", ..." if len(missing) > 10 else "")
-            raise SourceError(
-                f"{len(missing)} of the {count} parts of {name} are missing: {listed}",
-                where=str(directory),
-                remedy="bring them back, or name the parts that are there one by one",
-            )
+            said = f"{len(missing)} of the {count} parts of {name} are missing: {listed}"
+            remedy = "bring them back, or name the parts that are there one by one"
+            raise SourceError(said, where=str(directory), remedy=remedy)

@@ -88,19 +88,14 @@ class Split:
         if not 1 <= parts <= 99_999:
             raise UsageError(f"{parts} parts cannot be made", remedy="ask for 1 to 99999")
         if compress not in COMPRESSIONS:
-            raise UsageError(
-                f"parts cannot be compressed by {compress!r}",
-                remedy="choose one of " + ", ".join(COMPRESSIONS),
-            )
+            remedy = "choose one of " + ", ".join(COMPRESSIONS)
+            raise UsageError(f"parts cannot be compressed by {compress!r}", remedy=remedy)
         try:
             with path.open("rb") as file:
                 packed = compression(file.read(4)) is not None
         except OSError as error:
-            raise SourceError(
-                f"cannot be read: {error.strerror}",
-                where=str(path),
-                remedy="name one list, plain, .gz or .zst",
-            ) from error
+            said, remedy = f"cannot be read: {error.strerror}", "name one list, plain, .gz or .zst"
+            raise SourceError(said, where=str(path), remedy=remedy) from error
         return cls(path=path, directory=directory, parts=parts, compress=compress, packed=packed)
 
     def path_of(self, number: int) -> Path:
@@ -122,11 +117,9 @@ class Split:
                 return
             stem = self.path_of(1).name.partition("00001-of-")[0]
             if any(entry.name.startswith(stem) for entry in self.directory.iterdir()):
-                raise HarvestError(
-                    "parts of another list, or of an earlier state of this one, are there",
-                    where=str(self.directory),
-                    remedy="remove them, or choose another directory",
-                )
+                said = "parts of another list, or of an earlier state of this one, are there"
+                remedy = "remove them, or choose another directory"
+                raise HarvestError(said, where=str(self.directory), remedy=remedy)
             write_atomically(file, json.dumps(state).encode())
         except OSError as error:
             raise _unwritable(error, self.directory) from error

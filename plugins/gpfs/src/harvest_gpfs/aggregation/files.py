@@ -127,11 +127,8 @@ def _checked(path: str) -> ParquetFile:
     hive = {name: unquote(text) for name, text in named.items() if name in lacking}
     missing = [name for name in ("inode", "path") if name in lacking - hive.keys()]
     if missing:
-        raise DatasetError(
-            f"these are not rows of gpfs.file: the file lacks {' and '.join(missing)}",
-            where=path,
-            remedy="name files that harvest wrote",
-        )
+        said = f"these are not rows of gpfs.file: the file lacks {' and '.join(missing)}"
+        raise DatasetError(said, where=path, remedy="name files that harvest wrote")
     groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
     texts: dict[str, int] = defaultdict(int)
     for group in groups:

@@ -101,10 +101,8 @@ class Bins:
         text = cls.usual if text is None else text
         edges = tuple(map(cls.read, text.split(",")))
         if len(edges) > 100 or edges[0] < 1 or list(edges) != sorted(set(edges)):
-            raise UsageError(
-                f"{text!r} are not classes of {cls.what}",
-                remedy="give up to 100 upper ends above zero that rise, separated by commas",
-            )
+            remedy = "give up to 100 upper ends above zero that rise, separated by commas"
+            raise UsageError(f"{text!r} are not classes of {cls.what}", remedy=remedy)
         return cls(edges)
 
     @property
@@ -355,10 +353,7 @@ def read_names(path: str | Path | None, kind: str) -> dict[int, str]:
             continue
         fields = line.split(":")
         if len(fields) < 3 or not fields[0] or not (fields[2].isascii() and fields[2].isdigit()):
-            raise UsageError(
-                f"{line[:80]!r} is not a line of a {kind} file",
-                where=f"{path}, line {number}",
-                remedy="a line is name:x:number:...",
-            )
+            said, where = f"{line[:80]!r} is not a line of a {kind} file", f"{path}, line {number}"
+            raise UsageError(said, where=where, remedy="a line is name:x:number:...")
         names.setdefault(int(fields[2]), fields[0])
     return names

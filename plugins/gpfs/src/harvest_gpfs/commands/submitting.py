@@ -150,9 +150,7 @@ def batches_of(directory: Path) -> list[Path]:
     places = [directory / FOLDER, directory / "_harvest" / "batch"]
     found = [entry for place in places if place.is_dir() for entry in place.iterdir()]
     if not found:
-        raise UsageError(
-            "no batch jobs were submitted for this directory",
-            where=str(directory),
-            remedy="name the directory that was written to with --submit",
-        )
+        said = "no batch jobs were submitted for this directory"
+        remedy = "name the directory that was written to with --submit"
+        raise UsageError(said, where=str(directory), remedy=remedy)
     return sorted(found, key=lambda entry: (entry.stat().st_mtime, entry.name))

@@ -47,11 +47,10 @@ ROOT: Final = Setting(
     "where top-level directories begin; the longest directory that all paths lie in unless given",
     str,
 )
-TOP_DEPTH: Final = count(_BELOW_ROOT, 1)
 DEEPER: Final = count(_BELOW_ROOT, 2)
 PASSWD: Final = Setting("passwd file with users' names, as `getent passwd` prints it", Path)
 GROUP: Final = Setting("group file with groups' names, as `getent group` prints it", Path)
-PLACE: Final = {"root": ROOT, "top_depth": TOP_DEPTH}
+PLACE: Final = {"root": ROOT, "top_depth": count(_BELOW_ROOT, 1)}
 PEOPLE: Final = {"passwd": PASSWD, "group": GROUP}
 GROUPED: Final = {**PLACE, **PEOPLE}
 TIMED: Final = {"scan": SCAN, "now": NOW}

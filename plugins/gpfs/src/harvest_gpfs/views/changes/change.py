@@ -84,9 +84,8 @@ def span(
     Raises UsageError where wishes contradict each other, or name less than two scans.
     """
     if since is not None and over is not None:
-        raise UsageError(
-            f"from={since!r} and over={over!r} both say where to begin", remedy="give one of them"
-        )
+        said = f"from={since!r} and over={over!r} both say where to begin"
+        raise UsageError(said, remedy="give one of them")
     earlier, after = ends(scans, since, to, "from=, to=")
     time = after.time
     if over is None or time is None:
@@ -188,15 +187,13 @@ def ends(
         found = [pick(scans, first)]
     there = choices("there is", [scan.label for scan in scans])
     if after in found:
-        raise UsageError(
+        said, remedy = (
             f"this scan would be compared with itself; {there}",
-            where=after.label,
-            remedy="name two different ones",
+            "name two different ones",
         )
+        raise UsageError(said, where=after.label, remedy=remedy)
     if not found:
-        raise UsageError(
-            f"no earlier scan is known to compare with; {there}",
-            where=after.label,
-            remedy=f"harvest another scan into the dataset, or name both that are meant: {words}",
-        )
+        said = f"no earlier scan is known to compare with; {there}"
+        remedy = f"harvest another scan into the dataset, or name both that are meant: {words}"
+        raise UsageError(said, where=after.label, remedy=remedy)
     return found, after
