@@ -14,8 +14,8 @@ from scan_rows import NOW, dataset, in_doubt, is_or_unknown, objects, row, sizes
 
 from harvest import UsageError
 from harvest_gpfs.aggregation.scans import Scan, label_of
-from harvest_gpfs.views.changes import pairs
-from harvest_gpfs.views.changes.change import span
+from harvest_gpfs.views import pairs
+from harvest_gpfs.views.change import span
 
 LATER = NOW + timedelta(days=31)
 BYS = ("user", "group", "fileset", "pool", "top", "user,top", "")

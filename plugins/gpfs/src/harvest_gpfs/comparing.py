@@ -18,7 +18,7 @@ from .aggregation.on_polars import PolarsRows
 from .aggregation.scans import LATEST, pick
 from .converting import convert
 from .source import GpfsSource
-from .views.changes.change import compare, ends
+from .views.change import compare, ends
 
 
 def churn(

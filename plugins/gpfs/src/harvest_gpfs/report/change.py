@@ -19,7 +19,7 @@ from harvest_toolkit.frames import fraction
 
 from ..aggregation.listing import list_scans
 from ..aggregation.scans import Scan
-from ..views.changes.change import span
+from ..views.change import span
 from ..views.common import rows_of
 from .plots import amount, amounts, day, first_and_others, growth_bars, most_changed, percent
 

@@ -13,13 +13,13 @@ from harvest.model.frames import types_of
 from harvest_toolkit.deferred import deferred
 from harvest_toolkit.frames import fitted, fraction, sum_or_none
 
-from ...aggregation.groupings import GROUPINGS, Setting, parse_age, parse_size
-from ...aggregation.listing import Listing, common_root, list_scans
-from ...aggregation.scans import label_of
-from ...measures import DIRECTORY, HEAT_UNIT
-from .. import common
-from ..common import INT, SUMS, TEXT, asked, exclusive, largest_first, of_scan, part_sum
-from . import OWNER_COLUMNS
+from ..aggregation.groupings import GROUPINGS, Setting, parse_age, parse_size
+from ..aggregation.listing import Listing, common_root, list_scans
+from ..aggregation.scans import label_of
+from ..measures import DIRECTORY, HEAT_UNIT
+from . import common
+from .common import INT, SUMS, TEXT, asked, exclusive, largest_first, of_scan, part_sum
+from .sums import OWNER_COLUMNS
 
 
 def usage(

@@ -14,8 +14,8 @@ from harvest import DatasetReader, UsageError
 from harvest_toolkit.deferred import deferred
 from harvest_toolkit.frames import fraction
 
-from ...aggregation.groupings import parse_size, read_names
-from ...views.common import INT, TEXT, aggregated_schema
+from ..aggregation.groupings import parse_size, read_names
+from ..views.common import INT, TEXT, aggregated_schema
 from .history import TREND, History
 
 _KINDS: Final = {"USR": "user", "GRP": "group", "FILESET": "fileset"}

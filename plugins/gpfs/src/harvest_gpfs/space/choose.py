@@ -24,11 +24,11 @@ from harvest import DatasetReader
 from harvest.model.frames import types_of
 from harvest_toolkit.frames import fraction, known_sum, possible
 
-from ...aggregation.groupings import parse_age, parse_size, read_names, text_of
-from ...aggregation.listing import IDENTITY, Listing, candidate
-from ...aggregation.scans import label_of
-from ...views.common import INT, SUMS, TEXT, collected, frame_of, listing, objects_with, of_scan
-from . import OWNER_COLUMNS
+from ..aggregation.groupings import parse_age, parse_size, read_names, text_of
+from ..aggregation.listing import IDENTITY, Listing, candidate
+from ..aggregation.scans import label_of
+from ..views.common import INT, SUMS, TEXT, collected, frame_of, listing, objects_with, of_scan
+from .plugin import OWNER_COLUMNS
 
 _OBJECTS: Final = objects_with(
     *("path", "size_bytes", "allocated_bytes", "user", "access_time", "modify_time", "uid", "gid"),

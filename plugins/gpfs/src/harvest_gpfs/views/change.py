@@ -15,12 +15,12 @@ from harvest_toolkit.choices import choices
 from harvest_toolkit.deferred import deferred
 from harvest_toolkit.kept import kept
 
-from ...aggregation.groupings import Setting, parse_age
-from ...aggregation.listing import Listing, common_root, list_scans
-from ...aggregation.on_polars import PolarsRows
-from ...aggregation.scans import ALL, LATEST, Scan, pick
-from ..common import TEXT, named, no_scan, rows_of, types_of
-from . import GROUPS
+from ..aggregation.groupings import Setting, parse_age
+from ..aggregation.listing import Listing, common_root, list_scans
+from ..aggregation.on_polars import PolarsRows
+from ..aggregation.scans import ALL, LATEST, Scan, pick
+from .common import TEXT, named, no_scan, rows_of, types_of
+from .listed import GROUPS
 from .pairs import SUMS, flows, summed
 
 _SCANS: Final = {"old_scan": TEXT, "new_scan": TEXT}

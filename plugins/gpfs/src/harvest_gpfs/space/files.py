@@ -27,7 +27,7 @@ from harvest.toolkit.files import new_directory
 from harvest.toolkit.texts import printable_line
 from harvest_toolkit.frames import possible
 
-from ... import write_result
+from .. import write_result
 from .choose import Choice, like, literal, within
 
 _TIMES: Final = {

@@ -17,8 +17,8 @@ import polars as pl
 from harvest import DatasetReader
 from harvest.toolkit.amounts import bytes_in_words, count_in_words
 
-from ...aggregation.scans import label_of
-from ...views.common import INT, TEXT, TIME
+from ..aggregation.scans import label_of
+from ..views.common import INT, TEXT, TIME
 
 _FULL: Final = ("full_time", "earliest_time", "latest_time")
 TREND: Final[dict[str, pl.DataType]] = {

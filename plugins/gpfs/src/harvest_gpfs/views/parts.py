@@ -11,11 +11,11 @@ import polars as pl
 from harvest import DatasetReader
 from harvest_toolkit.frames import fraction, sum_or_none
 
-from ...aggregation.groupings import AgeBins, Setting, SizeBins, parse_age, parse_size
-from ...aggregation.listing import Listing
-from ...aggregation.scans import label_of
-from .. import common
-from ..common import INT, SUMS, TEXT, asked, exclusive, largest_first, listing, of_scan, types_of
+from ..aggregation.groupings import AgeBins, Setting, SizeBins, parse_age, parse_size
+from ..aggregation.listing import Listing
+from ..aggregation.scans import label_of
+from . import common
+from .common import INT, SUMS, TEXT, asked, exclusive, largest_first, listing, of_scan, types_of
 
 _KNOWN: Final = ("inodes", "size_bytes")
 """What is summed of the objects of which it is known whether they are of the part."""

@@ -16,10 +16,10 @@ import polars as pl
 from harvest import DatasetReader
 from harvest_toolkit.frames import count_if_known, fraction, possible, sum_or_none
 
-from ...aggregation.groupings import NO_DIRECTORY, parse_size, read_names, text_of
-from ...aggregation.listing import BUDGET, IDENTITY, candidate, passes_for
-from .. import common
-from ..common import INT, TEXT, collected, frame_of, listing, objects_with, of_scan, types_of
+from ..aggregation.groupings import NO_DIRECTORY, parse_size, read_names, text_of
+from ..aggregation.listing import BUDGET, IDENTITY, candidate, passes_for
+from . import common
+from .common import INT, TEXT, collected, frame_of, listing, objects_with, of_scan, types_of
 
 _SHOWN: Final = objects_with(
     *("path", "size_bytes", "allocated_bytes", "uid", "user", "gid", "access_time", "modify_time"),

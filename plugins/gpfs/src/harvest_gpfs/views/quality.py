@@ -10,9 +10,9 @@ import polars as pl
 
 from harvest import DatasetReader, UsageError
 
-from ...aggregation.groupings import NO_DIRECTORY
-from ...aggregation.listing import Listing, first_paths
-from ..common import INT, TEXT, collected, frame_of, listing, of_scan
+from ..aggregation.groupings import NO_DIRECTORY
+from ..aggregation.listing import Listing, first_paths
+from .common import INT, TEXT, collected, frame_of, listing, of_scan
 
 _EPOCH_ENDS: Final = datetime(1970, 1, 2, tzinfo=UTC)
 _MAY_LACK: Final = {

@@ -13,9 +13,9 @@ from typing import Final
 
 import polars as pl
 
-from ...aggregation.groupings import GROUPINGS, NO_DIRECTORY, Setting
-from ...aggregation.listing import BUDGET, passes_for
-from ...aggregation.on_polars import PolarsRows, available_memory
+from ..aggregation.groupings import GROUPINGS, NO_DIRECTORY, Setting
+from ..aggregation.listing import BUDGET, passes_for
+from ..aggregation.on_polars import PolarsRows, available_memory
 
 _KEY: Final = ("inode", "generation")
 _TIMES: Final = {"modified": "modify_time", "accessed": "access_time"}
