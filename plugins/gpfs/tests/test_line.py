@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harvest_gpfs.space.history import _T95, Line
+from harvest_gpfs.space.outlook import _T95, Line
 
 YS = st.lists(st.integers(-(10**15), 10**15), min_size=3, max_size=9)
 

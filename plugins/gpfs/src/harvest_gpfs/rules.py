@@ -65,12 +65,9 @@ def cold(rows: pl.DataFrame, total: int, *, share: float, high: float) -> Iterat
 def errors_said(rows: pl.DataFrame, total: int) -> Iterator[Finding]:
     """On lists that the policy engine did not finish as it should."""
     first = rows["note"][0].partition("the policy engine said: ")[2]
-    yield Finding(
-        "high",
-        f"The policy engine reported errors in {count_in_words(rows['origin'].n_unique(), 'list')},"
-        f" so that files may be missing; the first is {first}.",
-        certainty=("lower_bound",),
-    )
+    lists = count_in_words(rows["origin"].n_unique(), "list")
+    said = f"The policy engine reported errors in {lists}, so that files may be missing"
+    yield Finding("high", f"{said}; the first is {first}.", certainty=("lower_bound",))
 
 
 def small(rows: pl.DataFrame, total: int, *, share: float, files: float) -> Iterator[Finding]:
@@ -92,9 +89,7 @@ def small(rows: pl.DataFrame, total: int, *, share: float, files: float) -> Iter
 
 def one_owner(rows: pl.DataFrame, total: int, *, share: float) -> Iterator[Finding]:
     """A finding per owner of much, where there are others."""
-    if total < 2:
-        return
-    for row in rows.iter_rows(named=True):
+    for row in rows.iter_rows(named=True) if total > 1 else ():
         name = _owner(row)
         yield Finding(
             "low",

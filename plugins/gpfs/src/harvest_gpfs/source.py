@@ -10,15 +10,7 @@ from typing import Any, ClassVar, Final
 
 import attrs
 
-from harvest import (
-    Detection,
-    Partition,
-    ReadContext,
-    Record,
-    Source,
-    SourceError,
-    file_partition,
-)
+from harvest import Detection, Partition, ReadContext, Record, Source, SourceError, file_partition
 from harvest.toolkit.files import input_path, list_files
 from harvest_toolkit.lines import line_starts
 from harvest_toolkit.streams import compression, open_stream

@@ -106,11 +106,9 @@ _NAME: Final = (
 def _committed(path: Path) -> list[str]:
     dataset = harvest.open(path)
     if dataset.sink.name != "parquet":
-        raise UsageError(
-            f"this dataset is written by the sink {dataset.sink.name!r}, not parquet",
-            where=str(path),
-            remedy="use the view gpfs.usage, or harvest into parquet:DIR",
-        )
+        said = f"this dataset is written by the sink {dataset.sink.name!r}, not parquet"
+        remedy = "use the view gpfs.usage, or harvest into parquet:DIR"
+        raise UsageError(said, where=str(path), remedy=remedy)
     return [str(dataset.sink.root / file.path) for file in dataset.files(_KIND.name)]
 
 
@@ -163,11 +161,9 @@ def _constant(name: str, text: str, path: str) -> pl.Expr:
     try:
         return pl.lit(pl.Series(given, dtype=pl.String).cast(kind).item(), kind).alias(name)
     except pl.exceptions.PolarsError as error:
-        raise DatasetError(
-            f"{name}={text} in the path does not fit {kind}",
-            where=path,
-            remedy="rename the directory, or write the column into the files",
-        ) from error
+        said = f"{name}={text} in the path does not fit {kind}"
+        remedy = "rename the directory, or write the column into the files"
+        raise DatasetError(said, where=path, remedy=remedy) from error
 
 
 _NO_VALUE: Final = "__HIVE_DEFAULT_PARTITION__"

@@ -91,11 +91,11 @@ def connect(address: str | None, workers: int | None, memory: int) -> Iterator[A
         try:
             client: Any = Client(address, timeout=20)  # type: ignore[no-untyped-call]
         except OSError as error:
-            raise HarvestError(
+            said, remedy = (
                 f"no Dask scheduler answers: {error}",
-                where=address,
-                remedy="write its address as tcp://HOST:PORT",
-            ) from error
+                "write its address as tcp://HOST:PORT",
+            )
+            raise HarvestError(said, where=address, remedy=remedy) from error
         with client:
             yield client
         return

@@ -24,6 +24,9 @@ def _option(doc: str, *names: str, **more: Any) -> Any:
     return typer.Option(*names, help=doc, rich_help_panel="Batch jobs", **more)
 
 
+_SHELL_LINE: Final = "Shell line run first in each job, as 'module load python'. Repeatable."
+
+
 @attrs.frozen(kw_only=True)
 class Submission:
     """The options by which a command runs as Slurm batch jobs.
@@ -43,13 +46,7 @@ class Submission:
     ] = None
     memory: Annotated[str | None, _option("Memory of a job, as 4G.", metavar="SIZE")] = None
     cpus: Annotated[int | None, _option("CPUs of a job.", metavar="N", min=1)] = None
-    env_setup: Annotated[
-        list[str] | None,
-        _option(
-            "Shell line run first in each job, as 'module load python'. Repeatable.",
-            metavar="LINE",
-        ),
-    ] = None
+    env_setup: Annotated[list[str] | None, _option(_SHELL_LINE, metavar="LINE")] = None
     sbatch: Annotated[
         list[str] | None,
         _option("Further sbatch option, as --sbatch=--qos=debug. Repeatable.", metavar="OPTION"),
@@ -117,15 +114,11 @@ def submittable(*left_out: str) -> Callable[[Callable[..., int]], Callable[..., 
     left_out: options that the command does not have.
     """
     kinds = get_type_hints(Submission, include_extras=True)
+    alone = inspect.Parameter.KEYWORD_ONLY
     added = [
-        inspect.Parameter(
-            field.name,
-            inspect.Parameter.KEYWORD_ONLY,
-            default=field.default,
-            annotation=kinds[field.name],
-        )
-        for field in attrs.fields(Submission)
-        if field.name not in left_out
+        inspect.Parameter(f.name, alone, default=f.default, annotation=kinds[f.name])
+        for f in attrs.fields(Submission)
+        if f.name not in left_out
     ]
 
     def decorate(command: Callable[..., int]) -> Callable[..., int]:

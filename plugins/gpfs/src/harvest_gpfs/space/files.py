@@ -65,7 +65,7 @@ def write(
         write_result(objects, folder / "candidates.csv")
         write_result(sums, folder / "owners.csv")
         alone = objects.filter(paths=1)
-        said = bytes_in_words(alone.select(possible("size_bytes").sum()).item(), binary=True)
+        said = bytes_in_words(alone.select(possible("size_bytes").sum()).item())
         policy = rules(choice, count_in_words(alone.height, "file"), said)
         (folder / "candidates.policy").write_text(policy, encoding="utf-8")
         told = alone.select("inode", "generation").null_count().sum_horizontal().sum() == 0
@@ -120,7 +120,7 @@ class Letters:
         row: of ``gpfs.candidate_owners``; name: of the owner's list; objects: his candidates.
         """
         files = count_in_words(row["inodes"], "file")
-        size = "of unknown size" if row["size_bytes"] is None else _bytes(row["size_bytes"])
+        size = "of unknown size" if row["size_bytes"] is None else bytes_in_words(row["size_bytes"])
         mail = EmailMessage()
         if self.domain is not None and _PLAIN.fullmatch(row["user"]) and not row["user"].isdigit():
             mail["To"] = f"{row['user']}@{self.domain}"
@@ -134,7 +134,7 @@ class Letters:
     def _lines(self, row: dict[str, Any], name: str, objects: pl.DataFrame, has: str) -> list[str]:
         share = f" ({share_in_words(row['share'])} of your bytes)" if row["share"] else ""
         allocated = row["allocated_bytes"]
-        space = "" if allocated is None else f" They take {_bytes(allocated)} of storage."
+        space = "" if allocated is None else f" They take {bytes_in_words(allocated)} of storage."
         ask = f"Please look at them by {self.by}" if self.by else "Please look at them"
         lines = [
             f"Dear {printable_line(row['user'])},",
@@ -148,7 +148,7 @@ class Letters:
             "The largest:" if objects.height > _LARGEST else "They are:",
         ]
         for size, path in objects.head(_LARGEST).select("size_bytes", "path").iter_rows():
-            shown = "?" if size is None else _bytes(size)
+            shown = "?" if size is None else bytes_in_words(size)
             lines.append(f"  {shown:>10}  {printable_line(path)}")
         if row["linked_inodes"]:
             linked = count_in_words(row["linked_inodes"], "file")
@@ -165,10 +165,6 @@ def file_names(owners: pl.DataFrame) -> list[str]:
     plain = {user for user, count in users.items() if count == 1 and _PLAIN.fullmatch(user or "")}
     others = ["(unknown)" if uid is None else f"(uid-{uid})" for uid in owners["uid"]]
     return [u if u in plain else other for u, other in zip(owners["user"], others, strict=True)]
-
-
-def _bytes(size: int) -> str:
-    return bytes_in_words(size, binary=True)
 
 
 LIST: Final = "candidates"

@@ -153,7 +153,7 @@ _TREND: Final = (
 )  # fmt: skip
 
 FORECAST: Final = view(
-    "gpfs.forecast", "space.quotas",
+    "gpfs.forecast", "space.outlook",
     "How fast a file system, or each group, grows over all scans, and when it reaches a "
     "capacity; from three scans on with how sure that is.",
     {
@@ -171,7 +171,7 @@ FORECAST: Final = view(
 )  # fmt: skip
 
 QUOTAS: Final = view(
-    "gpfs.quotas", "space.quotas",
+    "gpfs.quotas", "space.outlook",
     "What is used of each quota of a file, and when it is reached by the trend over all "
     "scans; the fullest first.",
     {

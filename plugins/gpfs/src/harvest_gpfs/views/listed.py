@@ -112,7 +112,7 @@ _DETAILS: Final = (
 """Of views that list an object at its first path."""
 
 LARGEST: Final = settings.view(
-    "gpfs.largest", "views.files",
+    "gpfs.largest", "views.paths",
     "The objects of most bytes.",
     {"n": settings.N, "scan": settings.SCAN, "passwd": settings.PASSWD},
     path("path"),
@@ -122,7 +122,7 @@ LARGEST: Final = settings.view(
 )  # fmt: skip
 
 OLDEST: Final = settings.view(
-    "gpfs.oldest", "views.files",
+    "gpfs.oldest", "views.paths",
     "The objects that were modified, or accessed, longest ago.",
     {
         "n": settings.N,
@@ -141,7 +141,7 @@ OLDEST: Final = settings.view(
 _NO_SIZES: Final = "; null in the one row of a list that says no sizes"
 
 DUPLICATES: Final = settings.view(
-    "gpfs.duplicates", "views.files",
+    "gpfs.duplicates", "views.paths",
     "Files of one name and size in several directories: copies, perhaps.",
     {
         "above": Setting("bytes that a file has at least", str, "64M"),
@@ -169,7 +169,7 @@ DUPLICATES: Final = settings.view(
 )  # fmt: skip
 
 CROWDED: Final = settings.view(
-    "gpfs.crowded", "views.files",
+    "gpfs.crowded", "views.paths",
     "Directories of very many entries, the most first.",
     {"least": settings.count("entries at least", 10_000), "scan": settings.SCAN},
     path("directory", "Directory that the entries lie in directly."),
@@ -182,7 +182,7 @@ CROWDED: Final = settings.view(
 )  # fmt: skip
 
 ODD_NAMES: Final = settings.view(
-    "gpfs.odd_names", "views.quality",
+    "gpfs.odd_names", "views.paths",
     "Paths that scripts stumble over, and why.",
     {"scan": settings.SCAN, "kinds": Setting("only these oddities", settings.WORDS)},
     text("oddities", "What is odd about the path; several kinds with commas."),
@@ -196,7 +196,7 @@ ODD_NAMES: Final = settings.view(
 )  # fmt: skip
 
 SCAN_QUALITY: Final = settings.view(
-    "gpfs.scan_quality", "views.quality",
+    "gpfs.scan_quality", "views.paths",
     "What a list does not say, and what in it cannot be right.",
     {**settings.TIMED},
     text("finding", "fact; gap, what the list does not say; or oddity, what cannot be right or is "

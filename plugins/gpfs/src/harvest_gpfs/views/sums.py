@@ -199,7 +199,7 @@ def _of_known(prefix: str) -> Column:
 
 
 POLICY: Final = settings.view(
-    "gpfs.policy", "views.parts",
+    "gpfs.policy", "views.usage",
     "What a policy of so many days would free, by time of access, of modification, both; "
     "of each the groups of most bytes first.",
     {"policy": settings.POLICY, "by": settings.by(), **settings.TIMED, **settings.GROUPED},
@@ -220,7 +220,7 @@ POLICY: Final = settings.view(
 )  # fmt: skip
 
 AGES: Final = settings.view(
-    "gpfs.ages", "views.parts",
+    "gpfs.ages", "views.usage",
     "How long ago objects were accessed and modified, in classes.",
     {"ages": Setting("upper ends of the classes", str, measures.AGES), **settings.TIMED},
     text("time", "access or modify: which time the age is counted from; each object is in a class "
@@ -236,7 +236,7 @@ AGES: Final = settings.view(
 )  # fmt: skip
 
 SIZES: Final = settings.view(
-    "gpfs.sizes", "views.parts",
+    "gpfs.sizes", "views.usage",
     "How many objects are how large, in classes.",
     {"sizes": Setting("upper ends of the classes", str, measures.SIZES), "scan": settings.SCAN},
     text("size", "Class of logical size; null for objects whose size the list does not say."),
@@ -249,7 +249,7 @@ SIZES: Final = settings.view(
 )  # fmt: skip
 
 COLD: Final = settings.view(
-    "gpfs.cold", "views.parts",
+    "gpfs.cold", "views.usage",
     "What was neither accessed nor modified for so long, by groups.",
     {
         "by": settings.by("top"),
@@ -272,7 +272,7 @@ COLD: Final = settings.view(
 )  # fmt: skip
 
 SMALL: Final = settings.view(
-    "gpfs.small", "views.parts",
+    "gpfs.small", "views.usage",
     "How many objects are small, and what they take, by groups.",
     {"by": settings.by("top"), "below": settings.SMALL, "scan": settings.SCAN, **settings.GROUPED},
     *columns.keys_without("small"),
