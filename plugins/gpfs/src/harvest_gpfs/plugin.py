@@ -54,14 +54,9 @@ REPORTS: Final = (
 @hookimpl
 def harvest_sources() -> Iterable[SourceSpec]:
     """The source ``gpfs``."""
-    return [
-        SourceSpec(
-            name="gpfs",
-            doc="GPFS (IBM Storage Scale) policy lists, plain, .gz or .zst",
-            factory="harvest_gpfs.source:GpfsSource",
-            record_types=("gpfs.file",),
-        )
-    ]
+    doc = "GPFS (IBM Storage Scale) policy lists, plain, .gz or .zst"
+    factory = "harvest_gpfs.source:GpfsSource"
+    return [SourceSpec(name="gpfs", doc=doc, factory=factory, record_types=("gpfs.file",))]
 
 
 @hookimpl

@@ -191,7 +191,7 @@ _GREW: Final = (
 )
 
 
-def _growth(name: str, by: str, what: str, where: str, words: tuple[str, str], **more: str) -> Rule:
+def _growth(name: str, by: str, what: str, where: str, words: tuple[str, str], **more: Any) -> Rule:
     """The rule on groups that grew.
 
     what: the groups in words; words: what one is called, and several are.

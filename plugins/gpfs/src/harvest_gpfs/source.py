@@ -38,9 +38,7 @@ class GpfsSource(Source):
 
     config: GpfsConfig
 
-    def __init__(self, location: str, config: Any = None):
-        super().__init__(location, config)
-        self._counter: Counter | None = None
+    _counter: Counter | None = None
 
     @classmethod
     def detect(cls, path: Path) -> Detection | None:

@@ -29,9 +29,6 @@ from .listing import BUDGET, IDENTITY, Listing
 from .on_polars import AUTO, Choice, PolarsRows, available_memory, choose_backend
 from .scans import LATEST, Rows, label_of, moment
 
-_MEMORY_SHARE = 8
-"""One part of the memory limit in so many may go into finding hard links."""
-
 
 @attrs.frozen(eq=False)
 class Result:
@@ -136,7 +133,8 @@ def aggregate(
     memory = available_memory() if memory_limit is None else memory_limit
     choice = choose_backend(size, backend, memory, address=address)
     with _rows(files, choice.backend, address, workers, memory) as rows:
-        budget = max(BUDGET, memory // _MEMORY_SHARE)
+        # an eighth of the memory may go into finding hard links
+        budget = max(BUDGET, memory // 8)
         listing = Listing.of(rows, scan, given_root=root, given_now=reference, budget=budget)
         frame = listing.aggregate(by, metrics, setting, directories=directories)
         wide, frame = frame, fitted(frame, int64_of(frame.schema))

@@ -56,7 +56,8 @@ class Aggregation(Step):
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns of the record type that it needs."""
-        needed = [c for each in (*self.groupings, *self.measured) for c in each.columns]
+        needed = [c for grouping in self.groupings for c in grouping.columns]
+        needed += [c for metric in self.measured for c in metric.columns]
         return tuple(dict.fromkeys([*needed, *(() if self.directories else ("kind",))]))
 
     def partial(self, rows: pl.LazyFrame) -> pl.LazyFrame:

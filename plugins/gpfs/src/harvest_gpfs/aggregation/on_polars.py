@@ -46,10 +46,8 @@ def gpu_devices() -> list[int]:
     found = []
     for number in range(count.value):
         device, size = ctypes.c_int(), ctypes.c_size_t()
-        if (
-            driver.cuDeviceGet(ctypes.byref(device), number) == 0
-            and driver.cuDeviceTotalMem_v2(ctypes.byref(size), device) == 0
-        ):
+        got = driver.cuDeviceGet(ctypes.byref(device), number)
+        if got == 0 and driver.cuDeviceTotalMem_v2(ctypes.byref(size), device) == 0:
             found.append(size.value)
     return found
 

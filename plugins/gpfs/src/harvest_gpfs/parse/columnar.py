@@ -268,9 +268,7 @@ class _Lines:
             if step.type is Type.SAME_TEXT:
                 continue
             raw = spans(self.data, start[rows], end[rows])
-            texts, found = self._decoded(step, raw, fine)
-            if step.type in kinds:
-                kinds[step.type] = found
+            texts, kinds[step.type] = self._decoded(step, raw, fine)
             if step.column is None:
                 extra[step.name] = texts
             else:
@@ -289,10 +287,9 @@ class _Lines:
             columns = {name: values.take(chosen) for name, values in columns.items()}
             extra = {name: values.take(chosen) for name, values in extra.items()}
         columns["path"], columns["path_raw"] = readable(names)
-        whole = len(rows) == len(self.place)
-        for name, values in self.numbers.items():
-            columns[name] = values if whole else values[rows]
-        return rows, columns, extra
+        if len(rows) < len(self.place):
+            self.numbers = {name: values[rows] for name, values in self.numbers.items()}
+        return rows, columns | self.numbers, extra
 
     def _decoded(self, step: Step, raw: pa.Array, fine: Flags) -> tuple[pa.Array, Any]:
         """Texts with their escapes undone, and the kinds that they say; clears ``fine``.

@@ -229,11 +229,7 @@ def _contents(names: pa.Array) -> tuple[Ints, Any]:
     _, offsets_buffer, buffer = names.buffers()
     offsets = np.frombuffer(offsets_buffer, np.int32, len(names) + 1, names.offset * 4)
     first, last = int(offsets[0]), int(offsets[-1])
-    data = (
-        np.frombuffer(buffer, np.uint8, last - first, first)
-        if last > first
-        else np.empty(0, np.uint8)
-    )
+    data = np.frombuffer(buffer or b"", np.uint8)[first:last]
     return offsets.astype(np.int64) - first, data
 
 

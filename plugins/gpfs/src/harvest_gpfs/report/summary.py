@@ -89,7 +89,7 @@ def summary(
         group=group,
         cold="" if counted_from is None else _COLD.format(cold, day(label_of(counted_from))),
     )
-    notes = _DEFINITIONS if request.ages_known else (*_DEFINITIONS, _NO_TIME)
+    notes = (*_DEFINITIONS, *(() if request.ages_known else (_NO_TIME,)))
     return Report(
         "A file system at a glance",
         intro=_in_words(total, found.scan.label, found.root),
@@ -189,17 +189,15 @@ def _places(request: _Request, depth: int) -> list[Section]:
     shown = tree.sort(largest, descending=[True, True, False], nulls_last=True).head(2 * request.n)
     total = pl.lit(top.select(safe_sum("size_bytes")).item())
     left_out = tree.height - shown.height
-    sections.append(
-        Table(
-            "directories",
-            shown.with_columns(share=fraction("size_bytes", total)),
-            (Column("directory", format="path"), "files", *request.amounts(), _OF_ALL),
-            title="Directories, each with all that lies below it",
-            note="Rows overlap: a directory counts in those that it lies in."
-            + (f" {left_out:,} smaller directories are left out." if left_out else ""),
-        )
+    directories = Table(
+        "directories",
+        shown.with_columns(share=fraction("size_bytes", total)),
+        (Column("directory", format="path"), "files", *request.amounts(), _OF_ALL),
+        title="Directories, each with all that lies below it",
+        note="Rows overlap: a directory counts in those that it lies in."
+        + (f" {left_out:,} smaller directories are left out." if left_out else ""),
     )
-    return sections
+    return [*sections, directories]
 
 
 def _ages(request: _Request, now: str | None, cold: str) -> list[Section]:

@@ -97,8 +97,8 @@ class History:
         if labels:
             said |= {"first_scan": labels[0], "last_scan": labels[-1]}
         last = points[-1][0] if points else None
-        days = [((t - last).total_seconds() / 86_400, size) for t, size in points if t and last]
-        line = Line.through(days)
+        placed = [((t - last).total_seconds() / 86_400, size) for t, size in points if t and last]
+        line = Line.through(placed)
         if line is not None and last is not None:
             said["bytes_per_day"] = line.slope
             said["least_per_day"], said["most_per_day"] = line.slopes or (None, None)

@@ -18,16 +18,16 @@ from ..views.settings import GROUPED, NOW, PASSWD, PEOPLE, SCAN, WORDS, by, view
 
 harvest_api = 1
 
-TIMES: Final = ("both", "access", "modify")
-"""Which time must be old: the last access, the last modification, or both."""
-
-KINDS: Final = ("file", "symlink", "other", "unknown")
+_KINDS: Final = ("file", "symlink", "other", "unknown")
 """What may be a candidate: never a directory."""
 
 SETTINGS: Final = {
     "age": Setting("how old the time must be: 90d, 1y", str, "1y"),
     "time": Setting(
-        "which time must be so old: access, modify, or both of them", str, "both", one_of(TIMES)
+        "which time must be so old: access, modify, or both of them",
+        str,
+        "both",
+        one_of(("both", "access", "modify")),
     ),
     "above": Setting("bytes that an object has at least: 64M", str, "0"),
     "owner": Setting("only objects of these owners: numbers, or names of passwd", WORDS, ()),
@@ -40,7 +40,7 @@ SETTINGS: Final = {
         (),
     ),
     "kind": Setting(
-        "what may go; unknown is what the list says no kind of", WORDS, ("file",), some_of(KINDS)
+        "what may go; unknown is what the list says no kind of", WORDS, ("file",), some_of(_KINDS)
     ),
     "pool": Setting("only objects in these storage pools", WORDS, ()),
     "scan": SCAN,

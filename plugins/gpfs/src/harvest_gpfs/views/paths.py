@@ -76,9 +76,8 @@ def _objects(
         repeats = pl.col("may repeat") & ~pl.struct(IDENTITY).is_first_distinct()
         objects = taken.filter(~repeats)
         if objects.height >= n or taken.height < wanted:
-            return objects.head(n).sort(
-                [column, "path"], descending=[descending, False], maintain_order=True
-            )
+            by, down = [column, "path"], [descending, False]
+            return objects.head(n).sort(by, descending=down, maintain_order=True)
         wanted *= 4
 
 
@@ -140,9 +139,8 @@ def duplicates(dataset: DatasetReader, above: str, n: int, scan: str) -> pl.Lazy
             firsts.append(copies.head(n))
             together.append(copies.select(**sums))
         (all_bytes,) = found.aggregate([], ["size_bytes"], directories=False).row(0)
-        sizes_known = (
-            total or collected(rows.select(pl.col("size_bytes").is_not_null().any())).item()
-        )
+        said = rows.select(pl.col("size_bytes").is_not_null().any())
+        sizes_known = total or collected(said).item()
         if not sizes_known and not collected(rows.head(1)).is_empty():
             # that no name occurs twice is not known either
             return pl.DataFrame({name: [None] for name in _COPIES})
@@ -187,13 +185,13 @@ def crowded(dataset: DatasetReader, least: int, scan: str) -> pl.LazyFrame:
         counts = collected(rows.group_by(bucket).agg(pl.len()))
         full = counts.filter(pl.col("len") >= least)["bucket"]
         some = rows.filter(bucket.is_in(full.implode())) if len(full) else rows.clear()
-        table = some.group_by("directory").agg(
+        entries = some.group_by("directory").agg(
             entries=pl.len().cast(INT),
             files=count_if_known(pl.col("kind") == "file"),
             directories=count_if_known(pl.col("kind") == "directory"),
             size_bytes=sum_or_none(possible("size_bytes")),
         )
-        table = collected(table.filter(pl.col("entries") >= least))
+        table = collected(entries.filter(pl.col("entries") >= least))
         return table.with_columns(pl.col("directory").replace("", "/")).sort(
             "entries", "directory", descending=[True, False]
         )

@@ -49,9 +49,9 @@ ROOT: Final = Setting(
 )
 DEEPER: Final = count(_BELOW_ROOT, 2)
 PASSWD: Final = Setting("passwd file with users' names, as `getent passwd` prints it", Path)
-GROUP: Final = Setting("group file with groups' names, as `getent group` prints it", Path)
+_GROUP: Final = Setting("group file with groups' names, as `getent group` prints it", Path)
 PLACE: Final = {"root": ROOT, "top_depth": count(_BELOW_ROOT, 1)}
-PEOPLE: Final = {"passwd": PASSWD, "group": GROUP}
+PEOPLE: Final = {"passwd": PASSWD, "group": _GROUP}
 GROUPED: Final = {**PLACE, **PEOPLE}
 TIMED: Final = {"scan": SCAN, "now": NOW}
 MEASURES: Final = Setting("what is summed", WORDS, DEFAULT, some_of(METRICS))

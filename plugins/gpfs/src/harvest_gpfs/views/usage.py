@@ -121,14 +121,12 @@ def _changed(
 ) -> pl.DataFrame:
     """The groups of a scan, those that only the scan before had with zeros, and their changes."""
     # both scans say which groups objects are in, or neither does
-    if before is None or any(
-        (table[name].count() > 0) != (before[name].count() > 0) for name in names
-    ):
+    said = [] if before is None else [[t[n].count() > 0 for n in names] for t in (table, before)]
+    if before is None or said[0] != said[1]:
         return table.with_columns(pl.lit(None, pl.Int64).alias(n) for n in _CHANGES.values())
     if names:
-        ended = before.filter(pl.col("inodes") > 0).join(
-            table, on=names, how="anti", nulls_equal=True
-        )
+        held = before.filter(pl.col("inodes") > 0)
+        ended = held.join(table, on=names, how="anti", nulls_equal=True)
         zeros = ended.with_columns(pl.lit(0, ended.schema[name]).alias(name) for name in _SUMS)
         table = pl.concat([table, zeros]).sort(names, nulls_last=True)
     columns = (pl.col(column).alias(name) for column, name in _CHANGES.items())
