@@ -59,9 +59,10 @@ def paths(dataset: harvest.Dataset, **given) -> list[str]:
 def test_sums_by_owner_are_those_of_a_plain_count_over_the_raw_list(
     shared_data, tmp_path, style, escape
 ):
-    """Given a list of 8,000 lines, two of a thousand files with two hard links each in uab."""
+    """Given a list, in uab with two of a thousand files with two hard links each."""
     tool, raw = shared_data.parent / "tools" / "gen_gpfs.py", tmp_path / "20260111.list"
-    size = ["--lines", "8000", "--uids", "12", "--seed", "5", "--style", style, "--escape", escape]
+    lines = "8000" if style == "uab" else "2000"
+    size = ["--lines", lines, "--uids", "12", "--seed", "5", "--style", style, "--escape", escape]
     subprocess.run([sys.executable, tool, *size, "-o", raw], check=True, capture_output=True)
     root = "/gpfs/csfs1/syn" if style == "ncar" else "/data"
     chosen = {"under": (f"{root}/user", f"{root}/scratch"), "exclude": ("*.h5", "scan*", "tmp?_*")}

@@ -112,18 +112,3 @@ def test_a_time_of_a_whole_second_is_as_exact_as_the_others_of_its_scan(tmp_path
     )
     # when they are compared, then half a second is a change
     assert found["/d/a"]["modified"] == 1
-
-
-def test_the_scans_can_be_named(tmp_path):
-    scans = [NOW + timedelta(days=days) for days in range(3)]
-    parts = [[row(f"/d/a/{n}", n, 1, scan_time=time)] for n, time in enumerate(scans)]
-    data = dataset(tmp_path, *parts)
-    (latest,) = data.rows("gpfs.churn")
-    assert latest["old_scan"] == "2026-01-12T00:00:00Z"
-    (first,) = data.rows("gpfs.churn", old="2026-01-11")
-    assert (first["old_scan"], first["new_scan"]) == (
-        "2026-01-11T00:00:00Z",
-        "2026-01-13T00:00:00Z",
-    )
-    (back,) = data.rows("gpfs.churn", new="2026-01-12")
-    assert back["old_scan"] == "2026-01-11T00:00:00Z"

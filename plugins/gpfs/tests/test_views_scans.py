@@ -40,11 +40,6 @@ def test_usage_tells_the_largest_first_and_the_scan(scan):
     ]
 
 
-def test_usage_by_directories_would_count_twice_and_says_so(scan):
-    with pytest.raises(UsageError, match="not 'directory'"):
-        scan.view("gpfs.usage", by="directory")
-
-
 def test_ages_have_a_row_for_each_class(scan):
     found = [r for r in scan.rows("gpfs.ages", ages="7d,1y") if r["time"] == "access"]
     assert [(r["age"], r["above_days"], r["up_to_days"], r["inodes"]) for r in found] == [
@@ -164,6 +159,7 @@ def test_growth_does_not_place_a_list_without_a_time(tmp_path):
         ("gpfs.usage", {"top_depth": "0"}, "must be at least 1, not 0"),
         ("gpfs.ages", {"ages": "x"}, "is not an age"),
         ("gpfs.cold", {"by": "directory"}, "not 'directory'"),
+        ("gpfs.usage", {"by": "directory"}, "not 'directory'"),
         ("gpfs.small", {"below": "-1"}, "is not a size"),
     ],
 )

@@ -76,7 +76,6 @@ def heat(dataset: DatasetReader, by: Sequence[str], scan: str) -> pl.LazyFrame:
     return of_scan(found, schema, compute)
 
 
-_FIRST: Final = "(first scan)"
 _UNTIMED: Final = "(time unknown)"
 _SUMS: Final = ("inodes", "files", "directories", "size_bytes", "allocated_bytes")
 _CHANGES: Final = {"inodes": "inodes_change", "size_bytes": "size_change_bytes"}
@@ -100,7 +99,7 @@ def growth(
         rows = common.rows_of(dataset)
         # one root for all, or the same directory would have another name in another scan
         whole = root if root is not None or "top" not in names else common_root(rows)
-        tables, before, since = [pl.DataFrame(schema=schema)], None, _FIRST
+        tables, before, since = [pl.DataFrame(schema=schema)], None, "(first scan)"
         for scan in list_scans(rows):
             table = Listing(rows.of(scan), scan, whole).aggregate(names, _SUMS, setting)
             table = _changed(table, before, names).with_columns(
