@@ -167,7 +167,7 @@ def test_words_that_settings_allow_are_those_that_their_views_know():
     # the words stand in the declarations, which import nothing
     from harvest_gpfs.aggregation.definition import METRICS
     from harvest_gpfs.aggregation.groupings import GROUPINGS
-    from harvest_gpfs.views.changes import GROUPS
+    from harvest_gpfs.views.listed import GROUPS
     from harvest_slurm.views.declared.common import KEYS
 
     def allowed(view: str, setting: str) -> set[str]:

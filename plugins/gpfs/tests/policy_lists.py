@@ -11,12 +11,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote_from_bytes
 
-import numpy as np
 import pyarrow as pa
 
 from harvest import Collected, collect
 from harvest_gpfs.config import GpfsConfig
-from harvest_gpfs.parse.blocks import SLACK, Block
 from harvest_gpfs.parse.columnar import parse_block
 from harvest_gpfs.parse.find import find_layout
 from harvest_gpfs.parse.layout import Layout
@@ -232,14 +230,11 @@ def by_reference(layout: Layout, lines: list[bytes]) -> Read:
 def by_columns(layout: Layout, lines: list[bytes]) -> Read:
     """Lines read by the columnar parser, and its odd ones by the reference."""
     text = b"".join(one + b"\n" for one in lines)
-    data = np.zeros(len(text) + SLACK, np.uint8)
-    data[: len(text)] = np.frombuffer(text, np.uint8)
-    maker = TableMaker(layout)
-    parsed = parse_block(layout, Block(data, len(text)))
+    parsed, maker = parse_block(layout, text), TableMaker(layout)
     rows, rejects = [], []
     for number, start, stop in parsed.odd:
         try:
-            rows.append((number + 1, parse(layout, bytes(data[start:stop]))))
+            rows.append((number + 1, parse(layout, text[start:stop])))
         except Damaged as error:
             rejects.append((number + 1, str(error)))
     table = merged([maker.table(parsed, 1), *([maker.rows(rows)] if rows else [])])

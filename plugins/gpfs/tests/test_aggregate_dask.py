@@ -49,12 +49,12 @@ def address():
 @pytest.mark.slow
 @pytest.mark.parametrize("by", ["uid,top", "directory", "extension,size_bin", ""])
 def test_two_workers_write_the_same_bytes_as_one_process(scan, address, by, tmp_path, monkeypatch):
-    from harvest_gpfs.aggregation import links, on_dask
+    from harvest_gpfs.aggregation import listing, on_dask
 
     # given pieces, passes and trees that are small, so that there are many of each
     monkeypatch.setattr(on_dask, "PIECE_ROWS", 2_000)
     monkeypatch.setattr(on_dask, "FAN_IN", 2)
-    monkeypatch.setattr(links, "LEAST_INODES", 8_000)
+    monkeypatch.setattr(listing, "LEAST_INODES", 8_000)
     settings = {"by": by, "metrics": list(METRICS)}
 
     # when both do the same

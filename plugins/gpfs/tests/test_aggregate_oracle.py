@@ -16,9 +16,8 @@ from scan_rows import NOW, dataset, files, row
 
 from harvest_gpfs import aggregate, write_result
 from harvest_gpfs.aggregation import BACKENDS, METRICS
-from harvest_gpfs.aggregation.bins import AgeBins, SizeBins
 from harvest_gpfs.aggregation.definition import Aggregation
-from harvest_gpfs.aggregation.groupings import Setting
+from harvest_gpfs.aggregation.groupings import AgeBins, Setting, SizeBins
 from harvest_gpfs.aggregation.listing import Listing
 from harvest_gpfs.aggregation.on_polars import PolarsRows
 
@@ -298,13 +297,3 @@ class CountedRows(PolarsRows):
     def reduce(self, step):
         type(self).aggregated += isinstance(step, Aggregation)
         return super().reduce(step)
-
-
-def test_the_order_of_parts_does_not_matter(tmp_path):
-    rows = [row(f"/fs/d{n % 7}/f{n}", n % 20, n, nlink=None, uid=n % 3) for n in range(100)]
-    dataset(tmp_path / "a", rows[:50], rows[50:])
-    dataset(tmp_path / "b", rows[70:], rows[10:70], rows[:10])
-    one, other = (
-        aggregate(files(tmp_path / name), by="uid,top", backend="streaming") for name in "ab"
-    )
-    assert one.frame.equals(other.frame)

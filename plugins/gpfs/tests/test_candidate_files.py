@@ -23,7 +23,7 @@ DIRECTORY = "/fs/shift_[x]/o'brien"
 """A place whose name m4 and the policy language have words and marks of."""
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def rows():
     place = DIRECTORY.encode()
     chosen = [row(place + b"/" + name, n, size=n * 1000) for n, name in enumerate(ODD, 1)]
@@ -40,10 +40,19 @@ def rows():
 CHOSEN = {"under": (DIRECTORY,), "exclude": ("keep", "*.h5")}
 
 
-def export(folder: Path, rows, **given) -> Path:
-    write(folder / "20260111.list", rows)
-    harvest.run(f"gpfs:{folder / '20260111.list'}", f"parquet:{folder / 'out'}")
-    harvest.open(folder / "out").export("gpfs-candidates", folder / "todo", **given)
+def harvested(path: Path, rows) -> harvest.Dataset:
+    write(path, rows)
+    harvest.run(f"gpfs:{path}", f"parquet:{path.parent / 'out'}")
+    return harvest.open(path.parent / "out")
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory, rows):
+    return harvested(tmp_path_factory.mktemp("scan") / "20260111.list", rows)
+
+
+def export(data: harvest.Dataset, folder: Path, **given) -> Path:
+    data.export("gpfs-candidates", folder / "todo", **given)
     return folder / "todo"
 
 
@@ -56,8 +65,8 @@ def attributes(r) -> dict:
     }  # fmt: skip
 
 
-def test_the_policy_lists_exactly_the_candidates_with_one_path(tmp_path, rows):
-    todo = export(tmp_path, rows, **CHOSEN)
+def test_the_policy_lists_exactly_the_candidates_with_one_path(tmp_path, data, rows):
+    todo = export(data, tmp_path, **CHOSEN)
 
     rules = Rules((todo / "candidates.policy").read_text()).rules
     listing = records((todo / "candidates.list").read_bytes())
@@ -70,8 +79,8 @@ def test_the_policy_lists_exactly_the_candidates_with_one_path(tmp_path, rows):
     assert [r for r in files if listed(rules, attributes(r))] == wanted
 
 
-def test_it_lists_and_does_nothing_else(tmp_path, rows):
-    todo = export(tmp_path, rows, **CHOSEN)
+def test_it_lists_and_does_nothing_else(tmp_path, data, rows):
+    todo = export(data, tmp_path, **CHOSEN)
 
     rules = Rules((todo / "candidates.policy").read_text()).rules
 
@@ -91,8 +100,8 @@ def test_it_lists_and_does_nothing_else(tmp_path, rows):
         {"exclude": ("dnl", "define(", "#x", "/* no", "caf\u00e9")},
     ],
 )
-def test_any_settings_give_a_policy_of_the_grammar(tmp_path, rows, given):
-    todo = export(tmp_path, rows, **given)
+def test_any_settings_give_a_policy_of_the_grammar(tmp_path, data, rows, given):
+    todo = export(data, tmp_path, **given)
 
     rules = Rules((todo / "candidates.policy").read_text()).rules
 
@@ -102,8 +111,8 @@ def test_any_settings_give_a_policy_of_the_grammar(tmp_path, rows, given):
     assert "kind" not in given or not listed(rules, attributes(folder))
 
 
-def test_a_touched_file_is_not_listed_any_more(tmp_path, rows):
-    todo = export(tmp_path, rows, **CHOSEN)
+def test_a_touched_file_is_not_listed_any_more(tmp_path, data, rows):
+    todo = export(data, tmp_path, **CHOSEN)
     rules = Rules((todo / "candidates.policy").read_text()).rules
     file = attributes(rows[0])
 
@@ -112,45 +121,43 @@ def test_a_touched_file_is_not_listed_any_more(tmp_path, rows):
     assert not listed(rules, file | {"NLINK": 2})
 
 
-def test_the_name_of_a_list_without_a_time_is_no_end_of_a_comment(tmp_path, rows):
+def test_the_name_of_a_list_without_a_time_is_no_end_of_a_comment(tmp_path, data, rows):
     place = tmp_path / "a*" / "RULE 'x' DELETE"
     place.mkdir(parents=True)
-    write(place / "scan.list", rows)
-    harvest.run(f"gpfs:{place / 'scan.list'}", f"parquet:{tmp_path / 'out'}")
-    harvest.open(tmp_path / "out").export("gpfs-candidates", tmp_path / "todo", now="2026-01-11")
+    todo = export(harvested(place / "scan.list", rows), tmp_path, now="2026-01-11")
 
-    rules = Rules((tmp_path / "todo" / "candidates.policy").read_text()).rules
+    rules = Rules((todo / "candidates.policy").read_text()).rules
 
     assert [rule["kind"] for rule in rules] == ["EXTERNAL LIST", "LIST"]
 
 
-def test_records_end_with_nul_only_where_a_path_holds_a_newline(tmp_path, rows):
-    (tmp_path / "plain").mkdir()
-    (tmp_path / "odd").mkdir()
+def test_records_end_with_nul_only_where_a_path_holds_a_newline(tmp_path, data, rows):
     plain = [r for r in rows if b"\n" not in r["path"]]
+    without = harvested(tmp_path / "20260111.list", plain)
 
-    assert b"\0" not in (export(tmp_path / "plain", plain) / "candidates.list").read_bytes()
-    assert (export(tmp_path / "odd", rows) / "candidates.list").read_bytes().endswith(b"\0")
+    assert b"\0" not in (export(without, tmp_path) / "candidates.list").read_bytes()
+    (tmp_path / "odd").mkdir()
+    todo = export(data, tmp_path / "odd")
+    assert (todo / "candidates.list").read_bytes().endswith(b"\0")
 
 
-def test_without_generations_the_list_is_of_paths_alone(tmp_path, rows):
-    write(tmp_path / "20260111.list", rows)
-    harvest.run(f"gpfs:{tmp_path / '20260111.list'}", f"parquet:{tmp_path / 'out'}")
+def test_without_generations_the_list_is_of_paths_alone(tmp_path, data, rows):
+    data = harvested(tmp_path / "20260111.list", rows)
     (part,) = (tmp_path / "out").rglob("gpfs.file/**/*.parquet")
     pl.read_parquet(part).with_columns(generation=None).write_parquet(part)
 
-    harvest.open(tmp_path / "out").export("gpfs-candidates", tmp_path / "todo", **CHOSEN)
+    todo = export(data, tmp_path, **CHOSEN)
 
     wanted = [one[0]["path"] for one in candidates(rows, age=365, **CHOSEN) if len(one) == 1]
-    listing = plain_paths((tmp_path / "todo" / "candidates.list").read_bytes())
+    listing = plain_paths((todo / "candidates.list").read_bytes())
     assert sorted(listing) == sorted(wanted)
 
 
-def test_owners_get_their_paths_and_a_message(tmp_path, rows):
+def test_owners_get_their_paths_and_a_message(tmp_path, data, rows):
     passwd = tmp_path / "passwd"
     passwd.write_text("ada:x:7::::\n")
     asked = {"by": "31 March", "contact": "help@example.org", "mail_domain": "example.org"}
-    todo = export(tmp_path, rows, passwd=passwd, **CHOSEN, **asked)
+    todo = export(data, tmp_path, passwd=passwd, **CHOSEN, **asked)
 
     ada = [one for one in candidates(rows, age=365, **CHOSEN) if one[0]["uid"] == 7]
     listing = plain_paths((todo / "lists" / "ada.txt").read_bytes())
@@ -168,22 +175,22 @@ def test_owners_get_their_paths_and_a_message(tmp_path, rows):
     assert email.message_from_bytes((todo / "mails" / "8.eml").read_bytes())["To"] is None
 
 
-@pytest.mark.parametrize("name", ["../evil", "a/b", ".", "a -rf", "x\ty", "(uid-7)"])
-def test_a_name_that_is_no_plain_word_names_no_file(tmp_path, rows, name):
+@pytest.mark.parametrize("name", ["../evil", ".", "a -rf", "(uid-7)"])
+def test_a_name_that_is_no_plain_word_names_no_file(tmp_path, data, name):
     passwd = tmp_path / "passwd"
     passwd.write_text(f"{name}:x:7::::\n")
-    todo = export(tmp_path, rows, passwd=passwd, mail_domain="example.org")
+    todo = export(data, tmp_path, passwd=passwd, mail_domain="example.org")
 
     assert sorted(p.name for p in (todo / "lists").iterdir()) == ["(uid-7).txt", "8.txt"]
     assert b"\nTo:" not in b"\n" + (todo / "mails" / "(uid-7).eml").read_bytes()
 
 
-def test_what_is_there_is_not_touched(tmp_path, rows):
-    todo = export(tmp_path, rows)
+def test_what_is_there_is_not_touched(tmp_path, data, rows):
+    todo = export(data, tmp_path)
     before = {path: path.stat().st_mtime_ns for path in todo.rglob("*")}
 
     with pytest.raises(harvest.UsageError, match="this exists already"):
-        harvest.open(tmp_path / "out").export("gpfs-candidates", todo)
+        export(data, tmp_path)
 
     assert {path: path.stat().st_mtime_ns for path in todo.rglob("*")} == before
 
@@ -192,7 +199,7 @@ def test_what_is_there_is_not_touched(tmp_path, rows):
     ("given", "words"),
     [({"mail_domain": "a b"}, "mail domain"), ({"by": "now\nBcc: x@y"}, "one line")],
 )
-def test_a_text_that_would_break_a_message_is_refused(tmp_path, rows, given, words):
+def test_a_text_that_would_break_a_message_is_refused(tmp_path, data, given, words):
     with pytest.raises(harvest.UsageError, match=words):
-        export(tmp_path, rows, **given)
+        export(data, tmp_path, **given)
     assert not (tmp_path / "todo").exists()

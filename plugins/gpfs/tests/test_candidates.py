@@ -59,9 +59,10 @@ def paths(dataset: harvest.Dataset, **given) -> list[str]:
 def test_sums_by_owner_are_those_of_a_plain_count_over_the_raw_list(
     shared_data, tmp_path, style, escape
 ):
-    """Given a list of 20,000 lines, two of a thousand files with two hard links each."""
+    """Given a list, in uab with two of a thousand files with two hard links each."""
     tool, raw = shared_data.parent / "tools" / "gen_gpfs.py", tmp_path / "20260111.list"
-    size = ["--lines", "20000", "--uids", "12", "--seed", "5", "--style", style, "--escape", escape]
+    lines = "8000" if style == "uab" else "2000"
+    size = ["--lines", lines, "--uids", "12", "--seed", "5", "--style", style, "--escape", escape]
     subprocess.run([sys.executable, tool, *size, "-o", raw], check=True, capture_output=True)
     root = "/gpfs/csfs1/syn" if style == "ncar" else "/data"
     chosen = {"under": (f"{root}/user", f"{root}/scratch"), "exclude": ("*.h5", "scan*", "tmp?_*")}
@@ -79,8 +80,8 @@ def test_sums_by_owner_are_those_of_a_plain_count_over_the_raw_list(
     assert {uid: pair for uid, pair in found.items() if pair != (0, 0)} == {
         uid: (inodes[uid], sizes[uid]) for uid in inodes
     }
-    assert len(objects) > 500
-    assert any(len(one) > 1 for one in objects)
+    assert len(objects) > 100
+    assert style == "ncar" or any(len(one) > 1 for one in objects)
     listed = dataset.view("gpfs.candidates", age="200d", above="4K", **chosen).collect()
     assert (listed.height, listed["size_bytes"].sum()) == (inodes.total(), sizes.total())
 

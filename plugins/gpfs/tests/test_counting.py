@@ -11,24 +11,10 @@ from harvest_gpfs.parse.counting import Before, Counter, after
 
 SKIPPED = b"\t12 'skipped' files and/or errors."
 
+REMARKS = (b"", b"#", b"[I] done", b"# end rows=3", b"# end rows=", b" # end rows=3", SKIPPED)
+LINES = st.sampled_from([*REMARKS, b"1" + SKIPPED, b"1 2 3 -- /a"])
 lines = st.lists(
-    st.one_of(
-        st.sampled_from(
-            [
-                b"",
-                b"#",
-                b"[I] done",
-                b"# end rows=3",
-                b"# end rows=",
-                b" # end rows=3",
-                SKIPPED,
-                b"1" + SKIPPED,
-                b"1 2 3 -- /a",
-            ]
-        ),
-        st.binary(max_size=300).map(lambda raw: raw.replace(b"\n", b" ")),
-    ),
-    max_size=40,
+    LINES | st.binary(max_size=300).map(lambda raw: raw.replace(b"\n", b" ")), max_size=40
 )
 
 

@@ -16,6 +16,7 @@ from scripts import run_script
 import harvest
 from harvest_gpfs.aggregation import METRICS
 from harvest_gpfs.plugin import VIEWS
+from harvest_gpfs.space.plugin import harvest_views
 from harvest_testing import faults_of_columns
 
 EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "gpfs-scan"
@@ -50,6 +51,10 @@ WAYS: dict[str, list[dict[str, str]]] = {
     "gpfs.crowded": [{"least": "5"}],
     "gpfs.odd_names": [{}],
     "gpfs.scan_quality": [{}],
+    "gpfs.candidates": [{"age": "180d", "exclude": "*.h5"}],
+    "gpfs.candidate_owners": [{"age": "180d", "exclude": "*.h5"}],
+    "gpfs.forecast": [{}, {"by": KEYS, "capacity": "1G"}],
+    "gpfs.quotas": [{"quotas": str(Path(__file__).with_name("quotas.csv"))}],
 }
 """Settings of each view that together give all of its columns."""
 
@@ -64,7 +69,7 @@ def example(tmp_path_factory: pytest.TempPathFactory) -> harvest.Dataset:
 
 
 def test_the_columns_of_every_view_are_looked_at():
-    assert set(WAYS) == {view.name for view in VIEWS}
+    assert set(WAYS) == {view.name for view in (*VIEWS, *harvest_views())}
 
 
 @pytest.mark.parametrize("view", WAYS)
@@ -89,14 +94,14 @@ FILES = st.lists(
 )
 
 
-def listed(files: list[dict[str, Any]], **more: Any) -> list[dict[str, Any]]:
+def listed(files: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Rows of a scan, each file accessed and modified so many days before 2026-01-11."""
     rows = []
     for file in files:
         time = NOW - file["days"] * DAY
         said = {name: file[name] for name in ("kind", "uid")}
         times = {"access_time": time, "modify_time": time}
-        rows.append(row(file["path"], file["inode"], file["size_bytes"], **said, **times, **more))
+        rows.append(row(file["path"], file["inode"], file["size_bytes"], **said, **times))
     return rows
 
 
@@ -157,68 +162,3 @@ def test_the_sums_and_shares_of_owners_and_groups_are_what_their_docs_say(files)
         if found["size_bytes"]:
             share = (found["cold_size_bytes"] or 0) / found["size_bytes"]
             assert (found["cold_share"] or 0) == pytest.approx(share)
-
-
-@given(FILES, FILES)
-def test_growth_is_made_of_what_the_docs_say_it_is_made_of(before, after):
-    later = {"scan_time": NOW + 31 * DAY, "origin": "/lists/b.list"}
-    with tempfile.TemporaryDirectory() as folder:
-        data = dataset(Path(folder), listed(before), listed(after, **later))
-        found = data.rows("gpfs.change", by="user,top", top_depth="1")
-
-    plain = ([f["uid"] for f in files if f["kind"] != "directory"] for files in (before, after))
-    said = [any(uid is not None for uid in uids) for uids in plain if uids]
-    if len(set(said)) == 2:
-        assert {each["growth_bytes"] for each in found} == {None}  # one list names no users
-        return
-    for each in found:
-        parts = ("created", "moved_in", "grown", "deleted", "moved_out")
-        created, moved_in, grown, *lost = (each[f"{part}_bytes"] or 0 for part in parts)
-        if None in (each["new_bytes"], each["old_bytes"]):
-            assert each["growth_bytes"] is None
-        else:
-            made = created + moved_in + grown - sum(lost)
-            assert each["growth_bytes"] == made == each["new_bytes"] - each["old_bytes"]
-        came, went = each["created"] + each["moved_in"], each["deleted"] + each["moved_out"]
-        assert each["inodes_change"] == came - went == each["new_inodes"] - each["old_inodes"]
-        if each["growth_percent"] is not None:
-            assert each["old_bytes"] * (1 + each["growth_percent"] / 100) == pytest.approx(
-                each["new_bytes"]
-            )
-    sizes = [
-        {file["inode"]: file["size_bytes"] for file in files if file["kind"] != "directory"}
-        for files in (before, after)
-    ]
-    # of an object of both scans whose size one does not say, no bytes count
-    unmeasured = {inode for scan in sizes for inode, size in scan.items() if size is None}
-    assert sum(each["unmeasured"] for each in found) == len(unmeasured)
-    for name, scan in zip(("old", "new"), sizes, strict=True):
-        assert sum(each[f"{name}_inodes"] for each in found) == len(scan)
-        assert sum(each[f"{name}_bytes"] or 0 for each in found) == sum(
-            size for inode, size in scan.items() if size is not None and inode not in unmeasured
-        )
-
-
-@given(FILES)
-def test_copies_hold_extra_what_all_but_one_of_them_hold(files):
-    with tempfile.TemporaryDirectory() as folder:
-        found = dataset(Path(folder), listed(files)).rows("gpfs.duplicates", above="1")
-
-    plain = [file for file in files if file["kind"] != "directory"]
-    total = sum(file["size_bytes"] or 0 for file in plain)
-    if plain and all(file["size_bytes"] is None for file in plain):
-        assert [each["name"] for each in found] == [None]  # that there are none is not known
-        return
-    for each in found:
-        same = sorted(
-            file["path"]
-            for file in plain
-            if (file["path"].rsplit("/", 1)[1], file["size_bytes"])
-            == (each["name"], each["size_bytes"])
-        )
-        assert each["copies"] == len(same) > 1
-        assert each["extra_bytes"] == (len(same) - 1) * each["size_bytes"]
-        assert (each["first_path"], each["last_path"]) == (same[0], same[-1])
-        assert each["all_names"] == len(found)
-        assert each["all_extra_bytes"] == sum(one["extra_bytes"] for one in found)
-        assert each["extra_share"] == pytest.approx(each["all_extra_bytes"] / total)

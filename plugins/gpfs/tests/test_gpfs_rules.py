@@ -32,15 +32,11 @@ def spoken(name: str, rows: dict[str, list], **thresholds: float) -> list[tuple[
 
 
 COLD = {
-    "uid": [1, 2, 3],
-    "user": ["ada", "bob", None],
-    "cold_size_bytes": [15 * GIB, 5 * GIB, 0],
-    "cold_share": [0.5, 0.25, 0.0],
-    "cold_inodes": [9, 9, 0],
-    "all_cold_known_bytes": [100 * GIB] * 3,
-    "all_cold_known_inodes": [18] * 3,
+    "uid": [1, 2, 3], "user": ["ada", "bob", None], "cold_size_bytes": [15 * GIB, 5 * GIB, 0],
+    "cold_share": [0.5, 0.25, 0.0], "cold_inodes": [9, 9, 0],
+    "all_cold_known_bytes": [100 * GIB] * 3, "all_cold_known_inodes": [18] * 3,
     "all_data_inodes": [18] * 3,
-}
+}  # fmt: skip
 
 
 def test_cold_data_is_said_from_a_share_of_all_bytes_with_who_has_most():
@@ -67,15 +63,11 @@ def test_cold_data_are_a_share_of_what_is_known_to_be_cold_or_not():
 
 def test_small_files_are_said_from_a_share_and_a_number_with_what_they_occupy():
     rows = {
-        "uid": [1, None],
-        "user": ["ada", None],
-        "small_inodes": [40_000, 60_000],
-        "small_share": [0.4, 0.6],
-        "small_size_bytes": [GIB, GIB],
-        "small_allocated_bytes": [GIB, 3 * GIB],
-        "all_small_known_inodes": [200_000] * 2,
+        "uid": [1, None], "user": ["ada", None], "small_inodes": [40_000, 60_000],
+        "small_share": [0.4, 0.6], "small_size_bytes": [GIB, GIB],
+        "small_allocated_bytes": [GIB, 3 * GIB], "all_small_known_inodes": [200_000] * 2,
         "all_data_inodes": [200_000] * 2,
-    }
+    }  # fmt: skip
     text = (
         "50 % of the files (100,000 of 200,000) are small. They hold 2.00 GiB and occupy 4.00 GiB; "
         "an owner whom the list does not name has the most, 60,000."
@@ -90,13 +82,9 @@ def test_small_files_are_said_from_a_share_and_a_number_with_what_they_occupy():
 
 def test_one_owner_of_more_than_all_others_together_is_named():
     rows = {
-        "uid": [1, 2],
-        "user": ["LabAda", "bob"],
-        "share": [0.51, 0.49],
-        "size_bytes": [51 * GIB, 49 * GIB],
-        "inodes": [1, 2000],
-        "all_bytes": [100 * GIB] * 2,
-    }
+        "uid": [1, 2], "user": ["LabAda", "bob"], "share": [0.51, 0.49],
+        "size_bytes": [51 * GIB, 49 * GIB], "inodes": [1, 2000], "all_bytes": [100 * GIB] * 2,
+    }  # fmt: skip
 
     assert spoken("gpfs.one_owner", rows) == [
         ("low", "User LabAda has 51 % of all bytes: 51.0 GiB of 100 GiB, in 1 object.")
@@ -110,13 +98,9 @@ def test_one_owner_of_more_than_all_others_together_is_named():
 @pytest.mark.parametrize(("size", "severity"), [(GIB, "medium"), (GIB - 1, "low")])
 def test_owners_that_passwd_lacks_are_counted(size, severity):
     rows = {
-        "uid": [1, 7, 8],
-        "unknown": [False, True, None],
-        "size_bytes": [99 * GIB, size, 0],
-        "inodes": [5, 1200, 0],
-        "share": [0.99, 0.01, 0.0],
-        "all_bytes": [100 * GIB] * 3,
-    }
+        "uid": [1, 7, 8], "unknown": [False, True, None], "size_bytes": [99 * GIB, size, 0],
+        "inodes": [5, 1200, 0], "share": [0.99, 0.01, 0.0], "all_bytes": [100 * GIB] * 3,
+    }  # fmt: skip
 
     ((said, text),) = spoken("gpfs.unknown_owners", rows)
 
@@ -127,12 +111,9 @@ def test_owners_that_passwd_lacks_are_counted(size, severity):
 
 def test_times_after_the_scan_are_counted():
     rows = {
-        "uid": [1, 2],
-        "user": ["ada", "bob"],
-        "future_inodes": [1, 0],
-        "all_future_known_inodes": [1000] * 2,
-        "all_data_inodes": [1000] * 2,
-    }
+        "uid": [1, 2], "user": ["ada", "bob"], "future_inodes": [1, 0],
+        "all_future_known_inodes": [1000] * 2, "all_data_inodes": [1000] * 2,
+    }  # fmt: skip
 
     assert spoken("gpfs.future_times", rows) == [
         (
@@ -146,14 +127,10 @@ def test_times_after_the_scan_are_counted():
 
 def test_possible_copies_are_a_guess_and_called_so():
     rows = {
-        "name": ["model.pt", "x"],
-        "copies": [3, 2],
-        "size_bytes": [4 * GIB, GIB],
-        "extra_bytes": [8 * GIB, GIB],
-        "all_names": [1204] * 2,
-        "all_extra_bytes": [10 * GIB] * 2,
+        "name": ["model.pt", "x"], "copies": [3, 2], "size_bytes": [4 * GIB, GIB],
+        "extra_bytes": [8 * GIB, GIB], "all_names": [1204] * 2, "all_extra_bytes": [10 * GIB] * 2,
         "extra_share": [0.1] * 2,
-    }
+    }  # fmt: skip
     text = (
         "10.0 GiB (10 % of all bytes) may be copies: 1,204 file names occur with one size in "
         "several directories; model.pt most, 3 times 4.00 GiB. This is a guess: contents were not "
@@ -167,9 +144,8 @@ def test_possible_copies_are_a_guess_and_called_so():
 
 def test_directories_of_a_million_entries_are_counted_and_the_largest_is_named():
     rows = {
-        "directory": ["/fs/a", "/fs/b", "/fs/c"],
-        "entries": [1_000_000, 2_500_000, 999_999],
-    }
+        "directory": ["/fs/a", "/fs/b", "/fs/c"], "entries": [1_000_000, 2_500_000, 999_999],
+    }  # fmt: skip
 
     assert spoken("gpfs.crowded_directories", rows) == [
         (

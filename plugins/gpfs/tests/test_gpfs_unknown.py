@@ -7,6 +7,7 @@ counted may then be less, or not known; it may not become 0.  No verdict may get
 from __future__ import annotations
 
 from datetime import timedelta
+from pathlib import Path
 from typing import Any, Final
 
 import polars as pl
@@ -16,6 +17,7 @@ from scan_rows import NOW, harvested, row
 import harvest
 from harvest_gpfs import rules
 from harvest_gpfs.plugin import VIEWS
+from harvest_gpfs.space.plugin import harvest_views
 from harvest_testing import faults_of_unknown
 from harvest_testing.datasets import AlteredDataset
 
@@ -49,6 +51,10 @@ KEYS: Final = {
     "gpfs.largest": ("path",),
     "gpfs.oldest": ("path",),
     "gpfs.odd_names": ("path",),
+    "gpfs.candidates": ("path",),
+    "gpfs.candidate_owners": ("uid",),
+    "gpfs.forecast": ("uid",),
+    "gpfs.quotas": ("kind", "name"),
 }
 """What a row of each view is about."""
 
@@ -57,6 +63,10 @@ SETTINGS: Final[dict[str, dict[str, Any]]] = {
                    "size_bytes,allocated_bytes,with_heat,warm,warm_bytes"},
     "gpfs.crowded": {"least": 2},
     "gpfs.duplicates": {"above": "1K"},
+    "gpfs.candidates": {"age": "180d", "exclude": ("*.txt",)},
+    "gpfs.candidate_owners": {"age": "180d", "exclude": ("*.txt",)},
+    "gpfs.forecast": {"by": ("uid",), "capacity": "1G"},
+    "gpfs.quotas": {"quotas": Path(__file__).with_name("quotas.csv")},
 }  # fmt: skip
 
 
@@ -117,7 +127,7 @@ def without(whole: harvest.Dataset, column: str, scans: str) -> harvest.Dataset:
 
 
 def test_every_view_is_looked_at():
-    assert set(KEYS) == {view.name for view in VIEWS}
+    assert set(KEYS) == {view.name for view in (*VIEWS, *harvest_views())}
 
 
 def test_rules_have_something_to_say(whole, passwd):

@@ -86,11 +86,6 @@ def test_what_may_be_full_at_the_next_scan_is_said_to_be(tmp_path):
     assert whole["outlook"] == "does not change; may be full any day"
 
 
-def test_what_is_full_is_said_to_be(three):
-    found = rows(three, "gpfs.forecast", "uid", by=("uid",), capacity="18G")
-    assert (found[7,]["outlook"], found[7,]["full_time"]) == ("full", None)
-
-
 def test_fewer_scans_say_less(tmp_path):
     one, two = tmp_path / "one", tmp_path / "two"
     one.mkdir()
@@ -181,15 +176,3 @@ def test_a_file_that_is_not_there_or_not_given_is_said(three, tmp_path):
         three.view("gpfs.quotas", quotas=tmp_path / "none")
     with pytest.raises(harvest.UsageError, match="give it: quotas=FILE"):
         three.view("gpfs.quotas").collect()
-
-
-def test_a_quota_that_no_int64_holds_is_named_with_its_line(three, tmp_path):
-    names = "quotaType:id:name:blockQuota:blockLimit:filesQuota:filesLimit"
-    path = tmp_path / "quotas"
-    path.write_text(
-        f"mmrepquota::HEADER:version:reserved:reserved:{names}\n"
-        f"mmrepquota::0:1:::USR:7:ann:{2**53}:0:0:0\n"
-    )
-
-    with pytest.raises(harvest.UsageError, match="is not a size"):
-        three.view("gpfs.quotas", quotas=path).collect()

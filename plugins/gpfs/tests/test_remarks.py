@@ -25,11 +25,9 @@ def scans(tmp_path_factory):
     ("dataset", "sql", "remarked"),
     [
         ("both", "select count(*) as n from gpfs.file", True),
-        ("both", 'select count(*) as n from "gpfs"."file" where uid = 7', True),
         ("both", "select count(*) as n from gpfs.file where scan_time = '2026-02-11'", False),
         ("both", "select ORIGIN, count(*) as n from gpfs.file group by all", False),
         ("both", "select sum(inodes) as n from gpfs.usage", False),
-        ("both", "select 1 as n", False),
         ("one", "select count(*) as n from gpfs.file", False),
     ],
 )

@@ -8,7 +8,6 @@ import polars as pl
 import pytest
 from scan_rows import NOW, harvested, row
 
-from harvest import UsageError
 from harvest_gpfs.report.plots import growth_bars
 
 MONTH = {"scan_time": NOW + timedelta(days=30), "origin": "/lists/b.list"}
@@ -189,13 +188,6 @@ def test_lists_without_a_time_are_compared_by_name_and_have_no_ages(tmp_path):
 
     assert report.intro[0].startswith("From /lists/a.list to /lists/b.list: 5 bytes became 5 bytes")
     assert not {"cold", "policy"} & set(tables(report))
-
-
-def test_one_scan_alone_cannot_be_compared_and_says_what_to_do(tmp_path):
-    data = harvested(tmp_path, [row("/fs/a", 1, 5)])
-
-    with pytest.raises(UsageError, match="harvest another scan into the dataset"):
-        data.report("gpfs.change")
 
 
 def test_a_picture_says_how_many_it_leaves_out_and_of_how_many_nothing_is_known():

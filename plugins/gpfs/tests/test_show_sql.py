@@ -108,10 +108,3 @@ def test_the_records_of_the_shared_case(tmp_path):
 
     assert [row["path"] for row in rows(path, tmp_path / "out")] == expected
     assert len(expected) == 6
-
-
-@pytest.mark.skipif(not CASES, reason="needs the shared cases")
-def test_the_concatenation_of_the_shared_case(tmp_path):
-    path = CASES[0] / "gpfs-show-concatenation.list"
-    (row,) = rows(path, tmp_path / "out", show="'size=' || varchar(file_size)")
-    assert row["size_bytes"] == int(path.read_text().partition("size=")[2].split()[0]) == 1048576

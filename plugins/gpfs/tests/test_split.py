@@ -43,8 +43,7 @@ def rows_of(location: Path, out: Path) -> tuple[list[tuple[Any, ...]], Any]:
     return sorted(frame.collect().rows()), result
 
 
-@pytest.mark.parametrize("packed", ["", ".gz", ".zst"])
-@pytest.mark.parametrize("compress", ["none", "gzip", "zstd"])
+@pytest.mark.parametrize(("packed", "compress"), [("", "none"), (".gz", "zstd"), (".zst", "gzip")])
 def test_parts_hold_the_lines_in_their_order(tmp_path: Path, packed: str, compress: str) -> None:
     data = b"".join(lines(100))
     path = tmp_path / f"scan.list{packed}"
@@ -82,8 +81,7 @@ def test_any_bytes_are_cut_at_line_ends_alone(
     assert all(part.endswith(b"\n") for part in filled[:-1])
 
 
-@pytest.mark.parametrize("packed", [False, True])
-@pytest.mark.parametrize("parts", [1, 2, 7])
+@pytest.mark.parametrize(("parts", "packed"), [(1, False), (7, False), (2, True)])
 def test_each_part_has_the_header_and_a_trailer_of_its_own(
     tmp_path: Path, packed: bool, parts: int
 ) -> None:

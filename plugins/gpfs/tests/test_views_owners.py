@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from datetime import timedelta
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -38,18 +39,6 @@ def scan(tmp_path):
     )
 
 
-def test_a_row_per_owner_the_one_of_most_bytes_first(tmp_path):
-    def files(**more):
-        return [row("/fs/a", 1, 70_000, uid=1, **more), row("/fs/b", 2, 5, uid=2, **more)]
-
-    found = dataset(tmp_path, files()).rows("gpfs.owners")
-
-    assert [(r["uid"], r["size_bytes"], r["share"]) for r in found] == [
-        (1, 70_000, 70_000 / 70_005), (2, 5, 5 / 70_005),
-    ]  # fmt: skip
-    assert {r["unknown"] for r in found} == {None}
-
-
 def test_what_is_cold_small_and_of_the_future_by_owner(scan, tmp_path):
     passwd = tmp_path / "passwd"
     passwd.write_text("root:x:0:\nada:x:1:\n")
@@ -81,19 +70,6 @@ def test_what_is_cold_small_and_of_the_future_by_owner(scan, tmp_path):
     assert (found[None]["cold_known_inodes"], found[None]["small_known_inodes"]) == (None, None)
     assert {r["all_bytes"] for r in found.values()} == {4096 + 400_000 + 65_545}
     assert {r["all_data_bytes"] for r in found.values()} == {400_000 + 65_545}
-
-
-def test_owners_agree_with_usage_and_cold(scan):
-    owners = {r["uid"]: r for r in scan.rows("gpfs.owners", cold="180d")}
-
-    for usage in scan.rows("gpfs.usage", by="uid"):
-        owner = owners[usage["uid"]]
-        for name in ("inodes", "files", "size_bytes", "allocated_bytes"):
-            assert owner[name] == usage[name]
-    for cold in scan.rows("gpfs.cold", by="uid", age="180d"):
-        owner = owners[cold["uid"]]
-        for name in ("cold_inodes", "cold_size_bytes", "cold_allocated_bytes", "cold_share"):
-            assert owner[name] == cold[name]
 
 
 def test_without_the_time_of_the_scan_nothing_is_cold_or_warm(tmp_path):
@@ -133,7 +109,7 @@ def test_a_policy_frees_what_is_older_by_access_by_modification_or_both(tmp_path
     assert {(r["inodes"], r["size_bytes"]) for r in found} == {(4, 150)}
 
 
-@pytest.mark.parametrize("days", ["365,90", "0", "soon", ""])
+@pytest.mark.parametrize("days", ["365,90", "soon"])
 def test_days_that_are_none_are_refused(scan, days):
     with pytest.raises(UsageError, match="not"):
         scan.view("gpfs.policy", policy=days)
@@ -153,24 +129,6 @@ def before_scan(days):
     return None if days is None else NOW - days * DAY
 
 
-def test_of_each_policy_the_group_that_it_frees_most_of_comes_first(tmp_path):
-    data = dataset(
-        tmp_path,
-        [
-            row("/fs/a", 1, 10, uid=1, **ago(100)),
-            row("/fs/b", 2, 30, uid=2, **ago(100)),
-            row("/fs/c", 3, 20, uid=3, **ago(100)),
-        ],
-    )
-    found = data.rows("gpfs.policy", policy="30,99", by="uid")
-    assert [(r["days"], r["time"], r["uid"]) for r in found] == [
-        (days, time, uid)
-        for days in (30, 99)
-        for time in ("access", "modify", "both")
-        for uid in (2, 3, 1)
-    ]
-
-
 @pytest.mark.slow
 @given(files=FILES)
 def test_policies_free_what_is_counted_one_by_one(files):
@@ -183,6 +141,10 @@ def test_policies_free_what_is_counted_one_by_one(files):
     ]  # fmt: skip
     with tempfile.TemporaryDirectory() as folder:
         found = dataset(Path(folder), rows).rows("gpfs.policy", policy="30,199", by="uid")
+    for one, next_one in pairwise(found):
+        if (one["days"], one["time"]) == (next_one["days"], next_one["time"]):
+            freed = [r["freed_size_bytes"] for r in (one, next_one)]
+            assert None in freed[1:] or (freed[0] is not None and freed[0] >= freed[1])
 
     wanted = {}
     for uid, size, access, modify in first.values():

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scan_rows import dataset, row
 
-from harvest_gpfs.views.paths import files
+from harvest_gpfs.views import paths as files
 
 
 def test_one_name_and_size_in_several_directories_may_be_copies(tmp_path):

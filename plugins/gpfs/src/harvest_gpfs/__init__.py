@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .aggregation import aggregate, write_result
     from .comparing import churn
-    from .converting import convert
-    from .hive import write_hive
+    from .converting import convert, write_hive
     from .splitting import split
 
 __all__ = ["aggregate", "churn", "convert", "split", "write_hive", "write_result"]
@@ -19,7 +18,7 @@ _HOMES = {
     "churn": "comparing",
     "convert": "converting",
     "split": "splitting",
-    "write_hive": "hive",
+    "write_hive": "converting",
     "write_result": "aggregation",
 }
 

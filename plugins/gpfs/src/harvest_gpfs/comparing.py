@@ -18,9 +18,7 @@ from .aggregation.on_polars import PolarsRows
 from .aggregation.scans import LATEST, pick
 from .converting import convert
 from .source import GpfsSource
-from .views.changes.change import compare, ends
-
-__all__ = ["churn"]
+from .views.change import compare, ends
 
 
 def churn(
@@ -62,16 +60,13 @@ def churn(
         # without a time it is not known: a list may have been written anew under its name
         same_time = before.time is not None and before.time == after.time
         if same_time and _origins(earlier.of(before)) == _origins(later.of(after)):
-            raise UsageError(
-                "the same scan is in both places and would be compared with itself",
-                where=after.label,
-                remedy="name another one by old_scan or new_scan",
-            )
+            said = "the same scan is in both places and would be compared with itself"
+            remedy = "name another one by old_scan or new_scan"
+            raise UsageError(said, where=after.label, remedy=remedy)
         return compare((earlier, before), (later, after), root, setting)
 
 
 def _origins(rows: PolarsRows) -> set[str]:
-    """The lists that rows are from."""
     query = rows.frame.select(pl.col("origin").cast(pl.String).unique())
     return set(query.collect(engine="streaming")["origin"].to_list())
 

@@ -11,10 +11,6 @@ from harvest.toolkit.settings import allows, at_least, one_of, setting
 from .parse.layout import KNOWN, Attribute
 from .parse.show_clause import template
 
-__all__ = ["ESCAPES", "GpfsConfig", "keys_of"]
-
-ESCAPES = ("auto", "none", "percent")
-
 
 @allows("each KEY=ATTRIBUTE")
 def _keys(value: tuple[str, ...]) -> None:
@@ -40,7 +36,7 @@ class GpfsConfig:
         "how paths are written: percent (ESCAPE '%...'), none (\\n and \\\\ alone), or auto: as "
         "SHOW is, and where that proves nothing, by all paths at the list's beginning",
         "auto",
-        one_of(ESCAPES),
+        one_of(("auto", "none", "percent")),
     )
     scan_time: datetime | None = setting(  # noqa: RUF009
         "when the scan was made, UTC where it names no zone; otherwise from the list's header, or "

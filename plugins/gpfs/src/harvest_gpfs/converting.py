@@ -1,18 +1,136 @@
-"""From lists to Parquet: a dataset of the sink parquet, or sorted files in hive directories."""
+"""From lists to Parquet: a dataset, or sorted files in directories ``top=.../date=...``.
+
+``top`` is the top-level directory, ``date`` the day of the scan.  DuckDB sorts and writes; what
+does not fit into its memory waits in files beside the target.
+"""
 
 from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+import duckdb
+import polars as pl
+import pyarrow as pa
+import pyarrow.dataset
+
 import harvest
-import harvest_gpfs
 from harvest import HarvestError, UsageError
 
-__all__ = ["LAYOUTS", "convert"]
+from .aggregation.files import ParquetFile, find, scan
+from .aggregation.groupings import GROUPINGS, Setting
+from .aggregation.listing import Listing
+from .aggregation.on_polars import PolarsRows
+from .aggregation.scans import ALL, Scan
+
+SHELF_ROWS: Final = 1_000_000
+"""Rows of a file."""
+
+BATCH_ROWS: Final = 131_072
+
+MEMORY: Final = "2GB"
+"""What DuckDB may hold; the rest waits on disk."""
+
+THREADS: Final = 4
+"""At most: each one has files of its own open, and takes its share of the memory."""
+
+_COPY: Final = """
+COPY (FROM rows) TO '{target}' (
+    FORMAT parquet, PARQUET_VERSION v2, COMPRESSION zstd, COMPRESSION_LEVEL 1,
+    PARTITION_BY (top, date), ORDER_BY (path, inode, origin, position),
+    ROW_GROUP_SIZE {rows}, ROW_GROUPS_PER_FILE 1, FILENAME_PATTERN 'part-{{i}}'
+)
+"""
+# beside the path, what stands in one row of a list only; for lists read twice, where it stands
+
+
+def write_hive(
+    source: str | Path,
+    target: str | Path,
+    *,
+    root: str | None = None,
+    top_depth: int = 1,
+    shelf_rows: int = SHELF_ROWS,
+) -> int:
+    """Write the rows of ``gpfs.file`` in ``source`` below ``target``; how many there were.
+
+    source: a dataset, a directory of Parquet files, a file or a pattern.
+    target: a directory that does not exist yet, or is empty; it appears when it is complete.
+    root: where top-level directories begin; the longest directory that all paths lie in unless
+        given.  top_depth: how many directories below it ``top`` has.
+    shelf_rows: rows of a file, rounded up to a multiple of 2048, DuckDB's unit.
+
+    Raises HarvestError when the target has something in it, or cannot be written.
+    """
+    out = Path(target).expanduser().absolute()
+    files = find(source)
+    if out.is_dir() and any(out.iterdir()):
+        said = "there is something in this directory already"
+        raise HarvestError(said, where=str(out), remedy="choose another one, or remove it")
+    work = out.with_name(f".{out.name}.{os.getpid()}.tmp")
+    try:
+        shutil.rmtree(work, ignore_errors=True)
+        (work / "out").mkdir(parents=True)
+        listing = Listing(PolarsRows(scan(files)), Scan(ALL, None, None, 0), root)
+        setting = listing.prepared(["top"], Setting(top_depth=top_depth))
+        rows = _sort(_keyed(files, setting), work, shelf_rows)
+        for file in list((work / "out").rglob("*.parquet")):
+            # the order of names is that of rows: part-00010 comes after part-00009
+            number = int(file.stem.removeprefix("part-"))
+            file.rename(file.with_name(f"part-{number:05}.parquet"))
+        if out.is_dir():
+            out.rmdir()
+        (work / "out").rename(out)
+    except (OSError, duckdb.Error) as error:
+        raise HarvestError(
+            f"cannot be written: {getattr(error, 'strerror', None) or error}",
+            where=str(getattr(error, "filename", None) or out),
+            remedy="make room there, or choose another directory; nothing is left of this attempt",
+        ) from error
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+    return rows
+
+
+def _keyed(files: Sequence[ParquetFile], setting: Setting) -> pa.RecordBatchReader:
+    """All rows with the columns ``top`` and ``date``, a batch at a time."""
+    top = GROUPINGS["top"]
+    rows = pa.dataset.dataset([file.path for file in files], format="parquet")
+    keys = pa.schema([("top", pa.string()), ("date", pa.date32())])
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        # without reading ahead, which would hold a dozen batches of several files
+        for batch in rows.to_batches(
+            batch_size=BATCH_ROWS, batch_readahead=1, fragment_readahead=1
+        ):
+            given = pl.DataFrame(batch.select(["path", "kind", "scan_time"]))
+            keyed = given.select(
+                top.key(setting).alias("top"), pl.col("scan_time").dt.date().alias("date")
+            ).with_columns(top.label(setting).alias("top"))
+            for added in keyed.to_arrow().cast(keys).columns:
+                batch = batch.append_column("", added.combine_chunks())
+            yield pa.record_batch(batch.columns, schema=schema)
+
+    schema = pa.unify_schemas([rows.schema.remove_metadata(), keys])
+    return pa.RecordBatchReader.from_batches(schema, batches())
+
+
+def _sort(rows: pa.RecordBatchReader, work: Path, shelf_rows: int) -> int:
+    settings = {
+        "memory_limit": MEMORY,
+        "temp_directory": str(work / "waiting"),
+        "threads": min(THREADS, os.cpu_count() or 1),
+    }
+    with duckdb.connect(":memory:", config=settings) as connection:
+        connection.register("rows", rows)
+        target = str(work / "out").replace("'", "''")
+        written = connection.execute(_COPY.format(target=target, rows=shelf_rows)).fetchone()
+    assert written is not None
+    return int(written[0])
+
 
 LAYOUTS: Final = ("flat", "hive")
 """``flat``: DIR/gpfs.file/*.parquet, a dataset.  ``hive``: DIR/top=.../date=.../*.parquet."""
@@ -58,24 +176,18 @@ def convert(
     if layout not in LAYOUTS:
         raise UsageError(f"no layout {layout!r}", remedy="choose one of " + ", ".join(LAYOUTS))
     if not hive and (root is not None or top_depth != 1):
-        raise UsageError(
-            "root and top_depth are for the layout hive", remedy="leave them out, or choose it"
-        )
+        said = "root and top_depth are for the layout hive"
+        raise UsageError(said, remedy="leave them out, or choose it")
     if hive and out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise HarvestError(
-            "there is something already",
-            where=str(out),
-            remedy="choose another target, or remove it",
-        )
+        remedy = "choose another target, or remove it"
+        raise HarvestError("there is something already", where=str(out), remedy=remedy)
     dataset = out.with_name(f".{out.name}.converting") if hive else out
-    given = [lists] if isinstance(lists, (str, Path)) else list(lists)
+    given = [lists] if isinstance(lists, (str, Path)) else lists
+    asked = {"gpfs": dict(settings or {})}
     result = harvest.run(
         [f"gpfs:{os.fspath(item)}" for item in given],
         f"parquet:{dataset}",
-        settings={
-            "gpfs": dict(settings or {}),
-            **({engine: dict(engine_settings)} if engine and engine_settings else {}),
-        },
+        settings=asked | ({engine: dict(engine_settings)} if engine and engine_settings else {}),
         engine=engine,
         workers=workers,
         max_rejects=max_rejects,
@@ -85,6 +197,6 @@ def convert(
         deleted="drop" if hive else None,
     )
     if hive and not dry_run:
-        harvest_gpfs.write_hive(dataset, out, root=root, top_depth=top_depth)
+        write_hive(dataset, out, root=root, top_depth=top_depth)
         shutil.rmtree(dataset)
     return result

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["AGES", "DEFAULT", "DIRECTORY", "GROUPINGS", "HEAT_UNIT", "METRICS", "SIZES"]
-
 DIRECTORY: Final = "directory"
 
 HEAT_UNIT: Final = 1_000_000_000

@@ -7,15 +7,9 @@ from typing import Final
 
 from harvest import ReportSpec, Rule, SourceSpec, View, hookimpl
 
-from .commands.plugin import harvest_commands
+from .commands.plugin import harvest_commands as harvest_commands
 from .rules import RULES
 from .views import VIEWS, settings
-
-__all__ = [
-    "harvest_commands",
-    *("VIEWS", "harvest_api", "harvest_reports", "harvest_rules", "harvest_sources"),
-    "harvest_views",
-]
 
 harvest_api = 1
 
@@ -60,14 +54,9 @@ REPORTS: Final = (
 @hookimpl
 def harvest_sources() -> Iterable[SourceSpec]:
     """The source ``gpfs``."""
-    return [
-        SourceSpec(
-            name="gpfs",
-            doc="GPFS (IBM Storage Scale) policy lists, plain, .gz or .zst",
-            factory="harvest_gpfs.source:GpfsSource",
-            record_types=("gpfs.file",),
-        )
-    ]
+    doc = "GPFS (IBM Storage Scale) policy lists, plain, .gz or .zst"
+    factory = "harvest_gpfs.source:GpfsSource"
+    return [SourceSpec(name="gpfs", doc=doc, factory=factory, record_types=("gpfs.file",))]
 
 
 @hookimpl

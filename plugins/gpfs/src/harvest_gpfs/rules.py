@@ -16,7 +16,6 @@ from harvest.toolkit.amounts import bytes_in_words, count_in_words, share_in_wor
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["RULES"]
 
 _SUMMARY: Final = ("gpfs.summary",)
 _BOTH: Final = ("gpfs.summary", "gpfs.change")
@@ -48,7 +47,7 @@ def _part(rows: pl.DataFrame, known: str) -> tuple[str, ...]:
 
 
 def cold(rows: pl.DataFrame, total: int, *, share: float, high: float) -> Iterator[Finding]:
-    """One finding on what nobody touched, with the owner of the most."""
+    """On what nobody touched, with the owner of the most."""
     cold, everything = _sum(rows, "cold_size_bytes"), rows["all_cold_known_bytes"][0]
     if not everything or cold < share * everything:
         return
@@ -64,14 +63,11 @@ def cold(rows: pl.DataFrame, total: int, *, share: float, high: float) -> Iterat
 
 
 def errors_said(rows: pl.DataFrame, total: int) -> Iterator[Finding]:
-    """One finding on lists that the policy engine did not finish as it should."""
+    """On lists that the policy engine did not finish as it should."""
     first = rows["note"][0].partition("the policy engine said: ")[2]
-    yield Finding(
-        "high",
-        f"The policy engine reported errors in {count_in_words(rows['origin'].n_unique(), 'list')},"
-        f" so that files may be missing; the first is {first}.",
-        certainty=("lower_bound",),
-    )
+    lists = count_in_words(rows["origin"].n_unique(), "list")
+    said = f"The policy engine reported errors in {lists}, so that files may be missing"
+    yield Finding("high", f"{said}; the first is {first}.", certainty=("lower_bound",))
 
 
 def small(rows: pl.DataFrame, total: int, *, share: float, files: float) -> Iterator[Finding]:
@@ -79,23 +75,21 @@ def small(rows: pl.DataFrame, total: int, *, share: float, files: float) -> Iter
     count, everything = _sum(rows, "small_inodes"), rows["all_small_known_inodes"][0]
     if count < files or count < share * everything:
         return
-    held, worst = _sum(rows, "small_size_bytes"), _most(rows, "small_inodes")
-    occupied = f"They hold {_bytes(held)}"
+    worst, occupied = _most(rows, "small_inodes"), ""
     if rows["small_allocated_bytes"].count():
-        occupied += f" and occupy {_bytes(_sum(rows, 'small_allocated_bytes'))}"
+        occupied = f" and occupy {_bytes(_sum(rows, 'small_allocated_bytes'))}"
     yield Finding(
         "medium",
         f"{share_in_words(count / everything)} of the files ({count:,} of {everything:,}) are "
-        f"small. {occupied}; {_owner(worst)} has the most, {worst['small_inodes']:,}.",
+        f"small. They hold {_bytes(_sum(rows, 'small_size_bytes'))}{occupied}; {_owner(worst)} has "
+        f"the most, {worst['small_inodes']:,}.",
         certainty=_part(rows, "small_known_inodes"),
     )
 
 
 def one_owner(rows: pl.DataFrame, total: int, *, share: float) -> Iterator[Finding]:
     """A finding per owner of much, where there are others."""
-    if total < 2:
-        return
-    for row in rows.iter_rows(named=True):
+    for row in rows.iter_rows(named=True) if total > 1 else ():
         name = _owner(row)
         yield Finding(
             "low",
@@ -110,18 +104,16 @@ def unknown_owners(rows: pl.DataFrame, total: int, *, share: float) -> Iterator[
     """One finding on owners without a name, with the one of most."""
     size, worst = _sum(rows, "size_bytes"), _most(rows, "size_bytes")
     everything = worst["all_bytes"]
-    objects = count_in_words(_sum(rows, "inodes"), "object")
-    held = f"{objects}, whose sizes the list does not say"
+    held = ", whose sizes the list does not say"
     if worst["size_bytes"] is not None:
         of_all = f" ({share_in_words(size / everything)} of all bytes)" if everything else ""
-        held = (
-            f"{objects} of {_bytes(size)}{of_all}; uid {worst['uid']} has the most, "
-            f"{_bytes(worst['size_bytes'])}"
-        )
+        most = f"uid {worst['uid']} has the most, {_bytes(worst['size_bytes'])}"
+        held = f" of {_bytes(size)}{of_all}; {most}"
     yield Finding(
         "medium" if everything and size >= share * everything else "low",
         f"{count_in_words(rows.height, 'owner')} of {total:,} "
-        f"{'is' if rows.height == 1 else 'are'} not in the passwd file: {held}.",
+        f"{'is' if rows.height == 1 else 'are'} not in the passwd file: "
+        f"{count_in_words(_sum(rows, 'inodes'), 'object')}{held}.",
     )
 
 
@@ -165,9 +157,8 @@ def crowded(rows: pl.DataFrame, total: int, *, entries: float) -> Iterator[Findi
 def grew(
     rows: pl.DataFrame, total: int, *, name: str, words: tuple[str, str], **limits: float
 ) -> Iterator[Finding]:
-    """One finding on the groups that grew much, with the one of these that grew most.
+    """On the groups that grew much, with the one of these that grew most.
 
-    That is not the one that grew by most bytes of all: a little of much may be more.
     name: the column of the groups; words: what one is called, and several are.
     """
     worst = _most(rows, "growth_bytes")
@@ -185,15 +176,6 @@ def grew(
     )
 
 
-_GREW: Final = (
-    "growth_bytes >= {growth} or (growth_bytes >= {least} and "
-    "(state = 'new' or growth_percent >= {percent}))"
-)
-_GROWN: Final = {
-    "percent": Threshold(50, "growth in percent of what there was"),
-    "least": Threshold(2**30, "bytes of growth (1 GiB) below which percents do not count"),
-    "growth": Threshold(2**40, "bytes of growth (1 TiB) that count whatever the percents"),
-}
 _SIZES: Final = "a list without logical sizes (FILE_SIZE in the SHOW clause of the policy)"
 _KINDS: Final = "without kinds (MISC_ATTRIBUTES or MODE)"
 _TIMES: Final = (
@@ -203,21 +185,43 @@ _TIMES: Final = (
 _OWNERS: Final = "a list without owners (USER_ID in the SHOW clause of the policy)"
 
 
-def _of_growth(what: str, unable: str) -> dict[str, str]:
-    return {
-        "numerator": f"{what} whose bytes grew by the thresholds: those of the later scan less "
-        "those of the earlier one",
-        "denominator": "bytes in the earlier scan",
-        "judged": f"{what} with objects in either scan, directories left out; of each the objects "
+_GREW: Final = (
+    "growth_bytes >= {growth} or (growth_bytes >= {least} and "
+    "(state = 'new' or growth_percent >= {percent}))"
+)
+
+
+def _growth(name: str, by: str, what: str, where: str, words: tuple[str, str], **more: Any) -> Rule:
+    """The rule on groups that grew.
+
+    what: the groups in words; words: what one is called, and several are.
+    """
+    return Rule(
+        name=name,
+        view="gpfs.change",
+        settings={"by": by},
+        where=where,
+        columns=(
+            *(by, "growth_bytes", "growth_percent", "old_bytes", "new_bytes", "state"),
+            *("created_bytes", "deleted_bytes", "grown_bytes", "unmeasured", "old_scan"),
+            "new_scan",
+        ),
+        judge=partial(grew, name=by, words=words),
+        reference="limits of this project; the scans are those of from, to and over",
+        numerator=f"{what} whose bytes grew by the thresholds: those of the later scan less those "
+        "of the earlier one",
+        denominator="bytes in the earlier scan",
+        judged=f"{what} with objects in either scan, directories left out; of each the objects "
         "whose size both scans say",
-        "unable": unable,
-    }
+        thresholds={
+            "percent": Threshold(50, "growth in percent of what there was"),
+            "least": Threshold(2**30, "bytes of growth (1 GiB) below which percents do not count"),
+            "growth": Threshold(2**40, "bytes of growth (1 TiB) that count whatever the percents"),
+        },
+        reports=("gpfs.change",),
+        **more,
+    )
 
-
-_GROWTH_COLUMNS: Final = (
-    "growth_bytes", "growth_percent", "old_bytes", "new_bytes", "state", "created_bytes",
-    "deleted_bytes", "grown_bytes", "unmeasured", "old_scan", "new_scan",
-)  # fmt: skip
 
 RULES: Final = (
     Rule(
@@ -363,33 +367,25 @@ RULES: Final = (
         thresholds={"entries": Threshold(1_000_000, "entries of a directory, at least 10,000")},
         reports=_SUMMARY,
     ),
-    Rule(
-        name="gpfs.owners_grew",
+    _growth(
+        "gpfs.owners_grew",
+        "user",
+        "users",
+        f'case when "user" is not null then {_GREW} end',
+        ("user", "users"),
         doc="Users whose data grew much between the scans.",
-        view="gpfs.change",
-        settings={"by": "user"},
-        where=f'case when "user" is not null then {_GREW} end',
-        columns=("user", *_GROWTH_COLUMNS),
-        judge=partial(grew, name="user", words=("user", "users")),
         advice="Ask whether it goes on like that, and until when the space lasts.",
-        reference="limits of this project; the scans are those of from, to and over",
-        **_of_growth("users", f"{_SIZES}, or {_OWNERS}, of one of the scans or both"),
-        thresholds=_GROWN,
-        reports=("gpfs.change",),
+        unable=f"{_SIZES}, or {_OWNERS}, of one of the scans or both",
     ),
-    Rule(
-        name="gpfs.directories_grew",
+    _growth(
+        "gpfs.directories_grew",
+        "top",
+        "top-level directories",
+        _GREW,
+        ("directory", "directories"),
         doc="Top-level directories whose data grew much between the scans.",
-        view="gpfs.change",
-        settings={"by": "top"},
-        where=_GREW,
-        columns=("top", *_GROWTH_COLUMNS),
-        judge=partial(grew, name="top", words=("directory", "directories")),
         advice="See what is new in it: harvest view gpfs.change with by=user,top.",
-        reference="limits of this project; the scans are those of from, to and over",
-        **_of_growth("top-level directories", f"{_SIZES}, of one of the scans or both"),
-        thresholds=_GROWN,
-        reports=("gpfs.change",),
+        unable=f"{_SIZES}, of one of the scans or both",
     ),
     Rule(
         name="gpfs.errors_reported",

@@ -10,15 +10,7 @@ from typing import Any, ClassVar, Final
 
 import attrs
 
-from harvest import (
-    Detection,
-    Partition,
-    ReadContext,
-    Record,
-    Source,
-    SourceError,
-    file_partition,
-)
+from harvest import Detection, Partition, ReadContext, Record, Source, SourceError, file_partition
 from harvest.toolkit.files import input_path, list_files
 from harvest_toolkit.lines import line_starts
 from harvest_toolkit.streams import compression, open_stream
@@ -29,8 +21,6 @@ from .parse.find import HEAD_BYTES, Escaping, find_escaping, find_layout, likene
 from .parse.layout import LONGEST_LINE, list_layout
 from .parse.reading import Reading
 from .records import GpfsFile
-
-__all__ = ["GpfsSource"]
 
 _PART: Final = re.compile(r"(?P<name>.+)\.part-(?P<number>\d+)-of-(?P<count>\d+)")
 _PACKED: Final = (".gz", ".zst")
@@ -48,9 +38,7 @@ class GpfsSource(Source):
 
     config: GpfsConfig
 
-    def __init__(self, location: str, config: Any = None):
-        super().__init__(location, config)
-        self._counter: Counter | None = None
+    _counter: Counter | None = None
 
     @classmethod
     def detect(cls, path: Path) -> Detection | None:
@@ -83,10 +71,9 @@ class GpfsSource(Source):
         except OSError:
             return [whole]  # reading it reports why
         return [
-            Partition(
+            attrs.evolve(
+                whole,
                 id=f"{path.name}@{start:014d}",
-                origin=str(path),
-                inputs=(str(path),),
                 start=start,
                 stop=stop,
                 size_bytes=stop - start,
@@ -107,17 +94,16 @@ class GpfsSource(Source):
         )
 
     def read(self, partition: Partition, ctx: ReadContext) -> Iterator[tuple[type[Record], Any]]:
-        """Tables of the files that a list, or a range of it, has."""
         if "before" not in partition.options:
             partition = self.prepare(partition)
         path = partition.path
         head, trouble = _head(path)
-        if not head:
-            if trouble is None:
-                ctx.note("the file is empty")
-                ctx.read(0)
-                return
+        if trouble is not None and not head:
             raise SourceError(trouble, where=str(path), remedy="restore it from its origin")
+        if not head:
+            ctx.note("the file is empty")
+            ctx.read(0)
+            return
         written = partition.options.get("escaping")
         layout = find_layout(
             head,
@@ -136,7 +122,6 @@ class GpfsSource(Source):
                 yield GpfsFile, table
 
     def _find_escaping(self, path: Path, head: bytes | None = None) -> Escaping:
-        """Whether a list is percent-encoded."""
         return find_escaping(head or _head(path)[0], self.config, lambda: _spread(path))
 
 
@@ -173,9 +158,8 @@ def lists_of(location: Path) -> list[Path]:
         return [location]
     files = [file for file in list_files(location) if not file.name.startswith(".")]
     if not files:
-        raise SourceError(
-            "the directory holds no list", where=str(location), remedy="check the location"
-        )
+        said, remedy = "the directory holds no list", "check the location"
+        raise SourceError(said, where=str(location), remedy=remedy)
     _check_parts(location, files)
     return files
 
@@ -185,29 +169,22 @@ def _check_parts(directory: Path, files: Sequence[Path]) -> None:
     seen: dict[str, str] = {}
     parts: dict[tuple[str, int], set[int]] = {}
     for file in files:
-        name = file.name.removesuffix(file.suffix) if file.suffix in _PACKED else file.name
+        name = file.stem if file.suffix in _PACKED else file.name
         if name in seen:
-            raise SourceError(
-                f"the same list is there twice, as {seen[name]} and {file.name}",
-                where=str(directory),
-                remedy="keep one of them, or name the lists one by one",
-            )
+            said = f"the same list is there twice, as {seen[name]} and {file.name}"
+            remedy = "keep one of them, or name the lists one by one"
+            raise SourceError(said, where=str(directory), remedy=remedy)
         seen[name] = file.name
         if found := _PART.fullmatch(name):
             parts.setdefault((found["name"], int(found["count"])), set()).add(int(found["number"]))
     for (name, count), there in sorted(parts.items()):
-        missing = sorted(set(range(1, count + 1)) - there)
-        beyond = sorted(number for number in there if not 1 <= number <= count)
-        if beyond:
-            raise SourceError(
-                f"{name} has a part {beyond[0]} of {count}",
-                where=str(directory),
-                remedy="parts are numbered from 1; check their names",
-            )
-        if missing:
+        due = set(range(1, count + 1))
+        if beyond := sorted(there - due):
+            said = f"{name} has a part {beyond[0]} of {count}"
+            remedy = "parts are numbered from 1; check their names"
+            raise SourceError(said, where=str(directory), remedy=remedy)
+        if missing := sorted(due - there):
             listed = ", ".join(map(str, missing[:10])) + (", ..." if len(missing) > 10 else "")
-            raise SourceError(
-                f"{len(missing)} of the {count} parts of {name} are missing: {listed}",
-                where=str(directory),
-                remedy="bring them back, or name the parts that are there one by one",
-            )
+            said = f"{len(missing)} of the {count} parts of {name} are missing: {listed}"
+            remedy = "bring them back, or name the parts that are there one by one"
+            raise SourceError(said, where=str(directory), remedy=remedy)

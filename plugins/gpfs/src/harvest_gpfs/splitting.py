@@ -29,8 +29,6 @@ from harvest_toolkit.streams import compression, open_stream
 
 from .parse.counting import count, is_remark, trailer_rows
 
-__all__ = ["COMPRESSIONS", "Split", "split"]
-
 COMPRESSIONS: Final = {"none": "", "gzip": ".gz", "zstd": ".zst"}
 """How parts may be compressed, and how their names then end."""
 
@@ -90,26 +88,19 @@ class Split:
         if not 1 <= parts <= 99_999:
             raise UsageError(f"{parts} parts cannot be made", remedy="ask for 1 to 99999")
         if compress not in COMPRESSIONS:
-            raise UsageError(
-                f"parts cannot be compressed by {compress!r}",
-                remedy="choose one of " + ", ".join(COMPRESSIONS),
-            )
+            remedy = "choose one of " + ", ".join(COMPRESSIONS)
+            raise UsageError(f"parts cannot be compressed by {compress!r}", remedy=remedy)
         try:
             with path.open("rb") as file:
                 packed = compression(file.read(4)) is not None
         except OSError as error:
-            raise SourceError(
-                f"cannot be read: {error.strerror}",
-                where=str(path),
-                remedy="name one list, plain, .gz or .zst",
-            ) from error
+            said, remedy = f"cannot be read: {error.strerror}", "name one list, plain, .gz or .zst"
+            raise SourceError(said, where=str(path), remedy=remedy) from error
         return cls(path=path, directory=directory, parts=parts, compress=compress, packed=packed)
 
     def path_of(self, number: int) -> Path:
         """Where a part lies; numbers are from 1."""
-        name = self.path.name
-        if name.endswith(_PACKED):
-            name = name[: name.rindex(".")]
+        name = self.path.stem if self.path.suffix in _PACKED else self.path.name
         suffix = COMPRESSIONS[self.compress]
         return self.directory / f"{name}.part-{number:05}-of-{self.parts:05}{suffix}"
 
@@ -124,13 +115,11 @@ class Split:
                 found = None
             if found == state:
                 return
-            stem = self.path_of(1).name.split(".part-")[0] + ".part-"
+            stem = self.path_of(1).name.partition("00001-of-")[0]
             if any(entry.name.startswith(stem) for entry in self.directory.iterdir()):
-                raise HarvestError(
-                    "parts of another list, or of an earlier state of this one, are there",
-                    where=str(self.directory),
-                    remedy="remove them, or choose another directory",
-                )
+                said = "parts of another list, or of an earlier state of this one, are there"
+                remedy = "remove them, or choose another directory"
+                raise HarvestError(said, where=str(self.directory), remedy=remedy)
             write_atomically(file, json.dumps(state).encode())
         except OSError as error:
             raise _unwritable(error, self.directory) from error
@@ -173,13 +162,12 @@ class Split:
                     where=str(self.path),
                     remedy="restore it from its origin; nothing was written",
                 )
-        header = bytearray()
+        header = b""
         for line in io.BytesIO(head):
             if not is_remark(line.rstrip(b"\n")) or trailer_rows(line.rstrip(b"\n")) is not None:
                 break
-            if line.startswith(b"#") and line.endswith(b"\n"):
-                header += line
-        return size, bytes(header), header.startswith(b"# cdm-policy-listing")
+            header += line if line.startswith(b"#") and line.endswith(b"\n") else b""
+        return size, header, header.startswith(b"# cdm-policy-listing")
 
     def _write(self, path: Path, header: bytes, chunks: Iterator[bytes]) -> None:
         try:

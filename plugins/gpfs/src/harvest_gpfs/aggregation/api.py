@@ -9,7 +9,7 @@ import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import attrs
 import polars as pl
@@ -21,19 +21,13 @@ from harvest_report.csv import CSV_TIME, csv_columns
 from harvest_toolkit.frames import fitted
 
 from ..measures import AGES, DEFAULT, SIZES
-from .bins import AgeBins, SizeBins, parse_age, parse_size
+from . import groupings
 from .definition import METRICS, int64_of
 from .files import ParquetFile, find, scan
 from .groupings import GROUPINGS, Setting, names_among, read_names
-from .links import IDENTITY
-from .listing import BUDGET, Listing
+from .listing import BUDGET, IDENTITY, Listing
 from .on_polars import AUTO, Choice, PolarsRows, available_memory, choose_backend
 from .scans import LATEST, Rows, label_of, moment
-
-__all__ = ["Result", "aggregate", "write_result"]
-
-_MEMORY_SHARE = 8
-"""One part of the memory limit in so many may go into finding hard links."""
 
 
 @attrs.frozen(eq=False)
@@ -124,10 +118,10 @@ def aggregate(
     setting = Setting(
         top_depth=top_depth,
         depth=depth,
-        sizes=SizeBins.parse(sizes),
-        ages=AgeBins.parse(ages),
-        cold_days=parse_age(cold),
-        small_below=parse_size(small),
+        sizes=groupings.SizeBins.parse(sizes),
+        ages=groupings.AgeBins.parse(ages),
+        cold_days=groupings.parse_age(cold),
+        small_below=groupings.parse_size(small),
         user_names=read_names(passwd, "passwd"),
         group_names=read_names(group, "group"),
     )
@@ -138,38 +132,28 @@ def aggregate(
     size = sum(file.bytes_of(columns) for file in files)
     memory = available_memory() if memory_limit is None else memory_limit
     choice = choose_backend(size, backend, memory, address=address)
-    with _rows(files, choice, memory, address, workers) as rows:
-        budget = max(BUDGET, memory // _MEMORY_SHARE)
+    with _rows(files, choice.backend, address, workers, memory) as rows:
+        # an eighth of the memory may go into finding hard links
+        budget = max(BUDGET, memory // 8)
         listing = Listing.of(rows, scan, given_root=root, given_now=reference, budget=budget)
         frame = listing.aggregate(by, metrics, setting, directories=directories)
         wide, frame = frame, fitted(frame, int64_of(frame.schema))
         lost = [n for n in frame.columns if frame[n].null_count() > wide[n].null_count()]
         needs = {GROUPINGS[name].needs for name in by}
-        return Result(
-            frame,
-            choice,
-            listing.scan.label,
-            listing.root if "root" in needs else None,
-            label_of(listing.now) if "now" in needs else None,
-            ", ".join(lost) or None,
-        )
+        place = listing.root if "root" in needs else None
+        time = label_of(listing.now) if "now" in needs else None
+        return Result(frame, choice, listing.scan.label, place, time, ", ".join(lost) or None)
 
 
 @contextlib.contextmanager
-def _rows(
-    files: Sequence[ParquetFile],
-    choice: Choice,
-    memory: int,
-    address: str | None,
-    workers: int | None,
-) -> Iterator[Rows]:
-    if choice.backend != "dask":
-        yield PolarsRows(scan(files), choice.backend)
+def _rows(files: Sequence[ParquetFile], backend: str, *cluster: Any) -> Iterator[Rows]:
+    if backend != "dask":
+        yield PolarsRows(scan(files), backend)
         return
     # dask is optional
     from .on_dask import ClusterRows, connect
 
-    with connect(address, workers, memory) as client:
+    with connect(*cluster) as client:
         yield ClusterRows.over(client, files)
 
 
@@ -185,25 +169,14 @@ def write_result(result: Result | pl.DataFrame, path: str | Path) -> Path:
     target = Path(path).expanduser()
     write = _WRITERS.get(target.suffix.lower())
     if write is None:
-        raise UsageError(
-            f"unknown file ending {target.suffix!r}",
-            where=str(target),
-            remedy="use " + ", ".join(_WRITERS),
-        )
+        said, remedy = f"unknown file ending {target.suffix!r}", "use " + ", ".join(_WRITERS)
+        raise UsageError(said, where=str(target), remedy=remedy)
     if not target.parent.is_dir():
         raise UsageError("no such directory", where=str(target.parent), remedy="make it first")
     with replacing(target) as temporary:
         # one chunk: what is written must not depend on how the rows were computed
         write(frame.rechunk(), temporary)
     return target
-
-
-def _csv(frame: pl.DataFrame, path: Path) -> None:
-    csv_columns(frame).write_csv(path, datetime_format=CSV_TIME)
-
-
-def _parquet(frame: pl.DataFrame, path: Path) -> None:
-    frame.write_parquet(path, compression="zstd", statistics=True)
 
 
 def _jsonl(frame: pl.DataFrame, path: Path) -> None:
@@ -213,7 +186,7 @@ def _jsonl(frame: pl.DataFrame, path: Path) -> None:
 
 
 _WRITERS: Final[dict[str, Callable[[pl.DataFrame, Path], None]]] = {
-    ".csv": _csv,
-    ".parquet": _parquet,
+    ".csv": lambda f, path: csv_columns(f).write_csv(path, datetime_format=CSV_TIME),
+    ".parquet": lambda f, path: f.write_parquet(path, compression="zstd", statistics=True),
     ".jsonl": _jsonl,
 }

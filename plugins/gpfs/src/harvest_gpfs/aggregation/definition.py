@@ -18,23 +18,20 @@ from typing import Final, Literal
 import attrs
 import polars as pl
 
-from .. import measures
 from ..measures import DIRECTORY, HEAT_UNIT
-from .groupings import GROUPINGS, Grouping, Setting, known_size
+from .groupings import GROUPINGS, NO_DIRECTORY, Grouping, Setting, known_size
 from .scans import Step
 
-__all__ = ["METRICS", "Aggregation", "Metric", "Part", "int64_of"]
-
-_ONE_GROUP = "all rows"
+_ONE_GROUP: Final = "all rows"
 """Key of the one group that there is where nothing is grouped by."""
+
+_ONE: Final = pl.lit(0, pl.Int8).alias(_ONE_GROUP)
 
 
 @attrs.frozen
 class Aggregation(Step):
-    """What to group by and what to sum: a step (see ``scans``) over the rows of one scan.
+    """What to group by and what to sum, by name: a step (see ``scans``) over the rows of one scan.
 
-    by: names of groupings; metrics: names of metrics.
-    setting: what the groupings refer to.
     directories: whether rows of directories take part.
     """
 
@@ -44,14 +41,12 @@ class Aggregation(Step):
     directories: bool = True
 
     @property
-    def groupings(self) -> tuple[Grouping, ...]:
-        """What it groups by."""
-        return tuple(GROUPINGS[name] for name in self.by)
+    def groupings(self) -> list[Grouping]:
+        return [GROUPINGS[name] for name in self.by]
 
     @property
-    def measured(self) -> tuple[Metric, ...]:
-        """What it sums."""
-        return tuple(METRICS[name] for name in self.metrics)
+    def measured(self) -> list[Metric]:
+        return [METRICS[name] for name in self.metrics]
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -66,7 +61,6 @@ class Aggregation(Step):
         return tuple(dict.fromkeys([*needed, *(() if self.directories else ("kind",))]))
 
     def partial(self, rows: pl.LazyFrame) -> pl.LazyFrame:
-        """The parts of each group of some rows."""
         return self._grouped(rows, self.parts)
 
     def surplus(self, rows: pl.LazyFrame) -> pl.LazyFrame:
@@ -77,7 +71,6 @@ class Aggregation(Step):
         return off.with_columns(nothing).select(*self._keys, *(part.name for part in self.parts))
 
     def combine(self, partials: Sequence[pl.LazyFrame]) -> pl.LazyFrame:
-        """Partial results as one, a row for each group."""
         together = pl.concat(partials)
         return together.group_by(self._keys).agg(part.combined() for part in self.parts)
 
@@ -87,7 +80,7 @@ class Aggregation(Step):
         enough = {part.name for part in self.parts} <= {part.name for part in finer.parts}
         if self.directories != finer.directories:
             enough &= finer.directories and "kind" in finer.by
-        keys: list[pl.Expr] = [] if self.by else [pl.lit(0, pl.Int8).alias(_ONE_GROUP)]
+        keys = [] if self.by else [_ONE]
         for grouping in self.groupings:
             if grouping.name in finer.by:
                 keys.append(pl.col(grouping.name))
@@ -100,7 +93,7 @@ class Aggregation(Step):
         if not enough:
             return None
         rows = partial.lazy()
-        rows = rows if self.directories == finer.directories else _without_directories(rows)
+        rows = rows if self.directories == finer.directories else rows.filter(NO_DIRECTORY)
         return rows.group_by(keys).agg(part.combined() for part in self.parts).collect()
 
     def result(self, partial: pl.DataFrame) -> pl.DataFrame:
@@ -110,23 +103,19 @@ class Aggregation(Step):
         Sums of values have 128 bits.
         """
         if not self.by and partial.is_empty():
-            one = pl.DataFrame({_ONE_GROUP: [0]}, schema={_ONE_GROUP: pl.Int8})
-            partial = one.with_columns(part.nothing() for part in self.parts)
+            partial = pl.select(_ONE, *(part.nothing() for part in self.parts))
         if DIRECTORY in self.by:
             partial = self.combine([level.lazy() for level in self._levels(partial)]).collect()
         merging = [g.label(self.setting).alias(g.name) for g in self.groupings if g.merges]
         if merging:
             partial = self.combine([partial.lazy().with_columns(merging)]).collect()
         partial = partial.sort(self._keys, nulls_last=True)
-        if DIRECTORY in self.by:
-            partial = partial.with_columns(_depth().alias("depth"))
-        labels = [g.label(self.setting).alias(g.name) for g in self.groupings if not g.merges]
-        keys = [
-            name for key in self.by for name in ((key, "depth") if key == DIRECTORY else (key,))
-        ]
-        return partial.with_columns(labels).select(
-            *keys, *(metric.value().alias(metric.name) for metric in self.measured)
-        )
+        keys: list[pl.Expr] = []
+        for grouping in self.groupings:
+            name = grouping.name
+            label = pl.col(name) if grouping.merges else grouping.label(self.setting)
+            keys += [label.alias(name), *([_depth().alias("depth")] if name == DIRECTORY else [])]
+        return partial.select(*keys, *(m.value().alias(m.name) for m in self.measured))
 
     @property
     def _keys(self) -> list[str]:
@@ -134,22 +123,15 @@ class Aggregation(Step):
 
     def _grouped(self, rows: pl.LazyFrame, parts: Sequence[Part]) -> pl.LazyFrame:
         if not self.directories:
-            rows = _without_directories(rows)
+            rows = rows.filter(NO_DIRECTORY)
         keys = [g.key(self.setting).alias(g.name) for g in self.groupings]
-        if not keys:
-            keys = [pl.lit(0, pl.Int8).alias(_ONE_GROUP)]
-        return rows.group_by(keys).agg(part.aggregate() for part in parts)
+        return rows.group_by(keys or [_ONE]).agg(part.aggregate() for part in parts)
 
     def _levels(self, partial: pl.DataFrame) -> list[pl.DataFrame]:
         """The groups under each of their directories: those at depth 0, at depth 1 and so on."""
-        outside = partial.filter(pl.col(DIRECTORY).is_null())
-        return [
-            outside,
-            *(
-                partial.filter(_depth() >= depth).with_columns(_first_names(depth))
-                for depth in range(self.setting.depth + 1)
-            ),
-        ]
+        depths = range(self.setting.depth + 1)
+        inside = (partial.filter(_depth() >= d).with_columns(_first_names(d)) for d in depths)
+        return [partial.filter(pl.col(DIRECTORY).is_null()), *inside]
 
 
 def int64_of(schema: Mapping[str, pl.DataType]) -> dict[str, pl.DataType]:
@@ -157,12 +139,7 @@ def int64_of(schema: Mapping[str, pl.DataType]) -> dict[str, pl.DataType]:
     return {n: pl.Int64() if kind == pl.Int128 else kind for n, kind in schema.items()}
 
 
-def _without_directories(rows: pl.LazyFrame) -> pl.LazyFrame:
-    return rows.filter(pl.col("kind").ne_missing(pl.lit("directory")))
-
-
 def _first_names(depth: int) -> pl.Expr:
-    """The first so many names of a group's directory."""
     return pl.col(DIRECTORY).str.split("/").list.head(depth).list.join("/")
 
 
@@ -208,34 +185,26 @@ class Part:
         if self.value is None:
             return pl.len().cast(pl.Int64).alias(self.name)
         value = self.value()
-        return self._reduced(value.cast(pl.Int64) if self.how == "sum" else value)
+        return self.combined(value.cast(pl.Int64) if self.how == "sum" else value)
 
-    def combined(self) -> pl.Expr:
-        """Over partial results of the same group."""
-        return self._reduced(pl.col(self.name))
-
-    def _reduced(self, values: pl.Expr) -> pl.Expr:
-        return {"sum": values.sum, "min": values.min, "max": values.max}[self.how]().alias(
-            self.name
-        )
+    def combined(self, values: pl.Expr | None = None) -> pl.Expr:
+        """Over partial results of the same group, unless other values are given."""
+        values = pl.col(self.name) if values is None else values
+        reduced = {"sum": values.sum, "min": values.min, "max": values.max}[self.how]()
+        return reduced.alias(self.name)
 
 
 @attrs.frozen
 class Metric:
-    """A column of a result.
+    """A column of a result, computed from columns of the record type by way of its parts.
 
-    columns: of the record type, that its parts are computed from.
+    ``measures`` says what it means.
     """
 
     name: str
     columns: tuple[str, ...]
     parts: tuple[Part, ...]
     value: Callable[[], pl.Expr]
-
-    @property
-    def doc(self) -> str:
-        """What it means."""
-        return measures.METRICS[self.name]
 
 
 _PATHS = Part("paths", of_path=True)
@@ -293,20 +262,12 @@ def _heat() -> pl.Expr:
     return pl.when(heat.is_finite() & heat.is_between(0, _MOST_HEAT, closed="left")).then(heat)
 
 
-def _heat_units() -> pl.Expr:
-    return (_heat() * HEAT_UNIT).cast(pl.Int64)
-
-
-def _warm() -> pl.Expr:
-    return _heat() > 0
-
-
 def _warm_bytes() -> pl.Expr:
     size = known_size("size_bytes")
-    return pl.when(_warm()).then(size).when(_heat().is_not_null() & size.is_not_null()).then(0)
+    return pl.when(_heat() > 0).then(size).when(_heat().is_not_null() & size.is_not_null()).then(0)
 
 
-_ALL = (
+_ALL: Final = (
     _plain("paths", ("inode",), _PATHS),
     _plain("inodes", ("inode",), _INODES),
     _kind("files", "file"),
@@ -314,20 +275,15 @@ _ALL = (
     _kind("symlinks", "symlink"),
     _kind("others", "other"),
     _unknown("unknown_kind", "kind"),
-    Metric(
-        "hard_links",
-        ("inode",),
-        (_PATHS, _INODES),
-        lambda: pl.col("paths") - pl.col("inodes"),
-    ),
+    Metric("hard_links", ("inode",), (_PATHS, _INODES), lambda: pl.col("paths") - pl.col("inodes")),
     _sum("size_bytes", ("size_bytes",), lambda: known_size("size_bytes")),
     _sum("allocated_bytes", ("allocated_bytes",), lambda: known_size("allocated_bytes")),
     _unknown("unknown_size", "size_bytes"),
     _unknown("unknown_allocated", "allocated_bytes"),
     _plain("with_heat", ("heat",), _known("heat", _heat)),
-    _count("warm", _warm, "heat"),
+    _count("warm", lambda: _heat() > 0, "heat"),
     _sum("warm_bytes", ("heat", "size_bytes"), _warm_bytes),
-    _sum("heat_units", ("heat",), _heat_units),
+    _sum("heat_units", ("heat",), lambda: (_heat() * HEAT_UNIT).cast(pl.Int64)),
     _edge("hottest", "heat", "max"),
     _edge("oldest_access_time", "access_time", "min"),
     _edge("newest_access_time", "access_time", "max"),
@@ -336,4 +292,3 @@ _ALL = (
 )
 
 METRICS: Final = {metric.name: metric for metric in _ALL}
-"""All metrics by name."""

@@ -6,7 +6,7 @@ import glob
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Final
 from urllib.parse import unquote
 
 import attrs
@@ -20,14 +20,10 @@ from harvest.model.frames import plain_columns, polars_schema, scan_parquet
 
 from ..records import GpfsFile
 
-__all__ = ["COLUMNS", "ParquetFile", "Piece", "find", "no_rows", "pieces", "scan"]
+_KIND: Final = harvest.record_type(GpfsFile)
+COLUMNS: Final = polars_schema(_KIND)
 
-_KIND = harvest.record_type(GpfsFile)
-COLUMNS = polars_schema(_KIND)
-"""The columns of the record type, as polars has them."""
-
-_REQUIRED = ("inode", "path")
-_TEXT_OVERHEAD = 16
+_TEXT_OVERHEAD: Final = 16
 """Bytes that a text takes beside its characters."""
 
 
@@ -48,11 +44,9 @@ class ParquetFile:
 
     def bytes_of(self, columns: Iterable[str]) -> int:
         """About how much memory its values in some columns take."""
-        total = 0
-        for name in columns:
-            texts = self.text_bytes.get(name)
-            total += self.rows * 8 if texts is None else self.rows * _TEXT_OVERHEAD + texts
-        return total
+        texts = [self.text_bytes[name] for name in columns if name in self.text_bytes]
+        others = len(set(columns)) - len(texts)
+        return self.rows * (8 * others + _TEXT_OVERHEAD * len(texts)) + sum(texts)
 
 
 @attrs.frozen
@@ -73,11 +67,11 @@ def find(inputs: str | Path | Sequence[str | Path]) -> list[ParquetFile]:
     Raises UsageError for an input that has none, DatasetError for a file that is not a Parquet file
     of ``gpfs.file``.
     """
-    listed = [inputs] if isinstance(inputs, (str, Path)) else list(inputs)
-    found = [path for item in listed for path in _paths(item)]
+    listed = [inputs] if isinstance(inputs, (str, Path)) else inputs
+    found = dict.fromkeys(path for item in listed for path in _paths(item))
     if not found:
         raise UsageError("no input", remedy="name a dataset, Parquet files or a directory of them")
-    return [_checked(path) for path in dict.fromkeys(found)]
+    return [_checked(path) for path in found]
 
 
 def _paths(item: str | Path) -> list[str]:
@@ -85,7 +79,7 @@ def _paths(item: str | Path) -> list[str]:
     if path.is_file():
         return [str(path)]
     if path.is_dir():
-        return _committed(path) if (path / "_harvest").is_dir() else _below(path)
+        return (_committed if (path / "_harvest").is_dir() else _below)(path)
     matches = sorted(glob.glob(str(path), recursive=True))  # noqa: PTH207 - any text may be given
     if not matches:
         raise UsageError("no such file or directory", where=str(path), remedy=_NAME)
@@ -104,17 +98,17 @@ def _below(path: Path) -> list[str]:
     return found
 
 
-_NAME = "name a dataset, Parquet files, a pattern as 'lists/*.parquet', or a directory of them"
+_NAME: Final = (
+    "name a dataset, Parquet files, a pattern as 'lists/*.parquet', or a directory of them"
+)
 
 
 def _committed(path: Path) -> list[str]:
     dataset = harvest.open(path)
     if dataset.sink.name != "parquet":
-        raise UsageError(
-            f"this dataset is written by the sink {dataset.sink.name!r}, not parquet",
-            where=str(path),
-            remedy="use the view gpfs.usage, or harvest into parquet:DIR",
-        )
+        said = f"this dataset is written by the sink {dataset.sink.name!r}, not parquet"
+        remedy = "use the view gpfs.usage, or harvest into parquet:DIR"
+        raise UsageError(said, where=str(path), remedy=remedy)
     return [str(dataset.sink.root / file.path) for file in dataset.files(_KIND.name)]
 
 
@@ -127,36 +121,20 @@ def _checked(path: str) -> ParquetFile:
             f"this is not a Parquet file: {error}", where=path, remedy="leave it out"
         ) from error
     named = dict(part.split("=", 1) for part in Path(path).parent.parts if "=" in part)
-    hive = {
-        name: unquote(text)
-        for name, text in named.items()
-        if name in _KIND.arrow_schema.names and name not in schema.names
-    }
-    missing = [n for n in _REQUIRED if n not in schema.names and n not in hive]
+    lacking = COLUMNS.keys() - set(schema.names)
+    hive = {name: unquote(text) for name, text in named.items() if name in lacking}
+    missing = [name for name in ("inode", "path") if name in lacking - hive.keys()]
     if missing:
-        raise DatasetError(
-            f"these are not rows of gpfs.file: the file lacks {' and '.join(missing)}",
-            where=path,
-            remedy="name files that harvest wrote",
-        )
-    return ParquetFile(
-        path,
-        metadata.num_rows,
-        tuple(metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)),
-        _text_bytes(metadata),
-        tuple(hive.items()),
-    )
-
-
-def _text_bytes(metadata: Any) -> dict[str, int]:
-    """Unpacked bytes of the columns that hold text."""
-    found: dict[str, int] = defaultdict(int)
-    for i in range(metadata.num_row_groups):
-        group = metadata.row_group(i)
+        said = f"these are not rows of gpfs.file: the file lacks {' and '.join(missing)}"
+        raise DatasetError(said, where=path, remedy="name files that harvest wrote")
+    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+    texts: dict[str, int] = defaultdict(int)
+    for group in groups:
         for column in map(group.column, range(group.num_columns)):
             if column.physical_type == "BYTE_ARRAY":
-                found[column.path_in_schema] += column.total_uncompressed_size
-    return dict(found)
+                texts[column.path_in_schema] += column.total_uncompressed_size
+    rows = tuple(group.num_rows for group in groups)
+    return ParquetFile(path, metadata.num_rows, rows, dict(texts), tuple(hive.items()))
 
 
 def scan(files: Sequence[ParquetFile | Piece]) -> pl.LazyFrame:
@@ -178,21 +156,17 @@ def scan(files: Sequence[ParquetFile | Piece]) -> pl.LazyFrame:
 
 
 def _constant(name: str, text: str, path: str) -> pl.Expr:
-    """A column that directories name."""
     kind = COLUMNS[name]
-    if text == _NO_VALUE:
-        return pl.lit(None, kind).alias(name)
+    given = [None if text == _NO_VALUE else text]
     try:
-        return pl.lit(pl.Series([text]).cast(kind).item(), kind).alias(name)
+        return pl.lit(pl.Series(given, dtype=pl.String).cast(kind).item(), kind).alias(name)
     except pl.exceptions.PolarsError as error:
-        raise DatasetError(
-            f"{name}={text} in the path does not fit {kind}",
-            where=path,
-            remedy="rename the directory, or write the column into the files",
-        ) from error
+        said = f"{name}={text} in the path does not fit {kind}"
+        remedy = "rename the directory, or write the column into the files"
+        raise DatasetError(said, where=path, remedy=remedy) from error
 
 
-_NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
+_NO_VALUE: Final = "__HIVE_DEFAULT_PARTITION__"
 """What a directory is called whose rows have no value."""
 
 

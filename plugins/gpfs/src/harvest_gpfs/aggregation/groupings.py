@@ -4,25 +4,141 @@ A grouping is an expression over the columns of a row, the same for every backen
 per row and cheap per group (a name for a number, the root before a directory) is done to groups.
 The names of users and groups come from files that someone hands over: a scan may be of another
 cluster, so this machine's own user database is never asked.
+
+Classes of size and age are fixed, so that a histogram over them is exact: parts of it add up.
 """
 
 from __future__ import annotations
 
+import operator
+import re
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
+from functools import reduce
+from itertools import pairwise
 from pathlib import Path
-from typing import Final
+from typing import Any, ClassVar, Final, Self
 
 import attrs
 import polars as pl
 
 from harvest import UsageError
 
-from .. import measures
-from ..measures import DIRECTORY
-from .bins import AgeBins, SizeBins
+from ..measures import AGES, DIRECTORY, SIZES
 
-__all__ = ["GROUPINGS", "Grouping", "Setting", "known_size", "names_among", "read_names"]
+_UNITS: Final = ("", *"KMGTPE")
+_SIZE: Final = re.compile(r"(\d{1,19})\s*([KMGTPE]?)(?:i?B)?", re.IGNORECASE)
+_AGE: Final = re.compile(r"(\d{1,6})\s*([dwy]?)", re.IGNORECASE)
+_DAYS: Final = {"": 1, "d": 1, "w": 7, "y": 365}
+
+
+def parse_size(text: str | int) -> int:
+    """Bytes of ``4096``, ``4K``, ``1MiB``: K, M, G, T, P, E are powers of 1,024.
+
+    >>> parse_size("64K")
+    65536
+
+    Raises UsageError for another text, or more than an int64 holds.
+    """
+    found = _SIZE.fullmatch(str(text).strip())
+    if found:
+        number = int(found[1]) << 10 * _UNITS.index(found[2].upper())
+        if number < 2**63:
+            return number
+    raise UsageError(f"{text!r} is not a size", remedy="write bytes, or 64K, 1M, 4G, 1T")
+
+
+def parse_age(text: str | int) -> int:
+    """Days of ``30d``, ``8w``, ``2y`` or a plain number of days; a year is 365 days.
+
+    >>> parse_age("2y")
+    730
+
+    Raises UsageError for another text.
+    """
+    found = _AGE.fullmatch(str(text).strip())
+    if found:
+        days = int(found[1]) * _DAYS[found[2].lower()]
+        if days < 200_000:
+            return days
+    raise UsageError(f"{text!r} is not an age", remedy="write 30d, 8w or 2y")
+
+
+def _size_text(number: int) -> str:
+    """Bytes in the largest unit that divides them: ``64 KiB``, ``1,000 B``."""
+    power = 0
+    while power < len(_UNITS) - 1 and number and number % 1024 == 0:
+        number //= 1024
+        power += 1
+    return f"{number:,} {_UNITS[power]}{'iB' if power else 'B'}"
+
+
+def _age_text(days: int) -> str:
+    number, unit = (days, "day") if days % 365 else (days // 365, "year")
+    return f"{number} {unit}{'s' if number > 1 else ''}"
+
+
+@attrs.frozen
+class Bins:
+    """Classes: one before all others, up to each edge, above the last.
+
+    edges: upper ends; an edge belongs to the class below it.
+    usual: the edges unless others are given; read, write: an edge from text, and as people read it.
+    first: the name of the first class, and where that begins.
+    """
+
+    edges: tuple[int, ...]
+
+    usual: ClassVar[str]
+    what: ClassVar[str]
+    read: ClassVar[Any]
+    write: ClassVar[Any]
+    first: ClassVar[tuple[str, int | None]]
+
+    @classmethod
+    def parse(cls, text: str | None = None) -> Self:
+        """From edges with commas; raises UsageError for another text."""
+        text = cls.usual if text is None else text
+        edges = tuple(map(cls.read, text.split(",")))
+        if len(edges) > 100 or edges[0] < 1 or list(edges) != sorted(set(edges)):
+            remedy = "give up to 100 upper ends above zero that rise, separated by commas"
+            raise UsageError(f"{text!r} are not classes of {cls.what}", remedy=remedy)
+        return cls(edges)
+
+    @property
+    def labels(self) -> list[str]:
+        texts = [self.write(edge) for edge in self.edges]
+        inner = [f"{low} to {high}" for low, high in pairwise(texts)]
+        return [self.first[0], f"up to {texts[0]}", *inner, f"above {texts[-1]}"]
+
+    @property
+    def bounds(self) -> list[tuple[int | None, int | None]]:
+        """Above which value a class begins and where it ends, by its number."""
+        return [(self.first[1], 0), *zip((0, *self.edges), (*self.edges, None), strict=False)]
+
+
+class SizeBins(Bins):
+    """Classes of size in bytes, the first of what is empty."""
+
+    usual, what, read, write = SIZES, "size", staticmethod(parse_size), staticmethod(_size_text)
+    first = ("empty", 0)
+
+    def number(self, size: pl.Expr) -> pl.Expr:
+        """The number of a size's class (Int8); null where the size is."""
+        return reduce(operator.add, ((size > edge).cast(pl.Int8) for edge in (0, *self.edges)))
+
+
+class AgeBins(Bins):
+    """Classes of age in days of 24 hours before a moment, the first of what is in its future."""
+
+    usual, what, read, write = AGES, "age", staticmethod(parse_age), staticmethod(_age_text)
+    first = ("in the future", None)
+
+    def number(self, time: pl.Expr, now: datetime) -> pl.Expr:
+        """The number of a time's class (Int8), seen from ``now``; null where the time is."""
+        moments = (now - timedelta(days=days) for days in self.edges)
+        not_after = (time <= now, *(time < moment for moment in moments))
+        return reduce(operator.add, (test.cast(pl.Int8) for test in not_after))
 
 
 @attrs.frozen
@@ -30,6 +146,7 @@ class Setting:
     """What groupings refer to; picklable.
 
     root: the directory that top-level directories are counted from, with a slash at its end.
+    covered: whether all paths lie in it.
     top_depth, depth: components of ``top``, and of ``directory`` at most.
     now: what ages are counted from; None where no grouping needs it.
     cold_days: not accessed and not modified for so many days is cold.
@@ -52,7 +169,6 @@ class Setting:
     group_names: dict[int, str] = attrs.field(factory=dict)
 
     def moment(self) -> datetime:
-        """What ages are counted from."""
         assert self.now is not None
         return self.now
 
@@ -62,7 +178,7 @@ Given = Callable[[Setting], pl.Expr]
 
 @attrs.frozen
 class Grouping:
-    """A column that results are grouped by.
+    """A column that results are grouped by; ``measures`` says what it means.
 
     columns: of the record type, that it is computed from.
     key: of each row, the first of these unless given; groups are sorted by it.
@@ -77,11 +193,6 @@ class Grouping:
     label: Given = attrs.Factory(lambda self: _itself(self.name), takes_self=True)
     merges: bool = False
     needs: str = ""
-
-    @property
-    def doc(self) -> str:
-        """What it means."""
-        return measures.GROUPINGS[self.name]
 
 
 def _itself(name: str) -> Given:
@@ -107,33 +218,20 @@ def _below(setting: Setting, depth: int) -> pl.Expr:
     return joined if setting.covered else pl.when(inside).then(joined)
 
 
-def _absolute(name: str) -> Given:
-    def label(setting: Setting) -> pl.Expr:
-        below = pl.col(name)
-        root = setting.root.rstrip("/") or setting.root or "."
-        return pl.when(below == "").then(pl.lit(root)).otherwise(pl.lit(setting.root) + below)
-
-    return label
-
-
-def _named(name: str, names: Callable[[Setting], dict[int, str]]) -> Given:
-    """The name of a number, or the number as text where there is none."""
-
-    def label(setting: Setting) -> pl.Expr:
-        return pl.coalesce(_renamed(name, names(setting)), pl.col(name).cast(pl.String))
-
-    return label
-
-
-def _in_classes(name: str, labels: Callable[[Setting], Iterable[str]]) -> Given:
-    return lambda setting: _renamed(name, dict(enumerate(labels(setting))))
-
-
-def _renamed(name: str, texts: dict[int, str]) -> pl.Expr:
-    """The text of each number, null where there is none."""
-    return pl.col(name).replace_strict(
+def text_of(number: str, texts: dict[int, str]) -> pl.Expr:
+    """The text of each number in a column, null where there is none."""
+    return pl.col(number).replace_strict(
         list(texts), list(texts.values()), default=None, return_dtype=pl.String
     )
+
+
+def _people(name: str, number: str, names: Callable[[Setting], dict[int, str]]) -> Grouping:
+    """By the name of a number, or the number as text where there is none."""
+
+    def label(setting: Setting) -> pl.Expr:
+        return pl.coalesce(text_of(name, names(setting)), pl.col(name).cast(pl.String))
+
+    return Grouping(name, (number,), label=label, merges=True)
 
 
 def _age(name: str, column: str) -> Grouping:
@@ -141,9 +239,21 @@ def _age(name: str, column: str) -> Grouping:
         name,
         (column,),
         lambda setting: setting.ages.number(pl.col(column), setting.moment()),
-        _in_classes(name, lambda setting: setting.ages.labels),
+        lambda setting: text_of(name, dict(enumerate(setting.ages.labels))),
         needs="now",
     )
+
+
+def _place(name: str, depth: Callable[[Setting], int]) -> Grouping:
+    def label(setting: Setting) -> pl.Expr:
+        below = pl.col(name)
+        root = setting.root.rstrip("/") or setting.root or "."
+        return pl.when(below == "").then(pl.lit(root)).otherwise(pl.lit(setting.root) + below)
+
+    def key(setting: Setting) -> pl.Expr:
+        return _below(setting, depth(setting))
+
+    return Grouping(name, ("path", "kind"), key, label, needs="root")
 
 
 _TIMES: Final = ("access_time", "modify_time")
@@ -160,6 +270,10 @@ def _future(setting: Setting) -> pl.Expr:
     return (pl.col("access_time") > limit) | (pl.col("modify_time") > limit)
 
 
+NO_DIRECTORY: Final = pl.col("kind").ne_missing(pl.lit("directory"))
+"""Whether a row is of another object, or of one whose kind is not known."""
+
+
 def known_size(name: str) -> pl.Expr:
     """A size; null below 0, which none can be."""
     return pl.when(pl.col(name) >= 0).then(pl.col(name))
@@ -171,32 +285,16 @@ _EXTENSION = r"[^/]\.([A-Za-z0-9_+~-]{1,16})$"
 
 def _extension(_: Setting) -> pl.Expr:
     suffix = pl.col("path").str.extract(_EXTENSION, 1).str.to_lowercase()
-    return pl.when(pl.col("kind").ne_missing(pl.lit("directory"))).then(suffix)
+    return pl.when(NO_DIRECTORY).then(suffix)
 
 
 _ALL = (
     Grouping("uid", ("uid",)),
     Grouping("gid", ("gid",)),
-    Grouping(
-        "user", ("uid",), label=_named("user", lambda setting: setting.user_names), merges=True
-    ),
-    Grouping(
-        "group", ("gid",), label=_named("group", lambda setting: setting.group_names), merges=True
-    ),
-    Grouping(
-        "top",
-        ("path", "kind"),
-        lambda setting: _below(setting, setting.top_depth),
-        _absolute("top"),
-        needs="root",
-    ),
-    Grouping(
-        DIRECTORY,
-        ("path", "kind"),
-        lambda setting: _below(setting, setting.depth),
-        _absolute(DIRECTORY),
-        needs="root",
-    ),
+    _people("user", "uid", lambda setting: setting.user_names),
+    _people("group", "gid", lambda setting: setting.group_names),
+    _place("top", lambda setting: setting.top_depth),
+    _place(DIRECTORY, lambda setting: setting.depth),
     Grouping("fileset", ("fileset",)),
     Grouping("pool", ("pool",)),
     Grouping("kind", ("kind",)),
@@ -205,7 +303,7 @@ _ALL = (
         "size_bin",
         ("size_bytes",),
         lambda setting: setting.sizes.number(known_size("size_bytes")),
-        _in_classes("size_bin", lambda setting: setting.sizes.labels),
+        lambda setting: text_of("size_bin", dict(enumerate(setting.sizes.labels))),
     ),
     _age("access_age", "access_time"),
     _age("modify_age", "modify_time"),
@@ -217,7 +315,6 @@ _ALL = (
 )
 
 GROUPINGS: Final = {grouping.name: grouping for grouping in _ALL}
-"""All groupings by name."""
 
 
 def names_among(names: str | Sequence[str], known: Iterable[str], what: str) -> tuple[str, ...]:
@@ -256,10 +353,7 @@ def read_names(path: str | Path | None, kind: str) -> dict[int, str]:
             continue
         fields = line.split(":")
         if len(fields) < 3 or not fields[0] or not (fields[2].isascii() and fields[2].isdigit()):
-            raise UsageError(
-                f"{line[:80]!r} is not a line of a {kind} file",
-                where=f"{path}, line {number}",
-                remedy="a line is name:x:number:...",
-            )
+            said, where = f"{line[:80]!r} is not a line of a {kind} file", f"{path}, line {number}"
+            raise UsageError(said, where=where, remedy="a line is name:x:number:...")
         names.setdefault(int(fields[2]), fields[0])
     return names

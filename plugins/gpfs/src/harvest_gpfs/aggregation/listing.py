@@ -1,11 +1,22 @@
-"""One scan that questions are put to: its rows, and what is found out about them once."""
+"""One scan that questions are put to: its rows, and what is found out about them once.
+
+A scan lists an inode once per path.  It counts once, at its first path in the order of bytes, so
+that results add up to the whole whatever they are grouped by.
+
+- Directories and rows with ``nlink`` 1 (or 0) stand for themselves.
+- All other rows, those of lists without ``nlink`` too, are candidates.  Inodes that occur more
+  than once among them are found by counting, in passes over the inode column that take a share of
+  the inodes each; only the rows of these inodes are then read and compared.
+- Two rows are the same object where inode, generation and snapshot agree.
+"""
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterator, Sequence
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import attrs
 import polars as pl
@@ -13,12 +24,24 @@ import polars as pl
 from harvest import UsageError
 
 from .definition import METRICS, Aggregation
-from .groupings import GROUPINGS, Setting
-from .links import Candidates, first_paths, linked_rows, repeated_inodes
+from .groupings import GROUPINGS, NO_DIRECTORY, Setting
 from .on_polars import PolarsRows
-from .scans import LATEST, Counts, Extent, Rows, Scan, Untimed, label_of, pick
+from .scans import LATEST, Counts, Extent, Rows, Scan, Step, Untimed, label_of, pick
 
-__all__ = ["Listing", "common_root", "list_scans"]
+IDENTITY = ("inode", "generation", "snapshot_id")
+"""The columns that identify an object within a scan."""
+
+LEAST_INODES = 4_000_000
+"""Inodes counted in one pass, at least; each takes about 64 bytes."""
+
+MOST_PASSES = 32
+"""Passes over the rows, where memory does not force more."""
+
+LEAST_ROWS = 500_000
+"""Rows of inodes with several paths that are compared at once, at least."""
+
+_BYTES_PER_INODE = 64
+_BYTES_PER_ROW = 1_000
 
 BUDGET = 256 << 20
 """Bytes that finding hard links may use unless more are allowed."""
@@ -32,16 +55,13 @@ _ALL: Final = ("nlink", *(c for w in (GROUPINGS, METRICS) for g in w.values() fo
 
 def list_scans(rows: Rows) -> list[Scan]:
     """The scans there are, oldest first; lists without a time before them, by name."""
-    timed = rows.reduce(Counts("scan_time"))
-    scans = [
-        Scan(label_of(time), time, None, count)
-        for time, count in timed.drop_nulls("scan_time").sort("scan_time").iter_rows()
-    ]
-    untimed = []
-    if timed["scan_time"].null_count():
-        found = rows.reduce(Untimed("origin")).sort("origin")
-        untimed = [Scan(origin, None, origin, count) for origin, count in found.iter_rows()]
-    return untimed + scans
+    counts = rows.reduce(Counts("scan_time")).sort("scan_time")
+    timed = counts.drop_nulls("scan_time").iter_rows()
+    scans = [Scan(label_of(time), time, None, count) for time, count in timed]
+    if not counts["scan_time"].null_count():
+        return scans
+    untimed = rows.reduce(Untimed("origin")).sort("origin").iter_rows()
+    return [Scan(origin, None, origin, count) for origin, count in untimed] + scans
 
 
 def common_root(*listings: Rows) -> str:
@@ -175,3 +195,113 @@ class Listing:
         if sums.height <= MOST_KEPT:
             summed.append((task, sums))
         return task.result(sums)
+
+
+def candidate(*, everything: bool = False) -> pl.Expr:
+    """Whether a row may be one of several paths of an object; every row may, where that is said."""
+    if everything:
+        return pl.col("inode").is_not_null()
+    several = pl.col("nlink").is_null() | (pl.col("nlink") > 1)
+    return several & NO_DIRECTORY
+
+
+def passes_for(rows: int, *, least: int, bytes_each: int, budget: int) -> int:
+    """Into how many shares rows are divided, an odd number.
+
+    least: rows that are always taken at once; bytes_each: what a row takes; budget: bytes that
+    may be used.  Odd, since inode numbers are often given out in even steps.
+    """
+    share = min(max(least, math.ceil(rows / MOST_PASSES)), max(budget // bytes_each, least // 8))
+    passes = max(1, math.ceil(rows / share))
+    return passes + 1 - passes % 2
+
+
+@attrs.frozen
+class Candidates(Step):
+    """How many rows may be one of several paths."""
+
+    everything: bool = False
+
+    def partial(self, rows: pl.LazyFrame) -> pl.LazyFrame:
+        test = candidate(everything=self.everything)
+        return rows.select(test.cast(pl.Int64).sum().alias("rows"))
+
+    def finish(self, partial: pl.LazyFrame) -> pl.LazyFrame:
+        return partial.select(pl.col("rows").sum())
+
+
+@attrs.frozen
+class _Repeated(Counts):
+    """The inodes of one share that occur more than once among the candidates, and how often."""
+
+    share: int
+    shares: int
+    everything: bool = False
+
+    def partial(self, rows: pl.LazyFrame) -> pl.LazyFrame:
+        rows = rows.filter(candidate(everything=self.everything))
+        if self.shares > 1:
+            rows = rows.filter(pl.col("inode") % self.shares == self.share)
+        return super().partial(rows)
+
+    def finish(self, partial: pl.LazyFrame) -> pl.LazyFrame:
+        return partial.filter(pl.col("rows") > 1)
+
+
+@attrs.frozen
+class _RowsOf(Step):
+    """The candidate rows of some inodes."""
+
+    inodes: pl.Series
+    columns: tuple[str, ...]
+    everything: bool = False
+    # few rows, found fastest by statistics and late materialisation
+    on_device: ClassVar[bool] = False
+
+    def partial(self, rows: pl.LazyFrame) -> pl.LazyFrame:
+        rows = rows.filter(candidate(everything=self.everything))
+        return rows.filter(pl.col("inode").is_in(self.inodes.implode())).select(self.columns)
+
+
+def repeated_inodes(
+    rows: Rows, count: int, budget: int, *, everything: bool = False
+) -> pl.DataFrame:
+    """Inodes that occur more than once among the candidates, and in how many rows.
+
+    count: of candidates; budget: bytes that may be used.
+    everything: takes every row for a candidate, whatever its link count.
+    """
+    shares = passes_for(count, least=LEAST_INODES, bytes_each=_BYTES_PER_INODE, budget=budget)
+    found = [rows.reduce(_Repeated("inode", share, shares, everything)) for share in range(shares)]
+    return pl.concat(found).sort("inode")
+
+
+def linked_rows(
+    rows: Rows,
+    repeated: pl.DataFrame,
+    columns: Sequence[str],
+    budget: int,
+    *,
+    everything: bool = False,
+) -> Iterator[pl.DataFrame]:
+    """The rows of objects that may have several paths, in portions with all rows of an inode.
+
+    columns: those wanted beside IDENTITY and path; the rows are sorted by all of them, so that
+    rows of an object follow each other, its first path first.
+    """
+    wanted = tuple(dict.fromkeys((*IDENTITY, "path", *columns)))
+    total = int(repeated["rows"].sum())
+    if not total:
+        return
+    shares = passes_for(total, least=LEAST_ROWS, bytes_each=_BYTES_PER_ROW, budget=budget)
+    for share in range(shares):
+        inodes = repeated.filter(pl.col("inode") % shares == share)["inode"]
+        if len(inodes):
+            found = rows.reduce(_RowsOf(inodes, wanted, everything))
+            yield found.sort(wanted, nulls_last=True)
+
+
+def first_paths() -> pl.Expr:
+    """Of rows as ``linked_rows`` gives them, whether each is the first of its object."""
+    same = [pl.col(name).eq_missing(pl.col(name).shift(1)) for name in IDENTITY]
+    return ~pl.all_horizontal(same) | (pl.int_range(pl.len()) == 0)

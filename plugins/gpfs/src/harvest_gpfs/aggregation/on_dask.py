@@ -18,8 +18,6 @@ from .files import ParquetFile, Piece, no_rows, pieces
 from .files import scan as read_rows
 from .scans import Scan, Step
 
-__all__ = ["ClusterRows", "connect"]
-
 PIECE_ROWS: Final = 1_000_000
 """Rows of a unit of work, about."""
 
@@ -29,10 +27,7 @@ FAN_IN: Final = 8
 
 @attrs.frozen(eq=False)
 class ClusterRows:
-    """Rows of ``gpfs.file`` in Parquet files, asked by the workers of a cluster.
-
-    The files' paths must mean the same on every worker.
-    """
+    """Rows of ``gpfs.file`` in Parquet files, whose paths mean the same on every worker."""
 
     client: Any
     units: tuple[Piece, ...]
@@ -40,11 +35,9 @@ class ClusterRows:
 
     @classmethod
     def over(cls, client: Any, files: Sequence[ParquetFile]) -> ClusterRows:
-        """The rows of whole files."""
         return cls(client, tuple(pieces(files, PIECE_ROWS)))
 
     def of(self, scan: Scan) -> ClusterRows:
-        """The rows of one scan alone."""
         return attrs.evolve(self, scan=scan)
 
     def reduce(self, step: Step) -> pl.DataFrame:
@@ -98,11 +91,11 @@ def connect(address: str | None, workers: int | None, memory: int) -> Iterator[A
         try:
             client: Any = Client(address, timeout=20)  # type: ignore[no-untyped-call]
         except OSError as error:
-            raise HarvestError(
+            said, remedy = (
                 f"no Dask scheduler answers: {error}",
-                where=address,
-                remedy="write its address as tcp://HOST:PORT",
-            ) from error
+                "write its address as tcp://HOST:PORT",
+            )
+            raise HarvestError(said, where=address, remedy=remedy) from error
         with client:
             yield client
         return

@@ -1,8 +1,4 @@
-"""Where an aggregation runs, and which backend suits: by size, memory, devices and the user.
-
-Polars in memory, streaming or on a GPU, or a Dask cluster: all run the steps of ``scans`` and give
-the same rows.
-"""
+"""Where an aggregation runs, and which backend suits: by size, memory, devices and the user."""
 
 from __future__ import annotations
 
@@ -19,12 +15,6 @@ import polars as pl
 from harvest import HarvestError, UsageError
 
 from .scans import Scan, Step
-
-__all__ = [
-    *("AUTO", "BACKENDS", "Choice", "PolarsRows", "available_memory"),
-    *("choose_backend", "gpu_devices"),
-]
-
 
 _NEWEST_FOR_GPU: Final = (1, 45)
 """cudf-polars 26 drives polars below this version."""
@@ -56,10 +46,8 @@ def gpu_devices() -> list[int]:
     found = []
     for number in range(count.value):
         device, size = ctypes.c_int(), ctypes.c_size_t()
-        if (
-            driver.cuDeviceGet(ctypes.byref(device), number) == 0
-            and driver.cuDeviceTotalMem_v2(ctypes.byref(size), device) == 0
-        ):
+        got = driver.cuDeviceGet(ctypes.byref(device), number)
+        if got == 0 and driver.cuDeviceTotalMem_v2(ctypes.byref(size), device) == 0:
             found.append(size.value)
     return found
 
@@ -79,20 +67,15 @@ CUDA device, with cudf-polars; dask: each part on a worker of a Dask cluster, co
 
 @attrs.frozen(eq=False)
 class PolarsRows:
-    """Rows of ``gpfs.file`` in a lazy frame, asked by an engine of polars.
-
-    backend: memory, streaming or gpu.
-    """
+    """Rows of ``gpfs.file`` in a lazy frame, asked by an engine of polars."""
 
     frame: pl.LazyFrame
     backend: str = "streaming"
 
     def of(self, scan: Scan) -> PolarsRows:
-        """The rows of one scan alone."""
         return attrs.evolve(self, frame=scan.filter(self.frame))
 
     def reduce(self, step: Step) -> pl.DataFrame:
-        """The result of a step over all rows."""
         query = step.finish(step.partial(self.frame))
         if self.backend == "gpu" and step.on_device:
             return _on_gpu(query)
@@ -101,7 +84,7 @@ class PolarsRows:
 
 def _on_gpu(query: pl.LazyFrame) -> pl.DataFrame:
     try:
-        # without it, what the GPU cannot do would run on the CPU and nobody would know
+        # else what the GPU cannot do would run on the CPU and nobody would know
         return query.collect(engine=pl.GPUEngine(raise_on_fail=True))
     except NotImplementedError as error:
         raise UsageError(
@@ -173,25 +156,22 @@ def choose_backend(
     return Choice("streaming", f"{have}, and the GPU at hand with {device} is too small")
 
 
-def _wished(wish: str, address: str | None) -> Choice:
-    if wish not in BACKENDS:
-        raise UsageError(f"no backend {wish!r}", remedy=f"there are auto, {', '.join(BACKENDS)}")
-    if address is not None and wish != "dask":
-        raise UsageError(
-            f"backend {wish!r} takes no address of a scheduler", remedy="take backend=dask"
-        )
-    reason = BACKENDS[wish]()
-    if reason is not None:
-        raise UsageError(
-            f"the backend {wish!r} cannot be used here: {reason}", remedy=_REMEDIES[wish]
-        )
-    return Choice(wish, "as asked for")
-
-
 _REMEDIES: Final = {
     "gpu": "take backend=streaming, or a machine with a CUDA device, polars 1.44 and cudf-polars",
     "dask": "pip install 'hpc-harvest-gpfs[dask]', or take backend=streaming",
 }
+
+
+def _wished(wish: str, address: str | None) -> Choice:
+    if wish not in BACKENDS:
+        raise UsageError(f"no backend {wish!r}", remedy=f"there are auto, {', '.join(BACKENDS)}")
+    if address is not None and wish != "dask":
+        said, remedy = f"backend {wish!r} takes no address of a scheduler", "take backend=dask"
+        raise UsageError(said, remedy=remedy)
+    if (reason := BACKENDS[wish]()) is not None:
+        said = f"the backend {wish!r} cannot be used here: {reason}"
+        raise UsageError(said, remedy=_REMEDIES[wish])
+    return Choice(wish, "as asked for")
 
 
 def available_memory(environ: Mapping[str, str] = os.environ, root: Path = Path("/")) -> int:
@@ -199,10 +179,8 @@ def available_memory(environ: Mapping[str, str] = os.environ, root: Path = Path(
 
     environ, root: where to look; parameters so that they can be tried.
     """
-    limits = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
-    limits += _of_cgroup(root)
-    limits += _of_slurm(environ)
-    return min(limits)
+    here = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return min([here, *_of_cgroup(root), *_of_slurm(environ)])
 
 
 def _of_cgroup(root: Path) -> list[int]:
@@ -231,11 +209,10 @@ def _of_cgroup(root: Path) -> list[int]:
 
 def _of_slurm(environ: Mapping[str, str]) -> list[int]:
     """What Slurm gave this job on its node, in MiB; 0 means all of the node."""
-    per_node = environ.get("SLURM_MEM_PER_NODE", "")
-    per_cpu = environ.get("SLURM_MEM_PER_CPU", "")
-    cpus = environ.get("SLURM_CPUS_ON_NODE", "")
-    given = [int(text) if text.isdigit() else 0 for text in (per_node, per_cpu, cpus)]
-    return [mebibytes << 20 for mebibytes in (given[0], given[1] * given[2]) if mebibytes]
+    names = ("SLURM_MEM_PER_NODE", "SLURM_MEM_PER_CPU", "SLURM_CPUS_ON_NODE")
+    texts = [environ.get(name, "") for name in names]
+    per_node, per_cpu, cpus = (int(text) if text.isdigit() else 0 for text in texts)
+    return [mebibytes << 20 for mebibytes in (per_node, per_cpu * cpus) if mebibytes]
 
 
 def _bytes_text(number: int) -> str:

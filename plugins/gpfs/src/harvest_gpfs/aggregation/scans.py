@@ -4,10 +4,8 @@ A dataset may hold many scans of a file system, and sums across them would count
 and again.  A scan is known by its ``scan_time``; lists without one are known by ``origin``.
 
 Every question to a scan is a :class:`Step`: a partial result per part, and how partial results
-combine.  A backend decides how it runs: polars over all rows at once (in memory, streaming, on a
-GPU), or each part on its own with the partial results combined in a tree.  Sums of whole numbers,
-smallest and largest values do not depend on how rows are divided, so every backend comes to the
-same result.
+combine.  Sums of whole numbers, smallest and largest values do not depend on how rows are divided,
+so every backend comes to the same result.
 """
 
 from __future__ import annotations
@@ -22,11 +20,6 @@ import polars as pl
 
 from harvest import DatasetError, UsageError
 from harvest_toolkit.choices import choices
-
-__all__ = [
-    *("ALL", "LATEST", "Counts", "Extent", "Rows", "Scan", "Step", "Untimed", "label_of"),
-    *("moment", "pick"),
-]
 
 LATEST = "latest"
 ALL = "all"
@@ -48,7 +41,6 @@ class Scan:
     rows: int
 
     def filter(self, rows: pl.LazyFrame) -> pl.LazyFrame:
-        """The rows that are of this scan."""
         if self.label == ALL:
             return rows
         if self.origin is not None:
@@ -91,16 +83,14 @@ def pick(scans: Sequence[Scan], wish: str = LATEST) -> Scan:
     if wish == ALL:
         times = [scan.time for scan in scans if scan.time is not None]
         return Scan(ALL, max(times, default=None), None, sum(scan.rows for scan in scans))
-    if wish == LATEST:
-        if scans[-1].time is None and len(scans) > 1:
-            raise UsageError(
-                f"{len(scans)} lists do not say when their scan was made, so that the latest is "
-                "not known",
-                remedy="harvest them with dates in their names, as scan-20260111.list; scan=all "
-                + choices("takes them for parts of one scan; else name one", there),
-            )
-        return scans[-1]
-    fits = [scan for scan in scans if _fits(scan, wish)]
+    if wish == LATEST and scans[-1].time is None and len(scans) > 1:
+        raise UsageError(
+            f"{len(scans)} lists do not say when their scan was made, so that the latest is not "
+            "known",
+            remedy="harvest them with dates in their names, as scan-20260111.list; scan=all "
+            + choices("takes them for parts of one scan; else name one", there),
+        )
+    fits = [scans[-1]] if wish == LATEST else [scan for scan in scans if _fits(scan, wish)]
     if len(fits) == 1:
         return fits[0]
     found = "no scan is" if not fits else f"{len(fits)} scans are"
@@ -128,9 +118,9 @@ class Step(abc.ABC):
     def partial(self, rows: pl.LazyFrame) -> pl.LazyFrame:
         """The partial result of some rows."""
 
-    @abc.abstractmethod
     def combine(self, partials: Sequence[pl.LazyFrame]) -> pl.LazyFrame:
-        """Partial results of several parts as that of all of them."""
+        """Partial results of several parts as that of all of them: one after the other."""
+        return pl.concat(partials)
 
     def finish(self, partial: pl.LazyFrame) -> pl.LazyFrame:
         """The result, from the partial result of all rows: unless said otherwise, that itself."""
@@ -149,10 +139,7 @@ class Rows(Protocol):
 
 @attrs.frozen
 class Counts(Step):
-    """The values of a column, and the number of rows of each.
-
-    by: the column.
-    """
+    """The values of a column, and the number of rows of each."""
 
     by: str
 

@@ -18,20 +18,29 @@ from harvest_cluster.batch import Batch, Job, JobStatus, python
 
 from .submitting import Submission, batches_of, submittable
 
-__all__ = ["app"]
-
 app = typer.Typer(
     help="GPFS policy lists: split, convert, aggregate, churn, status.", no_args_is_help=True
 )
 
 
-def _option(metavar: str, doc: str, **more: Any) -> Any:
-    return typer.Option(metavar=metavar, help=doc, **more)
+def _option(metavar: str, doc: str, *names: str, **more: Any) -> Any:
+    return typer.Option(*names, metavar=metavar, help=doc, **more)
 
 
+def _argument(metavar: str, doc: str) -> Any:
+    return typer.Argument(metavar=metavar, help=doc)
+
+
+def _choice(doc: str, *choices: str, metavar: str | None = None) -> Any:
+    return _option(metavar or "|".join(choices), doc, autocompletion=words(*choices))
+
+
+_ENGINES = ("local", "dask", "slurm")
+_SAME = "auto, memory, streaming, gpu or dask; the result is the same."
+_BACKENDS = ("auto", "memory", "streaming", "gpu", "dask")
+_OUTPUT = ("--output", "--to", "-t")
 SettingsOption = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="A setting of the source gpfs. Repeatable."),
+    list[str] | None, _option("KEY=VALUE", "A setting of the source gpfs. Repeatable.", "--set")
 ]
 RootOption = Annotated[
     str | None,
@@ -40,30 +49,16 @@ RootOption = Annotated[
 TopDepthOption = Annotated[int, _option("N", "Directories below the root that make one up.", min=1)]
 
 
-def _output(metavar: str, doc: str, *more: str) -> Any:
-    """The option ``--output``, under its earlier names, too."""
-    return typer.Option(*more, "--output", "--to", "-t", metavar=metavar, help=doc)
-
-
-def _choice(doc: str, *choices: str, metavar: str | None = None) -> Any:
-    """An option that is one of some words."""
-    shown = metavar or "|".join(choices)
-    return typer.Option(metavar=shown, help=doc, autocompletion=words(*choices))
-
-
 @app.command("split")
 @submittable("per_task")
 def split_command(
-    path: Annotated[Path, typer.Argument(metavar="LIST", help="The list, plain, .gz or .zst.")],
-    directory: Annotated[Path, typer.Argument(metavar="DIR", help="Where the parts go.")],
-    parts: Annotated[int, typer.Option("-n", "--parts", min=1, metavar="N", help="How many.")],
+    path: Annotated[Path, _argument("LIST", "The list, plain, .gz or .zst.")],
+    directory: Annotated[Path, _argument("DIR", "Where the parts go.")],
+    parts: Annotated[int, _option("N", "How many.", "-n", "--parts", min=1)],
     compress: Annotated[
         str, _choice("How the parts are compressed.", "none", "gzip", "zstd")
     ] = "none",
-    part: Annotated[
-        int | None,
-        typer.Option("--part", min=1, metavar="N", help="Make this part only.", hidden=True),
-    ] = None,
+    part: Annotated[int | None, _option("N", "Make this part only.", min=1, hidden=True)] = None,
     *,
     jobs: Submission,
 ) -> int:
@@ -76,20 +71,16 @@ def split_command(
 
     if not jobs.wanted:
         only = None if part is None else [part]
-        harvest_gpfs.split(path, directory, parts, compress=compress, only=only, on_part=_echo_path)
+        harvest_gpfs.split(path, directory, parts, compress=compress, only=only, on_part=_echo)
         return 0
     plan = Split.of(path, directory, parts, compress)
     rest = [f"--parts={parts}", f"--compress={compress}", "--", str(plan.path), str(plan.directory)]
     # a compressed list can only be gone through from its beginning: one job alone does so
     each = [] if plan.packed else [[f"--part={number}"] for number in range(1, parts + 1)]
     whole, *tasks = [python("harvest", "gpfs", "split", *only, *rest) for only in ([], *each)]
-    array = Job(
-        name="split",
-        commands=tasks or [whole],
-        options=jobs.options,
-        array_limit=jobs.array_limit,
-    )
-    last = Job(name="split-last", commands=[whole], options=jobs.options, after_any="split")
+    limit, options = jobs.array_limit, jobs.options
+    array = Job(name="split", commands=tasks or [whole], options=options, array_limit=limit)
+    last = Job(name="split-last", commands=[whole], options=options, after_any="split")
     if not jobs.dry_run:
         plan.begin()
     return jobs.send("split", directory, array, last)
@@ -98,10 +89,8 @@ def split_command(
 @app.command("convert")
 @submittable()
 def convert_command(
-    lists: Annotated[
-        list[Path], typer.Argument(metavar="LIST", help="Lists, or directories of them.")
-    ],
-    target: Annotated[Path, _output("DIR", "Write the Parquet files to DIR.")],
+    lists: Annotated[list[Path], _argument("LIST", "Lists, or directories of them.")],
+    target: Annotated[Path, _option("DIR", "Write the Parquet files to DIR.", *_OUTPUT)],
     layout: Annotated[
         str, _choice("flat: a dataset; hive: sorted files in top=/date=.", "flat", "hive")
     ] = "flat",
@@ -109,18 +98,13 @@ def convert_command(
     top_depth: TopDepthOption = 1,
     settings: SettingsOption = None,
     workers: Annotated[
-        int | None,
-        _option("N", "Worker processes. [default: as many as pay]", min=1),
+        int | None, _option("N", "Worker processes. [default: as many as pay]", min=1)
     ] = None,
     engine: Annotated[
-        str | None,
-        _choice(
-            "Where lists are read: local, dask, slurm.", "local", "dask", "slurm", metavar="NAME"
-        ),
+        str | None, _choice("Where lists are read: local, dask, slurm.", *_ENGINES, metavar="NAME")
     ] = None,
     max_rejects: Annotated[
-        int | None,
-        _option("N", "Convert nothing when there are more rejects.", min=0),
+        int | None, _option("N", "Convert nothing when there are more rejects.", min=0)
     ] = None,
     *,
     jobs: Submission,
@@ -156,26 +140,17 @@ def convert_command(
 @submittable("array_limit", "per_task")
 def aggregate_command(
     inputs: Annotated[
-        list[str],
-        typer.Argument(metavar="INPUT", help="Datasets, Parquet files or directories of them."),
+        list[str], _argument("INPUT", "Datasets, Parquet files or directories of them.")
     ],
-    output: Annotated[Path, _output("FILE", "Write .csv, .parquet or .jsonl.", "-o")],
+    output: Annotated[Path, _option("FILE", "Write .csv, .parquet or .jsonl.", "-o", *_OUTPUT)],
     by: Annotated[str, _option("NAMES", "Groupings, with commas.")] = "uid",
     metrics: Annotated[
         str | None, _option("NAMES", "What is counted and summed, with commas.")
     ] = None,
-    backend: Annotated[
-        str,
-        _choice(
-            "auto, memory, streaming, gpu or dask; the result is the same.",
-            *("auto", "memory", "streaming", "gpu", "dask"),
-            metavar="NAME",
-        ),
-    ] = "auto",
+    backend: Annotated[str, _choice(_SAME, *_BACKENDS, metavar="NAME")] = "auto",
     scan: Annotated[str, _option("SCAN", "latest, all, a time or the path of a list.")] = "latest",
     now: Annotated[
-        str | None,
-        _option("TIME", "What ages are counted from. [default: the scan's time]"),
+        str | None, _option("TIME", "What ages are counted from. [default: the scan's time]")
     ] = None,
     root: RootOption = None,
     top_depth: TopDepthOption = 1,
@@ -184,8 +159,7 @@ def aggregate_command(
     group: Annotated[Path | None, _option("FILE", "File with the groups' names.")] = None,
     address: Annotated[str | None, _option("ADDRESS", "Dask scheduler, for that backend.")] = None,
     workers: Annotated[
-        int | None,
-        _option("N", "Dask workers started where no address is given.", min=1),
+        int | None, _option("N", "Dask workers started where no address is given.", min=1)
     ] = None,
     *,
     jobs: Submission,
@@ -212,11 +186,9 @@ def aggregate_command(
 @app.command("churn")
 @submittable("array_limit", "per_task")
 def churn_command(
-    old: Annotated[
-        Path, typer.Argument(metavar="OLD", help="Earlier scan: dataset, Parquet, or list.")
-    ],
-    new: Annotated[Path, typer.Argument(metavar="NEW", help="Later scan.")],
-    output: Annotated[Path, _output("FILE", "Write .csv, .parquet or .jsonl.")],
+    old: Annotated[Path, _argument("OLD", "Earlier scan: dataset, Parquet, or list.")],
+    new: Annotated[Path, _argument("NEW", "Later scan.")],
+    output: Annotated[Path, _option("FILE", "Write .csv, .parquet or .jsonl.", *_OUTPUT)],
     old_scan: Annotated[
         str | None, _option("SCAN", "Which scan of OLD. [default: its latest]")
     ] = None,
@@ -251,9 +223,7 @@ def churn_command(
 
 @app.command("status")
 def status_command(
-    directory: Annotated[
-        Path, typer.Argument(metavar="DIR", help="The directory that --submit writes to.")
-    ],
+    directory: Annotated[Path, _argument("DIR", "The directory that --submit writes to.")],
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> int:
     """Show how far the batch jobs of a directory are. Ends with 1 when a job failed."""
@@ -264,7 +234,7 @@ def status_command(
         typer.echo(orjson.dumps(shown, option=orjson.OPT_INDENT_2).decode())
     else:
         for name, jobs in batches.items():
-            typer.echo(_line(name))
+            _echo(name)
             for job in jobs:
                 _print_job(job)
     return 1 if any(job.failed for jobs in batches.values() for job in jobs) else 0
@@ -295,7 +265,7 @@ def _send_alone(
     return jobs.send(name, target.parent, Job(name=name, commands=[command], options=jobs.options))
 
 
-def _echo_path(path: Path) -> None:
+def _echo(path: object) -> None:
     typer.echo(_line(path))
 
 
@@ -318,10 +288,9 @@ def _key_values(texts: Iterable[str] | None) -> dict[str, str]:
 
 def _report(result: Any, target: Path) -> int:
     """Print a run's account in a few lines; its exit code."""
-    account = result.account
     for note in result.notes:
         typer.echo(f"note: {_line(note)}")
-    rows = count_in_words(account.written, "row")
-    rejects = count_in_words(account.rejected, "reject")
+    rows = count_in_words(result.account.written, "row")
+    rejects = count_in_words(result.account.rejected, "reject")
     typer.echo(f"{rows}, {rejects}; {_line(target)}")
     return int(result.exit_code)

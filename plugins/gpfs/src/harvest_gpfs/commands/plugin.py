@@ -6,18 +6,11 @@ from collections.abc import Iterable
 
 from harvest import Command, hookimpl
 
-__all__ = ["harvest_commands"]
-
 harvest_api = 1
 
 
 @hookimpl
 def harvest_commands() -> Iterable[Command]:
     """The commands ``harvest gpfs ...``."""
-    return [
-        Command(
-            name="gpfs",
-            doc="GPFS policy lists: split, convert, aggregate, churn, status.",
-            app="harvest_gpfs.commands.app:app",
-        )
-    ]
+    doc = "GPFS policy lists: split, convert, aggregate, churn, status."
+    return [Command(name="gpfs", doc=doc, app="harvest_gpfs.commands.app:app")]

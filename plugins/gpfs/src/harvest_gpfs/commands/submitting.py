@@ -16,14 +16,15 @@ from harvest import UsageError
 from harvest.toolkit.texts import printable_line
 from harvest_cluster.batch import Batch, Job, Options
 
-__all__ = ["Submission", "batches_of", "submittable"]
-
 FOLDER: Final = ".harvest-batch"
 """Where the batches of a directory are kept, below it; readers of Parquet pass it over."""
 
 
 def _option(doc: str, *names: str, **more: Any) -> Any:
     return typer.Option(*names, help=doc, rich_help_panel="Batch jobs", **more)
+
+
+_SHELL_LINE: Final = "Shell line run first in each job, as 'module load python'. Repeatable."
 
 
 @attrs.frozen(kw_only=True)
@@ -45,13 +46,7 @@ class Submission:
     ] = None
     memory: Annotated[str | None, _option("Memory of a job, as 4G.", metavar="SIZE")] = None
     cpus: Annotated[int | None, _option("CPUs of a job.", metavar="N", min=1)] = None
-    env_setup: Annotated[
-        list[str] | None,
-        _option(
-            "Shell line run first in each job, as 'module load python'. Repeatable.",
-            metavar="LINE",
-        ),
-    ] = None
+    env_setup: Annotated[list[str] | None, _option(_SHELL_LINE, metavar="LINE")] = None
     sbatch: Annotated[
         list[str] | None,
         _option("Further sbatch option, as --sbatch=--qos=debug. Repeatable.", metavar="OPTION"),
@@ -71,7 +66,6 @@ class Submission:
 
     @property
     def options(self) -> Options:
-        """What each job asks of the cluster."""
         return Options(
             partition=self.partition,
             account=self.account,
@@ -120,15 +114,11 @@ def submittable(*left_out: str) -> Callable[[Callable[..., int]], Callable[..., 
     left_out: options that the command does not have.
     """
     kinds = get_type_hints(Submission, include_extras=True)
+    alone = inspect.Parameter.KEYWORD_ONLY
     added = [
-        inspect.Parameter(
-            field.name,
-            inspect.Parameter.KEYWORD_ONLY,
-            default=field.default,
-            annotation=kinds[field.name],
-        )
-        for field in attrs.fields(Submission)
-        if field.name not in left_out
+        inspect.Parameter(f.name, alone, default=f.default, annotation=kinds[f.name])
+        for f in attrs.fields(Submission)
+        if f.name not in left_out
     ]
 
     def decorate(command: Callable[..., int]) -> Callable[..., int]:
@@ -153,9 +143,7 @@ def batches_of(directory: Path) -> list[Path]:
     places = [directory / FOLDER, directory / "_harvest" / "batch"]
     found = [entry for place in places if place.is_dir() for entry in place.iterdir()]
     if not found:
-        raise UsageError(
-            "no batch jobs were submitted for this directory",
-            where=str(directory),
-            remedy="name the directory that was written to with --submit",
-        )
+        said = "no batch jobs were submitted for this directory"
+        remedy = "name the directory that was written to with --submit"
+        raise UsageError(said, where=str(directory), remedy=remedy)
     return sorted(found, key=lambda entry: (entry.stat().st_mtime, entry.name))

@@ -14,19 +14,24 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .blocks import Block
 from .layout import LONGEST_LINE, Layout, Step, Type
 from .reference import Damaged, text_value
 from .vectors import DIGITS, Bytes, Flags, Ints, flags, readable, replaced, spans, unescaped
-
-__all__ = ["Parsed", "parse_block"]
 
 _KINDS: Final = (None, "file", "directory", "symlink", "other")
 _NUMBERS: Final = (Type.UNSIGNED, Type.WHOLE, Type.SIGNED, Type.KIBIBYTES, Type.SKIPPED)
 _TEXTS: Final = (Type.TEXT, Type.FLAGS, Type.MODE, Type.SAME_TEXT)
 _TIME_BYTES: Final = 32
+_SLACK: Final = 4096
+"""Zeros behind the last line, so that values are read without looking for the block's end."""
 _COLD: Final = {True: b"%2B0.00000000000000E%2B000", False: b"+0.00000000000000E+000"}
 """Heat, escaped or not, of files that have none."""
+_DECIMAL: Final = {
+    escaped: rf"^(?:-|{plus})?\d{{1,18}}(?:\.\d{{1,18}})?"
+    rf"(?:[eE](?:-\d{{1,3}}|(?:{plus})?0?\d{{1,2}}))?$"
+    for escaped, plus in ((False, r"\+"), (True, r"\+|%2[Bb]"))
+}
+"""Decimal numbers that are no larger than a double, escaped or not."""
 _SPECIAL: Final = "[^ -\\[\\]-~]|%"
 """In text, a byte that is not printable ASCII, or may begin an escape."""
 
@@ -50,13 +55,14 @@ class Parsed:
     count: int
 
 
-def parse_block(layout: Layout, block: Block) -> Parsed:
-    """Rows of a block."""
-    ends = np.flatnonzero(block.data[: block.stop] == ord("\n"))
+def parse_block(layout: Layout, block: bytes) -> Parsed:
+    """Rows of a block of whole lines."""
+    data = np.frombuffer(block + bytes(_SLACK), np.uint8)
+    ends = np.flatnonzero(data == ord("\n"))
     begins = np.zeros_like(ends)
     begins[1:] = ends[:-1] + 1
     whole = np.flatnonzero(ends - begins <= LONGEST_LINE)
-    rows, columns, extra = _Lines(layout, block.data, begins[whole], ends[whole]).parsed()
+    rows, columns, extra = _Lines(layout, data, begins[whole], ends[whole]).parsed()
     odd = np.ones(len(ends), bool)
     odd[whole[rows]] = False
     strange = np.flatnonzero(odd).tolist()
@@ -85,7 +91,6 @@ class _Lines:
         self.path: tuple[Ints, Ints] | None = None
 
     def parsed(self) -> tuple[Ints, dict[str, Any], dict[str, pa.Array]]:
-        """Which lines are rows, their columns, and texts of ``extra``."""
         literals = self.layout.literals
         for step, (before, after) in zip(self.layout.steps, pairwise(literals), strict=True):
             self._value(step, before, after)
@@ -96,7 +101,6 @@ class _Lines:
         return self._columns(self.path or self.relative, rooted=self.path is not None)
 
     def _keep(self, fine: Flags) -> None:
-        """Give up the lines that are not fine."""
         if not fine.all():
             self.good &= fine
             lost = ~self.good
@@ -173,18 +177,21 @@ class _Lines:
     def _real(self, step: Step, after: bytes) -> None:
         """Numbers as 1.5E-003, which may be missing, by far the most of them without heat."""
         cold = _COLD[self.layout.escaped]
-        size = np.full(len(self.place), len(cold))
-        value = np.zeros(len(self.place))
         some = np.flatnonzero(~self.bytes.stands(cold + after, self.place))
-        place = self.place[some]
-        missing = self.bytes.stands(after, place)
-        value[some], size[some], fine = self.bytes.decimal(place, escaped=self.layout.escaped)
-        value[some[missing]], size[some[missing]] = np.nan, 0
+        start = self.place[some]
+        end, found = self.bytes.text(start, after)
+        texts = spans(self.data, start, end)
+        read = found & flags(pc.match_substring_regex(texts, _DECIMAL[self.layout.escaped]))
+        plain = pc.replace_substring_regex(texts.filter(pa.array(read)), r"\+|%2[Bb]", b"")
+        value = np.zeros(len(self.place))
+        value[some] = np.nan
+        value[some[read]] = plain.cast(pa.string()).cast(pa.float64()).to_numpy()
         self.numbers[str(step.column)] = value
-        self.place = self.place + size
-        lost = np.ones(len(self.place), bool)
-        lost[some] = fine | missing
-        self._keep(lost)
+        self.place = self.place + len(cold)
+        self.place[some] = end
+        fine = np.ones(len(self.place), bool)
+        fine[some] = read | (found & (start == end))
+        self._keep(fine)
 
     def _counted(self, step: Step) -> None:
         """A length, an exclamation mark, and as many bytes."""
@@ -237,7 +244,6 @@ class _Lines:
         return fine
 
     def _alike(self, start: Ints, end: Ints, first: Ints, last: Ints) -> Flags:
-        """Where two spans have the same bytes."""
         return flags(pc.equal(spans(self.data, start, end), spans(self.data, first, last)))
 
     def _columns(
@@ -262,9 +268,7 @@ class _Lines:
             if step.type is Type.SAME_TEXT:
                 continue
             raw = spans(self.data, start[rows], end[rows])
-            texts, found = self._decoded(step, raw, fine)
-            if step.type in kinds:
-                kinds[step.type] = found
+            texts, kinds[step.type] = self._decoded(step, raw, fine)
             if step.column is None:
                 extra[step.name] = texts
             else:
@@ -283,10 +287,9 @@ class _Lines:
             columns = {name: values.take(chosen) for name, values in columns.items()}
             extra = {name: values.take(chosen) for name, values in extra.items()}
         columns["path"], columns["path_raw"] = readable(names)
-        whole = len(rows) == len(self.place)
-        for name, values in self.numbers.items():
-            columns[name] = values if whole else values[rows]
-        return rows, columns, extra
+        if len(rows) < len(self.place):
+            self.numbers = {name: values[rows] for name, values in self.numbers.items()}
+        return rows, columns | self.numbers, extra
 
     def _decoded(self, step: Step, raw: pa.Array, fine: Flags) -> tuple[pa.Array, Any]:
         """Texts with their escapes undone, and the kinds that they say; clears ``fine``.

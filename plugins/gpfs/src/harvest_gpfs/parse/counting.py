@@ -18,8 +18,6 @@ import numpy as np
 from harvest_toolkit.lines import blocks
 from harvest_toolkit.streams import open_stream
 
-__all__ = ["Before", "Counter", "after", "count", "is_remark", "trailer_rows"]
-
 _CHUNK: Final = 1 << 19
 """Bytes that are counted at once: few enough to stay in the processor's cache."""
 
@@ -45,7 +43,6 @@ class Before:
 
     @property
     def listed(self) -> int:
-        """Lines that list a file."""
         return self.lines - self.remarks
 
 

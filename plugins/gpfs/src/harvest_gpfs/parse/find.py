@@ -14,7 +14,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
-from typing import Final
+from typing import Final, NamedTuple
 from urllib.parse import unquote_to_bytes
 
 import attrs
@@ -26,8 +26,6 @@ from .counting import is_remark
 from .layout import Layout, Show, list_layout, record_layout
 from .reference import Damaged, parse
 from .show_clause import keyed, template
-
-__all__ = ["HEAD_BYTES", "Escaping", "decide", "find_escaping", "find_layout", "likeness"]
 
 HEAD_BYTES: Final = 1 << 20
 """How much of a list is looked at."""
@@ -46,8 +44,7 @@ _HEADER: Final = re.compile(rb"#\s*([\w-]+)\s*:\s*(.*?)\s*")
 _DATE: Final = re.compile(r"(?<!\d)((?:19|20)\d\d)(-?)([01]\d)\2([0-3]\d)(?!\d)")
 
 
-@attrs.frozen
-class _Seen:
+class _Seen(NamedTuple):
     """One line taken apart: what stands around SHOW, SHOW itself, and the path as written."""
 
     record: bool
@@ -58,12 +55,7 @@ class _Seen:
 
 
 def find_layout(
-    head: bytes,
-    config: GpfsConfig,
-    *,
-    where: str,
-    name: str,
-    escaping: Escaping | None = None,
+    head: bytes, config: GpfsConfig, *, where: str, name: str, escaping: Escaping | None = None
 ) -> Layout | None:
     """The layout of a list that begins with ``head``; None where that lists no file.
 
@@ -193,39 +185,32 @@ def _take_apart(line: bytes) -> _Seen | None:
 def _candidates(
     seen: Sequence[_Seen], config: GpfsConfig, header: dict[str, str], escaping: Escaping
 ) -> list[Layout]:
-    """Layouts that the lines may have, the likeliest first."""
     keys = keys_of(config)
     made = template(config.show) if config.show is not None else None
     if made is None and "fields" in header:
         with contextlib.suppress(ValueError):
             made = template(header["fields"])
     ways: Counter[tuple[bool, bool, bytes, Show | None, bytes]] = Counter()
-    for found in seen:
-        around = (found.record, found.prefixed, found.gap)
-        if found.show is None:
-            ways[*around, None if found.record else (), b""] += 1
+    for record, prefixed, gap, show, _ in seen:
+        if show is None:
+            ways[record, prefixed, gap, None if record else (), b""] += 1
         elif made is not None:
-            for way in made.written():
-                ways[*around, *way] += 1
-        elif (pair := keyed(found.show)) is not None:
-            ways[*around, *pair] += 1
+            ways.update((record, prefixed, gap, *way) for way in made.written())
+        elif (pair := keyed(show)) is not None:
+            ways[record, prefixed, gap, *pair] += 1
     layouts = [
         record_layout(show, end, keys)
         if record
         else list_layout(show or (), end + b" ", keys, prefixed=prefixed, gap=gap)
         for (record, prefixed, gap, show, end), _ in ways.most_common(12)
     ]
-    show, path, sure = attrs.astuple(escaping)
-    return [
-        attrs.evolve(one, escaped=show, path_escaped=path, path_escape_sure=sure) for one in layouts
-    ]
+    names = ("escaped", "path_escaped", "path_escape_sure")
+    known = dict(zip(names, attrs.astuple(escaping), strict=True))
+    return [attrs.evolve(layout, **known) for layout in layouts]
 
 
 def _best(
-    layouts: Sequence[Layout],
-    lines: Sequence[bytes],
-    where: str,
-    config: GpfsConfig,
+    layouts: Sequence[Layout], lines: Sequence[bytes], where: str, config: GpfsConfig
 ) -> Layout:
     """The layout that reads most lines; a layout that reads none is refused with a reason."""
     best, most, reason = layouts[0], 0, ""
@@ -242,14 +227,13 @@ def _best(
         if most * 2 > len(lines):
             break
     if most == 0:
+        remedy = "name what SHOW prints by gpfs.show, or what keys mean by gpfs.keys"
+        if config.show or config.keys or config.escape != "auto":
+            remedy = "correct gpfs.show, gpfs.keys or gpfs.escape"
         raise SourceError(
             f"none of the first {len(lines)} lines can be read, the first one because: {reason}",
             where=where,
-            remedy=(
-                "correct gpfs.show, gpfs.keys or gpfs.escape"
-                if config.show or config.keys or config.escape != "auto"
-                else "name what SHOW prints by gpfs.show, or what keys mean by gpfs.keys"
-            ),
+            remedy=remedy,
         )
     return best
 
@@ -269,10 +253,8 @@ def _scan_time(
                 remedy="give the time of the scan by gpfs.scan_time",
             ) from None
     for found in _DATE.finditer(name):
-        try:
+        with contextlib.suppress(ValueError):
             return datetime(int(found[1]), int(found[3]), int(found[4]), tzinfo=UTC)
-        except ValueError:
-            continue
     return None
 
 
@@ -348,15 +330,13 @@ def decide(
 
 def _of_show(shows: Sequence[bytes]) -> bool | None:
     """Whether most of the lines whose SHOW proves something are encoded; None without such."""
-    encoded = plain = 0
+    balance = 0
     for show in shows:
-        if b" " in show or b":" in show:
-            plain += 1
-        elif _ESCAPE.search(show):
-            encoded += 1
+        if b" " not in show and b":" not in show and _ESCAPE.search(show):
+            balance += 1
         elif _RAW.search(show):
-            plain += 1
-    return None if encoded == plain else encoded > plain
+            balance -= 1
+    return balance > 0 if balance else None
 
 
 def _of_paths(paths: Sequence[bytes]) -> tuple[bool, bool]:

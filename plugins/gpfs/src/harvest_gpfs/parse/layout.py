@@ -18,11 +18,6 @@ from typing import Final
 
 import attrs
 
-__all__ = [
-    *("EXTRA", "KNOWN", "LONGEST_LINE", "Attribute", "Layout", "Step", "Type", "find"),
-    *("list_layout", "record_layout"),
-]
-
 LONGEST_LINE: Final = 256 * 1024
 """Bytes of a line at most; a path is at most 4 KiB, percent-encoded 12 KiB, on Linux."""
 
@@ -43,7 +38,6 @@ class Step:
 
     @property
     def kept(self) -> bool:
-        """Whether the value goes anywhere."""
         return self.column is not None or self.type in (Type.TEXT, Type.COUNTED_TEXT)
 
 
@@ -76,7 +70,6 @@ class Layout:
 
     @property
     def path_escape(self) -> bytes:
-        """The same in paths."""
         return b"%" if self.path_escaped else self._unless_record
 
     @property
@@ -84,9 +77,8 @@ class Layout:
         return b"" if self.record else b"\\"
 
     def after(self, index: int) -> bytes:
-        """The bytes that must stand after a step's value."""
-        following = index + 1
-        return self.steps[following].before if following < len(self.steps) else self.end
+        following = self.steps[index + 1 :]
+        return following[0].before if following else self.end
 
     @property
     def literals(self) -> tuple[bytes, ...]:
@@ -165,14 +157,8 @@ def _show_steps(show: Show, keys: dict[str, Attribute], taken: set[str], gap: by
         while label in seen:  # repeated keys are numbered, so that extra keeps them all
             label = f"{name}#{1 + sum(s == name or s.startswith(f'{name}#') for s in seen)}"
         seen.add(label)
-        steps.append(
-            Step(
-                gap + before if number == 0 else before,
-                label,
-                attribute.type if column is not None else Type.TEXT,
-                column,
-            )
-        )
+        kind = attribute.type if column is not None else Type.TEXT
+        steps.append(Step(before if number else gap + before, label, kind, column))
     return steps
 
 

@@ -14,20 +14,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from harvest import ReadContext, record_type
+from harvest_toolkit.lines import LongLine, blocks
 from harvest_toolkit.streams import Stream
 
 from ..records import GpfsFile
-from .blocks import BLOCK_BYTES, Rest, blocks
 from .columnar import Parsed, parse_block
 from .counting import Before, is_remark, trailer_rows
 from .layout import LONGEST_LINE, Layout
 from .reference import Damaged, Row, parse
 
-__all__ = ["Reading", "TableMaker"]
-
 _ROWS_TOGETHER: Final = 8_192
 """Rows of single lines that are made into one table."""
 
+_BLOCK_BYTES: Final = 4 << 20
 _NOTED_MESSAGES: Final = 5
 _TROUBLE: Final = re.compile(rb"^\[([EWX])[]:]")
 _TOTAL: Final = re.compile(rb"^\[I[^]]*\] A total of (\d{1,18}) files have been ")
@@ -68,13 +67,23 @@ class Reading:
             ctx.note(_DOUBT[True])
         self._doubtful = not layout.path_escaped and not layout.path_escape_sure
 
-    def tables(self, stream: Stream, block_bytes: int = BLOCK_BYTES) -> Iterator[pa.Table]:
+    def tables(self, stream: Stream, block_bytes: int = _BLOCK_BYTES) -> Iterator[pa.Table]:
         """The rows of all lines, some ten thousand a table."""
-        for item in blocks(stream, block_bytes):
-            if isinstance(item, Rest):
-                self._rest(item, stream.trouble)
+        for block in blocks(stream, block_bytes=block_bytes, line_limit=block_bytes):
+            if isinstance(block, LongLine):
+                self._ctx.read(1)
+                self._lines += 1
+                size = f"a line of {block.size_bytes} bytes"
+                reason = f"{size}, longer than any path makes it ({LONGEST_LINE})"
+                self._reject(block.raw, reason, self._lines)
+            elif block.endswith(b"\n"):
+                yield self._table(block)
+            elif stream.trouble is None and trailer_rows(block) is not None:
+                self._ctx.read(1)
+                self._lines += 1
+                self._remark(block, self._lines)
             else:
-                yield self._table(parse_block(self._layout, item), item.data)
+                self._incomplete(block, stream.trouble or "the list ends inside this line")
             self._ctx.advance(stream.consumed)
             stream.consumed = 0
         self._ctx.read(0)
@@ -87,14 +96,13 @@ class Reading:
         if self._to_end and self._complete and self._layout.ends_with_trailer and not ended:
             self._incomplete(b"", "the list does not end with its trailer '# end rows=N'")
 
-    def _table(self, parsed: Parsed, data: Any) -> pa.Table:
-        """All rows of a batch, those of odd lines among them."""
-        first = self._lines + 1
+    def _table(self, block: bytes) -> pa.Table:
+        parsed, first = parse_block(self._layout, block), self._lines + 1
         tables = [self._maker.table(parsed, first)]
         rows = (
             (first + line, row)
             for line, start, stop in parsed.odd
-            if (row := self._odd(data[start:stop].tobytes(), first + line)) is not None
+            if (row := self._odd(block[start:stop], first + line)) is not None
         )
         while some := list(islice(rows, _ROWS_TOGETHER)):
             tables.append(self._maker.rows(some))
@@ -127,15 +135,12 @@ class Reading:
             found, self._at_trailer = listed - self._at_trailer, listed
             if found != due:
                 what = "it is incomplete" if found < due else "it has more than it should"
-                self._reject(
-                    raw, f"the list has {found} lines where its trailer says {due}: {what}", number
-                )
+                said = f"the list has {found} lines where its trailer says {due}: {what}"
+                self._reject(raw, said, number)
             else:
                 self._ctx.folded(1, "trailer")
-        elif not raw:
-            self._ctx.folded(1, "blank line")
-        elif raw.startswith(b"#"):
-            self._ctx.folded(1, "header")
+        elif not raw or raw.startswith(b"#"):
+            self._ctx.folded(1, "header" if raw else "blank line")
         else:
             self._ctx.folded(1, "message of the policy engine")
             self._message(raw, number)
@@ -163,20 +168,6 @@ class Reading:
                 f"the policy engine says that it processed {self._processed} files, and the list "
                 f"has {listed} lines of files"
             )
-
-    def _rest(self, rest: Rest, trouble: str | None) -> None:
-        """A line that is in no block: too long, or cut by the list's end."""
-        if rest.ended:
-            self._ctx.read(1)
-            self._lines += 1
-            reason = f"a line of {rest.size} bytes, longer than any path makes it ({LONGEST_LINE})"
-            self._reject(rest.raw, reason, self._lines)
-        elif trouble is None and trailer_rows(rest.raw) is not None:
-            self._ctx.read(1)
-            self._lines += 1
-            self._remark(rest.raw, self._lines)
-        else:
-            self._incomplete(rest.raw, trouble or "the list ends inside this line")
 
     def _incomplete(self, raw: bytes, reason: str) -> None:
         self._complete = False
@@ -209,7 +200,6 @@ class TableMaker:
         return pa.table(arrays, schema=self._schema)
 
     def rows(self, rows: Sequence[tuple[int, Row]]) -> pa.Table:
-        """The rows of single lines, each with its number."""
         listed = [
             {**row, "position": line, "extra": list((row["extra"] or {}).items())}
             for line, row in rows

@@ -19,8 +19,6 @@ from typing import Any, Final
 
 from .layout import LONGEST_LINE, Layout, Step, Type
 
-__all__ = ["Damaged", "Row", "parse", "shown", "text_value", "unescape"]
-
 Row = dict[str, Any]
 """Values by column; ``extra`` is a dict, and columns that the list does not carry are absent."""
 
@@ -321,6 +319,5 @@ def _fitting(number: int, step: Step, *, unsigned: bool) -> int:
 
 
 def _quoted(raw: bytes) -> str:
-    """Bytes for a message, not too many."""
     text = raw[:60].decode("utf-8", "backslashreplace")
     return repr(text) + ("..." if len(raw) > 60 else "")

@@ -7,15 +7,13 @@ of IBM Storage Scale's administration guide says what such an expression may hol
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final, TypeAlias
-from urllib.parse import quote_from_bytes
+from urllib.parse import quote
 
 import attrs
 
 from .layout import Show
-
-__all__ = ["Template", "keyed", "template"]
 
 
 @attrs.frozen
@@ -30,22 +28,19 @@ class Template:
 
     def written(self) -> list[tuple[Show, bytes]]:
         """The ways in which a list may write it: as it stands, escaped, or percent-encoded."""
-        ways = [(tuple((text.encode(), name) for text, name in self.parts), self.end.encode())]
-        for safe in (None, "", "/"):
-            way = (
-                tuple((_escaped(text, safe), name) for text, name in self.parts),
-                _escaped(self.end, safe),
-            )
-            if way not in ways:
-                ways.append(way)
-        return ways
+        ways = [
+            (tuple((write(text), name) for text, name in self.parts), write(self.end))
+            for write in _WRITTEN
+        ]
+        return list(dict.fromkeys(ways))
 
 
-def _escaped(text: str, safe: str | None) -> bytes:
-    raw = text.encode()
-    if safe is None:
-        return raw.replace(b"\\", b"\\\\").replace(b"\n", b"\\n")
-    return quote_from_bytes(raw, safe=safe).encode()
+_WRITTEN: Final[tuple[Callable[[str], bytes], ...]] = (
+    str.encode,
+    lambda text: text.replace("\\", "\\\\").replace("\n", "\\n").encode(),
+    lambda text: quote(text, safe="").encode(),
+    lambda text: quote(text, safe="/").encode(),
+)
 
 
 def template(text: str) -> Template:
@@ -114,7 +109,6 @@ def keyed(text: bytes) -> tuple[Show, bytes] | None:
 _Piece: TypeAlias = "tuple[str, str]"
 """What DuckDB calls a token's kind, such as ``string_const``, and its text."""
 
-_AS_TEXT: Final = ("varchar", "char")
 _ARITHMETIC: Final = frozenset("+-*/(),")
 
 
@@ -178,7 +172,7 @@ def _operand(tokens: list[_Piece]) -> tuple[bool, str]:
 
 def _value(tokens: list[_Piece]) -> list[_Piece]:
     """What VARCHAR(...) and CHAR(...) make a text of, which may be another of them."""
-    while tokens[0][1].lower() in _AS_TEXT and [text for _, text in tokens[1:2]] == ["("]:
+    while tokens[0][1].lower() in ("varchar", "char") and tokens[1:2] == [("operator", "(")]:
         if tokens[-1][1] != ")":
             break
         tokens = tokens[2:-1]

@@ -19,11 +19,6 @@ from harvest_toolkit.spans import bytes_before, days_since_1970, digit_pairs, di
 
 from .reference import shown
 
-__all__ = [
-    *("DIGITS", "HEX", "Ahead", "Bytes", "Flags", "Ints", "flags", "readable", "replaced"),
-    *("spans", "unescaped"),
-]
-
 Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
@@ -32,7 +27,6 @@ DIGITS: Final = 24
 
 _ONES: Final = np.uint64(0x0101010101010101)
 _HIGH: Final = np.uint64(0x80) * _ONES
-_POWERS: Final = 10.0 ** np.arange(23)
 
 HEX: Final = np.full(256, 255, np.uint8)
 """The value of a hexadecimal digit, 255 of another byte."""
@@ -52,11 +46,9 @@ class Bytes:
         return Ahead(every[place].view(np.uint8).reshape(-1, size))
 
     def stands(self, literal: bytes, place: Ints) -> Flags:
-        """Where a literal stands at the place."""
         return self.ahead(place, max(8, len(literal))).stands(literal)
 
     def digits(self, place: Ints) -> tuple[Ints, Ints]:
-        """Numbers at the place, as of ``Ahead.digits``."""
         return self.ahead(place, DIGITS).digits(0)
 
     def until(self, place: Ints, mark: int) -> Ints:
@@ -88,55 +80,6 @@ class Bytes:
             found[others] = self.stands(literal, end[others])
         return end, found
 
-    def mark(self, place: Ints, byte: int, *, escaped: bool) -> Ints:
-        """Bytes that a mark takes, itself or as ``%XX``; 0 where it does not stand."""
-        size: Ints = (self.data[place] == byte).astype(np.int64)
-        if escaped:
-            size[self.stands(b"%%%02X" % byte, place)] = 3
-        return size
-
-    def decimal(self, first: Ints, *, escaped: bool) -> tuple[Any, Ints, Flags]:
-        """Decimal numbers such as 1.5E-003, how many bytes, and where there is one.
-
-        Of up to 15 digits with a power of ten up to 22, one multiplication or division of two
-        exact numbers gives the nearest double; Arrow reads the others.
-        """
-        data = self.data
-        sign = data[first] == ord("-")
-        place = first + sign + self.mark(first, ord("+"), escaped=escaped)
-        whole, count = self.digits(place)
-        fine = (count >= 1) & (count <= 18)
-        place = place + np.where(fine, count, 0)
-        dotted = data[place] == ord(".")
-        part, decimals = self.digits(place + dotted)
-        decimals = np.where(dotted, decimals, 0)
-        fine &= (decimals >= 1) | ~dotted
-        fine &= count + decimals <= 18
-        decimals = np.where(fine, decimals, 0)
-        place = place + dotted + decimals
-        value = whole * (10**decimals) + np.where(dotted, part, 0)
-        raised = (data[place] == ord("E")) | (data[place] == ord("e"))
-        minus = raised & (data[place + 1] == ord("-"))
-        at = place + raised + minus
-        at = at + np.where(raised, self.mark(at, ord("+"), escaped=escaped), 0) * ~minus
-        power, digits = self.digits(at)
-        fine &= ~raised | ((digits >= 1) & (digits <= 3))
-        power = np.where(raised & fine, np.where(minus, -power, power), 0) - decimals
-        place = np.where(raised & fine, at + digits, place)
-        fine &= power <= 280
-        easy = (value < 10**15) & (np.abs(power) <= 22)
-        scale = _POWERS[np.where(easy, np.abs(power), 0)]
-        amount = np.where(power < 0, value / scale, value * scale)
-        amount = np.where(sign, -amount, amount)
-        amount[value == 0] = np.where(sign, -0.0, 0.0)[value == 0]
-        hard = np.flatnonzero(fine & ~easy & (value != 0))
-        if hard.size:
-            places = zip(first[hard].tolist(), place[hard].tolist(), strict=True)
-            texts = pa.array([data[at:to].tobytes().decode() for at, to in places])
-            plain = pc.replace_substring_regex(texts, r"\+|%2[Bb]", "")
-            amount[hard] = plain.cast(pa.float64()).to_numpy()
-        return amount, place - first, fine
-
 
 @attrs.frozen
 class Ahead:
@@ -150,15 +93,12 @@ class Ahead:
     rows: Any
 
     def byte(self, at: int) -> Any:
-        """One byte of each line."""
         return self.rows[:, at]
 
     def word(self, at: int) -> Any:
-        """Eight bytes of each line."""
         return self.rows[:, at : at + 8].view("<u8")[:, 0].copy()
 
     def stands(self, literal: bytes, at: int = 0) -> Flags:
-        """Where a literal stands."""
         size = len(literal)
         if size < 8:
             unasked = np.uint64(8 * (8 - size))
@@ -289,11 +229,7 @@ def _contents(names: pa.Array) -> tuple[Ints, Any]:
     _, offsets_buffer, buffer = names.buffers()
     offsets = np.frombuffer(offsets_buffer, np.int32, len(names) + 1, names.offset * 4)
     first, last = int(offsets[0]), int(offsets[-1])
-    data = (
-        np.frombuffer(buffer, np.uint8, last - first, first)
-        if last > first
-        else np.empty(0, np.uint8)
-    )
+    data = np.frombuffer(buffer or b"", np.uint8)[first:last]
     return offsets.astype(np.int64) - first, data
 
 

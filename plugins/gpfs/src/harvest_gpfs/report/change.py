@@ -19,11 +19,9 @@ from harvest_toolkit.frames import fraction
 
 from ..aggregation.listing import list_scans
 from ..aggregation.scans import Scan
-from ..views.changes.change import span
+from ..views.change import span
 from ..views.common import rows_of
-from .plots import amount, day, first_and_others, growth_bars, most_changed, percent
-
-__all__ = ["change"]
+from .plots import amount, amounts, day, first_and_others, growth_bars, most_changed, percent
 
 _OBJECTS: Final = {
     "old_inodes": "before", "new_inodes": "after", "created": "new", "deleted": "deleted",
@@ -50,7 +48,6 @@ class _Request:
     n: int
 
     def changes(self, by: str) -> pl.DataFrame:
-        """The rows of ``gpfs.change``."""
         return self.data.view("gpfs.change", by=by, **self.given).collect()
 
 
@@ -102,8 +99,9 @@ def _in_words(row: dict[str, Any], before: Scan, after: Scan) -> list[str]:
         f"{row['deleted']:,} were deleted, {modified} modified, {row['renamed']:,} renamed.",
     ]
     if row["unmeasured"] and row["growth_bytes"] is not None:
-        left_out = f"{row['unmeasured']:,} objects whose size a list does not say"
-        said.append(f"Bytes leave out {left_out}.")
+        said.append(
+            f"Bytes leave out {row['unmeasured']:,} objects whose size a list does not say."
+        )
     return said
 
 
@@ -140,9 +138,7 @@ def _by(request: _Request, by: str, title: str, plot: str = "") -> list[Section]
             sections.append(growth_bars(f"{by}-plot", plot, table, by))
         rows = first_and_others(table, by, list(_OBJECTS), request.n)
         columns = (_group(by), *(Column(name, label) for name, label in _OBJECTS.items()))
-        sections.append(
-            Table(f"{by}-objects", rows, columns, title=f"{title}: objects", note=_RENAMED)
-        )
+        sections.append(Table(f"{by}-objects", rows, columns, f"{title}: objects", note=_RENAMED))
     return sections
 
 
@@ -179,7 +175,6 @@ def _group(by: str) -> Column:
 
 
 def _ends(request: _Request) -> list[Section]:
-    """Directories that vanished, and that are new."""
     table = request.changes("top")
     note = (
         f"Directories {request.given['top_depth']} below the root (top_depth); one that holds "
@@ -192,20 +187,17 @@ def _ends(request: _Request) -> list[Section]:
     ):
         objects, size = f"{side}_inodes", f"{side}_bytes"
         found = table.filter(state=state)
-        if found.is_empty():
-            continue
         found = found.sort(size, "top", descending=[True, False], nulls_last=True)
         rows = first_and_others(found, "top", [objects, size], request.n)
         columns = (_group("top"), Column(objects, "objects"), amount(size, "logical"))
-        sections.append(Table(name, rows, columns, title=title, note=note))
+        if not found.is_empty():
+            sections.append(Table(name, rows, columns, title=title, note=note))
     return sections
 
 
 def _age(request: _Request, scan: str, cold: str, policy: str) -> list[Section]:
-    """What is cold, by owner, and what policies would free."""
-    owners = request.data.view(
-        "gpfs.owners", scan=scan, cold=cold, passwd=request.given["passwd"]
-    ).collect()
+    of_scan = {"scan": scan, "cold": cold, "passwd": request.given["passwd"]}
+    owners = request.data.view("gpfs.owners", **of_scan).collect()
     freed = request.data.view("gpfs.policy", scan=scan, policy=policy).collect()
     sums = ["cold_inodes", "cold_size_bytes", "cold_allocated_bytes", "cold_known_bytes"]
     owners = owners.sort("cold_size_bytes", "uid", descending=[True, False], nulls_last=True)
@@ -254,7 +246,4 @@ _TIMES: Final = {"access": "not accessed", "modify": "not modified", "both": "ne
 
 
 def _amounts(table: pl.DataFrame, part: str) -> list[Column]:
-    """Logical bytes of a part and, where the list says them, allocated bytes."""
-    size, allocated = f"{part}_size_bytes", f"{part}_allocated_bytes"
-    columns = [amount(size, "logical")]
-    return columns + ([amount(allocated, "allocated")] if table[allocated].count() else [])
+    return amounts(f"{part}_", allocated=table[f"{part}_allocated_bytes"].count() > 0)

@@ -13,25 +13,21 @@ from ..aggregation.listing import list_scans
 from ..views.common import rows_of
 from .plots import amount, day, first_and_others, growth_plot
 
-__all__ = ["odd_names", "over_time", "paths", "quality"]
-
 
 def paths(data: DatasetReader, scan: str, n: int, passwd: Path | None) -> list[Section]:
     """The largest and the oldest objects."""
-    owner = Column("uid", format="d") if passwd is None else "user"
+    columns = (
+        Column("path", format="path"),
+        Column("uid", format="d") if passwd is None else "user",
+        amount("size_bytes", "logical"),
+        Column("modify_time", "modified", None, "%Y-%m-%d"),
+        Column("access_time", "accessed", None, "%Y-%m-%d"),
+    )
     sections: list[Section] = []
     for name, title in (("largest", "The largest objects"), ("oldest", "The oldest files")):
         table = data.view(f"gpfs.{name}", scan=scan, n=n, passwd=passwd).collect()
-        if table.is_empty():
-            continue
-        columns = (
-            Column("path", format="path"),
-            owner,
-            amount("size_bytes", "logical"),
-            Column("modify_time", "modified", None, "%Y-%m-%d"),
-            Column("access_time", "accessed", None, "%Y-%m-%d"),
-        )
-        sections.append(Table(name, table, columns, title=title))
+        if not table.is_empty():
+            sections.append(Table(name, table, columns, title))
     return sections
 
 
@@ -41,10 +37,7 @@ def over_time(data: DatasetReader, root: str | None, top_depth: int, n: int) -> 
     if len(timed) < 2:
         return []
     growth = data.view("gpfs.growth").filter(pl.col("scan_time").is_not_null()).collect()
-    days = [
-        pl.Series(name, [day(label) for label in growth[name]], pl.String)
-        for name in ("scan", "since")
-    ]
+    days = [pl.Series(n, [*map(day, growth[n])], pl.String) for n in ("scan", "since")]
     allocated = [amount("allocated_bytes", "allocated")]
     return [
         growth_plot(growth),
@@ -70,7 +63,6 @@ _CHANGES = ("created", "deleted", "modified", "accessed", "renamed")
 
 
 def _churn(data: DatasetReader, root: str | None, top_depth: int, n: int) -> list[Section]:
-    """Objects and bytes by what happened to them, in a table each."""
     churn = data.view("gpfs.churn", top_depth=top_depth, root=root).collect()
     volumes = [f"{name}_bytes" for name in _CHANGES]
     between = "".join(
@@ -91,24 +83,16 @@ def _churn(data: DatasetReader, root: str | None, top_depth: int, n: int) -> lis
 def odd_names(data: DatasetReader, scan: str, n: int) -> list[Section]:
     """How many names are odd and in what way, and the first of them."""
     found = data.view("gpfs.odd_names", scan=scan)
-    counts = (
-        found.select(pl.col("oddities").str.split(", ").alias("oddity"))
-        .explode("oddity")
-        .group_by("oddity")
-        .agg(pl.len().cast(pl.Int64).alias("paths"))
-        .sort("paths", "oddity", descending=[True, False])
-    )
+    each = found.select(oddity=pl.col("oddities").str.split(", ")).explode("oddity")
+    counts = each.group_by("oddity").agg(paths=pl.len().cast(pl.Int64))
+    counts = counts.sort("paths", "oddity", descending=[True, False])
     kinds, first = pl.collect_all([counts, found.head(n)], engine="streaming")
     if kinds.is_empty():
         return []
+    columns = (Column("path", format="path"), "oddities", Column("uid", format="d"))
     return [
         Table("odd-names", kinds, title="Names that scripts stumble over"),
-        Table(
-            "odd-paths",
-            first,
-            (Column("path", format="path"), "oddities", Column("uid", format="d")),
-            title="The first of them",
-        ),
+        Table("odd-paths", first, columns, title="The first of them"),
     ]
 
 

@@ -12,11 +12,6 @@ from harvest.toolkit.amounts import bytes_in_words
 from harvest_report import Column, Plot, bytes_axis, legend, name_bars, with_others
 from harvest_toolkit.frames import sum_or_none
 
-__all__ = [
-    *("age_plot", "amount", "bars", "day", "first_and_others", "growth_bars", "growth_plot"),
-    *("most_changed", "percent", "size_plot"),
-]
-
 SHOWN = 15
 _LONGEST_NAME = 34
 
@@ -24,7 +19,6 @@ _LONGEST_NAME = 34
 def bars(name: str, title: str, table: pl.DataFrame, column: str) -> Plot:
     """Bytes of the largest groups, logical beside allocated where both are known."""
     head = table.head(SHOWN)
-    names = [_shortened(text) for text in head[column].cast(pl.String)]
     labels = {"size_bytes": "logical", "allocated_bytes": "allocated"}
     sizes_known = [c for c in labels if head[c].count()]
 
@@ -41,20 +35,18 @@ def bars(name: str, title: str, table: pl.DataFrame, column: str) -> Plot:
         if len(sizes_known) > 1:
             legend(axes.figure)
 
-    first_size = head[sizes_known[0]][0] if sizes_known else None
-    size = "no size known" if first_size is None else bytes_in_words(first_size)
+    size = _bytes(head[sizes_known[0]][0] if sizes_known else None, "no size known")
     alt = (
         f"Bars: bytes of the {head.height} largest{_out_of(head, table)}; the first is "
         f"{_shortened(str(head[column][0]))} with {size}."
     )
-    return _horizontal(name, title, names, draw, alt)
+    return _horizontal(name, title, head[column], draw, alt)
 
 
 def growth_bars(name: str, title: str, table: pl.DataFrame, column: str) -> Plot:
     """Bytes by which the groups that changed most grew or shrank, the most grown first."""
     changed = table.filter(pl.col("growth_bytes") != 0)
     head = most_changed(changed, SHOWN).head(SHOWN)
-    names = [_shortened(text) for text in head[column]]
     values = head["growth_bytes"].to_list()
 
     def draw(axes: Any) -> None:
@@ -64,22 +56,23 @@ def growth_bars(name: str, title: str, table: pl.DataFrame, column: str) -> Plot
         bytes_axis(axes.xaxis, max(map(abs, axes.get_xlim())), "growth")
 
     alt = "Nothing grew or shrank."
-    if names:
-        alt = (
-            f"Bars: growth of the {len(names)}{_out_of(head, table)} that changed most; from "
-            f"{names[0]} with {bytes_in_words(values[0])} to {names[-1]} with "
-            f"{bytes_in_words(values[-1])}."
+    if values:
+        first, last = (
+            f"{_shortened(head[column][at])} with {bytes_in_words(values[at])}" for at in (0, -1)
         )
+        out_of = f"{len(values)}{_out_of(head, table)}"
+        alt = f"Bars: growth of the {out_of} that changed most; from {first} to {last}."
     unknown = table["growth_bytes"].null_count()
     if unknown:
         alt += f" Of {unknown:,} it is not known."
-    return _horizontal(name, title, names, draw, alt)
+    return _horizontal(name, title, head[column], draw, alt)
 
 
 def _horizontal(
-    name: str, title: str, names: Sequence[str], draw: Callable[[Any], None], alt: str
+    name: str, title: str, groups: pl.Series, draw: Callable[[Any], None], alt: str
 ) -> Plot:
     """Horizontal bars, which ``draw`` draws into the axes: a name beside each, the first on top."""
+    names = [_shortened(text) for text in groups.cast(pl.String)]
 
     def whole(figure: Any) -> None:
         axes = figure.subplots()
@@ -107,20 +100,15 @@ def age_plot(ages: pl.DataFrame) -> Plot:
 
     timed = accessed.filter(pl.col("age").is_not_null())
     untimed = accessed.filter(pl.col("age").is_null())
-    total = _sum(timed)
-    old = _sum(timed.filter(pl.col("above_days") >= 365))
+    parts = (timed, timed.filter(pl.col("above_days") >= 365), untimed)
+    total, old, rest = (int(rows["size_bytes"].cast(pl.Int128).sum()) for rows in parts)
     said = f"of {bytes_in_words(total)}, {bytes_in_words(old)} were not accessed for a year"
     # an empty class has 0 bytes, whatever is known of the others
     if not timed.filter(pl.col("inodes") > 0)["size_bytes"].count():
         said = "when they were accessed, or their size, is not known"
-    rest = _sum(untimed)
     more = f"; of further {bytes_in_words(rest)} it is not known" if rest else ""
     alt = f"Bars: bytes by age in {len(labels)} classes; {said}{more}."
     return Plot("ages-plot", draw, "How old the data are", alt, size=(9.6, 3.4))
-
-
-def _sum(rows: pl.DataFrame) -> int:
-    return int(rows["size_bytes"].cast(pl.Int128).sum())
 
 
 def size_plot(sizes: pl.DataFrame) -> Plot:
@@ -170,16 +158,16 @@ def growth_plot(growth: pl.DataFrame) -> Plot:
         bytes_axis(above.yaxis, above.get_ylim()[1])
         below.set_xlabel("time of the scan (UTC)")
 
-    ends = [
-        "a size not known" if size is None else bytes_in_words(size)
-        for size in (volumes[0], volumes[-1])
-    ]
+    ends = [_bytes(size, "a size not known") for size in (volumes[0], volumes[-1])]
     alt = f"Two lines over {timed.height} scans: from {ends[0]} to {ends[1]}."
     return Plot("growth-plot", draw, "How it grew", alt, size=(9.6, 3.8))
 
 
+def _bytes(size: int | None, unknown: str) -> str:
+    return unknown if size is None else bytes_in_words(size)
+
+
 def _out_of(head: pl.DataFrame, table: pl.DataFrame) -> str:
-    """How many there are, where not all are drawn."""
     return f" of {table.height:,}" if head.height < table.height else ""
 
 
@@ -212,6 +200,13 @@ def amount(name: str, label: str, sign: str = "") -> Column:
     return Column(name, label, "bytes", f"{sign},.0f")
 
 
+def amounts(prefix: str, said: str = "", *, allocated: bool) -> list[Column]:
+    """Columns of logical bytes and, where a list says them, allocated bytes."""
+    size = amount(f"{prefix}size_bytes", f"{said}logical")
+    both = [size, amount(f"{prefix}allocated_bytes", f"{said}allocated")]
+    return both if allocated else [size]
+
+
 def percent(name: str, label: str) -> Column:
     """A column of shares, in percent."""
     return Column(name, label, None, ".1%")
@@ -224,13 +219,9 @@ def day(label: str) -> str:
 
 def most_changed(table: pl.DataFrame, n: int) -> pl.DataFrame:
     """The ``n`` rows that grew or shrank most, the most grown first; behind them the others."""
-    largest = table.sort(
-        pl.col("growth_bytes").abs(), descending=True, nulls_last=True, maintain_order=True
-    )
-    first = largest.head(n).sort(
-        "growth_bytes", descending=True, nulls_last=True, maintain_order=True
-    )
-    return pl.concat([first, largest.slice(n)])
+    how = {"descending": True, "nulls_last": True, "maintain_order": True}
+    largest = table.sort(pl.col("growth_bytes").abs(), **how)
+    return pl.concat([largest.head(n).sort("growth_bytes", **how), largest.slice(n)])
 
 
 def first_and_others(table: pl.DataFrame, column: str, sums: Sequence[str], n: int) -> pl.DataFrame:
@@ -238,6 +229,5 @@ def first_and_others(table: pl.DataFrame, column: str, sums: Sequence[str], n: i
     table = table.select(pl.col(column).cast(pl.String), *sums)
     if table.height <= n + 1:
         return table
-    others = table.slice(n)
-    row = others.select(sum_or_none(name).alias(name) for name in sums)
-    return with_others(table.head(n), others.height, column, row)
+    row = table.slice(n).select(sum_or_none(name).alias(name) for name in sums)
+    return with_others(table.head(n), table.height - n, column, row)

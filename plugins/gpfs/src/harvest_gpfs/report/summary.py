@@ -1,12 +1,11 @@
 """The report ``gpfs.summary``: a file system at a glance.
 
-The views count and sum; here their rows are put in order, cut to a length that can be read, with
-shares of the whole beside them.  What a number means stands below its table.
+The views count and sum; here their rows are cut to a length that can be read, with shares of the
+whole beside them.
 """
 
 from __future__ import annotations
 
-from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,15 +17,12 @@ from harvest.toolkit.amounts import bytes_in_words
 from harvest_report import Column, Notes, Report, Section, Table
 from harvest_toolkit.frames import fraction, safe_sum
 
-from ..aggregation.bins import parse_age
-from ..aggregation.groupings import Setting
+from ..aggregation.groupings import Setting, parse_age
 from ..aggregation.scans import ALL, label_of
 from ..measures import DEFAULT, DIRECTORY
 from ..views.common import SUMS, listing
 from .lists import odd_names, over_time, paths, quality
-from .plots import age_plot, amount, bars, day, first_and_others, percent, size_plot
-
-__all__ = ["summary"]
+from .plots import age_plot, amount, amounts, bars, day, first_and_others, percent, size_plot
 
 _FILES = ("files", "size_bytes", "allocated_bytes")
 _OF_ALL = percent("share", "of all")
@@ -48,14 +44,15 @@ class _Request:
     cold: str
 
     def view(self, name: str, **settings: Any) -> pl.DataFrame:
-        """The rows of a view of the scan."""
         return self.data.view(name, scan=self.scan, **settings).collect()
 
     def amounts(self, prefix: str = "", said: str = "") -> list[Column]:
-        """Columns of logical bytes and, where the list says them, allocated bytes."""
-        known = ("size", "allocated") if self.allocated_known else ("size",)
-        words = {"size": "logical", "allocated": "allocated"}
-        return [amount(f"{prefix}{each}_bytes", f"{said}{words[each]}") for each in known]
+        return amounts(prefix, said, allocated=self.allocated_known)
+
+    @property
+    def counted(self) -> tuple[Column, ...]:
+        """Columns of how many objects there are, their bytes, and these as a share."""
+        return (Column("inodes", "objects"), *self.amounts(), _OF_ALL)
 
 
 def summary(
@@ -90,9 +87,9 @@ def summary(
         among={"root": root, "top_depth": top_depth},
         passwd=passwd,
         group=group,
-        cold=_cold_in_words(cold, counted_from),
+        cold="" if counted_from is None else _COLD.format(cold, day(label_of(counted_from))),
     )
-    notes = _DEFINITIONS if request.ages_known else (*_DEFINITIONS, _NO_TIME)
+    notes = (*_DEFINITIONS, *(() if request.ages_known else (_NO_TIME,)))
     return Report(
         "A file system at a glance",
         intro=_in_words(total, found.scan.label, found.root),
@@ -121,22 +118,10 @@ def _in_words(total: dict[str, Any], scan: str, root: str) -> list[str]:
         many += f" and {total['directories']:,} directories"
     linked = f", {total['hard_links']:,} further hard links" if total["hard_links"] else ""
     size, allocated = total["size_bytes"], total["allocated_bytes"]
-    volume = "The list says no sizes"
-    if size is not None:
-        volume = f"They hold {bytes_in_words(size)}"
-        volume += (
-            f" and take {bytes_in_words(allocated)} of storage" if allocated is not None else ""
-        )
+    volume = "The list says no sizes" if size is None else f"They hold {bytes_in_words(size)}"
+    if size is not None and allocated is not None:
+        volume += f" and take {bytes_in_words(allocated)} of storage"
     return [f"{many}{linked}.", f"{volume}. Scan: {day(scan)}."]
-
-
-def _cold_in_words(cold: str, now: datetime | None) -> str:
-    if now is None:
-        return ""
-    return (
-        f"Cold: neither accessed nor modified in the {cold} before {day(label_of(now))}; shares "
-        "are of what is known to be cold or not."
-    )
 
 
 def _owners(request: _Request, now: str | None, cold: str) -> list[Section]:
@@ -144,10 +129,8 @@ def _owners(request: _Request, now: str | None, cold: str) -> list[Section]:
     owners = owners.filter(pl.col("inodes") > 0)
     sections: list[Section] = []
     if owners["uid"].count():
-        sections += [
-            _users_table(owners, request),
-            bars("users-plot", "The users of most bytes", owners, "user"),
-        ]
+        plot = bars("users-plot", "The users of most bytes", owners, "user")
+        sections += [_users_table(owners, request), plot]
     people = {"passwd": request.passwd, "group": request.group}
     groups = request.view("gpfs.usage", by="group", **people)
     if groups["group"].count():
@@ -179,7 +162,6 @@ def _users_table(owners: pl.DataFrame, request: _Request) -> Table:
 
 
 def _of_all(column: str) -> pl.Expr:
-    """A column as a share of its sum."""
     return fraction(column, safe_sum(column))
 
 
@@ -207,17 +189,15 @@ def _places(request: _Request, depth: int) -> list[Section]:
     shown = tree.sort(largest, descending=[True, True, False], nulls_last=True).head(2 * request.n)
     total = pl.lit(top.select(safe_sum("size_bytes")).item())
     left_out = tree.height - shown.height
-    sections.append(
-        Table(
-            "directories",
-            shown.with_columns(share=fraction("size_bytes", total)),
-            (Column("directory", format="path"), "files", *request.amounts(), _OF_ALL),
-            title="Directories, each with all that lies below it",
-            note="Rows overlap: a directory counts in those that it lies in."
-            + (f" {left_out:,} smaller directories are left out." if left_out else ""),
-        )
+    directories = Table(
+        "directories",
+        shown.with_columns(share=fraction("size_bytes", total)),
+        (Column("directory", format="path"), "files", *request.amounts(), _OF_ALL),
+        title="Directories, each with all that lies below it",
+        note="Rows overlap: a directory counts in those that it lies in."
+        + (f" {left_out:,} smaller directories are left out." if left_out else ""),
     )
-    return sections
+    return [*sections, directories]
 
 
 def _ages(request: _Request, now: str | None, cold: str) -> list[Section]:
@@ -229,13 +209,12 @@ def _ages(request: _Request, now: str | None, cold: str) -> list[Section]:
     rows = first_and_others(found, "top", sums, request.n).with_columns(
         share=fraction("cold_size_bytes", "known_size_bytes")
     )
-    counted = (Column("inodes", "objects"), *request.amounts(), _OF_ALL)
     return [
         age_plot(ages),
         Table(
             "ages",
             ages,
-            ("time", "age", *counted),
+            ("time", "age", *request.counted),
             title="By time since the last access and modification",
             group="time",
             note="Directories are left out.",
@@ -257,19 +236,19 @@ def _ages(request: _Request, now: str | None, cold: str) -> list[Section]:
 
 def _sizes(request: _Request) -> list[Section]:
     sizes = request.view("gpfs.sizes")
-    extensions = request.view("gpfs.extensions")
+    extensions = first_and_others(request.view("gpfs.extensions"), "extension", SUMS, request.n)
+    extensions = extensions.with_columns(share=_of_all("size_bytes"))
     small = request.view("gpfs.small", **request.among)
     sums = ["small_inodes", "known_inodes", "small_size_bytes", "small_allocated_bytes"]
     small = first_and_others(small, "top", sums, request.n).with_columns(
         share=fraction("small_inodes", "known_inodes")
     )
-    counted = (Column("inodes", "objects"), *request.amounts(), _OF_ALL)
     return [
         size_plot(sizes),
         Table(
             "sizes",
             sizes.with_columns(share=_of_all("size_bytes")),
-            ("size", *counted),
+            ("size", *request.counted),
             title="By size",
             note="Directories are left out.",
         ),
@@ -285,14 +264,7 @@ def _sizes(request: _Request) -> list[Section]:
             title="Small objects (below 64 KiB) by top-level directory",
             note="Directories are left out.",
         ),
-        Table(
-            "extensions",
-            first_and_others(extensions, "extension", SUMS, request.n).with_columns(
-                share=_of_all("size_bytes")
-            ),
-            ("extension", *counted),
-            title="By extension",
-        ),
+        Table("extensions", extensions, ("extension", *request.counted), "By extension"),
     ]
 
 
@@ -314,5 +286,9 @@ _DEFINITIONS: Final = (
     "An object with several hard links counts once, at its first path in the order of bytes.",
     "Logical is what files hold, allocated what they take of the storage. Tables show one unit for "
     "a column; their CSV holds exact bytes.",
+)
+_COLD: Final = (
+    "Cold: neither accessed nor modified in the {} before {}; shares are of what is known to be "
+    "cold or not."
 )
 _NO_TIME: Final = "This list does not say when its scan was made: now= shows ages."

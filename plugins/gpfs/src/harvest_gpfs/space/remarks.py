@@ -10,8 +10,6 @@ from harvest import DatasetReader
 from ..aggregation.listing import list_scans
 from ..views.common import rows_of
 
-__all__ = ["several_scans"]
-
 
 def several_scans(dataset: DatasetReader, sql: str) -> Iterator[str]:
     """That a query over ``gpfs.file`` counts files of every scan, where nothing in it says which.

@@ -1,4 +1,4 @@
-"""Views of one scan, and of how scans differ: what each means, by what they are about.
+"""Views of one scan, and of how scans differ.
 
 Their functions, in files of their own beside them, are imported when a view is asked for.
 """
@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from . import ages, changes, paths, space
+from . import listed, sums
 
-__all__ = ["VIEWS"]
-
-VIEWS: Final = (*space.VIEWS, *changes.VIEWS, *ages.VIEWS, *paths.VIEWS)
+VIEWS: Final = (*sums.USES, *listed.CHANGES, *sums.CLASSES, *listed.PATHS)

@@ -10,8 +10,6 @@ from harvest.columns import amount, count, flag, number, path, size, text, time
 from ..measures import DEFAULT, DIRECTORY, GROUPINGS, METRICS
 from .settings import WITHIN
 
-__all__ = ["KEYS", "NOW", "SCAN"]
-
 
 def metric(name: str) -> Column:
     """What is counted or summed of a group; directories are objects like others."""

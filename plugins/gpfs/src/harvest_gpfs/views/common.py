@@ -22,12 +22,6 @@ from ..aggregation.listing import Listing
 from ..aggregation.on_polars import PolarsRows
 from ..aggregation.scans import LATEST, Scan, moment, pick
 
-__all__ = [
-    *("INT", "SUMS", "TEXT", "TIME", "aggregated_schema", "asked", "collected"),
-    *("exclusive", "frame_of", "largest_first", "listing", "named", "no_scan"),
-    *("objects_with", "of_scan", "part_sum", "rows_of", "types_of"),
-]
-
 INT, TEXT, TIME = pl.Int64(), pl.String(), pl.Datetime("us", "UTC")
 
 SUMS: Final = ("inodes", "size_bytes", "allocated_bytes")

@@ -4,42 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, TypeAlias
 
 from harvest import Column, Setting, View
 from harvest.toolkit.settings import at_least, some_of
 
 from ..measures import DEFAULT, DIRECTORY, GROUPINGS, METRICS
 
-__all__ = [
-    *("GROUP", "NOW", "PASSWD", "PEOPLE", "REQUIRES", "SCAN", "WITHIN", "WORDS"),
-    *("by", "count", "view"),
-]
-
 REQUIRES: Final = ("gpfs.file",)
-WORDS = tuple[str, ...]
+WORDS: TypeAlias = tuple[str, ...]
 WITHIN: Final = tuple(name for name in GROUPINGS if name != DIRECTORY)
 """Groupings in which each object is in one group."""
 
 
 def view(
-    name: str,
-    doc: str,
-    build: str,
-    settings: Mapping[str, Setting],
-    *columns: Column,
-    first: tuple[str, ...] = (),
+    name: str, module: str, doc: str, settings: Mapping[str, Setting], *columns: Column, **more: Any
 ) -> View:
-    """A view of scans, with the columns of its rows."""
-    return View(
-        name=name,
-        doc=doc,
-        build=build,
-        requires=REQUIRES,
-        settings=settings,
-        columns=columns,
-        first=first,
-    )
+    """A view of scans, with the columns of its rows; the module has a function of its last name."""
+    build = f"harvest_gpfs.{module}:{name.rpartition('.')[2]}"
+    declared = {"settings": settings, "columns": columns, "requires": REQUIRES, **more}
+    return View(name=name, doc=doc, build=build, **declared)
 
 
 def by(*default: str, words: tuple[str, ...] = WITHIN) -> Setting:
@@ -63,12 +47,11 @@ ROOT: Final = Setting(
     "where top-level directories begin; the longest directory that all paths lie in unless given",
     str,
 )
-TOP_DEPTH: Final = count(_BELOW_ROOT, 1)
 DEEPER: Final = count(_BELOW_ROOT, 2)
 PASSWD: Final = Setting("passwd file with users' names, as `getent passwd` prints it", Path)
-GROUP: Final = Setting("group file with groups' names, as `getent group` prints it", Path)
-PLACE: Final = {"root": ROOT, "top_depth": TOP_DEPTH}
-PEOPLE: Final = {"passwd": PASSWD, "group": GROUP}
+_GROUP: Final = Setting("group file with groups' names, as `getent group` prints it", Path)
+PLACE: Final = {"root": ROOT, "top_depth": count(_BELOW_ROOT, 1)}
+PEOPLE: Final = {"passwd": PASSWD, "group": _GROUP}
 GROUPED: Final = {**PLACE, **PEOPLE}
 TIMED: Final = {"scan": SCAN, "now": NOW}
 MEASURES: Final = Setting("what is summed", WORDS, DEFAULT, some_of(METRICS))

@@ -24,15 +24,11 @@ from harvest import DatasetReader
 from harvest.model.frames import types_of
 from harvest_toolkit.frames import fraction, known_sum, possible
 
-from ...aggregation.bins import parse_age, parse_size
-from ...aggregation.groupings import read_names
-from ...aggregation.links import IDENTITY, candidate
-from ...aggregation.listing import Listing
-from ...aggregation.scans import label_of
-from ...views.common import INT, SUMS, TEXT, collected, frame_of, listing, objects_with, of_scan
-from . import OWNER_COLUMNS
-
-__all__ = ["Choice", "candidates", "fits", "inside", "like", "literal", "owners", "within"]
+from ..aggregation.groupings import parse_age, parse_size, read_names, text_of
+from ..aggregation.listing import IDENTITY, Listing, candidate
+from ..aggregation.scans import label_of
+from ..views.common import INT, SUMS, TEXT, collected, frame_of, listing, objects_with, of_scan
+from .plugin import OWNER_COLUMNS
 
 _OBJECTS: Final = objects_with(
     *("path", "size_bytes", "allocated_bytes", "user", "access_time", "modify_time", "uid", "gid"),
@@ -44,12 +40,12 @@ _PARTS: Final = ("", "linked_", "excluded_", "elsewhere_")
 
 
 def candidates(dataset: DatasetReader, **settings: Any) -> pl.LazyFrame:
-    """The view ``gpfs.candidates``: objects that could go, each once, the largest first."""
+    """The view ``gpfs.candidates``."""
     return Choice.of(dataset, **settings).listed()
 
 
-def owners(dataset: DatasetReader, **settings: Any) -> pl.LazyFrame:
-    """The view ``gpfs.candidate_owners``: sums of these by owner, the one of most bytes first."""
+def candidate_owners(dataset: DatasetReader, **settings: Any) -> pl.LazyFrame:
+    """The view ``gpfs.candidate_owners``."""
     return Choice.of(dataset, **settings).summed()
 
 
@@ -106,11 +102,9 @@ class Choice:
         )
 
     def listed(self) -> pl.LazyFrame:
-        """The rows of ``gpfs.candidates``."""
         return of_scan(self.found, _OBJECTS, lambda: self.objects, now=label_of(self.found.now))
 
     def summed(self) -> pl.LazyFrame:
-        """The rows of ``gpfs.candidate_owners``."""
         return of_scan(self.found, _OWNERS, self._owners, now=label_of(self.found.now))
 
     @property
@@ -123,7 +117,7 @@ class Choice:
     def objects(self) -> pl.DataFrame:
         """The candidates, each once: at its first path."""
         table = self._whole.filter(~self._elsewhere()).drop("whole")
-        return table.with_columns(user=self._user()).sort(
+        return table.with_columns(user=text_of("uid", self.names)).sort(
             "size_bytes", "path", descending=[True, False], nulls_last=True
         )
 
@@ -149,14 +143,11 @@ class Choice:
         counts = [name for name in _OWNERS if name.endswith("inodes")]
         said = pl.any_horizontal(pl.col(name) > 0 for name in counts)
         table = table.with_columns(pl.col(name).fill_null(0) for name in counts).filter(said)
-        return (
-            table.with_columns(_known_parts())
-            .with_columns(
-                user=pl.coalesce(self._user(), pl.col("uid").cast(TEXT)),
-                share=fraction("size_bytes", "owner_size_bytes"),
-            )
-            .sort("size_bytes", "uid", descending=[True, False], nulls_last=True)
+        table = table.with_columns(_known_parts()).with_columns(
+            user=pl.coalesce(text_of("uid", self.names), pl.col("uid").cast(TEXT)),
+            share=fraction("size_bytes", "owner_size_bytes"),
         )
+        return table.sort("size_bytes", "uid", descending=[True, False], nulls_last=True)
 
     @cached_property
     def _whole(self) -> pl.DataFrame:
@@ -174,26 +165,17 @@ class Choice:
             .select(IDENTITY)
         ).unique()
         alone = fit.filter(~pl.col("linked")).with_columns(paths=pl.lit(1, INT))
+        others = others.with_columns(outside=pl.lit(value=True))
         several = (
             fit.filter("linked")
             .sort("path", "origin", "position")
             .with_columns(paths=pl.len().over(IDENTITY).cast(INT))
             .unique(IDENTITY, keep="first", maintain_order=True)
-            .join(
-                others.with_columns(outside=pl.lit(value=True)),
-                on=IDENTITY,
-                how="left",
-                nulls_equal=True,
-            )
+            .join(others, on=IDENTITY, how="left", nulls_equal=True)
             .with_columns(whole=pl.col("outside").is_null())
             .drop("outside")
         )
         return pl.concat([alone, several]).drop("linked", "snapshot_id")
-
-    def _user(self) -> pl.Expr:
-        """The owner's name, null where none is known."""
-        numbers, names = list(self.names), list(self.names.values())
-        return pl.col("uid").replace_strict(numbers, names, default=None, return_dtype=TEXT)
 
     def _elsewhere(self) -> pl.Expr:
         """Whether some path of an object does not go, or is not in the list."""
@@ -201,22 +183,19 @@ class Choice:
 
     def _object(self) -> pl.Expr:
         """Whether an object is chosen, whatever its paths; null where a value is not known."""
-        named = [kind for kind in self.kind if kind != "unknown"]
-        test = pl.col("kind").cast(TEXT).is_in(named)
+        test = pl.col("kind").cast(TEXT).is_in([kind for kind in self.kind if kind != "unknown"])
         if "unknown" in self.kind:
             test |= pl.col("kind").is_null()
         for name in self.times:
             test &= pl.col(name) < self.limit
         if self.above:
             test &= pl.col("size_bytes") >= self.above
-        if self.uids:
-            test &= pl.col("uid").is_in(self.uids)
-        if self.pool:
-            test &= pl.col("pool").cast(TEXT).is_in(self.pool)
+        for name, wanted in (("uid", self.uids), ("pool", self.pool)):
+            if wanted:
+                test &= pl.col(name).is_in(wanted)
         return test
 
     def _place(self) -> pl.Expr:
-        """Whether a path is where it may be."""
         test = pl.lit(value=True)
         if self.under:
             test &= inside(self.under)
@@ -254,10 +233,8 @@ def _known_parts() -> list[pl.Expr]:
 
 
 def _uids(text: str, names: dict[int, str]) -> list[int]:
-    """The numbers of an owner."""
     found = [uid for uid, name in names.items() if name == text]
-    if not found and text.isdigit():
-        found = [int(text)]
+    found = found or ([int(text)] if text.isdigit() else [])
     if not found:
         known = "the passwd file has none of this name" if names else "give passwd for names"
         raise ValueError(f"no owner {text!r}: {known}")
@@ -279,16 +256,15 @@ def inside(directories: Iterable[str]) -> pl.Expr:
 
 def like(patterns: Iterable[str]) -> str:
     """The same as an SQL expression of a policy rule."""
-    return _any(
-        f"PATH_NAME LIKE {text}"
-        for pattern in map(_plain, patterns)
-        for text in _likes(pattern if pattern.startswith("/") else f"*/{pattern}")
-    )
+    plain = map(_plain, patterns)
+    whole = [pattern if pattern.startswith("/") else f"*/{pattern}" for pattern in plain]
+    # what fits the pattern, and what lies below it
+    return _any(_like(pattern, end, special=True) for pattern in whole for end in ("", "/%"))
 
 
 def within(directories: Iterable[str]) -> str:
     """``inside`` as an SQL expression of a policy rule."""
-    return _any(f"PATH_NAME LIKE {_like(d.rstrip('/') + '/', '%')}" for d in directories)
+    return _any(_like(d.rstrip("/") + "/", "%") for d in directories)
 
 
 def literal(text: str) -> str:
@@ -312,13 +288,8 @@ def _regex(pattern: str) -> str:
     return f"^{text}(?:/|$)" if pattern.startswith("/") else f"(?:^|/){text}(?:/|$)"
 
 
-def _likes(pattern: str) -> tuple[str, str]:
-    """What fits the pattern, and what lies below it."""
-    return _like(pattern, "", special=True), _like(pattern, "/%", special=True)
-
-
 def _like(text: str, end: str, *, special: bool = False) -> str:
-    """A text as the operand of LIKE.
+    """A test of a path by LIKE.
 
     A character that m4 or the policy language would take for its own becomes ``_``, any character.
     """
@@ -326,7 +297,8 @@ def _like(text: str, end: str, *, special: bool = False) -> str:
     own = dict.fromkeys("[]'\n", "_")
     escaped = {c: f"!{c}" for c in "%_!"}
     escaped_text = "".join((wild | own | escaped).get(c, c) for c in text) + end
-    return literal(escaped_text) + (" ESCAPE '!'" if any(c in text for c in escaped) else "")
+    how = " ESCAPE '!'" if any(c in text for c in escaped) else ""
+    return f"PATH_NAME LIKE {literal(escaped_text)}{how}"
 
 
 def _any(tests: Iterable[str]) -> str:

@@ -15,23 +15,23 @@ from harvest_toolkit.choices import choices
 from harvest_toolkit.deferred import deferred
 from harvest_toolkit.kept import kept
 
-from ...aggregation.bins import parse_age
-from ...aggregation.groupings import Setting
-from ...aggregation.listing import Listing, common_root, list_scans
-from ...aggregation.on_polars import PolarsRows
-from ...aggregation.scans import ALL, LATEST, Scan, pick
-from ..common import TEXT, named, no_scan, rows_of, types_of
-from . import GROUPS
+from ..aggregation.groupings import Setting, parse_age
+from ..aggregation.listing import Listing, common_root, list_scans
+from ..aggregation.on_polars import PolarsRows
+from ..aggregation.scans import ALL, LATEST, Scan, pick
+from .common import TEXT, named, no_scan, rows_of, types_of
+from .listed import GROUPS
 from .pairs import SUMS, flows, summed
 
-__all__ = ["change", "changes_of", "churn", "compare", "ends", "span"]
-
-_GROWTH: Final = types_of(
-    *("state", "old_inodes", "new_inodes", "inodes_change", "old_bytes", "new_bytes"),
-    *("growth_bytes", "growth_percent"),
-    *SUMS,
-    *("old_scan", "new_scan"),
-) | {"state": TEXT, "growth_percent": pl.Float64(), "old_scan": TEXT, "new_scan": TEXT}
+_SCANS: Final = {"old_scan": TEXT, "new_scan": TEXT}
+_GROWTH: Final = {
+    "state": TEXT,
+    **types_of("old_inodes", "new_inodes", "inodes_change", "old_bytes", "new_bytes"),
+    **types_of("growth_bytes"),
+    "growth_percent": pl.Float64(),
+    **types_of(*SUMS),
+    **_SCANS,
+}
 
 
 def change(
@@ -45,11 +45,9 @@ def change(
     group: Path | None = None,
     **more: str,
 ) -> pl.LazyFrame:
-    """The view ``gpfs.change``: groups and what became of their objects, the most grown first.
+    """The view ``gpfs.change``; no rows where no scan is named and not two say their time.
 
-    from (a word of Python, hence in ``more``), to: as a scan is named; the earliest and the latest
-    unless given.  over: instead of from, the scan nearest to so long before the later one.
-    Directories do not count.  No rows where none is named and not two say when they were made.
+    more: ``from``, a word of Python.
     """
     names = tuple(dict.fromkeys(by))
     setting = named(passwd, group, top_depth=top_depth)
@@ -62,7 +60,15 @@ def change(
     before, after = span(found, more.get("from"), to, over)
 
     def compute() -> pl.DataFrame:
-        found, within = _flows(dataset, before, after, root, setting)
+        # two scans are compared once, whatever is asked about them
+        rows, plain = rows_of(dataset), Setting(top_depth=top_depth)
+        found, within = kept(
+            dataset,
+            ("gpfs.change", before.label, after.label, root, top_depth),
+            lambda: changes_of((rows, before), (rows, after), GROUPS, root, plain),
+        )
+        people = {"user_names": setting.user_names, "group_names": setting.group_names}
+        within = attrs.evolve(within, **people)  # type: ignore[arg-type]
         table = _grown(summed(found, names, within), names)
         return _in_both(table, found, names).with_columns(
             old_scan=pl.lit(before.label), new_scan=pl.lit(after.label)
@@ -79,9 +85,8 @@ def span(
     Raises UsageError where wishes contradict each other, or name less than two scans.
     """
     if since is not None and over is not None:
-        raise UsageError(
-            f"from={since!r} and over={over!r} both say where to begin", remedy="give one of them"
-        )
+        said = f"from={since!r} and over={over!r} both say where to begin"
+        raise UsageError(said, remedy="give one of them")
     earlier, after = ends(scans, since, to, "from=, to=")
     time = after.time
     if over is None or time is None:
@@ -89,20 +94,6 @@ def span(
     wanted = time - timedelta(days=parse_age(over))
     # of two that are equally near the earlier one
     return min(earlier, key=lambda scan: abs((scan.time or time) - wanted)), after
-
-
-def _flows(
-    dataset: DatasetReader, before: Scan, after: Scan, root: str | None, setting: Setting
-) -> tuple[pl.DataFrame, Setting]:
-    """What ``summed`` takes.  Two scans are compared once, whatever is asked about them."""
-    rows, plain = rows_of(dataset), Setting(top_depth=setting.top_depth)
-    found, within = kept(
-        dataset,
-        ("gpfs.change", before.label, after.label, root, setting.top_depth),
-        lambda: changes_of((rows, before), (rows, after), GROUPS, root, plain),
-    )
-    people = attrs.evolve(within, user_names=setting.user_names, group_names=setting.group_names)
-    return found, people
 
 
 def _in_both(table: pl.DataFrame, flows: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
@@ -124,18 +115,11 @@ def _in_both(table: pl.DataFrame, flows: pl.DataFrame, names: Sequence[str]) -> 
 
 
 def _grown(table: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
-    """The sums of groups with their growth, the most grown first."""
-    old, new = pl.col("old_bytes"), pl.col("new_bytes")
-    state = (
-        pl.when(pl.col("old_inodes") == 0)
-        .then(pl.lit("new"))
-        .when(pl.col("new_inodes") == 0)
-        .then(pl.lit("gone"))
-        .otherwise(pl.lit("kept"))
-    )
-    growth = new - old
+    old, growth = pl.col("old_bytes"), pl.col("new_bytes") - pl.col("old_bytes")
+    is_new, is_gone = (pl.col(f"{side}_inodes") == 0 for side in ("old", "new"))
+    state = pl.when(is_new).then(pl.lit("new")).when(is_gone).then(pl.lit("gone"))
     table = table.with_columns(
-        state=state,
+        state=state.otherwise(pl.lit("kept")),
         inodes_change=pl.col("new_inodes") - pl.col("old_inodes"),
         growth_bytes=growth,
         growth_percent=pl.when(old > 0).then(growth / old * 100),
@@ -151,11 +135,8 @@ def churn(
     new: str | None = None,
     root: str | None = None,
 ) -> pl.LazyFrame:
-    """The view ``gpfs.churn``: changes between two scans per top-level directory.
-
-    old, new: as a scan is named; the latest two unless given.
-    """
-    schema = {"top": TEXT, **types_of(*SUMS), "old_scan": TEXT, "new_scan": TEXT}
+    """The view ``gpfs.churn``."""
+    schema = {"top": TEXT, **types_of(*SUMS), **_SCANS}
     if "gpfs.file" not in dataset:
         return deferred(no_scan, schema)
     rows = rows_of(dataset)
@@ -207,15 +188,13 @@ def ends(
         found = [pick(scans, first)]
     there = choices("there is", [scan.label for scan in scans])
     if after in found:
-        raise UsageError(
+        said, remedy = (
             f"this scan would be compared with itself; {there}",
-            where=after.label,
-            remedy="name two different ones",
+            "name two different ones",
         )
+        raise UsageError(said, where=after.label, remedy=remedy)
     if not found:
-        raise UsageError(
-            f"no earlier scan is known to compare with; {there}",
-            where=after.label,
-            remedy=f"harvest another scan into the dataset, or name both that are meant: {words}",
-        )
+        said = f"no earlier scan is known to compare with; {there}"
+        remedy = f"harvest another scan into the dataset, or name both that are meant: {words}"
+        raise UsageError(said, where=after.label, remedy=remedy)
     return found, after

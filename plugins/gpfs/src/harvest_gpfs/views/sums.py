@@ -1,4 +1,4 @@
-"""Views of who and what uses the space, and where."""
+"""Views of who and what uses the space and where, of how old and how large objects are."""
 
 from __future__ import annotations
 
@@ -6,18 +6,16 @@ from typing import Final
 
 import attrs
 
-from harvest import Setting
+from harvest import Column, Setting
 from harvest.columns import amount, count, flag, number, share, size, text, time
 
-from ...measures import DIRECTORY
-from .. import columns, settings
-
-__all__ = ["VIEWS"]
+from .. import measures
+from ..measures import DIRECTORY
+from . import columns, settings
 
 USAGE: Final = settings.view(
-    "gpfs.usage",
+    "gpfs.usage", "views.usage",
     "Bytes, objects and hard links by owner, directory, fileset or pool, largest first.",
-    "harvest_gpfs.views.space.usage:usage",
     {
         "by": settings.by("uid"),
         "metrics": settings.MEASURES,
@@ -30,9 +28,8 @@ USAGE: Final = settings.view(
 )  # fmt: skip
 
 DIRECTORIES: Final = settings.view(
-    "gpfs.directories",
+    "gpfs.directories", "views.usage",
     "Each directory down to a depth with all that lies below it, as du counts.",
-    "harvest_gpfs.views.space.usage:directories",
     {
         "depth": settings.count("how many directories below the root", 2, 0),
         "metrics": settings.MEASURES,
@@ -43,9 +40,8 @@ DIRECTORIES: Final = settings.view(
 )  # fmt: skip
 
 GROWTH: Final = settings.view(
-    "gpfs.growth",
+    "gpfs.growth", "views.usage",
     "Sums of every scan, the newest first, and what changed since the one before.",
-    "harvest_gpfs.views.space.usage:growth",
     {"by": settings.by(words=(*settings.WITHIN, DIRECTORY)), **settings.GROUPED},
     text("scan", "The scan that the row sums up: its time, in UTC, or the path of a list that does "
          "not say it."),
@@ -136,9 +132,8 @@ OWNER_COLUMNS: Final = (
 )  # fmt: skip
 
 OWNERS: Final = settings.view(
-    "gpfs.owners",
+    "gpfs.owners", "views.usage",
     "A row per owner: what it has, and how much of that is cold, small or of the future.",
-    "harvest_gpfs.views.space.usage:owners",
     {
         "cold": settings.COLD,
         "below": settings.SMALL,
@@ -151,10 +146,9 @@ OWNERS: Final = settings.view(
 )  # fmt: skip
 
 HEAT: Final = settings.view(
-    "gpfs.heat",
+    "gpfs.heat", "views.usage",
     "How warm the files of each pool are, as the policy engine reports it; most warm bytes "
     "first.",
-    "harvest_gpfs.views.space.usage:heat",
     {"by": settings.by("pool"), "scan": settings.SCAN},
     *columns.KEYS.values(),
     columns.metric("warm_bytes"),
@@ -169,11 +163,128 @@ HEAT: Final = settings.view(
 )  # fmt: skip
 
 EXTENSIONS: Final = settings.view(
-    "gpfs.extensions",
+    "gpfs.extensions", "views.usage",
     "Objects and bytes by the suffix of their names.",
-    "harvest_gpfs.views.space.usage:extensions",
     {"scan": settings.SCAN},
     columns.KEYS["extension"], *columns.DATA.values(), columns.SCAN,
 )  # fmt: skip
 
-VIEWS: Final = (USAGE, DIRECTORIES, GROWTH, OWNERS, HEAT, EXTENSIONS)
+USES: Final = (USAGE, DIRECTORIES, GROWTH, OWNERS, HEAT, EXTENSIONS)
+
+_IN_CLASS: Final = {
+    name: attrs.evolve(
+        column,
+        doc=f"{str(column.doc).removesuffix('.')}; null, too, where the list puts no object into a "
+        "class.",
+    )
+    for name, column in columns.DATA.items()
+}
+
+
+def _bytes(name: str, what: str) -> Column:
+    """Bytes of the objects of a part, which are counted, too."""
+    part = name.partition("_")[0]
+    return size(name, f"{what}, as far as it is known; null where it is of none, or {part}_inodes "
+                "is.")  # fmt: skip
+
+
+def _exact(name: str, doc: str) -> Column:
+    return attrs.evolve(size(name, doc), format=",d")
+
+
+def _of_known(prefix: str) -> Column:
+    """The bytes of a part as a share of what is known to be in it or not."""
+    return share(f"{prefix}_share", f"{prefix}_size_bytes as a share of known_size_bytes; null "
+                 "where that is 0 or either is not known.")  # fmt: skip
+
+
+POLICY: Final = settings.view(
+    "gpfs.policy", "views.usage",
+    "What a policy of so many days would free, by time of access, of modification, both; "
+    "of each the groups of most bytes first.",
+    {"policy": settings.POLICY, "by": settings.by(), **settings.TIMED, **settings.GROUPED},
+    *columns.keys_without("access_age", "modify_age"),
+    count("days", "The limit that is tried: what is older would be freed.", "d"),
+    text("time", "What must be older than days: the last access, the last modification, or both."),
+    _bytes("freed_size_bytes", "Logical size of the objects that would be freed"),
+    _of_known("freed"),
+    count("freed_inodes", "Objects that would be freed; directories left out, hard links once; "
+          f"{columns.UNDECIDED}."),
+    _bytes("freed_allocated_bytes", "Allocated size of the objects that would be freed"),
+    *columns.DATA.values(),
+    *columns.KNOWN.values(),
+    count("untimed", "Objects of which it is not known whether they are older, for a time that the "
+          "list does not say; shares leave them out."),
+    columns.NOW,
+    columns.SCAN,
+)  # fmt: skip
+
+AGES: Final = settings.view(
+    "gpfs.ages", "views.usage",
+    "How long ago objects were accessed and modified, in classes.",
+    {"ages": Setting("upper ends of the classes", str, measures.AGES), **settings.TIMED},
+    text("time", "access or modify: which time the age is counted from; each object is in a class "
+         "of either."),
+    text("age", "Class of age; null for objects whose time the list does not say."),
+    *_IN_CLASS.values(),
+    count("above_days", "How many days old the class begins, the limit left out; null for the "
+          "class in the future and for unknown ages.", "d"),
+    count("up_to_days", "How many days old the class ends, the limit taken in; null for the oldest "
+          "class and for unknown ages.", "d"),
+    columns.NOW,
+    columns.SCAN,
+)  # fmt: skip
+
+SIZES: Final = settings.view(
+    "gpfs.sizes", "views.usage",
+    "How many objects are how large, in classes.",
+    {"sizes": Setting("upper ends of the classes", str, measures.SIZES), "scan": settings.SCAN},
+    text("size", "Class of logical size; null for objects whose size the list does not say."),
+    *(_IN_CLASS[name] for name in ("inodes", "size_bytes", "allocated_bytes")),
+    _exact("above_bytes", "Where the class begins, the limit left out, but 0 for the empty class; "
+           "null for unknown sizes."),
+    _exact("up_to_bytes", "Where the class ends, the limit taken in; null for the largest class "
+           "and for unknown sizes."),
+    columns.SCAN,
+)  # fmt: skip
+
+COLD: Final = settings.view(
+    "gpfs.cold", "views.usage",
+    "What was neither accessed nor modified for so long, by groups.",
+    {
+        "by": settings.by("top"),
+        "age": Setting("how long: 90d, 1y", str, "1y"),
+        **settings.TIMED,
+        **settings.GROUPED,
+    },
+    *columns.keys_without("cold"),
+    _bytes("cold_size_bytes", "Logical size of the cold objects"),
+    _of_known("cold"),
+    count("cold_inodes", "Objects that were neither accessed nor modified for the setting age; "
+          f"directories left out, hard links once; {columns.UNDECIDED}."),
+    *columns.DATA.values(),
+    *columns.KNOWN.values(),
+    _bytes("cold_allocated_bytes", "Allocated size of the cold objects"),
+    count("untimed", "Objects that may be cold or not, for a time that the list does not say; "
+          "shares leave them out."),
+    columns.NOW,
+    columns.SCAN,
+)  # fmt: skip
+
+SMALL: Final = settings.view(
+    "gpfs.small", "views.usage",
+    "How many objects are small, and what they take, by groups.",
+    {"by": settings.by("top"), "below": settings.SMALL, "scan": settings.SCAN, **settings.GROUPED},
+    *columns.keys_without("small"),
+    count("small_inodes", "Objects whose logical size is known and below the setting below; "
+          f"directories left out, hard links once; {columns.UNDECIDED}."),
+    share("small_share", "small_inodes as a share of known_inodes; null where there are none."),
+    size("small_allocated_bytes", "Allocated size of the small objects, as far as it is known; "
+         "null where it is of none."),
+    size("small_size_bytes", "Logical size of the small objects; null where small_inodes is."),
+    *(columns.DATA[name] for name in ("inodes", "size_bytes", "allocated_bytes")),
+    columns.KNOWN["inodes"],
+    columns.SCAN,
+)  # fmt: skip
+
+CLASSES: Final = (POLICY, AGES, SIZES, COLD, SMALL)

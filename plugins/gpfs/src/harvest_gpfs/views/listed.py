@@ -1,4 +1,4 @@
-"""Views that list paths, and the checks of a scan.
+"""Views that compare two scans, in which directories do not count, and those that list paths.
 
 What has no doc here is passed on from gpfs.file, whose columns explain it.
 """
@@ -8,12 +8,95 @@ from __future__ import annotations
 from typing import Final
 
 from harvest import Setting
-from harvest.columns import count, number, passed_on, path, share, size, text
+from harvest.columns import amount, count, number, passed_on, path, share, size, text
 from harvest.toolkit.settings import one_of
 
-from .. import columns, settings
+from . import columns, settings
 
-__all__ = ["VIEWS"]
+GROUPS: Final = ("user", "group", "fileset", "pool", "top")
+"""What changes can be summed by."""
+
+_WAYS: Final = {
+    "created": ("that only the later scan has", "later"),
+    "deleted": ("that only the earlier scan has", "earlier"),
+    "modified": ("of both scans whose size or modification time differs", "later"),
+    "renamed": ("of both scans that lost a path and got another", "later"),
+    "moved_in": ("of both scans that were in another group before", "earlier"),
+    "moved_out": ("of both scans that are in another group now", "earlier"),
+    "accessed": ("of both scans whose access time differs", "later"),
+}
+"""What may become of objects: which they are, and in which scan their size is taken."""
+
+_FLOWS: Final = tuple(
+    column
+    for name, (which, when) in _WAYS.items()
+    for column in (
+        count(name, f"Objects {which}, hard links once; null where a list lacks what says so."),
+        size(f"{name}_bytes", f"Logical size, in the {when} scan, of the objects {which}, of the "
+             "measured ones; null where none is, or the objects are not known."),
+    )
+)  # fmt: skip
+
+_BEFORE_AND_AFTER: Final = (
+    *(
+        size(f"{name}_bytes", f"Logical size of the objects in the {which} scan, of the measured "
+             "ones; null where none is.")
+        for name, which in (("new", "later"), ("old", "earlier"))
+    ),
+    *(
+        count(f"{name}_inodes", f"Objects in the {which} scan, hard links once; null where its "
+              "list does not say which group objects are in, and that of the other does.")
+        for name, which in (("new", "later"), ("old", "earlier"))
+    ),
+)  # fmt: skip
+
+_REST: Final = (
+    size("grown_bytes", "What the objects of both scans gained in size, less what they lost; with "
+         "created and moved_in, less deleted and moved_out, it is the growth of the group; null "
+         "where none is measured."),
+    count("unmeasured", "Objects of which a scan that has them does not say the size: all bytes "
+          "leave them out. Null where a list does not say which group objects are in."),
+    text("old_scan", "The earlier scan: its time, in UTC, or the path of its list."),
+    text("new_scan", "The later scan: its time, in UTC, or the path of its list."),
+)  # fmt: skip
+
+CHURN: Final = settings.view(
+    "gpfs.churn", "views.change",
+    "What was created, deleted, modified, accessed, renamed and moved between two scans.",
+    {
+        "old": Setting("the earlier scan; the one before the other unless given", str),
+        "new": settings.TO,
+        **settings.PLACE,
+    },
+    columns.KEYS["top"], *_FLOWS, *_BEFORE_AND_AFTER, *_REST,
+)  # fmt: skip
+
+CHANGE: Final = settings.view(
+    "gpfs.change", "views.change",
+    "Who and what grew between two scans, and by what was new, deleted, modified and "
+    "moved; the most grown first.",
+    {
+        "by": settings.by("user", words=GROUPS),
+        "from": settings.FROM,
+        "to": settings.TO,
+        "over": settings.OVER,
+        "root": settings.ROOT,
+        "top_depth": settings.DEEPER,
+        **settings.PEOPLE,
+    },
+    *(columns.KEYS[name] for name in GROUPS),
+    size("growth_bytes", "new_bytes minus old_bytes; null where either is not known."),
+    amount("growth_percent", "growth_bytes in percent of old_bytes; null where that is not above "
+           "0, or either is not known.", "%", ",.1f"),
+    *_BEFORE_AND_AFTER,
+    text("state", "new: the earlier scan had no objects of the group; gone: the later one has "
+         "none; kept: both have some; null where a list does not say which group objects are in."),
+    count("inodes_change", "new_inodes minus old_inodes; null where either is."),
+    *_FLOWS,
+    *_REST,
+)  # fmt: skip
+
+CHANGES: Final = (CHURN, CHANGE)
 
 _WHERE: Final = (path("origin"), number("position"))
 _DETAILS: Final = (
@@ -29,9 +112,8 @@ _DETAILS: Final = (
 """Of views that list an object at its first path."""
 
 LARGEST: Final = settings.view(
-    "gpfs.largest",
+    "gpfs.largest", "views.paths",
     "The objects of most bytes.",
-    "harvest_gpfs.views.paths.files:largest",
     {"n": settings.N, "scan": settings.SCAN, "passwd": settings.PASSWD},
     path("path"),
     size("size_bytes"),
@@ -40,9 +122,8 @@ LARGEST: Final = settings.view(
 )  # fmt: skip
 
 OLDEST: Final = settings.view(
-    "gpfs.oldest",
+    "gpfs.oldest", "views.paths",
     "The objects that were modified, or accessed, longest ago.",
-    "harvest_gpfs.views.paths.files:oldest",
     {
         "n": settings.N,
         "by": Setting(
@@ -60,9 +141,8 @@ OLDEST: Final = settings.view(
 _NO_SIZES: Final = "; null in the one row of a list that says no sizes"
 
 DUPLICATES: Final = settings.view(
-    "gpfs.duplicates",
+    "gpfs.duplicates", "views.paths",
     "Files of one name and size in several directories: copies, perhaps.",
-    "harvest_gpfs.views.paths.files:duplicates",
     {
         "above": Setting("bytes that a file has at least", str, "64M"),
         "n": settings.N,
@@ -89,9 +169,8 @@ DUPLICATES: Final = settings.view(
 )  # fmt: skip
 
 CROWDED: Final = settings.view(
-    "gpfs.crowded",
+    "gpfs.crowded", "views.paths",
     "Directories of very many entries, the most first.",
-    "harvest_gpfs.views.paths.files:crowded",
     {"least": settings.count("entries at least", 10_000), "scan": settings.SCAN},
     path("directory", "Directory that the entries lie in directly."),
     count("entries", "Paths listed directly in it; an object counts at each of its paths."),
@@ -103,9 +182,8 @@ CROWDED: Final = settings.view(
 )  # fmt: skip
 
 ODD_NAMES: Final = settings.view(
-    "gpfs.odd_names",
+    "gpfs.odd_names", "views.paths",
     "Paths that scripts stumble over, and why.",
-    "harvest_gpfs.views.paths.quality:odd_names",
     {"scan": settings.SCAN, "kinds": Setting("only these oddities", settings.WORDS)},
     text("oddities", "What is odd about the path; several kinds with commas."),
     path("path"),
@@ -118,9 +196,8 @@ ODD_NAMES: Final = settings.view(
 )  # fmt: skip
 
 SCAN_QUALITY: Final = settings.view(
-    "gpfs.scan_quality",
+    "gpfs.scan_quality", "views.paths",
     "What a list does not say, and what in it cannot be right.",
-    "harvest_gpfs.views.paths.quality:scan_quality",
     {**settings.TIMED},
     text("finding", "fact; gap, what the list does not say; or oddity, what cannot be right or is "
          "worth a look."),
@@ -131,4 +208,4 @@ SCAN_QUALITY: Final = settings.view(
     columns.SCAN,
 )  # fmt: skip
 
-VIEWS: Final = (LARGEST, OLDEST, DUPLICATES, CROWDED, ODD_NAMES, SCAN_QUALITY)
+PATHS: Final = (LARGEST, OLDEST, DUPLICATES, CROWDED, ODD_NAMES, SCAN_QUALITY)

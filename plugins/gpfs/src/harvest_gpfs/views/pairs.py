@@ -13,18 +13,13 @@ from typing import Final
 
 import polars as pl
 
-from ...aggregation.groupings import GROUPINGS, Setting
-from ...aggregation.links import passes_for
-from ...aggregation.listing import BUDGET
-from ...aggregation.on_polars import PolarsRows, available_memory
-
-__all__ = ["SUMS", "flows", "summed"]
+from ..aggregation.groupings import GROUPINGS, NO_DIRECTORY, Setting
+from ..aggregation.listing import BUDGET, passes_for
+from ..aggregation.on_polars import PolarsRows, available_memory
 
 _KEY: Final = ("inode", "generation")
 _TIMES: Final = {"modified": "modify_time", "accessed": "access_time"}
-_CHANGES: Final = (
-    *("created", "deleted", "modified", "accessed", "renamed", "moved_in", "moved_out"),
-)
+_CHANGES: Final = ["created", "deleted", "modified", "accessed", "renamed", "moved_in", "moved_out"]
 SUMS: Final = (
     *(name for change in _CHANGES for name in (change, f"{change}_bytes")),
     *("old_inodes", "old_bytes", "new_inodes", "new_bytes", "grown_bytes", "unmeasured"),
@@ -75,12 +70,12 @@ def flows(
     found: list[pl.DataFrame] = []
     for share in range(shares):
         every = [_share(rows, share, shares, keys, setting) for rows in (old, new)]
-        sides = [side.filter(pl.col("kind").ne_missing(pl.lit("directory"))) for side in every]
+        sides = [side.filter(NO_DIRECTORY) for side in every]
         if "kind" not in known:
             # what one list calls a directory is one in the other, too
             folders = pl.concat(every).filter(kind="directory").select(identity)
             sides = [s.join(folders, on=identity, how="anti", nulls_equal=True) for s in sides]
-        found.append(_flows(sides[0], sides[1], identity, keys, known))
+        found.append(_flows(sides, identity, keys, known))
         # combined at once: of many directories each pass leaves a row
         sums = (pl.col(name).sum() for name in _FLOWS)
         found = [pl.concat(found).group_by(_flow_keys(keys)).agg(sums)]
@@ -113,12 +108,10 @@ def _only_known(total: pl.DataFrame) -> pl.DataFrame:
         for size, count in _MEASURED.items()
     }
     counts_known = {name: (pl.col(name) > 0) | (pl.col(f"{name} unknown") == 0) for name in _SEEN}
-    both = {
-        **{size: known & counts_known.get(size.removesuffix("_bytes"), pl.lit(value=True))
-           for size, known in bytes_known.items()},
-        **counts_known,
-    }  # fmt: skip
-    return total.with_columns(pl.when(known).then(name).alias(name) for name, known in both.items())
+    for name, known in counts_known.items():
+        bytes_known[f"{name}_bytes"] &= known
+    every = {**bytes_known, **counts_known}
+    return total.with_columns(pl.when(known).then(n).alias(n) for n, known in every.items())
 
 
 _TOGETHER = "all objects"
@@ -161,35 +154,27 @@ def _unmeasured(test: pl.Expr) -> pl.Expr:
 
 
 def _old_side(found: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
-    """What groups lost, and had."""
     gone, size = ~pl.col("is"), pl.col("old_bytes")
-    return (
-        found.filter("was")
-        .group_by(keys)
-        .agg(
-            *_sums("deleted_bytes", gone, size),
-            *_sums("moved_out_bytes", _moved(keys), size),
-            *_sums("old_bytes", _EVERY, size),
-            _unmeasured(gone),
-        )
+    grouped = found.filter("was").group_by(keys)
+    return grouped.agg(
+        *_sums("deleted_bytes", gone, size),
+        *_sums("moved_out_bytes", _moved(keys), size),
+        *_sums("old_bytes", _EVERY, size),
+        _unmeasured(gone),
     )
 
 
 def _new_side(found: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
-    """What groups got, and have."""
     stayed, size, was_size = pl.col("was"), pl.col("new_bytes"), pl.col("old_bytes")
-    return (
-        found.filter("is")
-        .group_by(pl.col(f"{name}_new").alias(name) for name in keys)
-        .agg(
-            *_sums("created_bytes", ~stayed, size),
-            *(pl.col(name).sum() for name in _SEEN_SUMS),
-            # what moves weighs what it did before; what it grew by stands apart
-            *_sums("moved_in_bytes", _moved(keys), was_size),
-            *_sums("new_bytes", _EVERY, size),
-            *_sums("grown_bytes", stayed, size - was_size),
-            _unmeasured(_EVERY),
-        )
+    grouped = found.filter("is").group_by(pl.col(f"{name}_new").alias(name) for name in keys)
+    return grouped.agg(
+        *_sums("created_bytes", ~stayed, size),
+        *(pl.col(name).sum() for name in _SEEN_SUMS),
+        # what moves weighs what it did before; what it grew by stands apart
+        *_sums("moved_in_bytes", _moved(keys), was_size),
+        *_sums("new_bytes", _EVERY, size),
+        *_sums("grown_bytes", stayed, size - was_size),
+        _unmeasured(_EVERY),
     )
 
 
@@ -213,7 +198,6 @@ def _known(rows: PolarsRows) -> frozenset[str]:
 def _share(
     rows: PolarsRows, share: int, shares: int, keys: Sequence[str], setting: Setting
 ) -> pl.DataFrame:
-    """The rows of some inodes."""
     frame = rows.frame.filter(pl.col("inode") % shares == share) if shares > 1 else rows.frame
     return frame.select(
         *(*_KEY, "path", "kind"),
@@ -228,17 +212,12 @@ def _flow_keys(keys: Sequence[str]) -> list[str]:
 
 
 def _flows(
-    old: pl.DataFrame,
-    new: pl.DataFrame,
-    identity: Sequence[str],
-    keys: Sequence[str],
-    known: frozenset[str],
+    sides: list[pl.DataFrame], identity: Sequence[str], keys: Sequence[str], known: frozenset[str]
 ) -> pl.DataFrame:
-    """The flows of the objects of a share."""
     # only objects of several rows are put in order, to take the first path of each
-    repeated = pl.concat([s["inode"].filter(s["inode"].is_duplicated()) for s in (old, new)])
+    repeated = pl.concat([s["inode"].filter(s["inode"].is_duplicated()) for s in sides])
     again = pl.col("inode").is_in(repeated.unique().implode())
-    one, several = ([s.drop("kind").filter(test) for s in (old, new)] for test in (~again, again))
+    one, several = ([s.drop("kind").filter(test) for s in sides] for test in (~again, again))
     firsts = (s.sort(s.columns, nulls_last=True) for s in several)
     first = (s.unique(identity, keep="first", maintain_order=True) for s in firsts)
     found = _renamed(*several, identity).lazy()

@@ -1,0 +1,370 @@
+"""Views of what is worth a look: large and old objects, likely copies, crowded directories.
+
+And of what a list does not say, what in it cannot be right, paths that scripts stumble over.
+
+Copies and entries are grouped by texts, of which a scan may have hundreds of millions.  Sizes, or a
+hash, decide which share of them is looked at, so that memory holds a share; the texts decide what
+is one group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+import polars as pl
+
+from harvest import DatasetReader, UsageError
+from harvest_toolkit.frames import count_if_known, fraction, possible, sum_or_none
+
+from ..aggregation.groupings import NO_DIRECTORY, parse_size, read_names, text_of
+from ..aggregation.listing import BUDGET, IDENTITY, Listing, candidate, first_paths, passes_for
+from . import common
+from .common import INT, TEXT, collected, frame_of, listing, objects_with, of_scan, types_of
+
+_SHOWN: Final = objects_with(
+    *("path", "size_bytes", "allocated_bytes", "uid", "user", "gid", "access_time", "modify_time"),
+    *("pool", "fileset", "nlink", "inode", "origin", "position"),
+)
+
+
+def largest(dataset: DatasetReader, n: int, scan: str, passwd: Path | None = None) -> pl.LazyFrame:
+    """The view ``gpfs.largest``."""
+    return _first(dataset, "size_bytes", n, scan, passwd, descending=True)
+
+
+def oldest(
+    dataset: DatasetReader, n: int, by: str, scan: str, passwd: Path | None = None
+) -> pl.LazyFrame:
+    """The view ``gpfs.oldest``; a time that is asked for is a column, too."""
+    return _first(dataset, f"{by}_time", n, scan, passwd, descending=False)
+
+
+def _first(
+    dataset: DatasetReader, column: str, n: int, scan: str, passwd: Path | None, *, descending: bool
+) -> pl.LazyFrame:
+    shown = _SHOWN if column in _SHOWN else {**_SHOWN, column: common.TIME}
+    names, found = read_names(passwd, "passwd"), listing(dataset, scan)
+
+    def compute() -> pl.DataFrame:
+        table = _objects(frame_of(found), shown, column, n, descending=descending)
+        return table.with_columns(user=text_of("uid", names))
+
+    return of_scan(found, shown, compute)
+
+
+def _objects(
+    rows: pl.LazyFrame, shown: Iterable[str], column: str, n: int, *, descending: bool
+) -> pl.DataFrame:
+    """The first ``n`` objects by a column.
+
+    Rows are taken in the order of the column, then of objects and paths, so that the paths of an
+    object follow each other; more are taken until ``n`` objects are among them.
+    """
+    columns = [name for name in shown if name != "user"]
+    rows = rows.filter(NO_DIRECTORY, pl.col(column).is_not_null()).select(
+        *dict.fromkeys((*columns, *IDENTITY)), candidate().alias("may repeat")
+    )
+    order = [column, *IDENTITY, "path", "origin", "position"]
+    down = [descending, *[False] * (len(order) - 1)]
+    wanted = n * 2
+    while True:
+        taken = _head(rows, column, wanted, descending=descending)
+        taken = taken.sort(order, descending=down, nulls_last=True)
+        repeats = pl.col("may repeat") & ~pl.struct(IDENTITY).is_first_distinct()
+        objects = taken.filter(~repeats)
+        if objects.height >= n or taken.height < wanted:
+            by, down = [column, "path"], [descending, False]
+            return objects.head(n).sort(by, descending=down, maintain_order=True)
+        wanted *= 4
+
+
+def _head(rows: pl.LazyFrame, column: str, wanted: int, *, descending: bool) -> pl.DataFrame:
+    """At least the first ``wanted`` rows by a column and the inode; all where there are fewer.
+
+    Found by their least value, which no engine needs to sort whole rows for.
+    """
+    value = pl.col(column)
+    first = value.top_k(wanted) if descending else value.bottom_k(wanted)
+    edge = collected(rows.select(first.alias("v")))["v"]
+    if len(edge) < wanted:
+        return collected(rows)
+    last = edge.min() if descending else edge.max()
+    # many may share the last value: of those, the ones with the smallest inodes
+    tied = rows.filter(value == last)
+    inode = collected(tied.select(pl.col("inode").bottom_k(wanted)))["inode"].max()
+    before = value > last if descending else value < last
+    return collected(rows.filter(before | ((value == last) & (pl.col("inode") <= inode))))
+
+
+_NAME: Final = r"/([^/]*)$"
+
+LEAST_ROWS = 2_000_000
+"""Rows whose names are compared at once, at least."""
+
+_BYTES_PER_ROW: Final = 600
+
+_COPIES: Final = types_of(
+    *("name", "size_bytes", "copies", "extra_bytes", "first_path", "last_path", "all_names"),
+    *("all_extra_copies", "all_extra_bytes", "extra_share"),
+) | dict.fromkeys(("name", "first_path", "last_path"), TEXT)
+_ORDER: Final = ("extra_bytes", "name", "size_bytes")
+
+
+def duplicates(dataset: DatasetReader, above: str, n: int, scan: str) -> pl.LazyFrame:
+    """The view ``gpfs.duplicates``; of a list without sizes there is one row, of nulls.
+
+    above: files of fewer bytes are left out: they are most files, and hold little.
+    """
+    least = parse_size(above)
+    found = listing(dataset, scan)
+
+    def compute() -> pl.DataFrame:
+        rows = frame_of(found).filter(NO_DIRECTORY)
+        large = rows.filter(pl.col("size_bytes") >= max(least, 1)).select(
+            "path", "size_bytes", *IDENTITY
+        )
+        total = int(collected(large.select(pl.len())).item())
+        shares = passes_for(total, least=LEAST_ROWS, bytes_each=_BYTES_PER_ROW, budget=BUDGET * 2)
+        sums = {
+            "all_names": pl.len(),
+            "all_extra_copies": (pl.col("copies") - 1).sum(),
+            "all_extra_bytes": pl.col("extra_bytes").sum(),
+        }
+        firsts, together = [], []
+        for share in range(shares):
+            copies = _copies(large, share, shares)
+            firsts.append(copies.head(n))
+            together.append(copies.select(**sums))
+        (all_bytes,) = found.aggregate([], ["size_bytes"], directories=False).row(0)
+        said = rows.select(pl.col("size_bytes").is_not_null().any())
+        sizes_known = total or collected(said).item()
+        if not sizes_known and not collected(rows.head(1)).is_empty():
+            # that no name occurs twice is not known either
+            return pl.DataFrame({name: [None] for name in _COPIES})
+        first = pl.concat(firsts).sort(*_ORDER, descending=[True, False, False]).head(n)
+        return first.join(pl.concat(together).sum(), how="cross").with_columns(
+            extra_share=fraction("all_extra_bytes", pl.lit(all_bytes, pl.Int128))
+        )
+
+    return of_scan(found, _COPIES, compute)
+
+
+def _copies(large: pl.LazyFrame, share: int, shares: int) -> pl.DataFrame:
+    """Of a share of the names those that several files of one size have, the most bytes first."""
+    if shares > 1:
+        large = large.filter(pl.col("size_bytes") % shares == share)
+    name = pl.col("path").str.extract(_NAME).fill_null(pl.col("path"))
+    objects = large.group_by(name.alias("name"), "size_bytes", *IDENTITY).agg(pl.col("path").min())
+    groups = objects.group_by("name", "size_bytes").agg(
+        pl.len().cast(INT).alias("copies"),
+        pl.col("path").min().alias("first_path"),
+        pl.col("path").max().alias("last_path"),
+    )
+    several = groups.filter(pl.col("copies") > 1).with_columns(
+        ((pl.col("copies") - 1) * possible("size_bytes")).alias("extra_bytes")
+    )
+    return collected(several).sort(*_ORDER, descending=[True, False, False])
+
+
+_BUCKETS: Final = 1 << 20
+
+
+def crowded(dataset: DatasetReader, least: int, scan: str) -> pl.LazyFrame:
+    """The view ``gpfs.crowded``."""
+    found = listing(dataset, scan)
+
+    def compute() -> pl.DataFrame:
+        directory = pl.col("path").str.replace(_NAME, "").alias("directory")
+        below = frame_of(found).filter(pl.col("path").str.contains("/", literal=True))
+        rows = below.select(directory, "kind", "size_bytes")
+        bucket = (pl.col("directory").hash() % _BUCKETS).alias("bucket")
+        # a directory of so many entries is in a bucket of at least as many: most have fewer
+        counts = collected(rows.group_by(bucket).agg(pl.len()))
+        full = counts.filter(pl.col("len") >= least)["bucket"]
+        some = rows.filter(bucket.is_in(full.implode())) if len(full) else rows.clear()
+        entries = some.group_by("directory").agg(
+            entries=pl.len().cast(INT),
+            files=count_if_known(pl.col("kind") == "file"),
+            directories=count_if_known(pl.col("kind") == "directory"),
+            size_bytes=sum_or_none(possible("size_bytes")),
+        )
+        table = collected(entries.filter(pl.col("entries") >= least))
+        return table.with_columns(pl.col("directory").replace("", "/")).sort(
+            "entries", "directory", descending=[True, False]
+        )
+
+    entries = types_of("entries", "files", "directories", "size_bytes")
+    return of_scan(found, {"directory": TEXT, **entries}, compute)
+
+
+_EPOCH_ENDS: Final = datetime(1970, 1, 2, tzinfo=UTC)
+_MAY_LACK: Final = {
+    "generation": "inodes that were reused look alike",
+    "kind": "files and directories look alike",
+    "size_bytes": "sums of bytes leave these objects out",
+    "allocated_bytes": "sums of allocated bytes leave these objects out",
+    "access_time": "they have no age by access",
+    "modify_time": "they have no age by modification",
+    "create_time": "",
+    "change_time": "",
+    "uid": "they belong to no user",
+    "gid": "they belong to no group",
+    "pool": "",
+    "fileset": "",
+    "heat": "",
+    "nlink": "hard links are found by comparing all inodes",
+}
+"""Columns that a list may not say, and what follows from that."""
+
+_FINDINGS: Final = ("fact", "gap", "oddity")
+_COMPARED: Final = ("size_bytes", "modify_time", "uid", "nlink", "kind")
+_SEVERAL: Final = (pl.col("nlink") > 1) & NO_DIRECTORY
+_TIMES: Final = ("access_time", "modify_time", "create_time")
+
+
+def scan_quality(dataset: DatasetReader, scan: str, now: str | None = None) -> pl.LazyFrame:
+    """The view ``gpfs.scan_quality``: a row for each check."""
+    schema = {"finding": TEXT, "check": TEXT, "count": INT, "meaning": TEXT}
+    found = listing(dataset, scan, now=now)
+
+    def compute() -> pl.DataFrame:
+        tests = _tests(found.given_now or found.scan.time)
+        counts = collected(
+            frame_of(found).select(
+                pl.col("origin").n_unique().alias("lists"),
+                _count(_SEVERAL).alias("elsewhere"),
+                *(_count(test).alias(name) for name, (_, test, _) in tests.items()),
+            )
+        ).row(0, named=True)
+        lists, elsewhere = counts.pop("lists"), counts.pop("elsewhere")
+        rows = [
+            ("fact", "lists", lists, "files or parts that it is of"),
+            *((tests[name][0], name, count, tests[name][2]) for name, count in counts.items()),
+            *_links(found, elsewhere),
+        ]
+        rows.sort(key=lambda check: _FINDINGS.index(check[0]))
+        return pl.DataFrame(rows, schema=schema, orient="row")
+
+    return of_scan(found, schema, compute)
+
+
+def _count(test: pl.Expr) -> pl.Expr:
+    """Of how many rows a test is true; null where it may be of some and is known of none."""
+    return pl.when(test.any() | test.is_not_null().all()).then(test.sum().cast(pl.Int64))
+
+
+def _tests(reference: datetime | None) -> dict[str, tuple[str, pl.Expr, str]]:
+    """What is asked of each row: kind of finding, test and meaning, by the name of the check."""
+    size, allocated = pl.col("size_bytes"), pl.col("allocated_bytes")
+    kinds = ("file", "directory", "symlink", "other")
+    facts = {"paths": pl.col("inode").is_not_null()}
+    facts |= {f"kind {kind}": pl.col("kind") == kind for kind in kinds}
+    oddities = {
+        "names that are not UTF-8": (pl.col("path_raw").is_not_null(), "shown as \\xNN"),
+        "sizes below zero": (pl.min_horizontal(size, allocated) < 0, "cannot be; not in sums"),
+        "sizes of 1 EiB or more": (
+            pl.max_horizontal(size, allocated) >= 2**60,
+            "hardly can be; a sum above 2^63 - 1 is shown as not known",
+        ),
+        "data without blocks": (
+            NO_DIRECTORY & (size > 4096) & (allocated == 0),
+            "migrated to tape, sparse, or compressed",
+        ),
+        "sparse": (NO_DIRECTORY & (allocated > 0) & (allocated < size), "holes or compression"),
+    }
+    early, late = "not set, or lost", "a clock was wrong, or a program set it"
+    oddities |= {f"{n} of 1970-01-01 or before": (pl.col(n) < _EPOCH_ENDS, early) for n in _TIMES}
+    if reference is not None:
+        oddities |= {f"{n} after the scan": (pl.col(n) > reference, late) for n in _TIMES}
+    return {
+        **{name: ("fact", test, "") for name, test in facts.items()},
+        **{f"without {n}": ("gap", pl.col(n).is_null(), why) for n, why in _MAY_LACK.items()},
+        **{name: ("oddity", *each) for name, each in oddities.items()},
+    }
+
+
+def _links(found: Listing, several: int | None) -> list[tuple[str, str, int | None, str]]:
+    """What all rows of an object say together, whatever link count they claim.
+
+    several: rows that claim more than one link; one that is listed once has links elsewhere.
+    """
+    linked = twice = disagree = further = 0
+    for portion in found.linked(_COMPARED, everything=True):
+        counted = portion.with_columns(
+            first_paths().cum_sum().alias("object"), _SEVERAL.alias("has links")
+        )
+        objects = counted.group_by("object").agg(
+            pl.len().cast(pl.Int64).alias("rows"),
+            pl.col("path").n_unique().cast(pl.Int64).alias("paths"),
+            pl.col("nlink").max(),
+            pl.col("has links").sum().cast(pl.Int64),
+            pl.any_horizontal(pl.col(name).n_unique() > 1 for name in _COMPARED).alias("differ"),
+        )
+        linked += objects.filter(pl.col("paths") > 1).height
+        twice += int((objects["rows"] - objects["paths"]).sum())
+        disagree += int(objects["differ"].sum())
+        having = objects.filter(pl.col("has links") > 0)
+        further += int(having["has links"].sum())
+        further -= having.filter(pl.col("paths") < pl.col("nlink")).height
+    elsewhere = None if several is None else several - further
+    return [
+        ("fact", "objects with several paths", linked, "hard links; bytes count once"),
+        ("oddity", "rows that repeat a path", twice, "lists that overlap"),
+        ("oddity", "objects whose rows disagree", disagree, "changed while they were listed"),
+        (
+            "gap",
+            "objects with links elsewhere",
+            elsewhere,
+            "some of their paths are not in the list",
+        ),
+    ]
+
+
+_PATH, _UNDECODABLE = pl.col("path"), pl.col("path_raw").is_not_null()
+_PATTERNS: Final = {
+    "control character": r"[\x00-\x1f\x7f\u{80}-\u{9f}]",
+    "invisible or bidirectional character": r"[\u{ad}\u{200b}-\u{200f}\u{2028}-\u{202e}"
+    r"\u{2060}-\u{2069}\u{feff}]",
+    "blank at an end": r"(^|/) |\s$|\s/",
+    "begins with a dash": r"(^|/)-",
+    "quote": r"""['"`]""",
+    "shell character": r"[*?\[\]{}$&|;<>!()#~]",
+    "percent code": r"%[0-9A-Fa-f]{2}",
+}
+_ODDITIES: Final = {
+    "not UTF-8": _UNDECODABLE,
+    # where path_raw is given, \\xNN stands for a byte, and a backslash is written twice
+    "backslash": pl.when(_UNDECODABLE)
+    .then(_PATH.str.contains(r"\\\\"))
+    .otherwise(_PATH.str.contains("\\", literal=True)),
+    **{name: _PATH.str.contains(pattern) for name, pattern in _PATTERNS.items()},
+    # a pattern that is slow, and that few paths are long enough for
+    "longer than 200 characters": pl.when(_PATH.str.len_bytes() > 200)
+    .then(_PATH)
+    .str.contains(r"[^/]{201}"),
+}
+"""What makes a name odd, and whether a path shows it."""
+_SHORT: Final = _PATH.str.contains("|".join((r"\\", *_PATTERNS.values())))
+"""What shows any oddity of a decoded name that is not long, by one pattern."""
+
+
+def odd_names(dataset: DatasetReader, scan: str, kinds: Sequence[str] = ()) -> pl.LazyFrame:
+    """The view ``gpfs.odd_names``, in the dataset's order."""
+    wanted = list(kinds) or list(_ODDITIES)
+    for kind in wanted:
+        if kind not in _ODDITIES:
+            raise UsageError(f"no oddity {kind!r}", remedy="there are " + ", ".join(_ODDITIES))
+    found = listing(dataset, scan)
+    names = [pl.when(_ODDITIES[kind]).then(pl.lit(kind)) for kind in wanted]
+    kinds_found = pl.concat_str(names, separator=", ", ignore_nulls=True)
+    columns = ["path", "path_raw", "kind", "size_bytes", "uid", "inode", "origin", "position"]
+    return (
+        frame_of(found)
+        .filter(_UNDECODABLE | _SHORT | _ODDITIES["longer than 200 characters"])
+        .select(*columns, kinds_found.alias("oddities"))
+        .filter(pl.col("oddities") != "")
+        .select("path", "oddities", *columns[1:], pl.lit(found.scan.label).alias("scan"))
+    )

@@ -1,0 +1,363 @@
+"""Functions of views of sums: by owner, directory, pool, of every scan, by age, size and parts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import polars as pl
+
+from harvest import DatasetReader
+from harvest.model.frames import types_of
+from harvest_toolkit.deferred import deferred
+from harvest_toolkit.frames import fitted, fraction, sum_or_none
+
+from ..aggregation.groupings import GROUPINGS, AgeBins, Setting, SizeBins, parse_age, parse_size
+from ..aggregation.listing import Listing, common_root, list_scans
+from ..aggregation.scans import label_of
+from ..measures import DIRECTORY, HEAT_UNIT
+from . import common
+from .common import INT, SUMS, TEXT, asked, exclusive, largest_first, listing, of_scan, part_sum
+from .sums import OWNER_COLUMNS
+
+
+def usage(
+    dataset: DatasetReader, by: Sequence[str], metrics: Sequence[str], scan: str, **where: Any
+) -> pl.LazyFrame:
+    """The view ``gpfs.usage``."""
+    names, measured = exclusive(by), tuple(dict.fromkeys(metrics))
+    found, setting = asked(dataset, scan, names, **where)
+
+    def compute() -> pl.DataFrame:
+        table = found.aggregate(names, measured, setting)
+        return largest_first(table, *(n for n in ("size_bytes", "inodes") if n in measured))
+
+    return of_scan(found, common.aggregated_schema(names, measured), compute)
+
+
+def directories(
+    dataset: DatasetReader, depth: int, metrics: Sequence[str], scan: str, root: str | None = None
+) -> pl.LazyFrame:
+    """The view ``gpfs.directories``, by path."""
+    by, measured = [DIRECTORY], tuple(dict.fromkeys(metrics))
+    found, setting = asked(dataset, scan, by, root=root, depth=depth)
+    schema = common.aggregated_schema(by, measured)
+    return of_scan(found, schema, lambda: found.aggregate(by, measured, setting))
+
+
+def extensions(dataset: DatasetReader, scan: str) -> pl.LazyFrame:
+    """The view ``gpfs.extensions``, most bytes first."""
+    found = common.listing(dataset, scan)
+
+    def compute() -> pl.DataFrame:
+        return largest_first(found.aggregate(["extension"], SUMS, directories=False), "size_bytes")
+
+    return of_scan(found, {"extension": TEXT, **common.types_of(*SUMS)}, compute)
+
+
+_WARMTH: Final = ("inodes", "size_bytes", "with_heat", "warm", "warm_bytes")
+
+
+def heat(dataset: DatasetReader, by: Sequence[str], scan: str) -> pl.LazyFrame:
+    """The view ``gpfs.heat``; directories do not count."""
+    names = exclusive(by)
+    found, setting = asked(dataset, scan, names)
+
+    def compute() -> pl.DataFrame:
+        metrics = (*_WARMTH, "heat_units", "hottest")
+        table = found.aggregate(names, metrics, setting, directories=False)
+        mean = fraction("heat_units", pl.col("with_heat") * float(HEAT_UNIT))
+        return largest_first(table.with_columns(mean_heat=mean), "warm_bytes")
+
+    means = dict.fromkeys(("mean_heat", "hottest"), pl.Float64())
+    schema = {**common.aggregated_schema(names), **common.types_of(*_WARMTH), **means}
+    return of_scan(found, schema, compute)
+
+
+_UNTIMED: Final = "(time unknown)"
+_SUMS: Final = ("inodes", "files", "directories", "size_bytes", "allocated_bytes")
+_CHANGES: Final = {"inodes": "inodes_change", "size_bytes": "size_change_bytes"}
+
+
+def growth(
+    dataset: DatasetReader, by: Sequence[str], root: str | None = None, **more: Any
+) -> pl.LazyFrame:
+    """The view ``gpfs.growth``.
+
+    A list without a time has no place among the others, and no changes.  A group that a scan does
+    not have counts as nothing there: its end is a row of zeros.  Where only one of two scans says
+    the groups of its objects, there are no changes between them.
+    """
+    names, setting = exclusive(by), common.named(**more)
+    sums = common.aggregated_schema(names, _SUMS)
+    schema = {"scan": TEXT, "scan_time": common.TIME, **sums, "since": TEXT}
+    schema |= common.types_of(*_CHANGES.values())
+
+    def compute() -> pl.DataFrame:
+        rows = common.rows_of(dataset)
+        # one root for all, or the same directory would have another name in another scan
+        whole = root if root is not None or "top" not in names else common_root(rows)
+        tables, before, since = [pl.DataFrame(schema=schema)], None, "(first scan)"
+        for scan in list_scans(rows):
+            table = Listing(rows.of(scan), scan, whole).aggregate(names, _SUMS, setting)
+            table = _changed(table, before, names).with_columns(
+                scan=pl.lit(scan.label),
+                scan_time=pl.lit(scan.time, common.TIME),
+                since=pl.lit(since if scan.time is not None else _UNTIMED),
+            )
+            tables.insert(1, fitted(table, schema))
+            if scan.time is not None:
+                before, since = table.select(*sums), scan.label
+        return pl.concat(tables)
+
+    return deferred(compute, schema)
+
+
+def _changed(
+    table: pl.DataFrame, before: pl.DataFrame | None, names: tuple[str, ...]
+) -> pl.DataFrame:
+    """The groups of a scan, those that only the scan before had with zeros, and their changes."""
+    # both scans say which groups objects are in, or neither does
+    said = [] if before is None else [[t[n].count() > 0 for n in names] for t in (table, before)]
+    if before is None or said[0] != said[1]:
+        return table.with_columns(pl.lit(None, pl.Int64).alias(n) for n in _CHANGES.values())
+    if names:
+        held = before.filter(pl.col("inodes") > 0)
+        ended = held.join(table, on=names, how="anti", nulls_equal=True)
+        zeros = ended.with_columns(pl.lit(0, ended.schema[name]).alias(name) for name in _SUMS)
+        table = pl.concat([table, zeros]).sort(names, nulls_last=True)
+    columns = (pl.col(column).alias(name) for column, name in _CHANGES.items())
+    old = before.select(*names, *columns, there=pl.lit(value=True))
+    if names:
+        table = table.join(old, on=names, how="left", nulls_equal=True, maintain_order="left")
+    else:
+        table = table.join(old, how="cross")
+    return table.with_columns(
+        (pl.col(column) - pl.when("there").then(name).otherwise(0)).alias(name)
+        for column, name in _CHANGES.items()
+    )
+
+
+_ALL: Final = (
+    *("data_inodes", "data_bytes", "cold_known_inodes", "cold_known_bytes"),
+    *("small_known_inodes", "future_known_inodes"),
+)
+"""What is summed up over all owners, too."""
+
+
+def owners(
+    dataset: DatasetReader,
+    cold: str,
+    below: str,
+    scan: str,
+    now: str | None = None,
+    passwd: Path | None = None,
+    to: str | None = None,
+) -> pl.LazyFrame:
+    """The view ``gpfs.owners``, the one of most bytes first."""
+    limits: dict[str, Any] = {"cold_days": parse_age(cold), "small_below": parse_size(below)}
+    found, setting = asked(dataset, scan if to is None else to, now=now, passwd=passwd, **limits)
+    reference = found.given_now or found.scan.time
+    flags = ("small",) if reference is None else ("small", "cold", "future")
+
+    def compute() -> pl.DataFrame:
+        table = found.aggregate(["uid", "kind", *flags], [*SUMS, "files", "unknown_size"], setting)
+        return _totals(_per_owner(table), setting, named=passwd is not None)
+
+    said = None if reference is None else label_of(reference)
+    return of_scan(found, types_of(OWNER_COLUMNS), compute, now=said)
+
+
+def _per_owner(table: pl.DataFrame) -> pl.DataFrame:
+    data = pl.col("kind") != "directory"
+    parts: dict[str, pl.Expr] = {}
+    for flag in ("cold", "small", "future"):
+        # what is known to have a flag or not: what its shares are of
+        known_names = f"{flag}_known_inodes", f"{flag}_known_bytes"
+        if flag not in table.columns:
+            names = (*(f"{flag}_{name}" for name in SUMS), *known_names)
+            parts |= dict.fromkeys(names, pl.lit(None, INT))
+            continue
+        parts |= {f"{flag}_{name}": part_sum(name, pl.col(flag) & data) for name in SUMS}
+        known = pl.col(flag).is_not_null() & data
+        inodes = pl.col("inodes") if flag == "future" else pl.col("inodes") - pl.col("unknown_size")
+        parts |= {
+            name: pl.when(part_sum(inodes, known) > 0).then(part_sum(value, known))
+            for name, value in zip(known_names, (inodes, pl.col("size_bytes")), strict=True)
+        }
+    return table.group_by("uid", maintain_order=True).agg(
+        *(sum_or_none(name).alias(name) for name in (*SUMS, "files")),
+        part_sum("inodes", data).alias("data_inodes"),
+        part_sum("size_bytes", data).alias("data_bytes"),
+        *(value.alias(name) for name, value in parts.items()),
+    )
+
+
+def _totals(table: pl.DataFrame, setting: Setting, *, named: bool) -> pl.DataFrame:
+    """Owners with their names and their shares of the whole, the largest first."""
+    uid = pl.col("uid")
+    # of objects without an owner nobody knows whether the passwd file has him
+    unknown = ~uid.is_in(list(setting.user_names)) if named else pl.lit(None, pl.Boolean)
+    table = table.with_columns(
+        *(_of_all(pl.col(name)).alias(f"all_{name}") for name in _ALL),
+        user=uid,
+        unknown=unknown,
+        all_bytes=sum_or_none("size_bytes"),
+    ).with_columns(
+        user=GROUPINGS["user"].label(setting),
+        share=fraction("size_bytes", "all_bytes"),
+        cold_share=fraction("cold_size_bytes", "cold_known_bytes"),
+        small_share=fraction("small_inodes", "small_known_inodes"),
+    )
+    return table.sort("size_bytes", "uid", descending=[True, False], nulls_last=True)
+
+
+def _of_all(values: pl.Expr) -> pl.Expr:
+    """The sum; null where some have what is not known, and the others have none."""
+    return pl.when((values.null_count() == 0) | (values.sum() > 0)).then(values.sum())
+
+
+_KNOWN: Final = ("inodes", "size_bytes")
+"""What is summed of the objects of which it is known whether they are of the part."""
+
+
+def cold(
+    dataset: DatasetReader, by: Sequence[str], age: str, scan: str, **where: Any
+) -> pl.LazyFrame:
+    """The view ``gpfs.cold``."""
+    names = exclusive(by, "cold")
+    found, setting = asked(dataset, scan, cold_days=parse_age(age), **where)
+    schema = _schema(names, "cold", _KNOWN, "cold_share", "untimed")
+    compute = partial(_of_part, found, setting, names, "cold", "size_bytes")
+    return of_scan(found, schema, compute, now=label_of(found.now))
+
+
+def small(
+    dataset: DatasetReader, by: Sequence[str], below: str, scan: str, **where: Any
+) -> pl.LazyFrame:
+    """The view ``gpfs.small``."""
+    names = exclusive(by, "small")
+    found, setting = asked(dataset, scan, names, small_below=parse_size(below), **where)
+    schema = _schema(names, "small", ("inodes",), "small_share")
+    return of_scan(found, schema, partial(_of_part, found, setting, names, "small", "inodes"))
+
+
+def _of_part(
+    found: Listing, setting: Setting, names: Sequence[str], part: str, sum_of: str
+) -> pl.DataFrame:
+    """Sums of a part by groups, with its share of what is known, and the most first."""
+    table = found.aggregate([*names, part], SUMS, setting, directories=False)
+    share = fraction(f"{part}_{sum_of}", f"known_{sum_of}").alias(f"{part}_share")
+    return largest_first(_flagged(table, part, names), f"{part}_{sum_of}").with_columns(share)
+
+
+_AGES: Final = ("access_age", "modify_age")
+
+
+def policy(
+    dataset: DatasetReader, policy: str, by: Sequence[str], scan: str, **where: Any
+) -> pl.LazyFrame:
+    """The view ``gpfs.policy``; what is older by both times ``gpfs.cold`` calls cold."""
+    names = exclusive(by, *_AGES)
+    bins = AgeBins.parse(policy)
+    found, setting = asked(dataset, scan, ages=bins, **where)
+    # classes of age as the days that all of their objects are older than; -1 for the future
+    lowest = [-1 if low is None else low for low, _ in bins.bounds]
+
+    def compute() -> pl.DataFrame:
+        table = found.aggregate([*names, *_AGES], SUMS, setting, directories=False).with_columns(
+            pl.col(name).replace_strict(bins.labels, lowest, default=None, return_dtype=INT)
+            for name in _AGES
+        )
+        tables = []
+        for days in bins.edges:
+            # null where it is not known whether a class is older
+            access, modify = (pl.col(name) >= days for name in _AGES)
+            tests = {"access": access, "modify": modify, "both": access & modify}
+            for time, freed in tests.items():
+                sums = _flagged(table.with_columns(freed=freed), "freed", names)
+                sums = largest_first(sums, "freed_size_bytes")
+                tables.append(sums.with_columns(days=pl.lit(days, INT), time=pl.lit(time)))
+        return pl.concat(tables).with_columns(
+            freed_share=fraction("freed_size_bytes", "known_size_bytes")
+        )
+
+    limits = {"days": INT, "time": TEXT}
+    schema = _schema(names, "freed", _KNOWN, "freed_share", "untimed", **limits)
+    return of_scan(found, schema, compute, now=label_of(found.now))
+
+
+def _schema(
+    names: Sequence[str], part: str, known: Sequence[str], *more: str, **limits: pl.DataType
+) -> dict[str, pl.DataType]:
+    parts, judged = (f"{part}_{name}" for name in SUMS), (f"known_{name}" for name in known)
+    sums = common.types_of(*parts, *SUMS, *judged, *more)
+    return {**common.aggregated_schema(names), **limits, **sums}
+
+
+def _flagged(table: pl.DataFrame, flag: str, by: Sequence[str]) -> pl.DataFrame:
+    """Groups by ``by`` with their sums, and beside them the sums of what has a flag.
+
+    ``known_inodes`` and ``known_size_bytes`` are sums of what is known to have it or not: what
+    shares are of.  ``untimed``: objects of which it is not known.
+    table: an aggregation of ``SUMS`` by ``by`` and ``flag``.
+    """
+    known = pl.col(flag).is_not_null()
+    sums = (
+        *(sum_or_none(name).alias(name) for name in SUMS),
+        *(common.part_sum(name, pl.col(flag)).alias(f"{flag}_{name}") for name in SUMS),
+        *(
+            pl.when(known.any()).then(sum_or_none(pl.col(n).filter(known))).alias(f"known_{n}")
+            for n in _KNOWN
+        ),
+        pl.col("inodes").filter(~known).sum().alias("untimed"),
+    )
+    return table.group_by(by, maintain_order=True).agg(sums) if by else table.select(sums)
+
+
+def ages(dataset: DatasetReader, ages: str, scan: str, now: str | None = None) -> pl.LazyFrame:
+    """The view ``gpfs.ages``; a class without objects has a row, too."""
+    bins = AgeBins.parse(ages)
+    classes = _table(bins, "age", "above_days", "up_to_days")
+    found = listing(dataset, scan, now=now)
+
+    def compute() -> pl.DataFrame:
+        setting, times = Setting(ages=bins), ("access", "modify")
+        tables = (_classed(found, classes, f"{time}_age", setting) for time in times)
+        return pl.concat(t.with_columns(time=pl.lit(n)) for t, n in zip(tables, times, strict=True))
+
+    schema = {"time": TEXT, **classes.schema, **common.types_of(*SUMS)}
+    return of_scan(found, schema, compute, now=label_of(found.now))
+
+
+def sizes(dataset: DatasetReader, sizes: str, scan: str) -> pl.LazyFrame:
+    """The view ``gpfs.sizes``."""
+    bins = SizeBins.parse(sizes)
+    classes = _table(bins, "size", "above_bytes", "up_to_bytes")
+    found = listing(dataset, scan)
+
+    schema, setting = {**classes.schema, **common.types_of(*SUMS)}, Setting(sizes=bins)
+    return of_scan(found, schema, partial(_classed, found, classes, "size_bin", setting))
+
+
+def _table(bins: AgeBins | SizeBins, label: str, above: str, up_to: str) -> pl.DataFrame:
+    rows = [(name, *bounds) for name, bounds in zip(bins.labels, bins.bounds, strict=True)]
+    return pl.DataFrame(rows, schema={label: TEXT, above: INT, up_to: INT}, orient="row")
+
+
+def _classed(
+    found: Listing, classes: pl.DataFrame, grouping: str, setting: Setting
+) -> pl.DataFrame:
+    """Sums of all classes, in their order; at the end what has none, if there is any."""
+    label = classes.columns[0]
+    table = found.aggregate([grouping], SUMS, setting, directories=False)
+    table = table.rename({grouping: label})
+    # that a class is empty is known where the class of some object is
+    some = table.is_empty() or table[label].null_count() < table.height
+    empty = pl.col("inodes").is_null() & some
+    every = classes.join(table, on=label, how="left", maintain_order="left").with_columns(
+        pl.when(empty).then(0).otherwise(name).alias(name) for name in SUMS
+    )
+    return pl.concat([every, table.filter(pl.col(label).is_null())], how="diagonal")
