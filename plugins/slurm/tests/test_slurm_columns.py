@@ -10,8 +10,7 @@ from scripts import run_script
 
 import harvest
 from harvest_slurm.plugin import harvest_views
-from harvest_slurm.views.declared.common import FAILURE_KEYS, KEYS, TREND_KEYS
-from harvest_slurm.views.declared.resources import RESOURCES
+from harvest_slurm.views.declared.common import FAILURE_KEYS, KEYS, RESOURCES, TREND_KEYS
 from harvest_testing import faults_of_columns
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -20,7 +20,7 @@ from harvest import UsageError
 from harvest_report import Table
 from harvest_slurm.report.usage import fold, usage_report
 from harvest_slurm.states import ENDED, ENDS, STATES
-from harvest_slurm.views.declared.resources import RESOURCES
+from harvest_slurm.views.declared.common import RESOURCES
 from harvest_slurm.views.measures import how_they_ended, shares, use, waits
 from harvest_slurm.views.period import Selection, selection_of
 from harvest_slurm.views.steps import ended

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from harvest.toolkit.amounts import count_in_words
 
-from ..views.declared.resources import RESOURCES
+from ..views.declared.common import RESOURCES
 
 if TYPE_CHECKING:
     from datetime import date

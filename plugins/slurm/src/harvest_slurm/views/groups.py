@@ -9,8 +9,7 @@ import polars as pl
 from harvest import DatasetReader, UsageError
 
 from ..states import ENDED, FAILED
-from .declared.common import KEYS
-from .declared.resources import RESOURCES
+from .declared.common import KEYS, RESOURCES
 from .measures import (
     COUNTS,
     costs,

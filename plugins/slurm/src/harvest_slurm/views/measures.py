@@ -17,7 +17,7 @@ import polars as pl
 from harvest_toolkit.frames import fraction, known_sum
 
 from ..states import ENDED, ENDS, FAILED
-from .declared.resources import Resource
+from .declared.common import Resource
 
 _GIB: Final = 2**30
 

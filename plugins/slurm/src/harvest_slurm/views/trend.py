@@ -14,8 +14,7 @@ from harvest import DatasetReader
 from harvest_toolkit.frames import fraction
 
 from .calendar import Period
-from .declared.common import TREND_KEYS
-from .declared.resources import RESOURCES
+from .declared.common import RESOURCES, TREND_KEYS
 from .groups import groups_of
 from .measures import COUNTS, how_they_ended, use, waits
 from .period import Selection, selection_of
