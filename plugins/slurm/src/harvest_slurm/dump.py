@@ -14,8 +14,9 @@ from harvest_toolkit.yaml_stream import YamlStream
 from .config import SlurmConfig
 from .read.csvtext import settle
 from .read.fixed_width import read_fixed
+from .read.form import HEAD_BYTES, Layout
 from .read.json_dump import read_json
-from .read.layout import HEAD_BYTES, Layout, delimiter_of, find_layout
+from .read.layout import delimiter_of, find_layout
 from .read.text import read_text
 from .rows.assemble import assemble
 from .rows.selection import Selection, rules_of

@@ -23,7 +23,7 @@ import polars as pl
 from harvest import Partition, ReadContext, SourceError
 
 from .config import SlurmConfig
-from .read.layout import Layout
+from .read.form import Layout
 from .read.text import read_text
 from .rows.assemble import assemble
 from .rows.selection import Selection, rules_of

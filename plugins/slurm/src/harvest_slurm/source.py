@@ -40,7 +40,9 @@ class SlurmSource(Source):
     @classmethod
     def detect(cls, path: Path) -> Detection | None:
         """By the header of sacct, by rows that look like its, or by its JSON."""
-        from .read.layout import HEAD_BYTES, likeness  # loads numpy, which naming the source spares
+        # these load numpy, which naming the source spares
+        from .read.form import HEAD_BYTES
+        from .read.layout import likeness
 
         if not path.is_file():
             return None

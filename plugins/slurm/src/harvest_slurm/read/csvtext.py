@@ -1,7 +1,8 @@
 """Comma-separated values: which files have quotes as CSV has them, and reading those that do.
 
 sacct itself quotes nothing: ``sacct --parsable2 --delimiter=,`` writes quotes as they are in a
-name.  Spreadsheets and pandas write quotes around fields that need them.
+name.  Spreadsheets and pandas write quotes around fields that need them: such a field begins with
+one and ends with one, and each quote inside of it is doubled.
 """
 
 from __future__ import annotations
@@ -18,13 +19,13 @@ import pyarrow.csv as pacsv
 from harvest import ReadContext
 from harvest_toolkit.spans import PAD
 
-from .bounds import LONGEST
 from .columns import BatchRows, RawRows
-from .layout import Layout
-from .quotes import after_record, first_misplaced, line_ends
+from .form import LONGEST, Layout
 from .rejoin import Joiner
 from .said import Said, kind_of
 
+QUOTE: Final = ord('"')
+LINE_END: Final = ord("\n")
 BLOCK_BYTES: Final = 4 * 1024 * 1024
 JOINED: Final = 20
 """Lines that are looked at together, whether they are a record."""
@@ -209,3 +210,38 @@ class CsvReader:
         )
         batches = table.combine_chunks().to_batches()
         return batches[0] if batches else pa.RecordBatch.from_pylist([], schema=table.schema)
+
+
+def first_misplaced(data: Any, mark: int) -> int:
+    """Place of the first quote that stands where CSV places none; -1 where there is none.
+
+    data: bytes from the begin of a record on.  mark: the delimiter.  A quote that is never closed
+    is not misplaced.
+    """
+    quotes = np.flatnonzero(data == QUOTE)
+    opening, closing = quotes[0::2], quotes[1::2]
+    before = data[np.maximum(opening - 1, 0)]
+    begins = (opening == 0) | (before == mark) | (before == LINE_END)
+    last = len(data) - 1
+    after, second = data[np.minimum(closing + 1, last)], data[np.minimum(closing + 2, last)]
+    ends = (closing == last) | (after == mark) | (after == LINE_END)
+    ends |= (after == ord("\r")) & ((second == LINE_END) | (closing + 1 == last))
+    doubled = closing[: len(opening) - 1] + 1 == opening[1:]
+    begins[1:] |= doubled
+    ends[: len(doubled)] |= doubled
+    wrong = np.append(opening[~begins], closing[~ends])
+    return int(wrong.min()) if len(wrong) else -1
+
+
+def line_ends(data: Any) -> tuple[Any, Any]:
+    """Places of the line ends outside of quotes, and of those within."""
+    ends = np.flatnonzero(data == LINE_END)
+    quotes = np.flatnonzero(data == QUOTE)
+    within = np.searchsorted(quotes, ends) % 2 == 1
+    return ends[~within], ends[within]
+
+
+def after_record(data: Any) -> int:
+    """The place behind the last line end outside of quotes; 0 where there is none."""
+    outside, _ = line_ends(data)
+    return int(outside[-1]) + 1 if len(outside) else 0

@@ -15,9 +15,8 @@ import pyarrow.compute as pc
 
 from harvest import ReadContext
 
-from .bounds import LONGEST, reject_line
 from .columns import BatchRows, RawRows
-from .layout import Layout
+from .form import LONGEST, Layout, reject_line
 from .said import Said, kind_of
 from .text import BLOCK_BYTES
 

@@ -12,8 +12,8 @@ from harvest import SourceError
 from ..states import STATES
 from ..values.fields import unique_names
 from ..values.ids import PATTERN
-from .form import COMMON, HEAD_BYTES, LONGEST_HEADER, Layout
-from .orders import Fit, fits, fixed, like, marks, named
+from .form import HEAD_BYTES, LONGEST_HEADER, Layout
+from .orders import COMMON, Fit, fits, fixed, like, marks, named
 
 UNNAMED: Final = 0.4
 """How sure a dump is whose columns must be named before it can be read."""

@@ -21,8 +21,6 @@ from ..values.ids import PATTERN
 from ..values.kinds import KINDS, NOTHING
 from .presets import PRESETS, WIDTHS
 
-__all__ = ["COMMON", "Fit", "fits", "fixed", "like", "marks", "named"]
-
 COMMON: Final = ("|", "\x1f", "\t", ";", ",", "^", "~", "#", "!", "@", "&", ":", " ")
 """Delimiters that people choose, the likeliest first."""
 _MAY_MARK: Final = re.compile(r"(?=([^0-9A-Za-z][^0-9]{0,7}))")

@@ -20,8 +20,7 @@ from harvest.toolkit.texts import excerpt
 from ..values.fields import BY_NAME, FREE, canonical
 from ..values.ids import why_no_id
 from ..values.kinds import KINDS
-from .bounds import LONGEST, too_long
-from .layout import Layout
+from .form import LONGEST, Layout, too_long
 
 EXTRA_FIELDS: Final = 64
 """Delimiters inside of the free fields of one record that are tried, at most."""

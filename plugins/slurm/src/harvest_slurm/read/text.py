@@ -18,10 +18,9 @@ from harvest_toolkit.spans import PAD, Spans
 
 from ..values.compound import simple_ids
 from ..values.ids import is_id
-from .bounds import LONGEST, reject_line
 from .columns import GridRows, RawRows
 from .csvtext import CsvReader
-from .layout import Layout
+from .form import LONGEST, Layout, reject_line
 from .rejoin import LINES, Joined, Joiner
 from .said import Said, kind_of
 

@@ -18,7 +18,6 @@ from ..values.fields import AMOUNTS, BY_NAME, canonical
 from ..values.ids import Ids
 from ..values.scalars import NOTHING
 from . import gaps
-from .passages import decided
 
 
 class Columns:
@@ -48,7 +47,7 @@ class Columns:
         for name, column, kind in _targets(tuple(raw.names), self.step):
             self._add(name, column, kind, raw.column(name))
         if self.twice:
-            self.ready |= decided(self.ready, self.twice, step=self.step)
+            self.ready |= gaps.decided(self.ready, self.twice, step=self.step)
         self._derive()
 
     def table(self) -> pa.Table:
