@@ -17,8 +17,6 @@ import pyarrow as pa
 
 from harvest_toolkit.spans import Spans, spans
 
-from ..values.compound import IdParts, id_parts
-
 
 def series(column: Any) -> pl.Series:
     """An Arrow column as polars sees it, without copying text."""
@@ -81,10 +79,6 @@ class Column:
         *values, good = reader(self.spans)
         left = self.full & ~good
         return Read(tuple(values), good, left if left.any() else None)
-
-    def id_parts(self) -> IdParts:
-        """Job ids taken apart."""
-        return id_parts(spans(self.text))
 
 
 class RawRows(Protocol):

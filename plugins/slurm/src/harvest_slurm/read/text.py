@@ -14,9 +14,8 @@ import numpy as np
 import pyarrow as pa
 
 from harvest import ReadContext
-from harvest_toolkit.spans import PAD, Spans
+from harvest_toolkit.spans import PAD
 
-from ..values.compound import simple_ids
 from ..values.ids import is_id
 from .columns import GridRows, RawRows
 from .csvtext import CsvReader
@@ -153,8 +152,8 @@ class _LineReader:
 
     def rows(self, data: Any, end: int, line: int, *, at_end: bool) -> tuple[RawRows, int, bytes]:
         """Rows of a block, how many of its lines are done with, and the rest of it."""
-        block, rows, places, certain = self._fields(data, end)
-        like = is_id(rows.column(self.id_name), certain)
+        block, rows, places = self._fields(data, end)
+        like = is_id(rows.column(self.id_name)).copy()
         bad = _undecodable(block)
         if bad:
             like[np.isin(places, bad)] = False
@@ -165,10 +164,8 @@ class _LineReader:
             return attrs.evolve(rows, position=places + line), len(block), b""
         return self._join(block, rows, places, np.flatnonzero(like), line, at_end)
 
-    def _fields(self, data: Any, end: int) -> tuple[_Lines, GridRows, Any, Any]:
-        """The block; its lines with all fields as rows, which lines these are, and whether they
-        certainly have a job id.
-        """
+    def _fields(self, data: Any, end: int) -> tuple[_Lines, GridRows, Any]:
+        """The block; its lines with all fields as rows, and which lines these are."""
         block = _lines_of(data, end, crlf=self.layout.crlf)
         due, size = len(self.names), len(self.mark)
         inner = due - 1 + self.layout.trailing
@@ -192,15 +189,9 @@ class _LineReader:
         made[: due - 1, 1:-1:2] = grid[: due - 1]
         made[-1, 1:-1:2] = grid[-1] if self.layout.trailing else last
         made[:, -1] = len(block.data)
-        id_marks = made[self.names.index(self.id_name)].astype(np.int64)
-        certain = simple_ids(Spans(block.data, id_marks[0:-1:2], id_marks[1:-1:2]))
         places = np.flatnonzero(good)
-        return (
-            block,
-            GridRows(self.names, block.data, made, np.arange(len(places)), places),
-            places,
-            certain,
-        )
+        rows = GridRows(self.names, block.data, made, np.arange(len(places)), places)
+        return block, rows, places
 
     def _join(
         self, block: _Lines, grid: GridRows, places: Any, rows: Any, line: int, at_end: bool

@@ -7,6 +7,7 @@ from functools import reduce
 from typing import TypeAlias
 
 import numpy as np
+import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -17,7 +18,7 @@ from harvest_toolkit.clocks import named_in
 from ..read.columns import RawRows
 from ..records import Job, Step
 from ..values.convert import Context
-from ..values.ids import Ids, read_ids
+from ..values.ids import read_ids
 from .columns import Columns
 from .lost import LostJobs
 from .selection import Selection
@@ -57,12 +58,12 @@ def assemble(
         )
 
 
-def _split(raw: RawRows) -> tuple[tuple[RawRows, Ids], tuple[RawRows, Ids]]:
+def _split(raw: RawRows) -> tuple[tuple[RawRows, pl.DataFrame], tuple[RawRows, pl.DataFrame]]:
     """Rows of jobs and rows of steps, with their ids."""
-    found = [raw.column(name).id_parts() for name in ("JobID", "JobIDRaw") if name in raw.names]
-    is_step = found[0].stepped
+    found = read_ids(*(raw.column(name) for name in ("JobID", "JobIDRaw") if name in raw.names))
+    is_step = found["is_step"].to_numpy()
     jobs, steps = (
-        (raw.pick(index), read_ids(*(parts.pick(index) for parts in found)))
+        (raw.pick(index), found[index])
         for index in (np.flatnonzero(~is_step), np.flatnonzero(is_step))
     )
     return jobs, steps
@@ -71,7 +72,7 @@ def _split(raw: RawRows) -> tuple[tuple[RawRows, Ids], tuple[RawRows, Ids]]:
 def _typed(
     cls: type[Job] | type[Step],
     raw: RawRows,
-    ids: Ids,
+    ids: pl.DataFrame,
     convert: Context,
     ctx: ReadContext,
     delimiter: str,

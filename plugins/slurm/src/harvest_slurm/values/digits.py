@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from typing import Any, Final, TypeAlias
 
+import attrs
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from harvest_toolkit.spans import Spans, clock_seconds, date_days, unsigned
+from harvest_toolkit.spans import Spans, clock_seconds, date_days, strings, unsigned
 
 Ints: TypeAlias = "npt.NDArray[np.int64]"
 Floats: TypeAlias = "npt.NDArray[np.float64]"
@@ -25,17 +26,6 @@ def arrow(values: Any, valid: Flags, kind: Any) -> Any:
     return pa.Array.from_buffers(
         kind, len(values), [pa.py_buffer(bits), pa.py_buffer(np.ascontiguousarray(values))]
     )
-
-
-def pieces(data: Any, start: Any, end: Any) -> Any:
-    """Texts between places of a buffer, where none begins before the one before it ends."""
-    marks = np.empty(2 * len(start) + 1, np.int32)
-    marks[0:-1:2], marks[1:-1:2], marks[-1] = start, end, len(data)
-    # texts and what lies between them share the buffer; every second one is wanted
-    both = pa.Array.from_buffers(
-        pa.string(), len(marks) - 1, [None, pa.py_buffer(marks), pa.py_buffer(data)]
-    )
-    return both.take(pa.array(np.arange(0, len(marks) - 1, 2)))
 
 
 def whole(text: Spans) -> tuple[Ints, Flags]:
@@ -125,3 +115,58 @@ def decimal(text: Spans) -> tuple[Ints, Flags]:
         amount[dotted[fine]] = (hundredths[fine] * size[fine] + 50) // 100
         good[dotted[fine]] = True
     return amount, good
+
+
+@attrs.frozen
+class Entries:
+    """Lists of ``key=amount`` with commas between them.
+
+    keys: text of each entry's key.  amounts: as whole numbers or floats; fine: which were read.
+    offsets: of the entries of each text, and one more.  listed: which texts are such a list.
+    """
+
+    keys: Any
+    amounts: Any
+    fine: Any
+    offsets: Any
+    listed: Any
+
+
+def entries(text: Spans, *, integers: bool) -> Entries | None:
+    """The entries of texts that lie without gaps; None unless every text is a list or empty."""
+    full = text.length > 0
+    data, bounds = text.data, np.append(text.start, text.end[-1:])
+    equals = np.flatnonzero(data == ord("="))
+    commas = np.flatnonzero(data == ord(","))
+    if not len(bounds):
+        return None
+    offsets = np.searchsorted(equals, bounds)
+    counts = np.diff(offsets)
+    separators = np.diff(np.searchsorted(commas, bounds))
+    if not (np.where(full, counts - separators == 1, counts + separators == 0)).all():
+        return None
+    start, end = np.empty(len(equals), np.int64), np.empty(len(equals), np.int64)
+    inner = np.ones(len(equals), bool)
+    inner[offsets[:-1][full]] = False
+    start[inner], start[~inner] = commas + 1, text.start[full]
+    inner[:] = True
+    inner[offsets[1:][full] - 1] = False
+    end[inner], end[~inner] = commas, text.end[full]
+    if not ((start < equals) & (equals < end)).all():
+        return None
+    values, fine = _amounts(Spans(data, equals + 1, end), integers=integers)
+    return Entries(
+        strings(Spans(data, start, equals)), values, fine, offsets.astype(np.int32), full
+    )
+
+
+def _amounts(text: Spans, *, integers: bool) -> tuple[Any, Any]:
+    values, good = decimal(text)
+    found = values if integers else values.astype(np.float64)
+    if not good.all():
+        other = np.flatnonzero(~good)
+        clocks = Spans(text.data, text.start[other], text.end[other])
+        seconds, fine = clock(clocks)
+        found[other[fine]] = seconds[fine]
+        good[other[fine]] = True
+    return found, good
