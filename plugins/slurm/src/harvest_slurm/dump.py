@@ -19,7 +19,7 @@ from .read.json_dump import read_json
 from .read.layout import delimiter_of, find_layout
 from .read.text import read_text
 from .rows.assemble import assemble
-from .rows.selection import Selection, rules_of
+from .rows.selection import Selection, conditions_of
 from .values.convert import Context
 
 
@@ -32,7 +32,7 @@ def read_dump(
         ctx.note("the file is empty")
         ctx.read(0)
         return
-    selection = Selection(rules_of(config), partition.origin)
+    selection = Selection(conditions_of(config), partition.origin)
     if layout.kind in ("json", "yaml"):
         if layout.kind == "yaml":
             stream = cast("IO[bytes]", YamlStream(stream, partition.origin))
@@ -59,10 +59,10 @@ def _layout_of(
         columns=config.named_columns,
         delimiter=delimiter_of(config.delimiter) if config.delimiter else None,
     )
-    if layout.order is not None:
+    if layout.order:
         ctx.note(
-            f"it has no header: its columns were taken as those of {layout.order.name}, the one "
-            f"known order that its first lines fit; --set slurm.layout={layout.order.name} says "
+            f"it has no header: its columns were taken as those of {layout.order}, the one "
+            f"known order that its first lines fit; --set slurm.layout={layout.order} says "
             "so, slurm.columns names others"
         )
     stream.seek(0)

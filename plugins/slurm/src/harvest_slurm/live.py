@@ -26,7 +26,7 @@ from .config import SlurmConfig
 from .read.form import Layout
 from .read.text import read_text
 from .rows.assemble import assemble
-from .rows.selection import Selection, rules_of
+from .rows.selection import Selection, conditions_of
 from .values.convert import Context
 from .values.fields import FIELDS, FREE
 from .window import ORIGIN, Window
@@ -55,10 +55,9 @@ def read_slice(partition: Partition, config: SlurmConfig, ctx: ReadContext) -> I
     start, stop = options.get("start", window.since), options.get("stop", window.until)
     columns = _fields(config)
     layout = Layout(kind="text", columns=tuple(columns), delimiter=DELIMITER)
-    rules = rules_of(config)
     # sacct selects users; steps carry none, so they cannot be selected again here
-    rules = [rule for rule in rules if rule.setting != "users"]
-    selection = Selection(rules, ORIGIN, place=_Slice(window, start, stop, stray))
+    conditions = [one for one in conditions_of(config) if one.setting != "users"]
+    selection = Selection(conditions, ORIGIN, place=_Slice(window, start, stop, stray))
     command = [
         config.sacct,
         *("--parsable2", "--noheader", "--duplicates", "--noconvert"),

@@ -8,15 +8,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, ClassVar
 
-from harvest import (
-    Detection,
-    Partition,
-    ReadContext,
-    Record,
-    Source,
-    SourceError,
-    file_partitions,
-)
+from harvest import Detection, Partition, ReadContext, Record, Source, SourceError, file_partitions
 from harvest_toolkit.live import open_input
 
 from .config import SlurmConfig

@@ -13,7 +13,7 @@ from harvest.toolkit.texts import printable_line
 from ..states import STATES
 from .words import clock
 
-_HEAD: Final = (
+_HEAD: Final = [
     "JobID",
     "State",
     "Elapsed",
@@ -23,7 +23,7 @@ _HEAD: Final = (
     "GPUEff",
     "User",
     "Name",
-)
+]
 _EFF: Final = ("timelimit_eff", "cpu_eff", "mem_eff", "gpu_eff")
 _NAME: Final = 24
 _COLOURS: Final = {

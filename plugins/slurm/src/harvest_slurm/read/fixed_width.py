@@ -143,9 +143,7 @@ class _Fixed:
             return taken
         self.ctx.read(1)
         self.ctx.reject(
-            line,
-            f"{len(line)} bytes where the columns take {self.length}",
-            position=number + index,
+            line, f"{len(line)} bytes where the columns take {self.length}", position=number + index
         )
         return 1
 

@@ -10,7 +10,6 @@ from harvest import ReadContext
 from harvest_toolkit.lines import RAW_BYTES, LongLine, skip_line
 
 from ..values.fields import is_field
-from .orders import Fit
 
 BOM: Final = b"\xef\xbb\xbf"
 HEAD_BYTES: Final = 256 * 1024
@@ -19,7 +18,7 @@ HEAD_BYTES: Final = 256 * 1024
 LONGEST_HEADER: Final = 64 * 1024
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen
 class Layout:
     """The layout of a dump.
 
@@ -29,8 +28,9 @@ class Layout:
     delimiter: text between fields; trailing: whether one follows the last field as well.
     skip: lines before the first row; header: the line with the names, None without one.
     widths: bytes of each column of a ``fixed`` layout; stripped: lines lost trailing blanks.
-    crlf: lines end in CR LF.  order: the known order of columns that its lines fit, where it has
-        no header and nobody named its columns.
+    crlf: lines end in CR LF.
+    order: of a dump without header the known order of columns that its lines fit, by the name that
+        ``slurm.layout`` takes, where nobody named them; fitting: how many of those looked at do.
     """
 
     kind: Literal["text", "csv", "fixed", "json", "yaml", "said"]
@@ -42,7 +42,8 @@ class Layout:
     widths: tuple[int, ...] = ()
     stripped: bool = False
     crlf: bool = False
-    order: Fit | None = None
+    order: str = ""
+    fitting: int = 0
 
     @property
     def known(self) -> float:

@@ -47,11 +47,7 @@ def delimiter_of(setting: str) -> str:
 
 
 def find_layout(
-    head: bytes,
-    *,
-    where: str,
-    columns: Sequence[str] = (),
-    delimiter: str | None = None,
+    head: bytes, *, where: str, columns: Sequence[str] = (), delimiter: str | None = None
 ) -> Layout:
     """The layout of a dump that begins with ``head``.
 
@@ -107,8 +103,7 @@ def _require_lines_of_text(head: bytes, where: str) -> None:
         )
     if not newline and b"\r" in head.rstrip(b"\r"):
         raise SourceError(
-            "its lines end in a carriage return alone: convert them, as tr '\\r' '\\n'",
-            where=where,
+            "its lines end in a carriage return alone: convert them, as tr '\\r' '\\n'", where=where
         )
 
 
@@ -253,11 +248,10 @@ def likeness(head: bytes) -> tuple[float, str] | None:
         return 0.5, "a header with JobID"
     if layout.known < 1 and (layout.header or b"").isupper():
         return None  # squeue: its names are in capitals, and some are none of sacct's (NAME, ST)
-    if layout.order is not None:
-        order = layout.order
+    if layout.order:
         return 0.9, (
-            f"rows of sacct without a header, in the order of {order.name}: {order.lines:,} lines "
-            f"looked at fit its {len(order.columns)} columns"
+            f"rows of sacct without a header, in the order of {layout.order}: {layout.fitting:,} "
+            f"lines looked at fit its {len(layout.columns)} columns"
         )
     return (0.95 if layout.known > 0.8 else 0.7), f"header of sacct ({layout.describe()})"
 

@@ -48,7 +48,7 @@ _OWN_SHAPES: Final = {
 
 # sacct prints these in every row; an empty field cannot be one of them
 _NEVER_EMPTY: Final = frozenset(
-    {
+    [
         "Elapsed",
         "Suspended",
         "CPUTime",
@@ -58,7 +58,7 @@ _NEVER_EMPTY: Final = frozenset(
         "Submit",
         "Start",
         "End",
-    }
+    ]
 )
 
 

@@ -14,15 +14,7 @@ from harvest.toolkit.texts import excerpt
 from .form import BOM, Layout
 
 _BEGINS: Final = (
-    b"sacct",
-    b"slurm",
-    b"Slurm",
-    b"SLURM",
-    b"Invalid time",
-    b"[",
-    b"/",
-    b"bash",
-    b"-",
+    *(b"sacct", b"slurm", b"Slurm", b"SLURM", b"Invalid time", b"[", b"/", b"bash", b"-"),
 )
 _BY: Final = rb"(?:\[[^\]\n]{1,60}\] )?(?:/\S*/)?(?:sacct|slurm\w*):? "
 _KINDS: Final = {

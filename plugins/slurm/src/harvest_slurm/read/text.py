@@ -29,11 +29,7 @@ SPARE: Final = 1024 * 1024
 
 
 def read_text(
-    stream: IO[bytes],
-    layout: Layout,
-    ctx: ReadContext,
-    *,
-    block_bytes: int = BLOCK_BYTES,
+    stream: IO[bytes], layout: Layout, ctx: ReadContext, *, block_bytes: int = BLOCK_BYTES
 ) -> Iterator[RawRows]:
     """Rows of a dump of kind ``text`` or ``csv``.
 

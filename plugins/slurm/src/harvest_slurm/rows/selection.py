@@ -22,7 +22,7 @@ UNKNOWN_OWNER: Final = "step of a job that is left out, rejected or not in the i
 
 
 @attrs.frozen
-class Rule:
+class Condition:
     """One condition on jobs.
 
     setting: what the user set.  column: the job's column that it looks at.
@@ -45,58 +45,39 @@ class Place(Protocol):
         """For steps with end_time, job_end and job_here: which are of this slice."""
 
 
-def rules_of(config: SlurmConfig) -> list[Rule]:
+def conditions_of(config: SlurmConfig) -> list[Condition]:
     """The conditions that the settings make, in the order in which they count."""
     code, _, signal = (config.exit_code or "0").partition(":")
-    users = pa.array(config.users, pa.string())
-    states = pa.array([state.lower() for state in config.states], pa.string())
+    states = [state.lower() for state in config.states]
     other_exit = f"exit code is not {config.exit_code}"
+    has_started = f"the job has {'not ' if config.started else ''}started"
+
+    def holding(part: str | None) -> Callable[[Any], Any]:
+        return lambda texts: pc.match_substring(texts, part)
+
+    def being(value: Any) -> Callable[[Any], Any]:
+        return lambda values: pc.equal(values, value)
+
+    def among(values: Sequence[str]) -> Callable[[Any], Any]:
+        return lambda texts: pc.is_in(texts, value_set=pa.array(values, pa.string()))
+
+    def starts(times: Any) -> Any:
+        return pc.equal(pc.is_valid(times), config.started)
+
+    name, qos = config.name_contains, config.qos_contains
     every = (
-        Rule(
-            "name_contains",
-            "name",
-            lambda names: pc.match_substring(names, config.name_contains),
-            f"name does not contain {config.name_contains!r}",
-        ),
-        Rule(
-            "qos_contains",
-            "qos",
-            lambda names: pc.match_substring(names, config.qos_contains),
-            f"QOS does not contain {config.qos_contains!r}",
-        ),
-        Rule(
-            "req_nodes",
-            "req_nodes",
-            lambda nodes: pc.equal(nodes, config.req_nodes),
-            f"ReqNodes is not {config.req_nodes}",
-        ),
-        Rule("exit_code", "exit_code", lambda codes: pc.equal(codes, int(code)), other_exit),
-        Rule(
-            "exit_code",
-            "exit_signal",
-            lambda signals: pc.equal(signals, int(signal)) if signal else pc.is_valid(signals),
-            other_exit,
-        ),
-        Rule(
-            "started",
-            "start_time",
-            lambda times: pc.equal(pc.is_valid(times), config.started),
-            f"the job has {'not ' if config.started else ''}started",
-        ),
-        Rule(
-            "users",
-            "user",
-            lambda logins: pc.is_in(logins, value_set=users),
-            "user is not in slurm.users",
-        ),
-        Rule(
-            "states",
-            "state",
-            lambda found: pc.is_in(found, value_set=states),
-            "state not asked for",
-        ),
-    )
-    return [rule for rule in every if getattr(config, rule.setting) not in (None, ())]
+        Condition("name_contains", "name", holding(name), f"name does not contain {name!r}"),
+        Condition("qos_contains", "qos", holding(qos), f"QOS does not contain {qos!r}"),
+        Condition("req_nodes", "req_nodes", being(config.req_nodes),
+                  f"ReqNodes is not {config.req_nodes}"),
+        Condition("exit_code", "exit_code", being(int(code)), other_exit),
+        Condition("exit_code", "exit_signal", being(int(signal)) if signal else pc.is_valid,
+                  other_exit),
+        Condition("started", "start_time", starts, has_started),
+        Condition("users", "user", among(config.users), "user is not in slurm.users"),
+        Condition("states", "state", among(states), "state not asked for"),
+    )  # fmt: skip
+    return [one for one in every if getattr(config, one.setting) not in (None, ())]
 
 
 @attrs.frozen
@@ -104,7 +85,7 @@ class Decided:
     """Which jobs stay, and what was decided on each, as its steps need it.
 
     kept: their rows.  each: of every job its job_id, position, submit_time and end_time; reason:
-    the rule that leaves it out, or null; here: whether it belongs to this slice of time; goes: why
+    the condition that leaves it out, or null; here: whether it belongs to this slice of time; goes: why
     it is left out, or null.
     """
 
@@ -113,7 +94,7 @@ class Decided:
 
 
 class Selection:
-    """Applies rules to jobs, and to each step what was decided on its job.
+    """Applies conditions to jobs, and to each step what was decided on its job.
 
     sacct prints a job's row and then its steps, so the job above a step is its own where the ids
     agree.  A rejected row of a job ends the steps of the job above it: what follows belongs to the
@@ -123,8 +104,8 @@ class Selection:
     place: where only the rows of a slice of time are wanted.
     """
 
-    def __init__(self, rules: list[Rule], where: str, place: Place | None = None):
-        self.rules = rules
+    def __init__(self, conditions: list[Condition], where: str, place: Place | None = None):
+        self.conditions = conditions
         self.where = where
         self.place = place
         self.filtered: Counter[str] = Counter()
@@ -135,22 +116,21 @@ class Selection:
     @property
     def active(self) -> bool:
         """Whether anything can be left out."""
-        return bool(self.rules) or self.place is not None
+        return bool(self.conditions) or self.place is not None
 
     def jobs(self, table: pa.Table) -> Decided:
         """Decide on jobs, in the order of the input."""
         reasons = pa.nulls(table.num_rows, pa.string())
-        for rule in self.rules:
-            if rule.column not in table.column_names:
+        for one in self.conditions:
+            if one.column not in table.column_names:
                 raise SourceError(
-                    f"slurm.{rule.setting} is set, but the dump has no column for it "
-                    f"({rule.column})",
+                    f"slurm.{one.setting} is set, but the dump has no column for it ({one.column})",
                     where=self.where,
                     remedy="drop the setting, or ask sacct for that field",
                 )
-            keep = pc.fill_null(rule.keep(_array(table, rule.column)), False)
+            keep = pc.fill_null(one.keep(_array(table, one.column)), False)
             undecided = pc.and_(pc.invert(keep), pc.is_null(reasons))
-            reasons = pc.if_else(undecided, rule.reason, reasons)
+            reasons = pc.if_else(undecided, one.reason, reasons)
         here = pa.array(np.ones(table.num_rows, bool))
         if self.place is not None:
             looked_at = table.select(["state", "eligible_time", "end_time"])

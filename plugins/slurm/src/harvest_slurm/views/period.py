@@ -139,9 +139,7 @@ class Selection:
 
 
 def selection_of(
-    data: DatasetReader,
-    choice: Mapping[str, str | None],
-    at: tuple[str, ...] | None = COUNTS_AT,
+    data: DatasetReader, choice: Mapping[str, str | None], at: tuple[str, ...] | None = COUNTS_AT
 ) -> Selection:
     """What the settings of a view choose; raises UsageError for a wrong one.
 
