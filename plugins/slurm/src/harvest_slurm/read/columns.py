@@ -6,7 +6,7 @@ they lie (see ``digits``).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, Protocol, cast
 
@@ -21,19 +21,6 @@ from harvest_toolkit.spans import Spans, spans
 def series(column: Any) -> pl.Series:
     """An Arrow column as polars sees it, without copying text."""
     return cast("pl.Series", pl.from_arrow(column))
-
-
-@attrs.frozen
-class Read:
-    """Numbers read from a column.
-
-    values: one array, or several where a text holds several numbers.  good: which texts were read.
-    left: texts that were neither read nor are empty; None where there are none.
-    """
-
-    values: tuple[Any, ...]
-    good: Any
-    left: Any | None
 
 
 class Column:
@@ -74,11 +61,10 @@ class Column:
         lengths = np.array_equal(self.spans.length, other.spans.length)
         return lengths and bool(self.text.equals(other.text))
 
-    def read(self, reader: Callable[[Spans], tuple[Any, ...]]) -> Read:
-        """Numbers, by a reader of ``digits``."""
-        *values, good = reader(self.spans)
+    def left(self, good: Any) -> Any | None:
+        """Which texts are not empty and were not read; None where there are none."""
         left = self.full & ~good
-        return Read(tuple(values), good, left if left.any() else None)
+        return left if left.any() else None
 
 
 class RawRows(Protocol):

@@ -48,18 +48,9 @@ _OWN_SHAPES: Final = {
 
 # sacct prints these in every row; an empty field cannot be one of them
 _NEVER_EMPTY: Final = frozenset(
-    [
-        "Elapsed",
-        "Suspended",
-        "CPUTime",
-        "TotalCPU",
-        "UserCPU",
-        "SystemCPU",
-        "Submit",
-        "Start",
-        "End",
-    ]
-)
+    ("Elapsed", "Suspended", "CPUTime", "TotalCPU", "UserCPU", "SystemCPU", "Submit", "Start",
+     "End")
+)  # fmt: skip
 
 
 def _is_list(column: str) -> bool:

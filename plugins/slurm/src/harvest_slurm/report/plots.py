@@ -143,8 +143,8 @@ def cpu_hours(people: pl.DataFrame) -> Plot:
 
 def states(by_state: pl.DataFrame) -> Plot:
     """Jobs by state."""
-    order = {"descending": [True, False], "nulls_last": True}
-    rows = by_state.select("state", "jobs").sort("jobs", "state", **order)
+    counts = by_state.select("state", "jobs")
+    rows = counts.sort("jobs", "state", descending=[True, False], nulls_last=True)
     listed = ", ".join(f"{state or 'unknown'} {jobs:,}" for state, jobs in rows.iter_rows())
     return _counts("states", "Jobs by state", rows, "jobs", f"Bars: {listed}.")
 

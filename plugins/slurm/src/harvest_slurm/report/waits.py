@@ -90,7 +90,9 @@ def _waits_in_words(waits: pl.DataFrame, zone: Zone, chosen: Mapping[str, str]) 
     which = "".join(f" of {name} {value}" for name, value in chosen.items())
     if not waits.height:
         return [f"Of no job{which} in this dataset it is known how long it waited."]
-    minute, hour = ((waits["wait_s"] <= most).sum() / waits.height for most in (60, 3600))
+    minute, hour = (
+        waits.filter(pl.col("wait_s") <= most).height / waits.height for most in (60, 3600)
+    )
     days = f"from {waits['date'].min()} to {waits['date'].max()} ({zone.name})"
     return [
         f"{waits.height:,} jobs{which} that were submitted {days} and started: "

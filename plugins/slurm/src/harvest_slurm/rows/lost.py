@@ -32,23 +32,15 @@ _AT_BEGIN: Final = re.compile(rb'[\s"]*(\d+(?:_\d+|_\[[^\]]*\]|\+\d+)?)(?!\w)(\.
 _IDS: Final = ("JobID", "JobIDRaw")
 
 
-@attrs.define
-class _Run:
-    """Rejects of neighbouring lines, with no row between them.
+class LostJobs:
+    """Gathers the rejects of a context, whoever reports them.
 
-    last: position of the last.  job: the last that is a job by the begin of its text, or by what
-    it would have become.
+    Those of neighbouring lines, with no row between them, are one run: its last position, and the
+    last that is a job by the begin of its text, or by what it would have become.
     """
 
-    last: int
-    job: Lost | None = None
-
-
-class LostJobs:
-    """Gathers the rejects of a context, whoever reports them."""
-
     def __init__(self, ctx: ReadContext):
-        self._runs: list[_Run] = []
+        self._runs: list[tuple[int, Lost | None]] = []
         keep = ctx.on_reject or ctx.rejects.append
 
         def both(reject: Reject) -> None:
@@ -61,15 +53,15 @@ class LostJobs:
         place = reject.position
         if place is None or reject.record_type == "slurm.step":
             return
-        if not (self._runs and self._runs[-1].last + 1 == place):
-            self._runs.append(_Run(place))
-        run = self._runs[-1]
-        run.last = place
+        job = None
+        if self._runs and self._runs[-1][0] + 1 == place:
+            _, job = self._runs.pop()
         begin = _AT_BEGIN.match(reject.raw)
         if begin is not None and not begin[2]:
-            run.job = Lost(place, begin[1].decode())
+            job = Lost(place, begin[1].decode())
         elif reject.record_type == "slurm.job":
-            run.job = Lost(place)
+            job = Lost(place)
+        self._runs.append((place, job))
 
     def take(self, names: Sequence[str]) -> list[Lost]:
         """Those since the last call, in order; names: fields of the dump.
@@ -77,11 +69,10 @@ class LostJobs:
         A record that begins with its id shows whether it is a job or a step.  Where the id stands
         elsewhere, a line that could not be divided into fields may be any job.
         """
+        found = [job for _, job in self._runs if job]
         if names[0] not in _IDS:
-            found = [Lost(run.last) for run in self._runs]
+            found = [Lost(last) for last, _ in self._runs]
         elif names[0] == "JobIDRaw" and "JobID" in names:  # another spelling than that of steps
-            found = [Lost(run.job.position) for run in self._runs if run.job]
-        else:
-            found = [run.job for run in self._runs if run.job]
+            found = [Lost(job.position) for job in found]
         self._runs.clear()
         return sorted(found)

@@ -85,8 +85,8 @@ class Decided:
     """Which jobs stay, and what was decided on each, as its steps need it.
 
     kept: their rows.  each: of every job its job_id, position, submit_time and end_time; reason:
-    the condition that leaves it out, or null; here: whether it belongs to this slice of time; goes: why
-    it is left out, or null.
+    of the condition that leaves it out, or null; here: whether it belongs to this slice of time;
+    goes: why it is left out, or null.
     """
 
     kept: pa.Table

@@ -58,7 +58,7 @@ def read_ids(column: Column, raw: Column | None = None) -> pl.DataFrame:
     )
     number, task, tasks, offset, step = (pl.col(name) for name in parts.columns[:5])
     # the number of a whole array or heterogeneous job is not a task's or a component's own
-    own = pl.when(task.is_null() & (offset.fill_null(0) == 0)).then(number)
+    own: pl.Expr = pl.when(task.is_null() & (offset.fill_null(0) == 0)).then(number)
     if raw is not None:
         parts = parts.with_columns(raw=series(raw.text))
         own = pl.col("raw").str.extract(r"^(\d{1,18})(?:\.|$)").cast(pl.Int64, strict=False)
