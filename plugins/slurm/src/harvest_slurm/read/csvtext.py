@@ -14,6 +14,7 @@ from typing import IO, Any, Final
 import attrs
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 
 from harvest import ReadContext
@@ -138,7 +139,10 @@ class CsvReader:
         # positions of the records that were parsed, damaged ones being left out
         every = np.setdiff1d(np.arange(count + len(damaged)), damaged)
         places = np.delete(every, [place for place, _, _ in broken])
-        filled = self._blank_rows(batch)
+        # Arrow takes an empty line for a row of empty fields
+        filled = np.zeros(batch.num_rows, bool)
+        for column in batch.columns:
+            filled |= pc.binary_length(column).to_numpy() > 0
         self.ctx.read(int((~filled).sum()))
         self.ctx.folded(int((~filled).sum()), "blank line")
         if not filled.all():
@@ -180,13 +184,6 @@ class CsvReader:
             damaged.append(len(good) + len(damaged))
             place += len(text) + 1
         return b"".join(good), damaged, block[place:]
-
-    def _blank_rows(self, batch: pa.RecordBatch) -> Any:
-        """Which rows say anything: Arrow takes an empty line for a row of empty fields."""
-        filled = np.zeros(batch.num_rows, bool)
-        for column in batch.columns:
-            filled |= np.diff(np.frombuffer(column.buffers()[1], np.int32, len(column) + 1)) > 0
-        return filled
 
     def _parse(self, block: bytes, note: Any) -> pa.RecordBatch:
         names = list(self.layout.columns)

@@ -11,9 +11,9 @@ from typing import IO, Any, Final
 
 import attrs
 import numpy as np
-import pyarrow as pa
 
 from harvest import ReadContext
+from harvest.toolkit.texts import not_utf8
 from harvest_toolkit.spans import PAD
 
 from ..values.ids import is_id
@@ -289,31 +289,12 @@ def _find(data: Any, mark: bytes) -> Any:
 
 def _undecodable(block: _Lines) -> list[int]:
     """Which lines are not text; whoever joins lines decodes them one by one."""
-    if block.data[PAD : block.end].max() < 0x80:
-        return []
-    whole = pa.array([0, block.end], pa.int32()).buffers()[1]
-    try:
-        pa.Array.from_buffers(pa.string(), 1, [None, whole, pa.py_buffer(block.data)]).validate(
-            full=True
-        )
-    except pa.ArrowInvalid:
-        pass
-    else:
+    whole = block.data[PAD : block.end].tobytes()
+    if whole.isascii() or not_utf8(whole) is None:
         return []
     high = np.flatnonzero(block.data[: block.end] >= 0x80)
-    return [
-        index
-        for index in np.unique(np.searchsorted(block.last, high)).tolist()
-        if not _is_text(block[index])
-    ]
-
-
-def _is_text(line: bytes) -> bool:
-    try:
-        line.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
+    places = np.unique(np.searchsorted(block.last, high)).tolist()
+    return [place for place in places if not_utf8(block[place])]
 
 
 def _appended(block: _Lines, records: list[list[str]]) -> tuple[Any, Any, Any]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import Any, Final, Protocol, cast
+from datetime import datetime
+from typing import Any, Final, cast
 
 import attrs
 import numpy as np
@@ -15,9 +16,11 @@ import pyarrow.compute as pc
 from harvest import ReadContext, SourceError
 
 from ..config import SlurmConfig
+from ..window import Window
 from .lost import Lost
 
 ELSEWHERE: Final = "belongs to another time slice"
+_MICROS: Final = pl.Datetime("us", "UTC")
 UNKNOWN_OWNER: Final = "step of a job that is left out, rejected or not in the input"
 
 
@@ -35,14 +38,48 @@ class Condition:
     reason: str
 
 
-class Place(Protocol):
-    """Which rows belong to one slice of time."""
+@attrs.frozen
+class Slice:
+    """Which rows belong to one slice of time.
+
+    stray: it is the call for jobs that were cancelled before they became eligible.
+    """
+
+    window: Window
+    start: datetime
+    stop: datetime
+    stray: bool
+
+    def _inside(self, end: pl.Expr) -> pl.Expr:
+        here = (end >= self.start) & (end < self.stop)
+        if self.stop == self.window.until:
+            return here.fill_null(True) | (end >= self.stop)
+        return here.fill_null(False)
 
     def jobs(self, table: pl.DataFrame) -> pl.Series:
-        """For jobs with state, eligible_time and end_time: which are of this slice."""
+        """Which are of it, by their end; what has not ended is of the last slice."""
+        bounds = pl.Series("stop", [right for _, right in self.window.bounds()], _MICROS)
+        end, eligible = pl.col("end_time"), pl.col("eligible_time")
+        # the end of the slice that the job ended in
+        after = bounds.search_sorted(table["end_time"], side="right")
+        table = table.with_columns(stop=bounds.append(pl.Series([None], dtype=_MICROS))[after])
+        never = (
+            pl.col("state").is_in(["cancelled", "deadline"])
+            & (end < self.window.until)
+            & (eligible.is_null() | (eligible >= pl.col("stop")))
+        ).fill_null(False)
+        mine = never if self.stray else ~never & self._inside(end)
+        return table.select(mine=mine).to_series()
 
     def steps(self, table: pl.DataFrame) -> pl.Series:
-        """For steps with end_time, job_end and job_here: which are of this slice."""
+        """By their own end, since sacct shows a step only while it runs; at the latest by the
+        job's, after which sacct shows neither.
+        """
+        own = pl.col("end_time")
+        mine = self._inside(pl.min_horizontal("end_time", "job_end"))
+        return table.select(
+            mine=pl.when(own.is_null()).then("job_here").otherwise(mine).fill_null(False)
+        ).to_series()
 
 
 def conditions_of(config: SlurmConfig) -> list[Condition]:
@@ -104,7 +141,7 @@ class Selection:
     place: where only the rows of a slice of time are wanted.
     """
 
-    def __init__(self, conditions: list[Condition], where: str, place: Place | None = None):
+    def __init__(self, conditions: list[Condition], where: str, place: Slice | None = None):
         self.conditions = conditions
         self.where = where
         self.place = place
