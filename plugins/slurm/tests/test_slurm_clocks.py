@@ -11,8 +11,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-import harvest
+from slurm_reader import Reader
 
 # when clocks were set back, the first instant by the new time; in Lord Howe by half an hour
 SET_BACK = {
@@ -29,13 +28,9 @@ FIELDS = ("Submit", "Eligible", "Start", "End")
 def harvested(folder: Path, lines: list[str], zone: str) -> tuple[Any, list[str]]:
     """The rows of the dump, with their waits, and the notes of the run."""
     (folder / "dump.txt").write_text("\n".join(lines) + "\n")
-    result = harvest.run(
-        f"slurm:{folder / 'dump.txt'}", f"parquet:{folder / 'out'}",
-        settings={"slurm": {"timezone": zone}}, workers=1, force=True, progress=False,
-    )  # fmt: skip
-    data = harvest.open(folder / "out")
+    data = Reader(folder / "dump.txt", timezone=zone)
     rows = data.view("slurm.jobs").collect().sort("job_id_raw").to_dicts()
-    return rows, [note for note in result.notes if "occurred twice" in note]
+    return rows, [note for note in data.notes if "occurred twice" in note]
 
 
 def one(folder: Path, zone: str = "America/Los_Angeles", **fields: str) -> dict[str, Any]:
@@ -147,7 +142,8 @@ def test_a_step_is_decided_by_its_own_times(tmp_path: Path) -> None:
         "7.0|COMPLETED|2024-11-03T01:30:00|2024-11-03T01:30:00|2024-11-03T03:30:00|02:00:00",
     ]
     _, notes = harvested(tmp_path, lines, "America/Los_Angeles")
-    (step,) = harvest.open(tmp_path / "out")["slurm.step"].collect().to_dicts()
+    data = Reader(tmp_path / "dump.txt", timezone="America/Los_Angeles")
+    (step,) = data["slurm.step"].collect().to_dicts()
     # two hours before 3:30 it was 1:30 of winter time
     assert step["start_time"] == step["submit_time"] == datetime(2024, 11, 3, 9, 30, tzinfo=UTC)
     assert (step["undecided_times"], notes) == (None, [])
@@ -212,4 +208,4 @@ def test_each_decided_time_is_the_true_one(
         known = not {"submit_time", "start_time"} & set(unclear)
         assert row["wait_s"] == ((times[2] - times[0]).total_seconds() if known else None)
         assert row["elapsed_s"] == seconds
-    assert [int(note.split(": ")[1].split()[0]) for note in notes] == ([count] if count else [])
+    assert [int(note.split()[0]) for note in notes] == ([count] if count else [])

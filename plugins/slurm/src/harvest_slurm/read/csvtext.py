@@ -186,14 +186,13 @@ class CsvReader:
         return b"".join(good), damaged, block[place:]
 
     def _parse(self, block: bytes, note: Any) -> pa.RecordBatch:
-        names = list(self.layout.columns)
+        types = dict.fromkeys(self.layout.columns, pa.string())
         if not block:
-            schema = pa.schema([(name, pa.string()) for name in names])
-            return pa.RecordBatch.from_pylist([], schema=schema)
+            return pa.RecordBatch.from_pylist([], schema=pa.schema(types))
         table = pacsv.read_csv(
             pa.BufferReader(block),
             read_options=pacsv.ReadOptions(
-                use_threads=False, column_names=names, block_size=len(block) + 1
+                use_threads=False, column_names=list(types), block_size=len(block) + 1
             ),
             parse_options=pacsv.ParseOptions(
                 delimiter=self.layout.delimiter,
@@ -201,9 +200,7 @@ class CsvReader:
                 ignore_empty_lines=False,
                 invalid_row_handler=note,
             ),
-            convert_options=pacsv.ConvertOptions(
-                column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False
-            ),
+            convert_options=pacsv.ConvertOptions(column_types=types, strings_can_be_null=False),
         )
         batches = table.combine_chunks().to_batches()
         return batches[0] if batches else pa.RecordBatch.from_pylist([], schema=table.schema)

@@ -12,11 +12,9 @@ from harvest.toolkit.amounts import count_in_words, share_in_words
 from harvest_report import Column, Notes, Report, Table
 
 from ..states import ENDED
-from ..views.declared.common import FAILURE_KEYS
-from ..views.groups import groups_of
+from ..views.declared.common import FAILURE_KEYS, groups_of
 from ..views.period import selection_of
-from ..views.reasons import by_reason
-from ..views.why import why_failed
+from ..views.why import by_reason, why_failed
 from .missing import filled, missing
 from .plots import reasons as plot_of
 from .usage import chosen_in_words, days_of, period_in_words
@@ -32,7 +30,7 @@ def failures(
 ) -> Report:
     """The report; by: what jobs are grouped by, top: how many rows a table has, 0 for all.
 
-    choice: which jobs; see ``period.selection_of``.
+    choice: which jobs; see ``selection_of``.
     """
     names = groups_of(by, FAILURE_KEYS)
     selection = selection_of(data, choice, None)

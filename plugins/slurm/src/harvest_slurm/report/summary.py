@@ -35,7 +35,7 @@ _MEASURES: Final = (
 def summary(data: DatasetReader, top: int = 25, **choice: str | None) -> Report:
     """The report ``slurm.summary``; top: how many users have a row of their own, 0 for all.
 
-    choice: which jobs; see ``period.selection_of``.
+    choice: which jobs; see ``selection_of``.
     """
     selection = selection_of(data, choice, None)
     present = given_settings(choice)

@@ -15,8 +15,7 @@ from harvest_report import Column, Notes, Report, Section, Table, with_others
 from harvest_toolkit.frames import fraction
 
 from ..states import ENDS, FAILURES
-from ..views.declared.common import RESOURCES, Resource
-from ..views.groups import groups_of
+from ..views.declared.common import RESOURCES, Resource, groups_of
 from ..views.period import Selection, selection_of
 from .missing import filled, missing
 from .plots import by_month, of_most_hours, used_and_wasted

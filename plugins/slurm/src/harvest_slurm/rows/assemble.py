@@ -20,8 +20,7 @@ from ..records import Job, Step
 from ..values.convert import Context
 from ..values.ids import read_ids
 from .columns import Columns
-from .lost import LostJobs
-from .selection import Selection
+from .selection import LostJobs, Selection
 
 Batches: TypeAlias = "Iterator[tuple[type[Job] | type[Step], pa.Table]]"
 

@@ -39,27 +39,12 @@ def seconds(text: Spans) -> tuple[Floats, Flags]:
     return values.astype(np.float64), good
 
 
-def minutes(text: Spans) -> tuple[Floats, Flags]:
-    """Seconds of whole numbers of minutes."""
-    values, good = whole(text)
-    good &= values < 10**15
-    return (values * 60).astype(np.float64), good
-
-
 def moment(text: Spans) -> tuple[Ints, Flags]:
     """Microseconds since 1970 of ``YYYY-MM-DDTHH:MM:SS``, taken as UTC."""
     days, good = date_days(text.data, text.end - 19)
     clocks, fine = clock_seconds(text.data, text.end - 8)
     good &= fine & (text.length == 19) & (text.data[text.end - 9] == ord("T"))
     return (days * 86_400 + clocks) * 1_000_000, good
-
-
-def pair(text: Spans) -> tuple[Ints, Ints, Flags]:
-    """Two numbers with a colon between them, the first of one digit (``0:15``)."""
-    first = text.data[text.start].astype(np.int64) - ord("0")
-    second, good = unsigned(text.data, text.start + 2, text.end)
-    good &= (first >= 0) & (first <= 9) & (text.data[text.start + 1] == ord(":"))
-    return first, second, good & (text.length > 2)
 
 
 def clock(text: Spans) -> tuple[Floats, Flags]:

@@ -59,11 +59,11 @@ KINDS: Final[dict[str, Kind]] = {
     "memory":   Kind(_NUMBER, digits.decimal, scalars.memory,     {"": INT}),
     "reqmem":   Kind(_NUMBER, None,           scalars.reqmem,     {"": INT, "per": STRING}),
     "seconds":  Kind(_SPAN,   digits.seconds, scalars.seconds,    {"": FLOAT}),
-    "minutes":  Kind(_SPAN,   digits.minutes, scalars.minutes,    {"": FLOAT}),
+    "minutes":  Kind(_SPAN,   None,           scalars.minutes,    {"": FLOAT}),
     "duration": Kind(_SPAN,   digits.clock,   scalars.duration,   {"": FLOAT}),
     "time":     Kind(_TIME,   digits.moment,  scalars.time,       {"": TIMESTAMP}),
     "state":    Kind(_STATE,  None,           scalars.state,      {"": STRING, "by": STRING}),
-    "exit":     Kind(_PAIR,   digits.pair,    scalars.exit_code,  {"": INT, "signal": INT}),
+    "exit":     Kind(_PAIR,   None,           scalars.exit_code,  {"": INT, "signal": INT}),
     "tres":     Kind(_LIST,   digits.entries, scalars.resources,  {"": pa.map_(STRING, INT)}),
     "usage":    Kind(_LIST,   digits.entries, scalars.resources,  {"": pa.map_(STRING, FLOAT)}),
 }

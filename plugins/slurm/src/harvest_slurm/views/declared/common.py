@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 import attrs
 
-from harvest import Column, Setting, View
+from harvest import Column, Setting, UsageError, View
 from harvest.columns import flag
 from harvest.toolkit.settings import at_least, one_of, some_of, time_zone
 
@@ -83,6 +84,17 @@ PRICES: Final = {
     for name in ("cpu", "gpu")
 }
 """What hours cost."""
+
+
+def groups_of(by: str | Iterable[str], keys: Sequence[str] = KEYS) -> list[str]:
+    """The columns that a setting ``by`` names; raises UsageError for a wrong one."""
+    names = [n.strip() for n in by.split(",")] if isinstance(by, str) else list(by)
+    if not names or not set(names) <= set(keys) or len(set(names)) < len(names):
+        raise UsageError(
+            f"by={','.join(names)!r} does not name what jobs can be grouped by",
+            remedy=f"write one or several of {', '.join(keys)}, with commas, each once",
+        )
+    return names
 
 
 def of_jobs(

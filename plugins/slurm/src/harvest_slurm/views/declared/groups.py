@@ -276,7 +276,7 @@ GROUPED: Final = (
         "jobs; a job counts when it ended, its hours when they were used.",
     ),
     of_jobs(
-        "trend", "trend", _TREND_COLUMNS, {"by": TREND_BY, **HOURS},
+        "trend", "groups", _TREND_COLUMNS, {"by": TREND_BY, **HOURS},
         "Jobs, hours, waste, failures and waits by month, beside the same month a year before.",
     ),
     of_jobs(
@@ -289,7 +289,7 @@ GROUPED: Final = (
         "signal and user.",
     ),
     of_jobs(
-        "reasons", "reasons", _REASONS_COLUMNS, {"by": FAILED_BY, **HOURS},
+        "reasons", "why", _REASONS_COLUMNS, {"by": FAILED_BY, **HOURS},
         "Why runs failed: exit code, signal, memory, time limit or node, by account, user, "
         "partition, node or other groups, and the node and step that most failed on.",
     ),
