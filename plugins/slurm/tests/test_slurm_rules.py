@@ -273,15 +273,3 @@ def test_one_wasteful_user_and_one_broken_array_are_what_is_found(tmp_path):
 def test_a_well_used_cluster_has_no_finding(tmp_path):
     rows = [row(str(n), user, used="3-12:00:00") for n in range(40) for user in ("ann",)]
     assert texts(harvested(tmp_path, rows)) == []
-
-
-def test_evidence_gives_its_rows_again(tmp_path):
-    rows = [row(str(n), "ann") for n in range(1, 5)] + [row("9", "bob", "NODE_FAIL")]
-    dataset = harvested(tmp_path, rows)
-
-    found = dataset.findings(["slurm.cpu_waste", "slurm.node_failures"]).found
-    assert len(found) == 2
-    for one in found:
-        evidence = one.evidence
-        view = dataset.view(evidence.view, **evidence.settings)
-        assert view.filter(pl.sql_expr(evidence.where)).collect().height == evidence.rows

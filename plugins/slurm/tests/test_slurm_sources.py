@@ -22,7 +22,6 @@ from slurm_reader import Reader, read_dump
 
 from harvest_report import Notes, Report, Table
 from harvest_slurm.report.summary import summary
-from harvest_slurm.report.waits import queue_time
 from harvest_slurm.views.jobs import jobs
 from harvest_slurm.views.runs import efficiency
 
@@ -325,32 +324,3 @@ def test_totals_of_the_summary_equal_the_sums_of_its_tables(missing: set[str]) -
     done = re.search(r"(\d+) ended, (\d+) % of them completed", text)
     assert (done is not None) is ("State" in names)
     assert done is None or (int(done[1]), int(done[2])) == (len(JOBS), 50)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("missing", WITHOUT, ids=IDS)
-def test_totals_of_the_waits_equal_the_sums_of_its_tables(missing: set[str]) -> None:
-    names = set(EVERY) - missing
-    report = queue_time(dump(sorted(names)), top=0)
-    is_known = "Start" in names and bool(names & {"Submit", "Planned", "Eligible"})
-    statistics, days = table(report, "statistics"), table(report, "worst-days")
-    count = len(JOBS) if is_known else 0
-    assert days["jobs"].sum() == count
-    assert report.intro[0].startswith(f"{count} jobs" if is_known else "Of no job")
-    for by in statistics["by"].unique():
-        mine = statistics.filter(pl.col("by") == by)
-        assert mine["jobs"].sum() == count
-        mean = (mine["mean_wait_s"] * mine["jobs"]).sum() / max(count, 1)
-        assert mean == pytest.approx(sum(job.waits for job in JOBS) / len(JOBS))
-    for field in ("Partition", "QOS", "Start"):
-        assert said_once(report, field) is (field in missing)
-    # and every job is either in the tables or said to be left out, with the reason
-    left_out = {
-        reason: int(number)
-        for number, reason in re.findall(
-            r"(\d+) of 5 jobs (.*) and (?:is|are) left out", report.text()
-        )
-    }
-    assert sum(left_out.values()) + count == len(JOBS) + 1
-    waits = bool(names & {"State", "Elapsed", "ElapsedRaw"})
-    assert left_out.get("had not started", 0) == (1 if waits else 0)

@@ -21,9 +21,9 @@ from zoneinfo import ZoneInfo
 from harvest import Partition, ReadContext, SourceError
 
 from .config import SlurmConfig
+from .dump import assemble
 from .read.form import Layout
 from .read.text import read_text
-from .rows.assemble import assemble
 from .rows.selection import Selection, Slice, conditions_of
 from .source import ORIGIN, Window
 from .values.convert import Context

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, Protocol, cast
+from typing import Any, TypeAlias, cast
 
 import attrs
 import numpy as np
@@ -65,22 +65,6 @@ class Column:
         """Which texts are not empty and were not read; None where there are none."""
         left = self.full & ~good
         return left if left.any() else None
-
-
-class RawRows(Protocol):
-    """Some rows of a dump, in their order.
-
-    names: sacct's fields (repeated ones numbered).  position: of each row in the input, from 1.
-    """
-
-    names: Sequence[str]
-    position: Any
-
-    def column(self, name: str) -> Column:
-        """One field of all rows."""
-
-    def pick(self, index: Any) -> RawRows:
-        """Some of the rows, by their indices."""
 
 
 @attrs.define
@@ -160,3 +144,10 @@ class BatchRows:
         """Some of the rows, by their indices."""
         taken = self.batch.take(pa.array(index))
         return BatchRows(self.names, taken, self.position[index])
+
+
+RawRows: TypeAlias = GridRows | BatchRows
+"""Some rows of a dump, in their order.
+
+names: sacct's fields (repeated ones numbered).  position: of each row in the input, from 1.
+"""
