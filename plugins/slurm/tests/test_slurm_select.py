@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from slurm_reader import read_dump as harvest
+from slurm_reader import read_dump
 
 from harvest import Collected, SourceError, collect
 from harvest_slurm.config import SlurmConfig, moment
@@ -30,6 +30,10 @@ DUMP = f"""{HEADER}
 4|distiller-count-9|realtime|2|0:9|CANCELLED by 7|None|dst
 5|distiller-count-9|realtime_m1|4|0:0|PENDING|Unknown|dst
 """
+
+
+def harvest(tmp_path: Path, dump: str = DUMP, **config: Any) -> Collected:
+    return read_dump(tmp_path, dump, **config)
 
 
 def ids(found: Collected) -> tuple[list[str], list[str]]:

@@ -86,16 +86,16 @@ class GridRows:
         """One field of all rows."""
         return _GridColumn(self.data, self.marks[list(self.names).index(name)], self.rows)
 
-    def extended(self, data: Any, begin: Any, end: Any) -> GridRows:
-        """The same rows and more, whose fields lie in ``data`` behind what these rows' do.
-
-        These rows are all rows of the marks.  begin, end: a line per row, a column per field.
-        """
-        more = np.empty((len(self.marks), 2 * len(begin) + 1), np.int32)
-        more[:, 0:-1:2], more[:, 1:-1:2], more[:, -1] = begin.T, end.T, len(data)
-        marks = np.concatenate([self.marks[:, :-1], more], axis=1)
-        every = np.arange(len(self.rows) + len(begin))
-        return GridRows(self.names, data, marks, every, every)
+    def with_records(self, records: Sequence[tuple[int, Sequence[str]]]) -> BatchRows:
+        """These rows and others, each given by its position and its fields."""
+        fields = zip(*(fields for _, fields in records), strict=True)
+        columns = [
+            pa.concat_arrays([self.column(name).text, pa.array(texts, pa.string())])
+            for name, texts in zip(self.names, fields, strict=True)
+        ]
+        batch = pa.RecordBatch.from_arrays(columns, names=list(self.names))
+        position = np.append(self.position, [place for place, _ in records])
+        return BatchRows(self.names, batch, position)
 
     def pick(self, index: Any) -> GridRows:
         """Some of the rows, by their indices."""

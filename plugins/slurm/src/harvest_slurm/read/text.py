@@ -24,8 +24,6 @@ from .rejoin import LINES, Joined, Joiner
 from .said import Said, kind_of
 
 BLOCK_BYTES: Final = 8 * 1024 * 1024
-SPARE: Final = 1024 * 1024
-"""Room behind a block for records that are put together."""
 
 
 def read_text(
@@ -79,7 +77,7 @@ def read_text(
 def _block(stream: IO[bytes], carry: bytes, size: int) -> tuple[Any, int]:
     """Bytes with ``carry`` and up to ``size`` more, room around them, and how many more."""
     begin = PAD + len(carry)
-    data = np.empty(begin + size + SPARE, np.uint8)
+    data = np.empty(begin + size + PAD + 1, np.uint8)
     data[:begin] = np.frombuffer(bytes(PAD) + carry, np.uint8)
     got: int = stream.readinto(memoryview(data)[begin : begin + size])  # type: ignore[attr-defined]
     data[begin + got : begin + got + PAD + 1] = 0
@@ -198,7 +196,7 @@ class _LineReader:
         """
         odd = np.ones(len(block), bool)
         odd[places[rows]] = False
-        said, whole, number = self._messages(block, odd), len(block), np.arange(len(block))
+        said, size, number = self._messages(block, odd), len(block), np.arange(len(block))
         if said:
             number = np.delete(number, list(said))
             block = _Lines(block.data, block.end, block.first[number], block.last[number])
@@ -216,7 +214,7 @@ class _LineReader:
                 count = len(block)
         done.blanks += int(np.searchsorted(gaps, count))
         stays = places[rows] < count
-        taken = int(number[count]) if rest else whole
+        taken = int(number[count]) if rest else size
         self._report(done, number + line)
         for index, text in said.items():
             if index < taken:
@@ -224,12 +222,10 @@ class _LineReader:
         if done.used:
             stays &= ~np.isin(places[rows], np.fromiter(done.used, np.int64))
         rows = rows[stays]
-        if done.records:
-            rows = np.append(rows, len(places) + np.arange(len(done.records)))
-            grid = grid.extended(*_appended(block, [fields for _, fields in done.records]))
-            places = np.append(places, [index for index, _ in done.records])
-        rows = rows[np.argsort(places[rows], kind="stable")]
-        return attrs.evolve(grid, rows=rows, position=number[places[rows]] + line), taken, rest
+        whole = attrs.evolve(grid, rows=rows, position=places[rows])
+        raw = whole.with_records(done.records) if done.records else whole
+        raw = raw.pick(np.argsort(raw.position, kind="stable"))
+        return attrs.evolve(raw, position=number[raw.position] + line), taken, rest
 
     def _messages(self, block: _Lines, odd: Any) -> dict[int, bytes]:
         """Odd lines that are messages of Slurm, and no records that begin with a name."""
@@ -295,16 +291,3 @@ def _undecodable(block: _Lines) -> list[int]:
     high = np.flatnonzero(block.data[: block.end] >= 0x80)
     places = np.unique(np.searchsorted(block.last, high)).tolist()
     return [place for place in places if not_utf8(block[place])]
-
-
-def _appended(block: _Lines, records: list[list[str]]) -> tuple[Any, Any, Any]:
-    """The buffer with the fields of records behind its block, and where each begins and ends."""
-    texts = [[field.encode() for field in fields] for fields in records]
-    joined = b"".join(field for fields in texts for field in fields)
-    data, begin, size = block.data, block.end + PAD, len(joined)
-    if begin + size + PAD > len(data):
-        data = np.concatenate([data, np.zeros(size, np.uint8)])
-    data[begin : begin + size] = np.frombuffer(joined, np.uint8)
-    sizes = np.array([[len(field) for field in fields] for fields in texts])
-    ends = np.cumsum(sizes).reshape(sizes.shape) + begin
-    return data, ends - sizes, ends
