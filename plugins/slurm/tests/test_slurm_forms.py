@@ -21,13 +21,6 @@ from harvest_slurm.source import SlurmSource
 harvest = partial(read_dump, timezone="UTC")
 
 
-def case(shared_data: Path, name: str) -> Path:
-    path = shared_data / "cases" / name
-    if not path.exists():
-        pytest.skip("the failing small inputs are absent")
-    return path
-
-
 # --- tables of fixed widths ------------------------------------------------------------------
 
 STEPS = {"b": "batch", "e": "extern", "i": "interactive"}
@@ -73,11 +66,6 @@ def test_steps_and_states_that_a_table_cuts(tmp_path: Path, end: str) -> None:
     assert reject.reason == "JobID: '12345678_1.+': no job id of a form that Slurm prints"
 
 
-def test_the_case_of_the_default_table(shared_data: Path) -> None:
-    path = case(shared_data, "slurm-default-table.txt")
-    check_table(path.read_text(), collect(SlurmSource(str(path))))
-
-
 # --- tables of pandas and R ------------------------------------------------------------------
 
 
@@ -100,10 +88,6 @@ def check_numbers(path: Path) -> None:
         assert row["timelimit_s"] == (None if minutes is None else minutes * 60)
         assert row["start_time"] is None or "2024" in said.get("Start", "")
         assert "NaN" not in str(row["extra"])
-
-
-def test_the_case_of_pandas_floats(shared_data: Path) -> None:
-    check_numbers(case(shared_data, "slurm-pandas-floats.csv"))
 
 
 @pytest.mark.parametrize("nothing", ["", "NaN", "nan", "<NA>", "NaT", "NA"])

@@ -156,51 +156,6 @@ def test_what_sacct_says_is_a_finding(tmp_path: Path) -> None:
     assert finding.evidence.first["origin"].to_list() == [str(tmp_path / "failed.json")]
 
 
-# --- the small inputs that failed once; the expected is counted in their text by plain Python
-
-
-def raw_jobs(path: Path) -> list[Any]:
-    data = json.loads(path.read_text())
-    return list(data["jobs"] if isinstance(data, dict) else data)
-
-
-@pytest.mark.parametrize("case", ["slurm-json-array", "slurm-json-step-id-object"])
-def test_cases_give_each_job_and_step(shared_data: Path, case: str) -> None:
-    path = shared_data / "cases" / f"{case}.json"
-    if not path.exists():
-        pytest.skip(f"the case {case} is absent")
-    found = harvest(path)
-    place, jobs, steps = 0, [], []
-    for job in raw_jobs(path):
-        place += 1
-        above = place
-        jobs.append((place, str(job["job_id"]), job["state"]["current"].lower()))
-        for step in job["steps"]:
-            place += 1
-            ended = step["exit_code"]
-            signal = ended.get("signal", {}).get("signal_id", 0)
-            name = step["step"]["id"]["step_id"]
-            steps.append((place, above, name, step["state"].lower(), ended["return_code"], signal))
-    assert not found.rejects
-    assert [(r["position"], r["job_id"], r["state"]) for r in found.rows("slurm.job")] == jobs
-    columns = ("position", "job_position", "step_id", "state", "exit_code", "exit_signal")
-    assert [tuple(row[c] for c in columns) for row in found.rows("slurm.step")] == steps
-    assert SlurmSource.detect(path) is not None
-
-
-def test_the_case_of_errors_is_a_reject(shared_data: Path) -> None:
-    path = shared_data / "cases" / "slurm-json-errors.json"
-    if not path.exists():
-        pytest.skip("the case slurm-json-errors is absent")
-    (error,) = json.loads(path.read_text())["errors"]
-    found = harvest(path)
-    (reject,), (note,) = found.rejects, found.notes
-    for text in (reject.reason, note):
-        assert error["error"] in text
-        assert error["description"] in text
-    assert SlurmSource.detect(path) is not None
-
-
 # each shape of each field, and what no version prints
 
 GENERATIONS = ("plain", "structs", "lists")

@@ -388,8 +388,6 @@ def test_hours_of_real_accounting_equal_those_of_sql_over_its_rows(
 ):
     duckdb = pytest.importorskip("duckdb")
     path = shared_data / "slurm" / name
-    if not path.exists():
-        pytest.skip(f"the sample {name} is absent")
     data = Reader(path, timezone="UTC", **more)
     jobs = data.view("slurm.jobs").collect()
     asked = """

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from slurm_reader import read_dump
 
-from harvest import Collected, collect
+from harvest import Collected
 from harvest_slurm.source import SlurmSource
 
 ERRORS = (
@@ -62,18 +62,6 @@ def test_errors_around_the_rows(tmp_path: Path) -> None:
         "sacct says: error: line 2, sacct: error: slurmdbd: Unspecified error "
         "(2 errors among its lines)",
     ]
-
-
-def test_the_case_of_errors_around(shared_data: Path) -> None:
-    path = shared_data / "cases" / "slurm-error-lines-around.txt"
-    if not path.exists():
-        pytest.skip("the failing small inputs are absent")
-    lines = path.read_text().splitlines()
-    expected = [(at, line.split("|")[0]) for at, line in enumerate(lines, 1) if line[0].isdigit()]
-    found = collect(SlurmSource(str(path)))
-    assert [(row["position"], row["job_id"]) for row in found.rows("slurm.job")] == expected
-    said = sum("error:" in line for line in lines), sum("warning:" in line for line in lines)
-    assert (found.folded["error of Slurm"], found.folded["warning of Slurm"]) == said
 
 
 @pytest.mark.parametrize("line", SAID)

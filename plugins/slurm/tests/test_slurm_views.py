@@ -11,7 +11,6 @@ import polars as pl
 import pytest
 from slurm_reader import Reader
 
-from harvest import UsageError
 from harvest_slurm.views.jobs import jobs
 from harvest_slurm.views.runs import efficiency, queue_time, worst_days
 
@@ -172,17 +171,6 @@ def test_queue_time_and_worst_days(tmp_path: Path) -> None:
     assert len(rows(worst_days(reader, top=1))) == 1
     assert len(rows(worst_days(reader, top=0))) == 3
     assert rows(worst_days(reader, partition="gpu")) == []
-
-
-def test_days_are_those_of_the_zone(tmp_path: Path) -> None:
-    reader = Reader(
-        write(tmp_path / "dump.txt", [job("1", "2024-05-01T23:30:00", "2024-05-02T00:30:00")])
-    )
-    for zone, day in (("UTC", "2024-05-01"), ("Europe/Zurich", "2024-05-02")):
-        (row,) = rows(queue_time(reader, timezone=zone))
-        assert (str(row["date"]), row["wait_s"]) == (day, 3600.0)
-    with pytest.raises(UsageError, match="is not a known time zone"):
-        queue_time(reader, timezone="Nowhere")
 
 
 def test_views_without_steps(tmp_path: Path) -> None:
