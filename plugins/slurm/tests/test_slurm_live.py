@@ -24,8 +24,9 @@ from harvest import Collected, SourceError, collect
 from harvest_slurm.config import SlurmConfig
 from harvest_slurm.job.find import find
 from harvest_slurm.job.words import in_words
-from harvest_slurm.source import SlurmSource, Window
+from harvest_slurm.source import SlurmSource
 from harvest_slurm.views.calendar import zone_of
+from harvest_slurm.window import Window
 
 pytestmark = pytest.mark.slow  # a cluster and its jobs take a minute
 

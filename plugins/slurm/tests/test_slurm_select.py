@@ -17,7 +17,8 @@ from slurm_reader import read_dump
 from harvest import Collected, SourceError, collect
 from harvest_slurm.config import SlurmConfig, moment
 from harvest_slurm.read import text
-from harvest_slurm.source import SlurmSource, Window, window_of
+from harvest_slurm.source import SlurmSource
+from harvest_slurm.window import Window, window_of
 
 HEADER = "JobID|JobName|QOS|ReqNodes|ExitCode|State|Start|User"
 DUMP = f"""{HEADER}

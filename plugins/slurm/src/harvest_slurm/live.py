@@ -25,9 +25,9 @@ from .dump import assemble
 from .read.form import Layout
 from .read.text import read_text
 from .rows.selection import Selection, Slice, conditions_of
-from .source import ORIGIN, Window
 from .values.convert import Context
 from .values.fields import FIELDS, FREE
+from .window import ORIGIN, Window
 
 DELIMITER: Final = "\x1f\x1e\x1f"
 """No text that a user can type at a prompt."""

@@ -1,85 +1,19 @@
-"""The source ``slurm``: sacct's output in any layout, or a live cluster in slices of time."""
+"""The source ``slurm``: sacct's output in any layout, or a live cluster."""
 
 from __future__ import annotations
 
 import gzip
 import zlib
 from collections.abc import Iterable, Iterator
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, ClassVar, Final
-from zoneinfo import ZoneInfo
-
-import attrs
+from typing import Any, ClassVar
 
 from harvest import Detection, Partition, ReadContext, Record, Source, SourceError, file_partitions
 from harvest_toolkit.live import open_input
 
-from .config import SlurmConfig, moment
+from .config import SlurmConfig
 from .records import Job, Step
-
-ORIGIN: Final = "slurm:live"
-"""What rows of a live cluster name as their origin."""
-
-SETTLED: Final = timedelta(days=1)
-"""How long after its end a slice may still change: daemons hand in late records."""
-
-
-@attrs.frozen
-class Window:
-    """A window in time, cut into slices."""
-
-    since: datetime
-    until: datetime
-    days: int
-
-    def bounds(self) -> list[tuple[datetime, datetime]]:
-        """Slices, aligned to whole multiples of their length so that they stay the same."""
-        step = timedelta(days=self.days)
-        epoch = datetime(1970, 1, 1, tzinfo=UTC)
-        start = self.since
-        found = []
-        while start < self.until:
-            stop = min(epoch + ((start - epoch) // step + 1) * step, self.until)
-            found.append((start, stop))
-            start = stop
-        return found
-
-
-def window_of(config: SlurmConfig, now: datetime | None = None) -> Window:
-    """The time window that the settings name."""
-    zone = ZoneInfo(config.timezone or "UTC")
-    since = moment(config.since or "today", zone, now)
-    until = moment(config.until or "now", zone, now)
-    if since >= until:
-        raise SourceError(
-            f"the time window is empty: it begins at {since:%Y-%m-%dT%H:%M:%SZ} and ends at "
-            f"{until:%Y-%m-%dT%H:%M:%SZ}",
-            where=ORIGIN,
-            remedy="set slurm.since and slurm.until",
-        )
-    return Window(since, until, config.slice_days)
-
-
-def slices(config: SlurmConfig) -> Iterator[Partition]:
-    """A partition per slice, and one for jobs cancelled before they became eligible.
-
-    Slices that ended a day ago and more are taken as settled: they are read again only when the
-    settings change.  The last slice holds what has not ended, and is always read again.
-    """
-    now = datetime.now(UTC)
-    window = window_of(config, now)
-    bounds = window.bounds()
-    common = {"since": window.since.isoformat(), "until": window.until.isoformat()}
-    for start, stop in bounds:
-        settled = stop != window.until and stop + SETTLED < now
-        yield Partition(
-            id=f"{start:%Y-%m-%dT%H%M%SZ}",
-            origin=ORIGIN,
-            options={**common, "start": start.isoformat(), "stop": stop.isoformat()},
-            fingerprint=f"{start.isoformat()}/{stop.isoformat()}" if settled else None,
-        )
-    yield Partition(id="never-eligible", origin=ORIGIN, options=common)
+from .window import slices
 
 
 class SlurmSource(Source):

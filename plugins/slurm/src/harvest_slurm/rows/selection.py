@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 from harvest import ReadContext, Reject, SourceError
 
 from ..config import SlurmConfig
-from ..source import Window
+from ..window import Window
 
 ELSEWHERE: Final = "belongs to another time slice"
 _MICROS: Final = pl.Datetime("us", "UTC")
