@@ -3,33 +3,45 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import polars as pl
 import pyarrow as pa
 
 import harvest
-from harvest import collect
+from harvest import Collected, collect
 from harvest.plugins.registered import resolve
 from harvest_slurm.config import SlurmConfig
 from harvest_slurm.plugin import harvest_views
 from harvest_slurm.records import Job, Step
 from harvest_slurm.source import SlurmSource
 
-__all__ = ["Reader"]
+__all__ = ["Reader", "read_dump"]
+
+
+def read_dump(place: Path, text: str | bytes, **config: Any) -> Collected:
+    """What the source makes of a dump; each unit of it is accounted for.
+
+    place: the file to be written, or its folder.
+    """
+    path = place / "dump.txt" if place.is_dir() else place
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    found = collect(SlurmSource(str(path), SlurmConfig(**config)))
+    assert found.units in (None, found.accounted)
+    return found
 
 
 class Reader:
     """A dataset of what some dumps held."""
 
-    notes: ClassVar[list[str]] = []
-
     def __init__(self, *paths: Path, **config: Any):
         self.zone = config.get("timezone")
+        self.notes: list[str] = []
         gathered: dict[str, list[pa.Table]] = {}
         for path in paths:
             found = collect(SlurmSource(str(path), SlurmConfig(**config)))
             assert not found.rejects
+            self.notes += found.notes
             for name, table in found.tables.items():
                 gathered.setdefault(name, []).append(table)
         self.tables = {name: pa.concat_tables(tables) for name, tables in gathered.items()}

@@ -82,16 +82,6 @@ class TestJson(SlurmConformance):
         return path
 
 
-class TestJsonLines(TestJson):
-    """A job a line, as ``jq -c '.jobs[]'`` prints them."""
-
-    def sample(self, directory: Path) -> Path:
-        whole = super().sample(directory)
-        jobs = json.loads(whole.read_text())["jobs"]
-        whole.write_text("".join(f"{json.dumps(job)}\n" for job in jobs))
-        return whole
-
-
 class TestYaml(TestJson):
     without_effect: ClassVar = {**TestJson.without_effect, "delimiter": "YAML has none"}
 

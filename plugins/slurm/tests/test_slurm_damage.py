@@ -14,11 +14,9 @@ from hypothesis import strategies as st
 
 from harvest import Collected, SourceError, collect
 from harvest.toolkit.texts import not_utf8
-from harvest_slurm.read import text
 from harvest_slurm.source import SlurmSource
 from harvest_slurm.values import scalars
 from harvest_slurm.values.ids import PATTERN
-from harvest_toolkit.spans import PAD
 
 UTC = ZoneInfo("UTC")
 
@@ -158,16 +156,6 @@ def test_bytes_that_are_no_text_in_every_line() -> None:
     found = read(data)
     assert [row["name"] for row in found.rows("slurm.job")] == ["caf\\xe9"] * 39
     assert not found.rejects
-
-
-def test_records_put_together_that_outgrow_the_room_behind_a_block(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(text, "SPARE", 2 * PAD)
-    rows = [[str(n), f"two\n{'lines' * 40}", "FAILED", "0:0", "00:00:05", ""] for n in range(1, 9)]
-    data = "".join("|".join(row) + "\n" for row in [HEADER, *rows]).encode()
-    names = [row["name"] for row in read(data).rows("slurm.job")]
-    assert names == [row[1] for row in rows]
 
 
 @pytest.mark.parametrize(

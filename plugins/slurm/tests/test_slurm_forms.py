@@ -6,30 +6,19 @@ import csv
 import re
 import string
 import tempfile
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from slurm_reader import read_dump
 
 from harvest import Collected, SourceError, collect
 from harvest_slurm.config import SlurmConfig
 from harvest_slurm.source import SlurmSource
 
-
-def harvest(path: Path, text: str, **config: Any) -> Collected:
-    path.write_text(text)
-    found = collect(SlurmSource(str(path), SlurmConfig(timezone="UTC", **config)))
-    assert found.units in (None, found.accounted)
-    return found
-
-
-def case(shared_data: Path, name: str) -> Path:
-    path = shared_data / "cases" / name
-    if not path.exists():
-        pytest.skip("the failing small inputs are absent")
-    return path
+harvest = partial(read_dump, timezone="UTC")
 
 
 # --- tables of fixed widths ------------------------------------------------------------------
@@ -77,11 +66,6 @@ def test_steps_and_states_that_a_table_cuts(tmp_path: Path, end: str) -> None:
     assert reject.reason == "JobID: '12345678_1.+': no job id of a form that Slurm prints"
 
 
-def test_the_case_of_the_default_table(shared_data: Path) -> None:
-    path = case(shared_data, "slurm-default-table.txt")
-    check_table(path.read_text(), collect(SlurmSource(str(path))))
-
-
 # --- tables of pandas and R ------------------------------------------------------------------
 
 
@@ -104,10 +88,6 @@ def check_numbers(path: Path) -> None:
         assert row["timelimit_s"] == (None if minutes is None else minutes * 60)
         assert row["start_time"] is None or "2024" in said.get("Start", "")
         assert "NaN" not in str(row["extra"])
-
-
-def test_the_case_of_pandas_floats(shared_data: Path) -> None:
-    check_numbers(case(shared_data, "slurm-pandas-floats.csv"))
 
 
 @pytest.mark.parametrize("nothing", ["", "NaN", "nan", "<NA>", "NaT", "NA"])
@@ -164,17 +144,6 @@ def test_any_delimiter_of_a_dump_without_a_header_is_found(
         for row in found.rows("slurm.job")
     ] == [[row[0], row[1], row[2], n, float(n)] for n, row in enumerate(made, 1)]
     assert likely is not None
-
-
-def test_an_order_is_known_by_any_delimiter(tmp_path: Path) -> None:
-    rows = [
-        f"46{n}þ0:0þCOMPLETEDþ4þ00:00:52þ00:36.857þ2019-11-13T10:32:32þ2019-11-13T10:32:35þ"
-        "2019-11-13T10:33:27þþþ\n"
-        for n in range(5)
-    ]
-    found = harvest(tmp_path / "dump.txt", "".join(rows))
-    assert "taken as those of gc3pie" in found.notes[0]
-    assert [row["job_id"] for row in found.rows("slurm.job")] == [f"46{n}" for n in range(5)]
 
 
 def test_commas_in_lists_of_nodes_and_resources(tmp_path: Path) -> None:
@@ -247,18 +216,6 @@ def test_what_other_commands_print_is_refused_by_their_name(tmp_path: Path, comm
         harvest(path, OTHERS[command])
     assert "sacct -a -P -S 2024-01-01 --format=JobID," in error.value.message
     assert SlurmSource.detect(path) is None
-
-
-@pytest.mark.parametrize(
-    ("sample", "command"),
-    [("squeue", "squeue"), ("sinfo", "sinfo"), ("scontrol-job-oneline", "scontrol")],
-)
-def test_samples_of_other_commands(shared_data: Path, sample: str, command: str) -> None:
-    path = shared_data / "slurm" / "debian-22.05" / f"{sample}.out"
-    if not path.exists():
-        pytest.skip("the real samples are absent")
-    with pytest.raises(SourceError, match=f"this is the output of {command}"):
-        collect(SlurmSource(str(path)))
 
 
 # --- contradictions --------------------------------------------------------------------------

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import json
-import tempfile
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from harvest import Collected, collect
 from harvest_slurm.config import SlurmConfig
 from harvest_slurm.source import SlurmSource
-from harvest_toolkit import json_pieces
 
 
 def tres(**amounts: int) -> list[dict[str, Any]]:
@@ -208,14 +204,6 @@ def test_filters_apply_to_json_too(tmp_path: Path) -> None:
     assert found.filtered == {"name does not contain 'keep'": 2}
 
 
-texts = st.text(max_size=8) | st.sampled_from(['{"jobs": [', "]}", '\\"', "}", "jobs"])
-things = st.recursive(
-    st.none() | st.booleans() | st.integers() | texts,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
-    max_leaves=6,
-)
-
-
 @pytest.mark.parametrize(
     ("text", "raw"),
     [
@@ -245,39 +233,3 @@ def test_jobs_nested_deeper_than_python_goes_are_rejects(tmp_path: Path) -> None
     found = harvest(path)
     assert [row["job_id"] for row in found.rows("slurm.job")] == ["2"]
     assert len(found.rejects) == 1
-
-
-def places_in(value: Any) -> list[tuple[Any, Any]]:
-    """Every place in some JSON: its container, and its key there."""
-    keys = list(value) if isinstance(value, dict) else range(len(value))
-    found = [(value, key) for key in keys]
-    for key in keys:
-        if isinstance(value[key], (dict, list)):
-            found += places_in(value[key])
-    return found
-
-
-@pytest.mark.slow
-@given(
-    st.sampled_from(["plain", "structs", "lists"]),
-    st.lists(st.none() | st.tuples(st.integers(0, 1000), things), max_size=4),
-    st.integers(1, 200),
-)
-def test_each_element_is_a_row_or_a_reject(
-    generation: str, made: list[tuple[int, Any] | None], block: int
-) -> None:
-    # given jobs of every version, in some of which one thing is something else
-    elements: list[Any] = []
-    for number, change in enumerate(made, start=1):
-        holder = [make_job(number, generation)]
-        if change is not None:
-            container, key = (every := places_in(holder))[change[0] % len(every)]
-            container[key] = change[1]
-        elements += holder
-    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(json_pieces, "BLOCK_BYTES", block)
-        found = harvest(write(Path(folder) / "j.json", elements))
-    # then jobs and rejects are as many as the elements, and what was not changed is a row
-    assert len(found.rows("slurm.job")) + len(found.rejects) == len(elements)
-    rows = {row["job_id"] for row in found.rows("slurm.job")}
-    assert {str(n) for n, change in enumerate(made, start=1) if change is None} <= rows

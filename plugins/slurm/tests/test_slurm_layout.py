@@ -5,29 +5,24 @@ from __future__ import annotations
 import csv
 import string
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from slurm_reader import read_dump as harvest
 
-from harvest import Collected, SourceError, collect
-from harvest_slurm.config import SlurmConfig
+from harvest import Collected, SourceError
 from harvest_slurm.read import csvtext
 from harvest_slurm.read.layout import find_layout
 from harvest_slurm.source import SlurmSource
-
-
-def harvest(tmp_path: Path, text: str, **config: Any) -> Collected:
-    path = tmp_path / "dump.txt"
-    path.write_text(text)
-    found = collect(SlurmSource(str(path), SlurmConfig(**config)))
-    assert found.units is None or found.units == found.accounted
-    return found
+from harvest_slurm.values.fields import FIELDS as SACCT_FIELDS
 
 
 def dump(rows: list[list[str]], header: list[str]) -> str:
     return "".join(",".join(row) + "\n" for row in [header, *rows])
+
+
+FIELDS = [field.name for field in SACCT_FIELDS]
 
 
 def names(found: Collected) -> list[str]:
@@ -95,21 +90,10 @@ def test_a_delimiter_that_the_header_does_not_have(tmp_path: Path) -> None:
             harvest(tmp_path, text, delimiter=",")
 
 
-SACCT_FIELDS = (
-    "AllocCPUS AllocNodes AllocTRES Account AveCPU AveRSS Cluster Comment CPUTime CPUTimeRAW "
-    "DBIndex DerivedExitCode Elapsed ElapsedRaw Eligible End ExitCode Flags GID Group JobName "
-    "Layout MaxRSS MaxRSSNode MaxRSSTask NCPUS NNodes NodeList NTasks Partition Priority QOS "
-    "QOSRAW Reason ReqCPUS ReqMem ReqNodes ReqTRES Reservation ReservationId Reserved ResvCPU "
-    "ResvCPURAW Start State Submit Suspended SystemCPU SystemComment Timelimit TimelimitRaw "
-    "TotalCPU TRESUsageInAve TRESUsageInMax TRESUsageInMaxNode UID User UserCPU "
-    "WCKey WCKeyID WorkDir"
-)
-
-
 @pytest.mark.slow
 @given(
     st.sampled_from(["JobID", "JobIDRaw"]),
-    st.lists(st.sampled_from(SACCT_FIELDS.split()), min_size=1, max_size=4, unique=True),
+    st.lists(st.sampled_from(FIELDS[2:]), min_size=1, max_size=4, unique=True),
     st.integers(0, 4),
     st.sampled_from(["|", ",", ";", "\t", "\x1f", "^", "~", "::", ";|;", " ", ", ", "_", "¦", '"'])
     | st.text(st.sampled_from(string.punctuation + " \t\x1f§"), min_size=1, max_size=4),
@@ -158,3 +142,76 @@ def test_a_header_that_is_missing_or_wrong_is_named_with_the_setting(head, colum
     with pytest.raises(SourceError, match=found) as error:
         find_layout(head, where="dump.txt", columns=columns)
     assert "--set slurm.columns=JobID,JobName,State,..." in error.value.message
+
+
+# which files are taken for sacct's, among real samples
+
+
+SACCT = (
+    "brief default default-allocations default-window delimiter-us extra-dependency "
+    "extra-out-of-memory extra-out-of-memory-json extra-preempted-overmemory fixed-long fixed-wide "
+    "json json-byid parsable parsable2 parsable2-all-fields parsable2-allocs parsable2-byid "
+    "parsable2-duplicates parsable2-noheader states-pending time-epoch time-relative "
+    "time-standard time-strftime-zone time-strftime-zone-wide truncate tz-json-zurich "
+    "tz-kolkata-epoch tz-newyork-zone tz-zurich units-K units-none unknown-job"
+)
+
+
+@pytest.fixture(scope="module")
+def slurm_data(shared_data: Path) -> Path:
+    return shared_data / "slurm"
+
+
+@pytest.mark.parametrize("file", SACCT.split())
+def test_detect_knows_the_samples(slurm_data: Path, file: str) -> None:
+    found = SlurmSource.detect(slurm_data / "debian-22.05" / f"{file}.out")
+    assert found is not None
+    # columns of an order that nobody knows must be named before the dump can be read
+    assert found.confidence >= 0.7 or file == "parsable2-noheader"
+
+
+def test_detect_knows_dumps_of_other_sites(shared_data: Path) -> None:
+    for name in (
+        "slurm/sacct-parsable2-noheader-other-site.txt",
+        "slurm/json-23.11.5.json",
+        "slurm/json-22.05.9.json",
+        "ncem/slurm_job_info.head.csv",
+    ):
+        found = SlurmSource.detect(shared_data / name)
+        assert found is not None, name
+        assert found.confidence >= 0.7
+
+
+def test_detect_leaves_what_other_commands_print(slurm_data: Path) -> None:
+    others = "squeue squeue-format squeue-json sinfo scontrol-job scontrol-job-oneline version "
+    for name in (others + "helpformat batch-script bad-field").split():
+        assert SlurmSource.detect(slurm_data / "debian-22.05" / f"{name}.out") is None, name
+
+
+def test_detect_leaves_the_other_tables_of_the_study(shared_data: Path) -> None:
+    for path in (shared_data / "ncem").glob("*.csv"):
+        if path.name != "slurm_job_info.head.csv":
+            assert SlurmSource.detect(path) is None, path.name
+
+
+def test_detect_leaves_lists_of_squeue_without_header(tmp_path: Path) -> None:
+    # squeue -h -O JobArrayID:|,JobID:|,Name:|,State:|,Reason:|,SubmitTime:|,EligibleTime:|,...
+    path = tmp_path / "queue.txt"
+    path.write_text(
+        "7|7|held|PENDING|JobHeldUser|2024-05-01T08:00:00|N/A|N/A\n"
+        "8|8|runs|RUNNING|None|2024-05-01T08:00:00|2024-05-01T08:00:00|2024-05-01T08:00:05\n"
+    )
+    assert SlurmSource.detect(path) is None
+
+
+def test_detect_knows_the_same_jobs_as_sacct_prints_them(tmp_path: Path) -> None:
+    # given rows of sacct --noheader, where a time that is not known is a word of sacct's
+    path = tmp_path / "sacct.txt"
+    path.write_text(
+        "7|7|held|PENDING|JobHeldUser|2024-05-01T08:00:00|Unknown|Unknown\n"
+        "8|8|runs|RUNNING|None|2024-05-01T08:00:00|2024-05-01T08:00:00|2024-05-01T08:00:05\n"
+    )
+    found = SlurmSource.detect(path)
+    assert found is not None
+    assert found.confidence == 0.4
+    assert "no known order of columns fits (fields 4 like State" in found.reason

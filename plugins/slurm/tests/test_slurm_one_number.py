@@ -14,7 +14,9 @@ from scripts import run_script
 
 import harvest
 from harvest_report import Table
-from harvest_slurm.plugin import harvest_reports
+from harvest_slurm.plugin import harvest_reports, harvest_views
+from harvest_slurm.views.declared.common import FAILURE_KEYS, KEYS, RESOURCES, TREND_KEYS
+from harvest_testing import faults_of_columns
 
 ROOT = Path(__file__).resolve().parents[3]
 TWO_JOBS = """\
@@ -26,6 +28,20 @@ JobID|User|Account|State|Elapsed|AllocCPUS|AllocTRES|TotalCPU|MaxRSS|NTasks|Subm
 """.format("2025-01-01")  # fmt: skip
 """An hour with 10 of 10 GiB used, and nine hours with one of 10: 19 of 100 GiB h."""
 
+WAYS: dict[str, list[dict[str, str]]] = {
+    "slurm.jobs": [{}],
+    "slurm.efficiency": [{}],
+    "slurm.queue_time": [{}, {"timezone": "Asia/Kolkata"}],
+    "slurm.worst_days": [{}, {"top": "0"}],
+    "slurm.usage": [{}, {"by": ",".join(KEYS)}, {"by": "month", "user": "ada"}],
+    "slurm.ends": [{}, {"user": "ada"}],
+    "slurm.failures": [{}, {"since": "2000-01-01"}],
+    "slurm.arrays": [{}],
+    "slurm.reasons": [{}, {"by": ",".join(FAILURE_KEYS)}],
+    "slurm.trend": [{}, {"by": ",".join(TREND_KEYS)}],
+}
+"""Settings of each view that together give all of its columns."""
+
 Compared = tuple[str, str, Any, Any]
 """The report's table, the column, what the report shows and what the view has."""
 
@@ -36,19 +52,11 @@ def harvested(folder: Path, source: Path, zone: str) -> harvest.Dataset:
 
 
 @pytest.fixture(scope="module")
-def datasets(tmp_path_factory: pytest.TempPathFactory) -> dict[str, harvest.Dataset]:
-    """Two weeks of the example's cluster, two jobs, and where it is there a real accounting."""
+def example(tmp_path_factory: pytest.TempPathFactory) -> harvest.Dataset:
+    """Two weeks of the example's cluster."""
     folder = tmp_path_factory.mktemp("one")
     run_script(ROOT / "examples" / "slurm-accounting" / "make_dump.py", folder / "sacct.txt")
-    (folder / "two.txt").write_text(TWO_JOBS)
-    found = {
-        "example": harvested(folder / "example", folder / "sacct.txt", "America/Chicago"),
-        "two jobs": harvested(folder / "two", folder / "two.txt", "UTC"),
-    }
-    real = ROOT.parent / "shared" / "data" / "slurm" / "debian-22.05" / "parsable2-all-fields.out"
-    if real.exists():
-        found["real"] = harvested(folder / "real", real, "UTC")
-    return found
+    return harvested(folder / "out", folder / "sacct.txt", "America/Chicago")
 
 
 def pairs(
@@ -120,25 +128,46 @@ def test_every_report_is_compared():
 
 @pytest.mark.parametrize("report", REPORTS)
 @pytest.mark.parametrize("whole", [True, False], ids=["all", "a month"])
-def test_a_report_shows_what_the_views_have(datasets, report, whole):
-    compared = 0
-    for name in datasets if whole else ["example"]:
-        data = datasets[name]
-        last = data.view("slurm.jobs").collect()["start_time"].drop_nulls().max()
-        chosen = {} if whole else {"month": f"{last:%Y-%m}"}
-        for table, column, shown, had in REPORTS[report](data, chosen):
-            both_close = isinstance(shown, float) and had is not None and math.isclose(shown, had)
-            assert shown == had or both_close, (name, table, column, shown, had)
-            compared += 1
-    print(f"{report}: {compared} numbers")
-    assert compared > 20
+def test_a_report_shows_what_the_views_have(example, report, whole):
+    last = example.view("slurm.jobs").collect()["start_time"].drop_nulls().max()
+    chosen = {} if whole else {"month": f"{last:%Y-%m}"}
+    compared = list(REPORTS[report](example, chosen))
+    for table, column, shown, had in compared:
+        both_close = isinstance(shown, float) and had is not None and math.isclose(shown, had)
+        assert shown == had or both_close, (table, column, shown, had)
+    assert len(compared) > 20
 
 
-def test_memory_is_a_share_of_hours_in_each_report(datasets):
+def test_memory_is_a_share_of_hours_in_each_report(tmp_path):
     """By hand: (1 h x 10 GiB + 9 h x 1 GiB) / (10 h x 10 GiB)."""
-    two = datasets["two jobs"]
+    (tmp_path / "two.txt").write_text(TWO_JOBS)
+    two = harvested(tmp_path / "out", tmp_path / "two.txt", "UTC")
     assert two.view("slurm.usage").collect()["mem_eff"].to_list() == [pytest.approx(19 / 100)]
     found = tables(two, "slurm.summary")
     for by in ("user", "partition", "state", "month"):
         table = found.get(by)
         assert table is None or table.rows["mem_eff"].to_list() == [pytest.approx(19 / 100)]
+
+
+# what views declare of their columns
+
+
+def test_the_columns_of_every_view_are_looked_at():
+    assert set(WAYS) == {view.name for view in harvest_views()}
+
+
+@pytest.mark.parametrize("view", WAYS)
+def test_a_view_declares_the_columns_that_it_gives_and_no_others(example, view):
+    assert faults_of_columns(example, view, WAYS[view]) == []
+
+
+def test_shares_wasted_are_of_what_all_groups_used_and_wasted(example):
+    found = example.view("slurm.usage", by="user,partition").collect()
+    for resource in RESOURCES:
+        used, wasted = (
+            found[resource.column(what)].fill_null(0.0).to_list() for what in ("used", "wasted")
+        )
+        whole = sum(used) + sum(wasted)
+        shares = found[f"{resource.name}_wasted_share"].to_list()
+        for share, part in zip(shares, wasted, strict=True):
+            assert (share or 0) * whole == pytest.approx(part)

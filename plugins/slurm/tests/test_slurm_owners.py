@@ -44,23 +44,6 @@ def test_steps_of_a_rejected_run_do_not_go_to_the_run_before() -> None:
     assert [row["job_submit_time"] is None for row in found.rows("slurm.step")] == [False, True]
 
 
-def test_a_line_that_was_cut_ends_the_steps_of_the_job_above() -> None:
-    lines = REQUEUED.splitlines()
-    lines[3] = lines[3][:20]
-    found = read("\n".join(lines) + "\n")
-    assert [reject.position for reject in found.rejects] == [4]
-    assert [row["job_position"] for row in found.rows("slurm.step")] == [2, None]
-
-
-def test_a_rejected_step_leaves_the_other_steps_with_their_job() -> None:
-    first = REQUEUED.splitlines()[2]
-    cut, bad = first[:20], first.replace("7.batch", "7.0").replace("|00:01:40|", "|soon|")
-    last = first.replace("7.batch", "7.1")
-    found = read("\n".join([*REQUEUED.splitlines()[:3], cut, bad, last]) + "\n")
-    assert [reject.position for reject in found.rejects] == [4, 5]
-    assert [row["job_position"] for row in found.rows("slurm.step")] == [2, 2]
-
-
 def test_a_filter_leaves_out_the_steps_of_a_rejected_run() -> None:
     # given that the first run passes the filter, and the second cannot be judged
     found = read(REQUEUED, states=("node_fail",))  # type: ignore[arg-type]

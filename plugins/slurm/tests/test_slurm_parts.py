@@ -25,7 +25,7 @@ from harvest_slurm.report.summary import summary
 from harvest_slurm.report.usage import usage_report
 from harvest_slurm.rules import RULES
 from harvest_slurm.views.calendar import Period, Zone
-from harvest_slurm.views.parts import parts
+from harvest_slurm.views.period import parts
 
 ZURICH = ZoneInfo("Europe/Zurich")
 FIELDS = "JobID|User|Account|State|Submit|Start|End|Elapsed|AllocCPUS|TotalCPU|AllocTRES"
@@ -70,7 +70,7 @@ def hours_by(key: str, data: Reader, **chosen: str) -> list[tuple[Any, ...]]:
     return found.select(key, "jobs", pl.col("cpu_hours").round(6)).rows()
 
 
-# 16,000 jobs against a sum by days
+# 4,000 jobs against a sum by days
 
 
 def made(count: int) -> Iterator[str]:
@@ -130,7 +130,7 @@ def midnight(day: date) -> int:
 
 @pytest.fixture(scope="module")
 def many(tmp_path_factory: pytest.TempPathFactory) -> tuple[Reader, dict[date, dict[str, float]]]:
-    lines = list(made(16_000))
+    lines = list(made(4_000))
     path = tmp_path_factory.mktemp("many") / "dump.txt"
     return dataset(path, *lines), by_days(lines)
 
@@ -140,7 +140,7 @@ def equal(found: float | None, expected: float) -> bool:
 
 
 @pytest.mark.parametrize(("key", "length"), [("day", 10), ("month", 7)])
-def test_hours_of_16_000_jobs_are_those_summed_by_days(many, key, length):
+def test_hours_of_4_000_jobs_are_those_summed_by_days(many, key, length):
     data, days = many
     expected: dict[str, dict[str, float]] = defaultdict(lambda: dict.fromkeys(HOURS, 0.0))
     for day, hours in days.items():
@@ -308,10 +308,7 @@ def test_each_table_of_hours_and_jobs_says_which_they_are(tmp_path):
     data = dataset(tmp_path / "dump.txt", line(1, "FAILED", at("2024-01-31"), at("2024-02-02"),
                                                2 * 86400, 2, 60, 1))  # fmt: skip
     prices = {"cpu_hour_cost": 1.0}
-    for report in (
-        usage_report(data, month="2024-01", **prices), usage_report(data, by=["month"], **prices),
-        summary(data, month="2024-01"),
-    ):  # fmt: skip
+    for report in (usage_report(data, by=["month"], **prices), summary(data, month="2024-01")):
         for table in report.tables:
             names = {column.name for column in table.columns}
             if any(name.endswith(("hours", "cost")) for name in names):
@@ -324,20 +321,20 @@ def test_each_table_of_hours_and_jobs_says_which_they_are(tmp_path):
     assert of_all["month"] == ("Hours and jobs: a job counts where it ended, with all its hours.")
 
 
-@pytest.mark.parametrize("state", ["FAILED", "COMPLETED"])
-def test_of_a_period_in_which_jobs_ran_and_none_ended_everything_can_be_asked(tmp_path, state):
-    job = line(1, state, at("2024-01-20"), at("2024-03-02"), 42 * 86400, 2)
+def test_of_a_period_in_which_jobs_ran_and_none_ended_everything_can_be_asked(tmp_path):
+    job = line(1, "FAILED", at("2024-01-20"), at("2024-03-02"), 42 * 86400, 2)
     data = dataset(tmp_path / "dump.txt", job)
+    intros = []
     for report in (usage_report, summary, failures):
-        text = " ".join(report(data, month="2024-02").text(400).split())
+        made = report(data, month="2024-02")
+        intros.append(made.intro[0])
+        text = " ".join(made.text(400).split())
         assert "None" not in text
         assert "0 of 0" not in text
-    assert usage_report(data, month="2024-02").intro[0] == (
-        "0 jobs ended in this period; others ran in it."
-    )
-    assert summary(data, month="2024-02").intro[0] == (
-        "0 jobs of 1 user: 1,392.0 CPU hours; none ended in this period."
-    )
+    assert intros[:2] == [
+        "0 jobs ended in this period; others ran in it.",
+        "0 jobs of 1 user: 1,392.0 CPU hours; none ended in this period.",
+    ]
     rules = [rule for rule in RULES if rule.view != "notes"]  # of a run that was not made
     found = evaluate(data, manager(), rules=rules, settings={"month": "2024-02"}).found
     assert not [each for each in found if "ended" in each.finding.text]
@@ -391,8 +388,6 @@ def test_hours_of_real_accounting_equal_those_of_sql_over_its_rows(
 ):
     duckdb = pytest.importorskip("duckdb")
     path = shared_data / "slurm" / name
-    if not path.exists():
-        pytest.skip(f"the sample {name} is absent")
     data = Reader(path, timezone="UTC", **more)
     jobs = data.view("slurm.jobs").collect()
     asked = """

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import csv
 import tempfile
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from slurm_reader import read_dump
 
-from harvest import Collected, collect, run
-from harvest import open as open_dataset
-from harvest_slurm.config import SlurmConfig
+from harvest import Collected
 from harvest_slurm.source import SlurmSource
 
 ERRORS = (
@@ -32,12 +32,7 @@ OTHERS = {
 }
 SAID = {**dict.fromkeys(ERRORS, "error"), **OTHERS}
 
-
-def harvest(path: Path, text: str, **config: Any) -> Collected:
-    path.write_text(text)
-    found = collect(SlurmSource(str(path), SlurmConfig(timezone="UTC", **config)))
-    assert found.units in (None, found.accounted)
-    return found
+harvest = partial(read_dump, timezone="UTC")
 
 
 def rows(found: Collected) -> list[dict[str, Any]]:
@@ -67,18 +62,6 @@ def test_errors_around_the_rows(tmp_path: Path) -> None:
         "sacct says: error: line 2, sacct: error: slurmdbd: Unspecified error "
         "(2 errors among its lines)",
     ]
-
-
-def test_the_case_of_errors_around(shared_data: Path) -> None:
-    path = shared_data / "cases" / "slurm-error-lines-around.txt"
-    if not path.exists():
-        pytest.skip("the failing small inputs are absent")
-    lines = path.read_text().splitlines()
-    expected = [(at, line.split("|")[0]) for at, line in enumerate(lines, 1) if line[0].isdigit()]
-    found = collect(SlurmSource(str(path)))
-    assert [(row["position"], row["job_id"]) for row in found.rows("slurm.job")] == expected
-    said = sum("error:" in line for line in lines), sum("warning:" in line for line in lines)
-    assert (found.folded["error of Slurm"], found.folded["warning of Slurm"]) == said
 
 
 @pytest.mark.parametrize("line", SAID)
@@ -167,16 +150,3 @@ def test_messages_anywhere_leave_the_rows(
     if write in (text_of, names_last, fixed_of):
         for row in found.rows("slurm.job"):
             assert row["position"] == starts[row["job_id"]]
-
-
-def test_errors_among_rows_are_a_finding(tmp_path: Path) -> None:
-    # given a dump into which an error was written
-    path = tmp_path / "dump.txt"
-    path.write_text("JobID|State|Elapsed\n1|COMPLETED|00:10:00\nsacct: error: slurmdbd: lost\n")
-    run(f"slurm:{path}", f"parquet:{tmp_path / 'out'}", workers=1)
-
-    found = open_dataset(tmp_path / "out").view("findings").collect()
-
-    (text,) = found.filter(rule="slurm.errors_reported")["text"]
-    assert "sacct reported errors in 1 input" in text
-    assert "line 3, sacct: error: slurmdbd: lost" in text

@@ -257,35 +257,6 @@ def test_what_running_jobs_use_is_not_known_beside_those_that_ended(tmp_path):
     assert of_group([one])["cpu_unknown"] == 1
 
 
-def test_the_picture_has_whoever_was_given_most_though_the_use_is_not_known(tmp_path):
-    """Bars are few: sixteen users whose jobs ended do not hide the one whose job runs."""
-    ended = [job(str(n), user=f"u{n:02}") for n in range(16)]
-    data = Reader(
-        dump(tmp_path / "dump.txt", iter([*ended, job("99", "RUNNING", user="bob", **RUNNING)]))
-    )
-    picture = usage_report(data).plots[0]
-
-    assert picture.alt.startswith("Bars in parts, the 15 of 17 groups that were given most: ")
-    figure = pytest.importorskip("matplotlib.figure").Figure()
-    picture.draw(figure)
-    assert "bob" in [label.get_text() for label in figure.axes[0].get_yticklabels()]
-
-
-def test_an_amount_that_slurm_marks_as_not_set_is_not_known(tmp_path):
-    """A cluster without energy sensors prints 2^64-2 among what a step used."""
-    ended, used = job("1"), "cpu=00:24:00,energy=18446744073709551614,mem=1G"
-    lines = ["|".join(FIELDS)]
-    for row in (ended, step(ended) | {"TRESUsageInTot": used}):
-        lines.append("|".join(row.get(name, "") for name in FIELDS))
-    (tmp_path / "dump.txt").write_text("\n".join([*lines, ""]))
-
-    harvest.run(f"slurm:{tmp_path / 'dump.txt'}", f"parquet:{tmp_path / 'out'}")
-
-    held = harvest.open(tmp_path / "out")["slurm.step"].collect()["usage_in_tot"][0].to_list()
-    amounts = {one["key"]: one["value"] for one in held}
-    assert amounts == {"cpu": 24 * 60, "energy": None, "mem": 2**30}
-
-
 def test_where_all_jobs_run_nothing_is_concluded(tmp_path):
     jobs = [row | RUNNING | {"State": "RUNNING"} for row in cluster() if row["State"] != "PENDING"]
     data = Reader(dump(tmp_path / "dump.txt", iter(jobs)))

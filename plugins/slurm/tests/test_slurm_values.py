@@ -131,11 +131,6 @@ def test_memory(made: list[tuple[int, str, str]]) -> None:
     assert (found.words.to_pylist() if found.words is not None else [None] * len(texts)) == words
 
 
-def test_a_letter_behind_the_unit_that_nothing_explains_leaves_the_size() -> None:
-    found = read("memory", ["4K", "1Me", "2.5Ge"])
-    assert found.values[""].to_pylist() == [4096, 2**20, 5 * 2**29]
-
-
 def test_memory_that_is_none() -> None:
     found = read("memory", ["16?", "18446744073709551614", "", "0", "10808.05M"])
     assert found.values[""].to_pylist() == [None, None, None, 0, round(10808.05 * 2**20)]
@@ -199,11 +194,6 @@ def test_times(made: list[tuple[int, str]], zone: str) -> None:
     assert values("time", texts, zone) == expected
 
 
-@given(st.lists(st.sampled_from(["Unknown", "None", "", "N/A"]), max_size=5))
-def test_times_that_are_none(texts: list[str]) -> None:
-    assert values("time", texts) == [None] * len(texts)
-
-
 def test_a_time_that_clocks_skip_is_an_error() -> None:
     found = read("time", ["2024-03-10T01:59:59", "2024-03-10T02:30:00"], "America/Los_Angeles")
     assert found.values[""].to_pylist()[1] is None
@@ -213,14 +203,7 @@ def test_a_time_that_clocks_skip_is_an_error() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    [
-        "2024-02-30T00:00:00",
-        "2024-13-01T00:00:00",
-        "yesterday",
-        "2024-01-01T25:00:00",
-        "03:28:42",
-        "21 Nov 03:28",
-    ],
+    ["2024-02-30T00:00:00", "2024-13-01T00:00:00", "yesterday", "03:28:42", "21 Nov 03:28"],
 )
 def test_what_is_no_time_is_an_error(text: str) -> None:
     found = read("time", ["2024-01-01T00:00:00", text])
@@ -238,11 +221,6 @@ def test_states(name: str, uid: int | None) -> None:
     found = read("state", [text])
     assert found.values[""].to_pylist() == [name.lower()]
     assert found.values["by"].to_pylist() == [None if uid is None else str(uid)]
-
-
-def test_states_cut_to_a_width() -> None:
-    found = read("state", ["CANCELLED+", "OUT_OF_ME+", "NODE_FAIL"], cut=True)
-    assert found.values[""].to_pylist() == ["cancelled", "out_of_memory", "node_fail"]
 
 
 @given(st.integers(0, 255), st.integers(0, 126))
@@ -283,27 +261,11 @@ def test_resources(made: list[dict[str, tuple[int, str]] | None]) -> None:
     assert values("usage", texts) == as_floats
 
 
-@given(st.lists(st.tuples(st.integers(0, 10**7), st.integers(0, 10**9)), max_size=20))
-def test_usage_with_cpu_time(made: list[tuple[int, int]]) -> None:
-    texts = [f"cpu={spell_duration(cpu * 1_000_000, 0)},energy=0,mem={kilo}K" for cpu, kilo in made]
-    expected = [
-        [("cpu", float(cpu)), ("energy", 0.0), ("mem", float(kilo * 1024))] for cpu, kilo in made
-    ]
-    assert values("usage", texts) == expected
-
-
 def test_resources_not_set_and_damaged() -> None:
     found = read("tres", ["energy=18446744073709551614,cpu=1", "cpu", "cpu=", "=4", "cpu=4=4", ""])
     assert found.values[""].to_pylist()[0] == [("energy", None), ("cpu", 1)]
     assert found.errors is not None
-    assert [bool(reason) for reason in found.errors.to_pylist()] == [
-        False,
-        True,
-        True,
-        True,
-        True,
-        False,
-    ]
+    assert [reason is None for reason in found.errors.to_pylist()] == [1, 0, 0, 0, 0, 1]
 
 
 # --- ids -------------------------------------------------------------------------------------
@@ -343,24 +305,20 @@ def job_ids(draw: Any) -> tuple[str, dict[str, Any]]:
 @pytest.mark.slow
 @given(st.lists(job_ids(), min_size=1, max_size=20))
 def test_job_ids(made: list[tuple[str, dict[str, Any]]]) -> None:
-    ids = read_ids(Column(pa.array([text for text, _ in made])).id_parts())
-    assert ids.errors is None
-    assert ids.job.to_pylist() == [expected["job"] for _, expected in made]
-    assert ids.step.to_pylist() == [expected["step"] for _, expected in made]
-    assert ids.columns["job_id_raw"].to_pylist() == [expected.get("raw") for _, expected in made]
-    for name in ("array_job_id", "array_task_id", "array_tasks", "het_job_id", "het_offset"):
-        wanted = [expected.get(name) for _, expected in made]
-        got = ids.columns[name].to_pylist() if name in ids.columns else [None] * len(made)
-        assert got == wanted
+    ids = read_ids(Column(pa.array([text for text, _ in made])))
+    assert ids["error"].count() == 0
+    keys = {"job_id": "job", "step_id": "step", "job_id_raw": "raw"}
+    for name in ids.drop("is_step", "error").columns:
+        expected = [wanted.get(keys.get(name, name)) for _, wanted in made]
+        assert ids[name].to_list() == expected, name
 
 
 @pytest.mark.parametrize(
     "text", ["", "x", "12x", "12_", "12+", "12_[", "12.", ".batch", "+12", "1 2"]
 )
 def test_what_is_no_job_id_is_an_error(text: str) -> None:
-    ids = read_ids(Column(pa.array(["7", text])).id_parts())
+    first, error = read_ids(Column(pa.array(["7", text])))["error"]
     if text == "12_[":  # sacct cuts long lists of tasks
         return
-    assert ids.errors is not None
-    assert ids.errors.to_pylist()[0] is None
-    assert ids.errors[1].as_py()
+    assert first is None
+    assert error

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import statistics
 from datetime import UTC, datetime
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +11,6 @@ import polars as pl
 import pytest
 from slurm_reader import Reader
 
-from harvest import UsageError
-from harvest_slurm.plugin import harvest_views
 from harvest_slurm.views.jobs import jobs
 from harvest_slurm.views.runs import efficiency, queue_time, worst_days
 
@@ -36,39 +33,19 @@ def write(path: Path, lines: list[dict[str, str]]) -> Path:
 
 def job(number: str, submit: str, start: str = "Unknown", **more: str) -> dict[str, str]:
     return {
-        "JobID": number,
-        "JobName": "j",
-        "User": "ann",
-        "Partition": "cpu",
-        "QOS": "normal",
-        "State": "COMPLETED",
-        "Submit": submit,
-        "Start": start,
-        "End": "Unknown",
-        "Elapsed": "00:01:40",
-        "Timelimit": "00:10:00",
-        "AllocNodes": "2",
-        "AllocCPUS": "4",
-        "AllocTRES": "cpu=4,gres/gpu=2,mem=8G,node=2",
-        "TotalCPU": "00:00:00",
-        **more,
-    }
+        "JobID": number, "JobName": "j", "User": "ann", "Partition": "cpu", "QOS": "normal",
+        "State": "COMPLETED", "Submit": submit, "Start": start, "End": "Unknown",
+        "Elapsed": "00:01:40", "Timelimit": "00:10:00", "AllocNodes": "2", "AllocCPUS": "4",
+        "AllocTRES": "cpu=4,gres/gpu=2,mem=8G,node=2", "TotalCPU": "00:00:00", **more,
+    }  # fmt: skip
 
 
 def step(number: str, cpu: str, rss: str = "", usage: str = "", tasks: str = "1") -> dict[str, str]:
     return {
-        "JobID": number,
-        "JobName": "s",
-        "State": "COMPLETED",
-        "NTasks": tasks,
-        "TotalCPU": cpu,
-        "MaxRSS": rss,
-        "TRESUsageInTot": usage,
-        "Start": "Unknown",
-        "Submit": "Unknown",
-        "End": "Unknown",
-        "Elapsed": "00:00:01",
-    }
+        "JobID": number, "JobName": "s", "State": "COMPLETED", "NTasks": tasks, "TotalCPU": cpu,
+        "MaxRSS": rss, "TRESUsageInTot": usage, "Start": "Unknown", "Submit": "Unknown",
+        "End": "Unknown", "Elapsed": "00:00:01",
+    }  # fmt: skip
 
 
 DAY = "2024-05-01T"
@@ -196,17 +173,6 @@ def test_queue_time_and_worst_days(tmp_path: Path) -> None:
     assert rows(worst_days(reader, partition="gpu")) == []
 
 
-def test_days_are_those_of_the_zone(tmp_path: Path) -> None:
-    reader = Reader(
-        write(tmp_path / "dump.txt", [job("1", "2024-05-01T23:30:00", "2024-05-02T00:30:00")])
-    )
-    for zone, day in (("UTC", "2024-05-01"), ("Europe/Zurich", "2024-05-02")):
-        (row,) = rows(queue_time(reader, timezone=zone))
-        assert (str(row["date"]), row["wait_s"]) == (day, 3600.0)
-    with pytest.raises(UsageError, match="is not a known time zone"):
-        queue_time(reader, timezone="Nowhere")
-
-
 def test_views_without_steps(tmp_path: Path) -> None:
     reader = Reader(
         write(
@@ -217,12 +183,3 @@ def test_views_without_steps(tmp_path: Path) -> None:
     (row,) = rows(efficiency(reader))
     assert row["cpu_eff"] == pytest.approx(50 / 400)
     assert row["mem_eff"] is row["gpu_eff"] is None
-
-
-def test_every_declared_view_can_be_built(reader: Reader) -> None:
-    for view in harvest_views():
-        assert isinstance(view.build, str)
-        module, _, name = view.build.partition(":")
-        frame = getattr(import_module(module), name)(reader)
-        assert isinstance(frame, pl.LazyFrame)
-        assert frame.collect().height > 0 or view.name == "slurm.reasons"  # nothing failed here

@@ -12,7 +12,6 @@ import pytest
 from reporting import page_of
 
 import harvest
-from harvest import UsageError
 from harvest.dataset import Dataset
 from harvest_report import Report, Table
 
@@ -90,8 +89,3 @@ def test_several_zones_are_said_and_days_are_those_of_utc(dataset: Dataset, tmp_
     chosen = page_of(both, "slurm.summary", timezone="Europe/Zurich")
     assert "different time zones" not in chosen.text()
     assert table(chosen, "month")["2024-01"] == 2 * counted(ZURICH, "%Y-%m")["2024-01"]
-
-
-def test_an_unknown_zone_is_an_error(dataset: Dataset) -> None:
-    with pytest.raises(UsageError, match="is not a known IANA zone"):
-        page_of(dataset, "slurm.summary", timezone="Mars/Olympus")

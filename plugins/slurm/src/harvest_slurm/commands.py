@@ -92,8 +92,7 @@ def jobs_command(
         typer.Option(metavar="STATE", help="Only jobs in this state, or several with commas."),
     ] = None,
     color: Annotated[
-        bool | None,
-        typer.Option("--color/--no-color", help="Colours; on a terminal unless given."),
+        bool | None, typer.Option("--color/--no-color", help="Colours; on a terminal unless given.")
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print a line of JSON a job.")] = False,
 ) -> None:

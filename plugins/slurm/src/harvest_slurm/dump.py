@@ -1,25 +1,38 @@
-"""Reading a dump: finding its layout, and its rows by the reader for it."""
+"""Reading a dump: its layout, its rows by the reader for it, and these as typed batches."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import IO, Any, cast
+from collections.abc import Iterable, Iterator
+from functools import reduce
+from typing import IO, Any, TypeAlias, cast
 from zoneinfo import ZoneInfo
 
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from harvest import Partition, ReadContext
-from harvest_toolkit.clocks import undecided_note
+from harvest.toolkit.amounts import count_in_words
+from harvest_toolkit.clocks import named_in, undecided_note
 from harvest_toolkit.live import forward
 from harvest_toolkit.yaml_stream import YamlStream
 
 from .config import SlurmConfig
+from .read.columns import RawRows
 from .read.csvtext import settle
 from .read.fixed_width import read_fixed
+from .read.form import HEAD_BYTES, Layout
 from .read.json_dump import read_json
-from .read.layout import HEAD_BYTES, Layout, delimiter_of, find_layout
+from .read.layout import delimiter_of, find_layout
 from .read.text import read_text
-from .rows.assemble import assemble
-from .rows.selection import Selection, rules_of
+from .records import Job, Step
+from .rows.columns import Columns
+from .rows.selection import LostJobs, Selection, conditions_of
 from .values.convert import Context
+from .values.ids import read_ids
+
+Batches: TypeAlias = "Iterator[tuple[type[Job] | type[Step], pa.Table]]"
 
 
 def read_dump(
@@ -31,7 +44,7 @@ def read_dump(
         ctx.note("the file is empty")
         ctx.read(0)
         return
-    selection = Selection(rules_of(config), partition.origin)
+    selection = Selection(conditions_of(config), partition.origin)
     if layout.kind in ("json", "yaml"):
         if layout.kind == "yaml":
             stream = cast("IO[bytes]", YamlStream(stream, partition.origin))
@@ -58,10 +71,10 @@ def _layout_of(
         columns=config.named_columns,
         delimiter=delimiter_of(config.delimiter) if config.delimiter else None,
     )
-    if layout.order is not None:
+    if layout.order:
         ctx.note(
-            f"it has no header: its columns were taken as those of {layout.order.name}, the one "
-            f"known order that its first lines fit; --set slurm.layout={layout.order.name} says "
+            f"it has no header: its columns were taken as those of {layout.order}, the one "
+            f"known order that its first lines fit; --set slurm.layout={layout.order} says "
             "so, slurm.columns names others"
         )
     stream.seek(0)
@@ -90,3 +103,76 @@ def _note_doubts(convert: Context, config: SlurmConfig, ctx: ReadContext) -> Non
             "CPUs of jobs are those they asked for (ReqCPUS), since those allocated are not in the "
             "dump; ask sacct for AllocCPUS"
         )
+
+
+def assemble(
+    blocks: Iterable[RawRows],
+    selection: Selection,
+    convert: Context,
+    ctx: ReadContext,
+    *,
+    delimiter: str = "|",
+) -> Batches:
+    """Typed batches of jobs and steps; rejects and filtered rows go to ``ctx``."""
+    lost = LostJobs(ctx)
+    for raw in blocks:
+        ctx.read(len(raw.position))
+        jobs, steps = _split(raw)
+        job_rows = _typed(Job, *jobs, convert, ctx, delimiter)
+        step_rows = _typed(Step, *steps, convert, ctx, delimiter)
+        decided = selection.jobs(job_rows)
+        mine = selection.steps(step_rows, decided, lost.take(raw.names))
+        for table in (decided.kept, mine):
+            if "undecided_times" in table.column_names:
+                convert.undecided += named_in(table["undecided_times"])
+        if job_rows.num_rows:
+            yield Job, decided.kept
+        if step_rows.num_rows:
+            yield Step, mine
+    selection.account(ctx)
+    for (first, second), (count, shown) in convert.contradictions.items():
+        ctx.note(
+            f"{first} and {second} contradict each other in {count_in_words(count, 'row')}, the "
+            f"first is {shown}; {first} counts"
+        )
+
+
+def _split(raw: RawRows) -> tuple[tuple[RawRows, pl.DataFrame], tuple[RawRows, pl.DataFrame]]:
+    """Rows of jobs and rows of steps, with their ids."""
+    found = read_ids(*(raw.column(name) for name in ("JobID", "JobIDRaw") if name in raw.names))
+    is_step = found["is_step"].to_numpy()
+    jobs, steps = (
+        (raw.pick(index), found[index])
+        for index in (np.flatnonzero(~is_step), np.flatnonzero(is_step))
+    )
+    return jobs, steps
+
+
+def _typed(
+    cls: type[Job] | type[Step],
+    raw: RawRows,
+    ids: pl.DataFrame,
+    convert: Context,
+    ctx: ReadContext,
+    delimiter: str,
+) -> pa.Table:
+    """The rows of one record type; those that cannot be read are rejects.
+
+    ids: of the same rows.
+    """
+    columns = Columns(cls, raw, ids, convert)
+    table = columns.table().append_column("position", pa.array(raw.position))
+    if not columns.errors:
+        return table
+    bad = reduce(pc.or_, (reasons.is_valid() for _, _, reasons in columns.errors))
+    for index in pc.indices_nonzero(bad).to_pylist():
+        row = raw.pick(np.array([index]))
+        name, field, reasons = next(error for error in columns.errors if error[2][index].is_valid)
+        text = field.some(np.array([index]))[0].as_py()
+        ctx.reject(
+            delimiter.join(row.column(name).text[0].as_py() for name in raw.names),
+            f"{name}: {text!r}: {reasons[index].as_py()}",
+            position=int(row.position[0]),
+            record_type="slurm.step" if cls is Step else "slurm.job",
+        )
+    return table.filter(pc.invert(bad))

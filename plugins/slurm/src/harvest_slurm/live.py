@@ -13,28 +13,24 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from typing import IO, Any, Final, cast
 from zoneinfo import ZoneInfo
 
-import attrs
-import polars as pl
-
 from harvest import Partition, ReadContext, SourceError
 
 from .config import SlurmConfig
-from .read.layout import Layout
+from .dump import assemble
+from .read.form import Layout
 from .read.text import read_text
-from .rows.assemble import assemble
-from .rows.selection import Selection, rules_of
+from .rows.selection import Selection, Slice, conditions_of
 from .values.convert import Context
 from .values.fields import FIELDS, FREE
 from .window import ORIGIN, Window
 
 DELIMITER: Final = "\x1f\x1e\x1f"
 """No text that a user can type at a prompt."""
-
-_MICROS: Final = pl.Datetime("us", "UTC")
 
 _SAID_BY_OTHERS: Final = frozenset(
     ["ElapsedRaw", "CPUTime", "TimelimitRaw", "PlannedCPU", "ResvCPU", "NCPUS", "ConsumedEnergy"]
@@ -55,10 +51,9 @@ def read_slice(partition: Partition, config: SlurmConfig, ctx: ReadContext) -> I
     start, stop = options.get("start", window.since), options.get("stop", window.until)
     columns = _fields(config)
     layout = Layout(kind="text", columns=tuple(columns), delimiter=DELIMITER)
-    rules = rules_of(config)
     # sacct selects users; steps carry none, so they cannot be selected again here
-    rules = [rule for rule in rules if rule.setting != "users"]
-    selection = Selection(rules, ORIGIN, place=_Slice(window, start, stop, stray))
+    conditions = [one for one in conditions_of(config) if one.setting != "users"]
+    selection = Selection(conditions, ORIGIN, place=Slice(window, start, stop, stray))
     command = [
         config.sacct,
         *("--parsable2", "--noheader", "--duplicates", "--noconvert"),
@@ -71,53 +66,9 @@ def read_slice(partition: Partition, config: SlurmConfig, ctx: ReadContext) -> I
     if stray:
         command += ["--state=CANCELLED,DEADLINE", "--allocations"]
     convert = Context(ZoneInfo("UTC"))
-    with _Running(command, ctx) as output:
+    with _running(command, ctx) as output:
         blocks = read_text(output, layout, ctx)
         yield from assemble(blocks, selection, convert, ctx, delimiter=DELIMITER)
-
-
-@attrs.frozen
-class _Slice:
-    """Which rows belong to one slice; a :class:`harvest_slurm.rows.selection.Place`.
-
-    stray: it is the call for jobs that were cancelled before they became eligible.
-    """
-
-    window: Window
-    start: datetime
-    stop: datetime
-    stray: bool
-
-    def _inside(self, end: pl.Expr) -> pl.Expr:
-        here = (end >= self.start) & (end < self.stop)
-        if self.stop == self.window.until:
-            return here.fill_null(True) | (end >= self.stop)
-        return here.fill_null(False)
-
-    def jobs(self, table: pl.DataFrame) -> pl.Series:
-        """By their end; what has not ended is of the last slice."""
-        bounds = pl.Series("stop", [right for _, right in self.window.bounds()], _MICROS)
-        end, eligible = pl.col("end_time"), pl.col("eligible_time")
-        # the end of the slice that the job ended in
-        after = bounds.search_sorted(table["end_time"], side="right")
-        table = table.with_columns(stop=bounds.append(pl.Series([None], dtype=_MICROS))[after])
-        never = (
-            pl.col("state").is_in(["cancelled", "deadline"])
-            & (end < self.window.until)
-            & (eligible.is_null() | (eligible >= pl.col("stop")))
-        ).fill_null(False)
-        mine = never if self.stray else ~never & self._inside(end)
-        return table.select(mine=mine).to_series()
-
-    def steps(self, table: pl.DataFrame) -> pl.Series:
-        """By their own end, since sacct shows a step only while it runs; at the latest by the
-        job's, after which sacct shows neither.
-        """
-        own = pl.col("end_time")
-        mine = self._inside(pl.min_horizontal("end_time", "job_end"))
-        return table.select(
-            mine=pl.when(own.is_null()).then("job_here").otherwise(mine).fill_null(False)
-        ).to_series()
 
 
 def _environment() -> dict[str, str]:
@@ -170,41 +121,36 @@ def _missing(program: str) -> SourceError:
     )
 
 
-class _Running:
+@contextmanager
+def _running(command: list[str], ctx: ReadContext) -> Iterator[IO[bytes]]:
     """Runs sacct; gives its output as a stream, and complains about its failure at the end."""
-
-    def __init__(self, command: list[str], ctx: ReadContext):
-        self.command = command
-        self.ctx = ctx
-        self.errors = ctx.scratch / "sacct.err"
-
-    def __enter__(self) -> IO[bytes]:
-        with self.errors.open("wb") as errors:
-            try:
-                self.process = subprocess.Popen(
-                    self.command,
-                    env=_environment(),
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.PIPE,
-                    stderr=errors,
-                )
-            except FileNotFoundError:
-                raise _missing(self.command[0]) from None
-        return cast("IO[bytes]", self.process.stdout)
-
-    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
-        if kind is not None:
-            self.process.kill()
-        cast("IO[bytes]", self.process.stdout).close()
-        status = self.process.wait()
-        if kind is not None:
-            return
-        said = self.errors.read_text("utf-8", "replace").strip().splitlines()
-        if status != 0:
-            raise SourceError(
-                f"sacct ended with status {status}: {said[-1] if said else 'it said nothing'}",
-                where=ORIGIN,
-                remedy="check that the accounting daemon answers: sacctmgr show cluster",
+    messages = ctx.scratch / "sacct.err"
+    with messages.open("wb") as errors:
+        try:
+            process = subprocess.Popen(
+                command,
+                env=_environment(),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=errors,
             )
-        for line in said[:20]:
-            self.ctx.note(f"sacct says: {line}")
+        except FileNotFoundError:
+            raise _missing(command[0]) from None
+    output = cast("IO[bytes]", process.stdout)
+    try:
+        yield output
+    except BaseException:
+        process.kill()
+        raise
+    finally:
+        output.close()
+        status = process.wait()
+    said = messages.read_text("utf-8", "replace").strip().splitlines()
+    if status != 0:
+        raise SourceError(
+            f"sacct ended with status {status}: {said[-1] if said else 'it said nothing'}",
+            where=ORIGIN,
+            remedy="check that the accounting daemon answers: sacctmgr show cluster",
+        )
+    for line in said[:20]:
+        ctx.note(f"sacct says: {line}")

@@ -4,19 +4,10 @@ from __future__ import annotations
 
 from harvest import ReportSpec, Rule, SourceSpec, View, hookimpl
 
-from .named_commands import harvest_commands
+from .named_commands import harvest_commands as harvest_commands
 from .report import REPORTS
 from .rules import RULES
 from .views import VIEWS
-
-__all__ = [
-    "harvest_api",
-    "harvest_commands",
-    "harvest_reports",
-    "harvest_rules",
-    "harvest_sources",
-    "harvest_views",
-]
 
 harvest_api = 1
 

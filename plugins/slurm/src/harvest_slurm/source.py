@@ -8,15 +8,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, ClassVar
 
-from harvest import (
-    Detection,
-    Partition,
-    ReadContext,
-    Record,
-    Source,
-    SourceError,
-    file_partitions,
-)
+from harvest import Detection, Partition, ReadContext, Record, Source, SourceError, file_partitions
 from harvest_toolkit.live import open_input
 
 from .config import SlurmConfig
@@ -40,7 +32,9 @@ class SlurmSource(Source):
     @classmethod
     def detect(cls, path: Path) -> Detection | None:
         """By the header of sacct, by rows that look like its, or by its JSON."""
-        from .read.layout import HEAD_BYTES, likeness  # loads numpy, which naming the source spares
+        # these load numpy, which naming the source spares
+        from .read.form import HEAD_BYTES
+        from .read.layout import likeness
 
         if not path.is_file():
             return None

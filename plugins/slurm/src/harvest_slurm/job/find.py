@@ -8,7 +8,7 @@ accounting does not hold is None here, where seff counts 0.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from statistics import median
 from typing import Any, Final
 
@@ -25,7 +25,7 @@ _ID: Final = re.compile(PATTERN)
 _SHOWN: Final = 5
 _STEP: Final = (
     "step_id", "name", "state", "exit_code", "exit_signal", "ntasks", "elapsed_s", "total_cpu_s",
-    "used_mem", "max_rss_bytes", "node_list",
+    "used_mem", "max_rss_bytes", "node_list", "mem_estimated", "ave_rss_bytes",
 )  # fmt: skip
 
 
@@ -73,12 +73,13 @@ def find(
             + ("" if len(named) == len(clusters) else ", and one without a name"),
             remedy=f"write --cluster {named[0]}",
         )
-    only = _Only(data, chosen["job_id"].unique().to_list(), clusters[0])
-    rows = _with_steps(only)
+    mine = pl.col("cluster").eq_missing(pl.lit(clusters[0], pl.String))
+    mine &= pl.col("job_id").is_in(chosen["job_id"].unique().to_list())
+    rows = _with_steps({name: data[name].filter(mine) for name in ("slurm.job", "slurm.step")})
     kind = "job"
-    if parts[0] == parts[1]:
-        kinds = {"array": "array_job_id", "het": "het_job_id"}
-        kind = next((k for k, column in kinds.items() if _all_of(rows, column, wanted)), kind)
+    for group, column in (("het", "het_job_id"), ("array", "array_job_id")):
+        if parts[0] == parts[1] and all(str(row[column]) == wanted for row in rows):
+            kind = group
     return _chosen_runs(rows, wanted, kind, restart)
 
 
@@ -104,32 +105,6 @@ def of_group(runs: Iterable[dict[str, Any]]) -> dict[str, Any]:
         "largest": max(memory, key=lambda r: r["mem_used_bytes"], default=None),
         "mem_unknown": len(ran) - len(memory),
     }
-
-
-@attrs.frozen
-class _Only:
-    """Some jobs of a dataset, as a dataset: so that one job needs no view of all."""
-
-    data: DatasetReader
-    ids: list[str]
-    cluster: str | None
-
-    def __contains__(self, name: object) -> bool:
-        return name in self.data
-
-    def __getitem__(self, name: str) -> pl.LazyFrame:
-        mine = pl.col("cluster").eq_missing(pl.lit(self.cluster, pl.String))
-        return self.data[name].filter(pl.col("job_id").is_in(self.ids) & mine)
-
-    def view(self, name: str, /, **settings: Any) -> pl.LazyFrame:
-        return self.data.view(name, **settings)
-
-    def harvested_with(self, source: str, setting: str) -> list[Any]:
-        return self.data.harvested_with(source, setting)
-
-    @property
-    def notes(self) -> list[str]:
-        return self.data.notes
 
 
 def _with_id(rows: pl.LazyFrame, wanted: str, *, whole: bool) -> pl.DataFrame:
@@ -163,26 +138,22 @@ def _nearest(rows: pl.LazyFrame, parts: re.Match[str]) -> str:
     return f"the nearest {'is' if len(near) == 1 else 'are'} {', '.join(near['job_id'])}"
 
 
-def _with_steps(data: DatasetReader) -> list[dict[str, Any]]:
-    """Runs of jobs as dictionaries, each with its steps in the order of their start."""
+def _with_steps(data: Mapping[str, pl.LazyFrame]) -> list[dict[str, Any]]:
+    """Runs of jobs as dictionaries, each with its steps in the order of their start.
+
+    data: rows of jobs and steps by record type, of these jobs alone: so they need no view of all.
+    """
     runs = jobs(data).with_columns(owner("submit_time", "position")).drop("ran_until").collect()
     steps: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
-    if "slurm.step" in data:
-        found = steps_once(data).sort("start_time", "step_id", nulls_last=True).collect()
-        for step in found.iter_rows(named=True):
-            shown = {name: step[name] for name in _STEP}
-            shown["mem_estimated"] = step["estimated"]
-            shown["ave_rss_bytes"] = step["ave_rss_bytes"]
-            steps.setdefault(tuple(step[name] for name in OWNER), []).append(shown)
+    found = steps_once(data).sort("start_time", "step_id", nulls_last=True).collect()
+    for step in found.rename({"estimated": "mem_estimated"}).iter_rows(named=True):
+        shown = {name: step[name] for name in _STEP}
+        steps.setdefault(tuple(step[name] for name in OWNER), []).append(shown)
     rows = []
     for run in runs.iter_rows(named=True):
         mine = steps.get(tuple(run[name] for name in OWNER), [])
         rows.append({k: v for k, v in run.items() if k not in OWNER[2:]} | {"steps": mine})
     return rows
-
-
-def _all_of(rows: list[dict[str, Any]], column: str, wanted: str) -> bool:
-    return all(str(row[column]) == wanted for row in rows)
 
 
 def _chosen_runs(rows: list[dict[str, Any]], wanted: str, kind: str, restart: int | None) -> Found:

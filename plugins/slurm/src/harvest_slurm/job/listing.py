@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import polars as pl
 
@@ -14,18 +15,12 @@ from ..states import STATES
 from .words import clock
 
 _HEAD: Final = (
-    "JobID",
-    "State",
-    "Elapsed",
-    "TimeEff",
-    "CPUEff",
-    "MemEff",
-    "GPUEff",
-    "User",
-    "Name",
+    *("JobID", "State", "Elapsed", "TimeEff", "CPUEff"),
+    *("MemEff", "GPUEff", "User", "Name"),
 )
 _EFF: Final = ("timelimit_eff", "cpu_eff", "mem_eff", "gpu_eff")
 _NAME: Final = 24
+_Cell: TypeAlias = "tuple[str, str | None]"
 _COLOURS: Final = {
     "completed": "green",
     "running": "cyan",
@@ -65,48 +60,45 @@ def chosen(
     return found
 
 
-def lines(jobs: pl.DataFrame) -> Iterator[list[tuple[str, str | None]]]:
+def lines(jobs: pl.DataFrame) -> Iterator[list[_Cell]]:
     """Cells of a line with their colours, the heading first; what holds nothing is left out.
 
     Colours are those of reportseff: of time and CPUs more than 80 % is green, of memory 60 to 90 %,
     less than 20 % is red, as is memory above 90 %.
     """
-    rows = [_cells(row) for row in jobs.iter_rows(named=True)]
-    kept = [n for n in range(len(_HEAD)) if n < 3 or any(row[n][0] != "---" for row in rows)]
-    widths = [max(len(row[n][0]) for row in [[(h, None) for h in _HEAD], *rows]) for n in kept]
-    for cells in [[(head, "bold") for head in _HEAD], *rows]:
-        line = zip(kept, widths, strict=True)
-        yield [(_aligned(cells[n][0], n, width), cells[n][1]) for n, width in line]
+    rows = [[(head, "bold") for head in _HEAD], *map(_cells, jobs.iter_rows(named=True))]
+    columns = list(zip(*rows, strict=True))
+    kept = [
+        [(_aligned(text, place, column), colour) for text, colour in column]
+        for place, column in enumerate(columns)
+        if place < 3 or any(text != "---" for text, _ in column[1:])
+    ]
+    yield from map(list, zip(*kept, strict=True))
 
 
-def _aligned(text: str, place: int, width: int) -> str:
+def _aligned(text: str, place: int, column: Sequence[_Cell]) -> str:
+    width = max(len(text) for text, _ in column)
     if place == len(_HEAD) - 1:
         return text
     return text.rjust(width) if 2 <= place <= 6 else text.ljust(width)
 
 
-def _cells(row: dict[str, Any]) -> list[tuple[str, str | None]]:
+def _cells(row: dict[str, Any]) -> list[_Cell]:
     state = row["state"]
-    effs = [(_percent(row[name]), _colour(row[name], name)) for name in _EFF]
-    elapsed = "---" if row["elapsed_s"] is None else clock(row["elapsed_s"])
     name = printable_line(row["name"] or "---")
     return [
         (printable_line(row["job_id"]), None),
         ((state or "---").upper(), _COLOURS.get(state)),
-        (elapsed, None),
-        *effs,
+        ("---" if row["elapsed_s"] is None else clock(row["elapsed_s"]), None),
+        *(_share(row[name], name) for name in _EFF),
         (printable_line(row["user"] or "---"), None),
         (name if len(name) <= _NAME else f"{name[: _NAME - 1]}…", None),
     ]
 
 
-def _percent(share: float | None) -> str:
-    return "---" if share is None else f"{100 * share:.1f}%"
-
-
-def _colour(share: float | None, name: str) -> str | None:
+def _share(share: float | None, name: str) -> _Cell:
     if share is None:
-        return None
-    if share < 0.2 or (name == "mem_eff" and share > 0.9):
-        return "red"
-    return "green" if share > (0.6 if name == "mem_eff" else 0.8) else None
+        return "---", None
+    good, most = (0.6, 0.9) if name == "mem_eff" else (0.8, math.inf)
+    colour = "red" if share < 0.2 or share > most else "green" if share > good else None
+    return f"{100 * share:.1f}%", colour

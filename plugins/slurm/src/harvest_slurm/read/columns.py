@@ -6,9 +6,9 @@ they lie (see ``digits``).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, Protocol, cast
+from typing import Any, TypeAlias, cast
 
 import attrs
 import numpy as np
@@ -17,25 +17,10 @@ import pyarrow as pa
 
 from harvest_toolkit.spans import Spans, spans
 
-from ..values.compound import IdParts, id_parts
-
 
 def series(column: Any) -> pl.Series:
     """An Arrow column as polars sees it, without copying text."""
     return cast("pl.Series", pl.from_arrow(column))
-
-
-@attrs.frozen
-class Read:
-    """Numbers read from a column.
-
-    values: one array, or several where a text holds several numbers.  good: which texts were read.
-    left: texts that were neither read nor are empty; None where there are none.
-    """
-
-    values: tuple[Any, ...]
-    good: Any
-    left: Any | None
 
 
 class Column:
@@ -76,31 +61,10 @@ class Column:
         lengths = np.array_equal(self.spans.length, other.spans.length)
         return lengths and bool(self.text.equals(other.text))
 
-    def read(self, reader: Callable[[Spans], tuple[Any, ...]]) -> Read:
-        """Numbers, by a reader of ``digits``."""
-        *values, good = reader(self.spans)
+    def left(self, good: Any) -> Any | None:
+        """Which texts are not empty and were not read; None where there are none."""
         left = self.full & ~good
-        return Read(tuple(values), good, left if left.any() else None)
-
-    def id_parts(self) -> IdParts:
-        """Job ids taken apart."""
-        return id_parts(spans(self.text))
-
-
-class RawRows(Protocol):
-    """Some rows of a dump, in their order.
-
-    names: sacct's fields (repeated ones numbered).  position: of each row in the input, from 1.
-    """
-
-    names: Sequence[str]
-    position: Any
-
-    def column(self, name: str) -> Column:
-        """One field of all rows."""
-
-    def pick(self, index: Any) -> RawRows:
-        """Some of the rows, by their indices."""
+        return left if left.any() else None
 
 
 @attrs.define
@@ -122,16 +86,16 @@ class GridRows:
         """One field of all rows."""
         return _GridColumn(self.data, self.marks[list(self.names).index(name)], self.rows)
 
-    def extended(self, data: Any, begin: Any, end: Any) -> GridRows:
-        """The same rows and more, whose fields lie in ``data`` behind what these rows' do.
-
-        These rows are all rows of the marks.  begin, end: a line per row, a column per field.
-        """
-        more = np.empty((len(self.marks), 2 * len(begin) + 1), np.int32)
-        more[:, 0:-1:2], more[:, 1:-1:2], more[:, -1] = begin.T, end.T, len(data)
-        marks = np.concatenate([self.marks[:, :-1], more], axis=1)
-        every = np.arange(len(self.rows) + len(begin))
-        return GridRows(self.names, data, marks, every, every)
+    def with_records(self, records: Sequence[tuple[int, Sequence[str]]]) -> BatchRows:
+        """These rows and others, each given by its position and its fields."""
+        fields = zip(*(fields for _, fields in records), strict=True)
+        columns = [
+            pa.concat_arrays([self.column(name).text, pa.array(texts, pa.string())])
+            for name, texts in zip(self.names, fields, strict=True)
+        ]
+        batch = pa.RecordBatch.from_arrays(columns, names=list(self.names))
+        position = np.append(self.position, [place for place, _ in records])
+        return BatchRows(self.names, batch, position)
 
     def pick(self, index: Any) -> GridRows:
         """Some of the rows, by their indices."""
@@ -180,3 +144,10 @@ class BatchRows:
         """Some of the rows, by their indices."""
         taken = self.batch.take(pa.array(index))
         return BatchRows(self.names, taken, self.position[index])
+
+
+RawRows: TypeAlias = GridRows | BatchRows
+"""Some rows of a dump, in their order.
+
+names: sacct's fields (repeated ones numbered).  position: of each row in the input, from 1.
+"""

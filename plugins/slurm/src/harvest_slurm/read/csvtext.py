@@ -1,7 +1,8 @@
 """Comma-separated values: which files have quotes as CSV has them, and reading those that do.
 
 sacct itself quotes nothing: ``sacct --parsable2 --delimiter=,`` writes quotes as they are in a
-name.  Spreadsheets and pandas write quotes around fields that need them.
+name.  Spreadsheets and pandas write quotes around fields that need them: such a field begins with
+one and ends with one, and each quote inside of it is doubled.
 """
 
 from __future__ import annotations
@@ -13,18 +14,19 @@ from typing import IO, Any, Final
 import attrs
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 
 from harvest import ReadContext
 from harvest_toolkit.spans import PAD
 
-from .bounds import LONGEST
 from .columns import BatchRows, RawRows
-from .layout import Layout
-from .quotes import after_record, first_misplaced, line_ends
+from .form import LONGEST, Layout
 from .rejoin import Joiner
 from .said import Said, kind_of
 
+QUOTE: Final = ord('"')
+LINE_END: Final = ord("\n")
 BLOCK_BYTES: Final = 4 * 1024 * 1024
 JOINED: Final = 20
 """Lines that are looked at together, whether they are a record."""
@@ -137,7 +139,10 @@ class CsvReader:
         # positions of the records that were parsed, damaged ones being left out
         every = np.setdiff1d(np.arange(count + len(damaged)), damaged)
         places = np.delete(every, [place for place, _, _ in broken])
-        filled = self._blank_rows(batch)
+        # Arrow takes an empty line for a row of empty fields
+        filled = np.zeros(batch.num_rows, bool)
+        for column in batch.columns:
+            filled |= pc.binary_length(column).to_numpy() > 0
         self.ctx.read(int((~filled).sum()))
         self.ctx.folded(int((~filled).sum()), "blank line")
         if not filled.all():
@@ -180,22 +185,14 @@ class CsvReader:
             place += len(text) + 1
         return b"".join(good), damaged, block[place:]
 
-    def _blank_rows(self, batch: pa.RecordBatch) -> Any:
-        """Which rows say anything: Arrow takes an empty line for a row of empty fields."""
-        filled = np.zeros(batch.num_rows, bool)
-        for column in batch.columns:
-            filled |= np.diff(np.frombuffer(column.buffers()[1], np.int32, len(column) + 1)) > 0
-        return filled
-
     def _parse(self, block: bytes, note: Any) -> pa.RecordBatch:
-        names = list(self.layout.columns)
+        types = dict.fromkeys(self.layout.columns, pa.string())
         if not block:
-            schema = pa.schema([(name, pa.string()) for name in names])
-            return pa.RecordBatch.from_pylist([], schema=schema)
+            return pa.RecordBatch.from_pylist([], schema=pa.schema(types))
         table = pacsv.read_csv(
             pa.BufferReader(block),
             read_options=pacsv.ReadOptions(
-                use_threads=False, column_names=names, block_size=len(block) + 1
+                use_threads=False, column_names=list(types), block_size=len(block) + 1
             ),
             parse_options=pacsv.ParseOptions(
                 delimiter=self.layout.delimiter,
@@ -203,9 +200,42 @@ class CsvReader:
                 ignore_empty_lines=False,
                 invalid_row_handler=note,
             ),
-            convert_options=pacsv.ConvertOptions(
-                column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False
-            ),
+            convert_options=pacsv.ConvertOptions(column_types=types, strings_can_be_null=False),
         )
         batches = table.combine_chunks().to_batches()
         return batches[0] if batches else pa.RecordBatch.from_pylist([], schema=table.schema)
+
+
+def first_misplaced(data: Any, mark: int) -> int:
+    """Place of the first quote that stands where CSV places none; -1 where there is none.
+
+    data: bytes from the begin of a record on.  mark: the delimiter.  A quote that is never closed
+    is not misplaced.
+    """
+    quotes = np.flatnonzero(data == QUOTE)
+    opening, closing = quotes[0::2], quotes[1::2]
+    before = data[np.maximum(opening - 1, 0)]
+    begins = (opening == 0) | (before == mark) | (before == LINE_END)
+    last = len(data) - 1
+    after, second = data[np.minimum(closing + 1, last)], data[np.minimum(closing + 2, last)]
+    ends = (closing == last) | (after == mark) | (after == LINE_END)
+    ends |= (after == ord("\r")) & ((second == LINE_END) | (closing + 1 == last))
+    doubled = closing[: len(opening) - 1] + 1 == opening[1:]
+    begins[1:] |= doubled
+    ends[: len(doubled)] |= doubled
+    wrong = np.append(opening[~begins], closing[~ends])
+    return int(wrong.min()) if len(wrong) else -1
+
+
+def line_ends(data: Any) -> tuple[Any, Any]:
+    """Places of the line ends outside of quotes, and of those within."""
+    ends = np.flatnonzero(data == LINE_END)
+    quotes = np.flatnonzero(data == QUOTE)
+    within = np.searchsorted(quotes, ends) % 2 == 1
+    return ends[~within], ends[within]
+
+
+def after_record(data: Any) -> int:
+    """The place behind the last line end outside of quotes; 0 where there is none."""
+    outside, _ = line_ends(data)
+    return int(outside[-1]) + 1 if len(outside) else 0

@@ -15,9 +15,8 @@ import pyarrow.compute as pc
 
 from harvest import ReadContext
 
-from .bounds import LONGEST, reject_line
 from .columns import BatchRows, RawRows
-from .layout import Layout
+from .form import LONGEST, Layout, reject_line
 from .said import Said, kind_of
 from .text import BLOCK_BYTES
 
@@ -74,46 +73,40 @@ class _Fixed:
         self, lines: Sequence[bytes], number: int, *, at_end: bool
     ) -> tuple[RawRows | None, int]:
         """Rows of some lines, and how many lines are done with."""
-        full: list[bytes] = []
-        positions: list[int] = []
+        records: dict[int, bytes] = {}
         index = 0
         while index < len(lines):
-            line = lines[index]
-            if kind_of(line):
-                self.said.add(line, number + index)
-                index += 1
-                continue
-            if line.rstrip() in self.repeated:
-                self.ctx.read(1)
-                self.ctx.folded(1, "repeated header")
-                index += 1
-                continue
-            if len(line) == self.length - 1 and not self.layout.stripped:
-                line += b" "  # which editors take away from a last line
-            if len(line) == self.length:
-                full.append(line)
-                positions.append(number + index)
-                index += 1
-                continue
-            taken = self._odd(lines, index, number, full, positions, at_end)
+            taken = self._one(lines, index, number, records, at_end)
             if taken == 0:
                 break
             index += taken
-        if not full:
-            return None, index
-        return self._split(full, positions), index
+        return self._split(records) if records else None, index
 
-    def _odd(
+    def _one(
         self,
         lines: Sequence[bytes],
         index: int,
         number: int,
-        full: list[bytes],
-        positions: list[int],
+        records: dict[int, bytes],
         at_end: bool,
     ) -> int:
-        """Deal with a line of another length; how many lines that took, 0 to wait for more."""
-        line = lines[index]
+        """Deal with what a line begins; how many lines that took, 0 to wait for more.
+
+        records: the bytes of each by the number of its first line.
+        """
+        line, position = lines[index], number + index
+        short, stripped = self.length - len(line), self.layout.stripped
+        if kind_of(line):
+            self.said.add(line, position)
+            return 1
+        if line.rstrip() in self.repeated:
+            self.ctx.read(1)
+            self.ctx.folded(1, "repeated header")
+            return 1
+        # editors take the last blank away from a last line
+        if short == 0 or (short == 1 and not stripped):
+            records[position] = line.ljust(self.length)
+            return 1
         if not line.strip():
             taken = 1
             while not line and index + taken < len(lines) and not lines[index + taken]:
@@ -121,37 +114,33 @@ class _Fixed:
             self.ctx.read(taken)
             self.ctx.folded(taken, "blank line")
             return taken
-        if self.layout.stripped and len(line) < self.length:
-            full.append(line.ljust(self.length))
-            positions.append(number + index)
+        if stripped and short > 0:
+            records[position] = line.ljust(self.length)
             return 1
-        record, taken, said = line, 1, []
+        record, taken, said = line, 1, {}
         while len(record) < self.length and taken < 100:
             if index + taken == len(lines):
                 if not at_end:
                     return 0
                 break
-            if kind_of(lines[index + taken]):
-                said.append(taken)
+            more = lines[index + taken]
+            if kind_of(more):
+                said[position + taken] = more
             else:
-                record += b"\n" + lines[index + taken]
+                record += b"\n" + more
             taken += 1
         if len(record) == self.length and taken > 1 and len(lines[index + taken - 1]) < self.length:
-            full.append(record)
-            positions.append(number + index)
-            for place in said:
-                self.said.add(lines[index + place], number + index + place)
+            records[position] = record
+            for place, message in said.items():
+                self.said.add(message, place)
             return taken
         self.ctx.read(1)
-        self.ctx.reject(
-            line,
-            f"{len(line)} bytes where the columns take {self.length}",
-            position=number + index,
-        )
+        reason = f"{len(line)} bytes where the columns take {self.length}"
+        self.ctx.reject(line, reason, position=position)
         return 1
 
-    def _split(self, full: list[bytes], positions: list[int]) -> RawRows:
-        whole = pa.array(full, pa.binary())
+    def _split(self, records: dict[int, bytes]) -> RawRows:
+        whole = pa.array(records.values(), pa.binary())
         columns, start = [], 0
         for width in self.layout.widths:
             piece = pc.binary_slice(whole, start, start + width)
@@ -164,4 +153,4 @@ class _Fixed:
             start += width + 1
         names = list(self.layout.columns)
         batch = pa.RecordBatch.from_arrays(columns, names=names)
-        return BatchRows(names, batch, np.array(positions))
+        return BatchRows(names, batch, np.array(list(records)))

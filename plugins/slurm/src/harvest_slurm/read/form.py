@@ -1,15 +1,15 @@
-"""What is known of the layout of a dump, once it was found."""
+"""What is known of the layout of a dump, once it was found, and how long its lines may be."""
 
 from __future__ import annotations
 
-from typing import Final, Literal
+from typing import IO, Final, Literal
 
 import attrs
 
-from ..values.fields import is_field
-from .orders import COMMON, Fit
+from harvest import ReadContext
+from harvest_toolkit.lines import RAW_BYTES, LongLine, skip_line
 
-__all__ = ["BOM", "COMMON", "HEAD_BYTES", "LONGEST_HEADER", "Layout"]
+from ..values.fields import is_field
 
 BOM: Final = b"\xef\xbb\xbf"
 HEAD_BYTES: Final = 256 * 1024
@@ -18,7 +18,7 @@ HEAD_BYTES: Final = 256 * 1024
 LONGEST_HEADER: Final = 64 * 1024
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen
 class Layout:
     """The layout of a dump.
 
@@ -28,8 +28,9 @@ class Layout:
     delimiter: text between fields; trailing: whether one follows the last field as well.
     skip: lines before the first row; header: the line with the names, None without one.
     widths: bytes of each column of a ``fixed`` layout; stripped: lines lost trailing blanks.
-    crlf: lines end in CR LF.  order: the known order of columns that its lines fit, where it has
-        no header and nobody named its columns.
+    crlf: lines end in CR LF.
+    order: of a dump without header the known order of columns that its lines fit, by the name that
+        ``slurm.layout`` takes, where nobody named them; fitting: how many of those looked at do.
     """
 
     kind: Literal["text", "csv", "fixed", "json", "yaml", "said"]
@@ -41,7 +42,8 @@ class Layout:
     widths: tuple[int, ...] = ()
     stripped: bool = False
     crlf: bool = False
-    order: Fit | None = None
+    order: str = ""
+    fitting: int = 0
 
     @property
     def known(self) -> float:
@@ -56,3 +58,21 @@ class Layout:
         if self.kind == "fixed":
             return f"fixed widths, {names}"
         return f"{self.kind}, delimiter {self.delimiter!r}, {names}"
+
+
+LONGEST: Final = 4 * 1024 * 1024
+"""Bytes of a line or record, at most: of a longer one only a part is held in memory."""
+
+
+def reject_line(stream: IO[bytes], begin: bytes, ctx: ReadContext, position: int) -> bytes:
+    """Reject a line that begins like this and is too long; gives what was read behind its end."""
+    skipped, behind = skip_line(stream)
+    ctx.advance(skipped + 1 + len(behind))
+    ctx.read(1)
+    ctx.reject(begin[:RAW_BYTES], too_long(len(begin) + skipped), position=position)
+    return behind
+
+
+def too_long(size: int) -> str:
+    """Why a line of that many bytes is a reject."""
+    return LongLine(b"", size, LONGEST).reason

@@ -7,13 +7,14 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
+import attrs
+
 from harvest import SourceError
 
 from ..states import STATES
-from ..values.fields import unique_names
 from ..values.ids import PATTERN
-from .form import COMMON, HEAD_BYTES, LONGEST_HEADER, Layout
-from .orders import Fit, fits, fixed, like, marks, named
+from .form import HEAD_BYTES, LONGEST_HEADER, Layout
+from .orders import COMMON, fits, fixed, like, marks, named
 
 UNNAMED: Final = 0.4
 """How sure a dump is whose columns must be named before it can be read."""
@@ -28,11 +29,7 @@ NAME_THEM = (
 
 
 def headless(
-    lines: Sequence[bytes],
-    columns: Sequence[str],
-    delimiter: str | None,
-    where: str,
-    crlf: bool,
+    lines: Sequence[bytes], columns: Sequence[str], delimiter: str | None, where: str, crlf: bool
 ) -> Layout:
     """The layout of lines of which none is a header; columns: those that the user names.
 
@@ -57,40 +54,36 @@ def headless(
                 f"{NAME_THEM}",
                 where=where,
                 remedy="for a dump made for another program, --set slurm.layout="
-                f"{known[0].name if known else 'xdmod'} (other fixed widths need a header; a "
+                f"{known[0].order if known else 'xdmod'} (other fixed widths need a header; a "
                 "delimiter that is not found is set by slurm.delimiter)",
             )
         found = known[0]
-    plain = found.mark != "," or found.trailing or delimiter
-    return Layout(
-        kind="fixed" if found.widths else "text" if plain else "csv",
-        columns=tuple(unique_names(found.columns)),
-        delimiter=found.mark,
-        trailing=found.trailing,
-        widths=found.widths,
+    quoted = found.delimiter == "," and not found.trailing and not delimiter
+    return attrs.evolve(
+        found,
+        kind="csv" if quoted and not found.widths else found.kind,
         stripped=sum(text.endswith(" ") for text in texts) * 2 < len(texts),
         crlf=crlf,
-        order=found if found.name else None,
     )
 
 
-def _require_fields(found: Fit, texts: Sequence[str], where: str, *, sure: bool) -> None:
+def _require_fields(found: Layout, texts: Sequence[str], where: str, *, sure: bool) -> None:
     """Raise SourceError where lines have not as many fields as there are names."""
-    few = not sure and found.lines * 2 < len(texts) and _divided(texts)
-    if (few or not found.lines) and texts and len(found.columns) > 1:
+    few = not sure and found.fitting * 2 < len(texts) and _divided(texts)
+    if (few or not found.fitting) and texts and len(found.columns) > 1:
         raise SourceError(
             f"{NAMED} {len(found.columns)} columns, but "
-            f"{'few lines have' if found.lines else 'no line has'} as many fields"
+            f"{'few lines have' if found.fitting else 'no line has'} as many fields"
             f"{_divided(texts)}: {NAME_THEM}",
             where=where,
             remedy="where another delimiter stands between them, set slurm.delimiter",
         )
 
 
-def _undecided(texts: Sequence[str], known: Sequence[Fit]) -> str:
+def _undecided(texts: Sequence[str], known: Sequence[Layout]) -> str:
     """Why no known order of columns is taken, and what the fields of lines are like."""
     if known:
-        return f", and its lines fit {' as well as '.join(each.name for each in known)}"
+        return f", and its lines fit {' as well as '.join(each.order for each in known)}"
     places: list[tuple[str, int, int]] = []
     for place, what in enumerate(_division(texts)[1], start=1):
         if what and places and places[-1][0] == what and places[-1][2] == place - 1:

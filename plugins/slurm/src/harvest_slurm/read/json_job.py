@@ -88,14 +88,9 @@ def _tasks(text: str, limit: int | None) -> str:
 
 
 _JOB: Final = {
-    "cluster": (text_of, "cluster"),
-    "name": (text_of, "name"),
-    "group": (text_of, "group"),
-    "account": (text_of, "account"),
-    "partition": (text_of, "partition"),
-    "qos": (text_of, "qos"),
+    **{name: (text_of, name) for name in ("cluster", "name", "group", "account", "partition")},
+    **{name: (text_of, name) for name in ("qos", "constraints", "submit_line", "container")},
     "reservation": (text_of, "reservation.name"),
-    "constraints": (text_of, "constraints"),
     "priority": (number, "priority"),
     "state_by": (text_of, "kill_request_user"),
     "reason": (text_of, "state.reason"),
@@ -111,12 +106,10 @@ _JOB: Final = {
     "node_list": (text_of, "nodes"),
     "restarts": (number, "restart_cnt"),
     "work_dir": (text_of, "working_directory"),
-    "submit_line": (text_of, "submit_line"),
     "comment": (text_of, "comment.job"),
     "admin_comment": (text_of, "comment.administrator"),
     "system_comment": (text_of, "comment.system"),
     "wckey": (text_of, "wckey.wckey"),
-    "container": (text_of, "container"),
 }
 """Columns of jobs that are one value of the JSON: how it is read, and the keys to it."""
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterator, Sequence
-from typing import Final
+from typing import Final, Literal
 
 import attrs
 import numpy as np
@@ -18,19 +18,20 @@ import numpy as np
 from harvest import SourceError
 
 from ..values.fields import canonical, is_field, unique_names
-from .form import BOM, COMMON, HEAD_BYTES, LONGEST_HEADER, Layout
+from .csvtext import first_misplaced
+from .form import BOM, LONGEST_HEADER, Layout
 from .headless import NAME_THEM, NAMED, UNNAMED, headless, headless_likeness
-from .json_form import form_of, json_likeness
-from .others import refuse_others
-from .quotes import first_misplaced
-from .said import is_aside, kind_of
-
-__all__ = ["HEAD_BYTES", "Layout", "delimiter_of", "find_layout", "likeness"]
+from .orders import COMMON
+from .said import is_aside, kind_of, refuse_others
 
 JOB_FIELDS: Final = ("jobid", "jobidraw", "jobname", "state")
 LONGEST_DELIMITER: Final = 32
 _NAME_END = re.compile(r"(?:^|(?<=[^\W_]))(?!%-?\d)[\W_]")
 _DASHES = re.compile(rb"-+(?: -+)* *")
+_YAML: Final = re.compile(
+    rb'%YAML|---[ \t]*(?:[\r\n!#]|$)|(?:- +)?(?:!!\w+ +)?"?(?:jobs|meta|errors|warnings)"? *:\s'
+    rb"|- +(?:!!map\s+)?\"?(?:account|job_id)\"? *:\s"
+)
 
 
 def delimiter_of(setting: str) -> str:
@@ -46,11 +47,7 @@ def delimiter_of(setting: str) -> str:
 
 
 def find_layout(
-    head: bytes,
-    *,
-    where: str,
-    columns: Sequence[str] = (),
-    delimiter: str | None = None,
+    head: bytes, *, where: str, columns: Sequence[str] = (), delimiter: str | None = None
 ) -> Layout:
     """The layout of a dump that begins with ``head``.
 
@@ -106,8 +103,7 @@ def _require_lines_of_text(head: bytes, where: str) -> None:
         )
     if not newline and b"\r" in head.rstrip(b"\r"):
         raise SourceError(
-            "its lines end in a carriage return alone: convert them, as tr '\\r' '\\n'",
-            where=where,
+            "its lines end in a carriage return alone: convert them, as tr '\\r' '\\n'", where=where
         )
 
 
@@ -252,10 +248,29 @@ def likeness(head: bytes) -> tuple[float, str] | None:
         return 0.5, "a header with JobID"
     if layout.known < 1 and (layout.header or b"").isupper():
         return None  # squeue: its names are in capitals, and some are none of sacct's (NAME, ST)
-    if layout.order is not None:
-        order = layout.order
+    if layout.order:
         return 0.9, (
-            f"rows of sacct without a header, in the order of {order.name}: {order.lines:,} lines "
-            f"looked at fit its {len(order.columns)} columns"
+            f"rows of sacct without a header, in the order of {layout.order}: {layout.fitting:,} "
+            f"lines looked at fit its {len(layout.columns)} columns"
         )
     return (0.95 if layout.known > 0.8 else 0.7), f"header of sacct ({layout.describe()})"
+
+
+def form_of(head: bytes) -> Literal["json", "yaml"] | None:
+    """Whether an input that begins so is JSON, or YAML."""
+    text = head.lstrip()
+    # a line of a log begins with a time in brackets
+    if re.match(rb"\{|\[\s*(?:[\[\]{]|$)", text):
+        return "json"
+    return "yaml" if _YAML.match(text) else None
+
+
+def json_likeness(head: bytes, form: str) -> tuple[float, str] | None:
+    """How much it looks like jobs of sacct, and by what; None if not at all."""
+    keys = set(re.findall(rb'\b(\w+)"? *:', head))
+    if keys >= {b"job_id", b"submission"} and keys & {b"association", b"steps"}:
+        return 0.95, f"sacct --{form}"
+    of_slurm = re.search(rb"dbv0|slurmdb|data_parser", head) and b"last_update" not in keys
+    if of_slurm and re.search(rb'\bjobs"? *:\s*(?:!!seq\s*)?\[\s*\]', head):
+        return 0.6, f"sacct --{form} without jobs"
+    return None

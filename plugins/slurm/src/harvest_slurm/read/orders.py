@@ -14,14 +14,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-import attrs
-
-from ..values.fields import BY_NAME, FREE, canonical
+from ..values.fields import BY_NAME, FREE, canonical, unique_names
 from ..values.ids import PATTERN
 from ..values.kinds import KINDS, NOTHING
+from .form import Layout
 from .presets import PRESETS, WIDTHS
-
-__all__ = ["COMMON", "Fit", "fits", "fixed", "like", "marks", "named"]
 
 COMMON: Final = ("|", "\x1f", "\t", ";", ",", "^", "~", "#", "!", "@", "&", ":", " ")
 """Delimiters that people choose, the likeliest first."""
@@ -68,31 +65,15 @@ _CERTAIN: Final = {
 }
 
 
-@attrs.frozen
-class Fit:
-    """An order of columns that fits: by the name that ``slurm.layout`` takes, and how many lines.
-
-    name: empty for columns that the user names.  mark: the delimiter; empty where columns have the
-        widths.  trailing: whether one follows the last field as well.
-    """
-
-    name: str
-    columns: tuple[str, ...]
-    mark: str
-    lines: int
-    trailing: bool = False
-    widths: tuple[int, ...] = ()
-
-
-def fits(texts: Sequence[str], delimiter: str | None) -> list[Fit]:
+def fits(texts: Sequence[str], delimiter: str | None) -> list[Layout]:
     """The known orders that lines have by the delimiter, or by any that they may have."""
-    found: dict[str, Fit] = {}
+    found: dict[str, Layout] = {}
     for mark in [delimiter] if delimiter else marks(texts):
         rows = [_fields(text, mark) for text in texts]
         for name, columns in PRESETS.items():
             whole, trailing = _whole(rows, len(columns))
             if whole and len(whole) >= WHOLE * len(texts) and _fit(columns, whole):
-                found.setdefault(name, Fit(name, columns, mark, len(whole), trailing))
+                found.setdefault(name, _layout(columns, mark, len(whole), trailing, name))
     return list(found.values())
 
 
@@ -103,19 +84,26 @@ def _whole(rows: Sequence[list[str]], due: int) -> tuple[list[list[str]], bool]:
     return (ended, True) if len(ended) > len(whole) else (whole, False)
 
 
-def named(texts: Sequence[str], columns: Sequence[str], delimiter: str | None) -> Fit:
+def _layout(
+    columns: Sequence[str], mark: str, lines: int, trailing: bool, order: str = ""
+) -> Layout:
+    names = tuple(unique_names(columns))
+    return Layout("text", names, mark, trailing=trailing, order=order, fitting=lines)
+
+
+def named(texts: Sequence[str], columns: Sequence[str], delimiter: str | None) -> Layout:
     """The columns that the user names, by the delimiter by which most lines hold them."""
     ranked = []
     for place, mark in enumerate([delimiter] if delimiter else marks(texts)):
         whole, trailing = _whole([_fields(text, mark) for text in texts], len(columns))
         good = sum(all(map(_is, columns, _kinds(columns), row)) for row in whole)
         if mark in (delimiter, *COMMON) or good * 2 >= len(texts):
-            fit = Fit("", tuple(columns), mark, len(whole), trailing)
+            fit = _layout(columns, mark, len(whole), trailing)
             ranked.append(((good, len(whole), -place), fit))
     return max(ranked, key=lambda rank: rank[0])[1]
 
 
-def fixed(lines: Sequence[bytes]) -> list[Fit]:
+def fixed(lines: Sequence[bytes]) -> list[Layout]:
     """The known orders that lines have by the widths of sacct's columns."""
     found = []
     for name, widths in WIDTHS.items():
@@ -123,7 +111,8 @@ def fixed(lines: Sequence[bytes]) -> list[Fit]:
         whole = [line for line in lines if len(line) in (length, length - 1)]
         rows = [row for line in whole if (row := _sliced(line, widths))]
         if rows and len(rows) >= SHARE * len(lines) and _fit(PRESETS[name], rows):
-            found.append(Fit(name, PRESETS[name], "", len(rows), widths=widths))
+            layout = Layout("fixed", PRESETS[name], widths=widths, order=name, fitting=len(rows))
+            found.append(layout)
     return found
 
 

@@ -45,41 +45,37 @@ PRESETS: Final[dict[str, tuple[str, ...]]] = {
         "gc3pie": "JobID ExitCode State NCPUS Elapsed TotalCPU Submit Start End MaxRSS MaxVMSize",
         "slurm2sql": "JobName User Group Account SubmitLine State Timelimit Elapsed Submit Start "
         "End Partition ExitCode NodeList Priority ReqNodes NNodes AllocNodes ReqTRES NTasks "
-        "AllocTRES TRESUsageInTot TRESUsageOutTot NCPUS ReqCPUS AllocCPUS CPUTime "
-        "TotalCPU UserCPU SystemCPU MinCPU MinCPUNode MinCPUTask ReqMem AveRSS MaxRSS "
-        "MaxRSSNode MaxRSSTask MaxPages MaxVMSize AveDiskRead AveDiskWrite MaxDiskRead "
-        "MaxDiskWrite Comment JobID JobIDRaw ConsumedEnergyRaw TRESUsageInAve "
-        "TRESUsageOutTot",
+        "AllocTRES TRESUsageInTot TRESUsageOutTot NCPUS ReqCPUS AllocCPUS CPUTime TotalCPU "
+        "UserCPU SystemCPU MinCPU MinCPUNode MinCPUTask ReqMem AveRSS MaxRSS MaxRSSNode "
+        "MaxRSSTask MaxPages MaxVMSize AveDiskRead AveDiskWrite MaxDiskRead MaxDiskWrite Comment "
+        "JobID JobIDRaw ConsumedEnergyRaw TRESUsageInAve TRESUsageOutTot",
         "distiller": "JobName JobID Timelimit Elapsed Submit Start End ReqNodes QOS User ExitCode",
         "sacct": "JobID JobName Partition Account AllocCPUS State ExitCode",
         "sacct-brief": "JobID State ExitCode",
         "sacct-long": "JobID JobIDRaw JobName Partition MaxVMSize MaxVMSizeNode MaxVMSizeTask "
-        "AveVMSize MaxRSS MaxRSSNode MaxRSSTask AveRSS MaxPages MaxPagesNode "
-        "MaxPagesTask AvePages MinCPU MinCPUNode MinCPUTask AveCPU NTasks AllocCPUS "
-        "Elapsed State ExitCode AveCPUFreq ReqCPUFreqMin ReqCPUFreqMax ReqCPUFreqGov "
-        "ReqMem ConsumedEnergy MaxDiskRead MaxDiskReadNode MaxDiskReadTask AveDiskRead "
-        "MaxDiskWrite MaxDiskWriteNode MaxDiskWriteTask AveDiskWrite ReqTRES AllocTRES "
-        "TRESUsageInAve TRESUsageInMax TRESUsageInMaxNode TRESUsageInMaxTask "
-        "TRESUsageInMin TRESUsageInMinNode TRESUsageInMinTask TRESUsageInTot "
-        "TRESUsageOutMax TRESUsageOutMaxNode TRESUsageOutMaxTask TRESUsageOutAve "
-        "TRESUsageOutTot",
+        "AveVMSize MaxRSS MaxRSSNode MaxRSSTask AveRSS MaxPages MaxPagesNode MaxPagesTask "
+        "AvePages MinCPU MinCPUNode MinCPUTask AveCPU NTasks AllocCPUS Elapsed State ExitCode "
+        "AveCPUFreq ReqCPUFreqMin ReqCPUFreqMax ReqCPUFreqGov ReqMem ConsumedEnergy MaxDiskRead "
+        "MaxDiskReadNode MaxDiskReadTask AveDiskRead MaxDiskWrite MaxDiskWriteNode "
+        "MaxDiskWriteTask AveDiskWrite ReqTRES AllocTRES TRESUsageInAve TRESUsageInMax "
+        "TRESUsageInMaxNode TRESUsageInMaxTask TRESUsageInMin TRESUsageInMinNode "
+        "TRESUsageInMinTask TRESUsageInTot TRESUsageOutMax TRESUsageOutMaxNode "
+        "TRESUsageOutMaxTask TRESUsageOutAve TRESUsageOutTot",
         "sacct-all": "Account AdminComment AllocCPUS AllocNodes AllocTRES AssocID AveCPU "
         "AveCPUFreq AveDiskRead AveDiskWrite AvePages AveRSS AveVMSize BlockID Cluster Comment "
-        "Constraints ConsumedEnergy ConsumedEnergyRaw Container CPUTime CPUTimeRAW "
-        "DBIndex DerivedExitCode Elapsed ElapsedRaw Eligible End ExitCode Flags GID "
-        "Group JobID JobIDRaw JobName Layout MaxDiskRead MaxDiskReadNode "
-        "MaxDiskReadTask MaxDiskWrite MaxDiskWriteNode MaxDiskWriteTask MaxPages "
-        "MaxPagesNode MaxPagesTask MaxRSS MaxRSSNode MaxRSSTask MaxVMSize MaxVMSizeNode "
-        "MaxVMSizeTask McsLabel MinCPU MinCPUNode MinCPUTask NCPUS NNodes NodeList "
-        "NTasks Partition Priority QOS QOSRAW Reason ReqCPUFreq ReqCPUFreqGov "
-        "ReqCPUFreqMax ReqCPUFreqMin ReqCPUS ReqMem ReqNodes ReqTRES Reservation "
-        "ReservationId Reserved ResvCPU ResvCPURAW Start State Submit SubmitLine "
-        "Suspended SystemComment SystemCPU Timelimit TimelimitRaw TotalCPU "
-        "TRESUsageInAve TRESUsageInMax TRESUsageInMaxNode TRESUsageInMaxTask "
-        "TRESUsageInMin TRESUsageInMinNode TRESUsageInMinTask TRESUsageInTot "
-        "TRESUsageOutAve TRESUsageOutMax TRESUsageOutMaxNode TRESUsageOutMaxTask "
-        "TRESUsageOutMin TRESUsageOutMinNode TRESUsageOutMinTask TRESUsageOutTot UID "
-        "User UserCPU WCKey WCKeyID WorkDir",
+        "Constraints ConsumedEnergy ConsumedEnergyRaw Container CPUTime CPUTimeRAW DBIndex "
+        "DerivedExitCode Elapsed ElapsedRaw Eligible End ExitCode Flags GID Group JobID JobIDRaw "
+        "JobName Layout MaxDiskRead MaxDiskReadNode MaxDiskReadTask MaxDiskWrite "
+        "MaxDiskWriteNode MaxDiskWriteTask MaxPages MaxPagesNode MaxPagesTask MaxRSS MaxRSSNode "
+        "MaxRSSTask MaxVMSize MaxVMSizeNode MaxVMSizeTask McsLabel MinCPU MinCPUNode MinCPUTask "
+        "NCPUS NNodes NodeList NTasks Partition Priority QOS QOSRAW Reason ReqCPUFreq "
+        "ReqCPUFreqGov ReqCPUFreqMax ReqCPUFreqMin ReqCPUS ReqMem ReqNodes ReqTRES Reservation "
+        "ReservationId Reserved ResvCPU ResvCPURAW Start State Submit SubmitLine Suspended "
+        "SystemComment SystemCPU Timelimit TimelimitRaw TotalCPU TRESUsageInAve TRESUsageInMax "
+        "TRESUsageInMaxNode TRESUsageInMaxTask TRESUsageInMin TRESUsageInMinNode "
+        "TRESUsageInMinTask TRESUsageInTot TRESUsageOutAve TRESUsageOutMax TRESUsageOutMaxNode "
+        "TRESUsageOutMaxTask TRESUsageOutMin TRESUsageOutMinNode TRESUsageOutMinTask "
+        "TRESUsageOutTot UID User UserCPU WCKey WCKeyID WorkDir",
     }.items()
 }
 """Fields of sacct in their order, by the name that ``slurm.layout`` takes."""

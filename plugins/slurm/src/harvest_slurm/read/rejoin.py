@@ -20,8 +20,7 @@ from harvest.toolkit.texts import excerpt
 from ..values.fields import BY_NAME, FREE, canonical
 from ..values.ids import why_no_id
 from ..values.kinds import KINDS
-from .bounds import LONGEST, too_long
-from .layout import Layout
+from .form import LONGEST, Layout, too_long
 
 EXTRA_FIELDS: Final = 64
 """Delimiters inside of the free fields of one record that are tried, at most."""
@@ -49,18 +48,9 @@ _OWN_SHAPES: Final = {
 
 # sacct prints these in every row; an empty field cannot be one of them
 _NEVER_EMPTY: Final = frozenset(
-    {
-        "Elapsed",
-        "Suspended",
-        "CPUTime",
-        "TotalCPU",
-        "UserCPU",
-        "SystemCPU",
-        "Submit",
-        "Start",
-        "End",
-    }
-)
+    ("Elapsed", "Suspended", "CPUTime", "TotalCPU", "UserCPU", "SystemCPU", "Submit", "Start",
+     "End")
+)  # fmt: skip
 
 
 def _is_list(column: str) -> bool:

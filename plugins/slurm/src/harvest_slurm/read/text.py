@@ -11,31 +11,23 @@ from typing import IO, Any, Final
 
 import attrs
 import numpy as np
-import pyarrow as pa
 
 from harvest import ReadContext
-from harvest_toolkit.spans import PAD, Spans
+from harvest.toolkit.texts import not_utf8
+from harvest_toolkit.spans import PAD
 
-from ..values.compound import simple_ids
 from ..values.ids import is_id
-from .bounds import LONGEST, reject_line
 from .columns import GridRows, RawRows
 from .csvtext import CsvReader
-from .layout import Layout
+from .form import LONGEST, Layout, reject_line
 from .rejoin import LINES, Joined, Joiner
 from .said import Said, kind_of
 
 BLOCK_BYTES: Final = 8 * 1024 * 1024
-SPARE: Final = 1024 * 1024
-"""Room behind a block for records that are put together."""
 
 
 def read_text(
-    stream: IO[bytes],
-    layout: Layout,
-    ctx: ReadContext,
-    *,
-    block_bytes: int = BLOCK_BYTES,
+    stream: IO[bytes], layout: Layout, ctx: ReadContext, *, block_bytes: int = BLOCK_BYTES
 ) -> Iterator[RawRows]:
     """Rows of a dump of kind ``text`` or ``csv``.
 
@@ -85,7 +77,7 @@ def read_text(
 def _block(stream: IO[bytes], carry: bytes, size: int) -> tuple[Any, int]:
     """Bytes with ``carry`` and up to ``size`` more, room around them, and how many more."""
     begin = PAD + len(carry)
-    data = np.empty(begin + size + SPARE, np.uint8)
+    data = np.empty(begin + size + PAD + 1, np.uint8)
     data[:begin] = np.frombuffer(bytes(PAD) + carry, np.uint8)
     got: int = stream.readinto(memoryview(data)[begin : begin + size])  # type: ignore[attr-defined]
     data[begin + got : begin + got + PAD + 1] = 0
@@ -154,8 +146,8 @@ class _LineReader:
 
     def rows(self, data: Any, end: int, line: int, *, at_end: bool) -> tuple[RawRows, int, bytes]:
         """Rows of a block, how many of its lines are done with, and the rest of it."""
-        block, rows, places, certain = self._fields(data, end)
-        like = is_id(rows.column(self.id_name), certain)
+        block, rows, places = self._fields(data, end)
+        like = is_id(rows.column(self.id_name)).copy()
         bad = _undecodable(block)
         if bad:
             like[np.isin(places, bad)] = False
@@ -166,10 +158,8 @@ class _LineReader:
             return attrs.evolve(rows, position=places + line), len(block), b""
         return self._join(block, rows, places, np.flatnonzero(like), line, at_end)
 
-    def _fields(self, data: Any, end: int) -> tuple[_Lines, GridRows, Any, Any]:
-        """The block; its lines with all fields as rows, which lines these are, and whether they
-        certainly have a job id.
-        """
+    def _fields(self, data: Any, end: int) -> tuple[_Lines, GridRows, Any]:
+        """The block; its lines with all fields as rows, and which lines these are."""
         block = _lines_of(data, end, crlf=self.layout.crlf)
         due, size = len(self.names), len(self.mark)
         inner = due - 1 + self.layout.trailing
@@ -193,15 +183,9 @@ class _LineReader:
         made[: due - 1, 1:-1:2] = grid[: due - 1]
         made[-1, 1:-1:2] = grid[-1] if self.layout.trailing else last
         made[:, -1] = len(block.data)
-        id_marks = made[self.names.index(self.id_name)].astype(np.int64)
-        certain = simple_ids(Spans(block.data, id_marks[0:-1:2], id_marks[1:-1:2]))
         places = np.flatnonzero(good)
-        return (
-            block,
-            GridRows(self.names, block.data, made, np.arange(len(places)), places),
-            places,
-            certain,
-        )
+        rows = GridRows(self.names, block.data, made, np.arange(len(places)), places)
+        return block, rows, places
 
     def _join(
         self, block: _Lines, grid: GridRows, places: Any, rows: Any, line: int, at_end: bool
@@ -212,7 +196,7 @@ class _LineReader:
         """
         odd = np.ones(len(block), bool)
         odd[places[rows]] = False
-        said, whole, number = self._messages(block, odd), len(block), np.arange(len(block))
+        said, size, number = self._messages(block, odd), len(block), np.arange(len(block))
         if said:
             number = np.delete(number, list(said))
             block = _Lines(block.data, block.end, block.first[number], block.last[number])
@@ -230,7 +214,7 @@ class _LineReader:
                 count = len(block)
         done.blanks += int(np.searchsorted(gaps, count))
         stays = places[rows] < count
-        taken = int(number[count]) if rest else whole
+        taken = int(number[count]) if rest else size
         self._report(done, number + line)
         for index, text in said.items():
             if index < taken:
@@ -238,12 +222,10 @@ class _LineReader:
         if done.used:
             stays &= ~np.isin(places[rows], np.fromiter(done.used, np.int64))
         rows = rows[stays]
-        if done.records:
-            rows = np.append(rows, len(places) + np.arange(len(done.records)))
-            grid = grid.extended(*_appended(block, [fields for _, fields in done.records]))
-            places = np.append(places, [index for index, _ in done.records])
-        rows = rows[np.argsort(places[rows], kind="stable")]
-        return attrs.evolve(grid, rows=rows, position=number[places[rows]] + line), taken, rest
+        whole = attrs.evolve(grid, rows=rows, position=places[rows])
+        raw = whole.with_records(done.records) if done.records else whole
+        raw = raw.pick(np.argsort(raw.position, kind="stable"))
+        return attrs.evolve(raw, position=number[raw.position] + line), taken, rest
 
     def _messages(self, block: _Lines, odd: Any) -> dict[int, bytes]:
         """Odd lines that are messages of Slurm, and no records that begin with a name."""
@@ -303,41 +285,9 @@ def _find(data: Any, mark: bytes) -> Any:
 
 def _undecodable(block: _Lines) -> list[int]:
     """Which lines are not text; whoever joins lines decodes them one by one."""
-    if block.data[PAD : block.end].max() < 0x80:
-        return []
-    whole = pa.array([0, block.end], pa.int32()).buffers()[1]
-    try:
-        pa.Array.from_buffers(pa.string(), 1, [None, whole, pa.py_buffer(block.data)]).validate(
-            full=True
-        )
-    except pa.ArrowInvalid:
-        pass
-    else:
+    whole = block.data[PAD : block.end].tobytes()
+    if whole.isascii() or not_utf8(whole) is None:
         return []
     high = np.flatnonzero(block.data[: block.end] >= 0x80)
-    return [
-        index
-        for index in np.unique(np.searchsorted(block.last, high)).tolist()
-        if not _is_text(block[index])
-    ]
-
-
-def _is_text(line: bytes) -> bool:
-    try:
-        line.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
-
-
-def _appended(block: _Lines, records: list[list[str]]) -> tuple[Any, Any, Any]:
-    """The buffer with the fields of records behind its block, and where each begins and ends."""
-    texts = [[field.encode() for field in fields] for fields in records]
-    joined = b"".join(field for fields in texts for field in fields)
-    data, begin, size = block.data, block.end + PAD, len(joined)
-    if begin + size + PAD > len(data):
-        data = np.concatenate([data, np.zeros(size, np.uint8)])
-    data[begin : begin + size] = np.frombuffer(joined, np.uint8)
-    sizes = np.array([[len(field) for field in fields] for fields in texts])
-    ends = np.cumsum(sizes).reshape(sizes.shape) + begin
-    return data, ends - sizes, ends
+    places = np.unique(np.searchsorted(block.last, high)).tolist()
+    return [place for place in places if not_utf8(block[place])]

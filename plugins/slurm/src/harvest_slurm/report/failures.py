@@ -12,15 +12,13 @@ from harvest.toolkit.amounts import count_in_words, share_in_words
 from harvest_report import Column, Notes, Report, Table
 
 from ..states import ENDED
-from ..views.declared.common import FAILURE_KEYS
-from ..views.groups import groups_of
+from ..views.declared.common import FAILURE_KEYS, groups_of
 from ..views.period import selection_of
-from ..views.reasons import by_reason
-from ..views.why import why_failed
+from ..views.why import by_reason, why_failed
 from .missing import filled, missing
 from .plots import reasons as plot_of
 from .usage import chosen_in_words, days_of, period_in_words
-from .words import counted_in, hours_in_words, known_sum
+from .words import counted_in, hours, hours_in_words, known_sum, part
 
 _OTHERS: Final = ("account", "user", "partition", "node")
 _PATTERN: Final = 0.8
@@ -32,7 +30,7 @@ def failures(
 ) -> Report:
     """The report; by: what jobs are grouped by, top: how many rows a table has, 0 for all.
 
-    choice: which jobs; see ``period.selection_of``.
+    choice: which jobs; see ``selection_of``.
     """
     names = groups_of(by, FAILURE_KEYS)
     selection = selection_of(data, choice, None)
@@ -41,8 +39,9 @@ def failures(
     runs = parts.filter("counts")
     whole = by_reason(parts.lazy(), ()).collect()
     counted = whole.filter(pl.col("jobs") > 0)
-    whole_runs = _undivided(runs)
-    caption, of_all = (counted_in(selection, by, whole_runs) for by in (names, ()))
+    failed = pl.col("reason").is_not_null()
+    whole_runs = runs.filter(failed, pl.col("cpu_time_s") > 0, pl.col("ran_until").is_null())
+    caption, of_all = (counted_in(selection, by, whole_runs.height) for by in (names, ()))
     groups = _tables(parts, names, top, caption)
     others = [name for name in _OTHERS if name not in names and _several(parts, name)]
     first, last = days_of(jobs)
@@ -57,12 +56,6 @@ def failures(
             _notes(runs, jobs, selection.zone.why, top),
         ],
     )
-
-
-def _undivided(runs: pl.DataFrame) -> int:
-    """Runs that failed, all hours of which are at one moment."""
-    ran = pl.col("cpu_time_s") > 0
-    return runs.filter(ran & pl.col("reason").is_not_null() & pl.col("ran_until").is_null()).height
 
 
 def _several(runs: pl.DataFrame, name: str) -> bool:
@@ -93,8 +86,8 @@ def _table(name: str, rows: pl.DataFrame, names: Sequence[str], title: str) -> T
     columns = (
         Column("reason"),
         Column("jobs", "failed"),
-        Column("failed_share", "of ended", None, ".1%", doc=docs.get("failed_share")),
-        Column("cpu_hours", "CPU h", None, ",.1f", doc=docs.get("cpu_hours")),
+        part("failed_share", "of ended", docs.get("failed_share")),
+        hours("cpu_hours", "CPU h", docs.get("cpu_hours")),
         Column("on_node", "node", doc=docs.get("on_node")),
         Column("in_step", "step", doc=docs.get("in_step")),
         Column("at_once", "at once", doc=docs.get("at_once")),
@@ -122,14 +115,14 @@ def _in_words(
         return [f"Of no job{chosen} it is known how it ended."]
     if not failed:
         return [f"None of {count_in_words(ended, 'run')}{chosen} that ended failed."]
-    hours = known_sum(whole["cpu_hours"])
-    lost = (
-        f"; failed runs were given {hours_in_words(hours)} CPU hours" if hours is not None else ""
-    )
     counted = whole.filter(pl.col("jobs") > 0).select("reason", "jobs")
     listed = ", ".join(f"{jobs:,} {reason}" for reason, jobs in counted.iter_rows())
     said = f"{failed:,} of {count_in_words(ended, 'run')}{chosen} that ended failed"
-    return [f"{said} ({share_in_words(failed / ended)}): {listed}{lost}.", *_patterns(runs, names)]
+    said += f" ({share_in_words(failed / ended)}): {listed}"
+    lost = known_sum(whole["cpu_hours"])
+    if lost is not None:
+        said += f"; failed runs were given {hours_in_words(lost)} CPU hours"
+    return [f"{said}.", *_patterns(runs, names)]
 
 
 def _patterns(runs: pl.DataFrame, names: Sequence[str]) -> Iterator[str]:
@@ -145,13 +138,13 @@ def _patterns(runs: pl.DataFrame, names: Sequence[str]) -> Iterator[str]:
         ended = ended_on.get(row["top_node"])
         if ended is None or known < _ENOUGH or most < _PATTERN * known:
             continue
-        part = ended / all_ended
+        ran = ended / all_ended
         # where all runs are on one node, that says nothing of it
-        if part < _PATTERN / 2:
+        if ran < _PATTERN / 2:
             whose = ", ".join(f"{name} {row[name]}" for name in names if row[name] is not None)
             yield (
                 f"{most:,} of {known:,} runs of {whose or 'an unknown group'} that failed by "
-                f"{row['reason']} were on {row['top_node']}, which ran {share_in_words(part)} of "
+                f"{row['reason']} were on {row['top_node']}, which ran {share_in_words(ran)} of "
                 "all."
             )
 
@@ -166,7 +159,7 @@ def _notes(runs: pl.DataFrame, jobs: pl.LazyFrame, zone: str, top: int) -> Notes
         "that failed first: a batch script ends with 1 whatever happened in it. Exit code 137 "
         "(SIGKILL) is what a shell makes of signal 9.",
     ]
-    if any(reason == "time limit" for reason in runs["reason"].unique()):
+    if (runs["reason"] == "time limit").any():
         items.append("A run that reached its time limit did not fail in a step: it was stopped.")
     if unknown:
         items.append(f"Of {unknown:,} of {runs.height:,} runs it is not known how they ended.")

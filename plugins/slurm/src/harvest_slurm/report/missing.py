@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from typing import Final
 
 import attrs
@@ -40,12 +39,11 @@ def missing(jobs: pl.LazyFrame, *asked: str) -> list[str]:
     asked: the columns that a report needs; all but that of QOS unless given.
     """
     fields = [each for each in _FIELDS if (each[0] in asked if asked else each[0] != "qos")]
-    names = [name for name, _, _ in fields]
-    gpus = [(pl.col("gpu_util_percent").count() == 0) & (pl.col("alloc_gpus") > 0).any()]
+    without_use = (pl.col("gpu_util_percent").count() == 0) & (pl.col("alloc_gpus") > 0).any()
     counts = jobs.select(
-        pl.col(names).count(),
-        *(each.alias("unmeasured") for each in gpus if not asked),
+        pl.col([name for name, _, _ in fields]).count(),
         all=pl.len(),
+        without_use=pl.lit(value=False) if asked else without_use,
         impossible=pl.col("impossible").drop_nulls().implode(),
     )
     found = counts.collect().row(0, named=True)
@@ -56,23 +54,21 @@ def missing(jobs: pl.LazyFrame, *asked: str) -> list[str]:
         for name, what, options in fields
         if not found[name]
     ]
-    if found.get("unmeasured"):
+    if found["without_use"]:
         said.append(
             "Not in this dump: the use of GPUs; sacct --format=TRESUsageInTot "
             f"({_WITH_STEPS}) brings it where the cluster gathers gres/gpuutil (AutoDetect=nvml "
             "in gres.conf)."
         )
-    return [*said, *_impossible(found["impossible"])]
-
-
-def _impossible(texts: list[str]) -> Iterator[str]:
-    counted = Counter(text for each in texts for text in each.split(", "))
-    if counted:
-        listed = ", ".join(f"{what} ({jobs:,})" for what, jobs in sorted(counted.items()))
-        yield (
-            f"Of {count_in_words(len(texts), 'job')} times or amounts cannot be: {listed}. They "
-            "are taken as not known, so sums are lower bounds."
+    jobs_with = found["impossible"]
+    if jobs_with:
+        counted = Counter(text for each in jobs_with for text in each.split(", "))
+        listed = ", ".join(f"{what} ({count:,})" for what, count in sorted(counted.items()))
+        said.append(
+            f"Of {count_in_words(len(jobs_with), 'job')} times or amounts cannot be: {listed}. "
+            "They are taken as not known, so sums are lower bounds."
         )
+    return said
 
 
 def filled(table: Table, keys: int, caption: str = "", *, counts: bool = False) -> list[Table]:
@@ -86,7 +82,8 @@ def filled(table: Table, keys: int, caption: str = "", *, counts: bool = False) 
     named, rest = table.columns[:keys], table.columns[keys:]
     known = [column for column in rest if table.rows[column.name].count()]
     names = {c.name for c in known if not c.name.endswith("_unknown_jobs")}
-    worth = names if counts else names - {"jobs"}
+    if not (names if counts else names - {"jobs"}):
+        return []
     has_hours = any(name.endswith(("hours", "cost")) for name in names)
     note = " ".join(filter(None, (caption if has_hours else "", table.note))) or None
-    return [attrs.evolve(table, columns=(*named, *known), note=note)] if worth else []
+    return [attrs.evolve(table, columns=(*named, *known), note=note)]

@@ -14,17 +14,9 @@ from ..views.calendar import Zone
 from .words import hours_in_words, known_sum
 
 TICKS = (
-    (1, "1 s"),
-    (10, "10 s"),
-    (60, "1 min"),
-    (600, "10 min"),
-    (3600, "1 h"),
-    (6 * 3600, "6 h"),
-    (86400, "1 d"),
-    (7 * 86400, "1 week"),
-    (30 * 86400, "30 d"),
-    (365 * 86400, "1 year"),
-)
+    (1, "1 s"), (10, "10 s"), (60, "1 min"), (600, "10 min"), (3600, "1 h"), (6 * 3600, "6 h"),
+    (86400, "1 d"), (7 * 86400, "1 week"), (30 * 86400, "30 d"), (365 * 86400, "1 year"),
+)  # fmt: skip
 INK = "#1f2430"
 POINTS_AS_SHAPES = 2000
 PIECES = 20
@@ -44,17 +36,11 @@ def histogram(waits: pl.DataFrame) -> Plot:
         last = max(math.ceil(math.log10(max(_longest(values), 10.0)) * 4), 4)
         edges = [10 ** (k / 4) for k in range(-1, last + 1)]
         # what waited less than a second is in the first bin
-        axes.hist(
-            values.clip(0.75, edges[-1]).to_list(), bins=edges, color="C0", histtype="stepfilled"
-        )
+        shown = values.clip(0.75, edges[-1]).to_list()
+        axes.hist(shown, bins=edges, color="C0", histtype="stepfilled")
         for name, place, style in (("median", median, "--"), ("90 %", p90, ":")):
-            axes.axvline(
-                max(place, 0.75),
-                color=INK,
-                linewidth=1.2,
-                linestyle=style,
-                label=f"{name}: {seconds_in_words(place)}",
-            )
+            label = f"{name}: {seconds_in_words(place)}"
+            axes.axvline(max(place, 0.75), color=INK, linewidth=1.2, linestyle=style, label=label)
         _time_axis(axes.xaxis, edges[-1])
         axes.set_xlim(edges[0], edges[-1])
         axes.set_xlabel("wait from submit to start; the first bar is up to 1 s")
@@ -105,14 +91,8 @@ def scatter(waits: pl.DataFrame, zone: Zone) -> Plot:
         axes.set_ylabel("wait")
         if len(labels) > 1:
             for number, label in enumerate(labels):
-                axes.plot(
-                    [],
-                    [],
-                    linestyle="none",
-                    marker=MARKERS[number],
-                    color=f"C{number}",
-                    label=label,
-                )
+                look = {"marker": MARKERS[number], "color": f"C{number}"}
+                axes.plot([], [], linestyle="none", label=label, **look)
             legend(figure)
 
     shown = f"; colours and shapes distinguish {len(labels)} partitions" if len(labels) > 1 else ""
@@ -134,21 +114,13 @@ def _by_partition(waits: pl.DataFrame, zone: Zone) -> tuple[pl.DataFrame, list[s
         pl.col("wait_s").clip(lower_bound=1.0),
         "partition",
     )
-    names = (
-        points.filter(pl.col("partition").is_not_null())
-        .group_by("partition")
-        .len()
-        .sort("len", "partition", descending=[True, False])["partition"]
-        .to_list()
-    )
+    counts = points["partition"].drop_nulls().value_counts()
+    names = counts.sort("count", "partition", descending=[True, False])["partition"].to_list()
     own = names[:SHOWN_PARTITIONS] if len(names) > SHOWN_PARTITIONS + 1 else names
     rest = "other partitions" if own else "jobs"
-    group = pl.col("partition").replace_strict(
-        {name: number for number, name in enumerate(own)},
-        default=len(own),
-        return_dtype=pl.Int64,
-    )
-    points = points.with_columns(group.alias("group")).sort("when", maintain_order=True)
+    numbers = {name: number for number, name in enumerate(own)}
+    group = pl.col("partition").replace_strict(numbers, default=len(own), return_dtype=pl.Int64)
+    points = points.with_columns(group=group).sort("when", maintain_order=True)
     labels = [*own, rest] if points["group"].max() == len(own) else own
     return points, labels
 
@@ -157,29 +129,24 @@ def cpu_hours(people: pl.DataFrame) -> Plot:
     """CPU hours of the users who used most; jobs where no CPU hours are known."""
     measure = "cpu_hours" if people["cpu_hours"].count() else "jobs"
     label = "CPU hours" if measure == "cpu_hours" else "jobs"
-    known = people.filter(pl.col(measure).is_not_null())
-    head = known.head(SHOWN_BARS)
-    first = head.row(0, named=True)
-    without = people.height - known.height
-    return _bars(
-        "users",
-        f"{label} by user",
-        head.select("user", measure),
-        label,
-        f"Bars: {label} by user, {head.height} of {people.height} rows of the table; the first is "
-        f"{first['user'] or 'a user not known'} with {first[measure]:,.0f}."
-        + (f" Of {without:,} rows the {label} are not known." if without else ""),
+    known = people.drop_nulls(measure)
+    rows = known.head(SHOWN_BARS).select("user", measure)
+    user, most = rows.row(0)
+    alt = (
+        f"Bars: {label} by user, {rows.height} of {people.height} rows of the table; the first is "
+        f"{user or 'a user not known'} with {most:,.0f}."
     )
+    if without := people.height - known.height:
+        alt += f" Of {without:,} rows the {label} are not known."
+    return _counts("users", f"{label} by user", rows, label, alt)
 
 
 def states(by_state: pl.DataFrame) -> Plot:
     """Jobs by state."""
-    counts = by_state.sort("jobs", "state", descending=[True, False], nulls_last=True)
-    listed = ", ".join(f"{state or 'unknown'} {jobs:,}" for state, jobs in
-                     counts.select("state", "jobs").iter_rows())  # fmt: skip
-    return _bars(
-        "states", "Jobs by state", counts.select("state", "jobs"), "jobs", f"Bars: {listed}."
-    )
+    counts = by_state.select("state", "jobs")
+    rows = counts.sort("jobs", "state", descending=[True, False], nulls_last=True)
+    listed = ", ".join(f"{state or 'unknown'} {jobs:,}" for state, jobs in rows.iter_rows())
+    return _counts("states", "Jobs by state", rows, "jobs", f"Bars: {listed}.")
 
 
 def by_month(months: pl.DataFrame) -> Plot:
@@ -191,16 +158,11 @@ def by_month(months: pl.DataFrame) -> Plot:
     def draw(figure: Any) -> None:
         axes = figure.subplots()
         places = list(range(len(names)))
-        axes.bar(
-            places, hours[""].fill_null(0.0).to_list(), width=0.7, color="C0", label="CPU hours"
-        )
+        heights = hours[""].fill_null(0.0).to_list()
+        axes.bar(places, heights, width=0.7, color="C0", label="CPU hours")
         if known:
-            marked = [
-                (p, v) for p, v in zip(places, hours["year_before_"], strict=True) if v is not None
-            ]
-            axes.plot(
-                *zip(*marked, strict=True), "D", color="C1", markersize=5, label="a year before"
-            )
+            before = hours["year_before_"].cast(float).fill_null(math.nan).to_list()
+            axes.plot(places, before, "D", color="C1", markersize=5, label="a year before")
             legend(figure)
         # as many names as have room
         step = -(-len(names) // 12)
@@ -226,8 +188,8 @@ def reasons(by_reason: pl.DataFrame) -> Plot:
     """Runs that failed, by reason."""
     rows = by_reason.select("reason", "jobs")
     listed = ", ".join(f"{jobs:,} {reason}" for reason, jobs in rows.iter_rows())
-    head = rows.head(SHOWN_BARS)
-    return _bars("by-reason", "Failed jobs by reason", head, "jobs", f"Bars: {listed}.")
+    shown = rows.head(SHOWN_BARS)
+    return _counts("by-reason", "Failed jobs by reason", shown, "jobs", f"Bars: {listed}.")
 
 
 def used_and_wasted(groups: pl.DataFrame, keys: list[str]) -> Plot:
@@ -242,20 +204,18 @@ def used_and_wasted(groups: pl.DataFrame, keys: list[str]) -> Plot:
     # a group may have used more than it was given; what is not known has no bar
     values = {part: column.fill_null(0.0).clip(lower_bound=0.0).to_list()
               for part, column in hours.items()}  # fmt: skip
-    met = {part: colour for part, colour in parts.items() if any(values[part])}
 
     def draw(figure: Any) -> None:
         axes = figure.subplots()
-        places = range(len(names))
         ends = [0.0] * len(names)
-        for part, colour in met.items():
+        for part, colour in parts.items():
+            if not any(values[part]):
+                continue
             label = "use not known" if part == "unknown" else part
-            axes.barh(places, values[part], left=ends, height=0.7, color=colour, label=label)
+            axes.barh(range(len(names)), values[part], left=ends, height=0.7, color=colour,
+                      label=label)  # fmt: skip
             ends = [end + value for end, value in zip(ends, values[part], strict=True)]
-        name_bars(axes, names)
-        axes.set_xlim(left=0)
-        axes.set_xlabel("CPU hours")
-        axes.xaxis.set_major_formatter("{x:,.0f}")
+        _name_axes(axes, names, "CPU hours")
         legend(figure)
 
     listed = "; ".join(
@@ -294,7 +254,7 @@ def _parts_in_words(used: float | None, wasted: float | None, unknown: float | N
     return ", ".join(filter(None, (known, rest))) or "CPU hours not known"
 
 
-def _bars(name: str, title: str, rows: pl.DataFrame, label: str, alt: str) -> Plot:
+def _counts(name: str, title: str, rows: pl.DataFrame, label: str, alt: str) -> Plot:
     """Horizontal bars: a name and a number per row, the first on top."""
     names = [_shortened(text) for text, _ in rows.iter_rows()]
     values = [float(value) for _, value in rows.iter_rows()]
@@ -303,15 +263,20 @@ def _bars(name: str, title: str, rows: pl.DataFrame, label: str, alt: str) -> Pl
         axes = figure.subplots()
         bars = axes.barh(range(len(values)), values, height=0.7, color="C0")
         axes.bar_label(bars, [f"{value:,.0f}" for value in values], padding=4)
-        name_bars(axes, names)
         axes.margins(x=0.12, y=0.02)
-        axes.set_xlim(left=0)
-        axes.set_xlabel(label)
+        _name_axes(axes, names, label)
         if label == "jobs":
             axes.xaxis.get_major_locator().set_params(integer=True)
-        axes.xaxis.set_major_formatter("{x:,.0f}")
 
     return Plot(name, draw, title, alt, size=(7.5, 1.0 + 0.26 * max(len(values), 2)))
+
+
+def _name_axes(axes: Any, names: list[str], label: str) -> None:
+    """What the bars are of; label: of their lengths, which begin with 0."""
+    name_bars(axes, names)
+    axes.set_xlim(left=0)
+    axes.set_xlabel(label)
+    axes.xaxis.set_major_formatter("{x:,.0f}")
 
 
 def _time_axis(axis: Any, longest: float) -> None:

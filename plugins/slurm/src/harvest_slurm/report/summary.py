@@ -16,17 +16,26 @@ from ..views.period import Selection, selection_of
 from .missing import filled, missing
 from .plots import cpu_hours, states
 from .usage import days_of, fold, given_settings, period_in_words
-from .words import CLOCK, counted_in, known_sum, unknown_use
+from .words import CLOCK, counted_in, hours, known_sum, lasting, part, unknown_use
 
 _NEEDED: Final = ("state", "cpu_time_s", "cpu_s", "mem_used_bytes", "alloc_mem_bytes",
                   "submit_time", "start_time", "user", "partition")  # fmt: skip
 _BY: Final = ("user", "partition", "state", "month")
+_MEASURES: Final = (
+    hours("cpu_hours", "CPU hours", "elapsed time x CPUs allocated"),
+    part("cpu_eff", "CPU eff.", "CPU time used / (elapsed x CPUs), all jobs together that ended "
+         "and whose use was measured"),
+    part("mem_eff", "mem. eff.", "(elapsed x most memory of a step) / (elapsed x memory "
+         "allocated), all jobs together that were measured"),
+    lasting("mean_wait_s", "mean wait"),
+    lasting("median_wait_s", "median wait"),
+)  # fmt: skip
 
 
 def summary(data: DatasetReader, top: int = 25, **choice: str | None) -> Report:
     """The report ``slurm.summary``; top: how many users have a row of their own, 0 for all.
 
-    choice: which jobs; see ``period.selection_of``.
+    choice: which jobs; see ``selection_of``.
     """
     selection = selection_of(data, choice, None)
     present = given_settings(choice)
@@ -36,22 +45,20 @@ def summary(data: DatasetReader, top: int = 25, **choice: str | None) -> Report:
     users, months = groups["user"], groups["month"].sort("month", nulls_last=True)
     people = fold(users, ["user"], top)
     shown = {**groups, "user": people, "month": months}
-    jobs, zone, undivided = (
-        selection.jobs(data),
-        selection.zone.name,
-        int(users["undivided_jobs"].sum()),
-    )
+    jobs, undivided = selection.jobs(data), int(users["undivided_jobs"].sum())
     first, last = days_of(jobs)
-    days = period_in_words(selection, first, last)
     return Report(
-        f"Jobs by user, partition, state and month{days}",
+        f"Jobs by user, partition, state and month{period_in_words(selection, first, last)}",
         intro=[_in_words(users, selection, first, last)],
         sections=[
             *(
                 section
                 for by, rows in shown.items()
                 for section in filled(
-                    _table(by, rows, zone), 1, counted_in(selection, [by], undivided), counts=True
+                    _table(by, rows, selection),
+                    1,
+                    counted_in(selection, [by], undivided),
+                    counts=True,
                 )
                 if by == "month" or rows[by].count() or rows.is_empty()
             ),
@@ -66,32 +73,14 @@ def _most_first(rows: pl.DataFrame, by: str) -> pl.DataFrame:
     return rows.sort(order, descending=[True, True, False], nulls_last=True)
 
 
-def _table(by: str, rows: pl.DataFrame, zone: str) -> Table:
+def _table(by: str, rows: pl.DataFrame, selection: Selection) -> Table:
     return Table(
         by,
         rows,
         (
-            Column(by, doc=f"in the zone {zone}" if by == "month" else None),
+            Column(by, doc=f"in the zone {selection.zone.name}" if by == "month" else None),
             "jobs",
-            Column("cpu_hours", "CPU hours", None, ",.1f", doc="elapsed time x CPUs allocated"),
-            Column(
-                "cpu_eff",
-                "CPU eff.",
-                None,
-                ".1%",
-                doc="CPU time used / (elapsed x CPUs), all jobs together that ended and whose use "
-                "was measured",
-            ),
-            Column(
-                "mem_eff",
-                "mem. eff.",
-                None,
-                ".1%",
-                doc="(elapsed x most memory of a step) / (elapsed x memory allocated), all jobs "
-                "together that were measured",
-            ),
-            Column("mean_wait_s", "mean wait", None, "duration"),
-            Column("median_wait_s", "median wait", None, "duration"),
+            *_MEASURES,
         ),
         title=f"By {by}",
     )
@@ -108,8 +97,8 @@ def _in_words(
     who += f" of {count_in_words(known, 'user')}" if known else ", users not known"
     if first is not None:
         who += f", from {first} to {last} ({selection.zone.name})"
-    hours = known_sum(users["cpu_hours"])
-    used = "CPU hours not known" if hours is None else f"{hours:,.1f} CPU hours"
+    given = known_sum(users["cpu_hours"])
+    used = "CPU hours not known" if given is None else f"{given:,.1f} CPU hours"
     return f"{who}: {used}; {_ends_in_words(users)}."
 
 
@@ -122,10 +111,10 @@ def _ends_in_words(users: pl.DataFrame) -> str:
     said = f"{ended:,} ended"
     if ended:
         said += f", {share_in_words(int(users['completed'].sum()) / ended)} of them completed"
-    hours = known_sum(users["not_ended_cpu_hours"])
-    if hours:
+    so_far = known_sum(users["not_ended_cpu_hours"])
+    if so_far:
         said += (
-            f"; the use of {hours:,.1f} CPU hours is not known yet, as "
+            f"; the use of {so_far:,.1f} CPU hours is not known yet, as "
             f"{count_in_words(running, 'run')} {'has' if running == 1 else 'have'} not ended"
         )
     return said
@@ -135,9 +124,8 @@ def _about_use(
     users: pl.DataFrame, people: pl.DataFrame, selection: Selection, lacking: list[str]
 ) -> Notes:
     jobs, waited = int(users["jobs"].sum()), int(users["waited_jobs"].sum())
-    items = [*unknown_use(users)]
-    unknown = int(users["state_unknown"].sum())
-    if unknown:
+    items = unknown_use(users)
+    if unknown := int(users["state_unknown"].sum()):
         items.append(f"Of {unknown:,} of {jobs:,} jobs it is not known how they ended.")
     others_wait = ", the others had not started or have no such times"
     if jobs:

@@ -7,6 +7,7 @@ from datetime import date
 from typing import Any, Final
 
 import polars as pl
+import polars.selectors as cs
 
 from harvest import DatasetReader
 from harvest.toolkit.amounts import count_in_words, share_in_words
@@ -14,12 +15,20 @@ from harvest_report import Column, Notes, Report, Section, Table, with_others
 from harvest_toolkit.frames import fraction
 
 from ..states import ENDS, FAILURES
-from ..views.declared.resources import RESOURCES, Resource
-from ..views.groups import groups_of
+from ..views.declared.common import RESOURCES, Resource, groups_of
 from ..views.period import Selection, selection_of
 from .missing import filled, missing
 from .plots import by_month, of_most_hours, used_and_wasted
-from .words import counted_in, days_in_words, hours_in_words, known_sum, unknown_use
+from .words import (
+    counted_in,
+    days_in_words,
+    hours,
+    hours_in_words,
+    known_sum,
+    lasting,
+    part,
+    unknown_use,
+)
 
 _LABELS: Final = {
     "out_of_memory": "out of memory",
@@ -80,13 +89,8 @@ def fold(groups: pl.DataFrame, names: list[str], shown: int) -> pl.DataFrame:
     marked = groups.with_row_index("place")
     kept = of_most_hours(marked, shown)
     others = marked.join(kept, on="place", how="anti")
-    sums = [
-        name
-        for name, kind in groups.schema.items()
-        if kind.is_numeric() and not name.startswith(("median_", "mean_", "max_", "main_"))
-        and not name.endswith("_eff")
-    ]  # fmt: skip
-    value, summed = pl.all().exclude("place"), pl.col(sums)
+    summed = cs.numeric() - cs.starts_with("median_", "mean_", "max_", "main_", "place")
+    summed -= cs.ends_with("_eff")
     row = others.select(
         # 0 and what is not known are not 0
         pl.when((summed.null_count() == 0) | (summed.sum() != 0)).then(summed.sum()),
@@ -95,13 +99,12 @@ def fold(groups: pl.DataFrame, names: list[str], shown: int) -> pl.DataFrame:
         fraction("failed_jobs", pl.sum_horizontal(*ENDS)).alias("failed_share"),
         (pl.col("total_wait_s") / pl.col("waited_jobs")).alias("mean_wait_s"),
         *(
-            fraction(
-                used := pl.col(resource.column("used")), used + pl.col(resource.column("wasted"))
-            ).alias(f"{resource.name}_eff")
-            for resource in RESOURCES
+            fraction(r.column("used"), pl.col(r.column("used")) + pl.col(r.column("wasted")))
+            .alias(f"{r.name}_eff")
+            for r in RESOURCES
         ),
-    )
-    return with_others(kept.select(value), others.height, names[0], row)
+    )  # fmt: skip
+    return with_others(kept.drop("place"), others.height, names[0], row)
 
 
 def given_settings(choice: Mapping[str, Any]) -> dict[str, Any]:
@@ -116,68 +119,55 @@ def days_of(jobs: pl.LazyFrame) -> tuple[date | None, date | None]:
     return first, last
 
 
+_RESOURCE_DOCS: Final = {
+    "given": "allocated: elapsed time x what was allocated",
+    "wasted": "allocated minus used, of the jobs whose use is known",
+    "unknown": "allocated to jobs whose use is not known",
+    "eff": "used / (used + wasted)",
+    "jobs": "jobs whose use is not known, as that of jobs that have not ended",
+}
+_MEMORY_NOTE: Final = (
+    "Memory used is the most that a step used, as if it had been used all the time."
+)
+
+
 def _resource_table(resource: Resource, rows: pl.DataFrame, keys: list[Column]) -> Table:
     name = resource.name
     # what is the same in all tables is explained below the first one
-    docs = (
-        {}
-        if name != "cpu"
-        else {
-            "": "allocated: elapsed time x what was allocated",
-            "wasted": "allocated minus used, of the jobs whose use is known",
-            "unknown": "allocated to jobs whose use is not known",
-            "eff": "used / (used + wasted)",
-            "jobs": "jobs whose use is not known, as that of jobs that have not ended",
-        }
-    )
+    docs = _RESOURCE_DOCS if name == "cpu" else {}
     if name == "timelimit":
-        docs[""] = "time limits of the jobs that completed"
-    amounts = [
-        Column(resource.column(what), label, None, ",.1f", doc=docs.get(what))
-        for what, label in (
-            ("", "given"), ("used", "used"), ("wasted", "wasted"), ("unknown", "unknown")
-        )
-    ]  # fmt: skip
+        docs = {"given": "time limits of the jobs that completed"}
+    amounts = (
+        hours(resource.column(what if what != "given" else ""), what, docs.get(what))
+        for what in ("given", "used", "wasted", "unknown")
+    )
+    use = part(f"{name}_eff", "share used", docs.get("eff"))
+    unknown = Column(f"{name}_unknown_jobs", "unknown jobs", doc=docs.get("jobs"))
     return Table(
         name,
         rows,
-        (
-            *keys,
-            "jobs",
-            *amounts,
-            Column(f"{name}_eff", "share used", None, ".1%", doc=docs.get("eff")),
-            Column(f"{name}_unknown_jobs", "unknown jobs", doc=docs.get("jobs")),
-        ),
+        (*keys, "jobs", *amounts, use, unknown),
         title=resource.title,
-        note="Memory used is the most that a step used, as if it had been used all the time."
-        if name == "mem"
-        else None,
+        note=_MEMORY_NOTE if name == "mem" else None,
     )
+
+
+_MONTHS: Final = (
+    *("month", "jobs", hours("cpu_hours", "CPU h"), hours("year_before_cpu_hours", "year before")),
+    Column("cpu_hours_change", "change", None, "+.1%"),
+    part("cpu_eff", "share used"),
+    part("failed_share", "failed", "of the runs that ended"),
+    part("year_before_failed_share", "year before"),
+    lasting("mean_wait_s", "mean wait"),
+)
 
 
 def _months(months: pl.DataFrame, selection: Selection) -> list[Section]:
     """The months with those of a year before; nothing where there is one month to look at."""
     if months.height < 2 and not months["year_before_jobs"].count():
         return []
-    amount = ("", ",.1f"), ("year_before_", ",.1f")
-    table = Table(
-        "months",
-        months,
-        (
-            *("month", "jobs"),
-            *(
-                Column(f"{p}cpu_hours", "CPU h" if not p else "year before", None, f)
-                for p, f in amount
-            ),
-            Column("cpu_hours_change", "change", None, "+.1%"),
-            Column("cpu_eff", "share used", None, ".1%"),
-            Column("failed_share", "failed", None, ".1%", doc="of the runs that ended"),
-            Column("year_before_failed_share", "year before", None, ".1%"),
-            Column("mean_wait_s", "mean wait", None, "duration"),
-        ),
-        title="Month by month",
-        note="A month that is not over is compared with the same days of the year before.",
-    )
+    note = "A month that is not over is compared with the same days of the year before."
+    table = Table("months", months, _MONTHS, title="Month by month", note=note)
     dated = months.drop_nulls("month")
     known = dated["cpu_hours"].sum() > 0 and dated.height > 1
     caption = counted_in(selection, ["month"])
@@ -185,9 +175,9 @@ def _months(months: pl.DataFrame, selection: Selection) -> list[Section]:
 
 
 def _cost_table(rows: pl.DataFrame, keys: list[Column]) -> Table:
-    labels = ("given", "used", "wasted", "unknown", "failed")
-    names = ("cost", *(f"{label}_cost" for label in labels[1:]))
-    columns = (Column(n, label, None, ",.2f") for n, label in zip(names, labels, strict=True))
+    labels = ("used", "wasted", "unknown", "failed")
+    costs = {"cost": "given", **{f"{label}_cost": label for label in labels}}
+    columns = (Column(name, label, None, ",.2f") for name, label in costs.items())
     return Table(
         "costs",
         rows,
@@ -198,46 +188,37 @@ def _cost_table(rows: pl.DataFrame, keys: list[Column]) -> Table:
     )
 
 
+_WAITS: Final = (
+    Column("waited_jobs", "started", doc="jobs that started and whose wait is known"),
+    lasting("mean_wait_s", "mean wait"),
+    lasting("median_wait_s", "median wait"),
+    lasting("max_wait_s", "longest wait"),
+    lasting("median_run_s", "median run", "of those that ended"),
+)
+
+
 def _ends_and_waits(rows: pl.DataFrame, keys: list[Column]) -> list[Table]:
     others = [name for name in (*ENDS, "not_ended", "state_unknown") if name not in FAILURES]
     others = [name for name in others if name == "completed" or rows[name].sum()]
-    lost = Column(
-        "failed_cpu_hours",
-        "CPU hours lost",
-        None,
-        ",.1f",
-        doc="allocated to the runs that failed, as far as known",
+    failed, ended = (
+        [Column(name, _LABELS.get(name, name)) for name in names] for names in (FAILURES, others)
     )
+    lost = "allocated to the runs that failed, as far as known"
+    failed.append(part("failed_share", "of ended", "of the runs that ended"))
+    failed.append(hours("failed_cpu_hours", "CPU hours lost", lost))
     return [
         Table(
             "failures",
             rows,
-            (
-                *keys,
-                *(Column(name, _LABELS.get(name, name)) for name in FAILURES),
-                Column("failed_share", "of ended", None, ".1%", doc="of the runs that ended"),
-                lost,
-            ),
+            (*keys, *failed),
             title="Jobs that failed, by final state",
             note="Reasons are in slurm.failures: a job may have failed since a step lacked memory.",
         ),
-        Table(
-            "ends",
-            rows,
-            (*keys, "jobs", *(Column(name, _LABELS.get(name, name)) for name in others)),
-            title="How the others ended",
-        ),
+        Table("ends", rows, (*keys, "jobs", *ended), title="How the others ended"),
         Table(
             "waits",
             rows,
-            (
-                *keys,
-                Column("waited_jobs", "started", doc="jobs that started and whose wait is known"),
-                Column("mean_wait_s", "mean wait", None, "duration"),
-                Column("median_wait_s", "median wait", None, "duration"),
-                Column("max_wait_s", "longest wait", None, "duration"),
-                Column("median_run_s", "median run", None, "duration", doc="of those that ended"),
-            ),
+            (*keys, *_WAITS),
             title="How long jobs waited and ran",
             note="Shown as days-hours:minutes:seconds; files hold seconds.",
         ),

@@ -14,17 +14,13 @@ from ..views.calendar import Zone
 from ..views.period import WAITED_AT, selection_of
 from .missing import missing
 from .plots import histogram, scatter
-from .words import CLOCK, days_in_words
+from .words import CLOCK, days_in_words, lasting
 
-_WAITS = (
-    "jobs",
-    Column("mean_wait_s", "mean", None, "duration"),
-    Column("median_wait_s", "median", None, "duration"),
-    Column(
-        "std_wait_s", "std dev", None, "duration", doc="of the sample: n − 1 in the denominator"
-    ),
-    Column("p90_wait_s", "90 %", None, "duration", doc="nine of ten jobs waited no longer"),
-    Column("max_wait_s", "longest", None, "duration"),
+_STATISTICS = (
+    *("by", "name", "jobs", lasting("mean_wait_s", "mean"), lasting("median_wait_s", "median")),
+    lasting("std_wait_s", "std dev", "of the sample: n − 1 in the denominator"),
+    lasting("p90_wait_s", "90 %", "nine of ten jobs waited no longer"),
+    lasting("max_wait_s", "longest"),
 )
 _NEEDED = ("submit_time", "start_time", "partition", "qos")
 
@@ -43,7 +39,7 @@ def queue_time(data: DatasetReader, top: int = 10, **choice: str | None) -> Repo
             Table(
                 "statistics",
                 wait_statistics(waits),
-                ("by", "name", *_WAITS),
+                _STATISTICS,
                 title="Waits of all jobs, by partition and by QOS",
                 group="by",
                 note=CLOCK,
@@ -54,11 +50,8 @@ def queue_time(data: DatasetReader, top: int = 10, **choice: str | None) -> Repo
                 worst,
                 (
                     Column("date", "day", doc=f"of submission, in the zone {zone.name}"),
-                    "jobs",
-                    Column("mean_wait_s", "mean", None, "duration"),
-                    Column("median_wait_s", "median", None, "duration"),
-                    Column("max_wait_s", "longest", None, "duration"),
-                    Column("total_wait_s", "all together", None, "duration"),
+                    *("jobs", lasting("mean_wait_s", "mean"), lasting("median_wait_s", "median")),
+                    *(lasting("max_wait_s", "longest"), lasting("total_wait_s", "all together")),
                 ),
                 title="Days with the longest mean wait",
                 note=CLOCK,
@@ -74,33 +67,32 @@ def wait_statistics(waits: pl.DataFrame) -> pl.DataFrame:
     The 90th percentile interpolates linearly between the sorted values, as numpy does by default.
     """
     wait = pl.col("wait_s")
-    measures = (
-        pl.len().cast(pl.Int64).alias("jobs"),
-        wait.mean().alias("mean_wait_s"),
-        wait.median().alias("median_wait_s"),
-        wait.std(ddof=1).alias("std_wait_s"),
-        wait.quantile(0.9, interpolation="linear").alias("p90_wait_s"),
-        wait.max().alias("max_wait_s"),
-    )
+    measures = {
+        "jobs": pl.len().cast(pl.Int64),
+        "mean_wait_s": wait.mean(),
+        "median_wait_s": wait.median(),
+        "std_wait_s": wait.std(ddof=1),
+        "p90_wait_s": wait.quantile(0.9, interpolation="linear"),
+        "max_wait_s": wait.max(),
+    }
     parts = [
-        waits.group_by(pl.lit(by).alias("by"), pl.col(by).alias("name"))
-        .agg(measures)
+        waits.group_by(by=pl.lit(by), name=by)
+        .agg(**measures)
         .sort("jobs", "name", descending=[True, False], nulls_last=True)
         for by in ("partition", "qos")
-        if waits[by].null_count() < waits.height
+        if waits[by].count()
     ]
-    if not waits.height:
-        return waits.select(pl.lit("all").alias("by"), pl.lit("").alias("name"), *measures).clear()
-    whole = waits.select(pl.lit("all").alias("by"), pl.lit("all jobs").alias("name"), *measures)
-    return pl.concat([whole, *parts])
+    whole = waits.select(by=pl.lit("all"), name=pl.lit("all jobs"), **measures)
+    return pl.concat([whole, *parts]) if waits.height else whole.clear()
 
 
 def _waits_in_words(waits: pl.DataFrame, zone: Zone, chosen: Mapping[str, str]) -> list[str]:
     which = "".join(f" of {name} {value}" for name, value in chosen.items())
     if not waits.height:
         return [f"Of no job{which} in this dataset it is known how long it waited."]
-    hour = waits.filter(pl.col("wait_s") <= 3600).height / waits.height
-    minute = waits.filter(pl.col("wait_s") <= 60).height / waits.height
+    minute, hour = (
+        waits.filter(pl.col("wait_s") <= most).height / waits.height for most in (60, 3600)
+    )
     days = f"from {waits['date'].min()} to {waits['date'].max()} ({zone.name})"
     return [
         f"{waits.height:,} jobs{which} that were submitted {days} and started: "
@@ -124,17 +116,17 @@ def _left_out(jobs: pl.DataFrame) -> list[str]:
     """Why jobs have no wait."""
     started = pl.col("start_time").is_not_null()
     ran = (pl.col("elapsed_s") > 0).fill_null(value=False)
-    known = ran | (pl.col("elapsed_s") == 0) | (pl.col("state") == "pending")
-    reasons = (
-        (started & pl.col("wait_s").is_null() & pl.col("planned_s").is_null(),
-         "started, without a known time of submission"),
-        (~started & ran, "ran, without a known start"),
-        (~started & ~ran & known.fill_null(value=False), "had not started"),
-        (~started & ~known.fill_null(value=False), "may have started or not"),
-    )  # fmt: skip
-    counts = [(jobs.filter(which).height, reason) for which, reason in reasons]
+    idle = ((pl.col("elapsed_s") == 0) | (pl.col("state") == "pending")).fill_null(value=False)
+    unknown = pl.col("wait_s").is_null() & pl.col("planned_s").is_null()
+    reasons = {
+        "started, without a known time of submission": started & unknown,
+        "ran, without a known start": ~started & ran,
+        "had not started": ~started & ~ran & idle,
+        "may have started or not": ~started & ~ran & ~idle,
+    }
+    counts = jobs.select(which.sum().alias(reason) for reason, which in reasons.items())
     return [
         f"{count:,} of {jobs.height:,} jobs {reason} and {'is' if count == 1 else 'are'} left out."
-        for count, reason in counts
+        for reason, count in counts.row(0, named=True).items()
         if count
     ]

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Final
 
+from harvest.columns import Column
 from harvest.toolkit.amounts import count_in_words
 
-from ..views.declared.resources import RESOURCES
+from ..views.declared.common import RESOURCES
 
 if TYPE_CHECKING:
     from datetime import date
@@ -17,6 +18,21 @@ if TYPE_CHECKING:
     from ..views.period import Selection
 
 CLOCK: Final = "Waits are shown as days-hours:minutes:seconds; files hold seconds."
+
+
+def hours(name: str, label: str, doc: str | None = None) -> Column:
+    """Hours in the table of a report."""
+    return Column(name, label, None, ",.1f", doc)
+
+
+def part(name: str, label: str, doc: str | None = None) -> Column:
+    """A share of 1 in the table of a report, in percent."""
+    return Column(name, label, None, ".1%", doc)
+
+
+def lasting(name: str, label: str, doc: str | None = None) -> Column:
+    """Seconds in the table of a report, as days-hours:minutes:seconds."""
+    return Column(name, label, None, "duration", doc)
 
 
 def known_sum(values: pl.Series) -> float | None:

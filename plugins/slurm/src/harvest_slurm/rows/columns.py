@@ -6,6 +6,7 @@ from functools import cache, reduce
 from typing import Any, Final
 
 import numpy as np
+import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -15,10 +16,8 @@ from ..read.columns import Column, RawRows
 from ..records import Job, Step
 from ..values.convert import Context, Converted, convert
 from ..values.fields import AMOUNTS, BY_NAME, canonical
-from ..values.ids import Ids
 from ..values.scalars import NOTHING
 from . import gaps
-from .passages import decided
 
 
 class Columns:
@@ -28,27 +27,30 @@ class Columns:
     errors: why texts cannot be read, with their field's name and the field; the first one counts.
     """
 
-    def __init__(self, cls: type[Job] | type[Step], raw: RawRows, ids: Ids, ctx: Context):
+    def __init__(self, cls: type[Job] | type[Step], raw: RawRows, ids: pl.DataFrame, ctx: Context):
         self.ctx = ctx
         self.step = cls is Step
         self.rows = len(raw.position)
         schema = harvest.record_type(cls).arrow_schema
         self.kinds = {field.name: field.type for field in schema}
-        found = {"job_id": ids.job, "step_id": ids.step, **ids.columns}
-        self.ready = {name: found[name] for name in found if name in self.kinds}
+        self.ready = {
+            name: ids[name].to_arrow().cast(self.kinds[name])
+            for name in ids.columns
+            if name in self.kinds
+        }
         self.texts: dict[str, Column] = {}  # what each column was read from
         self.twice: dict[str, tuple[Any, Any]] = {}  # times that the clock showed twice
         self.named: dict[str, str] = {}  # and the name of that field
         self.position = raw.position
         self.extra: dict[str, Any] = {}
         self.errors: list[tuple[str, Column, Any]] = []
-        if ids.errors is not None:
+        if ids["error"].count():
             shown = raw.column("JobID" if "JobID" in raw.names else "JobIDRaw")
-            self.errors.append(("JobID", shown, ids.errors))
+            self.errors.append(("JobID", shown, ids["error"].to_arrow()))
         for name, column, kind in _targets(tuple(raw.names), self.step):
             self._add(name, column, kind, raw.column(name))
         if self.twice:
-            self.ready |= decided(self.ready, self.twice, step=self.step)
+            self.ready |= gaps.decided(self.ready, self.twice, step=self.step)
         self._derive()
 
     def table(self) -> pa.Table:

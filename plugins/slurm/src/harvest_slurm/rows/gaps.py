@@ -1,4 +1,4 @@
-"""Second sources: what fills a column where the field of its name is not in the dump."""
+"""What columns follow from others: second sources, and times that the clock showed twice."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..read.columns import Column
+from harvest_toolkit.clocks import Length, Shown, decide, named
+
+from ..read.columns import Column, series
 from ..values.convert import resource_maps
-from ..values.kinds import KINDS
+from ..values.kinds import KINDS, STRING, TIMESTAMP
 
 _NONE: Final = pa.scalar(None, pa.float64())
 
@@ -77,3 +79,53 @@ def requested_cpus(ready: Mapping[str, Any]) -> Any | None:
 
 SOURCES: Final = {"elapsed_s": elapsed, "total_cpu_s": total_cpu, "alloc_cpus": requested_cpus}
 """What columns follow from others, in this order: each is a function of the columns there are."""
+
+_TIMES: Final = ("submit_time", "eligible_time", "start_time", "end_time")
+_NOWHERE: Final = np.zeros(0, np.int64)
+
+
+def decided(
+    ready: Mapping[str, Any], twice: Mapping[str, tuple[Any, Any]], *, step: bool
+) -> dict[str, Any]:
+    """The columns of times, and ``undecided_times``.
+
+    twice: by column, the rows of such times and how much later the second passage of each is.
+
+    Submit, Eligible, Start and End follow each other; Elapsed and Suspended are the time from Start
+    to End, Planned that from Eligible to Start.  A job that was cancelled before it ran may end
+    before it is eligible.  sacct prints a step's Start as its Submit, too.
+    """
+    times = {
+        name: Shown(series(ready[name]), *twice.get(name, (_NOWHERE, _NOWHERE)))
+        for name in _TIMES
+        if name in ready
+    }
+    ran = None
+    if "start_time" in times and "end_time" in times:
+        ran = times["start_time"].first.ne_missing(times["end_time"].first).to_numpy()
+    orders = [
+        ("submit_time", "eligible_time", None),
+        ("submit_time", "start_time", None),
+        ("eligible_time", "start_time", ran),
+        ("start_time", "end_time", None),
+        *([("start_time", "submit_time", None)] if step else ()),
+    ]
+    paused = _seconds(ready, "suspended_s")
+    ran_for = _seconds(ready, "elapsed_s") + np.nan_to_num(paused)
+    planned = _seconds(ready, "planned_s")
+    lengths = [
+        Length("start_time", "end_time", ran_for, np.isnan(paused)),
+        Length("eligible_time", "start_time", planned, np.zeros(len(planned), bool)),
+    ]
+    found = decide(times, orders, lengths)
+    columns = {name: found.times[name].to_arrow().cast(TIMESTAMP) for name in twice}
+    mark = named(found.undecided, len(planned))
+    return {**columns, "undecided_times": mark.to_arrow().cast(STRING)}
+
+
+def _seconds(ready: Mapping[str, Any], name: str) -> Any:
+    """A column of seconds, NaN where it has none."""
+    column = ready.get(name)
+    if column is None:
+        return np.full(len(next(iter(ready.values()))), np.nan)
+    return column.to_numpy(zero_copy_only=False)

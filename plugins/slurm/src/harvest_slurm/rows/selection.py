@@ -1,10 +1,16 @@
-"""Which jobs the user asked for, and which steps belong to them."""
+"""Which jobs the user asked for, and which steps belong to them.
+
+The steps below the row of a job that was rejected are its own, although it is not there: they must
+not be taken for steps of the job above it, which may be an earlier run of the same id.
+"""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import Any, Final, Protocol, cast
+from datetime import datetime
+from typing import Any, Final, cast
 
 import attrs
 import numpy as np
@@ -12,17 +18,81 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from harvest import ReadContext, SourceError
+from harvest import ReadContext, Reject, SourceError
 
 from ..config import SlurmConfig
-from .lost import Lost
+from ..window import Window
 
 ELSEWHERE: Final = "belongs to another time slice"
+_MICROS: Final = pl.Datetime("us", "UTC")
 UNKNOWN_OWNER: Final = "step of a job that is left out, rejected or not in the input"
 
 
+@attrs.frozen(order=True)
+class Lost:
+    """A job whose row was rejected.
+
+    position: in the input.  job_id: its id; empty where that cannot be read.
+    """
+
+    position: int
+    job_id: str = ""
+
+
+_AT_BEGIN: Final = re.compile(rb'[\s"]*(\d+(?:_\d+|_\[[^\]]*\]|\+\d+)?)(?!\w)(\.\w)?')
+"""Id of a job at the begin of a record, and what shows that it is one of its steps."""
+
+_IDS: Final = ("JobID", "JobIDRaw")
+
+
+class LostJobs:
+    """Gathers the rejects of a context, whoever reports them.
+
+    Those of neighbouring lines, with no row between them, are one run: its last position, and the
+    last that is a job by the begin of its text, or by what it would have become.
+    """
+
+    def __init__(self, ctx: ReadContext):
+        self._runs: list[tuple[int, Lost | None]] = []
+        keep = ctx.on_reject or ctx.rejects.append
+
+        def both(reject: Reject) -> None:
+            self._add(reject)
+            keep(reject)
+
+        ctx.on_reject = both
+
+    def _add(self, reject: Reject) -> None:
+        place = reject.position
+        if place is None or reject.record_type == "slurm.step":
+            return
+        job = None
+        if self._runs and self._runs[-1][0] + 1 == place:
+            _, job = self._runs.pop()
+        begin = _AT_BEGIN.match(reject.raw)
+        if begin is not None and not begin[2]:
+            job = Lost(place, begin[1].decode())
+        elif reject.record_type == "slurm.job":
+            job = Lost(place)
+        self._runs.append((place, job))
+
+    def take(self, names: Sequence[str]) -> list[Lost]:
+        """Those since the last call, in order; names: fields of the dump.
+
+        A record that begins with its id shows whether it is a job or a step.  Where the id stands
+        elsewhere, a line that could not be divided into fields may be any job.
+        """
+        found = [job for _, job in self._runs if job]
+        if names[0] not in _IDS:
+            found = [Lost(last) for last, _ in self._runs]
+        elif names[0] == "JobIDRaw" and "JobID" in names:  # another spelling than that of steps
+            found = [Lost(job.position) for job in found]
+        self._runs.clear()
+        return sorted(found)
+
+
 @attrs.frozen
-class Rule:
+class Condition:
     """One condition on jobs.
 
     setting: what the user set.  column: the job's column that it looks at.
@@ -35,68 +105,83 @@ class Rule:
     reason: str
 
 
-class Place(Protocol):
-    """Which rows belong to one slice of time."""
+@attrs.frozen
+class Slice:
+    """Which rows belong to one slice of time.
+
+    stray: it is the call for jobs that were cancelled before they became eligible.
+    """
+
+    window: Window
+    start: datetime
+    stop: datetime
+    stray: bool
+
+    def _inside(self, end: pl.Expr) -> pl.Expr:
+        here = (end >= self.start) & (end < self.stop)
+        if self.stop == self.window.until:
+            return here.fill_null(True) | (end >= self.stop)
+        return here.fill_null(False)
 
     def jobs(self, table: pl.DataFrame) -> pl.Series:
-        """For jobs with state, eligible_time and end_time: which are of this slice."""
+        """Which are of it, by their end; what has not ended is of the last slice."""
+        bounds = pl.Series("stop", [right for _, right in self.window.bounds()], _MICROS)
+        end, eligible = pl.col("end_time"), pl.col("eligible_time")
+        # the end of the slice that the job ended in
+        after = bounds.search_sorted(table["end_time"], side="right")
+        table = table.with_columns(stop=bounds.append(pl.Series([None], dtype=_MICROS))[after])
+        never = (
+            pl.col("state").is_in(["cancelled", "deadline"])
+            & (end < self.window.until)
+            & (eligible.is_null() | (eligible >= pl.col("stop")))
+        ).fill_null(False)
+        mine = never if self.stray else ~never & self._inside(end)
+        return table.select(mine=mine).to_series()
 
     def steps(self, table: pl.DataFrame) -> pl.Series:
-        """For steps with end_time, job_end and job_here: which are of this slice."""
+        """By their own end, since sacct shows a step only while it runs; at the latest by the
+        job's, after which sacct shows neither.
+        """
+        own = pl.col("end_time")
+        mine = self._inside(pl.min_horizontal("end_time", "job_end"))
+        return table.select(
+            mine=pl.when(own.is_null()).then("job_here").otherwise(mine).fill_null(False)
+        ).to_series()
 
 
-def rules_of(config: SlurmConfig) -> list[Rule]:
+def conditions_of(config: SlurmConfig) -> list[Condition]:
     """The conditions that the settings make, in the order in which they count."""
     code, _, signal = (config.exit_code or "0").partition(":")
-    users = pa.array(config.users, pa.string())
-    states = pa.array([state.lower() for state in config.states], pa.string())
+    states = [state.lower() for state in config.states]
     other_exit = f"exit code is not {config.exit_code}"
+    has_started = f"the job has {'not ' if config.started else ''}started"
+
+    def holding(part: str | None) -> Callable[[Any], Any]:
+        return lambda texts: pc.match_substring(texts, part)
+
+    def being(value: Any) -> Callable[[Any], Any]:
+        return lambda values: pc.equal(values, value)
+
+    def among(values: Sequence[str]) -> Callable[[Any], Any]:
+        return lambda texts: pc.is_in(texts, value_set=pa.array(values, pa.string()))
+
+    def starts(times: Any) -> Any:
+        return pc.equal(pc.is_valid(times), config.started)
+
+    name, qos = config.name_contains, config.qos_contains
     every = (
-        Rule(
-            "name_contains",
-            "name",
-            lambda names: pc.match_substring(names, config.name_contains),
-            f"name does not contain {config.name_contains!r}",
-        ),
-        Rule(
-            "qos_contains",
-            "qos",
-            lambda names: pc.match_substring(names, config.qos_contains),
-            f"QOS does not contain {config.qos_contains!r}",
-        ),
-        Rule(
-            "req_nodes",
-            "req_nodes",
-            lambda nodes: pc.equal(nodes, config.req_nodes),
-            f"ReqNodes is not {config.req_nodes}",
-        ),
-        Rule("exit_code", "exit_code", lambda codes: pc.equal(codes, int(code)), other_exit),
-        Rule(
-            "exit_code",
-            "exit_signal",
-            lambda signals: pc.equal(signals, int(signal)) if signal else pc.is_valid(signals),
-            other_exit,
-        ),
-        Rule(
-            "started",
-            "start_time",
-            lambda times: pc.equal(pc.is_valid(times), config.started),
-            f"the job has {'not ' if config.started else ''}started",
-        ),
-        Rule(
-            "users",
-            "user",
-            lambda logins: pc.is_in(logins, value_set=users),
-            "user is not in slurm.users",
-        ),
-        Rule(
-            "states",
-            "state",
-            lambda found: pc.is_in(found, value_set=states),
-            "state not asked for",
-        ),
-    )
-    return [rule for rule in every if getattr(config, rule.setting) not in (None, ())]
+        Condition("name_contains", "name", holding(name), f"name does not contain {name!r}"),
+        Condition("qos_contains", "qos", holding(qos), f"QOS does not contain {qos!r}"),
+        Condition("req_nodes", "req_nodes", being(config.req_nodes),
+                  f"ReqNodes is not {config.req_nodes}"),
+        Condition("exit_code", "exit_code", being(int(code)), other_exit),
+        Condition("exit_code", "exit_signal", being(int(signal)) if signal else pc.is_valid,
+                  other_exit),
+        Condition("started", "start_time", starts, has_started),
+        Condition("users", "user", among(config.users), "user is not in slurm.users"),
+        Condition("states", "state", among(states), "state not asked for"),
+    )  # fmt: skip
+    return [one for one in every if getattr(config, one.setting) not in (None, ())]
 
 
 @attrs.frozen
@@ -104,8 +189,8 @@ class Decided:
     """Which jobs stay, and what was decided on each, as its steps need it.
 
     kept: their rows.  each: of every job its job_id, position, submit_time and end_time; reason:
-    the rule that leaves it out, or null; here: whether it belongs to this slice of time; goes: why
-    it is left out, or null.
+    of the condition that leaves it out, or null; here: whether it belongs to this slice of time;
+    goes: why it is left out, or null.
     """
 
     kept: pa.Table
@@ -113,7 +198,7 @@ class Decided:
 
 
 class Selection:
-    """Applies rules to jobs, and to each step what was decided on its job.
+    """Applies conditions to jobs, and to each step what was decided on its job.
 
     sacct prints a job's row and then its steps, so the job above a step is its own where the ids
     agree.  A rejected row of a job ends the steps of the job above it: what follows belongs to the
@@ -123,8 +208,8 @@ class Selection:
     place: where only the rows of a slice of time are wanted.
     """
 
-    def __init__(self, rules: list[Rule], where: str, place: Place | None = None):
-        self.rules = rules
+    def __init__(self, conditions: list[Condition], where: str, place: Slice | None = None):
+        self.conditions = conditions
         self.where = where
         self.place = place
         self.filtered: Counter[str] = Counter()
@@ -135,22 +220,21 @@ class Selection:
     @property
     def active(self) -> bool:
         """Whether anything can be left out."""
-        return bool(self.rules) or self.place is not None
+        return bool(self.conditions) or self.place is not None
 
     def jobs(self, table: pa.Table) -> Decided:
         """Decide on jobs, in the order of the input."""
         reasons = pa.nulls(table.num_rows, pa.string())
-        for rule in self.rules:
-            if rule.column not in table.column_names:
+        for one in self.conditions:
+            if one.column not in table.column_names:
                 raise SourceError(
-                    f"slurm.{rule.setting} is set, but the dump has no column for it "
-                    f"({rule.column})",
+                    f"slurm.{one.setting} is set, but the dump has no column for it ({one.column})",
                     where=self.where,
                     remedy="drop the setting, or ask sacct for that field",
                 )
-            keep = pc.fill_null(rule.keep(_array(table, rule.column)), False)
+            keep = pc.fill_null(one.keep(_array(table, one.column)), False)
             undecided = pc.and_(pc.invert(keep), pc.is_null(reasons))
-            reasons = pc.if_else(undecided, rule.reason, reasons)
+            reasons = pc.if_else(undecided, one.reason, reasons)
         here = pa.array(np.ones(table.num_rows, bool))
         if self.place is not None:
             looked_at = table.select(["state", "eligible_time", "end_time"])

@@ -13,16 +13,9 @@ from typing import TYPE_CHECKING, Final
 
 from harvest import Rule, Threshold
 
-from .judgements import (
-    ended_badly,
-    errors_said,
-    failed_arrays,
-    idle_arrays,
-    long_waits,
-    run_again,
-    short_tasks,
-    wasted,
-)
+from ..states import ENDS
+from ..views.declared.common import RESOURCES, Resource
+from . import judgements
 
 if TYPE_CHECKING:
     from harvest.findings import Severity
@@ -55,40 +48,37 @@ _MEASURED: Final = {
 }
 """Of a resource: what is given, what is used, and what it takes to know that."""
 
+_CPU, _GPU, _MEM, _TIMELIMIT = RESOURCES
 _ENDED: Final = "ended is null or ended"
-_TASKS_ENDED: Final = "ended is null or ended > 0"
-_TASKS: Final = "arrays with tasks that ended, by the last run of each; the others are left out"
+_OF_ARRAYS: Final = partial(
+    Rule,
+    view="slurm.arrays",
+    among="ended is null or ended > 0",
+    judged="arrays with tasks that ended, by the last run of each; the others are left out",
+)
+_SHARE: Final = Threshold(0.01, "share of all runs that ended, from which it is worth a word")
 
 
 def _waste(
-    name: str,
-    resource: str,
-    unit: str,
-    doc: str,
-    advice: str,
-    limits: str,
-    *,
-    share: float,
-    hours: float,
-    much: float,
+    name: str, resource: Resource, unit: str, doc: str, advice: str, limits: str, *,
+    share: float, hours: float, much: float,
     severities: tuple[Severity, Severity] = ("high", "medium"),
-) -> Rule:
-    of = f"{'gib_' if resource == 'mem' else ''}hours"
-    given, column = f"{resource}_{of}", f"{resource}_wasted_{of}"
-    held, used, needs = _MEASURED[resource]
-    whose = "completed runs" if resource == "timelimit" else "runs that ended"
+) -> Rule:  # fmt: skip
+    of, wasted = resource.name, resource.column("wasted")
+    held, used, needs = _MEASURED[of]
+    whose = "completed runs" if of == "timelimit" else "runs that ended"
     return Rule(
         name=f"slurm.{name}",
         doc=f"Users who were given many {unit} and used a small share of them: {doc}.",
         view="slurm.usage",
         settings={"by": "user,account"},
-        among=f"{resource}_unknown_jobs > 0 or {given} > 0",
-        where=f'"user" = "user" and {column} >= {{hours}} and {resource}_eff < {{share}}',
+        among=f"{of}_unknown_jobs > 0 or {resource.column()} > 0",
+        where=f'"user" = "user" and {wasted} >= {{hours}} and {of}_eff < {{share}}',
         columns=(
-            "user", "account", column, f"{resource}_eff", f"{resource}_wasted_share",
-            f"{resource}_unknown_jobs", "jobs",
+            "user", "account", wasted, f"{of}_eff", f"{of}_wasted_share", f"{of}_unknown_jobs",
+            "jobs",
         ),
-        judge=partial(wasted, resource=resource, unit=unit, severities=severities),
+        judge=partial(judgements.wasted, resource=resource, unit=unit, severities=severities),
         advice=advice,
         reference=f"{_SHIELD}, documentation of its alerts: {limits}; other limits are this "
         "project's choice",
@@ -100,23 +90,17 @@ def _waste(
         numerator=f"{unit} wasted: {held}, minus {used}",
         denominator=f"{unit} given to the same runs: {held}",
         judged=f"users and accounts with {unit}, by those of their {whose} of which both are "
-        f"known; the hours of the others are in {resource}_unknown_{of} of slurm.usage, and count "
-        "as neither",
+        f"known; the hours of the others are in {resource.column('unknown')} of slurm.usage, and "
+        "count as neither",
         unable=f"it needs User, {needs}",
         reports=_USE,
     )  # fmt: skip
 
 
 def _ends(
-    name: str,
-    states: tuple[str, ...],
-    words: str,
-    doc: str,
-    advice: str,
-    *,
-    much: float,
+    name: str, states: tuple[str, ...], words: str, doc: str, advice: str, *, much: float,
     hidden_without_repeats: bool = False,
-) -> Rule:
+) -> Rule:  # fmt: skip
     listed = ", ".join(f"'{state}'" for state in states)
     return Rule(
         name=f"slurm.{name}",
@@ -129,12 +113,12 @@ def _ends(
             "run_again", "last_job", "ended_jobs", "ended_cpu_hours",
         ),
         judge=partial(
-            ended_badly, words=words, hidden_without_repeats=hidden_without_repeats
+            judgements.ended_badly, words=words, hidden_without_repeats=hidden_without_repeats
         ),
         advice=advice,
         reference="sacct(1), job state codes; shares are this project's choice",
         thresholds={
-            "share": Threshold(0.01, "share of all runs that ended, from which it is worth a word"),
+            "share": _SHARE,
             "much": Threshold(much, "share of all CPU hours that is much"),
             "hours": Threshold(100, "CPU hours that are much, at least"),
         },
@@ -148,7 +132,7 @@ def _ends(
 
 RULES: Final = (
     _waste(
-        "cpu_waste", "cpu", "CPU hours",
+        "cpu_waste", _CPU, "CPU hours",
         "while they were idle, nobody else could have them",
         "Ask for as many CPUs as the program keeps busy (compare runs with 1, 2 and 4), and check "
         "that it starts as many threads or ranks as it was given.",
@@ -156,7 +140,7 @@ RULES: Final = (
         share=0.6, hours=100, much=0.25,
     ),
     _waste(
-        "memory_waste", "mem", "GiB hours of memory",
+        "memory_waste", _MEM, "GiB hours of memory",
         "jobs wait for memory that others do not use",
         "Ask for the most that a run used, and a fifth more: `harvest slurm job ID DATASET` shows "
         "it.",
@@ -164,7 +148,7 @@ RULES: Final = (
         share=0.35, hours=1000, much=0.5,
     ),
     _waste(
-        "gpu_waste", "gpu", "GPU hours",
+        "gpu_waste", _GPU, "GPU hours",
         "while they were idle, nobody else could have them",
         "Ask for one GPU until a program is known to use two, feed it with more data at once, and "
         "do not hold GPUs in interactive jobs.",
@@ -172,7 +156,7 @@ RULES: Final = (
         share=0.25, hours=50, much=0.1,
     ),
     _waste(
-        "timelimit_waste", "timelimit", "hours of run time",
+        "timelimit_waste", _TIMELIMIT, "hours of run time",
         "jobs with long limits start later, and the scheduler plans worse",
         "Set --time to the run time and a margin: short jobs start earlier, in the gaps that the "
         "scheduler fills.",
@@ -180,27 +164,26 @@ RULES: Final = (
         share=0.2, hours=1000, much=0.75, severities=("medium", "low"),
     ),
     _ends(
-        "failed_jobs", ("failed",), "ended in the state FAILED",
+        "failed_jobs", ENDS["failed"], "ended in the state FAILED",
         "Runs that ended with an exit code that is not 0.",
         "See why and where with `harvest report slurm.failures DATASET`; look at the first lines "
         "of an error in the output of last_job, whose failed step `harvest slurm job` shows.",
         much=0.1,
     ),
     _ends(
-        "out_of_memory", ("out_of_memory",), "ran out of memory",
+        "out_of_memory", ENDS["out_of_memory"], "ran out of memory",
         "Runs that were killed since they used more memory than they asked for.",
         "Ask for more memory for these jobs alone, or give each task less to do.",
         much=0.05,
     ),
     _ends(
-        "timeouts", ("timeout", "deadline"), "were stopped at their time limit",
+        "timeouts", ENDS["timeout"], "were stopped at their time limit",
         "Runs that were stopped before they were done: what they had not saved is lost.",
         "Save the state regularly and continue from it, or ask for more time.",
         much=0.1,
     ),
     _ends(
-        "node_failures", ("node_fail", "boot_fail", "launch_failed", "reconfig_fail"),
-        "were lost with their node",
+        "node_failures", ENDS["node_fail"], "were lost with their node",
         "Runs that ended since a node failed, or did not start.",
         "Look at the nodes: `harvest view slurm.reasons DATASET --set by=node`; one that fails "
         "often should be drained.",
@@ -213,12 +196,12 @@ RULES: Final = (
         among=_ENDED,
         where="run_again > 0 and ended_jobs > 0",
         columns=("state", "user", "run_again", "jobs", "cpu_hours", "last_job", "ended_jobs"),
-        judge=run_again,
+        judge=judgements.run_again,
         advice="Save the state regularly so that a run continues from it; look into why nodes fail "
         "where that is the cause.",
         reference="sacct(1), --duplicates; shares are this project's choice",
         thresholds={
-            "share": Threshold(0.01, "share of all runs that ended, from which it is worth a word"),
+            "share": _SHARE,
             "much": Threshold(0.1, "share of them that is much"),
         },
         numerator="runs whose job was run once more",
@@ -239,7 +222,7 @@ RULES: Final = (
         "and median_compared_wait_s > {ratio} * median_compared_run_s",
         columns=("cluster", "partition", "median_compared_wait_s", "median_compared_run_s",
                  "max_wait_s", "compared_jobs", "waited_jobs"),
-        judge=long_waits,
+        judge=judgements.long_waits,
         advice="Use another partition, ask for less time or fewer resources so that the scheduler "
         "finds a gap, or join short jobs; `harvest report slurm.queue_time` shows the days.",
         reference="wait against run time, as the bounded slowdown of D. Feitelson et al., Theory "
@@ -257,15 +240,13 @@ RULES: Final = (
         "that ended",
         reports=(*_USE, "slurm.queue_time"),
     ),
-    Rule(
+    _OF_ARRAYS(
         name="slurm.short_array_tasks",
         doc="Arrays of many tasks that hardly run: starting them takes as long as their work, and "
         "keeps the scheduler from other jobs.",
-        view="slurm.arrays",
-        among=_TASKS_ENDED,
         where="ended >= {tasks} and median_run_s < {seconds}",
         columns=("cluster", "array_job_id", "user", "name", "ended", "median_run_s", "max_run_s"),
-        judge=short_tasks,
+        judge=judgements.short_tasks,
         advice="Let one task do the work of many, one after the other, so that it runs half an "
         "hour or longer.",
         reference="Brigham Young University, Office of Research Computing: problems arise when "
@@ -276,18 +257,15 @@ RULES: Final = (
             "many": Threshold(1000, "tasks of such arrays together that are many"),
         },
         numerator="median run time of the tasks that ended, s",
-        judged=_TASKS,
         unable="it needs State, and Elapsed, or Start and End",
         reports=_USE,
     ),
-    Rule(
+    _OF_ARRAYS(
         name="slurm.failed_arrays",
         doc="Arrays most of whose tasks failed: one mistake, made many times.",
-        view="slurm.arrays",
-        among=_TASKS_ENDED,
         where="ended >= {tasks} and failed > {share} * ended",
         columns=("cluster", "array_job_id", "user", "name", "ended", "failed", "cpu_hours"),
-        judge=failed_arrays,
+        judge=judgements.failed_arrays,
         advice="Try one task before the whole array (--array=0), and look at the output of one "
         "that failed: the cause is probably that of all.",
         reference="limits are this project's choice",
@@ -297,19 +275,16 @@ RULES: Final = (
         },
         numerator="tasks that failed, lacked memory, reached their time limit or lost their node",
         denominator="tasks that ended",
-        judged=_TASKS,
         unable="it needs the field State of sacct",
         reports=_FAILED,
     ),
-    Rule(
+    _OF_ARRAYS(
         name="slurm.idle_arrays",
         doc="Arrays whose tasks use a small share of the CPUs they ask for.",
-        view="slurm.arrays",
-        among=_TASKS_ENDED,
         where="ended >= {tasks} and cpu_wasted_hours >= {hours} and cpu_eff < {share}",
         columns=("cluster", "array_job_id", "user", "name", "ended", "cpu_wasted_hours", "cpu_eff",
                  "cpu_unknown_jobs", "mem_eff"),
-        judge=idle_arrays,
+        judge=judgements.idle_arrays,
         advice="Correct the request of the array: --cpus-per-task is what one task keeps busy.",
         reference=f"{_SHIELD}, low CPU efficiency; the share is this project's choice",
         thresholds={
@@ -319,7 +294,6 @@ RULES: Final = (
         },
         numerator="CPU time of the steps of all runs that ended and whose use is known",
         denominator="elapsed time times CPUs of the same runs",
-        judged=_TASKS,
         unable=f"it needs {_MEASURED['cpu'][2]}",
         reports=_USE,
     ),
@@ -330,7 +304,7 @@ RULES: Final = (
         among="source = 'slurm'",
         where="source = 'slurm' and note like 'sacct says: %error: %'",
         columns=("origin", "note"),
-        judge=errors_said,
+        judge=judgements.errors_said,
         advice="Mend the cause (does `sacctmgr show cluster` answer?), ask sacct again and harvest "
         "its new output.",
         reference="Slurm's REST API, errors of a response",

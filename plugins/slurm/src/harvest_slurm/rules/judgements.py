@@ -18,43 +18,32 @@ if TYPE_CHECKING:
 
     from harvest.findings import Severity
 
+    from ..views.declared.common import Resource
+
 
 def wasted(
-    rows: pl.DataFrame,
-    total: int,
-    *,
-    resource: str,
-    unit: str,
-    share: float,
-    hours: float,
-    much: float,
-    severities: tuple[Severity, Severity],
-) -> Iterator[Finding]:
+    rows: pl.DataFrame, total: int, *, resource: Resource, unit: str,
+    severities: tuple[Severity, Severity], share: float, much: float, hours: float,
+) -> Iterator[Finding]:  # fmt: skip
     """What users wasted of a resource who used little of what they were given."""
-    column = f"{resource}_wasted_{'gib_' if resource == 'mem' else ''}hours"
-    part = float(rows[f"{resource}_wasted_share"].sum())
-    measured_all = rows[f"{resource}_unknown_jobs"].sum() == 0
+    name, column = resource.name, resource.column("wasted")
+    part = float(rows[f"{name}_wasted_share"].sum())
+    measured_all = rows[f"{name}_unknown_jobs"].sum() == 0
     worst = rows.sort(column, "user", descending=[True, False]).row(0, named=True)
     yield Finding(
         severities[0] if part >= much else severities[1],
         f"{count_in_words(rows['user'].n_unique(), 'user')} used less than {share_in_words(share)} "
         f"of the {unit} given to them and wasted {hours_in_words(rows[column].sum())}, "
         f"{share_in_words(part)} of all whose use is known; {_who(worst)} wasted most, "
-        f"{hours_in_words(worst[column])}, and used {share_in_words(worst[f'{resource}_eff'])}.",
+        f"{hours_in_words(worst[column])}, and used {share_in_words(worst[f'{name}_eff'])}.",
         certainty=() if measured_all else ("part",),
     )
 
 
 def ended_badly(
-    rows: pl.DataFrame,
-    total: int,
-    *,
-    words: str,
-    hidden_without_repeats: bool,
-    share: float,
-    much: float,
-    hours: float,
-) -> Iterator[Finding]:
+    rows: pl.DataFrame, total: int, *, words: str, hidden_without_repeats: bool,
+    share: float, much: float, hours: float,
+) -> Iterator[Finding]:  # fmt: skip
     """How many runs ended so, what they took, and whose most of them are.
 
     hidden_without_repeats: runs that end so are run again, and sacct lists them only where it

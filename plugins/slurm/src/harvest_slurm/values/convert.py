@@ -7,7 +7,7 @@ what is an error.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any, Final, TypeAlias
 from zoneinfo import ZoneInfo
@@ -93,18 +93,17 @@ def _values(kind: Kind, column: Column, ctx: Context) -> Converted:
     if kind.fast is None:  # few distinct texts
         empty = {name: pa.nulls(len(column), type_) for name, type_ in kind.types.items()}
         return _finish(column, empty, kind.slow, column.full, cut=ctx.cut)
-    read = column.read(kind.fast)
-    pairs = zip(kind.types.items(), read.values, strict=True)
-    fast = {name: arrow(values, read.good, type_) for (name, type_), values in pairs}
-    return _finish(column, fast, kind.slow, read.left, cut=ctx.cut)
+    *found, good = kind.fast(column.spans)
+    pairs = zip(kind.types.items(), found, strict=True)
+    fast = {name: arrow(values, good, type_) for (name, type_), values in pairs}
+    return _finish(column, fast, kind.slow, column.left(good), cut=ctx.cut)
 
 
 def _time(kind: Kind, column: Column, ctx: Context) -> Converted:
     """Moments; those without a zone are of the context's."""
-    read = column.read(kind.fast)
-    ctx.naive_times |= bool(read.good.any())
-    (micros,) = read.values
-    moments = arrow(micros, read.good, pa.timestamp("us"))
+    micros, good = kind.fast(column.spans)
+    ctx.naive_times |= bool(good.any())
+    moments = arrow(micros, good, pa.timestamp("us"))
     rows = later = np.zeros(0, np.int64)
     if ctx.zone.key == "UTC":
         moments = moments.view(TIMESTAMP)
@@ -113,10 +112,10 @@ def _time(kind: Kind, column: Column, ctx: Context) -> Converted:
         shown = Shown.of(series(moments), ctx.zone.key)
         rows, later = shown.rows, shown.later
         moments = shown.first.to_arrow().cast(TIMESTAMP)
-    if read.left is not None:
-        moments = _other_times(column, read.left, moments)
-    left = None
-    if read.left is not None or moments.null_count > len(column) - int(read.good.sum()):
+    left = column.left(good)
+    if left is not None:
+        moments = _other_times(column, left, moments)
+    if left is not None or moments.null_count > len(column) - int(good.sum()):
         left = moments.is_null().to_numpy(zero_copy_only=False) & column.full
 
     others: dict[str, int] = {}  # texts that the clock shows twice
@@ -143,8 +142,8 @@ def _other_times(column: Column, left: Any, moments: Array) -> Array:
     """Fill in what is epoch seconds or has an offset from UTC."""
     texts = Column(column.some(np.flatnonzero(left)))
     width = texts.spans.length
-    seconds = texts.read(digits.whole)
-    found = arrow(seconds.values[0] * 1_000_000, seconds.good & (width < 12), TIMESTAMP)
+    seconds, whole = digits.whole(texts.spans)
+    found = arrow(seconds * 1_000_000, whole & (width < 12), TIMESTAMP)
     if (width > 19).any():
         zoned = pc.if_else(pa.array(width > 19), texts.text, pa.scalar(None, STRING))
         read = series(zoned).str.to_datetime("%Y-%m-%dT%H:%M:%S%z", strict=False, time_unit="us")
@@ -204,30 +203,19 @@ _METHODS: Final[dict[str, Callable[[Kind, Column, Context], Converted]]] = {
 """How columns of these kinds are read; all others by ``_values``."""
 
 
-@attrs.frozen
-class _Outcome:
-    """What one text is: its values, or a word that is kept, or why it cannot be read."""
-
-    values: tuple[Any, ...]
-    word: str | None = None
-    error: str | None = None
-
-
-def _read_one(text: str, parse: Callable[[str], Any], width: int, *, cut: bool) -> _Outcome:
-    """Read one text that gives ``width`` values, by a function of ``scalars``."""
-    nothing = (None,) * width
+def _read_one(
+    text: str, parse: Callable[[str], Any], nothing: tuple[None, ...], *, cut: bool
+) -> tuple[tuple[Any, ...], str | None, str | None]:
+    """The values of a text by a function of ``scalars``; a word that is kept; why it is wrong."""
     if text in NOTHING:
-        return _Outcome(nothing)
+        return nothing, None, None
     try:
         value = parse(text)
     except (ValueError, OverflowError) as problem:
-        if cut and text.endswith("+"):
-            return _Outcome(nothing, word=text)
-        return _Outcome(nothing, error=str(problem))
+        return (nothing, text, None) if cut and text[-1:] == "+" else (nothing, None, str(problem))
     values = value if isinstance(value, tuple) else (value,)
-    if any(isinstance(part, Word) for part in values):
-        return _Outcome(nothing, word=text)
-    return _Outcome(values)
+    is_word = any(isinstance(part, Word) for part in values)
+    return (nothing, text, None) if is_word else (values, None, None)
 
 
 def _finish(
@@ -247,19 +235,18 @@ def _finish(
         return Converted(fast)
     texts = column.text if left.all() else column.some(np.flatnonzero(left))
     encoded = texts.dictionary_encode()
+    nothing = (None,) * len(fast)
     distinct = encoded.dictionary.to_pylist()
-    outcomes = [_read_one(text, parse, len(fast), cut=cut) for text in distinct]
+    read = [_read_one(text, parse, nothing, cut=cut) for text in distinct]
+    values, words, errors = zip(*read, strict=True)
 
-    def filled(base: Array, values: list[Any]) -> Array:
-        return _filled(base, left, pa.array(values, base.type), encoded.indices)
+    def filled(base: Array, found: Sequence[Any]) -> Array:
+        return _filled(base, left, pa.array(found, base.type), encoded.indices)
 
-    words, errors = [one.word for one in outcomes], [one.error for one in outcomes]
+    columns = zip(fast.items(), zip(*values, strict=True), strict=True)
     empty = pa.nulls(len(left), STRING)
     return Converted(
-        {
-            name: filled(base, [one.values[place] for one in outcomes])
-            for place, (name, base) in enumerate(fast.items())
-        },
+        {name: filled(base, found) for (name, base), found in columns},
         filled(empty, words) if any(words) else None,
         filled(empty, errors) if any(errors) else None,
     )

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from typing import Any, Final, TypeAlias
 
+import attrs
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from harvest_toolkit.spans import Spans, clock_seconds, date_days, unsigned
+from harvest_toolkit.spans import Spans, clock_seconds, date_days, strings, unsigned
 
 Ints: TypeAlias = "npt.NDArray[np.int64]"
 Floats: TypeAlias = "npt.NDArray[np.float64]"
@@ -27,17 +28,6 @@ def arrow(values: Any, valid: Flags, kind: Any) -> Any:
     )
 
 
-def pieces(data: Any, start: Any, end: Any) -> Any:
-    """Texts between places of a buffer, where none begins before the one before it ends."""
-    marks = np.empty(2 * len(start) + 1, np.int32)
-    marks[0:-1:2], marks[1:-1:2], marks[-1] = start, end, len(data)
-    # texts and what lies between them share the buffer; every second one is wanted
-    both = pa.Array.from_buffers(
-        pa.string(), len(marks) - 1, [None, pa.py_buffer(marks), pa.py_buffer(data)]
-    )
-    return both.take(pa.array(np.arange(0, len(marks) - 1, 2)))
-
-
 def whole(text: Spans) -> tuple[Ints, Flags]:
     """Whole numbers (``42``)."""
     return unsigned(text.data, text.start, text.end)
@@ -49,27 +39,12 @@ def seconds(text: Spans) -> tuple[Floats, Flags]:
     return values.astype(np.float64), good
 
 
-def minutes(text: Spans) -> tuple[Floats, Flags]:
-    """Seconds of whole numbers of minutes."""
-    values, good = whole(text)
-    good &= values < 10**15
-    return (values * 60).astype(np.float64), good
-
-
 def moment(text: Spans) -> tuple[Ints, Flags]:
     """Microseconds since 1970 of ``YYYY-MM-DDTHH:MM:SS``, taken as UTC."""
     days, good = date_days(text.data, text.end - 19)
     clocks, fine = clock_seconds(text.data, text.end - 8)
     good &= fine & (text.length == 19) & (text.data[text.end - 9] == ord("T"))
     return (days * 86_400 + clocks) * 1_000_000, good
-
-
-def pair(text: Spans) -> tuple[Ints, Ints, Flags]:
-    """Two numbers with a colon between them, the first of one digit (``0:15``)."""
-    first = text.data[text.start].astype(np.int64) - ord("0")
-    second, good = unsigned(text.data, text.start + 2, text.end)
-    good &= (first >= 0) & (first <= 9) & (text.data[text.start + 1] == ord(":"))
-    return first, second, good & (text.length > 2)
 
 
 def clock(text: Spans) -> tuple[Floats, Flags]:
@@ -125,3 +100,58 @@ def decimal(text: Spans) -> tuple[Ints, Flags]:
         amount[dotted[fine]] = (hundredths[fine] * size[fine] + 50) // 100
         good[dotted[fine]] = True
     return amount, good
+
+
+@attrs.frozen
+class Entries:
+    """Lists of ``key=amount`` with commas between them.
+
+    keys: text of each entry's key.  amounts: as whole numbers or floats; fine: which were read.
+    offsets: of the entries of each text, and one more.  listed: which texts are such a list.
+    """
+
+    keys: Any
+    amounts: Any
+    fine: Any
+    offsets: Any
+    listed: Any
+
+
+def entries(text: Spans, *, integers: bool) -> Entries | None:
+    """The entries of texts that lie without gaps; None unless every text is a list or empty."""
+    full = text.length > 0
+    data, bounds = text.data, np.append(text.start, text.end[-1:])
+    equals = np.flatnonzero(data == ord("="))
+    commas = np.flatnonzero(data == ord(","))
+    if not len(bounds):
+        return None
+    offsets = np.searchsorted(equals, bounds)
+    counts = np.diff(offsets)
+    separators = np.diff(np.searchsorted(commas, bounds))
+    if not (np.where(full, counts - separators == 1, counts + separators == 0)).all():
+        return None
+    start, end = np.empty(len(equals), np.int64), np.empty(len(equals), np.int64)
+    inner = np.ones(len(equals), bool)
+    inner[offsets[:-1][full]] = False
+    start[inner], start[~inner] = commas + 1, text.start[full]
+    inner[:] = True
+    inner[offsets[1:][full] - 1] = False
+    end[inner], end[~inner] = commas, text.end[full]
+    if not ((start < equals) & (equals < end)).all():
+        return None
+    values, fine = _amounts(Spans(data, equals + 1, end), integers=integers)
+    return Entries(
+        strings(Spans(data, start, equals)), values, fine, offsets.astype(np.int32), full
+    )
+
+
+def _amounts(text: Spans, *, integers: bool) -> tuple[Any, Any]:
+    values, good = decimal(text)
+    found = values if integers else values.astype(np.float64)
+    if not good.all():
+        other = np.flatnonzero(~good)
+        clocks = Spans(text.data, text.start[other], text.end[other])
+        seconds, fine = clock(clocks)
+        found[other[fine]] = seconds[fine]
+        good[other[fine]] = True
+    return found, good

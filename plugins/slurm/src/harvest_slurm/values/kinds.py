@@ -14,7 +14,7 @@ from typing import Any, Final, TypeAlias
 import attrs
 import pyarrow as pa
 
-from . import compound, digits, scalars
+from . import digits, scalars
 from .ids import PATTERN
 
 INT: Final = pa.int64()
@@ -49,7 +49,6 @@ _STATE: Final = rf"(?:{'|'.join(scalars.STATES)})(?: by [^\n]+)?"
 _LIST: Final = r"(?:[\w/:.\-]+=[^,\n]*(?:,[\w/:.\-]+=[^,\n]*)*)?"
 _TEXT: Final = r"(?:[^\s][^\n]*)?"
 _PAIR: Final = r"(?:\d+:\d+)?"
-_ENTRIES: Final = compound.entries
 
 # fmt: off
 KINDS: Final[dict[str, Kind]] = {
@@ -60,12 +59,12 @@ KINDS: Final[dict[str, Kind]] = {
     "memory":   Kind(_NUMBER, digits.decimal, scalars.memory,     {"": INT}),
     "reqmem":   Kind(_NUMBER, None,           scalars.reqmem,     {"": INT, "per": STRING}),
     "seconds":  Kind(_SPAN,   digits.seconds, scalars.seconds,    {"": FLOAT}),
-    "minutes":  Kind(_SPAN,   digits.minutes, scalars.minutes,    {"": FLOAT}),
+    "minutes":  Kind(_SPAN,   None,           scalars.minutes,    {"": FLOAT}),
     "duration": Kind(_SPAN,   digits.clock,   scalars.duration,   {"": FLOAT}),
     "time":     Kind(_TIME,   digits.moment,  scalars.time,       {"": TIMESTAMP}),
     "state":    Kind(_STATE,  None,           scalars.state,      {"": STRING, "by": STRING}),
-    "exit":     Kind(_PAIR,   digits.pair,    scalars.exit_code,  {"": INT, "signal": INT}),
-    "tres":     Kind(_LIST,   _ENTRIES,       scalars.resources,  {"": pa.map_(STRING, INT)}),
-    "usage":    Kind(_LIST,   _ENTRIES,       scalars.resources,  {"": pa.map_(STRING, FLOAT)}),
+    "exit":     Kind(_PAIR,   None,           scalars.exit_code,  {"": INT, "signal": INT}),
+    "tres":     Kind(_LIST,   digits.entries, scalars.resources,  {"": pa.map_(STRING, INT)}),
+    "usage":    Kind(_LIST,   digits.entries, scalars.resources,  {"": pa.map_(STRING, FLOAT)}),
 }
 # fmt: on

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import re
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from typing import Final
@@ -165,8 +165,7 @@ def state(text: str) -> tuple[str, str | None]:
 
 
 _TIME = re.compile(
-    r"(\d{4})-(\d\d)-(\d\d)[T ](\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,6}))?)?"
-    r"(?:(Z)|([+-])(\d\d):?(\d\d))?",
+    r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?(Z|[+-]\d\d:?\d\d)?",
     re.ASCII,
 )
 
@@ -174,7 +173,7 @@ _TIME = re.compile(
 def has_no_zone(text: str) -> bool:
     """Whether a text is a time of the clock without its zone."""
     found = _TIME.fullmatch(text)
-    return found is not None and not (found[8] or found[9])
+    return found is not None and not found[1]
 
 
 def time(text: str, zone: ZoneInfo, fold: int = 0) -> datetime | None:
@@ -189,21 +188,14 @@ def time(text: str, zone: ZoneInfo, fold: int = 0) -> datetime | None:
         if len(text) > 11:
             raise ValueError("no epoch time in seconds")
         return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=int(text))
-    found = _TIME.fullmatch(text)
-    if not found:
+    if not _TIME.fullmatch(text):
         if re.fullmatch(r"(?:\d+ \w+ )?\d\d:\d\d(?::\d\d)?", text):
             raise ValueError("a time without its date (SLURM_TIME_FORMAT=relative)")
         raise ValueError("no time")
-    year, month, day, hour, minute, second = (int(part or 0) for part in found.groups()[:6])
-    micros = int((found[7] or "").ljust(6, "0"))
-    naive = datetime(year, month, day, hour, minute, second, micros)  # noqa: DTZ001 - zone follows
-    if found[8]:
-        return naive.replace(tzinfo=UTC)
-    if found[9]:
-        offset = timedelta(hours=int(found[10]), minutes=int(found[11]))
-        behind = offset if found[9] == "+" else -offset
-        return naive.replace(tzinfo=timezone(behind)).astimezone(UTC)
-    moment = naive.replace(tzinfo=zone, fold=fold).astimezone(UTC)
-    if moment.astimezone(zone).replace(tzinfo=None) != naive:
+    written = datetime.fromisoformat(text)
+    if written.tzinfo is not None:
+        return written.astimezone(UTC)
+    moment = written.replace(tzinfo=zone, fold=fold).astimezone(UTC)
+    if moment.astimezone(zone).replace(tzinfo=None) != written:
         raise ValueError(f"this time does not exist in {zone.key}: clocks skip it")
     return moment

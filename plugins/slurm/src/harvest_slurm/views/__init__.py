@@ -4,20 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from .declared.failures import REASONS
-from .declared.groups import ARRAYS, ENDS, FAILURES, USAGE
-from .declared.runs import EFFICIENCY, JOBS, QUEUE_TIME, WORST_DAYS
-from .declared.trend import TREND
+from .declared.groups import GROUPED
+from .declared.runs import OF_RUNS
 
-VIEWS: Final = (
-    JOBS,
-    EFFICIENCY,
-    QUEUE_TIME,
-    WORST_DAYS,
-    USAGE,
-    TREND,
-    ENDS,
-    FAILURES,
-    REASONS,
-    ARRAYS,
-)
+VIEWS: Final = (*OF_RUNS, *GROUPED)

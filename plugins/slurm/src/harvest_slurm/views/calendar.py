@@ -143,13 +143,12 @@ def _whole(key: str, text: str, today: datetime) -> _Bounds:
     if text in ("this", "last"):
         current = _number(today) // length * length
         return _months(current - length * (text == "last"), length, today)
-    named = _DATE.fullmatch(text)
-    kind = named and ("quarter" if named[2] else "month" if named[3] else "year")
-    if named is None or kind != key:
+    named = _named(text)
+    if named is None or named[1] != length:
         raise UsageError(
             f"{key}={text!r} is not a {key}", remedy=f"write {_EXAMPLES[key]}, `this` or `last`"
         )
-    return _months(_first_month(named), length, today)
+    return _months(*named, today)
 
 
 def _last(text: str, today: datetime) -> _Bounds:
@@ -178,9 +177,9 @@ def _last(text: str, today: datetime) -> _Bounds:
 
 def _bounds_of(key: str, text: str, zone: ZoneInfo, today: datetime) -> _Bounds:
     """The first moment of what a text names, a year, a month, a day or a moment, and its end."""
-    named = _DATE.fullmatch(text)
+    named = _named(text)
     if named:
-        return _months(_first_month(named), 3 if named[2] else 1 if named[3] else 12, today)
+        return _months(*named, today)
     try:
         begin = moment(text, zone, _utc(today))
     except ValueError as error:
@@ -195,9 +194,14 @@ def _number(day: datetime) -> int:
     return day.year * 12 + day.month - 1
 
 
-def _first_month(named: re.Match[str]) -> int:
-    year = int(named[1]) or 1
-    return year * 12 + (int(named[2]) * 3 - 3 if named[2] else int(named[3] or 1) - 1)
+def _named(text: str) -> tuple[int, int] | None:
+    """The first month of a year, a quarter or a month, and how many it has."""
+    found = _DATE.fullmatch(text)
+    if found is None:
+        return None
+    quarter, month = int(found[2] or 1), int(found[3] or 1)
+    length = 3 if found[2] else 1 if found[3] else 12
+    return (int(found[1]) or 1) * 12 + (quarter - 1) * 3 + month - 1, length
 
 
 def _months(first: int, length: int, today: datetime) -> _Bounds:

@@ -6,10 +6,8 @@ from typing import Final
 
 import polars as pl
 
-from harvest import DatasetReader
-
 from .possible import bytes_of, disorder, possible, ran_until, seconds_from
-from .steps import OWNER, amount, ended, owner, steps_of_runs
+from .steps import OWNER, Rows, amount, ended, owner, steps_of_runs
 
 
 def _gpus() -> pl.Expr:
@@ -30,7 +28,7 @@ def _gpus() -> pl.Expr:
     return pl.when(pl.col("alloc_tres").is_not_null() & counted).then(listed.fill_null(0))
 
 
-def _runs(data: DatasetReader) -> pl.LazyFrame:
+def _runs(data: Rows) -> pl.LazyFrame:
     """Runs of jobs, each once: the fullest row where several dumps hold one run.
 
     Rows of one run in several origins are recognised by cluster, id, submit and start; a run that
@@ -71,7 +69,7 @@ def _measured(used: str | pl.Expr) -> pl.Expr:
     return pl.when(whole).then(used)
 
 
-def _numbered_runs(data: DatasetReader) -> pl.LazyFrame:
+def _numbered_runs(data: Rows) -> pl.LazyFrame:
     """Runs of jobs, numbered from 0 per job, with the key of their steps."""
     job = ("cluster", "job_id")
     number = pl.col("submit_time").rank("ordinal").over(job).cast(pl.Int64) - 1
@@ -86,7 +84,7 @@ _IN_ORDER: Final = (
 )  # fmt: skip
 
 
-def jobs(data: DatasetReader) -> pl.LazyFrame:
+def jobs(data: Rows) -> pl.LazyFrame:
     """One row per job and run: ``restart`` numbers the runs of a requeued job from 0.
 
     ``cpu_s`` is the sum over steps, or what the job's own row says where that is not known.

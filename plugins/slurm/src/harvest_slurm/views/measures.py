@@ -17,7 +17,7 @@ import polars as pl
 from harvest_toolkit.frames import fraction, known_sum
 
 from ..states import ENDED, ENDS, FAILED
-from .declared.resources import Resource
+from .declared.common import Resource
 
 _GIB: Final = 2**30
 
@@ -187,20 +187,11 @@ def costs(cpu_hour: float | None, gpu_hour: float | None) -> dict[str, pl.Expr]:
         "unknown_cost": "{}_unknown_hours",
         "failed_cost": "failed_{}_hours",
     }
-    parts = {
-        cost: [
-            pl.col(column.format(name)) * price
-            for name, price in prices.items()
-            if price is not None
-        ]
-        for cost, column in columns.items()
-    }
-    nothing = pl.lit(None, pl.Float64)
-    return {
-        cost: pl.when(pl.any_horizontal(part.is_not_null() for part in found))
-        .then(pl.sum_horizontal(found))
-        .cast(pl.Float64)
-        if found
-        else nothing
-        for cost, found in parts.items()
-    }
+    found = {}
+    for cost, column in columns.items():
+        priced = {column.format(name): price for name, price in prices.items() if price is not None}
+        parts = [pl.col(name) * price for name, price in priced.items()]
+        parts.append(pl.lit(None, pl.Float64))
+        known = pl.any_horizontal(part.is_not_null() for part in parts)
+        found[cost] = pl.when(known).then(pl.sum_horizontal(parts)).cast(pl.Float64)
+    return found

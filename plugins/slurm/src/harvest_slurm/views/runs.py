@@ -10,7 +10,7 @@ from harvest_toolkit.frames import fraction
 from .period import WAITED_AT, selection_of
 
 
-def chosen_jobs(data: DatasetReader, **choice: str | None) -> pl.LazyFrame:
+def jobs(data: DatasetReader, **choice: str | None) -> pl.LazyFrame:
     """The rows of ``jobs``.  choice: which; see ``period.selection_of``."""
     return selection_of(data, choice).jobs(data).drop("at", "again", "run_again")
 
@@ -22,7 +22,7 @@ def efficiency(data: DatasetReader, **choice: str | None) -> pl.LazyFrame:
     memory of a step / memory allocated; ``gpu_eff`` = utilisation of GPUs / (100 % x GPUs);
     ``timelimit_eff`` = elapsed / time limit.  choice: which jobs; see ``period.selection_of``.
     """
-    return chosen_jobs(data, **choice).select(
+    return jobs(data, **choice).select(
         pl.col("job_id", "submit_time", "restart", "cluster"),
         pl.col("name", "user", "account", "partition", "qos", "state"),
         pl.col("elapsed_s", "alloc_cpus", "cpu_s"),

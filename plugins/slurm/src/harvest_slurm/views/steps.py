@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import TypeAlias
+
 import polars as pl
 
 from harvest import DatasetReader
@@ -9,6 +12,9 @@ from harvest_toolkit.frames import complete_sum
 
 from ..states import ENDED
 from .possible import bytes_of, possible
+
+Rows: TypeAlias = "DatasetReader | Mapping[str, pl.LazyFrame]"
+"""Rows by record type: a dataset, or some rows of one."""
 
 
 def ended() -> pl.Expr:
@@ -45,7 +51,7 @@ _WHEN_ENDED = (
 """What the accounting holds of a step when it has ended."""
 
 
-def steps_once(data: DatasetReader) -> pl.LazyFrame:
+def steps_once(data: Rows) -> pl.LazyFrame:
     """Steps that belong to a run, each once, with the columns of OWNER.
 
     ``used_mem`` is what all its tasks used; ``estimated`` says that this is the memory of the
@@ -76,7 +82,7 @@ def steps_once(data: DatasetReader) -> pl.LazyFrame:
     )
 
 
-def steps_of_runs(data: DatasetReader) -> pl.LazyFrame:
+def steps_of_runs(data: Rows) -> pl.LazyFrame:
     """What the steps of each run of a job used."""
     # memory that was never sampled is not known; a zero of an extern step does not measure
     # the job either

@@ -1,10 +1,13 @@
-"""What several views share: their settings, and words on their columns."""
+"""What views of jobs share: their settings, words on their columns, and what jobs are given."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Final
 
-from harvest import Setting
+import attrs
+
+from harvest import Column, Setting, UsageError, View
 from harvest.columns import flag
 from harvest.toolkit.settings import at_least, one_of, some_of, time_zone
 
@@ -83,6 +86,31 @@ PRICES: Final = {
 """What hours cost."""
 
 
+def groups_of(by: str | Iterable[str], keys: Sequence[str] = KEYS) -> list[str]:
+    """The columns that a setting ``by`` names; raises UsageError for a wrong one."""
+    names = [n.strip() for n in by.split(",")] if isinstance(by, str) else list(by)
+    if not names or not set(names) <= set(keys) or len(set(names)) < len(names):
+        raise UsageError(
+            f"by={','.join(names)!r} does not name what jobs can be grouped by",
+            remedy=f"write one or several of {', '.join(keys)}, with commas, each once",
+        )
+    return names
+
+
+def of_jobs(
+    name: str, module: str, columns: tuple[Column, ...], settings: dict[str, Setting], doc: str
+) -> View:
+    """A view of jobs; module: where the function of its name is."""
+    return View(
+        name=f"slurm.{name}",
+        doc=doc,
+        build=f"harvest_slurm.views.{module}:{name}",
+        requires=("slurm.job",),
+        columns=columns,
+        settings=settings,
+    )
+
+
 def top(doc: str, default: int) -> Setting:
     """How many rows there are at most."""
     return Setting(f"{doc}; 0 for all", int, default, at_least(0))
@@ -100,3 +128,43 @@ DAY: Final = (
 
 ENDED_OR_NOT: Final = flag("ended", "Whether it ended, by its state, else by its end; null where "
                            "neither is known.")  # fmt: skip
+
+
+@attrs.frozen
+class Resource:
+    """Something that is allocated for a time.
+
+    name: begins the names of its columns; unit: ends them.
+    title: what its hours are called.  given, used: of one run, what is counted as its hours.
+    runs: which runs have it.
+    """
+
+    name: str
+    unit: str
+    title: str
+    given: str
+    used: str
+    runs: str
+
+    def column(self, what: str = "") -> str:
+        """``cpu_wasted_hours`` for ``wasted``; ``cpu_hours`` for nothing."""
+        return "_".join(filter(None, (self.name, what, self.unit)))
+
+
+_RAN: Final = "runs that ran"
+
+RESOURCES: Final = (
+    Resource("cpu", "hours", "CPU hours", "elapsed times CPUs", "CPU time of their steps", _RAN),
+    Resource(
+        "gpu", "hours", "GPU hours", "elapsed times GPUs",
+        "elapsed times the utilisation of the GPUs", "runs that ran with GPUs",
+    ),
+    Resource(
+        "mem", "gib_hours", "GiB hours of memory", "elapsed times memory",
+        "elapsed times the most memory that one step used", _RAN,
+    ),
+    Resource(
+        "timelimit", "hours", "Hours of time limits", "the limits", "elapsed time", "completed runs"
+    ),
+)  # fmt: skip
+"""Everything that is allocated for a time: CPUs, GPUs, memory, and the time itself."""

@@ -4,11 +4,21 @@ from __future__ import annotations
 
 from typing import Final
 
-from harvest import Column, View
+from harvest import Column
 from harvest.columns import amount, count, hours, number, passed_on, seconds, share, text, time
 
-from .common import BY, DAY, ENDED_OR_NOT, HOURS, PRICES
-from .resources import RESOURCES, Resource
+from .common import (
+    BY,
+    DAY,
+    ENDED_OR_NOT,
+    FAILED_BY,
+    HOURS,
+    PRICES,
+    RESOURCES,
+    TREND_BY,
+    Resource,
+    of_jobs,
+)
 
 GROUPS: Final = (
     text("month", "Month that the hours were used in, and that the runs counted ended in, else "
@@ -136,16 +146,6 @@ _USAGE_COLUMNS: Final = (
     *_others(*_FIRST, *_NEXT),
 )  # fmt: skip
 
-USAGE: Final = View(
-    name="slurm.usage",
-    doc="CPU, GPU and memory hours given, used and wasted, ends and waits of groups of "
-    "jobs; a job counts when it ended, its hours when they were used.",
-    build="harvest_slurm.views.groups:usage",
-    requires=("slurm.job",),
-    columns=_USAGE_COLUMNS,
-    settings={"by": BY, **HOURS, **PRICES},
-)
-
 _BY_END: Final = (
     *passed_on("user"),
     count("jobs", "Runs that ended so; a requeued job counts once per run."),
@@ -172,28 +172,9 @@ _ENDS_COLUMNS: Final = (
     ENDED_OR_NOT,
 )
 
-ENDS: Final = View(
-    name="slurm.ends",
-    doc="All runs by state, exit code, signal and user, with those whose end is not known.",
-    build="harvest_slurm.views.groups:ends",
-    requires=("slurm.job",),
-    columns=_ENDS_COLUMNS,
-    settings=HOURS,
-)
-
 _FAILURES_COLUMNS: Final = (
     text("state", "How the runs ended, other than completed; null where it is not known."),
     *_BY_END,
-)
-
-FAILURES: Final = View(
-    name="slurm.failures",
-    doc="Runs that did not complete, or of which that is not known, by state, exit code, "
-    "signal and user.",
-    build="harvest_slurm.views.groups:failures",
-    requires=("slurm.job",),
-    columns=_FAILURES_COLUMNS,
-    settings=HOURS,
 )
 
 _ARRAYS_COLUMNS: Final = (
@@ -216,11 +197,105 @@ _ARRAYS_COLUMNS: Final = (
 )  # fmt: skip
 """Hours are those of all runs of all tasks."""
 
-ARRAYS: Final = View(
-    name="slurm.arrays",
-    doc="Job arrays: tasks, how they ended, how long they ran, what they used.",
-    build="harvest_slurm.views.groups:arrays",
-    requires=("slurm.job",),
-    columns=_ARRAYS_COLUMNS,
-    settings=HOURS,
+_STEP: Final = "null where no step is known to have failed"
+
+_REASONS_COLUMNS: Final = (
+    *GROUPS,
+    text("node", "A node of the runs; one that ran on several counts at each of them; null of "
+         "those that never started."),
+    *passed_on("name"),
+    text("reason", "Why they failed: `out of memory` (also where a step of the run was), `time "
+         "limit`, `deadline`, `node`, else the signal or exit code of the step that failed first, "
+         "else of the run; exit code 137 (SIGKILL) is what a shell makes of signal 9."),
+    count("jobs", "Runs that failed so; over all reasons they add up to failed, out_of_memory, "
+          "timeout and node_fail of slurm.usage."),
+    share("failed_share", "jobs as a share of ended_jobs; null where these are 0."),
+    hours("cpu_hours", "CPU hours allocated in the period to runs that failed so, as far as they "
+          "are known; null where of none."),
+    text("top_node", "The node that most of them failed on: nodes of the step that failed first, "
+         "else of the run; null where none is known."),
+    count("top_node_jobs", "Runs among them that failed on it; null where none is known."),
+    text("failed_step", f"The step that failed first in most of them; {_STEP}."),
+    count("failed_step_jobs", f"Runs among them in which that step failed first; {_STEP}."),
+    count("first_step_jobs", "Runs among them in which no step had begun before the one that "
+          f"failed first; {_STEP}."),
+    count("ended_jobs", "Runs of the group that ended, however they did."),
+    hours("gpu_hours", "The same of GPU hours; null where of none."),
+    count("node_known_jobs", "Runs among them whose nodes are known."),
+    count("step_known_jobs", "Runs among them of which a step is known to have failed."),
+    count("users", "How many users they are of."),
+    text("last_job", "Id of the run among them that ended last; null without any."),
+    time("last_time", "When that was, or null."),
+    count("cpu_unknown_jobs", "Such runs in the period whose CPU hours are not known."),
+)  # fmt: skip
+
+_THEN: Final = (
+    "a year before, up to the same day where the month is not over; null where the dataset holds "
+    "no such jobs of then"
 )
+
+
+def _measures(then: str = "") -> tuple[Column, ...]:
+    """What there is of a month; then: what each is, of the month a year before."""
+    p, of = ("year_before_", f", {then}") if then else ("", "")
+    o = of or "; null without such runs"
+    return (
+        count(f"{p}jobs", f"Runs that count in the month{of}."),
+        hours(f"{p}cpu_hours", f"CPU hours allocated in it, as far as known{of}."),
+        hours(f"{p}cpu_wasted_hours", f"CPU hours allocated minus used, where both are known{o}."),
+        share(f"{p}failed_share", f"Runs that failed as a share of those that ended{o}."),
+        share(f"{p}cpu_eff", f"CPU hours used as a share of used and wasted ones{o}."),
+        seconds(f"{p}mean_wait_s", f"Mean wait of the runs that started{o}."),
+        hours(f"{p}gpu_hours", f"GPU hours allocated, as far as known{o}."),
+        count(f"{p}failed_jobs", f"Runs that failed, whatever the reason{of}."),
+        count(f"{p}days", "Days of the month in which runs count: a month of which a dump holds a "
+              f"part has few{of}."),
+    )  # fmt: skip
+
+
+_NOW, _BEFORE = _measures(), _measures(_THEN)
+
+_TREND_COLUMNS: Final = (
+    *(column for column in GROUPS if column.name != "day"),
+    *_NOW[:2],
+    _BEFORE[1],
+    share("cpu_hours_change", "cpu_hours against year_before_cpu_hours: 0.1 is a tenth more; "
+          "null where one of them is not known."),
+    *_NOW[2:4],
+    _BEFORE[3],
+    *_NOW[4:],
+    _BEFORE[0],
+    _BEFORE[2],
+    *_BEFORE[4:],
+)  # fmt: skip
+
+GROUPED: Final = (
+    of_jobs(
+        "usage", "groups", _USAGE_COLUMNS, {"by": BY, **HOURS, **PRICES},
+        "CPU, GPU and memory hours given, used and wasted, ends and waits of groups of "
+        "jobs; a job counts when it ended, its hours when they were used.",
+    ),
+    of_jobs(
+        "trend", "groups", _TREND_COLUMNS, {"by": TREND_BY, **HOURS},
+        "Jobs, hours, waste, failures and waits by month, beside the same month a year before.",
+    ),
+    of_jobs(
+        "ends", "groups", _ENDS_COLUMNS, HOURS,
+        "All runs by state, exit code, signal and user, with those whose end is not known.",
+    ),
+    of_jobs(
+        "failures", "groups", _FAILURES_COLUMNS, HOURS,
+        "Runs that did not complete, or of which that is not known, by state, exit code, "
+        "signal and user.",
+    ),
+    of_jobs(
+        "reasons", "why", _REASONS_COLUMNS, {"by": FAILED_BY, **HOURS},
+        "Why runs failed: exit code, signal, memory, time limit or node, by account, user, "
+        "partition, node or other groups, and the node and step that most failed on.",
+    ),
+    of_jobs(
+        "arrays", "groups", _ARRAYS_COLUMNS, HOURS,
+        "Job arrays: tasks, how they ended, how long they ran, what they used.",
+    ),
+)  # fmt: skip
+"""The views that sum runs up."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from harvest import Column, View
+from harvest import Column
 from harvest.columns import (
     amount,
     count,
@@ -21,7 +21,7 @@ from harvest.columns import (
     text,
 )
 
-from .common import DAY, ENDED_OR_NOT, SELECTION, waits
+from .common import DAY, ENDED_OR_NOT, SELECTION, of_jobs, waits
 
 _ELAPSED, _TIMELIMIT = seconds("elapsed_s"), seconds("timelimit_s")
 
@@ -96,15 +96,6 @@ _JOBS_COLUMNS: Final = (
     number("position"),
 )  # fmt: skip
 
-JOBS: Final = View(
-    name="slurm.jobs",
-    doc="One row per job and run, with what its steps used rolled up.",
-    build="harvest_slurm.views.runs:chosen_jobs",
-    requires=("slurm.job",),
-    columns=_JOBS_COLUMNS,
-    settings=SELECTION,
-)
-
 _EFFICIENCY_COLUMNS: Final = (
     *passed_on("job_id", "user", "state"),
     share("cpu_eff", "CPU seconds used as a share of those allocated; null where either is not "
@@ -131,15 +122,6 @@ _EFFICIENCY_COLUMNS: Final = (
     *passed_on("submit_time", "start_time", "end_time", "cluster"),
 )  # fmt: skip
 
-EFFICIENCY: Final = View(
-    name="slurm.efficiency",
-    doc="How much of its CPUs, memory, GPUs and time limit each job used.",
-    build="harvest_slurm.views.runs:efficiency",
-    requires=("slurm.job",),
-    columns=_EFFICIENCY_COLUMNS,
-    settings=SELECTION,
-)
-
 _QUEUE_TIME_COLUMNS: Final = (
     *passed_on("job_id", "user"),
     seconds("wait_s", "Time from submission to start; where the submission is not known, or behind "
@@ -155,15 +137,6 @@ _QUEUE_TIME_COLUMNS: Final = (
     *passed_on("cluster"),
 )  # fmt: skip
 
-QUEUE_TIME: Final = View(
-    name="slurm.queue_time",
-    doc="How long each started job waited: start minus submit, with day, partition, QOS.",
-    build="harvest_slurm.views.runs:queue_time",
-    requires=("slurm.job",),
-    columns=_QUEUE_TIME_COLUMNS,
-    settings=SELECTION,
-)
-
 _WORST_DAYS_COLUMNS: Final = (
     Column("date", doc=f"Day of submission, else of the start, {DAY}."),
     count("jobs", "Runs submitted that day that have started and whose wait is known."),
@@ -173,11 +146,22 @@ _WORST_DAYS_COLUMNS: Final = (
     seconds("total_wait_s", "Sum of their waits."),
 )
 
-WORST_DAYS: Final = View(
-    name="slurm.worst_days",
-    doc="Waits per day of submission: mean, median and maximum; longest mean first.",
-    build="harvest_slurm.views.runs:worst_days",
-    requires=("slurm.job",),
-    columns=_WORST_DAYS_COLUMNS,
-    settings=waits("how many days"),
-)
+OF_RUNS: Final = (
+    of_jobs(
+        "jobs", "runs", _JOBS_COLUMNS, SELECTION,
+        "One row per job and run, with what its steps used rolled up.",
+    ),
+    of_jobs(
+        "efficiency", "runs", _EFFICIENCY_COLUMNS, SELECTION,
+        "How much of its CPUs, memory, GPUs and time limit each job used.",
+    ),
+    of_jobs(
+        "queue_time", "runs", _QUEUE_TIME_COLUMNS, SELECTION,
+        "How long each started job waited: start minus submit, with day, partition, QOS.",
+    ),
+    of_jobs(
+        "worst_days", "runs", _WORST_DAYS_COLUMNS, waits("how many days"),
+        "Waits per day of submission: mean, median and maximum; longest mean first.",
+    ),
+)  # fmt: skip
+"""The views of which a row is a run, and of waits by day."""
