@@ -14,7 +14,7 @@ import polars as pl
 
 from harvest import DatasetReader
 from harvest.toolkit.amounts import bytes_in_words, share_in_words
-from harvest_report import Column, Report, Section, Table
+from harvest_report import Column, LazySection, Report, Section, Table
 from harvest_toolkit.frames import fraction
 
 from ..aggregation.listing import list_scans
@@ -73,13 +73,16 @@ def change(
         "What changed in a file system",
         intro=[*_in_words(row, before, after), *_most_changed(request)],
         sections=[
-            *_by(request, "user", "By user", plot="Growth by user"),
-            *_by(request, "top", "By directory", plot="Growth by directory"),
-            *_ends(request),
-            *_by(request, "group", "By group"),
-            *_by(request, "fileset", "By fileset"),
-            *_by(request, "pool", "By storage pool"),
-            *(_age(request, after.label, cold, policy) if after.time is not None else []),
+            LazySection("users", lambda: _by(request, "user", "By user", "Growth by user")),
+            LazySection(
+                "directories",
+                lambda: _by(request, "top", "By directory", "Growth by directory"),
+            ),
+            LazySection("ends", lambda: _ends(request)),
+            LazySection("groups", lambda: _by(request, "group", "By group")),
+            LazySection("filesets", lambda: _by(request, "fileset", "By fileset")),
+            LazySection("pools", lambda: _by(request, "pool", "By storage pool")),
+            LazySection("cold", lambda: _age(request, after, cold, policy)),
         ],
     )
 
@@ -195,7 +198,10 @@ def _ends(request: _Request) -> list[Section]:
     return sections
 
 
-def _age(request: _Request, scan: str, cold: str, policy: str) -> list[Section]:
+def _age(request: _Request, after: Scan, cold: str, policy: str) -> list[Section]:
+    if after.time is None:
+        return []
+    scan = after.label
     of_scan = {"scan": scan, "cold": cold, "passwd": request.given["passwd"]}
     owners = request.data.view("gpfs.owners", **of_scan).collect()
     freed = request.data.view("gpfs.policy", scan=scan, policy=policy).collect()

@@ -10,6 +10,7 @@ from harvest import DatasetReader
 from harvest_report import Column, Section, Table
 
 from ..aggregation.listing import list_scans
+from ..aggregation.scans import ALL
 from ..views.common import rows_of
 from .plots import amount, day, first_and_others, growth_plot
 
@@ -31,10 +32,12 @@ def paths(data: DatasetReader, scan: str, n: int, passwd: Path | None) -> list[S
     return sections
 
 
-def over_time(data: DatasetReader, root: str | None, top_depth: int, n: int) -> list[Section]:
+def over_time(
+    data: DatasetReader, scan: str, root: str | None, top_depth: int, n: int
+) -> list[Section]:
     """Growth over all scans that say their time, and what happened between the latest two."""
-    timed = [scan for scan in list_scans(rows_of(data)) if scan.time is not None]
-    if len(timed) < 2:
+    timed = [each for each in list_scans(rows_of(data)) if each.time is not None]
+    if scan == ALL or len(timed) < 2:
         return []
     growth = data.view("gpfs.growth").filter(pl.col("scan_time").is_not_null()).collect()
     days = [pl.Series(n, [*map(day, growth[n])], pl.String) for n in ("scan", "since")]

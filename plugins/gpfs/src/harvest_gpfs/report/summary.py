@@ -14,11 +14,11 @@ import polars as pl
 
 from harvest import DatasetReader
 from harvest.toolkit.amounts import bytes_in_words
-from harvest_report import Column, Notes, Report, Section, Table
+from harvest_report import Column, LazySection, Notes, Report, Section, Table
 from harvest_toolkit.frames import fraction, safe_sum
 
 from ..aggregation.groupings import Setting, parse_age
-from ..aggregation.scans import ALL, label_of
+from ..aggregation.scans import label_of
 from ..measures import DEFAULT, DIRECTORY
 from ..views.common import SUMS, listing
 from .lists import odd_names, over_time, paths, quality
@@ -94,15 +94,15 @@ def summary(
         "A file system at a glance",
         intro=_in_words(total, found.scan.label, found.root),
         sections=[
-            *_owners(request, now, cold),
-            *_places(request, depth),
-            *(_ages(request, now, cold) if request.ages_known else []),
-            *_sizes(request),
-            *_heat(request),
-            *paths(data, scan, n, passwd),
-            *(over_time(data, root, top_depth, n) if scan != ALL else []),
-            *odd_names(data, scan, n),
-            quality(data, scan, now),
+            LazySection("users", lambda: _owners(request, now, cold)),
+            LazySection("directories", lambda: _places(request, depth)),
+            *([LazySection("ages", lambda: _ages(request, now, cold))] if counted_from else []),
+            LazySection("sizes", lambda: _sizes(request)),
+            LazySection("heat", lambda: _heat(request)),
+            LazySection("largest", lambda: paths(data, scan, n, passwd)),
+            LazySection("growth", lambda: over_time(data, scan, root, top_depth, n)),
+            LazySection("odd-names", lambda: odd_names(data, scan, n)),
+            LazySection("quality", lambda: quality(data, scan, now)),
             Notes("definitions", notes, title="Definitions"),
         ],
     )

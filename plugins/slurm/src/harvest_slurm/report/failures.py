@@ -9,7 +9,7 @@ import polars as pl
 
 from harvest import DatasetReader
 from harvest.toolkit.amounts import count_in_words, share_in_words
-from harvest_report import Column, Notes, Report, Table
+from harvest_report import Column, LazySection, Notes, Report, Table
 
 from ..states import ENDED
 from ..views.declared.common import FAILURE_KEYS, groups_of
@@ -53,7 +53,7 @@ def failures(
             *filled(_table("reasons", whole, [], "By reason"), 1, of_all),
             *groups,
             *(table for name in others for table in _tables(parts, [name], top, of_all)),
-            _notes(runs, jobs, selection.zone.why, top),
+            LazySection("definitions", lambda: _notes(runs, jobs, selection.zone.why, top)),
         ],
     )
 

@@ -9,7 +9,7 @@ import polars as pl
 
 from harvest import DatasetReader
 from harvest.toolkit.amounts import count_in_words, share_in_words
-from harvest_report import Column, Notes, Report, Table
+from harvest_report import Column, LazySection, Notes, Report, Table
 
 from ..states import ENDS
 from ..views.period import Selection, selection_of
@@ -63,7 +63,10 @@ def summary(data: DatasetReader, top: int = 25, **choice: str | None) -> Report:
                 if by == "month" or rows[by].count() or rows.is_empty()
             ),
             *([cpu_hours(people), states(groups["state"])] if users.height else []),
-            _about_use(users, people, selection, missing(jobs, *_NEEDED)),
+            LazySection(
+                "definitions",
+                lambda: _about_use(users, people, selection, missing(jobs, *_NEEDED)),
+            ),
         ],
     )
 

@@ -11,7 +11,7 @@ import polars.selectors as cs
 
 from harvest import DatasetReader
 from harvest.toolkit.amounts import count_in_words, share_in_words
-from harvest_report import Column, Notes, Report, Section, Table, with_others
+from harvest_report import Column, LazySection, Notes, Report, Section, Table, with_others
 from harvest_toolkit.frames import fraction
 
 from ..states import ENDS, FAILURES
@@ -57,9 +57,13 @@ def usage_report(
     rows = fold(groups, names, top)
     keys = [Column(name) for name in names]
     caption = counted_in(selection, names, int(groups["undivided_jobs"].sum()))
-    # a run is among those that ran in each of several months
-    several = {"month", "day"} & set(names)
-    whole = data.view("slurm.usage", by="cluster", **present).collect() if several else groups
+
+    def notes() -> Notes:
+        # a run is among those that ran in each of several months
+        several = {"month", "day"} & set(names)
+        whole = data.view("slurm.usage", by="cluster", **present).collect() if several else groups
+        return _notes(groups, rows, selection, [*unknown_use(whole), *missing(jobs)])
+
     return Report(
         f"What jobs used and wasted by {', '.join(names)}{period_in_words(selection, first, last)}",
         intro=_in_words(groups, names, selection, first, last),
@@ -72,9 +76,9 @@ def usage_report(
                 for table in filled(_resource_table(resource, rows, keys), len(keys), caption)
             ),
             *filled(_cost_table(rows, keys), len(keys), caption),
-            *_months(data.view("slurm.trend", **present).collect(), selection),
+            LazySection("months", lambda: _months(data.view("slurm.trend", **present), selection)),
             *(t for each in _ends_and_waits(rows, keys) for t in filled(each, len(keys), caption)),
-            _notes(groups, rows, selection, [*unknown_use(whole), *missing(jobs)]),
+            LazySection("definitions", notes),
         ],
     )
 
@@ -162,8 +166,9 @@ _MONTHS: Final = (
 )
 
 
-def _months(months: pl.DataFrame, selection: Selection) -> list[Section]:
+def _months(trend: pl.LazyFrame, selection: Selection) -> list[Section]:
     """The months with those of a year before; nothing where there is one month to look at."""
+    months = trend.collect()
     if months.height < 2 and not months["year_before_jobs"].count():
         return []
     note = "A month that is not over is compared with the same days of the year before."

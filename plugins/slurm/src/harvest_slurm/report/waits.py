@@ -8,7 +8,7 @@ import polars as pl
 
 from harvest import DatasetReader
 from harvest.toolkit.amounts import share_in_words
-from harvest_report import Column, Notes, Report, Table
+from harvest_report import Column, LazySection, Notes, Report, Table
 
 from ..views.calendar import Zone
 from ..views.period import WAITED_AT, selection_of
@@ -30,7 +30,6 @@ def queue_time(data: DatasetReader, top: int = 10, **choice: str | None) -> Repo
     selection = selection_of(data, choice, WAITED_AT)
     zone = selection.zone
     waits = data.view("slurm.queue_time", **choice).collect()
-    jobs = selection.jobs(data, WAITED_AT).collect()
     worst = data.view("slurm.worst_days", top=top, **choice).collect()
     return Report(
         f"How long jobs waited{days_in_words(waits['date'].min(), waits['date'].max())}",
@@ -56,7 +55,10 @@ def queue_time(data: DatasetReader, top: int = 10, **choice: str | None) -> Repo
                 title="Days with the longest mean wait",
                 note=CLOCK,
             ),
-            _about_waits(waits, jobs, zone),
+            LazySection(
+                "definitions",
+                lambda: _about_waits(waits, selection.jobs(data, WAITED_AT).collect(), zone),
+            ),
         ],
     )
 
