@@ -9,6 +9,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeVar
+from urllib.parse import quote, urlencode
 
 import polars as pl
 from polars.exceptions import PolarsError
@@ -34,16 +35,34 @@ LOOK_S: Final = 30.0
 Answer = TypeVar("Answer")
 
 
-class Snapshot:
+class Place:
+    """A dataset as addresses name it; location: as it was given, absolute."""
+
+    def __init__(self, name: str, location: Path) -> None:
+        self.name = name
+        self.location = location
+
+    def to(self, *places: str, **query: Any) -> str:
+        """The address of one of its pages; query: values by name, those that are None left out."""
+        path = "/".join(quote(place, safe="") for place in places)
+        given = urlencode({key: value for key, value in query.items() if value is not None})
+        return f"/d/{quote(self.name)}/{path}{'?' if given else ''}{given}"
+
+    def rows(self, table: str, pairs: Iterable[tuple[str, str]]) -> str:
+        """The address of a table's page that shows what the pairs ask."""
+        asked = urlencode(list(pairs))
+        return f"{self.to('table', table)}{'?' if asked else ''}{asked}"
+
+
+class Snapshot(Place):
     """A dataset in the state that one commit put in force.
 
-    name: in addresses; location: of the dataset; commit: names the state; dataset: opened in it.
+    commit: names the state; dataset: opened in it.
     scratch: where rows of views lie while they are asked for.
     """
 
     def __init__(self, name: str, location: Path, dataset: Dataset, scratch: Scratch) -> None:
-        self.name = name
-        self.location = location
+        super().__init__(name, location)
         self.dataset = dataset
         self.scratch = scratch
         self.commit = str(dataset.manifest.token)
@@ -59,6 +78,10 @@ class Snapshot:
                 self._kept.popitem(last=False)
         answer: Answer = once.get(make)
         return answer
+
+    def summary(self) -> dict[str, Any]:
+        """What it holds, as ``harvest show`` says it."""
+        return self.keep("summary", self.dataset.summary)
 
     def view(self, name: str, settings: Mapping[str, Any]) -> pl.LazyFrame:
         """A view with settings of a request; raises UsageError for one that may be a file."""
@@ -85,15 +108,11 @@ class _Once:
             return self._value[0]
 
 
-class Served:
-    """One dataset that was given on the command line.
-
-    name: in addresses; location: as it was given, absolute.
-    """
+class Served(Place):
+    """One dataset that was given on the command line."""
 
     def __init__(self, name: str, location: Path, scratch: Scratch) -> None:
-        self.name = name
-        self.location = location
+        super().__init__(name, location)
         self._scratch = scratch
         self._lock = threading.Lock()
         self._opened: tuple[Any, Snapshot] | None = None
