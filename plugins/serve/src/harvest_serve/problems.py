@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import attrs
 
@@ -92,15 +92,17 @@ def problem_of(error: BaseException) -> Problem:
     )
 
 
+_STATUS: Final = (
+    ((NotFound, UnknownTypeError), 404),
+    ((UsageError, ConfigError), 400),
+    ((DatasetChanged,), 503),
+    ((Damaged, PluginError), 500),
+    ((DatasetError,), 503),
+)
+"""Of each kind of error; the first that it is."""
+
+
 def _status(error: HarvestError) -> int:
     if isinstance(error, Refused):
         return error.status
-    if isinstance(error, NotFound | UnknownTypeError):
-        return 404
-    if isinstance(error, UsageError | ConfigError):
-        return 400
-    if isinstance(error, DatasetChanged):
-        return 503
-    if isinstance(error, Damaged | PluginError):
-        return 500
-    return 503 if isinstance(error, DatasetError) else 500
+    return next((status for kinds, status in _STATUS if isinstance(error, kinds)), 500)

@@ -148,10 +148,6 @@ class Served(Place):
             self._opened = (mark, snapshot)
             return snapshot
 
-    def commit(self) -> str:
-        """What names the state in force: another text after each commit."""
-        return self.current().commit
-
     def ask(self, ask: Callable[[Snapshot], Answer]) -> Answer:
         """What a question gives of the state in force.
 

@@ -151,7 +151,10 @@ async def answer(
     time_s: how long it may take; written: whether SQL of a user's is in it.
     Raises what it raises, Refused where its time is over, Left where the client is gone.
     """
-    return await work(request, attempts(served, ask), time_s=time_s, written=written)
+    turns: Turns = request.app.state.turns
+    return await run_in_turn(
+        turns, attempts(served, ask), request.is_disconnected, time_s=time_s, written=written
+    )
 
 
 def attempts(served: Served, ask: Callable[[Snapshot], Answer]) -> Callable[[], Answer]:
@@ -168,20 +171,6 @@ def attempts(served: Served, ask: Callable[[Snapshot], Answer]) -> Callable[[], 
     return attempt
 
 
-async def work(
-    request: Request,
-    function: Callable[[], Answer],
-    *,
-    time_s: float = TIME_S,
-    written: bool = False,
-) -> Answer:
-    """What a function gives that may take long, run in a thread; raises as ``answer``."""
-    turns: Turns = request.app.state.turns
-    return await run_in_turn(
-        turns, function, request.is_disconnected, time_s=time_s, written=written
-    )
-
-
 async def run_in_turn(
     turns: Turns,
     function: Callable[[], Answer],
@@ -190,9 +179,9 @@ async def run_in_turn(
     time_s: float = TIME_S,
     written: bool = False,
 ) -> Answer:
-    """The same for who asks otherwise than by a request; it is stopped where it is cancelled.
+    """What a function gives that may take long, run in a thread; raises as ``answer``.
 
-    has_left: whether nobody waits for it any more.
+    has_left: whether nobody waits for it any more; it is stopped where it is cancelled, too.
     The turn is taken until the work has ended, though its answer was given up before: a view that
     is being made cannot be stopped, and of such work, too, no more is done at once.
     """
