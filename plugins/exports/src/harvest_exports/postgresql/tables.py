@@ -15,8 +15,6 @@ from .columns import CHANGED, JSON, PIECE, PLACES, ROW, Column, sql_type, wider
 from .database import Database
 from .state import Held
 
-__all__ = ["Fit", "fit"]
-
 
 @attrs.frozen
 class Fit:
