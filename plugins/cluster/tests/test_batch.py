@@ -20,8 +20,7 @@ from harvest import UsageError
 from harvest_cluster.batch import Batch, CommandStatus, Job, Options, python
 from harvest_cluster.batch import batch as batch_module
 from harvest_cluster.batch.files import JOB, STATE, SUBMITTED, write
-from harvest_cluster.batch.job import safe_name
-from harvest_cluster.batch.script import render
+from harvest_cluster.batch.job import render, safe_name
 from harvest_cluster.batch.slurm import SlurmError, TaskState
 from harvest_cluster.batch.status import JobFiles, job_status
 
