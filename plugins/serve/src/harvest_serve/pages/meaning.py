@@ -47,6 +47,7 @@ async def meaning(request: Request) -> Response:
                 f"A record type, version {type_.version}; layer {type_.layer}, level {type_.level}"
             )
         return {
+            "name": name,
             "kind": kind,
             "paragraphs": [each for each in doc.split("\n\n") if each.strip()],
             "columns": columns,
