@@ -21,8 +21,7 @@ from typer.testing import CliRunner
 from harvest.cli.app import app
 from harvest.errors import UsageError
 from harvest.plugins.registry import manager
-from harvest_watch.schedule import FORMS, Entry
-from harvest_watch.schedule.quoting import for_cron, for_systemd
+from harvest_watch.schedule.forms import FORMS, Entry, for_cron, for_systemd
 from harvest_watch.schedule.times import Times
 
 HOSTILE = [
