@@ -105,7 +105,7 @@ def watch(recipe: Recipe, options: WatchOptions, reporter: Reporter | None = Non
             return watching.go_on()
         finally:
             with interrupt.deferred():
-                watching.close()
+                watching.listening.close()
 
 
 class _Watch:
@@ -151,10 +151,6 @@ class _Watch:
         self.last_round = self.last_change = -float("inf")
         # the latest ones, so that memory stays the same
         self.noted: OrderedDict[str, None] = OrderedDict()
-
-    def close(self) -> None:
-        self.listening.close()
-        self.bell.close()
 
     def go_on(self) -> ExitCode:
         """Round after round; the exit code."""
