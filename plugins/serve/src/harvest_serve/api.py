@@ -168,17 +168,13 @@ async def query(request: Request) -> Response:
     return await _tell(request, ask, written=True)
 
 
-class NotJson(Refused):
-    """A body that does not say it is JSON: what a form of another site can send says otherwise."""
-
-    status = 415
-
-
 async def _body(request: Request) -> dict[str, Any]:
     sent = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if sent != "application/json":
-        raise NotJson(
+        # what a form of another site can send says otherwise
+        raise Refused(
             f"the body is of the type {sent!r}" if sent else "the body has no type",
+            status=415,
             remedy="send it with the header Content-Type: application/json",
         )
     try:
@@ -256,7 +252,9 @@ async def download(
         try:
             await stack.enter_async_context(turns.one())
         except Busy:
-            raise Busy("too many downloads at once", remedy="try again in a minute") from None
+            raise Refused(
+                "too many downloads at once", status=503, remedy="try again in a minute"
+            ) from None
         pieces, first = await answer(
             request, find_served(request), begin, time_s=downloads.TIME_S, written=written
         )

@@ -22,13 +22,16 @@ class Refused(HarvestError):
     status: of HTTP; 422 where it is the question's size, 503 where a later try may do.
     """
 
-    status = 422
+    def __init__(self, message: str, *, status: int = 422, **more: str | None) -> None:
+        super().__init__(message, **more)
+        self.status = status
 
 
 class Busy(Refused):
     """Too much is asked at once; a later try may do."""
 
-    status = 503
+    def __init__(self, message: str) -> None:
+        super().__init__(message, status=503, remedy="try again in a moment")
 
 
 class Damaged(DatasetError):

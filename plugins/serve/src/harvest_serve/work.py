@@ -108,7 +108,7 @@ class Turns:
     async def take(self, *, written: bool = False) -> None:
         """Wait for a turn; raises Busy where there is none."""
         if self._left <= 0:
-            raise Busy("too many questions are asked at once", remedy="try again in a moment")
+            raise Busy("too many questions are asked at once")
         self._left -= 1
         try:
             async with asyncio.timeout(TURN_S):
@@ -116,9 +116,7 @@ class Turns:
         except BaseException as error:
             self._left += 1
             if isinstance(error, TimeoutError):
-                raise Busy(
-                    "others ask so much that this had no turn", remedy="try again in a moment"
-                ) from None
+                raise Busy("others ask so much that this had no turn") from None
             raise
 
     def give_back(self, *, written: bool = False) -> None:
