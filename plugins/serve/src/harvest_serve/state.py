@@ -220,13 +220,10 @@ def serve(locations: Iterable[Path], scratch: Scratch) -> dict[str, Served]:
     return found
 
 
-def find_served(request: Request, name: str | None = None) -> Served:
-    """The dataset of a request: of the path's parameter ``dataset`` unless another is named.
-
-    Raises NotFound where none is served under this name.
-    """
+def find_served(request: Request) -> Served:
+    """The dataset that a request's address names; raises NotFound where none is served so."""
     known: dict[str, Served] = request.app.state.served
-    wanted = request.path_params["dataset"] if name is None else name
+    wanted = request.path_params["dataset"]
     if wanted not in known:
         raise NotFound(f"no dataset is served as {wanted!r}", remedy=suggestion(str(wanted), known))
     return known[wanted]

@@ -10,7 +10,7 @@ import attrs
 import polars as pl
 import pyarrow as pa
 
-from harvest import UsageError
+from harvest import Column, UsageError
 from harvest.commands.declared import columns_of, columns_of_record
 from harvest.errors import suggestion
 from harvest.model.frames import polars_schema
@@ -72,7 +72,7 @@ def _tables(snapshot: Snapshot) -> list[Table]:
     return [*held, *views]
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen
 class Described:
     """A column: its name, type in words (``integer``, ``number``, ``text``, ``time``, ``boolean``,
     ``date``, ``time of day``, ``bytes``, ``list``, ``map``, ``structure``), unit, meaning, and the
@@ -147,16 +147,9 @@ def _describe(snapshot: Snapshot, table: str, settings: Mapping[str, Any]) -> De
     listed = [*(n for n in declared if n in schema), *(n for n in schema if n not in declared)]
     columns = []
     for name in listed:
-        column, type_ = declared.get(name), _type(schema[name])
+        column, type_ = declared.get(name) or Column(name), _type(schema[name])
         columns.append(
-            Described(
-                name=name,
-                type=type_,
-                unit=column.unit if column else None,
-                doc=column.doc if column else None,
-                format=column.format if column else None,
-                operators=operators(type_),
-            )
+            Described(name, type_, column.unit, column.doc, column.format, operators(type_))
         )
     return Description(
         name=table,
@@ -219,11 +212,9 @@ def _sort(
     places = engine.table(f"{sql} {limit}", values)
     wanted = list(zip(places[FILE].to_pylist(), places[ROW].to_pylist(), strict=True))
     picked = engine.table(files.pick(wanted))
-    order = {place: number for number, place in enumerate(wanted)}
     there = zip(picked[FILE].to_pylist(), picked[ROW].to_pylist(), strict=True)
-    numbers = [order[place] for place in there]
-    ordered = sorted(range(len(numbers)), key=numbers.__getitem__)
-    return picked.take(pa.array(ordered, pa.int64()))
+    at = {place: number for number, place in enumerate(there)}
+    return picked.take(pa.array([at[place] for place in wanted], pa.int64()))
 
 
 def query(

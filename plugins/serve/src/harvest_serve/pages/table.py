@@ -25,7 +25,7 @@ from ..state import Place, Snapshot, find_served
 from . import asked as address
 from .asked import Asked, add_filter, asked_of, complete, operator_groups
 from .render import page
-from .shown import Head, Shown, change_heads, meanings, page_table
+from .shown import Head, Shown, meanings, page_table
 
 COLUMNS: Final = 12
 """Columns that are shown where none are chosen: the most important ones that have values."""
@@ -175,7 +175,8 @@ def _rows(
     first, last = question.offset + 1, question.offset + rows.num_rows
     pairs = [pair for pair in asked.pairs() if pair[0] not in ("offset", "facet")]
     table = attrs.evolve(
-        change_heads(table, lambda head: _link(head, snapshot, described, asked)),
+        table,
+        columns=[_link(head, snapshot, described, asked) for head in table.columns],
         first_number=first,
         rows_at=[snapshot.rows(name, [*pairs, ("row", str(n))]) for n in range(first, last + 1)],
     )
