@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
 
-import attrs
 import polars as pl
 import pyarrow as pa
 
@@ -76,34 +76,22 @@ def _wait_for_turn(database: Database, schema: str, dataset: Dataset) -> None:
         raise DatasetChanged("the dataset has changed since it was opened", remedy="open it again")
 
 
-@attrs.define
-class _Sent:
-    """What an export has done so far."""
-
-    rows: int = 0
-    gone: int = 0
-    changed: int = 0
-    tables: int = 0
-
-
 class _Export:
     def __init__(self, dataset: Dataset, database: Database, state: State):
         self._dataset = dataset
         self._database = database
         self._state = state
         self._schema = state.schema
-        self._sent = _Sent()
+        self._sent: Counter[str] = Counter()
 
     @property
     def said(self) -> str:
         """What was done, in a sentence."""
-        sent = self._sent
-        text = (
-            f"{count_in_words(sent.rows, 'row')} sent and {count_in_words(sent.gone, 'row')} "
-            f"deleted in {count_in_words(sent.tables, 'table')} of the schema {self._schema!r}"
-        )
-        if sent.changed:
-            values = count_in_words(sent.changed, "value")
+        rows, gone = (count_in_words(self._sent[name], "row") for name in ("rows", "gone"))
+        tables = count_in_words(self._sent["tables"], "table")
+        text = f"{rows} sent and {gone} deleted in {tables} of the schema {self._schema!r}"
+        if changed := self._sent["changed"]:
+            values = count_in_words(changed, "value")
             text += f"; {values} that PostgreSQL cannot hold changed, see {CHANGED}"
         return text
 
@@ -142,8 +130,8 @@ class _Export:
 
     def _drop(self, held: Held) -> None:
         """Take a view's table away."""
-        self._sent.gone += held.rows
-        self._sent.tables += 1
+        self._sent["gone"] += held.rows
+        self._sent["tables"] += 1
         self._state.forget(held)
 
     # --- record types ---
@@ -203,7 +191,7 @@ class _Export:
     def _keep(self, held: Held) -> None:
         """Put a table that was changed on record."""
         held.token = self._dataset.manifest.token
-        self._sent.tables += 1
+        self._sent["tables"] += 1
         self._state.keep(held)
 
     def _delete(self, held: Held, gone: Sequence[Piece]) -> None:
@@ -216,7 +204,7 @@ class _Export:
             numbers = [piece.number for piece in gone]
             self._database.execute(f"DELETE FROM {where} WHERE {PIECE} = ANY ($1)", numbers)
         held.rows -= rows
-        self._sent.gone += rows
+        self._sent["gone"] += rows
 
     def _clear(self, held: Held) -> None:
         """The dataset has no rows of a record type any more: its table stays, empty."""
@@ -258,7 +246,7 @@ class _Export:
             nonlocal sent
             for batch, places in rows:
                 table, changed = encoded(batch, columns, places)
-                self._sent.changed += changed
+                self._sent["changed"] += changed
                 held.changed_values += changed
                 sent += batch.height
                 yield table
@@ -268,7 +256,7 @@ class _Export:
             together = itertools.chain((first,), following)
             self._database.load(self._schema, held.table, first.schema, together)
         held.rows += sent
-        self._sent.rows += sent
+        self._sent["rows"] += sent
 
     # --- views ---
 
@@ -295,7 +283,7 @@ class _Export:
             )
             if not is_new:
                 self._database.execute(f"DELETE FROM {quoted(self._schema, held.table)}")
-                self._sent.gone += held.rows
+                self._sent["gone"] += held.rows
             held.rows = held.changed_values = 0
             self._load(held, fitted.columns, ((batch, None) for batch in _sent(frame)))
             held.digest = digest
