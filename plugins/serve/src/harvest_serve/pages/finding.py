@@ -47,13 +47,7 @@ async def finding(request: Request) -> Response:
         pairs = [*as_parameters(given).items(), ("condition", evidence.where)]
         some = [*pairs, ("columns", ",".join(names))]
         return {
-            "severity": found.finding.severity,
-            "text": found.finding.text,
-            "advice": found.rule.advice,
-            "sure": found.certainty_in_words(),
-            "rule": rule,
-            "rule_doc": found.rule.doc,
-            "reference": found.rule.reference,
+            "found": found,
             "reports": [
                 name for name in found.rule.reports if name in snapshot.dataset.plugins.reports
             ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from datetime import datetime
 from typing import Any, Final
 
@@ -72,7 +73,7 @@ async def start(request: Request) -> Response:
         # a commit came in between; all that is shown is of one state
         return await start(request)
     found = [] if verdict is None else finding_items(here, verdict)
-    worst = sum(1 for item in found if item["severity"] == "high")
+    worst = sum(item["found"].finding.severity == "high" for item in found)
     cut = len(found) if len(found) <= FIRST + 1 else max(FIRST, worst)
     return respond(
         "start.html.j2",
@@ -89,28 +90,19 @@ async def start(request: Request) -> Response:
 
 def _severities(items: list[dict[str, Any]]) -> str:
     """How many there are of each severity: ``2 medium, 8 low``."""
-    found = [item["severity"] for item in items]
+    found = [item["found"].finding.severity for item in items]
     return ", ".join(f"{found.count(each)} {each}" for each in dict.fromkeys(found))
 
 
 def finding_items(here: Place, verdict: Verdict) -> list[dict[str, Any]]:
     """Findings as pages list them, each with the address of its own."""
-    numbers: dict[str, int] = {}
+    numbers: Counter[str] = Counter()
     items = []
     for number, each in enumerate(verdict.found, start=1):
-        rule = each.rule.name
-        numbers[rule] = numbers.get(rule, 0) + 1
-        items.append(
-            {
-                "number": number,
-                "severity": each.finding.severity,
-                "text": each.finding.text,
-                "advice": each.rule.advice,
-                "view": each.evidence.view,
-                "rows": count_in_words(each.evidence.rows, "row"),
-                "address": here.to("finding", rule, str(numbers[rule])),
-            }
-        )
+        rule, rows = each.rule.name, count_in_words(each.evidence.rows, "row")
+        numbers[rule] += 1
+        address = here.to("finding", rule, str(numbers[rule]))
+        items.append({"number": number, "found": each, "rows": rows, "address": address})
     return items
 
 
