@@ -14,7 +14,7 @@ import pytest
 
 from harvest.engines.pool import available_cores
 from harvest.toolkit.files import fsync, write_atomically
-from harvest_watch.changes import Bell, network_file_system
+from harvest_watch.changes import network_file_system
 
 LIKE_MACOS = """
 import os, sys
@@ -88,17 +88,6 @@ def test_a_harvest_with_workers_needs_nothing_that_only_linux_has(like_macos, tm
 def test_without_affinity_all_cores_are_available(monkeypatch):
     monkeypatch.delattr(os, "sched_getaffinity", raising=False)
     assert available_cores() == os.cpu_count()
-
-
-def test_a_bell_rings_without_pipe2(monkeypatch):
-    monkeypatch.delattr(os, "pipe2", raising=False)
-    bell = Bell()
-    assert not bell.wait(0)
-    for _ in range(100_000):  # a full pipe rings already
-        bell.ring()
-    assert bell.wait(0)
-    assert not bell.wait(0)
-    bell.close()
 
 
 def test_mounts_that_cannot_be_read_are_taken_for_local_ones():

@@ -43,8 +43,7 @@ def small_ones_at_the_end(threads: int, largest: int, smallest: int) -> int:
     return count
 
 
-@pytest.mark.parametrize("threads", [1, 4, 64])
-@pytest.mark.parametrize("partitions", [100_000, 1_000_000])
+@pytest.mark.parametrize(("partitions", "threads"), [(100_000, 1), (100_000, 64), (1_000_000, 4)])
 def test_tiny_partitions_make_few_units(partitions, threads):
     together = bundle(BUNDLE_PARTITIONS, 2_000)
     given_out = shared_out(list(repeat(together, partitions // BUNDLE_PARTITIONS)), threads)

@@ -10,8 +10,7 @@ import polars as pl
 import pytest
 
 import harvest
-from harvest_insight.chain.lineage import lineage
-from harvest_insight.chain.view import chain
+from harvest_insight.chain.lineage import chain, lineage
 
 START = datetime(2026, 3, 1, 10)
 RUN = "/data/R1"

@@ -15,6 +15,8 @@ from urllib.parse import quote
 import pytest
 from serving import Server, program, serving
 
+import harvest
+
 ROOT = Path(__file__).resolve().parents[3]
 PAGE = (ROOT / "docs" / "how-to" / "serve.md").read_text()
 EXAMPLES = re.findall(r"```http\n(GET|POST) (\S+)\n(.*?)```\n\n```json\n(.*?)```", PAGE, re.DOTALL)
@@ -27,11 +29,8 @@ def jobs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     dump = folder / "sacct.txt"
     maker = ROOT / "examples" / "slurm-accounting" / "make_dump.py"
     subprocess.run([sys.executable, maker, dump], check=True, stdout=subprocess.DEVNULL)
-    setting = "slurm.timezone=America/Chicago"
-    words = program("run", "-s", f"slurm:{dump}", "-k", f"parquet:{folder / 'jobs'}",
-                    "--set", setting, "-q")  # fmt: skip
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
-    assert done.returncode in (0, 3), done.stderr
+    settings = {"slurm": {"timezone": "America/Chicago"}}
+    harvest.run(f"slurm:{dump}", f"parquet:{folder / 'jobs'}", settings=settings, workers=1)
     with serving(folder / "jobs") as server:
         yield server
 

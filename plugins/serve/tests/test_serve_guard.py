@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from serving import Server, program, serving
 
-from harvest_serve.connections import HEAD_S
+from harvest_serve.server import HEAD_S
 
 ROWS = "/api/out/tables/served.thing/rows"
 

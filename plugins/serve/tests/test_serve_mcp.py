@@ -1,6 +1,7 @@
 """A client of the Model Context Protocol, the SDK's own, asks by tools alone.
 
-What it is told is compared with what ``harvest findings`` and ``harvest view`` print.
+One session asks all questions. What it is told is compared with what ``harvest findings`` and
+``harvest view`` are made of.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 
 import harvest
+from harvest.model.json import encode_frame
 from harvest_serve.mcp import answers
 
 mcp = pytest.importorskip("mcp")
@@ -53,17 +54,6 @@ def out(tmp_path_factory) -> Path:
     return place / "out"
 
 
-def asked(out: Path, ask: Callable[[Any], Awaitable[Any]]) -> Any:
-    """What a client is told by ``harvest mcp``, over standard input and output."""
-    command = mcp.StdioServerParameters(command=HARVEST[0], args=[*HARVEST[1:], "mcp", str(out)])
-
-    async def session() -> Any:
-        async with mcp.Client(mcp.stdio_client(command)) as client:
-            return await ask(client)
-
-    return asyncio.run(session())
-
-
 async def told(client: Any, tool: str, **arguments: Any) -> Any:
     """What a tool answers, read as JSON where it is."""
     result = await client.call_tool(tool, arguments)
@@ -72,13 +62,62 @@ async def told(client: Any, tool: str, **arguments: Any) -> Any:
     return json.loads(content.text) if content.text.startswith("{") else content.text
 
 
-def printed(*words: str) -> Any:
-    """What a command of harvest prints as JSON: a document, or a line for each row."""
-    done = subprocess.run([*HARVEST, *words], check=True, capture_output=True, text=True)
-    try:
-        return json.loads(done.stdout)
-    except json.JSONDecodeError:
-        return [json.loads(line) for line in done.stdout.splitlines()]
+QUERY = (
+    "select user, count(*) as jobs, 9007199254740992::bigint as exact, "
+    "9007199254740993::bigint as odd, [18446744073709551615::ubigint] as large "
+    "from slurm.job where user = 'ann' group by 1"
+)
+
+
+@pytest.fixture(scope="module")
+def session(out: Path) -> dict[str, Any]:
+    """What a client is told by ``harvest mcp``, over standard input and output."""
+    command = mcp.StdioServerParameters(command=HARVEST[0], args=[*HARVEST[1:], "mcp", str(out)])
+
+    async def ask() -> dict[str, Any]:
+        async with mcp.Client(mcp.stdio_client(command)) as client:
+            return {
+                "info": client.server_info,
+                "tools": (await client.list_tools()).tools,
+                "exact": await client.call_tool("sql", {"query": QUERY}),
+                # what is wrong?
+                "findings": await told(client, "findings"),
+                # why did jobs fail, by account?
+                "reasons": await told(
+                    client, "rows", table="slurm.reasons", settings={"by": "account"}
+                ),
+                # who wasted most?
+                "wasted": await told(
+                    client, "rows", table="slurm.usage", settings={"by": "user"},
+                    sort=["-cpu_wasted_hours"], columns=["user", "cpu_wasted_hours"], limit=1,
+                ),
+                # how many of ann's jobs ran for more than eight hours?
+                "long": await told(
+                    client, "rows", table="slurm.job", limit=1, where=[
+                        {"column": "user", "operator": "eq", "value": "ann"},
+                        {"column": "elapsed_s", "operator": "gt", "value": 28800},
+                    ],
+                ),
+                # how many jobs did each account run?
+                "counted": await told(
+                    client, "sql",
+                    query="SELECT account, count(*) AS n FROM slurm.job GROUP BY account "
+                    "ORDER BY n",
+                ),
+                "wrong": [
+                    await client.call_tool("rows", {"table": "slurm.jib"}),
+                    await client.call_tool("sql", {"query": "COPY (SELECT 1) TO '/tmp/stolen'"}),
+                    await client.call_tool("sql", {"query": "FROM read_text('/etc/passwd')"}),
+                    await client.call_tool("report", {"report": "slurm.usage", "dataset": "x"}),
+                ],
+                "all": await told(client, "rows", table="slurm.job", limit=1000),
+                "last": await told(client, "rows", table="slurm.job", sort=["job_id"], offset=590),
+                "by sql": await told(client, "sql", query="SELECT * FROM slurm.job", dataset="out"),
+                "report": await told(client, "report", report="slurm.usage"),
+                "odd": await told(client, "rows", table="slurm.job", condition="name LIKE '<%'"),
+            }  # fmt: skip
+
+    return asyncio.run(ask())
 
 
 def known(row: dict[str, Any]) -> dict[str, Any]:
@@ -87,76 +126,36 @@ def known(row: dict[str, Any]) -> dict[str, Any]:
     return {k: datetime.fromisoformat(v) if k.endswith("_time") else v for k, v in values.items()}
 
 
-@pytest.mark.slow
-def test_five_questions_are_answered_with_the_numbers_that_commands_print(out):
-    async def ask(client):
-        return [
-            # what is wrong?
-            await told(client, "findings"),
-            # why did jobs fail, by account?
-            await told(client, "rows", table="slurm.reasons", settings={"by": "account"}),
-            # who wasted most?
-            await told(
-                client, "rows", table="slurm.usage", settings={"by": "user"},
-                sort=["-cpu_wasted_hours"], columns=["user", "cpu_wasted_hours"], limit=1,
-            ),
-            # how many of ann's jobs ran for more than eight hours?
-            await told(
-                client, "rows", table="slurm.job", limit=1, where=[
-                    {"column": "user", "operator": "eq", "value": "ann"},
-                    {"column": "elapsed_s", "operator": "gt", "value": 28800},
-                ],
-            ),
-            # how many jobs did each account run?
-            await told(
-                client, "sql",
-                query="SELECT account, count(*) AS n FROM slurm.job GROUP BY account ORDER BY n",
-            ),
-        ]  # fmt: skip
+def test_five_questions_are_answered_with_the_numbers_that_commands_print(session, out):
+    dataset = harvest.open(out)
 
-    found, reasons, wasted, long, counted = asked(out, ask)
+    def view(name: str) -> list[dict[str, Any]]:
+        by = {"slurm.reasons": "account", "slurm.usage": "user"}[name]
+        return list(map(json.loads, encode_frame(dataset.view(name, by=by).collect())))
 
-    verdict = printed("findings", str(out), "--json")
-    assert [each["text"] for each in found["findings"]] == [
-        each["text"] for each in verdict["findings"]
+    assert [each["text"] for each in session["findings"]["findings"]] == [
+        each["text"] for each in dataset.findings().to_dict()["findings"]
     ]
-    shown = printed("view", "slurm.reasons", str(out), "--set", "by=account", "--json")
-    assert [known(row) for row in reasons["rows"]] == [known(row) for row in shown]
-    usage = printed("view", "slurm.usage", str(out), "--set", "by=user", "--json")
-    most = max(usage, key=lambda row: row["cpu_wasted_hours"])
+    assert list(map(known, session["reasons"]["rows"])) == list(map(known, view("slurm.reasons")))
+    wasted = session["wasted"]
+    most = max(view("slurm.usage"), key=lambda row: row["cpu_wasted_hours"])
     assert wasted["rows"] == [{k: most[k] for k in ("user", "cpu_wasted_hours")}]
     assert {"name": "cpu_wasted_hours", "type": "number", "unit": "h"} in wasted["columns"]
     # counted from what was written
     hours = [1 + n % 9 for n in range(1, JOBS + 1) if n % 3 == 0]
-    assert long["rows_that_fit"] == sum(each > 8 for each in hours)
-    assert counted["rows"] == [{"account": "maths", "n": 200}, {"account": "physics", "n": 400}]
+    assert session["long"]["rows_that_fit"] == sum(each > 8 for each in hours)
+    assert session["counted"]["rows"] == [
+        {"account": "maths", "n": 200}, {"account": "physics", "n": 400},
+    ]  # fmt: skip
 
 
-@pytest.mark.slow
-def test_a_long_answer_is_cut_and_says_so_and_an_error_says_what_to_do(out):
-    async def ask(client):
-        wrong = [
-            await client.call_tool("rows", {"table": "slurm.jib"}),
-            await client.call_tool("sql", {"query": "COPY (SELECT 1) TO '/tmp/stolen'"}),
-            await client.call_tool("sql", {"query": "FROM read_text('/etc/passwd')"}),
-            await client.call_tool("report", {"report": "slurm.usage", "dataset": "another"}),
-        ]
-        return wrong, [
-            await told(client, "rows", table="slurm.job", limit=1000),
-            await told(client, "rows", table="slurm.job", sort=["job_id"], offset=590),
-            await told(client, "sql", query="SELECT * FROM slurm.job", dataset="out"),
-            await told(client, "report", report="slurm.usage"),
-            await told(client, "rows", table="slurm.job", condition="name LIKE '<%'"),
-            (await client.list_tools()).tools,
-        ]
-
-    wrong, (all_rows, last, by_sql, report, odd, tools) = asked(out, ask)
-
+def test_a_long_answer_is_cut_and_says_so_and_an_error_says_what_to_do(session):
     remedies = ("did you mean 'slurm.job'", "only read", "show tables", "use one of out")
-    for one, said in zip(wrong, remedies, strict=True):
+    for one, said in zip(session["wrong"], remedies, strict=True):
         assert one.is_error
         assert said in one.content[0].text
     # the rows that are shown are so many, and the rest can be asked for
+    all_rows, last, by_sql = session["all"], session["last"], session["by sql"]
     assert all_rows["rows_that_fit"] == JOBS
     assert 0 < all_rows["rows_shown"] == len(all_rows["rows"]) <= answers.MOST_ROWS
     assert len(json.dumps(all_rows["rows"])) < answers.MOST_CHARACTERS * 1.2
@@ -164,10 +163,11 @@ def test_a_long_answer_is_cut_and_says_so_and_an_error_says_what_to_do(out):
     assert (len(last["rows"]), "not_shown" in last) == (10, False)
     assert "more than these" in by_sql["not_shown"]
     assert by_sql["units_of_the_tables_that_it_reads"]["slurm.job"]["elapsed_s"] == "s"
-    assert "ann" in report
+    assert "ann" in session["report"]
     # what comes from data is data
-    assert [row["name"] for row in odd["rows"]] == ["<script>\x1b[31m"]
-    assert all(tool.annotations.read_only_hint for tool in tools)
+    assert [row["name"] for row in session["odd"]["rows"]] == ["<script>\x1b[31m"]
+    assert all(tool.annotations.read_only_hint for tool in session["tools"])
+    assert session["info"].version == harvest.__version__
 
 
 @pytest.mark.slow
@@ -220,25 +220,9 @@ def test_a_signal_ends_it_without_a_word_though_its_input_is_open(out, number):
         assert (process.stdout.read(), process.stderr.read()) == ("", "")
 
 
-def test_the_server_tells_its_version(out):
-    async def ask(client: Any) -> Any:
-        return client.server_info
-
-    assert asked(out, ask).version == harvest.__version__
-
-
-def test_the_result_of_a_query_comes_as_values_of_a_declared_shape(out):
-    query = (
-        "select user, count(*) as jobs, 9007199254740992::bigint as exact, "
-        "9007199254740993::bigint as odd, [18446744073709551615::ubigint] as large "
-        "from slurm.job where user = 'ann' group by 1"
-    )
-
-    async def ask(client: Any) -> Any:
-        (tool,) = [each for each in (await client.list_tools()).tools if each.name == "sql"]
-        return tool, await client.call_tool("sql", {"query": query})
-
-    tool, result = asked(out, ask)
+def test_the_result_of_a_query_comes_as_values_of_a_declared_shape(session):
+    (tool,) = [each for each in session["tools"] if each.name == "sql"]
+    result = session["exact"]
 
     # given: every third of the jobs is ann's
     assert result.structured_content["rows"] == [

@@ -339,19 +339,18 @@ def test_network_file_systems_are_told_by_their_mounts(tmp_path, path, kind):
     assert network_file_system(path, str(tmp_path / "mountinfo")) == kind
 
 
-def test_a_network_file_system_is_polled_and_that_is_said(small, monkeypatch):
-    monkeypatch.setattr(changes, "network_file_system", lambda path: "nfs4")
+@pytest.mark.parametrize(
+    ("name", "found", "said"),
+    [
+        ("network_file_system", "nfs4", "every 0.1 s (nfs4 does not notify)"),
+        ("notifying", False, "watchfiles is not installed"),
+    ],
+)
+def test_what_does_not_notify_is_polled_and_that_is_said(small, monkeypatch, name, found, said):
+    monkeypatch.setattr(changes, name, lambda *_: found)
     told = Told(lambda: put(small, "c", dump(4)))
     keep_watching(small, told, rounds=2, **UNTIL)
-    assert told.about("every 0.1 s (nfs4 does not notify)")
-    assert small.jobs() == [1, 2, 3, 4]
-
-
-def test_without_the_library_it_polls_and_says_so(small, monkeypatch):
-    monkeypatch.setattr(changes, "notifying", lambda: False)
-    told = Told(lambda: put(small, "c", dump(4)))
-    keep_watching(small, told, rounds=2, **UNTIL)
-    assert told.about("watchfiles is not installed")
+    assert told.about(said)
     assert small.jobs() == [1, 2, 3, 4]
 
 

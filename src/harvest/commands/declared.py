@@ -1,9 +1,13 @@
-"""What plugins declare, as commands show it: settings in words, columns with their meanings."""
+"""What plugins declare, as commands show it: settings in words, columns with their meanings.
+
+``config_from`` makes a class of settings of what a recipe or a file gives.
+"""
 
 from __future__ import annotations
 
 from harvest.api.settings import describe as settings_of
+from harvest.api.settings import structure as config_from
 from harvest.plugins.building import names_for
 from harvest.plugins.columns import columns_of, columns_of_record
 
-__all__ = ["columns_of", "columns_of_record", "names_for", "settings_of"]
+__all__ = ["columns_of", "columns_of_record", "config_from", "names_for", "settings_of"]

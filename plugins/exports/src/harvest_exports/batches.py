@@ -3,18 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Final
 
 import polars as pl
-
-from harvest import Dataset
-
-from .chosen import ViewChoice, left_out_where_refused
-
-__all__ = ["BATCH_ROWS", "batches", "stored_view"]
+import pyarrow as pa
 
 BATCH_ROWS: Final = 65_536
 """Rows in memory at once: polars' own batches are read far ahead of who takes them."""
@@ -33,14 +26,20 @@ def batches(frame: pl.LazyFrame) -> Iterator[pl.DataFrame]:
 
 
 @contextlib.contextmanager
-def stored_view(dataset: Dataset, view: ViewChoice) -> Iterator[Path | None]:
-    """The rows of a view in an Arrow file, as long as the context lasts: it is computed once.
+def streamed(schema: pa.Schema, made: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatchReader]:
+    """Rows for a database to read; an error of who makes them is raised as it is."""
+    failed: list[BaseException] = []
 
-    None where only ``all`` asks for it and it wants a choice of its own, which is said.
-    """
-    with tempfile.TemporaryDirectory(prefix="harvest-") as scratch:
-        path, is_whole = Path(scratch) / "view.arrow", False
-        with left_out_where_refused(view):
-            dataset.view(view.name, **view.settings).sink_ipc(path, compression="lz4")
-            is_whole = True  # one that is refused once it is computed leaves a beginning
-        yield path if is_whole else None
+    def kept() -> Iterator[pa.RecordBatch]:
+        try:
+            yield from made
+        except BaseException as error:
+            failed.append(error)
+            raise
+
+    try:
+        yield pa.RecordBatchReader.from_batches(schema, kept())
+    except Exception:
+        if failed:
+            raise failed[0] from None
+        raise

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import re
+import tempfile
 from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Final
 
 import attrs
 
 from harvest import Dataset, UsageError
 from harvest.commands import remark
-
-__all__ = ["ViewChoice", "column_comments", "left_out_where_refused", "views_named"]
 
 ALL: Final = "all"
 NONE: Final = "none"
@@ -71,17 +71,22 @@ def views_named(dataset: Dataset, views: str | Iterable[str] | None) -> list[Vie
 
 
 @contextlib.contextmanager
-def left_out_where_refused(view: ViewChoice) -> Iterator[None]:
-    """Say that a view is left out which only ``all`` asks for, where it wants a choice of its own.
+def stored_view(dataset: Dataset, view: ViewChoice) -> Iterator[Path | None]:
+    """The rows of a view in an Arrow file, as long as the context lasts: it is computed once.
 
-    Raises UsageError for one that was asked for by its name.
+    None where only ``all`` asks for it and it wants a choice of its own, which is said.
     """
-    try:
-        yield
-    except UsageError as error:
-        if not view.of_all:
-            raise
-        remark(f"the view {view.name} is left out: {error}")
+    with tempfile.TemporaryDirectory(prefix="harvest-") as scratch:
+        made = Path(scratch) / "view.arrow"
+        try:
+            dataset.view(view.name, **view.settings).sink_ipc(made, compression="lz4")
+            path: Path | None = made
+        except UsageError as error:
+            if not view.of_all:
+                raise
+            remark(f"the view {view.name} is left out: {error}")
+            path = None  # a beginning may be there
+        yield path
 
 
 def _plain(doc: str | None) -> str:

@@ -12,12 +12,11 @@ import fcntl
 import hashlib
 import secrets
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
 
-import attrs
 import duckdb
 import polars as pl
 import pyarrow as pa
@@ -27,11 +26,9 @@ from harvest.commands import remark
 from harvest.toolkit.files import replacing
 from harvest.toolkit.steps import step
 
-from .batches import batches, stored_view
-from .chosen import ViewChoice, column_comments, views_named
+from .batches import batches, streamed
+from .chosen import ViewChoice, column_comments, stored_view, views_named
 from .names import literal, quoted
-
-__all__ = ["write"]
 
 EXPORT: Final = "harvest_export"
 """The table that says of which commit a file is; who has it was made by an export."""
@@ -143,16 +140,6 @@ def _scratch(database: Path) -> Path:
     return database.with_name(f"{database.name}.tmp")
 
 
-@attrs.frozen
-class _Rows:
-    """What a table is made of."""
-
-    name: str
-    kind: str
-    frame: pl.LazyFrame
-    docs: tuple[str, Mapping[str, str]]
-
-
 class _File:
     """A database that is being written."""
 
@@ -171,39 +158,37 @@ class _File:
         """Write all tables."""
         held: list[tuple[str, str, int]] = []
         for name in dataset.record_types:
-            rows = _Rows(name, "record type", dataset[name], column_comments(dataset, name))
-            held.append((name, rows.kind, self._table(rows)))
+            docs = column_comments(dataset, name)
+            held.append((name, "record type", self._table(name, dataset[name], docs)))
         for view in views:
             step(f"exporting {view.label}")
             with stored_view(dataset, view) as path:
                 if path is not None:
                     docs = column_comments(dataset, view.name, view.settings)
-                    rows = _Rows(view.label, "view", pl.scan_ipc(path), docs)
-                    held.append((view.label, rows.kind, self._table(rows)))
+                    rows = self._table(view.label, pl.scan_ipc(path), docs)
+                    held.append((view.label, "view", rows))
         self._account(dataset, made_of, held)
         self._execute("DETACH export")  # which writes what is left, so that the file is whole
 
-    def _table(self, rows: _Rows) -> int:
+    def _table(self, label: str, rows: pl.LazyFrame, docs: tuple[str, Mapping[str, str]]) -> int:
         """Write a table with its comments; gives how many rows it has."""
-        step(f"exporting {rows.name}")
-        schema, _, table = rows.name.rpartition(".") if ":" not in rows.name else _parts(rows.name)
+        step(f"exporting {label}")
+        # the settings of a view may hold dots
+        name, colon, settings = label.partition(":")
+        schema, _, table = name.rpartition(".")
         schema = schema or "main"
-        where = quoted("export", schema, table)
+        where = quoted("export", schema, table + colon + settings)
         self._execute(f"CREATE SCHEMA IF NOT EXISTS {quoted('export', schema)}")
-        frame = _sendable(rows.frame)
+        frame = _sendable(rows)
         names = _apart(frame.collect_schema().names())
-        failed: list[BaseException] = []
-        self._connection.register("rows of it", _reader(frame, list(names.values()), failed))
-        try:
-            self._execute(f'CREATE TABLE {where} AS FROM "rows of it"')
-        except duckdb.Error:
-            if failed:
-                raise failed[0] from None
-            raise
-        finally:
-            self._connection.unregister("rows of it")
-        doc, columns = rows.docs
-        self._execute(f"COMMENT ON TABLE {where} IS {literal(f'{rows.name}: {doc}')}")
+        with _stream(frame, list(names.values())) as reader:
+            self._connection.register("rows of it", reader)
+            try:
+                self._execute(f'CREATE TABLE {where} AS FROM "rows of it"')
+            finally:
+                self._connection.unregister("rows of it")
+        doc, columns = docs
+        self._execute(f"COMMENT ON TABLE {where} IS {literal(f'{label}: {doc}')}")
         for name, shown in names.items():
             if text := columns.get(name):
                 self._execute(f"COMMENT ON COLUMN {where}.{quoted(shown)} IS {literal(text)}")
@@ -222,13 +207,6 @@ class _File:
         self._execute("CREATE TABLE export.harvest_tables (name TEXT, kind TEXT, rows BIGINT)")
         for each in held:
             self._execute("INSERT INTO export.harvest_tables VALUES ($1, $2, $3)", *each)
-
-
-def _parts(label: str) -> tuple[str, str, str]:
-    """Schema and table of a view with settings, which may hold dots."""
-    name, colon, settings = label.partition(":")
-    schema, dot, table = name.rpartition(".")
-    return schema, dot, table + colon + settings
 
 
 def _sendable(frame: pl.LazyFrame) -> pl.LazyFrame:
@@ -258,20 +236,13 @@ def _apart(names: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def _reader(
-    frame: pl.LazyFrame, names: list[str], failed: list[BaseException]
-) -> pa.RecordBatchReader:
-    """The rows, batch by batch; what goes wrong in making them is kept for who asked."""
-    level = pl.CompatLevel.oldest()
-    empty = pl.DataFrame(schema=frame.collect_schema())
-    schema = empty.to_arrow(compat_level=level).rename_columns(names).schema
+def _stream(
+    frame: pl.LazyFrame, names: list[str]
+) -> contextlib.AbstractContextManager[pa.RecordBatchReader]:
+    """The rows, batch by batch, under these names."""
 
-    def sent() -> Iterator[pa.RecordBatch]:
-        try:
-            for batch in batches(frame):
-                yield from batch.to_arrow(compat_level=level).rename_columns(names).to_batches()
-        except BaseException as error:
-            failed.append(error)
-            raise
+    def arrow(rows: pl.DataFrame) -> pa.Table:
+        return rows.to_arrow(compat_level=pl.CompatLevel.oldest()).rename_columns(names)
 
-    return pa.RecordBatchReader.from_batches(schema, sent())
+    empty = arrow(pl.DataFrame(schema=frame.collect_schema()))
+    return streamed(empty.schema, (b for rows in batches(frame) for b in arrow(rows).to_batches()))

@@ -6,8 +6,6 @@ import hashlib
 from collections.abc import Collection, Iterable
 from typing import Final
 
-__all__ = ["RESERVED", "identifiers", "literal", "quoted"]
-
 LONGEST: Final = 63
 """Bytes of a name in PostgreSQL, which cuts longer ones."""
 

@@ -108,10 +108,9 @@ def _places(kinds: Sequence[Kind]) -> Table:
         "Layers and levels",
         rows,
         (
-            Column("layer"),
-            Column("level"),
+            *("layer", "level"),
             Column("steps", doc="of the run's life that the place covers"),
-            Column("records"),
+            "records",
             Column("harvested", doc="record types, with their records"),
             Column("sources", "from", doc="sources that brought them"),
             Column("missing", doc="record types without records, by the source that brings them"),
@@ -151,11 +150,11 @@ def _steps(kinds: Sequence[Kind]) -> Table:
         "Steps of the run's life",
         rows,
         (
-            Column("step"),
+            "step",
             Column("name", ""),
             Column("types", "types held", doc="record types of the step with records"),
             Column("known", "types known", doc="record types that installed sources declare"),
-            Column("records"),
+            "records",
             Column("sources", "from"),
             Column("first_time", "first time"),
             Column("last_time", "last time"),
@@ -164,12 +163,14 @@ def _steps(kinds: Sequence[Kind]) -> Table:
     )
 
 
+def _place(kind: Kind) -> dict[str, str | None]:
+    return {"record_type": kind.name, "layer": kind.layer, "level": kind.level}
+
+
 def _held_types(held: Sequence[Kind]) -> Table:
     rows = [
         {
-            "record_type": kind.name,
-            "layer": kind.layer,
-            "level": kind.level,
+            **_place(kind),
             "records": kind.rows,
             "sources": ", ".join(kind.used) or None,
             "origins": kind.origins,
@@ -184,9 +185,7 @@ def _held_types(held: Sequence[Kind]) -> Table:
         rows,
         (
             Column("record_type", "record type"),
-            Column("layer"),
-            Column("level"),
-            Column("records"),
+            *("layer", "level", "records"),
             Column("sources", "from"),
             Column("origins", doc="inputs (files, mostly) that held such records"),
             Column("first_time", "first time"),
@@ -206,9 +205,7 @@ def _missing(missing: Sequence[Kind], read: set[str]) -> Table:
             todo = " or ".join(f"--source {source}:LOCATION" for source in kind.bringers)
         rows.append(
             {
-                "record_type": kind.name,
-                "layer": kind.layer,
-                "level": kind.level,
+                **_place(kind),
                 "source": " or ".join(kind.bringers),
                 "todo": todo,
                 "what": kind.known.doc.partition("\n")[0].replace("``", "") if kind.known else None,
@@ -222,8 +219,7 @@ def _missing(missing: Sequence[Kind], read: set[str]) -> Table:
         rows,
         (
             Column("record_type", "record type"),
-            Column("layer"),
-            Column("level"),
+            *("layer", "level"),
             Column("source", "brought by"),
             Column(
                 "todo",
@@ -255,18 +251,11 @@ def _sources(accounts: pl.DataFrame) -> Table:
         "Where it was harvested from",
         rows,
         (
-            Column("source"),
-            Column("partitions"),
-            Column("records"),
+            *("source", "partitions", "records"),
             Column("rejected", doc="units of input that could not be read: harvest rejects"),
             Column("failed", doc="partitions that could not be read at all"),
-            Column(
-                "place",
-                "read from",
-                format="path",
-                doc="the directory that holds all of its inputs",
-            ),
-            Column("plugin"),
+            Column("place", "read from", format="path", doc=_COMMON),
+            "plugin",
         ),
     )
 
@@ -292,6 +281,7 @@ def _notes(kinds: Sequence[Kind], broken: Sequence[str]) -> Notes:
     return Notes("notes", items, title="How to read the map")
 
 
+_COMMON = "the directory that holds all of its inputs"
 _TIMES = ("first_time", "last_time")
 _NUMBERS = (
     *("failed", "known", "origins", "partitions"),
@@ -300,14 +290,18 @@ _NUMBERS = (
 
 
 def _table(
-    name: str, title: str, rows: Sequence[Mapping[str, Any]], columns: Sequence[Column], **more: Any
+    name: str,
+    title: str,
+    rows: Sequence[Mapping[str, Any]],
+    columns: Sequence[Column | str],
+    **more: Any,
 ) -> Table:
     """A table of rows, whose columns hold numbers or times by their names, else texts."""
-    kinds: dict[str, Any] = dict.fromkeys((column.name for column in columns), pl.String)
+    declared = tuple(Column(each) if isinstance(each, str) else each for each in columns)
+    kinds: dict[str, Any] = dict.fromkeys((column.name for column in declared), pl.String)
     kinds |= dict.fromkeys(kinds.keys() & set(_NUMBERS), pl.Int64)
     kinds |= dict.fromkeys(kinds.keys() & set(_TIMES), pl.Datetime("us", "UTC"))
-    frame = pl.DataFrame(list(rows), schema=kinds)
-    return Table(name, frame, tuple(columns), title=title, **more)
+    return Table(name, pl.DataFrame(list(rows), schema=kinds), declared, title=title, **more)
 
 
 def _common(origins: pl.Series) -> str:

@@ -49,7 +49,7 @@ CHAIN: Final = View(
     doc="Links across sources, from batch job to Dask run, process, Darshan log, file and "
     "GPFS entry, and from scan to Distiller, Slurm job and file: how each was made, and "
     "how sure it is.",
-    build="harvest_insight.chain.view:chain",
+    build="harvest_insight.chain.lineage:chain",
     columns=_CHAIN,
 )
 

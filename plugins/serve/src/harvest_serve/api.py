@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from typing import Any, Final
 
 import attrs
 import orjson
+import polars as pl
 import pyarrow as pa
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
@@ -19,9 +21,9 @@ from harvest.model.json import encode_frame
 from . import downloads, facets, reports, sql, tables
 from .downloads import FORMS, Form, form_of, frame_of
 from .problems import Busy, NotFound, Problem, Refused
-from .questions import number, question
+from .questions import Question, number, question
 from .state import Snapshot, find_served
-from .work import Turns, answer, work
+from .work import Turns, answer
 
 _ARROW: Final = FORMS["arrow"].media_type
 ROWS: Final = 1_000
@@ -47,107 +49,97 @@ def problem(_: Request, problem: Problem) -> Response:
     return answered
 
 
-def _objects(table: pa.Table) -> list[orjson.Fragment]:
+async def _tell(
+    request: Request, ask: Callable[[Snapshot], Mapping[str, Any]], *, written: bool = False
+) -> Response:
+    """What a question gives of the state in force, beside the commit that it is of."""
+
+    def tell(snapshot: Snapshot) -> Mapping[str, Any]:
+        return {"commit": snapshot.commit, **ask(snapshot)}
+
+    return _json(await answer(request, find_served(request), tell, written=written))
+
+
+def _objects(frame: pa.Table | pl.DataFrame) -> list[orjson.Fragment]:
     """A row as an object each, encoded as ``harvest view --json`` does it."""
-    return [orjson.Fragment(text) for text in encode_frame(frame_of(table))]
+    rows = frame if isinstance(frame, pl.DataFrame) else frame_of(frame)
+    return [orjson.Fragment(text) for text in encode_frame(rows)]
+
+
+def _question(request: Request, *others: str) -> tuple[str, Question]:
+    """The table or report that an address names, and what it asks of it."""
+    name: str = request.path_params["name"]
+    return name, question(request.query_params.multi_items(), others)
 
 
 async def datasets(request: Request) -> Response:
     """The datasets that are served."""
-    known = request.app.state.served
-    return _json(
-        {"datasets": [{"name": s.name, "location": str(s.location)} for s in known.values()]}
-    )
+    known = request.app.state.served.values()
+    return _json({"datasets": [{"name": s.name, "location": str(s.location)} for s in known]})
 
 
 async def dataset(request: Request) -> Response:
     """What a dataset holds and what can be asked of it, and the commit that this is of."""
-
-    def ask(snapshot: Snapshot) -> Any:
-        found = snapshot.keep("summary", snapshot.dataset.summary)
-        return {"commit": snapshot.commit, **found}
-
-    return _json(await answer(request, find_served(request), ask))
+    return await _tell(request, Snapshot.summary)
 
 
 async def commit(request: Request) -> Response:
     """What names the state in force: another text after each commit."""
-    found = find_served(request)
-    return _json({"commit": await work(request, found.commit)})
+    return await _tell(request, lambda _: {})
 
 
 async def table_list(request: Request) -> Response:
     """Record types and views."""
-
-    def ask(snapshot: Snapshot) -> Any:
-        return {"commit": snapshot.commit, "tables": tables.tables(snapshot)}
-
-    return _json(await answer(request, find_served(request), ask))
+    return await _tell(request, lambda snapshot: {"tables": tables.tables(snapshot)})
 
 
 async def table(request: Request) -> Response:
     """A table's columns and settings."""
-    asked, name = question(request.query_params.multi_items()), request.path_params["table"]
-
-    def ask(snapshot: Snapshot) -> Any:
-        found = tables.describe(snapshot, name, asked.settings)
-        return {"commit": snapshot.commit, **_plain(found)}
-
-    return _json(await answer(request, find_served(request), ask))
+    name, asked = _question(request)
+    return await _tell(
+        request, lambda snapshot: _plain(tables.describe(snapshot, name, asked.settings))
+    )
 
 
 async def rows(request: Request) -> Response:
     """Rows of a table; with ``form``, all that fit, as a file."""
-    parameters = request.query_params
-    asked, name = question(parameters.multi_items(), ["form"]), request.path_params["table"]
-    form = _form(request)
+    name, asked = _question(request, "form")
+    form, written = _form(request), asked.condition is not None
     if form is not None:
         return await download(
             request,
             lambda snapshot: downloads.stream(snapshot, name, form, asked),
             form,
             name,
-            written=asked.condition is not None,
+            written=written,
         )
-
     limited = asked if asked.limit is not None else attrs.evolve(asked, limit=ROWS)
 
-    def ask(snapshot: Snapshot) -> Any:
+    def ask(snapshot: Snapshot) -> Mapping[str, Any]:
         found, total = tables.rows(snapshot, name, limited)
-        return {
-            "commit": snapshot.commit,
-            "table": name,
-            "total": total,
-            "offset": asked.offset,
-            "rows": _objects(found),
-        }
+        about = {"table": name, "total": total, "offset": asked.offset}
+        return {**about, "rows": _objects(found)}
 
-    written = asked.condition is not None
-    return _json(await answer(request, find_served(request), ask, written=written))
+    return await _tell(request, ask, written=written)
 
 
 async def facet_list(request: Request) -> Response:
     """The values of columns with few of them."""
-    asked = question(request.query_params.multi_items(), ["most"])
-    name, most = request.path_params["table"], number(request.query_params.get("most"), "most")
+    name, asked = _question(request, "most")
+    most = number(request.query_params.get("most"), "most")
 
-    def ask(snapshot: Snapshot) -> Any:
-        found = facets.facets(snapshot, name, asked, facets.FEW if most is None else most)
-        return {
-            "commit": snapshot.commit,
-            "table": name,
-            "facets": [
-                {
-                    "column": each.column,
-                    "values": [{"value": value, "rows": n} for value, n in each.values],
-                    "others": each.others,
-                }
-                for each in found
-            ],
-        }
+    def ask(snapshot: Snapshot) -> Mapping[str, Any]:
+        found = [
+            {
+                "column": each.column,
+                "values": [{"value": value, "rows": n} for value, n in each.values],
+                "others": each.others,
+            }
+            for each in facets.facets(snapshot, name, asked, facets.FEW if most is None else most)
+        ]
+        return {"table": name, "facets": found}
 
-    written = asked.condition is not None
-    return _json(await answer(request, find_served(request), ask, written=written))
+    return await _tell(request, ask, written=asked.condition is not None)
 
 
 async def query(request: Request) -> Response:
@@ -169,24 +161,20 @@ async def query(request: Request) -> Response:
             written=True,
         )
 
-    def ask(snapshot: Snapshot) -> Any:
+    def ask(snapshot: Snapshot) -> Mapping[str, Any]:
         found = sql.ask(snapshot, text, limit=limit, settings=settings)
-        return {"commit": snapshot.commit, "cut": found.cut, "rows": _objects(found.table)}
+        return {"cut": found.cut, "rows": _objects(found.table)}
 
-    return _json(await answer(request, find_served(request), ask, written=True))
-
-
-class NotJson(Refused):
-    """A body that does not say it is JSON: what a form of another site can send says otherwise."""
-
-    status = 415
+    return await _tell(request, ask, written=True)
 
 
 async def _body(request: Request) -> dict[str, Any]:
     sent = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if sent != "application/json":
-        raise NotJson(
+        # what a form of another site can send says otherwise
+        raise Refused(
             f"the body is of the type {sent!r}" if sent else "the body has no type",
+            status=415,
             remedy="send it with the header Content-Type: application/json",
         )
     try:
@@ -205,36 +193,27 @@ def _are_settings(value: Any) -> bool:
 async def findings(request: Request) -> Response:
     """What rules conclude, the worst first, each with its first rows of evidence."""
 
-    def ask(snapshot: Snapshot) -> Any:
+    def ask(snapshot: Snapshot) -> Mapping[str, Any]:
         verdict = reports.findings(snapshot)
         found = verdict.to_dict()
         for plain, each in zip(found["findings"], verdict.found, strict=True):
-            plain["first"] = [orjson.Fragment(t) for t in encode_frame(each.evidence.first)]
-        return {"commit": snapshot.commit, "summary": verdict.summary(), **found}
+            plain["first"] = _objects(each.evidence.first)
+        return {"summary": verdict.summary(), **found}
 
-    return _json(await answer(request, find_served(request), ask))
+    return await _tell(request, ask)
 
 
 async def report_list(request: Request) -> Response:
     """The reports that the dataset can serve, each with its settings."""
-
-    def ask(snapshot: Snapshot) -> Any:
-        return {"commit": snapshot.commit, "reports": reports.reports(snapshot)}
-
-    return _json(await answer(request, find_served(request), ask))
+    return await _tell(request, lambda snapshot: {"reports": reports.reports(snapshot)})
 
 
 async def report(request: Request) -> Response:
     """A report's content, as ``harvest report --json`` gives it."""
-    asked, name = question(request.query_params.multi_items()), request.path_params["report"]
-
-    def ask(snapshot: Snapshot) -> Any:
-        return {
-            "commit": snapshot.commit,
-            **reports.report(snapshot, name, asked.settings).to_dict(),
-        }
-
-    return _json(await answer(request, find_served(request), ask))
+    name, asked = _question(request)
+    return await _tell(
+        request, lambda snapshot: reports.report(snapshot, name, asked.settings).to_dict()
+    )
 
 
 def _form(request: Request) -> Form | None:
@@ -260,11 +239,6 @@ async def download(
     where too many others download already, or for too long.
     """
     turns: Turns = request.app.state.downloads
-    turn = turns.one()
-    try:
-        await turn.__aenter__()
-    except Busy:
-        raise Busy("too many downloads at once", remedy="try again in a minute") from None
 
     def begin(snapshot: Snapshot) -> tuple[Iterator[bytes], bytes]:
         pieces = open_(snapshot)
@@ -274,32 +248,31 @@ async def download(
             pieces.close()  # type: ignore[attr-defined]
             raise
 
-    try:
+    async with contextlib.AsyncExitStack() as stack:
+        try:
+            await stack.enter_async_context(turns.one())
+        except Busy:
+            raise Refused(
+                "too many downloads at once", status=503, remedy="try again in a minute"
+            ) from None
         pieces, first = await answer(
             request, find_served(request), begin, time_s=downloads.TIME_S, written=written
         )
-    except BaseException:
-        await turn.__aexit__(None, None, None)
-        raise
+        turn = stack.pop_all()
 
     async def sent() -> AsyncIterator[bytes]:
-        try:
-            yield first
-            while (piece := await asyncio.to_thread(_next, pieces)) is not None:
-                if piece:
-                    yield piece
-        finally:
-            await asyncio.to_thread(pieces.close)  # type: ignore[attr-defined]
-            await turn.__aexit__(None, None, None)
+        async with turn:
+            try:
+                yield first
+                while (piece := await asyncio.to_thread(next, pieces, None)) is not None:
+                    if piece:
+                        yield piece
+            finally:
+                await asyncio.to_thread(pieces.close)  # type: ignore[attr-defined]
 
-    headers = {"content-disposition": f'attachment; filename="{name}{form.suffix}"'}
-    if form.name == "arrow":
-        headers = {}
+    named = {"content-disposition": f'attachment; filename="{name}{form.suffix}"'}
+    headers = {} if form.name == "arrow" else named
     return StreamingResponse(sent(), headers=headers, media_type=form.media_type)
-
-
-def _next(pieces: Iterator[bytes]) -> bytes | None:
-    return next(pieces, None)
 
 
 async def nothing(request: Request) -> Response:
@@ -311,12 +284,12 @@ _OF: Final[Mapping[str, Callable[..., Any]]] = {
     "": dataset,
     "/commit": commit,
     "/tables": table_list,
-    "/tables/{table}": table,
-    "/tables/{table}/rows": rows,
-    "/tables/{table}/facets": facet_list,
+    "/tables/{name}": table,
+    "/tables/{name}/rows": rows,
+    "/tables/{name}/facets": facet_list,
     "/findings": findings,
     "/reports": report_list,
-    "/reports/{report}": report,
+    "/reports/{name}": report,
 }
 
 routes = [

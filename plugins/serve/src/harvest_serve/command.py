@@ -1,4 +1,4 @@
-"""``harvest serve``."""
+"""``harvest serve`` and ``harvest mcp``."""
 
 from __future__ import annotations
 
@@ -71,3 +71,16 @@ def serve(
         token_file=token_file,
         needs_token=not no_token,
     )
+
+
+def mcp(datasets: Datasets) -> int:
+    """Answer the Model Context Protocol over standard input and output; only read.
+
+    A client starts it, asks by its tools, and ends it by closing its input:
+    tables with their meaning, rows, SQL, findings with evidence, reports. Needs the extra mcp.
+
+    Example: harvest mcp out
+    """
+    from harvest_serve.mcp.stdio import serve_mcp  # late: help needs no server
+
+    return serve_mcp(datasets)

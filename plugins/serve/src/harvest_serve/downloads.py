@@ -28,7 +28,7 @@ TIME_S: Final = 900.0
 """How long a download may take."""
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen
 class Form:
     """A form of rows: its name in addresses, the ending of files, and its media type."""
 
@@ -58,67 +58,45 @@ def _json_lines(batches: Iterable[pa.RecordBatch]) -> Iterator[bytes]:
             yield "".join(f"{line}\n" for line in encode_frame(frame_of(batch))).encode()
 
 
-class _Taken(io.RawIOBase):
-    """A file whose bytes are taken as they are written."""
+def _written(
+    writer_of: Callable[[Any, pa.Schema], Any],
+) -> Callable[[Iterable[pa.RecordBatch]], Iterator[bytes]]:
+    """What makes bytes of batches by a writer of pyarrow's, which never asks where it is."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._pieces: list[bytes] = []
+    def write(batches: Iterable[pa.RecordBatch]) -> Iterator[bytes]:
+        file, writer = io.BytesIO(), None
 
-    def writable(self) -> bool:
-        return True
+        def taken() -> bytes:
+            data = file.getvalue()
+            file.seek(0)
+            file.truncate()
+            return data
 
-    def write(self, data: Any) -> int:
-        self._pieces.append(bytes(data))
-        return len(data)
+        for batch in batches:
+            if writer is None:
+                writer = writer_of(file, batch.schema)
+            if batch.num_rows:
+                writer.write_batch(batch)
+            yield taken()
+        if writer is not None:
+            writer.close()
+        yield taken()
 
-    def take(self) -> bytes:
-        """What was written since."""
-        pieces, self._pieces = self._pieces, []
-        return b"".join(pieces)
-
-
-def _write_batches(
-    batches: Iterable[pa.RecordBatch], writer_of: Callable[[Any, pa.Schema], Any]
-) -> Iterator[bytes]:
-    taken, writer = _Taken(), None
-    for batch in batches:
-        if writer is None:
-            writer = writer_of(taken, batch.schema)
-        if batch.num_rows:
-            writer.write_batch(batch)
-        yield taken.take()
-    if writer is not None:
-        writer.close()
-    yield taken.take()
+    return write
 
 
-def _parquet(batches: Iterable[pa.RecordBatch]) -> Iterator[bytes]:
-    return _write_batches(
-        batches, lambda to, schema: pq.ParquetWriter(to, schema, compression="zstd")
-    )
-
-
-def _arrow(batches: Iterable[pa.RecordBatch]) -> Iterator[bytes]:
-    return _write_batches(batches, pa.ipc.new_stream)
+def _parquet(to: Any, schema: pa.Schema) -> pq.ParquetWriter:
+    return pq.ParquetWriter(to, schema, compression="zstd")
 
 
 FORMS: Final[Mapping[str, Form]] = {
     form.name: form
     for form in (
-        Form(name="csv", suffix=".csv", media_type="text/csv; charset=utf-8", write=_csv),
-        Form(name="jsonl", suffix=".jsonl", media_type="application/jsonl", write=_json_lines),
+        Form("csv", ".csv", "text/csv; charset=utf-8", _csv),
+        Form("jsonl", ".jsonl", "application/jsonl", _json_lines),
+        Form("parquet", ".parquet", "application/vnd.apache.parquet", _written(_parquet)),
         Form(
-            name="parquet",
-            suffix=".parquet",
-            media_type="application/vnd.apache.parquet",
-            write=_parquet,
-        ),
-        Form(
-            name="arrow",
-            suffix=".arrows",
-            media_type="application/vnd.apache.arrow.stream",
-            write=_arrow,
+            "arrow", ".arrows", "application/vnd.apache.arrow.stream", _written(pa.ipc.new_stream)
         ),
     )
 }

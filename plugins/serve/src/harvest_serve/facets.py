@@ -12,11 +12,11 @@ from harvest import UsageError
 
 from .engine.files import files_of
 from .engine.guarded import open_engine, quote_name
+from .engine.scopes import check_condition
 from .filters import where_sql
 from .problems import Refused
 from .questions import Question
 from .settings import settings_key
-from .sql import check_condition
 from .state import Snapshot
 from .tables import describe
 
@@ -107,10 +107,15 @@ def _facets(
         for name in names:
             chosen = f"SELECT {quote_name(name)} AS v FROM ({files.select}){clause}"
             if name not in few:
-                counted = engine.table(
-                    f"SELECT approx_count_distinct(v) AS n FROM ({chosen})", values
-                )
-                _check_count(name, int(counted["n"][0].as_py()))
+                counted = f"SELECT approx_count_distinct(v) AS n FROM ({chosen})"
+                count = int(engine.table(counted, values)["n"][0].as_py())
+                if count > MOST_COUNTED:
+                    raise Refused(
+                        f"{name!r} has about {count:,} values among these rows, too many to count",
+                        where=name,
+                        remedy="choose fewer rows, by a condition, or a column with at most "
+                        f"{MOST_COUNTED:,} values",
+                    )
             grouped = f"SELECT v, count(*) AS n FROM ({chosen}) GROUP BY v"
             listed = engine.table(
                 f"SELECT v, n, sum(n) OVER () AS t FROM ({grouped}) "
@@ -122,13 +127,3 @@ def _facets(
             others = total - sum(n for _, n in pairs)
             found.append(Facet(column=name, values=pairs, others=others))
     return found
-
-
-def _check_count(name: str, count: int) -> None:
-    if count > MOST_COUNTED:
-        raise Refused(
-            f"{name!r} has about {count:,} values among these rows, too many to count",
-            where=name,
-            remedy=f"choose fewer rows, by a condition, or a column with at most {MOST_COUNTED:,} "
-            "values",
-        )

@@ -13,36 +13,25 @@ from harvest.errors import suggestion
 
 from .engine.guarded import quote_name
 
-WORDS: Final = {
-    "eq": "is",
-    "ne": "is not",
-    "lt": "less than",
-    "le": "at most",
-    "gt": "more than",
-    "ge": "at least",
-    "contains": "contains",
-    "starts": "begins with",
-    "ends": "ends with",
-    "null": "is not known",
-    "notnull": "is known",
+_OPERATORS: Final = {
+    "eq": ("is", "{} = ?"),
+    "ne": ("is not", "{} <> ?"),
+    "lt": ("less than", "{} < ?"),
+    "le": ("at most", "{} <= ?"),
+    "gt": ("more than", "{} > ?"),
+    "ge": ("at least", "{} >= ?"),
+    "contains": ("contains", "contains({}, ?)"),
+    "starts": ("begins with", "starts_with({}, ?)"),
+    "ends": ("ends with", "ends_with({}, ?)"),
+    "null": ("is not known", "{} IS NULL"),
+    "notnull": ("is known", "{} IS NOT NULL"),
 }
+
+WORDS: Final = {name: words for name, (words, _) in _OPERATORS.items()}
 """Operators by the name that addresses have, in words."""
 
 _COMPARED: Final = ("eq", "ne", "lt", "le", "gt", "ge")
 _NULL: Final = ("null", "notnull")
-_SQL: Final = {
-    "eq": "{} = ?",
-    "ne": "{} <> ?",
-    "lt": "{} < ?",
-    "le": "{} <= ?",
-    "gt": "{} > ?",
-    "ge": "{} >= ?",
-    "null": "{} IS NULL",
-    "notnull": "{} IS NOT NULL",
-    "contains": "contains({}, ?)",
-    "starts": "starts_with({}, ?)",
-    "ends": "ends_with({}, ?)",
-}
 
 _CAST: Final = {
     "time": "CAST(? AS TIMESTAMP WITH TIME ZONE)",
@@ -94,7 +83,7 @@ def where_sql(
                 f"{types[each.column]}",
                 remedy=f"use one of {', '.join(fitting)}",
             )
-        sql = _SQL[each.operator].format(quote_name(each.column))
+        sql = _OPERATORS[each.operator][1].format(quote_name(each.column))
         terms.append(sql.replace("?", _CAST.get(types[each.column], "?")))
         if each.operator not in _NULL:
             values.append(_value(each, types[each.column]))
@@ -118,14 +107,6 @@ def _moment(text: str) -> str:
     return (found if found.tzinfo else found.replace(tzinfo=UTC)).astimezone(UTC).isoformat()
 
 
-def _date(text: str) -> str:
-    return date.fromisoformat(text).isoformat()
-
-
-def _time_of_day(text: str) -> str:
-    return time.fromisoformat(text).replace(tzinfo=None).isoformat()
-
-
 def _boolean(text: str) -> bool:
     if text.lower() not in ("true", "false"):
         raise ValueError(text)
@@ -146,6 +127,9 @@ _READ: Final[dict[str, tuple[Callable[[str], Any], str]]] = {
     "text": (str, "text"),
     "boolean": (_boolean, "true or false"),
     "time": (_moment, "a time such as 2026-03-02 or 2026-03-02T10:00:00"),
-    "date": (_date, "a date such as 2026-03-02"),
-    "time of day": (_time_of_day, "a time such as 10:00:00"),
+    "date": (lambda text: date.fromisoformat(text).isoformat(), "a date such as 2026-03-02"),
+    "time of day": (
+        lambda text: time.fromisoformat(text).replace(tzinfo=None).isoformat(),
+        "a time such as 10:00:00",
+    ),
 }

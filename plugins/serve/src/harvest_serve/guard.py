@@ -275,24 +275,12 @@ def _refusal(asked: _Asked, status: int, message: str, remedy: str) -> Response:
     return HTMLResponse(page, status, headers)
 
 
-class TooLarge(Refused):
-    """A body is larger than BODY_BYTES."""
-
-    status = 413
-
-
-class TooSlow(Refused):
-    """A body did not come in time."""
-
-    status = 408
-
-
 class SlowReader(Exception):
     """The client does not accept what it asked for."""
 
 
 def _guarded_receive(asked: _Asked, receive: Receive) -> Receive:
-    """What receives a body that is small and comes soon; raises TooLarge or TooSlow."""
+    """What receives a body that is small and comes soon; raises Refused."""
     taken, until, whole = 0, time.monotonic() + BODY_S, False
 
     async def guarded() -> Message:
@@ -303,11 +291,13 @@ def _guarded_receive(asked: _Asked, receive: Receive) -> Receive:
             async with asyncio.timeout(max(0.0, until - time.monotonic())):
                 message = await receive()
         except TimeoutError:
-            raise TooSlow("the body did not come in time", remedy="send it again") from None
+            raise Refused(
+                "the body did not come in time", status=408, remedy="send it again"
+            ) from None
         taken += len(message.get("body", b""))
         whole = message["type"] != "http.request" or not message.get("more_body", False)
         if taken > BODY_BYTES:
-            raise TooLarge(_TOO_LARGE[0], remedy=_TOO_LARGE[1])
+            raise Refused(_TOO_LARGE[0], status=413, remedy=_TOO_LARGE[1])
         return message
 
     return guarded

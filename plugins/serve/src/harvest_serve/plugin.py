@@ -20,7 +20,7 @@ def harvest_commands() -> list[Command]:
         Command(
             name="mcp",
             doc="Answer the Model Context Protocol over standard input and output; only read.",
-            app="harvest_serve.mcp.command:mcp",
+            app="harvest_serve.command:mcp",
             after="serve",
         ),
     ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import attrs
 
@@ -22,13 +22,16 @@ class Refused(HarvestError):
     status: of HTTP; 422 where it is the question's size, 503 where a later try may do.
     """
 
-    status = 422
+    def __init__(self, message: str, *, status: int = 422, **more: str | None) -> None:
+        super().__init__(message, **more)
+        self.status = status
 
 
 class Busy(Refused):
     """Too much is asked at once; a later try may do."""
 
-    status = 503
+    def __init__(self, message: str) -> None:
+        super().__init__(message, status=503, remedy="try again in a moment")
 
 
 class Damaged(DatasetError):
@@ -92,15 +95,17 @@ def problem_of(error: BaseException) -> Problem:
     )
 
 
+_STATUS: Final = (
+    ((NotFound, UnknownTypeError), 404),
+    ((UsageError, ConfigError), 400),
+    ((DatasetChanged,), 503),
+    ((Damaged, PluginError), 500),
+    ((DatasetError,), 503),
+)
+"""Of each kind of error; the first that it is."""
+
+
 def _status(error: HarvestError) -> int:
     if isinstance(error, Refused):
         return error.status
-    if isinstance(error, NotFound | UnknownTypeError):
-        return 404
-    if isinstance(error, UsageError | ConfigError):
-        return 400
-    if isinstance(error, DatasetChanged):
-        return 503
-    if isinstance(error, Damaged | PluginError):
-        return 500
-    return 503 if isinstance(error, DatasetError) else 500
+    return next((status for kinds, status in _STATUS if isinstance(error, kinds)), 500)

@@ -8,16 +8,21 @@ import logging
 import resource
 import socket
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from harvest import UsageError, interrupt
 
-from .connections import Connection
-
 _FILES: Final = 4096
 """Files and connections that may be open at a time, where the system lets them."""
+
+HEAD_S: Final = 10.0
+"""How long the head of a request may take to come, once the connection is there or it began."""
+
+WAITING: Final = 256
+"""Connections that may wait for the head of a request; beyond, the oldest of them ends."""
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -41,6 +46,46 @@ def listen(host: str, port: int) -> socket.socket:
             "computer",
         ) from error
     return listening
+
+
+class Connection(H11Protocol):
+    """uvicorn's connection that does not wait for ever.
+
+    One that sends nothing, or one byte a minute, ends soon, and there are few of them.
+    """
+
+    waiting: ClassVar[dict[Connection, asyncio.TimerHandle]] = {}
+    """Those of which no whole head has come, the oldest first, each with its end."""
+
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        self._wait()
+
+    def data_received(self, data: bytes) -> None:
+        before = self.cycle
+        if self not in self.waiting and (before is None or before.response_complete):
+            self._wait()
+        super().data_received(data)
+        if self.cycle is not before:
+            self._wait_no_more()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._wait_no_more()
+        super().connection_lost(exc)
+
+    def _wait(self) -> None:
+        self.waiting[self] = self.loop.call_later(HEAD_S, self._end)
+        if len(self.waiting) > WAITING:
+            next(iter(self.waiting))._end()
+
+    def _wait_no_more(self) -> None:
+        timer = self.waiting.pop(self, None)
+        if timer is not None:
+            timer.cancel()
+
+    def _end(self) -> None:
+        self._wait_no_more()
+        self.transport.abort()
 
 
 class _Server(uvicorn.Server):

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import attrs
-import orjson
 import pyarrow as pa
 
 from harvest import UsageError
@@ -17,21 +16,21 @@ from harvest.errors import suggestion
 
 from .engine.apart import TIME_S
 from .engine.files import FILE, ROW, files_of
-from .engine.guarded import open_engine, parse, quote_name
-from .engine.plain import plain
-from .engine.scopes import check_functions, folded, nodes, reads
-from .listing import tables
+from .engine.guarded import open_engine, quote_name
+from .engine.scopes import folded, reads, select
 from .problems import Refused
 from .state import Snapshot
+from .tables import tables
 
 MOST_ROWS: Final = 10_000
 """Rows of a result that are given at once; a download gives all."""
 
-MOST_LETTERS: Final = 100_000
-"""Letters of a query."""
-
 MOST_BYTES: Final = 64 * 2**20
 """What the rows of a result that are given at once may hold."""
+
+_DAY_NS: Final = 86_400 * 10**9
+_MONTH_DAYS: Final = 30
+"""As SQL's ``epoch`` counts an interval."""
 
 _SHOW_TABLES: Final = re.compile(r"\s*show\s+tables\s*;?\s*", re.IGNORECASE)
 
@@ -90,7 +89,7 @@ def query(
     if _SHOW_TABLES.fullmatch(text):
         yield iter([_shown(snapshot)])
         return
-    tree = _select(text)
+    tree = select(text)
     given = settings or {}
     named = _tables_of(tree, snapshot)
     for name in given:
@@ -119,7 +118,7 @@ def query(
                 written=True,
             )
         )
-        yield map(plain, engine.batches(text, time_s=time_s))
+        yield map(_plain_rows, engine.batches(text, time_s=time_s))
 
 
 def _shown(snapshot: Snapshot) -> pa.RecordBatch:
@@ -134,62 +133,7 @@ def _shown(snapshot: Snapshot) -> pa.RecordBatch:
 
 def tables_of(snapshot: Snapshot, text: str) -> list[str]:
     """The record types and views that a query reads; raises UsageError as ``ask``."""
-    return [] if _SHOW_TABLES.fullmatch(text) else _tables_of(_select(text), snapshot)
-
-
-def check_condition(condition: str | None) -> str | None:
-    """An SQL condition on one table's columns, as it is given.
-
-    Raises UsageError for what is none, or asks other tables.
-    """
-    if condition is None or not condition.strip():
-        return None
-    tree = _select(f"SELECT 1 WHERE ({condition}\n)", "condition")
-    plain = ("modifiers", "group_expressions", "group_sets", "having", "sample", "qualify")
-    if tree["type"] != "SELECT_NODE" or any(tree[key] for key in plain):
-        raise UsageError(
-            "this is not a condition", where=condition, remedy="write SQL such as: bytes > 1e9"
-        )
-    for node in nodes(tree):
-        if node.get("class") == "SUBQUERY":
-            raise UsageError(
-                "a condition asks one table alone", where=condition, remedy="write it as a query"
-            )
-        for name in node.get("column_names") or ():
-            if folded(name) in (FILE, ROW):
-                raise UsageError(f"no column is named {name!r}", where=condition)
-    return condition
-
-
-def _select(text: str, what: str = "query") -> dict[str, Any]:
-    """The tree of the one SELECT that a text is."""
-    if len(text) > MOST_LETTERS:
-        raise UsageError(f"the {what} has {len(text):,} letters", remedy="write a shorter one")
-    kinds, found = parse(text)
-    if len(kinds) != 1:
-        raise UsageError(
-            f"{len(kinds)} statements where one {what} is expected",
-            remedy="ask each in a call of its own",
-        )
-    if kinds[0] == "MULTI":
-        raise UsageError(
-            "PIVOT does not say which values become columns",
-            remedy="name them: PIVOT t ON column IN ('a', 'b') USING sum(number)",
-        )
-    if found is None:
-        raise UsageError(
-            f"this is of the type {kinds[0]}, and a dataset is only read",
-            remedy="ask with SELECT or FROM",
-        )
-    try:
-        tree = orjson.loads(found)
-    except orjson.JSONDecodeError as error:
-        raise UsageError(f"the {what} is nested too deeply", remedy="write it simpler") from error
-    if tree["error"]:
-        raise UsageError(f"the {what} failed: {tree['error_message']}")
-    node: dict[str, Any] = tree["statements"][0]["node"]
-    check_functions(node)
-    return node
+    return [] if _SHOW_TABLES.fullmatch(text) else _tables_of(select(text), snapshot)
 
 
 def _tables_of(tree: dict[str, Any], snapshot: Snapshot) -> list[str]:
@@ -213,3 +157,47 @@ def _tables_of(tree: dict[str, Any], snapshot: Snapshot) -> list[str]:
                 f"no table {read.name!r}", remedy=f"{suggestion(read.name, set(known.values()))}"
             )
     return list(dict.fromkeys(named))
+
+
+def _plain_rows(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The rows with whole numbers as 64 bits, fractions as floats, intervals as seconds.
+
+    Columns of one name are numbered.  Raises UsageError for a number that is too large, or a type
+    that nobody can be given.
+    """
+    seen: dict[str, int] = {}
+    names, columns = [], []
+    for name, column in zip(batch.schema.names, batch.columns, strict=True):
+        seen[name] = seen.get(name, 0) + 1
+        names.append(name if seen[name] == 1 else f"{name}_{seen[name] - 1}")
+        columns.append(_plain(name, column))
+    return pa.RecordBatch.from_arrays(columns, names=names)
+
+
+def _plain(name: str, column: Any) -> Any:
+    kind = column.type
+    if pa.types.is_decimal(kind):
+        try:
+            return column.cast(pa.float64() if kind.scale else pa.int64())
+        except pa.ArrowInvalid as error:
+            raise UsageError(
+                f"a number in {name!r} has more than 64 bits",
+                remedy=f"write CAST({name} AS DOUBLE), or VARCHAR",
+            ) from error
+    if kind == pa.month_day_nano_interval():
+        return pa.array([_seconds(value) for value in column.to_pylist()], pa.float64())
+    if pa.types.is_fixed_size_list(kind):
+        return column.cast(pa.list_(kind.value_type))
+    if pa.types.is_union(kind) or isinstance(kind, pa.BaseExtensionType):
+        raise UsageError(
+            f"{name!r} has a type of SQL that cannot be given",
+            remedy=f"write CAST({name} AS VARCHAR)",
+        )
+    return column
+
+
+def _seconds(interval: Any) -> float | None:
+    if interval is None:
+        return None
+    months, days, nanoseconds = interval
+    return float(((months * _MONTH_DAYS + days) * _DAY_NS + nanoseconds) / 10**9)

@@ -9,6 +9,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeVar
+from urllib.parse import quote, urlencode
 
 import polars as pl
 from polars.exceptions import PolarsError
@@ -34,16 +35,34 @@ LOOK_S: Final = 30.0
 Answer = TypeVar("Answer")
 
 
-class Snapshot:
+class Place:
+    """A dataset as addresses name it; location: as it was given, absolute."""
+
+    def __init__(self, name: str, location: Path) -> None:
+        self.name = name
+        self.location = location
+
+    def to(self, *places: str, **query: Any) -> str:
+        """The address of one of its pages; query: values by name, those that are None left out."""
+        path = "/".join(quote(place, safe="") for place in places)
+        given = urlencode({key: value for key, value in query.items() if value is not None})
+        return f"/d/{quote(self.name)}/{path}{'?' if given else ''}{given}"
+
+    def rows(self, table: str, pairs: Iterable[tuple[str, str]]) -> str:
+        """The address of a table's page that shows what the pairs ask."""
+        asked = urlencode(list(pairs))
+        return f"{self.to('table', table)}{'?' if asked else ''}{asked}"
+
+
+class Snapshot(Place):
     """A dataset in the state that one commit put in force.
 
-    name: in addresses; location: of the dataset; commit: names the state; dataset: opened in it.
+    commit: names the state; dataset: opened in it.
     scratch: where rows of views lie while they are asked for.
     """
 
     def __init__(self, name: str, location: Path, dataset: Dataset, scratch: Scratch) -> None:
-        self.name = name
-        self.location = location
+        super().__init__(name, location)
         self.dataset = dataset
         self.scratch = scratch
         self.commit = str(dataset.manifest.token)
@@ -59,6 +78,10 @@ class Snapshot:
                 self._kept.popitem(last=False)
         answer: Answer = once.get(make)
         return answer
+
+    def summary(self) -> dict[str, Any]:
+        """What it holds, as ``harvest show`` says it."""
+        return self.keep("summary", self.dataset.summary)
 
     def view(self, name: str, settings: Mapping[str, Any]) -> pl.LazyFrame:
         """A view with settings of a request; raises UsageError for one that may be a file."""
@@ -85,15 +108,11 @@ class _Once:
             return self._value[0]
 
 
-class Served:
-    """One dataset that was given on the command line.
-
-    name: in addresses; location: as it was given, absolute.
-    """
+class Served(Place):
+    """One dataset that was given on the command line."""
 
     def __init__(self, name: str, location: Path, scratch: Scratch) -> None:
-        self.name = name
-        self.location = location
+        super().__init__(name, location)
         self._scratch = scratch
         self._lock = threading.Lock()
         self._opened: tuple[Any, Snapshot] | None = None
@@ -128,10 +147,6 @@ class Served:
                 snapshot = Snapshot(self.name, self.location, dataset, self._scratch)
             self._opened = (mark, snapshot)
             return snapshot
-
-    def commit(self) -> str:
-        """What names the state in force: another text after each commit."""
-        return self.current().commit
 
     def ask(self, ask: Callable[[Snapshot], Answer]) -> Answer:
         """What a question gives of the state in force.
@@ -205,13 +220,10 @@ def serve(locations: Iterable[Path], scratch: Scratch) -> dict[str, Served]:
     return found
 
 
-def find_served(request: Request, name: str | None = None) -> Served:
-    """The dataset of a request: of the path's parameter ``dataset`` unless another is named.
-
-    Raises NotFound where none is served under this name.
-    """
+def find_served(request: Request) -> Served:
+    """The dataset that a request's address names; raises NotFound where none is served so."""
     known: dict[str, Served] = request.app.state.served
-    wanted = request.path_params["dataset"] if name is None else name
+    wanted = request.path_params["dataset"]
     if wanted not in known:
         raise NotFound(f"no dataset is served as {wanted!r}", remedy=suggestion(str(wanted), known))
     return known[wanted]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any, Final
 
 import attrs
 import polars as pl
 import pyarrow as pa
 
-from harvest import UsageError
+from harvest import Column, UsageError
 from harvest.commands.declared import columns_of, columns_of_record
 from harvest.errors import suggestion
 from harvest.model.frames import polars_schema
@@ -17,21 +18,61 @@ from harvest.model.frames import polars_schema
 from .engine.apart import Apart
 from .engine.files import FILE, ROW, Files, files_of
 from .engine.guarded import Guarded, open_engine, quote_name
+from .engine.scopes import check_condition
 from .filters import operators, where_sql
-from .listing import Table, tables
 from .problems import NotFound
 from .questions import Question
-from .settings import SettingOf, settings_in_words, settings_key
-from .sql import check_condition
+from .settings import settings_in_words, settings_key
 from .state import Snapshot
-
-__all__ = ["Table", "describe", "operators", "rows", "tables"]
 
 MOST_ROWS: Final = 10_000
 """Rows that are given at most at once; ``downloads`` gives all."""
 
 
 @attrs.frozen(kw_only=True)
+class Table:
+    """A record type or view of a dataset.
+
+    kind: ``record type`` or ``view``; rows: how many, where known without building it.
+    doc: what its rows are; first, last: the span of times in its rows, of record types that have
+    times.
+    """
+
+    name: str
+    kind: str
+    rows: int | None
+    doc: str
+    first: datetime | None = None
+    last: datetime | None = None
+
+
+def tables(snapshot: Snapshot) -> list[Table]:
+    """Record types with rows, by name, and the views that the dataset can serve."""
+    return snapshot.keep("tables", lambda: _tables(snapshot))
+
+
+def _tables(snapshot: Snapshot) -> list[Table]:
+    dataset, plugins = snapshot.dataset, snapshot.dataset.plugins
+    types = plugins.record_types(dataset.record_types)
+    held = [
+        Table(
+            name=each.record_type,
+            kind="record type",
+            rows=each.rows,
+            doc=types[each.record_type].doc if each.record_type in types else "",
+            first=each.first,
+            last=each.last,
+        )
+        for each in dataset.holdings()
+    ]
+    views = [
+        Table(name=name, kind="view", rows=None, doc=plugins.views[name].doc)
+        for name in dataset.views()
+    ]
+    return [*held, *views]
+
+
+@attrs.frozen
 class Described:
     """A column: its name, type in words (``integer``, ``number``, ``text``, ``time``, ``boolean``,
     ``date``, ``time of day``, ``bytes``, ``list``, ``map``, ``structure``), unit, meaning, and the
@@ -54,7 +95,12 @@ class Description:
     kind: str
     doc: str
     columns: tuple[Described, ...]
-    settings: tuple[SettingOf, ...]
+    settings: tuple[dict[str, Any], ...]
+
+    @property
+    def by_name(self) -> dict[str, Described]:
+        """The columns, by name."""
+        return {column.name: column for column in self.columns}
 
     @property
     def types(self) -> dict[str, str]:
@@ -101,16 +147,9 @@ def _describe(snapshot: Snapshot, table: str, settings: Mapping[str, Any]) -> De
     listed = [*(n for n in declared if n in schema), *(n for n in schema if n not in declared)]
     columns = []
     for name in listed:
-        column, type_ = declared.get(name), _type(schema[name])
+        column, type_ = declared.get(name) or Column(name), _type(schema[name])
         columns.append(
-            Described(
-                name=name,
-                type=type_,
-                unit=column.unit if column else None,
-                doc=column.doc if column else None,
-                format=column.format if column else None,
-                operators=operators(type_),
-            )
+            Described(name, type_, column.unit, column.doc, column.format, operators(type_))
         )
     return Description(
         name=table,
@@ -173,11 +212,9 @@ def _sort(
     places = engine.table(f"{sql} {limit}", values)
     wanted = list(zip(places[FILE].to_pylist(), places[ROW].to_pylist(), strict=True))
     picked = engine.table(files.pick(wanted))
-    order = {place: number for number, place in enumerate(wanted)}
     there = zip(picked[FILE].to_pylist(), picked[ROW].to_pylist(), strict=True)
-    numbers = [order[place] for place in there]
-    ordered = sorted(range(len(numbers)), key=numbers.__getitem__)
-    return picked.take(pa.array(ordered, pa.int64()))
+    at = {place: number for number, place in enumerate(there)}
+    return picked.take(pa.array([at[place] for place in wanted], pa.int64()))
 
 
 def query(

@@ -108,7 +108,7 @@ class Turns:
     async def take(self, *, written: bool = False) -> None:
         """Wait for a turn; raises Busy where there is none."""
         if self._left <= 0:
-            raise Busy("too many questions are asked at once", remedy="try again in a moment")
+            raise Busy("too many questions are asked at once")
         self._left -= 1
         try:
             async with asyncio.timeout(TURN_S):
@@ -116,9 +116,7 @@ class Turns:
         except BaseException as error:
             self._left += 1
             if isinstance(error, TimeoutError):
-                raise Busy(
-                    "others ask so much that this had no turn", remedy="try again in a moment"
-                ) from None
+                raise Busy("others ask so much that this had no turn") from None
             raise
 
     def give_back(self, *, written: bool = False) -> None:
@@ -151,7 +149,10 @@ async def answer(
     time_s: how long it may take; written: whether SQL of a user's is in it.
     Raises what it raises, Refused where its time is over, Left where the client is gone.
     """
-    return await work(request, attempts(served, ask), time_s=time_s, written=written)
+    turns: Turns = request.app.state.turns
+    return await run_in_turn(
+        turns, attempts(served, ask), request.is_disconnected, time_s=time_s, written=written
+    )
 
 
 def attempts(served: Served, ask: Callable[[Snapshot], Answer]) -> Callable[[], Answer]:
@@ -168,20 +169,6 @@ def attempts(served: Served, ask: Callable[[Snapshot], Answer]) -> Callable[[], 
     return attempt
 
 
-async def work(
-    request: Request,
-    function: Callable[[], Answer],
-    *,
-    time_s: float = TIME_S,
-    written: bool = False,
-) -> Answer:
-    """What a function gives that may take long, run in a thread; raises as ``answer``."""
-    turns: Turns = request.app.state.turns
-    return await run_in_turn(
-        turns, function, request.is_disconnected, time_s=time_s, written=written
-    )
-
-
 async def run_in_turn(
     turns: Turns,
     function: Callable[[], Answer],
@@ -190,9 +177,9 @@ async def run_in_turn(
     time_s: float = TIME_S,
     written: bool = False,
 ) -> Answer:
-    """The same for who asks otherwise than by a request; it is stopped where it is cancelled.
+    """What a function gives that may take long, run in a thread; raises as ``answer``.
 
-    has_left: whether nobody waits for it any more.
+    has_left: whether nobody waits for it any more; it is stopped where it is cancelled, too.
     The turn is taken until the work has ended, though its answer was given up before: a view that
     is being made cannot be stopped, and of such work, too, no more is done at once.
     """

@@ -5,10 +5,8 @@ File systems that other machines write to do not notify: the kernel here knows n
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
-import select
 import stat
 import threading
 import time
@@ -38,34 +36,20 @@ class Bell:
     """Ends a wait, from another thread."""
 
     def __init__(self) -> None:
-        self._read, self._write = os.pipe()  # macOS has no pipe2
-        os.set_blocking(self._read, False)
-        os.set_blocking(self._write, False)
+        self._rings = threading.Event()
 
     def ring(self) -> None:
         """End the wait that goes on, or the next one."""
-        with contextlib.suppress(BlockingIOError):  # it rings already
-            os.write(self._write, b".")
+        self._rings.set()
 
     def wait(self, seconds: float) -> bool:
         """Wait so long at most, or until a signal asks to stop; whether it rang."""
         end = time.monotonic() + seconds
-        while True:
-            left = max(0.0, end - time.monotonic())
-            ready, _, _ = select.select([self._read], [], [], min(left, interrupt.POLL_S))
-            if ready:
-                break
-            if not left or interrupt.requested():
+        while not self._rings.wait(max(0.0, min(end - time.monotonic(), interrupt.POLL_S))):
+            if end <= time.monotonic() or interrupt.requested():
                 return False
-        with contextlib.suppress(BlockingIOError):
-            while os.read(self._read, 4096):
-                pass
+        self._rings.clear()
         return True
-
-    def close(self) -> None:
-        """Free its descriptors."""
-        os.close(self._read)
-        os.close(self._write)
 
 
 class Notifications:

@@ -10,7 +10,7 @@ from pathlib import Path
 from harvest import Session, UsageError
 from harvest.commands import RunOptions, remark
 
-from .schedule import FORMS, Entry
+from .schedule.forms import FORMS, Entry
 from .schedule.times import Times
 
 

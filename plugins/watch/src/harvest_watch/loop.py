@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections import OrderedDict
 from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 
 import attrs
 
-from harvest import (
-    HarvestError,
-    Recipe,
-    RunResult,
-    Session,
-    SourceError,
-    UsageError,
-    interrupt,
-)
+from harvest import HarvestError, Recipe, RunResult, Session, SourceError, UsageError, interrupt
+from harvest.commands import print_json_line, remark
 from harvest.commands.outcome import exports_failed
 from harvest.errors import ExitCode
+from harvest.toolkit.amounts import count_in_words
 
 from .changes import Bell, Listening
 from .entry import refuse_streams
@@ -109,7 +105,7 @@ def watch(recipe: Recipe, options: WatchOptions, reporter: Reporter | None = Non
             return watching.go_on()
         finally:
             with interrupt.deferred():
-                watching.close()
+                watching.listening.close()
 
 
 class _Watch:
@@ -155,10 +151,6 @@ class _Watch:
         self.last_round = self.last_change = -float("inf")
         # the latest ones, so that memory stays the same
         self.noted: OrderedDict[str, None] = OrderedDict()
-
-    def close(self) -> None:
-        self.listening.close()
-        self.bell.close()
 
     def go_on(self) -> ExitCode:
         """Round after round; the exit code."""
@@ -290,8 +282,8 @@ class _Watch:
         self.whole = bool(made.failures)
         self.failed = ExitCode.FAILED if made.failures else None
         self.again = made.asked or bool(made.failures)
-        for remark in made.remarks:
-            self.note(remark)
+        for text in made.remarks:
+            self.note(text)
         for origin in made.own:
             self.note(f"{origin}: written by this watch, and not read")
         if made.result is None:
@@ -328,3 +320,36 @@ class _Watch:
         if len(self.noted) > _NOTED:
             self.noted.popitem(last=False)
         self.reporter.note(text)
+
+
+class Lines(Reporter):
+    """A line for each round that committed something; remarks on standard error."""
+
+    def __init__(self, *, json: bool) -> None:
+        self.json = json
+        self.parts = self.rows = self.rejects = 0
+
+    def committed(self, result: RunResult) -> None:
+        now = datetime.now().astimezone()
+        account = result.account
+        parts, rows, rejects = len(result.parts), account.written, account.rejected
+        self.parts, self.rows = self.parts + parts, self.rows + rows
+        self.rejects += rejects
+        if self.json:
+            print_json_line({"time": now.isoformat(), **result.document()})
+        else:
+            dropped = f", {len(result.dropped)} dropped" if result.dropped else ""
+            print(f"{now:%Y-%m-%d %H:%M:%S}  {_sum(parts, rows, rejects)}{dropped}")
+        sys.stdout.flush()
+
+    def note(self, text: str) -> None:
+        remark(text)
+
+    def stopped(self, rounds: int) -> None:
+        total = _sum(self.parts, self.rows, self.rejects)
+        self.note(f"stopped after {count_in_words(rounds, 'round')}: {total}")
+
+
+def _sum(parts: int, rows: int, rejects: int) -> str:
+    counts = {"part": parts, "row": rows, "reject": rejects}
+    return ", ".join(count_in_words(number, word) for word, number in counts.items())

@@ -18,8 +18,7 @@ from harvest.toolkit.texts import printable_line
 
 from . import slurm
 from .files import JOB, LOG, SCRIPT, STATE, SUBMITTED, Submission, write
-from .job import Job, safe_name
-from .script import render
+from .job import Job, render, safe_name
 from .status import JobFiles, JobStatus, job_status
 
 FIRST_PAUSE_S: Final = 1.0
@@ -82,19 +81,19 @@ class Batch:
     def scripts(self, *jobs: Job) -> list[Script]:
         """What ``submit`` would do with these jobs; nothing is written."""
         self._check(jobs)
-        return [
-            Script(
-                job=job.label,
-                text=render(job, self.directory / job.label),
-                submit=shlex.join(
-                    ["sbatch", "--parsable", f"--chdir={self.directory / job.label}"]
-                    + ([f"--dependency={_dependency(job, _placeholder)}"] if _waits(job) else [])
-                    + [str(self.directory / job.label / SCRIPT)]
-                ),
-                commands=tuple(shlex.join(words) for words in job.commands),
-            )
-            for job in jobs
-        ]
+        return [self._script(job) for job in jobs]
+
+    def _script(self, job: Job) -> Script:
+        place = self.directory / job.label
+        words = ["sbatch", "--parsable", f"--chdir={place}"]
+        if waits := _dependency(job, "<{}>".format):
+            words.append(f"--dependency={waits}")
+        return Script(
+            job=job.label,
+            text=render(job, place),
+            submit=shlex.join([*words, str(place / SCRIPT)]),
+            commands=tuple(shlex.join(command) for command in job.commands),
+        )
 
     def submit(self, *jobs: Job) -> list[int]:
         """Write and submit jobs, those that others wait for first; gives Slurm's job ids.
@@ -120,13 +119,11 @@ class Batch:
         try:
             for job in jobs:
                 tasks = range(job.tasks) if job.is_array else None
-                wanted = _dependency(job, lambda name: str(ids[name])) if _waits(job) else None
+                wanted = _dependency(job, lambda name: str(ids[name])) or None
                 ids[job.label] = self._submit(job.label, tasks, array=None, dependency=wanted)
         except BaseException:
             if ids:
-                with contextlib.suppress(
-                    slurm.SlurmError
-                ):  # the first failure is the one to report
+                with contextlib.suppress(slurm.SlurmError):  # the first failure is to be reported
                     self.cancel()
             for job in jobs:
                 if job.label not in ids:
@@ -246,16 +243,8 @@ class Batch:
             seen.add(job.label)
 
 
-def _waits(job: Job) -> bool:
-    return bool(job.after_ok or job.after_any)
-
-
-def _placeholder(name: str) -> str:
-    return f"<{name}>"
-
-
 def _dependency(job: Job, id_of: Callable[[str], str]) -> str:
-    """What sbatch's ``--dependency`` gets."""
+    """What sbatch's ``--dependency`` gets; empty for a job that waits for none."""
     return ",".join(
         ":".join((kind, *(id_of(safe_name(name)) for name in names)))
         for kind, names in (("afterok", job.after_ok), ("afterany", job.after_any))

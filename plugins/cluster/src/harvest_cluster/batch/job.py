@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -124,3 +125,35 @@ def safe_name(name: str) -> str:
     """A name made safe; see :attr:`Job.label`."""
     safe = re.sub(r"[^A-Za-z0-9._-]+", "_", name).lstrip("-._")
     return safe[:_LABEL_LENGTH] or "job"
+
+
+def render(job: Job, directory: Path) -> str:
+    """The script of a job that is started in ``directory``, which holds its files.
+
+    It has directives of checked words, the user's set-up, and one fixed command; and names no path
+    but the interpreter's: sbatch gets the job's directory, and the script starts there.
+    """
+    log = "%A_%a.out" if job.is_array else "%j.out"
+    # Slurm takes % and \ in the whole path, the directory included, for its own
+    plain = not set("%\\") & set(str(directory))
+    lines = [
+        "#!/bin/bash",
+        f"#SBATCH --job-name={job.label}",
+        f"#SBATCH --output={f'log/{log}' if plain else '/dev/null'}",
+        "#SBATCH --open-mode=append",
+        f"#SBATCH --{'' if job.requeue else 'no-'}requeue",
+    ]
+    if job.is_array:
+        limit = f"%{job.array_limit}" if job.array_limit else ""
+        lines.append(f"#SBATCH --array=0-{job.tasks - 1}{limit}")
+    lines += [f"#SBATCH {directive}" for directive in job.options.directives()]
+    lines += ["", "batch_directory=$PWD"]
+    if not plain:
+        lines += [
+            "task=${SLURM_ARRAY_TASK_ID:+_$SLURM_ARRAY_TASK_ID}",
+            'exec >>"log/${SLURM_ARRAY_JOB_ID:-$SLURM_JOB_ID}$task.out" 2>&1',
+        ]
+    if job.options.env_setup.strip():
+        lines.append(job.options.env_setup.rstrip("\n"))
+    lines.append(f'exec {shlex.join(python("harvest_cluster.batch.element"))} "$batch_directory"')
+    return "\n".join(lines) + "\n"

@@ -35,26 +35,25 @@ _LOGGERS: Final = ("distributed", "dask", "tornado", "asyncio")
 _LIBRARIES: Final = "install hpc-harvest[dask]"
 
 
+def _setting(doc: str, default: Any, **shown: Any) -> Any:
+    """A setting that ``DaskConfig`` checks itself; shown: what may be given, as people read it."""
+    return attrs.field(default=default, metadata={"doc": doc, **shown})
+
+
 @attrs.frozen(kw_only=True)
 class DaskConfig(Options):
     """Settings of the engine ``dask``."""
 
     address: str | None = setting("Address of a scheduler that runs, such as tls://node1:8786.")
     scheduler_file: str | None = setting("File in which a scheduler that runs wrote its address.")
-    cluster: str = attrs.field(
-        default="local",
-        metadata={
-            "doc": "Without an address: local (workers on this machine) or slurm (workers in "
-            "Slurm jobs, by dask-jobqueue).",
-            "choices": ("local", "slurm"),
-        },
+    cluster: str = _setting(
+        "Without an address: local (workers on this machine) or slurm (workers in Slurm jobs, by "
+        "dask-jobqueue).",
+        "local",
+        choices=("local", "slurm"),
     )
-    threads: int = attrs.field(
-        default=1,
-        metadata={
-            "doc": "Partitions that a worker process reads at once.",
-            "allowed": "at least 1",
-        },
+    threads: int = _setting(
+        "Partitions that a worker process reads at once.", 1, allowed="at least 1"
     )
     host: str | None = setting(
         "Host name or address at which the jobs' workers reach this process."
@@ -67,20 +66,16 @@ class DaskConfig(Options):
     tls_ca: str | None = setting("File of the certificate authority, PEM.")
     tls_cert: str | None = setting("File of this user's certificate, PEM.")
     tls_key: str | None = setting("File of the certificate's key, PEM.")
-    retries: int = attrs.field(
-        default=3,
-        metadata={
-            "doc": "How often a partition is given out again after its workers were lost.",
-            "allowed": "at least 0",
-        },
+    retries: int = _setting(
+        "How often a partition is given out again after its workers were lost.",
+        3,
+        allowed="at least 0",
     )
-    timeout: float = attrs.field(
-        default=60.0,
-        metadata={
-            "doc": "Seconds to wait for a scheduler, and for a worker when there is none; the "
-            "wait for Slurm jobs to start has no bound.",
-            "allowed": "more than 0",
-        },
+    timeout: float = _setting(
+        "Seconds to wait for a scheduler, and for a worker when there is none; the wait for Slurm "
+        "jobs to start has no bound.",
+        60.0,
+        allowed="more than 0",
     )
 
     def __attrs_post_init__(self) -> None:
@@ -154,16 +149,12 @@ def connect(config: DaskConfig, workers: int | None, cost_bytes: int) -> Iterato
         target: Any
         if config.existing:
             target = _address(config)
-        elif config.cluster == "slurm":
-            target = stack.enter_context(_slurm(config, workers, cost_bytes, security))
         else:
-            target = stack.enter_context(_local(config, workers, cost_bytes, security))
+            start = _slurm if config.cluster == "slurm" else _local
+            target = stack.enter_context(start(config, workers, cost_bytes, security))
         try:
             client = distributed.Client(
-                target,
-                security=security,
-                timeout=config.timeout,
-                set_as_default=False,
+                target, security=security, timeout=config.timeout, set_as_default=False
             )
         except (OSError, ValueError, TypeError, RuntimeError) as error:
             raise HarvestError(
@@ -235,11 +226,8 @@ def _local(
     count = workers or min(available_cores(), 1 + cost_bytes // (16 << 20))
     threads = str(max(1, available_cores() // count))
     limits = {"POLARS_MAX_THREADS": threads, "OMP_NUM_THREADS": threads}
-    memory = (
-        _binary(config.memory)
-        if config.memory
-        else library("distributed").system.MEMORY_LIMIT // count
-    )
+    whole = library("distributed").system.MEMORY_LIMIT
+    memory = _binary(config.memory) if config.memory else whole // count
     with (
         library("distributed").LocalCluster(
             n_workers=0,

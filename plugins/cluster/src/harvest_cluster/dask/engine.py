@@ -162,14 +162,13 @@ class ClusterTasks:
     def _next(self) -> Iterator[Any]:
         """The next result, if one comes soon."""
         interrupt.check()
-        try:
+        future = None
+        with contextlib.suppress(queue.Empty):
             future = self.done.get(timeout=interrupt.POLL_S)
-        except queue.Empty:
-            if time.monotonic() - self.looked >= LOOK_EVERY_S:
-                self._look()
-            return
         if time.monotonic() - self.looked >= LOOK_EVERY_S:
             self._look()
+        if future is None:
+            return
         given = self.given.pop(future)
         status = future.status
         if status == "finished":
@@ -218,9 +217,7 @@ class ClusterTasks:
             return
         for worker, problems in found.items():
             if isinstance(problems, BaseException):
-                raise Terms.refusal(
-                    f"the worker {worker}", [f"{type(problems).__name__}: {problems}"]
-                )
+                problems = [f"{type(problems).__name__}: {problems}"]
             if problems:
                 raise Terms.refusal(f"the worker {worker}", problems)
 
@@ -264,11 +261,7 @@ def _connection_lost() -> HarvestError:
 
 
 def _attempt(function: Callable[..., Any], task: Any, topic: str | None) -> Any:  # in a worker
-    return function(task, _reporter(topic))
-
-
-def _reporter(topic: str | None) -> Callable[[Any], None] | None:
     if topic is None:
-        return None
+        return function(task, None)
     worker = library("distributed").get_worker()
-    return lambda progress: worker.log_event(topic, attrs.astuple(progress))
+    return function(task, lambda progress: worker.log_event(topic, attrs.astuple(progress)))

@@ -40,7 +40,10 @@ def local_workers(
     options: of Dask's nanny.
     Raises HarvestError when one cannot start.
     """
-    message = (scheduler, _of_worker(security), dict(config), options)
+    # what a worker needs of certificates, by the names that Dask's Security has for it
+    names = ("tls_ca_file", "tls_worker_cert", "tls_worker_key") if security is not None else ()
+    given = {name: getattr(security, name) for name in names}
+    message = (scheduler, given, dict(config), options)
     workers: list[_Worker] = []
     try:
         # one by one, so that those that run are known when the next cannot be started
@@ -55,14 +58,6 @@ def local_workers(
             worker.connection.close()
         for worker in workers:
             worker.end()
-
-
-def _of_worker(security: Any) -> dict[str, Any] | None:
-    """What a worker needs of certificates, by the names that Dask's Security has for it."""
-    if security is None:
-        return None
-    names = ("tls_ca_file", "tls_worker_cert", "tls_worker_key")
-    return {name: getattr(security, name) for name in names}
 
 
 class _Worker:
@@ -117,7 +112,7 @@ def main(descriptor: int) -> None:
     dask.config.set(config)
     # that a worker ended is nothing to report, and why it failed is raised where it was started
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
-    if security is not None:
+    if security:
         options["security"] = distributed.Security(require_encryption=True, **security)
 
     async def work() -> None:

@@ -1,4 +1,4 @@
-"""What array tasks are to do, and what stopped them, as files that a person can read.
+"""What array tasks do: the work, and what stopped it, as files that a person can read.
 
 ``<number>.json`` holds the bundle of one array task.  A task that cannot go on leaves
 ``<number>.error.json``, from which the waiting run raises the same error.
@@ -7,12 +7,14 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any, Final
 
-from harvest import Bundle, errors
-from harvest.errors import HarvestError
-from harvest.toolkit.files import write_atomically
+from harvest import Bundle, errors, interrupt
+from harvest.engines import read_bundles
+from harvest.errors import ExitCode, HarvestError, WorkerLost
+from harvest_cluster.batch.files import write
 
 _ERRORS: Final = {
     cls.__name__: cls
@@ -27,7 +29,7 @@ def write_task(folder: Path, number: int, bundle: Bundle) -> None:
     Raises as ``Bundle.to_json``.
     """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    _write(folder / f"{number}.json", bundle.to_json())
+    write(folder / f"{number}.json", bundle.to_json())
 
 
 def read_task(folder: Path, number: int) -> Bundle:
@@ -56,7 +58,26 @@ def write_error(folder: Path, number: int, error: BaseException) -> None:
             "where": None,
             "remedy": "this is a defect: run with --engine local --debug and report the traceback",
         }
-    _write(_error_path(folder, number), document)
+    write(_error_path(folder, number), document)
+
+
+def stage(folder: Path, number: int, cpus: int) -> int:
+    """Stage the task's partitions, with so many processes; gives the exit code."""
+    try:
+        for result in read_bundles(read_task(folder, number).split(), workers=cpus):
+            for origin in result.origins:
+                print(f"harvest: staged {origin}", flush=True)
+            interrupt.check()
+    except (MemoryError, HarvestError, OSError) as error:
+        print(f"harvest: {error}", file=sys.stderr)
+        if isinstance(error, MemoryError | WorkerLost):
+            return ExitCode.FAILED  # it may do better when it is begun again
+        write_error(folder, number, error)
+        return ExitCode.FAILED
+    except Exception as error:
+        write_error(folder, number, error)
+        raise
+    return ExitCode.DONE
 
 
 def read_error(folder: Path, number: int) -> Exception | None:
@@ -73,8 +94,3 @@ def read_error(folder: Path, number: int) -> Exception | None:
 
 def _error_path(folder: Path, number: int) -> Path:
     return folder / f"{number}.error.json"
-
-
-def _write(path: Path, document: Any) -> None:
-    # ASCII: names that are not text survive
-    write_atomically(path, json.dumps(document).encode("ascii"))

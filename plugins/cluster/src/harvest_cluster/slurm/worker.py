@@ -22,7 +22,7 @@ def main() -> int:
     interrupt.install()
     try:
         # late: it comes with Arrow, which takes its numbers of threads from the environment
-        from .array_task import stage
+        from .tasks import stage
 
         return stage(folder, number, cpus)
     except KeyboardInterrupt:

@@ -20,8 +20,6 @@ from harvest import UsageError
 
 from .nested import NUL_SHOWN, json_texts
 
-__all__ = ["CHANGED", "PIECE", "PLACES", "ROW", "Column", "encoded", "sql_type", "wider"]
-
 PIECE: Final = "harvest_piece"
 ROW: Final = "harvest_row"
 CHANGED: Final = "harvest_changed"

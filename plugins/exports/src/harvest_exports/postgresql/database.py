@@ -14,7 +14,7 @@ import pyarrow as pa
 from harvest import HarvestError, UsageError
 from harvest.toolkit.texts import printable_line
 
-__all__ = ["Database", "connected", "shown_address"]
+from ..batches import streamed
 
 _SECRETS: Final = ("password", "sslpassword")
 _SESSION: Final = (
@@ -79,23 +79,9 @@ class Database:
 
         An error of who makes the rows is raised as it is.
         """
-        failed: list[BaseException] = []
-
-        def batches() -> Iterator[pa.RecordBatch]:
-            try:
-                for each in tables:
-                    yield from each.to_batches()
-            except BaseException as error:
-                failed.append(error)
-                raise
-
-        reader = pa.RecordBatchReader.from_batches(columns, batches())
-        try:
+        batches = (batch for each in tables for batch in each.to_batches())
+        with streamed(columns, batches) as reader:
             self._cursor.adbc_ingest(table, reader, mode="append", db_schema_name=schema)
-        except Exception:
-            if failed:
-                raise failed[0] from None
-            raise
 
 
 @contextlib.contextmanager

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import partial
-from typing import Any, Final, TypeAlias
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Final, TypeAlias
 
-import attrs
 import polars as pl
 import pyarrow as pa
 
@@ -21,16 +20,14 @@ from harvest import Dataset, DatasetChanged, DatasetError, PartFile, UsageError
 from harvest.toolkit.amounts import count_in_words
 from harvest.toolkit.steps import step
 
-from ..batches import BATCH_ROWS, batches, stored_view
-from ..chosen import ViewChoice, column_comments, views_named
+from ..batches import BATCH_ROWS, batches
+from ..chosen import ViewChoice, column_comments, stored_view, views_named
 from ..names import identifiers, quoted
 from .columns import CHANGED, PIECE, ROW, Column, encoded
 from .database import Database, connected
 from .pieces import OTHERS, Piece, Places, files_by_name, groups, numbered, pieces_in, places_of
 from .state import OWN_TABLES, Held, State
 from .tables import Fit, fit, rows_with
-
-__all__ = ["write"]
 
 SENT_ROWS: Final = 16_384
 """Rows that are encoded and sent at once."""
@@ -56,19 +53,15 @@ def write(
     where another export came first that was of a later commit.
     """
     chosen = views_named(dataset, views)
-    _check_schema(schema)
+    if identifiers([schema])[schema] != schema:
+        raise UsageError(
+            f"{schema!r} cannot be the name of a schema", remedy="give one of 1 to 63 bytes"
+        )
     with connected(target) as database:
         _wait_for_turn(database, schema, dataset)
         export = _Export(dataset, database, State.read(database, schema, dataset))
         export.run(chosen)
         return export.said
-
-
-def _check_schema(schema: str) -> None:
-    if identifiers([schema])[schema] != schema:
-        raise UsageError(
-            f"{schema!r} cannot be the name of a schema", remedy="give one of 1 to 63 bytes"
-        )
 
 
 def _wait_for_turn(database: Database, schema: str, dataset: Dataset) -> None:
@@ -83,34 +76,22 @@ def _wait_for_turn(database: Database, schema: str, dataset: Dataset) -> None:
         raise DatasetChanged("the dataset has changed since it was opened", remedy="open it again")
 
 
-@attrs.define
-class _Sent:
-    """What an export has done so far."""
-
-    rows: int = 0
-    gone: int = 0
-    changed: int = 0
-    tables: int = 0
-
-
 class _Export:
     def __init__(self, dataset: Dataset, database: Database, state: State):
         self._dataset = dataset
         self._database = database
         self._state = state
         self._schema = state.schema
-        self._sent = _Sent()
+        self._sent: Counter[str] = Counter()
 
     @property
     def said(self) -> str:
         """What was done, in a sentence."""
-        sent = self._sent
-        text = (
-            f"{count_in_words(sent.rows, 'row')} sent and {count_in_words(sent.gone, 'row')} "
-            f"deleted in {count_in_words(sent.tables, 'table')} of the schema {self._schema!r}"
-        )
-        if sent.changed:
-            values = count_in_words(sent.changed, "value")
+        rows, gone = (count_in_words(self._sent[name], "row") for name in ("rows", "gone"))
+        tables = count_in_words(self._sent["tables"], "table")
+        text = f"{rows} sent and {gone} deleted in {tables} of the schema {self._schema!r}"
+        if changed := self._sent["changed"]:
+            values = count_in_words(changed, "value")
             text += f"; {values} that PostgreSQL cannot hold changed, see {CHANGED}"
         return text
 
@@ -149,8 +130,8 @@ class _Export:
 
     def _drop(self, held: Held) -> None:
         """Take a view's table away."""
-        self._sent.gone += held.rows
-        self._sent.tables += 1
+        self._sent["gone"] += held.rows
+        self._sent["tables"] += 1
         self._state.forget(held)
 
     # --- record types ---
@@ -162,7 +143,11 @@ class _Export:
         is_new = held is None
         held = held or Held(table, name, "record type")
         kinds = dataset.rows_of(name, listed[:1]).collect_schema()
-        fitted = self._fit(held, kinds, is_new, lambda: column_comments(dataset, name))
+        fitted = fit(
+            *(self._database, self._schema, held, kinds),
+            is_new=is_new,
+            docs=lambda: column_comments(dataset, name),
+        )
         files = files_by_name(listed)
         same = [files[each] for each in files.keys() & held.files]
         # columns that came may have values in rows that are there
@@ -203,19 +188,10 @@ class _Export:
         held.unused = max([held.unused, *(piece.number + 1 for piece in pieces)])
         self._state.keep_pieces(held, before, pieces)
 
-    def _fit(
-        self,
-        held: Held,
-        kinds: Mapping[str, Any],
-        is_new: bool,
-        docs: Callable[[], tuple[str, Mapping[str, str]]],
-    ) -> Fit:
-        return fit(self._database, self._schema, held, kinds, is_new=is_new, docs=docs)
-
     def _keep(self, held: Held) -> None:
         """Put a table that was changed on record."""
         held.token = self._dataset.manifest.token
-        self._sent.tables += 1
+        self._sent["tables"] += 1
         self._state.keep(held)
 
     def _delete(self, held: Held, gone: Sequence[Piece]) -> None:
@@ -228,7 +204,7 @@ class _Export:
             numbers = [piece.number for piece in gone]
             self._database.execute(f"DELETE FROM {where} WHERE {PIECE} = ANY ($1)", numbers)
         held.rows -= rows
-        self._sent.gone += rows
+        self._sent["gone"] += rows
 
     def _clear(self, held: Held) -> None:
         """The dataset has no rows of a record type any more: its table stays, empty."""
@@ -250,7 +226,10 @@ class _Export:
             frame = self._dataset.rows_of(held.name, list(group.values()))
             places = Places(p for f in group for p in places_of(pieces[f], files[f], stay))
             for batch in _sent(frame):
-                place = _taken(places, batch.height, held)
+                try:
+                    place = places.take(batch.height)
+                except ValueError as error:
+                    raise _other_rows(held) from error
                 new = place.get_column(PIECE) != OTHERS
                 if new.all():
                     yield batch, place
@@ -267,7 +246,7 @@ class _Export:
             nonlocal sent
             for batch, places in rows:
                 table, changed = encoded(batch, columns, places)
-                self._sent.changed += changed
+                self._sent["changed"] += changed
                 held.changed_values += changed
                 sent += batch.height
                 yield table
@@ -277,7 +256,7 @@ class _Export:
             together = itertools.chain((first,), following)
             self._database.load(self._schema, held.table, first.schema, together)
         held.rows += sent
-        self._sent.rows += sent
+        self._sent["rows"] += sent
 
     # --- views ---
 
@@ -297,11 +276,14 @@ class _Export:
             frame = pl.scan_ipc(path)
             is_new = held is None
             held = held or Held(table, view.label, "view")
-            docs = partial(column_comments, dataset, view.name, view.settings)
-            fitted = self._fit(held, frame.collect_schema(), is_new, docs)
+            fitted = fit(
+                *(self._database, self._schema, held, frame.collect_schema()),
+                is_new=is_new,
+                docs=lambda: column_comments(dataset, view.name, view.settings),
+            )
             if not is_new:
                 self._database.execute(f"DELETE FROM {quoted(self._schema, held.table)}")
-                self._sent.gone += held.rows
+                self._sent["gone"] += held.rows
             held.rows = held.changed_values = 0
             self._load(held, fitted.columns, ((batch, None) for batch in _sent(frame)))
             held.digest = digest
@@ -312,13 +294,6 @@ def _sent(frame: pl.LazyFrame) -> Iterator[pl.DataFrame]:
     """All rows in order, as many at a time as are encoded and sent at once."""
     for batch in batches(frame):
         yield from batch.iter_slices(SENT_ROWS)
-
-
-def _taken(places: Places, rows: int, held: Held) -> pl.DataFrame:
-    try:
-        return places.take(rows)
-    except ValueError as error:
-        raise _other_rows(held) from error
 
 
 def _other_rows(held: Held) -> DatasetError:

@@ -12,8 +12,6 @@ import polars as pl
 
 from harvest.model.json import encode_frame
 
-__all__ = ["NUL_SHOWN", "json_texts"]
-
 NUL_SHOWN: Final = r"\x00"
 """What stands for a NUL, as for other bytes that a text cannot hold."""
 

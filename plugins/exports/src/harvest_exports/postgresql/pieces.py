@@ -20,8 +20,6 @@ from harvest import Dataset, PartFile
 
 from .columns import PIECE, ROW
 
-__all__ = ["Piece", "Places", "files_by_name", "groups", "numbered", "pieces_in", "places_of"]
-
 OTHERS: Final = -1
 """In place of a piece's number: rows that the table has already, or that are nobody's."""
 

@@ -14,8 +14,6 @@ from harvest.toolkit.texts import printable
 from ..names import quoted
 from .database import Database
 
-__all__ = ["RUNS", "RUNS_DECLARED", "keep_runs"]
-
 RUNS: Final = "harvest_runs"
 RUNS_DECLARED: Final = (
     "The runs that wrote the dataset, by their number. Null where the record of a run is missing "

@@ -21,8 +21,6 @@ from .database import Database
 from .pieces import Piece
 from .runs import RUNS, RUNS_DECLARED, keep_runs
 
-__all__ = ["OWN_TABLES", "Held", "State"]
-
 EXPORT: Final = "harvest_export"
 TABLES: Final = "harvest_tables"
 PIECES: Final = "harvest_pieces"
@@ -171,13 +169,9 @@ class State:
         """Take a table of rows away, and what is known of it."""
         del self.held[held.name]
         self._database.execute(f"DROP TABLE IF EXISTS {quoted(self.schema, held.table)}")
-        _forget(self._database, self.schema, held.table)
-
-
-def _forget(database: Database, schema: str, table: str) -> None:
-    """Take what is known of a table of rows away."""
-    for each in (TABLES, PIECES):
-        database.execute(f'DELETE FROM {quoted(schema, each)} WHERE "table" = $1', table)
+        for each in (TABLES, PIECES):
+            where = quoted(self.schema, each)
+            self._database.execute(f'DELETE FROM {where} WHERE "table" = $1', held.table)
 
 
 def _identity(dataset: Dataset) -> str:
@@ -220,7 +214,10 @@ def _declare(database: Database, schema: str) -> None:
 
 def _held(database: Database, schema: str) -> dict[str, Held]:
     """What the schema holds; a table that somebody dropped is not among it."""
-    there = database.rows("SELECT tablename FROM pg_tables WHERE schemaname = $1", schema)
+    there = "SELECT tablename FROM pg_tables WHERE schemaname = $1"
+    for each in (TABLES, PIECES):
+        where = quoted(schema, each)
+        database.execute(f'DELETE FROM {where} WHERE "table" NOT IN ({there})', schema)
     found: dict[str, Held] = {}
     rows = database.rows(
         'SELECT "table", name, kind, rows, changed_values, digest, columns::text, token '
@@ -229,16 +226,12 @@ def _held(database: Database, schema: str) -> dict[str, Held]:
     for table, name, kind, count, changed, digest, columns, token in rows:
         made = [Column(*each) for each in json.loads(columns)]
         by_name = {column.name: column for column in made}
-        if (table,) not in there:
-            _forget(database, schema, table)
-        else:
-            found[name] = Held(table, name, kind, count, changed, digest, by_name, token)
+        found[name] = Held(table, name, kind, count, changed, digest, by_name, token)
     tables = {held.table: held for held in found.values()}
     files = database.rows(
         f'SELECT "table", file, max(piece) FROM {quoted(schema, PIECES)} GROUP BY "table", file'
     )
     for table, file, last in files:
-        if table in tables:
-            tables[table].files.add(file)
-            tables[table].unused = max(tables[table].unused, last + 1)
+        tables[table].files.add(file)
+        tables[table].unused = max(tables[table].unused, last + 1)
     return found

@@ -15,8 +15,6 @@ from .columns import CHANGED, JSON, PIECE, PLACES, ROW, Column, sql_type, wider
 from .database import Database
 from .state import Held
 
-__all__ = ["Fit", "fit"]
-
 
 @attrs.frozen
 class Fit:
@@ -53,7 +51,8 @@ def fit(database: Database, schema: str, held: Held, kinds: Mapping[str, Any], *
             reshaped = reshaped or differs
         columns.append(column)
     if added and not is_new:
-        _execute_add(database, schema, held, added)
+        new = [f"ADD COLUMN {quoted(each.sql_name)} {each.sql_type}" for each in added]
+        database.execute(f"ALTER TABLE {quoted(schema, held.table)} {', '.join(new)}")
     held.columns = {**({} if is_new else held.columns), **{each.name: each for each in columns}}
     if is_new or added:
         _explain(database, schema, held, docs())
@@ -84,11 +83,6 @@ def _create(database: Database, schema: str, held: Held, columns: list[Column]) 
     declared += [f"{quoted(each)} {PLACES[each][0]}" for each in places]
     database.execute(f"CREATE TABLE {name} ({', '.join(declared)})")
     database.execute(f"REVOKE ALL ON {name} FROM PUBLIC")
-
-
-def _execute_add(database: Database, schema: str, held: Held, columns: list[Column]) -> None:
-    added = [f"ADD COLUMN {quoted(each.sql_name)} {each.sql_type}" for each in columns]
-    database.execute(f"ALTER TABLE {quoted(schema, held.table)} {', '.join(added)}")
 
 
 def _altered(

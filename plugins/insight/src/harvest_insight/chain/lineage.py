@@ -1,4 +1,4 @@
-"""The view ``run.lineage``: each file with the log, process, run and job that used it."""
+"""The views ``run.chain``, every link across sources, and ``run.lineage``, which follows them."""
 
 from __future__ import annotations
 
@@ -9,10 +9,24 @@ import polars as pl
 from .files import entries_of_files, files_of_logs
 from .jobs import jobs_of_logs, jobs_of_runs
 from .links import SURE, links_together
+from .microscope import scans_and_jobs
 from .runs import processes_and_logs, runs_of
 
 if TYPE_CHECKING:
     from harvest import DatasetReader
+
+
+def chain(dataset: DatasetReader) -> pl.LazyFrame:
+    """One row per link; ``harvest_insight.views`` has what the columns mean."""
+    runs = runs_of(dataset)
+    return links_together(
+        *jobs_of_runs(dataset, runs),
+        *processes_and_logs(dataset, runs),
+        *jobs_of_logs(dataset, runs.logs),
+        *files_of_logs(dataset),
+        *entries_of_files(dataset),
+        *scans_and_jobs(dataset),
+    )
 
 
 def lineage(dataset: DatasetReader) -> pl.LazyFrame:

@@ -17,7 +17,7 @@ from harvest import DatasetChanged, PartFile
 from harvest.model.frames import seconds
 from harvest_serve.settings import settings_key
 
-from .guarded import literal, names_and_types, quote_name
+from .guarded import literal, names_and_types, quote_name, types_of
 
 if TYPE_CHECKING:
     from harvest_serve.state import Snapshot
@@ -137,7 +137,7 @@ def _path(snapshot: Snapshot, file: PartFile) -> Path:
 def _files(paths: tuple[Path, ...], declared: pa.Schema | None) -> Files:
     source = f"read_parquet({literal(paths)}{', union_by_name = true' if len(paths) > 1 else ''})"
     there = names_and_types(source, paths)
-    wanted = {field.name: sql_type(field.type) for field in declared} if declared else there
+    wanted = types_of(declared) if declared else there
     columns = [
         quote_name(name) if there.get(name) == kind else _cast(name, kind, name in there)
         for name, kind in wanted.items()
@@ -153,39 +153,3 @@ def _cast(name: str, kind: str, is_there: bool) -> str:
     """The SQL of a column as a type; of no values where the file has no such column."""
     value = quote_name(name) if is_there else "NULL"
     return f"CAST({value} AS {kind}) AS {quote_name(name)}"
-
-
-_TYPES: Final = {
-    pa.bool_(): "BOOLEAN",
-    pa.int8(): "TINYINT",
-    pa.int16(): "SMALLINT",
-    pa.int32(): "INTEGER",
-    pa.int64(): "BIGINT",
-    pa.uint8(): "UTINYINT",
-    pa.uint16(): "USMALLINT",
-    pa.uint32(): "UINTEGER",
-    pa.uint64(): "UBIGINT",
-    pa.float32(): "FLOAT",
-    pa.float64(): "DOUBLE",
-    pa.string(): "VARCHAR",
-    pa.large_string(): "VARCHAR",
-    pa.binary(): "BLOB",
-    pa.large_binary(): "BLOB",
-    pa.timestamp("us", tz="UTC"): "TIMESTAMP WITH TIME ZONE",
-}
-
-
-def sql_type(kind: pa.DataType) -> str:
-    """The type of SQL for one of a record type's schema."""
-    if kind in _TYPES:
-        return _TYPES[kind]
-    if pa.types.is_dictionary(kind):
-        return sql_type(kind.value_type)
-    if pa.types.is_map(kind):
-        return f"MAP({sql_type(kind.key_type)}, {sql_type(kind.item_type)})"
-    if pa.types.is_list(kind):
-        return f"{sql_type(kind.value_type)}[]"
-    if pa.types.is_struct(kind):
-        inner = ", ".join(f"{quote_name(field.name)} {sql_type(field.type)}" for field in kind)
-        return f"STRUCT({inner})"
-    raise TypeError(f"no type of SQL is laid down for Arrow's {kind}")

@@ -200,3 +200,10 @@ def names_and_types(source: str, paths: Iterable[Path]) -> dict[str, str]:
     return dict(
         zip(found["column_name"].to_pylist(), found["column_type"].to_pylist(), strict=True)
     )
+
+
+def types_of(schema: pa.Schema) -> dict[str, str]:
+    """The columns of Arrow's schema, each with its type in SQL."""
+    with duckdb.connect(":memory:") as connection:
+        found = connection.from_arrow(schema.empty_table())
+        return dict(zip(found.columns, map(str, found.types), strict=True))

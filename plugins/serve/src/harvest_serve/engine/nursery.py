@@ -40,6 +40,7 @@ def main() -> None:
     """Make processes until the other end closes."""
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for them
     control = socket.socket(fileno=int(sys.argv[1]))
+    pa.array([])  # it imports pandas where that is installed: here once, not in each process
     while True:
         said, descriptors, _, _ = socket.recv_fds(control, 1, 1)
         if not said:

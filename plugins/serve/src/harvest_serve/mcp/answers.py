@@ -6,7 +6,7 @@ them it shows, and how to ask for the rest.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 import attrs
@@ -39,11 +39,7 @@ Value = dict[str, Any]
 
 def datasets(served: Mapping[str, Served]) -> Value:
     """The datasets that are served, by the name that the other tools take."""
-    return {
-        "datasets": [
-            {"dataset": each.name, "location": str(each.location)} for each in served.values()
-        ]
-    }
+    return {"datasets": [{"dataset": s.name, "location": str(s.location)} for s in served.values()]}
 
 
 def table_list(snapshot: Snapshot) -> Value:
@@ -59,86 +55,88 @@ def table_list(snapshot: Snapshot) -> Value:
         }
         for each in tables.tables(snapshot)
     ]
-    return _of(snapshot) | {"tables": [_known(each) for each in listed]}
+    return _of(snapshot, tables=[_known(each) for each in listed])
 
 
 def table(snapshot: Snapshot, name: str, settings: Mapping[str, Any]) -> Value:
     """What a table's columns mean, in which units they are, and which settings it takes."""
     found = tables.describe(snapshot, name, settings)
     columns = [
-        _known(
-            {
-                "name": each.name,
-                "type": each.type,
-                "unit": each.unit,
-                "meaning": each.doc,
-                "operators": list(each.operators),
-            }
-        )
-        for each in found.columns
+        {"name": c.name, "type": c.type, "unit": c.unit, "meaning": c.doc, "operators": c.operators}
+        for c in found.columns
     ]
     named = [
-        _known(
-            {
-                "name": each.name,
-                "meaning": each.doc,
-                "type": each.type,
-                "default": each.default or None,
-                "choices": list(each.choices) or None,
-            }
-        )
+        {
+            "name": each["name"],
+            "meaning": each["doc"],
+            "type": each["type"],
+            "default": each["default"] or None,
+            "choices": each["choices"] or None,
+        }
         for each in found.settings
     ]
-    about = {"table": name, "kind": found.kind, "meaning": found.doc}
-    return _of(snapshot) | about | {"columns": columns, "settings": named}
+    return _of(
+        snapshot,
+        table=name,
+        kind=found.kind,
+        meaning=found.doc,
+        columns=[_known(each) for each in columns],
+        settings=[_known(each) for each in named],
+    )
 
 
 def rows(snapshot: Snapshot, name: str, asked: Question) -> Value:
     """Rows of a record type or view."""
     limit = min(MOST_ROWS if asked.limit is None else asked.limit, MOST_ROWS)
     found, total = tables.rows(snapshot, name, attrs.evolve(asked, limit=limit))
-    described = {
-        each.name: each for each in tables.describe(snapshot, name, asked.settings).columns
-    }
-    columns = [
-        _known({"name": n, "type": described[n].type, "unit": described[n].unit})
-        for n in found.column_names
-    ]
+    described = tables.describe(snapshot, name, asked.settings).by_name
     shown, cut = _fit(frame_of(found))
-    answer = {
-        "table": name,
-        "columns": columns,
-        "rows_that_fit": total,
-        "first_row": asked.offset,
-        "rows_shown": len(shown),
-        "rows": shown,
-    }
+    answer = _of(
+        snapshot,
+        table=name,
+        columns=[
+            _known({"name": n, "type": described[n].type, "unit": described[n].unit})
+            for n in found.column_names
+        ],
+        rows_that_fit=total,
+        first_row=asked.offset,
+        rows_shown=len(shown),
+        rows=shown,
+    )
     rest = total - asked.offset - len(shown)
     if rest > 0 and not (cut and not shown):
         answer["not_shown"] = (
             f"{rest:,} more rows fit: ask again with offset={asked.offset + len(shown)}, "
             "or for less by filters and columns, or sum them up by the tool sql"
         )
-    return _of(snapshot) | answer | ({"cut": _TOO_WIDE} if cut else {})
+    if cut:
+        answer["cut"] = (
+            f"the rows would be longer than {MOST_CHARACTERS:,} characters: name fewer columns"
+        )
+    return answer
 
 
 def query(snapshot: Snapshot, text: str, settings: Mapping[str, Mapping[str, Any]]) -> Value:
     """The result of one SQL query."""
     found = sql.ask(snapshot, text, limit=MOST_ROWS, settings=settings)
     shown, cut = _fit(frame_of(found.table))
-    columns = [{"name": f.name, "type": str(f.type)} for f in found.table.schema]
-    answer: Value = {"columns": columns, "rows_shown": len(shown), "rows": shown}
     units = {
         name: {c.name: c.unit for c in tables.describe(snapshot, name).columns if c.unit}
         for name in sql.tables_of(snapshot, text)
     }
-    answer["units_of_the_tables_that_it_reads"] = {n: of for n, of in units.items() if of}
+    answer = _of(
+        snapshot,
+        columns=[{"name": f.name, "type": str(f.type)} for f in found.table.schema],
+        rows_shown=len(shown),
+        rows=shown,
+        units_of_the_tables_that_it_reads={name: of for name, of in units.items() if of},
+    )
     if found.cut or cut:
         answer["not_shown"] = (
             f"there are more than these {len(shown):,} rows: group, or narrow them with WHERE; "
             "LIMIT and OFFSET give others"
         )
-    return _of(snapshot) | answer
+    return answer
 
 
 def findings(snapshot: Snapshot) -> Value:
@@ -154,7 +152,7 @@ def findings(snapshot: Snapshot) -> Value:
         plain["certainty_in_words"] = each.certainty_in_words()
         plain["units"] = {c.name: c.unit for c in described if c.unit and c.name in first.columns}
         plain["rows_shown"], plain["first_rows"] = len(shown), shown
-    return _of(snapshot) | {"summary": verdict.summary()} | whole
+    return _of(snapshot, summary=verdict.summary(), **whole)
 
 
 def report_list(snapshot: Snapshot) -> Value:
@@ -163,11 +161,11 @@ def report_list(snapshot: Snapshot) -> Value:
         {
             "report": each.name,
             "meaning": each.doc,
-            "settings": {setting.name: setting.doc for setting in each.settings},
+            "settings": {setting["name"]: setting["doc"] for setting in each.settings},
         }
         for each in reports.reports(snapshot)
     ]
-    return _of(snapshot) | {"reports": listed}
+    return _of(snapshot, reports=listed)
 
 
 def report(snapshot: Snapshot, name: str, settings: Mapping[str, Any], section: str | None) -> str:
@@ -186,13 +184,8 @@ def report(snapshot: Snapshot, name: str, settings: Mapping[str, Any], section: 
     )
 
 
-_TOO_WIDE: Final = (
-    f"the rows would be longer than {MOST_CHARACTERS:,} characters: name fewer columns"
-)
-
-
-def _of(snapshot: Snapshot) -> Value:
-    return {"dataset": snapshot.name, "commit": snapshot.commit}
+def _of(snapshot: Snapshot, **found: Any) -> Value:
+    return {"dataset": snapshot.name, "commit": snapshot.commit, **found}
 
 
 def _known(value: Value) -> Value:
@@ -203,7 +196,7 @@ def _known(value: Value) -> Value:
 def _fit(frame: pl.DataFrame, most: int = MOST_CHARACTERS) -> tuple[list[Any], bool]:
     """The first rows, as objects, that have no more characters; whether some have no room."""
     taken: list[Any] = []
-    for text in _texts(frame):
+    for text in encode_frame(frame):
         most -= len(text)
         if most < 0:
             return taken, True
@@ -219,7 +212,3 @@ def _exact(value: Any) -> Any:
         return [_exact(each) for each in value]
     # bool is an int, too, and small
     return str(value) if isinstance(value, int) and abs(value) > MOST_EXACT else value
-
-
-def _texts(frame: pl.DataFrame) -> Iterable[str]:
-    return encode_frame(frame)

@@ -29,7 +29,7 @@ async def _nothing(request: Request) -> Response:
 
 _OF = {
     "/": start.start,
-    "/tables": start.table_list,
+    "/tables": meaning.table_list,
     "/table/{table}": _rows,
     "/meaning/{table}": meaning.meaning,
     "/reports": report.report_list,

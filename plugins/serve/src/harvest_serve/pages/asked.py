@@ -11,13 +11,15 @@ from starlette.requests import Request
 
 from harvest import UsageError
 
-from ..downloads import FORMS
 from ..filters import WORDS, Filter
 from ..questions import Question, number, question
-from .render import Here
+from ..state import Place
 
 ROWS: Final = 50
 PAGE_SIZES: Final = (25, 50, 100, 250)
+
+OFFERED: Final = (("CSV", "csv"), ("Parquet", "parquet"), ("JSON Lines", "jsonl"))
+"""The forms of downloads that pages offer, as people call them."""
 
 _OWN: Final = ("facet", "exact", "rows", "row", "add", "is", "value", "show")
 _NO_VALUE: Final = ("null", "notnull")
@@ -60,7 +62,7 @@ class Asked:
             ("offset", str(asked.offset) if asked.offset else ""),
         ]
         return [
-            *((f"set.{key}", value) for key, value in asked.settings.items()),
+            *as_parameters(asked.settings).items(),
             *((f"{each.column}.{each.operator}", each.value) for each in asked.where),
             *((name, value) for name, value in named if value),
         ]
@@ -121,6 +123,11 @@ def complete(request: Request, asked: Asked) -> Asked | None:
     return None
 
 
+def as_parameters(settings: Mapping[str, str]) -> dict[str, str]:
+    """Settings of a view or report as the parameters of an address."""
+    return {f"set.{name}": value for name, value in settings.items()}
+
+
 def filter_in_words(each: Filter) -> str:
     """A filter: ``state is failed``."""
     if each.operator in _NO_VALUE:
@@ -152,10 +159,9 @@ def operator_groups(kinds: Iterable[Sequence[str]]) -> dict[tuple[str, ...], str
     return groups
 
 
-def downloads(here: Here, table: str, pairs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+def downloads(here: Place, table: str, pairs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
     """The forms in which all rows can be had, each with its address."""
     return [
         (label, f"/api/{here.name}/tables/{table}/rows?{urlencode([*pairs, ('form', form)])}")
-        for label, form in (("CSV", "csv"), ("Parquet", "parquet"), ("JSON Lines", "jsonl"))
-        if form in FORMS
+        for label, form in OFFERED
     ]

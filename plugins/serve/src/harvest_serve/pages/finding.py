@@ -12,10 +12,9 @@ from harvest.commands.tables import how_many
 from .. import reports, tables
 from ..problems import NotFound
 from ..questions import Question
-from ..state import Snapshot, find_served
-from ..work import answer
-from .asked import downloads
-from .render import here_of, respond, snapshot_values
+from ..state import Snapshot
+from .asked import as_parameters, downloads
+from .render import page
 from .report import LONG_S
 from .shown import meanings, page_table
 from .start import finding_items
@@ -28,9 +27,9 @@ async def finding(request: Request) -> Response:
     rule, number = request.path_params["rule"], request.path_params["number"]
 
     def ask(snapshot: Snapshot) -> dict[str, Any]:
-        here, verdict = here_of(snapshot), reports.findings(snapshot)
-        items = finding_items(here, verdict)
-        address = here.to("finding", rule, number)
+        verdict = reports.findings(snapshot)
+        items = finding_items(snapshot, verdict)
+        address = snapshot.to("finding", rule, number)
         at = next((i for i, item in enumerate(items) if item["address"] == address), None)
         if at is None:
             raise NotFound(
@@ -45,27 +44,16 @@ async def finding(request: Request) -> Response:
         wanted = Question(settings=given, condition=evidence.where, columns=names, limit=ROWS)
         rows, total = tables.rows(snapshot, evidence.view, wanted)
         table, empty = page_table(rows, meanings(snapshot, evidence.view), drop_empty=True)
-        pairs = [*((f"set.{key}", value) for key, value in given.items())]
-        pairs += [("condition", evidence.where)]
+        pairs = [*as_parameters(given).items(), ("condition", evidence.where)]
         some = [*pairs, ("columns", ",".join(names))]
         return {
-            **snapshot_values(snapshot),
-            "title": f"Finding of {rule}",
-            "severity": found.finding.severity,
-            "text": found.finding.text,
-            "advice": found.rule.advice,
-            "sure": found.certainty_in_words(),
-            "rule": rule,
-            "rule_doc": found.rule.doc,
-            "reference": found.rule.reference,
+            "found": found,
             "reports": [
-                (name, here.to("report", name))
-                for name in found.rule.reports
-                if name in snapshot.dataset.plugins.reports
+                name for name in found.rule.reports if name in snapshot.dataset.plugins.reports
             ],
             "counted": f"{how_many(rows.num_rows, 'row', total)} of {evidence.view}",
-            "whole": here.rows(evidence.view, pairs),
-            "files": downloads(here, evidence.view, some),
+            "whole": snapshot.rows(evidence.view, pairs),
+            "files": downloads(snapshot, evidence.view, some),
             "shown": table,
             "empty": empty,
             "caption": f"Rows of {evidence.view} for which the rule's condition holds",
@@ -73,8 +61,9 @@ async def finding(request: Request) -> Response:
             "others": _others(items, at),
         }
 
-    values = await answer(request, find_served(request), ask, time_s=LONG_S)
-    return respond("finding.html.j2", **values)
+    return await page(
+        request, "finding.html.j2", ask, title=f"Finding of {rule}", section="", time_s=LONG_S
+    )
 
 
 def _others(items: list[dict[str, Any]], at: int) -> list[tuple[str, str]]:

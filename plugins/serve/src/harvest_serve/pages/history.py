@@ -16,9 +16,8 @@ from harvest.toolkit.texts import excerpt
 
 from ..problems import NotFound
 from ..questions import number
-from ..state import Snapshot, find_served
-from ..work import answer
-from .render import Here, here_of, moment, respond, snapshot_values
+from ..state import Snapshot
+from .render import moment, page
 
 REJECTS: Final = 50
 INPUTS: Final = 10
@@ -32,7 +31,7 @@ async def runs(request: Request) -> Response:
     """The runs, the last first."""
 
     def ask(snapshot: Snapshot) -> dict[str, Any]:
-        here, records = here_of(snapshot), snapshot.dataset.runs()
+        records = snapshot.dataset.runs()
         kept = sum(1 for each in records if each["state"] == "kept")
         said = count_in_words(len(records), "run")
         if kept:
@@ -40,19 +39,16 @@ async def runs(request: Request) -> Response:
             states = count_in_words(kept, "earlier state")
             said += f"; {states} kept, in {size} beside the present one"
         return {
-            **snapshot_values(snapshot),
             "said": said,
-            "runs": [_listed(here, each) for each in reversed(records)],
+            "runs": [_listed(each) for each in reversed(records)],
         }
 
-    values = await answer(request, find_served(request), ask)
-    return respond("runs.html.j2", title="Runs", section="runs", **values)
+    return await page(request, "runs.html.j2", ask, title="Runs", section="runs")
 
 
-def _listed(here: Here, record: dict[str, Any]) -> dict[str, Any]:
+def _listed(record: dict[str, Any]) -> dict[str, Any]:
     found = {
         "run": record["run"],
-        "address": here.to("runs", record["run"]),
         "state": record["state"],
         "problem": record["problem"],
     }
@@ -81,20 +77,15 @@ async def run(request: Request) -> Response:
         records = {each["run"]: each for each in snapshot.dataset.runs()}
         if name not in records:
             raise NotFound(f"no run {name!r} was committed here", remedy=suggestion(name, records))
-        return {**snapshot_values(snapshot), "record": records[name]}
+        record = records[name]
+        return {
+            "unreadable": record["problem"],
+            "account": record.get("account") or [],
+            "counts": COUNTS,
+            "facts": _facts(record),
+        }
 
-    values = await answer(request, find_served(request), ask)
-    record = values.pop("record")
-    return respond(
-        "run.html.j2",
-        title=f"Run {name}",
-        section="runs",
-        unreadable=record["problem"],
-        account=record.get("account") or [],
-        counts=COUNTS,
-        facts=_facts(record),
-        **values,
-    )
+    return await page(request, "run.html.j2", ask, title=f"Run {name}", section="runs")
 
 
 def _facts(record: dict[str, Any]) -> list[tuple[str, list[str]]]:
@@ -123,7 +114,6 @@ async def rejects(request: Request) -> Response:
     offset = number(request.query_params.get("offset"), "offset") or 0
 
     def ask(snapshot: Snapshot) -> dict[str, Any]:
-        here = here_of(snapshot)
         accounts = snapshot.dataset.accounts().filter(pl.col("rejected") > 0)
         inputs = (
             accounts.group_by("origin", "source")
@@ -134,27 +124,19 @@ async def rejects(request: Request) -> Response:
         found = list(itertools.islice(snapshot.dataset.rejects(), offset, offset + REJECTS))
         last = offset + len(found)
         return {
-            **snapshot_values(snapshot),
             "said": f"{count_in_words(total, 'input unit')} of "
             f"{count_in_words(inputs.height, 'input')} could not be read."
             if total
             else "Every input unit was read: nothing was rejected.",
             "by_source": inputs.head(INPUTS).to_dicts(),
             "more_inputs": inputs.height if inputs.height > INPUTS else 0,
-            "rejects": [_reject(each) for each in found],
+            "rejects": [
+                {**each, "raw": excerpt(each["raw"].decode("utf-8", "backslashreplace"), RAW)}
+                for each in found
+            ],
             "range": f"Rejects {offset + 1:,} to {last:,} of {total:,}",
-            "before": here.to("rejects", offset=max(0, offset - REJECTS)) if offset else "",
-            "after": here.to("rejects", offset=last) if last < total else "",
+            "before": snapshot.to("rejects", offset=max(0, offset - REJECTS)) if offset else "",
+            "after": snapshot.to("rejects", offset=last) if last < total else "",
         }
 
-    values = await answer(request, find_served(request), ask)
-    return respond("rejects.html.j2", title="Rejects", section="rejects", **values)
-
-
-def _reject(row: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "origin": row["origin"],
-        "position": row["position"],
-        "reason": row["reason"],
-        "raw": excerpt(row["raw"].decode("utf-8", "backslashreplace"), RAW),
-    }
+    return await page(request, "rejects.html.j2", ask, title="Rejects", section="rejects")

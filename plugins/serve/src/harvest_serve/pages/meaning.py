@@ -1,4 +1,4 @@
-"""The documentation of a record type or view: what its rows and columns mean."""
+"""All tables, and the documentation of each: what its rows and columns mean."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from harvest.commands.declared import settings_of as declared_settings
 
 from .. import tables
 from ..problems import NotFound
-from ..state import Snapshot, find_served
-from ..work import answer
-from .render import respond, snapshot_values
+from ..settings import offered_settings
+from ..state import Snapshot
+from .render import page
 from .report import settings_of
 
 
@@ -47,7 +47,7 @@ async def meaning(request: Request) -> Response:
                 f"A record type, version {type_.version}; layer {type_.layer}, level {type_.level}"
             )
         return {
-            **snapshot_values(snapshot),
+            "name": name,
             "kind": kind,
             "paragraphs": [each for each in doc.split("\n\n") if each.strip()],
             "columns": columns,
@@ -55,5 +55,21 @@ async def meaning(request: Request) -> Response:
             "unknown": unknown,
         }
 
-    values = await answer(request, find_served(request), ask)
-    return respond("meaning.html.j2", title=name, section="tables", name=name, **values)
+    return await page(request, "meaning.html.j2", ask, title=name, section="tables")
+
+
+async def table_list(request: Request) -> Response:
+    """All record types and views."""
+
+    def ask(snapshot: Snapshot) -> dict[str, Any]:
+        found, views = tables.tables(snapshot), snapshot.dataset.plugins.views
+        return {
+            "types": [each for each in found if each.kind == "record type"],
+            "views": [
+                (each, ", ".join(offered_settings(views[each.name])))
+                for each in found
+                if each.kind == "view"
+            ],
+        }
+
+    return await page(request, "tables.html.j2", ask, title="Tables", section="tables")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-import attrs
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -17,30 +16,14 @@ from ..api import download
 from ..downloads import form_of, stream_sql
 from ..engine.guarded import quote_name
 from ..problems import Refused, problem_of
-from ..state import Snapshot, find_served
-from ..work import TIME_S, answer
-from .render import Here, here_of, respond, snapshot_values
+from ..state import Snapshot
+from ..work import TIME_S
+from .asked import OFFERED
+from .render import page
 from .shown import page_table
 
 ROWS: Final = 500
 """Rows of a result that a page shows; a download has all."""
-
-
-@attrs.frozen(kw_only=True)
-class Listed:
-    """A table that a query can read.
-
-    meaning: the address of its documentation; here: of this page with its columns.
-    columns: None where it is a view that was not asked about: to know them may take as long as it;
-    open: whether they are shown; problem: why they are not known.
-    """
-
-    name: str
-    meaning: str
-    here: str
-    columns: tuple[tables.Described, ...] | None = None
-    open: bool = False
-    problem: str = ""
 
 
 async def query(request: Request) -> Response:
@@ -48,44 +31,35 @@ async def query(request: Request) -> Response:
     text, about = request.query_params.get("query", ""), request.query_params.get("table", "")
 
     def ask(snapshot: Snapshot) -> dict[str, Any]:
-        here = here_of(snapshot)
         found: dict[str, Any] = {
-            **snapshot_values(snapshot),
-            "schema": _schema(snapshot, here, text, about),
-            "examples": _examples(snapshot, here),
+            "query": text,
+            "limits": f"at most {TIME_S:.0f} s",
+            "schema": _schema(snapshot, about),
+            "examples": _examples(snapshot),
             "problem": None,
             "shown": None,
         }
         if text.strip():
             try:
-                found |= _result(snapshot, here, text)
+                found |= _result(snapshot, text)
             except (UsageError, Refused) as error:
                 found["problem"] = problem_of(error)
         return found
 
-    values = await answer(request, find_served(request), ask, written=bool(text.strip()))
-    return respond(
-        "sql.html.j2",
-        title="SQL",
-        section="sql",
-        query=text,
-        limits=f"at most {TIME_S:.0f} s",
-        **values,
-    )
+    written = bool(text.strip())
+    return await page(request, "sql.html.j2", ask, title="SQL", section="sql", written=written)
 
 
 async def query_file(request: Request) -> Response:
     """The whole result of a query as a file."""
-    text, form = (
-        request.query_params.get("query", ""),
-        form_of(request.query_params.get("form", "")),
-    )
+    text = request.query_params.get("query", "")
+    form = form_of(request.query_params.get("form", ""))
     return await download(
         request, lambda snapshot: stream_sql(snapshot, text, form), form, "query", written=True
     )
 
 
-def _result(snapshot: Snapshot, here: Here, text: str) -> dict[str, Any]:
+def _result(snapshot: Snapshot, text: str) -> dict[str, Any]:
     result = sql.ask(snapshot, text, limit=ROWS)
     table, _ = page_table(result.table, {})
     counted = f"the first {ROWS} rows" if result.cut else how_many(result.table.num_rows, "row")
@@ -94,42 +68,38 @@ def _result(snapshot: Snapshot, here: Here, text: str) -> dict[str, Any]:
         "counted": counted,
         "caption": "Times in UTC" if any(c.kind == "time" for c in table.columns) else "",
         "files": [
-            (label, here.to("sql", "file", query=text, form=form))
-            for label, form in (("CSV", "csv"), ("Parquet", "parquet"), ("JSON Lines", "jsonl"))
+            (label, snapshot.to("sql", "file", query=text, form=form)) for label, form in OFFERED
         ],
     }
 
 
-def _schema(
-    snapshot: Snapshot, here: Here, text: str, about: str
-) -> list[tuple[str, list[Listed]]]:
-    """Record types and views, with the columns of each record type and of the view ``about``."""
-    found: dict[str, list[Listed]] = {"record type": [], "view": []}
+def _schema(snapshot: Snapshot, about: str) -> dict[str, list[dict[str, Any]]]:
+    """Record types and views, with the columns of each record type and of the view ``about``.
+
+    columns: None of another view: to know them may take as long as it; problem: why not known.
+    """
+    found: dict[str, list[dict[str, Any]]] = {"Record types": [], "Views": []}
     for each in tables.tables(snapshot):
-        listed = Listed(
-            name=each.name,
-            meaning=here.to("meaning", each.name),
-            here=here.to("sql", query=text or None, table=each.name),
-            open=each.name == about,
-        )
+        columns, problem = None, ""
         try:
-            if each.kind == "record type" or listed.open:
+            if each.kind == "record type" or each.name == about:
                 columns = tables.describe(snapshot, each.name).columns
-                listed = attrs.evolve(listed, columns=columns)
         except UnknownTypeError:
             continue  # nothing declares its columns; a query cannot read it
         except UsageError as error:
-            listed = attrs.evolve(listed, problem=str(error))
-        found[each.kind].append(listed)
-    return [("Record types", found["record type"]), ("Views", found["view"])]
+            problem = str(error)
+        listed = {"name": each.name, "columns": columns, "problem": problem}
+        found["Views" if each.kind == "view" else "Record types"].append(
+            {**listed, "open": each.name == about}
+        )
+    return found
 
 
-def _examples(snapshot: Snapshot, here: Here) -> list[dict[str, str]]:
+def _examples(snapshot: Snapshot) -> list[str]:
     """Queries that this dataset can answer: rows, and how many have each value."""
     texts = ["show tables"]
     held = [each for each in tables.tables(snapshot) if each.rows]
-    largest = sorted(held, key=lambda each: -(each.rows or 0))[:2]
-    for each in largest:
+    for each in sorted(held, key=lambda each: -(each.rows or 0))[:2]:
         if each.name not in snapshot.dataset.plugins.record_type_names():
             continue
         described = tables.describe(snapshot, each.name)
@@ -140,4 +110,4 @@ def _examples(snapshot: Snapshot, here: Here) -> list[dict[str, str]]:
                 f"select {quote_name(by)}, count(*) as rows from {each.name} group by all "
                 "order by rows desc limit 20"
             )
-    return [{"text": text, "address": here.to("sql", query=text)} for text in texts]
+    return texts

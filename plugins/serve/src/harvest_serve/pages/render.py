@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import re
+from collections.abc import Callable, Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import quote, urlencode
 
-import attrs
 import jinja2
 from markupsafe import Markup, escape
 from starlette.requests import Request
@@ -17,7 +17,8 @@ from starlette.responses import HTMLResponse, Response
 from harvest.toolkit.texts import printable_line
 
 from ..problems import Problem
-from ..state import Served, Snapshot
+from ..state import Served, Snapshot, find_served
+from ..work import TIME_S, answer
 
 EVERY_MS: Final = 10_000
 """How often a page in sight asks whether its state is in force still."""
@@ -26,83 +27,53 @@ _DATE: Final = re.compile(r"\d{4}-\d\d-\d\d(?:[T_]\d\d:\d\d(?::\d\d)?)?")
 _WORDS: Final = re.compile(r"``?([^`\n]+)``?")
 
 
-@attrs.frozen
-class Here:
-    """The dataset that a page is about."""
+async def page(
+    request: Request,
+    template: str,
+    ask: Callable[[Snapshot], Mapping[str, Any]],
+    *,
+    title: str,
+    section: str,
+    time_s: float = TIME_S,
+    written: bool = False,
+) -> Response:
+    """A page of the state in force; ``ask`` gives what its template shows.
 
-    name: str
-    location: str
+    section: which of the pages at the top it belongs to; time_s, written: as ``answer`` has them.
+    """
 
-    def to(self, *places: str, **query: Any) -> str:
-        """The address of one of its pages; query: values by name, those that are None left out."""
-        path = "/".join(quote(place, safe="") for place in places)
-        given = urlencode({key: value for key, value in query.items() if value is not None})
-        return f"/d/{quote(self.name)}/{path}{'?' if given else ''}{given}"
+    def values(snapshot: Snapshot) -> dict[str, Any]:
+        return {**state_values(snapshot), **ask(snapshot)}
 
-    def rows(self, table: str, pairs: list[tuple[str, str]]) -> str:
-        """The address of a table's page that shows what the pairs ask."""
-        return f"{self.to('table', table)}{'?' if pairs else ''}{urlencode(pairs)}"
-
-
-def here_of(served: Served | Snapshot) -> Here:
-    """A dataset, or one of its states, as pages name it."""
-    return Here(served.name, str(served.location))
+    found = await answer(request, find_served(request), values, time_s=time_s, written=written)
+    return respond(template, title=title, section=section, **found)
 
 
 def respond(
-    template: str,
-    *,
-    title: str,
-    here: Here | None = None,
-    commit: str = "",
-    state: str = "",
-    section: str = "",
-    problem: Problem | None = None,
-    **values: Any,
+    template: str, *, problem: Problem | None = None, commit: str = "", **values: Any
 ) -> Response:
     """A page from a template.
 
-    commit: names the state that it shows, which the page asks for again; state: the same for
-    people.  section: which of the pages at the top it belongs to.
+    commit: names the state that it shows, which the page asks for again.
     problem: what went wrong, which gives the answer its status, unless all that lacks is a choice.
     """
-    page = (
-        _environment()
-        .get_template(template)
-        .render(
-            title=title,
-            here=here,
-            commit=commit,
-            state=state,
-            section=section,
-            problem=problem,
-            **values,
-        )
-    )
-    return HTMLResponse(page, 200 if problem is None or problem.settings else problem.status)
+    made = _environment().get_template(template)
+    shown = made.render({"here": None, **values}, problem=problem, commit=commit)
+    return HTMLResponse(shown, 200 if problem is None or problem.settings else problem.status)
 
 
-def state_in_words(snapshot: Snapshot) -> str:
-    """Which state of a dataset a page shows: the run that made it, and when that was."""
-    record = snapshot.keep("last run", lambda: last_run(snapshot))
-    if record is None:
-        return snapshot.commit[:12]
-    return f"{record['run']}, {moment(record.get('ended'))}".rstrip(", ")
+def state_values(snapshot: Snapshot) -> dict[str, Any]:
+    """What every page knows of the state that it shows: ``state`` names it to people."""
+    record, state = last_run(snapshot), snapshot.commit[:12]
+    if record is not None:
+        state = f"{record['run']}, {moment(record.get('ended'))}".rstrip(", ")
+    return {"here": snapshot, "commit": snapshot.commit, "state": state}
 
 
 def last_run(snapshot: Snapshot) -> dict[str, Any] | None:
     """The record of the run that put a state in force; None where it has none."""
-    records = snapshot.dataset.runs()
+    records = snapshot.keep("runs", snapshot.dataset.runs)
     return next((each for each in records if each["state"] == "in force"), None)
-
-
-def snapshot_values(snapshot: Snapshot) -> dict[str, Any]:
-    """What ``respond`` needs to know of the state that a page shows."""
-    return {
-        "here": here_of(snapshot),
-        "commit": snapshot.commit,
-        "state": state_in_words(snapshot),
-    }
 
 
 def moment(text: str | None) -> str:
@@ -118,7 +89,7 @@ def problem_page(request: Request, problem: Problem) -> Response:
         "error.html.j2",
         title=_sentence(problem.message),
         section="error",
-        here=here_of(known[name]) if name in known else None,
+        here=known.get(name),
         problem=problem,
     )
 
@@ -128,10 +99,6 @@ def prose(text: str) -> Markup:
     shown = str(escape(printable_line(" ".join(text.split()))))
     shown = _WORDS.sub(r"<code>\1</code>", shown)
     return Markup(_DATE.sub(r'<span class="time">\g<0></span>', shown))  # noqa: S704 - escaped above
-
-
-def _static(name: str) -> str:
-    return f"/static/{name}"
 
 
 def _line(text: Any) -> str:
@@ -144,24 +111,15 @@ def _sentence(text: str) -> str:
     return _line(text[:1].upper() + text[1:] if first.isalpha() else text)
 
 
-_made: list[jinja2.Environment] = []
-
-
+@functools.cache
 def _environment() -> jinja2.Environment:
-    if not _made:
-        made = jinja2.Environment(
-            loader=jinja2.FileSystemLoader(Path(__file__).parent.with_name("templates")),
-            autoescape=True,
-            undefined=jinja2.StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-        )
-        made.filters |= {"line": _line, "prose": prose, "sentence": _sentence}
-        made.globals |= {
-            "static": _static,
-            "home": "/",
-            "every_ms": EVERY_MS,
-            "version": version("hpc-harvest"),
-        }
-        _made.append(made)
-    return _made[0]
+    made = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(Path(__file__).parent.with_name("templates")),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters |= {"line": _line, "prose": prose, "sentence": _sentence}
+    made.globals |= {"every_ms": EVERY_MS, "version": version("hpc-harvest")}
+    return made

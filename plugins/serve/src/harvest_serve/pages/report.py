@@ -18,7 +18,8 @@ from ..questions import question
 from ..settings import offered_settings
 from ..state import Snapshot, find_served
 from ..work import answer
-from .render import here_of, respond, snapshot_values
+from .asked import as_parameters
+from .render import page
 
 LONG_S: Final = 120.0
 """How long a report, or the rules, may take."""
@@ -30,16 +31,13 @@ _POLICY: Final = SANDBOX.replace("sandbox ", "sandbox allow-same-origin ")
 async def report_list(request: Request) -> Response:
     """The reports that the dataset can serve."""
 
-    def ask(snapshot: Snapshot) -> dict[str, Any]:
-        here = here_of(snapshot)
-        listed = [
-            {"name": each.name, "doc": each.doc, "address": here.to("report", each.name)}
-            for each in reports.reports(snapshot)
-        ]
-        return {**snapshot_values(snapshot), "reports": listed}
-
-    values = await answer(request, find_served(request), ask)
-    return respond("reports.html.j2", title="Reports", section="reports", **values)
+    return await page(
+        request,
+        "reports.html.j2",
+        lambda snapshot: {"reports": reports.reports(snapshot)},
+        title="Reports",
+        section="reports",
+    )
 
 
 async def report(request: Request) -> Response:
@@ -55,36 +53,35 @@ async def report(request: Request) -> Response:
             raise
         except UsageError as error:
             problem = problem_of(error)
-        here = here_of(snapshot)
         return {
-            **snapshot_values(snapshot),
             "name": name,
             "doc": declared[name].doc,
             "settings": declared_settings(offered_settings(declared[name])),
             "problem": problem,
-            "alone": here.to("report", name, "page", **{f"set.{k}": v for k, v in given.items()}),
+            "given": given,
+            "alone": snapshot.to("report", name, "page", **as_parameters(given)),
         }
 
-    values = await answer(request, find_served(request), ask, time_s=LONG_S)
-    return respond(
+    return await page(
+        request,
         "report.html.j2",
+        ask,
         title=f"Report {name}",
         section="reports",
-        given=given,
-        **values,
+        time_s=LONG_S,
     )
 
 
 async def report_page(request: Request) -> Response:
     """The page that ``harvest report -o FILE.html`` writes, in which no code runs."""
     name, given = request.path_params["report"], settings_of(request)
-    page = await answer(
+    found = await answer(
         request,
         find_served(request),
         lambda snapshot: reports.page(snapshot, name, given),
         time_s=LONG_S,
     )
-    return HTMLResponse(page, headers={"content-security-policy": _POLICY})
+    return HTMLResponse(found, headers={"content-security-policy": _POLICY})
 
 
 def settings_of(request: Request) -> Mapping[str, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import attrs
@@ -105,8 +105,3 @@ def _column(
     kind = "number" if values.dtype.is_numeric() else "time" if values.dtype.is_temporal() else ""
     head = Head(name=values.name, unit=unit, kind=kind or ("brief" if is_brief else "text"))
     return head, [None if v is None else t for v, t in zip(listed, cut, strict=True)]
-
-
-def change_heads(given: Shown, head: Callable[[Head], Head]) -> Shown:
-    """The table with each of its columns as ``head`` gives it."""
-    return attrs.evolve(given, columns=[head(column) for column in given.columns])

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from datetime import datetime
 from typing import Any, Final
 
-import attrs
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -15,11 +15,10 @@ from harvest.toolkit.amounts import bytes_in_words, count_in_words
 
 from .. import reports
 from ..problems import Refused
-from ..settings import offered_settings
-from ..state import Served, Snapshot, find_served
+from ..state import Place, Served, Snapshot, find_served
 from ..tables import tables
 from ..work import answer
-from .render import Here, here_of, last_run, moment, respond, snapshot_values
+from .render import last_run, moment, respond, state_values
 from .report import LONG_S
 
 FIRST: Final = 5
@@ -37,7 +36,7 @@ async def datasets(request: Request) -> Response:
 
 
 async def _listed(request: Request, each: Served) -> dict[str, Any]:
-    found = {"name": each.name, "location": str(each.location), "address": here_of(each).to("")}
+    found = {"name": each.name, "location": str(each.location), "address": each.to("")}
     try:
         said = await answer(request, each, _size)
     except HarvestError as error:
@@ -45,12 +44,8 @@ async def _listed(request: Request, each: Served) -> dict[str, Any]:
     return {**found, "said": said, "problem": None}
 
 
-def _summary(snapshot: Snapshot) -> dict[str, Any]:
-    return snapshot.keep("summary", snapshot.dataset.summary)
-
-
 def _size(snapshot: Snapshot) -> str:
-    found = _summary(snapshot)
+    found = snapshot.summary()
     if not found["runs"]:
         return "empty"
     return (
@@ -77,13 +72,13 @@ async def start(request: Request) -> Response:
     if commit not in (None, values["commit"]):
         # a commit came in between; all that is shown is of one state
         return await start(request)
-    place: Here = values["here"]
-    found = [] if verdict is None else finding_items(place, verdict)
-    worst = sum(1 for item in found if item["severity"] == "high")
+    found = [] if verdict is None else finding_items(here, verdict)
+    worst = sum(item["found"].finding.severity == "high" for item in found)
     cut = len(found) if len(found) <= FIRST + 1 else max(FIRST, worst)
     return respond(
         "start.html.j2",
         title=here.name,
+        section="",
         summary=said if verdict is None else verdict.summary(),
         gaps=[] if verdict is None else verdict.gaps(),
         first=found[:cut],
@@ -95,45 +90,34 @@ async def start(request: Request) -> Response:
 
 def _severities(items: list[dict[str, Any]]) -> str:
     """How many there are of each severity: ``2 medium, 8 low``."""
-    found = [item["severity"] for item in items]
+    found = [item["found"].finding.severity for item in items]
     return ", ".join(f"{found.count(each)} {each}" for each in dict.fromkeys(found))
 
 
-def finding_items(here: Here, verdict: Verdict) -> list[dict[str, Any]]:
+def finding_items(here: Place, verdict: Verdict) -> list[dict[str, Any]]:
     """Findings as pages list them, each with the address of its own."""
-    numbers: dict[str, int] = {}
+    numbers: Counter[str] = Counter()
     items = []
     for number, each in enumerate(verdict.found, start=1):
-        rule = each.rule.name
-        numbers[rule] = numbers.get(rule, 0) + 1
-        items.append(
-            {
-                "number": number,
-                "severity": each.finding.severity,
-                "text": each.finding.text,
-                "advice": each.rule.advice,
-                "view": each.evidence.view,
-                "rows": count_in_words(each.evidence.rows, "row"),
-                "address": here.to("finding", rule, str(numbers[rule])),
-            }
-        )
+        rule, rows = each.rule.name, count_in_words(each.evidence.rows, "row")
+        numbers[rule] += 1
+        address = here.to("finding", rule, str(numbers[rule]))
+        items.append({"number": number, "found": each, "rows": rows, "address": address})
     return items
 
 
 def _values(snapshot: Snapshot) -> dict[str, Any]:
-    here, found = here_of(snapshot), _summary(snapshot)
+    found = snapshot.summary()
     spans = {each.name: (each.first, each.last) for each in tables(snapshot)}
     moments = [each for span in spans.values() for each in span if each is not None]
-    known = {each.name: each for each in reports.reports(snapshot)}
     views = sum(1 for each in tables(snapshot) if each.kind == "view")
     rejects = found["rejects"]
     return {
-        **snapshot_values(snapshot),
+        **state_values(snapshot),
         "size": _size(snapshot),
         "held": [
             {
                 **each,
-                "address": here.to("table", each["name"]),
                 "times": _times(*spans.get(each["name"], (None, None))),
                 "span": _span(*spans.get(each["name"], (None, None)), moments),
             }
@@ -142,11 +126,11 @@ def _values(snapshot: Snapshot) -> dict[str, Any]:
         "spans": bool(moments) and min(moments) < max(moments),
         "views": count_in_words(views, "view"),
         "reports": [
-            {"name": each.name, "doc": each.doc, "address": here.to("report", each.name)}
-            for each in known.values()
+            each
+            for each in reports.reports(snapshot)
             if not each.requires or any(kind in snapshot.dataset for kind in each.requires)
         ],
-        "run": _run(here, last_run(snapshot)),
+        "run": _run(last_run(snapshot)),
         "rejects": count_in_words(rejects, "input unit") if rejects else "",
     }
 
@@ -173,10 +157,10 @@ def _span(
     return f"{begin:.2f}", f"{length:.2f}"
 
 
-def _run(here: Here, record: dict[str, Any] | None) -> dict[str, str] | None:
+def _run(record: dict[str, Any] | None) -> dict[str, str] | None:
     if record is None:
         return None
-    found = {"name": record["run"], "address": here.to("runs", record["run"])}
+    found = {"name": record["run"]}
     if record["problem"] is not None:
         return {**found, "ended": "", "by": "", "said": record["problem"]}
     written = sum(each["written"] for each in record["account"])
@@ -189,43 +173,3 @@ def _run(here: Here, record: dict[str, Any] | None) -> dict[str, str] | None:
         "by": f"{record['user']}@{record['host']}",
         "said": record["action"] if record["action"] != "run" else said,
     }
-
-
-@attrs.frozen
-class Listed:
-    """A table in the list of all."""
-
-    name: str
-    doc: str
-    address: str
-    meaning: str
-    rows: int | None = None
-    settings: str = ""
-
-
-async def table_list(request: Request) -> Response:
-    """All record types and views."""
-
-    def ask(snapshot: Snapshot) -> dict[str, Any]:
-        here, plugins = here_of(snapshot), snapshot.dataset.plugins
-        found = [
-            Listed(
-                each.name,
-                each.doc.partition("\n\n")[0],
-                here.to("table", each.name),
-                here.to("meaning", each.name),
-                each.rows,
-                ", ".join(offered_settings(plugins.views[each.name]))
-                if each.kind == "view"
-                else "",
-            )
-            for each in tables(snapshot)
-        ]
-        return {
-            **snapshot_values(snapshot),
-            "types": [each for each in found if each.rows is not None],
-            "views": [each for each in found if each.rows is None],
-        }
-
-    values = await answer(request, find_served(request), ask)
-    return respond("tables.html.j2", title="Tables", section="tables", **values)

@@ -21,12 +21,11 @@ from ..filters import WORDS
 from ..problems import NotFound, Refused, problem_of
 from ..questions import Question
 from ..settings import offered_settings
-from ..state import Snapshot, find_served
-from ..work import answer
+from ..state import Place, Snapshot, find_served
 from . import asked as address
 from .asked import Asked, add_filter, asked_of, complete, operator_groups
-from .render import Here, here_of, respond, snapshot_values
-from .shown import Head, Shown, change_heads, meanings, page_table
+from .render import page
+from .shown import Head, Shown, meanings, page_table
 
 COLUMNS: Final = 12
 """Columns that are shown where none are chosen: the most important ones that have values."""
@@ -45,39 +44,33 @@ async def table(request: Request) -> Response:
     """A page of a table's rows, with what chooses them."""
     name, asked = request.path_params["table"], asked_of(request)
     more = complete(request, asked)
-    here = here_of(find_served(request))
     if more is not None:
-        return RedirectResponse(here.rows(name, more.pairs()), 303)
-    values = await answer(
+        return RedirectResponse(find_served(request).rows(name, more.pairs()), 303)
+    return await page(
         request,
-        find_served(request),
-        lambda snapshot: _values(snapshot, name, asked),
-        written=bool(asked.condition),
-    )
-    return respond(
         "table.html.j2",
+        lambda snapshot: _values(snapshot, name, asked),
         title=name,
         section="tables",
-        name=name,
-        asked=asked,
-        **values,
+        written=bool(asked.condition),
     )
 
 
 def _values(snapshot: Snapshot, name: str, asked: Asked) -> dict[str, Any]:
-    here, plugins = here_of(snapshot), snapshot.dataset.plugins
+    plugins = snapshot.dataset.plugins
     tables.check_table(snapshot, name)
     view = plugins.views.get(name)
     found: dict[str, Any] = {
-        **snapshot_values(snapshot),
+        "name": name,
+        "asked": asked,
         "doc": view.doc if view else _doc(snapshot, name),
-        "meaning": here.to("meaning", name, **{f"set.{k}": v for k, v in asked.settings.items()}),
+        "meaning": snapshot.to("meaning", name, **address.as_parameters(asked.settings)),
         "settings": settings_of(offered_settings(view)) if view else (),
         "problem": None,
         "columns": [],
         "shown": None,
-        "chips": _chips(here, name, asked),
-        "without_filters": here.rows(name, asked.change(where=(), condition=None).pairs()),
+        "chips": _chips(snapshot, name, asked),
+        "without_filters": snapshot.rows(name, asked.change(where=(), condition=None).pairs()),
         "page_sizes": sorted({*address.PAGE_SIZES, asked.rows}),
         "example": "",
         "facets_of": [],
@@ -88,8 +81,8 @@ def _values(snapshot: Snapshot, name: str, asked: Asked) -> dict[str, Any]:
         kept = _kept(snapshot, name, asked)
         wanted = _wanted(described, asked, kept)
         found |= _columns(described, wanted)
-        found |= _rows(snapshot, here, described, asked, wanted, kept)
-        found |= _facets(snapshot, here, described, asked)
+        found |= _rows(snapshot, described, asked, wanted, kept)
+        found |= _facets(snapshot, described, asked)
     except NotFound:
         raise
     except (UsageError, Refused) as error:
@@ -102,7 +95,7 @@ def _doc(snapshot: Snapshot, name: str) -> str:
     return "" if kind is None else kind.doc.partition("\n\n")[0]
 
 
-def _chips(here: Here, name: str, asked: Asked) -> list[dict[str, str]]:
+def _chips(here: Place, name: str, asked: Asked) -> list[dict[str, str]]:
     """The filters in force, each with the address of the page without it."""
     where = asked.question.where
     chips = [
@@ -166,7 +159,6 @@ def _wanted(described: tables.Description, asked: Asked, kept: set[str]) -> Sequ
 
 def _rows(
     snapshot: Snapshot,
-    here: Here,
     described: tables.Description,
     asked: Asked,
     wanted: Sequence[str],
@@ -183,9 +175,10 @@ def _rows(
     first, last = question.offset + 1, question.offset + rows.num_rows
     pairs = [pair for pair in asked.pairs() if pair[0] not in ("offset", "facet")]
     table = attrs.evolve(
-        change_heads(table, lambda head: _link(head, here, described, asked)),
+        table,
+        columns=[_link(head, snapshot, described, asked) for head in table.columns],
         first_number=first,
-        rows_at=[here.rows(name, [*pairs, ("row", str(n))]) for n in range(first, last + 1)],
+        rows_at=[snapshot.rows(name, [*pairs, ("row", str(n))]) for n in range(first, last + 1)],
     )
     counted = how_many(total, "row")
     if question.where or question.condition:
@@ -194,19 +187,22 @@ def _rows(
     order = ", ".join(
         f"{column}, {'largest' if down else 'smallest'} first" for column, down in question.sort
     )
-    at = asked.change
     size = asked.rows
+
+    def at(offset: int) -> str:
+        return snapshot.rows(name, asked.change(offset=offset).pairs())
+
     return {
         "shown": table,
         "empty": empty,
         "counted": counted,
         "caption": f"By {order}" if order else "In the order of the dataset",
-        "files": address.downloads(here, name, asked.pairs_of_all()),
+        "files": address.downloads(snapshot, name, asked.pairs_of_all()),
         "range": f"rows {first:,} to {last:,} of {total:,}",
-        "first_page": here.rows(name, at(offset=0).pairs()),
-        "before": here.rows(name, at(offset=max(0, first - 1 - size)).pairs()) if first > 1 else "",
-        "after": here.rows(name, at(offset=last).pairs()) if last < total else "",
-        "last_page": here.rows(name, at(offset=max(0, (total - 1) // size * size)).pairs()),
+        "first_page": at(0),
+        "before": at(max(0, first - 1 - size)) if first > 1 else "",
+        "after": at(last) if last < total else "",
+        "last_page": at(max(0, (total - 1) // size * size)),
     }
 
 
@@ -223,7 +219,7 @@ def _first(table: Shown, kept: set[str]) -> Shown:
     )
 
 
-def _link(head: Head, here: Here, described: tables.Description, asked: Asked) -> Head:
+def _link(head: Head, here: Place, described: tables.Description, asked: Asked) -> Head:
     """A heading that sorts by its column, and says whether the rows are sorted by it."""
     kind = described.types[head.name]
     if kind in _NESTED:
@@ -238,9 +234,7 @@ def _link(head: Head, here: Here, described: tables.Description, asked: Asked) -
     )
 
 
-def _facets(
-    snapshot: Snapshot, here: Here, described: tables.Description, asked: Asked
-) -> dict[str, Any]:
+def _facets(snapshot: Snapshot, described: tables.Description, asked: Asked) -> dict[str, Any]:
     name, question = described.name, asked.question
     kind = snapshot.dataset.plugins.record_types([name]).get(name)
     subject = kind.roles.get("subject") if kind else None  # mostly another in each row
@@ -259,16 +253,16 @@ def _facets(
             {
                 "name": each,
                 "on": each in asked.facets,
-                "address": here.rows(name, asked.toggle_facet(each).pairs()),
+                "address": snapshot.rows(name, asked.toggle_facet(each).pairs()),
             }
             for each in offered
         ],
-        "facets": [_facet(here, name, asked, each, known) for each in found],
+        "facets": [_facet(snapshot, name, asked, each, known) for each in found],
     }
 
 
 def _facet(
-    here: Here, name: str, asked: Asked, facet: facets.Facet, known: Mapping[str, Column]
+    here: Place, name: str, asked: Asked, facet: facets.Facet, known: Mapping[str, Column]
 ) -> dict[str, Any]:
     values = [value for value, _ in facet.values]
     column = known.get(facet.column)
@@ -295,7 +289,6 @@ async def row(request: Request, number: int) -> Response:
     name, asked = request.path_params["table"], asked_of(request)
 
     def ask(snapshot: Snapshot) -> dict[str, Any]:
-        here = here_of(snapshot)
         described = tables.describe(snapshot, name, asked.settings)
         one = attrs.evolve(asked.question, columns=None, offset=number - 1, limit=1)
         found, total = tables.rows(snapshot, name, one)
@@ -314,19 +307,23 @@ async def row(request: Request, number: int) -> Response:
         page = (number - 1) // asked.rows * asked.rows
         at = [pair for pair in pairs if pair[0] != "offset"]
         return {
-            **snapshot_values(snapshot),
+            "number": number,
             "values": [
                 _value(each, *by_name[each.name], frame[each.name].dtype, known)
                 for each in described.columns
             ],
-            "back": here.rows(name, asked.change(offset=page).pairs()),
-            "before": here.rows(name, [*at, ("row", str(number - 1))]) if number > 1 else "",
-            "after": here.rows(name, [*at, ("row", str(number + 1))]) if number < total else "",
+            "back": snapshot.rows(name, asked.change(offset=page).pairs()),
+            "before": snapshot.rows(name, [*at, ("row", str(number - 1))]) if number > 1 else "",
+            "after": snapshot.rows(name, [*at, ("row", str(number + 1))]) if number < total else "",
         }
 
-    values = await answer(request, find_served(request), ask, written=bool(asked.condition))
-    return respond(
-        "row.html.j2", title=f"Row {number:,} of {name}", section="tables", number=number, **values
+    return await page(
+        request,
+        "row.html.j2",
+        ask,
+        title=f"Row {number:,} of {name}",
+        section="tables",
+        written=bool(asked.condition),
     )
 
 

@@ -68,7 +68,6 @@ def watch(
     interrupted.
     """
     from harvest_watch import loop  # late: help needs none of it
-    from harvest_watch.lines import Lines
 
     watching = loop.WatchOptions(
         every_s=every,
@@ -79,4 +78,4 @@ def watch(
         until_idle_s=until_idle,
         wait_s=options.wait_s,
     )
-    return loop.watch(options.recipe(), watching, Lines(json=json))
+    return loop.watch(options.recipe(), watching, loop.Lines(json=json))

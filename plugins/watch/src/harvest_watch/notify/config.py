@@ -11,7 +11,7 @@ from typing import Any, Final
 import attrs
 
 from harvest import ConfigError
-from harvest.errors import suggestion
+from harvest.commands.declared import config_from
 from harvest.findings import SEVERITIES
 from harvest.toolkit.settings import one_of, positive, setting
 
@@ -20,8 +20,6 @@ FILE_VARIABLE: Final = "HARVEST_NOTIFY"
 
 URL_VARIABLE: Final = "HARVEST_NOTIFY_URL"
 """Environment variable with the address of the webhook."""
-
-_TEXTS: Final = ("mail_to", "command")
 
 
 @attrs.frozen(kw_only=True)
@@ -56,27 +54,14 @@ def configured(given: Mapping[str, Any]) -> Config:
     """The settings of a recipe on top of those of the file; raises ConfigError for others."""
     file = os.environ.get(FILE_VARIABLE)
     values = {**(_read(Path(file).expanduser()) if file else {}), **given}
-    known = {field.name: field for field in attrs.fields(Config)}
-    made: dict[str, Any] = {}
-    for key, value in values.items():
-        name = key.replace("-", "_")
-        if name == "url":
-            raise ConfigError(
-                "the address of a webhook is a secret, and settings are recorded",
-                where="notify.url",
-                remedy=f"give its file as notify.url_file, or set {URL_VARIABLE}",
-            )
-        if name not in known:
-            raise ConfigError(
-                f"'notify' has no setting {key!r}",
-                where=f"notify.{key}",
-                remedy=suggestion(name, known),
-            )
-        made[name] = _value(name, value, str(known[name].metadata["doc"]))
-    try:
-        return Config(**made)
-    except ValueError as error:
-        raise ConfigError(str(error), where="notify") from error
+    if "url" in values:
+        raise ConfigError(
+            "the address of a webhook is a secret, and settings are recorded",
+            where="notify.url",
+            remedy=f"give its file as notify.url_file, or set {URL_VARIABLE}",
+        )
+    made: Config = config_from(Config, values, plugin="notify")
+    return made
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -88,18 +73,3 @@ def _read(path: Path) -> dict[str, Any]:
         ) from error
     except ValueError as error:
         raise ConfigError(f"invalid TOML: {error}", where=str(path)) from error
-
-
-def _value(name: str, value: Any, doc: str) -> Any:
-    if name in _TEXTS:
-        texts = value.split(",") if isinstance(value, str) else value
-        if isinstance(texts, list) and all(isinstance(text, str) for text in texts):
-            return tuple(text.strip() for text in texts if text.strip())
-    elif name == "timeout_s":
-        try:
-            return float(value)
-        except (TypeError, ValueError):
-            pass
-    elif isinstance(value, str):
-        return value
-    raise ConfigError(f"{value!r} does not fit", where=f"notify.{name}", remedy=doc)

@@ -20,7 +20,7 @@ from harvest.commands import remark
 from harvest.toolkit.files import replacing
 
 from .config import Config
-from .news import News, news_of
+from .news import news_of
 from .receivers import RECEIVERS, NotSaid
 
 
@@ -36,7 +36,8 @@ def say(dataset: Dataset, result: RunResult, config: Config) -> None:
             # where it is not known which findings there are, none that was said is new later
             kept = set(before) if news.findings is None else news.keys.intersection(before)
             try:
-                _say(receiver, news, before, config)
+                if (message := news.message(before)) is not None:
+                    RECEIVERS[receiver](message, config)
             except NotSaid as error:
                 remark(f"notify: {receiver}: {error}; it is said after the next commit")
             else:
@@ -45,12 +46,6 @@ def say(dataset: Dataset, result: RunResult, config: Config) -> None:
             with replacing(file) as temporary:
                 temporary.write_bytes(orjson.dumps({"dataset": os.fsencode(place).decode(
                     "utf-8", "backslashreplace"), "said": said}))  # fmt: skip
-
-
-def _say(receiver: str, news: News, said: list[str], config: Config) -> None:
-    message = news.message(said)
-    if message is not None:
-        RECEIVERS[receiver](message, config)
 
 
 def _read(file: Path) -> dict[str, list[str]]:
