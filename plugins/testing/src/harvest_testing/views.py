@@ -118,16 +118,6 @@ def _faults_of_format(column: Column, kind: pl.DataType) -> Iterator[str]:
 class ViewConformance(DatasetKit):
     """What every view promises, as tests that an author's class inherits.
 
-        class TestPerFile(ViewConformance):
-            view = "greeting.per_file"
-            key = ("origin",)
-
-            def dataset(self, directory, inputs):
-                for number in range(inputs):
-                    (directory / f"{number}.txt").write_text("good\\nmorning\\n" * (number + 1))
-                harvest.run(f"greeting:{directory}", f"parquet:{directory / 'out'}")
-                return harvest.open(directory / "out")
-
     view: its name.  key: columns that identify a row.
     row_of: a record type of which every row gives one of the view's, where that is so.
     counts: column -> what its sum counts or sums up, for a recount by SQL: a record type or a

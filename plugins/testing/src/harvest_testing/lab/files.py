@@ -6,6 +6,7 @@ import contextlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 ODD = (
     "with space",
@@ -30,6 +31,12 @@ def odd_names(directory: Path) -> Iterator[str]:
         with contextlib.suppress(OSError, UnicodeEncodeError):
             (directory / name).mkdir()
             yield name
+
+
+def differing(one: dict[str, Any], other: dict[str, Any]) -> str:
+    """Names of what one side alone has, or has otherwise."""
+    names = one.keys() | other.keys()
+    return ", ".join(sorted(n for n in names if one.get(n, ...) != other.get(n, ...)))
 
 
 def files_below(directory: Path, *, but: Path | None = None) -> dict[str, bytes]:

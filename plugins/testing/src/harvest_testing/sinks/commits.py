@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harvest_testing.lab.files import files_below
-from harvest_testing.lab.globals import at_home_in, open_files
+from harvest_testing.lab.globals import at_home_in, require_closed
 from harvest_testing.lab.steps import Switch
 from harvest_testing.promise import promise, require
 
@@ -113,8 +113,7 @@ class CommitPromises(SinkKit):
                 one_file = os.fspath(root) == os.path.dirname(location)  # noqa: PTH120
                 own += [location if one_file else os.fspath(root), os.fspath(driver.sink.state)]
                 first, then = (self._names_after(driver, commits) for commits in (3, 4))
-                held = open_files(tmp_path)
-                require(not held, f"it leaves open: {held[:3]}", "close what a writer has opened")
+                require_closed(tmp_path)
                 more = [name for name in then if name not in first]
                 require(
                     len(then) <= len(first),

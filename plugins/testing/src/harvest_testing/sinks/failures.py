@@ -16,11 +16,12 @@ import pyarrow as pa
 import harvest
 from harvest import PartFile, Partition, Publication, ReadContext, Sink, Source
 from harvest.plugins import plugins_of
-from harvest_testing.lab.files import files_below
+from harvest_testing.lab.files import differing, files_below
 from harvest_testing.lab.process import in_process
 from harvest_testing.lab.steps import Switch, spread
 from harvest_testing.promise import promise, raises_nothing, require
 from harvest_testing.source.reading import difference
+from harvest_testing.source.runs import harvest_into
 
 from .kit import REPORTED, SinkKit, no_space_beyond
 from .values import LINE, Line, Other, lines
@@ -84,13 +85,12 @@ class FailurePromises(SinkKit):
                 f"{after}, the run fails: ",
                 "let publish() and finish() work whatever a killed commit left behind",
             ):
-                run_into(self.sink, self.location(out), self.settings, inputs)
+                self._run(self.location(out), inputs)
             self._require_same(out, new, after, verified=True)
-            found = self._contents(out)
+            others = differing(self._contents(out), expected)
             require(
-                found == expected,
-                f"{after}, these files differ: "
-                f"{sorted({name for name, _ in set(found.items()) ^ set(expected.items())})}",
+                not others,
+                f"{after}, these files differ: {others}",
                 "let names and contents depend on the rows alone, and let finish() remove what no "
                 "manifest names",
             )
@@ -103,7 +103,7 @@ class FailurePromises(SinkKit):
         dataset = harvest.open(location, plugins=plugins_of(LineSource, self.sink))
         (first,) = (run["run"] for run in dataset.runs())
         _change(inputs)
-        run_into(self.sink, location, self.settings, inputs)
+        self._run(location, inputs)
         new, _ = read_back(self.sink, location)
         with raises_nothing(
             "going back to the first run fails: ",
@@ -113,7 +113,7 @@ class FailurePromises(SinkKit):
             dataset.rollback(first)
         after = "after going back to the first run"
         self._require_same(tmp_path / "dataset", old, after, verified=True)
-        run_into(self.sink, location, self.settings, inputs)
+        self._run(location, inputs)
         after = "after the run that followed"
         self._require_same(tmp_path / "dataset", new, after, verified=True)
         dataset = harvest.open(location, plugins=plugins_of(LineSource, self.sink))
@@ -124,13 +124,17 @@ class FailurePromises(SinkKit):
         remedy = "give each file its size and checksum as written in what publish() returns"
         require(dataset.verify(), f"a byte of {path.name} is another; verify is content", remedy)
 
+    def _run(self, location: Path | str, inputs: Path) -> None:
+        """Harvest a directory of text files, in this process."""
+        harvest_into(self.sink, location, LineSource, inputs, {self.sink.name: self.settings})
+
     def _harvested(self, directory: Path, inputs: Path) -> list[Any]:
         """Harvest three files of text; gives the rows."""
         self.open(directory)
         inputs.mkdir()
         for name in "abc":
             (inputs / name).write_text(f"{name}\none\ntwo\n")
-        run_into(self.sink, self.location(directory), self.settings, inputs)
+        self._run(self.location(directory), inputs)
         return read_back(self.sink, self.location(directory))[0]
 
     def _run_killed(self, directory: Path, inputs: Path, at: int, scratch: Path) -> list[str]:
@@ -176,19 +180,6 @@ class LineSource(Source):
         yield Other(text=len(texts), position=1)
 
 
-def run_into(
-    sink: type[Sink], location: Path | str, settings: Mapping[str, Any], inputs: Path
-) -> None:
-    """Harvest a directory of text files into a sink, in this process."""
-    harvest.run(
-        f"{LineSource.name}:{inputs}",
-        f"{sink.name}:{location}",
-        settings={sink.name: settings} if settings else None,
-        workers=1,
-        plugins=plugins_of(LineSource, sink),
-    )
-
-
 def read_back(sink: type[Sink], location: Path | str) -> tuple[list[Any], list[str]]:
     """The rows of a dataset, and what ``harvest verify`` says of it."""
     dataset = harvest.open(location, plugins=plugins_of(LineSource, sink))
@@ -229,7 +220,7 @@ def _run_to_step(
                     super().finish(publication)
                     switch.step("finish() ends")
 
-        run_into(Watched, location, settings, inputs)
+        harvest_into(Watched, location, LineSource, inputs, {sink.name: settings})
 
 
 def _unless_reported(task: Callable[[], T]) -> T | None:

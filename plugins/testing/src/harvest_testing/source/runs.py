@@ -12,7 +12,7 @@ import polars as pl
 import pyarrow as pa
 
 import harvest
-from harvest import DirectorySink, PartFile, PartWriter, Publication, Source
+from harvest import DirectorySink, PartFile, PartWriter, Publication, Sink, Source
 from harvest.model import RecordType, record_type
 from harvest.model.arrow import conform
 from harvest.model.frames import frame_of
@@ -89,24 +89,25 @@ def _rows_of(path: Path) -> pa.Table:
 
 
 def harvest_into(
-    out: Path, source: type[Source], location: str, settings: Mapping[str, Any]
+    sink: type[Sink],
+    out: Path | str,
+    source: type[Source],
+    location: Path | str,
+    settings: Mapping[str, Any],
+    kill_at: str | None = None,
 ) -> None:
-    """Harvest a location into the kit's sink, in this process, as ``harvest run`` does."""
+    """Harvest a location in this process, as ``harvest run`` does.
+
+    settings: of each plugin by its name.  kill_at: of the kit's own sink.
+    """
+    ArrowSink.kill_at = kill_at
     harvest.run(
         f"{source.name}:{location}",
-        f"{ArrowSink.name}:{out}",
-        settings={source.name: settings},
+        f"{sink.name}:{out}",
+        settings=settings,
         workers=1,
-        plugins=plugins_of(source, ArrowSink),
+        plugins=plugins_of(source, sink),
     )
-
-
-def killed_run(
-    step: str, out: Path, source: type[Source], location: str, settings: Mapping[str, Any]
-) -> None:
-    """The same, in a process of its own, which kills itself after a step."""
-    ArrowSink.kill_at = step
-    harvest_into(out, source, location, settings)
 
 
 def contents(out: Path, source: type[Source]) -> list[str]:
