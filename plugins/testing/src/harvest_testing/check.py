@@ -36,7 +36,7 @@ from .reports import ReportConformance
 from .sinks import SinkConformance
 from .source import SourceConformance
 from .source.kit import copy_of
-from .source.runs import ArrowSink
+from .source.reading import ArrowSink
 from .views import ViewConformance
 
 INDENT = " " * 9

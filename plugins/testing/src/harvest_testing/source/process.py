@@ -21,8 +21,17 @@ from harvest_testing.promise import broken, promise, raises_nothing, require
 
 from .hostile import damaged_copies
 from .kit import SourceKit, files_of
-from .reading import all_lines, in_order, plan_lines, planned, read_all, require_same
-from .runs import ArrowSink, contents, harvest_into
+from .reading import (
+    ArrowSink,
+    all_lines,
+    contents,
+    harvest_into,
+    in_order,
+    plan_lines,
+    planned,
+    read_all,
+    require_same,
+)
 
 MEGABYTE = 1 << 20
 LEAST = 2
