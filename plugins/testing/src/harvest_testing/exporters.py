@@ -15,7 +15,7 @@ from harvest import Dataset, HarvestError
 
 from .datasets import AlteredDataset, copies
 from .lab.files import differing, files_below
-from .lab.globals import leaving_nothing
+from .lab.globals import leaving_nothing, require_closed
 from .promise import Conformance, does_not_apply, promise, require
 
 ODD_TEXT = "~\"'`;,|<&\\ \t\r\n\u2028é\U0001f600"
@@ -66,6 +66,7 @@ class ExporterConformance(Conformance):
         dataset, target = self._prepared(tmp_path)
         with leaving_nothing(tmp_path, "write at the target alone"):
             named = {path.resolve() for path in self.write(dataset, target)}
+        require_closed(target.parent)
         found = _files_of(target.parent)
         require(
             named == found and named,

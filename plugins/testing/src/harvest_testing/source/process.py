@@ -15,7 +15,13 @@ from typing import Any
 import harvest
 from harvest import Partition, ReadContext, Source, SourceError
 from harvest.toolkit.texts import printable
-from harvest_testing.lab.globals import changes, leaving_nothing, require_unchanged, snapshot
+from harvest_testing.lab.globals import (
+    changes,
+    leaving_nothing,
+    require_closed,
+    require_unchanged,
+    snapshot,
+)
 from harvest_testing.lab.process import done_in_process, in_process, peak_memory
 from harvest_testing.promise import broken, promise, raises_nothing, require
 
@@ -125,6 +131,7 @@ class ProcessPromises(SourceKit):
             for copy in damaged_copies(location, tmp_path):
                 with contextlib.suppress(SourceError):
                     read_all(self.open(copy))
+        require_closed(tmp_path)
 
     @promise("Ctrl-C ends reading wherever it is", quick=True)
     def test_interrupts_pass(self, tmp_path: Path) -> None:
