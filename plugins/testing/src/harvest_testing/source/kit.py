@@ -29,7 +29,7 @@ class SourceKit(Conformance):
     settings: key -> value of its settings, for all tests.
     units: how many input units the sample holds, counted by hand; None where that says nothing.
     corruptions: kinds of damage by name; leave out what your format cannot distinguish from data.
-    blocks: ``"package.module:CONSTANT"`` or ``"package.module:function.parameter"`` (a keyword's default)
+    blocks: ``"package.module:CONSTANT"`` or ``"package.module:function.parameter"`` (a keyword)
         -> values: sizes of your reader's blocks; with each the rows must be the same.
     partition_setting: a setting that changes how inputs are cut into partitions, with values.
     header_lines: for a format of lines, each a unit that its number identifies: how many lines
