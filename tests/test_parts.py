@@ -83,11 +83,11 @@ PARTS = st.builds(
 CHANGES = st.lists(st.tuples(st.lists(PARTS, max_size=8), st.sets(KEYS, max_size=6)), max_size=6)
 
 
-@pytest.fixture(autouse=True, params=[1_000, 3])
+@pytest.fixture(params=[3])
 def small_segments(monkeypatch: pytest.MonkeyPatch, request: Any) -> None:
     """Segments of so few parts are not merged, so that there are several.
 
-    In files they lie in one piece, or in pieces of three.
+    In files they lie in pieces of three.
     """
     monkeypatch.setattr(module, "FEW_PARTS", 0)
     monkeypatch.setattr(module, "GROWTH", 1)
@@ -151,6 +151,7 @@ def check_accounts(parts: Parts, expected: list[Part]) -> None:
     }
 
 
+@pytest.mark.usefixtures("small_segments")
 @given(changes=CHANGES, stored=st.lists(st.booleans(), min_size=6, max_size=6))
 def test_columns_hold_what_a_dictionary_holds(
     changes: list[tuple[list[Part], set[str]]], stored: list[bool], tmp_path_factory: Any

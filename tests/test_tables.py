@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-import subprocess
-import sys
 from contextlib import redirect_stdout
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -14,6 +12,7 @@ from unittest import mock
 
 import polars as pl
 import pytest
+from commands import harvest_here
 from hypothesis import example, given
 from hypothesis import strategies as st
 from rich.cells import cell_len
@@ -334,11 +333,10 @@ def dataset(tmp_path_factory):
 
 
 def test_notes_of_a_run_are_wrapped_and_indented(tmp_path):
-    done = subprocess.run(
-        [sys.executable, "-m", "harvest", "run", "-s", f"mofka-dask:{EXAMPLE}",
-         "-k", f"parquet:{tmp_path / 'out'}"],
-        capture_output=True, text=True, check=True, env=os.environ | {"COLUMNS": "50"},
-    )  # fmt: skip
+    done = harvest_here(
+        "run", "-s", f"mofka-dask:{EXAMPLE}", "-k", f"parquet:{tmp_path / 'out'}", COLUMNS="50"
+    )
+    assert done.returncode == 0
     notes = done.stdout.split("\nnotes\n")[1].split("\n\n")[0].splitlines()
     assert len(notes) > 1
     assert all(len(line) <= 50 for line in notes)
