@@ -77,18 +77,15 @@ class DatasetKit(Conformance):
         """The answer, line by line, for a comparison."""
         raise NotImplementedError
 
-    def one(self, directory: Path) -> Dataset:
+    def one(self, directory: Path, inputs: int = 1) -> Dataset:
         """The dataset of one input."""
-        return self._made(directory, 1)
-
-    def two(self, directory: Path) -> Dataset:
-        """The dataset of two inputs, of which the first is that of ``one``."""
-        return self._made(directory, 2)
-
-    def _made(self, directory: Path, inputs: int) -> Dataset:
         place = directory / f"inputs {inputs}"
         place.mkdir()
         return self.dataset(place, inputs)
+
+    def two(self, directory: Path) -> Dataset:
+        """The dataset of two inputs, of which the first is that of ``one``."""
+        return self.one(directory, 2)
 
     @promise("the same rows give the same answer, in the same order, in any time zone")
     def test_the_answer_is_always_the_same(self, tmp_path: Path) -> None:
@@ -106,10 +103,10 @@ class DatasetKit(Conformance):
     def test_no_answer_is_kept(self, tmp_path: Path) -> None:
         place, other = tmp_path / "asked before", tmp_path / "never asked"
         place.mkdir()
-        other.mkdir()
         self.lines(self.dataset(place, 1))
         shutil.rmtree(place)
         place.mkdir()
+        other.mkdir()
         expected = [
             line.replace(str(other), str(place)) for line in self.lines(self.dataset(other, 2))
         ]
