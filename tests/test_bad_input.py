@@ -138,17 +138,6 @@ def unreadable(tmp_path):
 
 
 @pytest.mark.slow
-def test_an_unreadable_file_costs_that_file_alone(run_directory, dataset, unreadable):
-    (run_directory / "worker.csv").symlink_to(unreadable)
-    done = run_again(run_directory, dataset)
-    assert done.returncode == 3
-    assert rows(dataset) == 1
-    reject = reject_of(dataset)
-    assert "cannot be read: Input/output error" in reject["reason"]
-    assert reject["origin"] == str(run_directory / "worker.csv")
-
-
-@pytest.mark.slow
 def test_when_nothing_at_all_can_be_read_the_run_fails(tmp_path, dataset, unreadable):
     folder = tmp_path / "unreadable"
     folder.mkdir()
@@ -205,14 +194,6 @@ def test_a_full_disk_leaves_the_dataset_as_it_was(run_directory, tmp_path):
         assert harvest("verify", out).returncode == 0
     finally:
         subprocess.run(["umount", disk], check=True)
-
-
-@pytest.mark.slow
-def test_more_rejects_than_allowed(run_directory, dataset):
-    (run_directory / "worker_transition.csv").write_text(GOOD + "1,x-2,waiting\n")
-    done = run_again(run_directory, dataset, "--max-rejects", "0")
-    assert done.returncode == 4
-    assert rows(dataset) == 1
 
 
 @pytest.mark.slow

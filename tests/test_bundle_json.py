@@ -3,44 +3,22 @@
 from __future__ import annotations
 
 import json
-from datetime import date, datetime, time, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
 import attrs
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from harvest import Bundle, PluginError, UsageError
 from harvest.pipeline.plan import make_plan
 from harvest.pipeline.prepare import prepare_sinks, prepare_sources
 from harvest.plugins.registry import manager
 from harvest.reading.task import Task
-from harvest.reading.written import from_json, to_json
+from harvest.reading.written import to_json
 from harvest.recipes.recipe import Endpoint, Recipe
 from harvest.storage.manifest import Manifest
 
 EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "dask-run"
-
-any_text = st.text(st.characters(codec=None, exclude_categories=()), max_size=8)
-single = st.one_of(
-    st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False), any_text, st.binary(),
-    st.datetimes(timezones=st.one_of(st.none(), st.just(timezone(timedelta(hours=5))))),
-    st.dates(), st.times(), st.timedeltas(),
-)  # fmt: skip
-hashable = st.one_of(st.integers(), any_text, st.binary(), st.tuples(any_text, st.dates()))
-plain_values = st.recursive(
-    single,
-    lambda inner: st.one_of(
-        st.lists(inner, max_size=3),
-        st.lists(inner, max_size=3).map(tuple),
-        st.dictionaries(hashable, inner, max_size=3),
-        st.sets(hashable, max_size=3),
-        st.frozensets(hashable, max_size=3),
-    ),
-    max_leaves=8,
-)
 
 
 def types_of(value):
@@ -52,27 +30,12 @@ def types_of(value):
     return type(value)
 
 
-@pytest.mark.slow
-@given(plain_values)
-def test_plain_values_pass_through_json_unchanged(value):
-    text = json.dumps(to_json(value))
-    assert text.isascii()
-    back = from_json(json.loads(text))
-    assert back == value
-    assert types_of(back) == types_of(value)
-
-
 @pytest.mark.parametrize(
     "value", [object(), lambda: 1, Manifest(sink="s", location="l"), {1: {2j}}]
 )
 def test_other_values_are_refused_by_name(value):
     with pytest.raises(PluginError, match="cannot be sent to a batch job"):
         to_json(value)
-
-
-def test_times_and_paths_keep_their_types():
-    values = [datetime(2024, 1, 2), date(2024, 1, 2), time(1, 2), Path("/a b")]
-    assert from_json(json.loads(json.dumps(to_json(values)))) == values
 
 
 def example_tasks(folder: Path, limit: int = 50) -> list[Task]:

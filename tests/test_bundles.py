@@ -19,15 +19,13 @@ from crash import Place
 from night import SEED
 
 import harvest
-from harvest import Bundle
 from harvest.plugins.registry import manager
 from harvest.reading import bundle as work
 from harvest.reading import reading
-from harvest.reading import task as reading_task
 from harvest.reading.bundle import bundles, read_partitions
-from harvest.reading.task import Progress, Task
+from harvest.reading.task import Task
 from harvest.storage.fingerprint import fingerprint
-from harvest.storage.part import Part, part_key, part_stem
+from harvest.storage.part import Part
 from harvest.storage.staging import (
     ATTEMPTS,
     BUNDLED,
@@ -164,13 +162,6 @@ def check_described(tasks: list[Task]) -> None:
     assert not list((state_of(tasks) / STAGING / ATTEMPTS).iterdir())
 
 
-def test_rows_in_a_bundle_follow_one_another(tasks):
-    parts = [staged.part for (staged,) in read_partitions(tasks)]
-
-    places = [(f.first_row, f.rows, f.file_rows) for part in parts for f in part.files]
-    assert places == [(0, 2, 4), (2, 1, 4), (3, 1, 4)]
-
-
 def test_a_sink_that_shares_no_files_has_each_partition_by_itself(tasks, tmp_path):
     jsonl = manager().sink("jsonl")(str(tmp_path / "lines"))
     (jsonl.state / STAGING).mkdir(parents=True)
@@ -187,20 +178,6 @@ def test_a_sink_that_shares_no_files_has_each_partition_by_itself(tasks, tmp_pat
     ]
     in_both = [[staged.part.written for staged in each] for each in results]
     assert in_both == [[2, 2], [1, 1], [0, 0], [1, 1], [0, 0]]
-
-
-def test_a_bundle_that_is_read_twice_is_there_once(tasks, monkeypatch):
-    first = read_partitions(tasks)
-    (bundle,) = filter(is_bundle, finished(state_of(tasks)))
-    before = bundle.stat().st_ino
-    # as if the late one had begun before anything was staged
-    monkeypatch.setattr(work, "staged_before", lambda state, stems: {})
-
-    late = read_partitions(tasks)
-
-    assert late == first
-    assert [bundle.stat().st_ino] == [before]
-    assert not list((state_of(tasks) / STAGING / ATTEMPTS).iterdir())
 
 
 @pytest.mark.parametrize("few_rows", [SMALL_BYTES, 0], ids=["together", "alone"])
@@ -235,31 +212,6 @@ def test_what_a_lost_worker_had_not_staged_is_read(tasks, monkeypatch):
     assert [part.written for part in parts] == [2, 1, 0, 1, 0]
     assert parts[:2] == [staged.part for (staged,) in first[:2]]
     check_described(tasks)
-
-
-def test_progress_of_many_small_partitions_is_reported_together(tasks, monkeypatch):
-    monkeypatch.setattr(reading_task, "_REPORT_EVERY_S", 3600)
-    reports: list[Progress] = []
-
-    Bundle.join([Bundle(tuple(tasks[:3])), Bundle(tuple(tasks[3:]))]).read(reports.append)
-
-    (report,) = reports
-    assert report.rows == 4
-
-
-def test_bundles_that_are_joined_give_what_each_of_them_gives(tasks, monkeypatch):
-    monkeypatch.setattr(work, "BUNDLE_PARTITIONS", 3)
-    bundles = [Bundle(tuple(tasks[:3])), Bundle(tuple(tasks[3:]))]
-
-    joined = Bundle.join(bundles)
-    result = joined.read()
-
-    assert joined.split() == bundles
-    assert [len(each) for each in joined.split(2)] == [2, 2, 1]
-    assert joined.cost_bytes == sum(bundle.cost_bytes for bundle in bundles)
-    assert list(result.origins) == list(joined.origins) == [t.partition.origin for t in tasks]
-    assert [each.part.partition for (each,) in result.staged] == [*LINES, "e.txt"]
-    assert len(list(finished(state_of(tasks)))) == 2
 
 
 def test_a_bundle_is_cleared_when_one_of_it_is_to_be_read_again(tasks):
@@ -300,24 +252,6 @@ def test_a_damaged_description_of_a_bundle_is_no_work_done(tasks):
     # and it does not stand in the way of another attempt
     read_partitions(tasks)
     assert sorted(name[0] for name in staged_parts(state)) == ["a", "b", "c", "d", "e"]
-
-
-@pytest.mark.parametrize("name", ["bundle-a", "bundle.a"])
-def test_a_file_may_be_called_a_bundle(name: str, tmp_path: Path) -> None:
-    sink = manager().sink("jsonl")(str(tmp_path / "out"))
-    (sink.state / STAGING).mkdir(parents=True)
-    path = tmp_path / name
-    path.write_text("one\n")
-    source = harvest_paced.PacedSource(str(path))
-    (partition,) = source.plan()
-    key = part_key("paced", partition)
-    prints = fingerprint(partition.inputs)
-    stem = part_stem(key, partition.id, prints)
-    part = attrs.evolve(BLANK, key=key, stem=stem, fingerprint=prints)
-
-    read_partitions([Task(source=source, partition=partition, targets=((sink, part),))])
-
-    assert [staged.part.rows for staged in staged_parts(sink.state).values()] == [{"paced.line": 1}]
 
 
 # --- whole runs -----------------------------------------------------------------------------------

@@ -75,52 +75,52 @@ def test_the_list_of_commands_has_the_first_sentence_of_each(name):
     assert line == load_command(name).short_help
 
 
-@EACH
-def test_a_short_option_means_the_same_everywhere(words, command):
-    for option in options(command):
-        for short in (name for name in option.opts if len(name) == 2):
-            if words != CLASSIC or short in ("-o", "-n", "-k"):
-                assert SHORT[short] & set(option.opts), f"{short} of {words}"
+def test_a_short_option_means_the_same_everywhere():
+    for words, command in ALL:
+        for option in options(command):
+            for short in (name for name in option.opts if len(name) == 2):
+                if words != CLASSIC or short in ("-o", "-n", "-k"):
+                    assert SHORT[short] & set(option.opts), f"{short} of {words}"
 
 
-@EACH
-def test_what_is_written_is_named_by_output(words, command):
-    for option in options(command):
-        if "--output" in option.opts:
-            assert option.metavar in ("FILE", "DIR", "FILE|DIR")
-            assert option.help.startswith("Write "), option.help
+def test_what_is_written_is_named_by_output():
+    for _words, command in ALL:
+        for option in options(command):
+            if "--output" in option.opts:
+                assert option.metavar in ("FILE", "DIR", "FILE|DIR")
+                assert option.help.startswith("Write "), option.help
 
 
-@EACH
-def test_settings_are_given_by_set_and_as_before_by_o(words, command):
-    hidden = [p for p in command.params if getattr(p, "hidden", False) and p.opts == ["-o"]]
-    if hidden:
-        assert any("--set" in option.opts for option in options(command))
-        assert not any("-o" in option.opts for option in options(command))
+def test_settings_are_given_by_set_and_as_before_by_o():
+    for _words, command in ALL:
+        hidden = [p for p in command.params if getattr(p, "hidden", False) and p.opts == ["-o"]]
+        if hidden:
+            assert any("--set" in option.opts for option in options(command))
+            assert not any("-o" in option.opts for option in options(command))
 
 
-@EACH
-def test_every_option_says_what_it_takes_and_does(words, command):
-    for option in options(command):
-        text = option.help or ""
-        assert re.match(r"[A-Z0-9a-z].*[.\])]$", text, re.DOTALL), f"{option.opts}: {text!r}"
-        if not option.is_flag:
-            assert METAVAR.fullmatch(option.metavar or ""), f"{option.opts}: {option.metavar}"
-    for argument in (p for p in command.params if p.param_type_name == "argument"):
-        assert re.fullmatch(r"[A-Z][A-Za-z.]*", argument.metavar or ""), argument.name
+def test_every_option_says_what_it_takes_and_does():
+    for _words, command in ALL:
+        for option in options(command):
+            text = option.help or ""
+            assert re.match(r"[A-Z0-9a-z].*[.\])]$", text, re.DOTALL), f"{option.opts}: {text!r}"
+            if not option.is_flag:
+                assert METAVAR.fullmatch(option.metavar or ""), f"{option.opts}: {option.metavar}"
+        for argument in (p for p in command.params if p.param_type_name == "argument"):
+            assert re.fullmatch(r"[A-Z][A-Za-z.]*", argument.metavar or ""), argument.name
 
 
-@EACH
-def test_what_a_command_finds_is_printed_as_json_too(words, command):
-    flags = {name for option in options(command) for name in option.opts}
-    group = hasattr(command, "commands")
-    first = (command.help or "").split()[0]
-    assert group or first in VERBS
-    assert first not in SHOWING or group or "--json" in flags
-    for option in options(command):
-        if "--json" in option.opts:
-            assert option.is_flag
-            assert option.help.startswith(("Print ", "The same as --format")), option.help
+def test_what_a_command_finds_is_printed_as_json_too():
+    for _words, command in ALL:
+        flags = {name for option in options(command) for name in option.opts}
+        group = hasattr(command, "commands")
+        first = (command.help or "").split()[0]
+        assert group or first in VERBS
+        assert first not in SHOWING or group or "--json" in flags
+        for option in options(command):
+            if "--json" in option.opts:
+                assert option.is_flag
+                assert option.help.startswith(("Print ", "The same as --format")), option.help
 
 
 @EACH

@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 from clusters import Harvest, eventually
 
-pytest.importorskip("dask_jobqueue", reason="dask-jobqueue is not installed")
 pytest.importorskip("harvest_dask")
 pytest.importorskip("harvest_slurm")
 
@@ -60,6 +59,7 @@ where p.role = 'worker'
 def test_a_slurm_cluster_is_captured_without_a_change_of_its_script(
     on_slurm: Harvest, tmp_path: Path
 ) -> None:
+    pytest.importorskip("dask_jobqueue", reason="dask-jobqueue is not installed")
     # given a script that computes with two Slurm jobs, and a preload in Dask's configuration
     script = tmp_path / "work.py"
     script.write_text(SCRIPT)

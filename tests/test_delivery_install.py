@@ -257,18 +257,6 @@ def test_the_pipeline_of_a_new_plugin_stops_at_a_registry_without_harvest(
 # these tests can fail: what people do without thinking takes the stranger's
 
 
-def test_an_extra_index_takes_the_stranger_s(user, registry, environment):
-    text = 'pip install --extra-index-url "$HARVEST_INDEX_URL" "hpc-harvest[all]"'
-    assert user(text, registry[0]).returncode == 0
-    assert installed(environment)["hpc-harvest-darshan"] == STRANGERS
-
-
-def test_a_configured_index_takes_the_stranger_s(user, registry, environment):
-    text = 'pip install --index-url "$HARVEST_INDEX_URL" "hpc-harvest[all]"'
-    assert user(text, registry[0]).returncode == 0
-    assert installed(environment)["hpc-harvest-darshan"] == STRANGERS
-
-
 @pytest.mark.parametrize("beginning", ["export", "PIP_CONFIG_FILE=/dev/null pip install", "uv pip"])
 def test_the_page_shows_the_commands_of_the_readme(beginning):
     assert block(PAGE, beginning) == block(README, beginning)

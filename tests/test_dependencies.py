@@ -167,30 +167,6 @@ def without(names: tuple[str, ...], code: str, *arguments: str) -> str:
     return done.stdout
 
 
-MAPS = """
-import polars as pl
-from harvest import Record, conform, record, record_type
-from harvest.toolkit.frames import TEXT_MAP
-@record("dependencies.row", layer="workflow", level="client")
-class Row(Record):
-    a: int
-rows = pl.DataFrame(
-    {"a": [1, 2, 3], "extra": [[{"key": "k", "value": "v"}], None, []], "position": [1, 2, 3]},
-    schema_overrides={"extra": TEXT_MAP},
-)
-for frame in (rows, rows[1:], rows[:0]):
-    print(conform(record_type(Row), frame, origin="/x").column("extra").to_pylist())
-"""
-
-
-def test_a_polars_frame_with_a_map_becomes_a_table_without_numpy():
-    assert without(("numpy", "pandas"), MAPS).splitlines() == [
-        "[[('k', 'v')], None, []]",
-        "[None, []]",
-        "[]",
-    ]
-
-
 RUN = """
 import harvest, sys
 source, out = sys.argv[1:]

@@ -73,35 +73,12 @@ def seen(sink: Any, kind: Any = LINE) -> list[str]:
     return sorted(path.read_text() for path in sink.root.glob(f"{kind.name}/*.txt"))
 
 
-def test_a_commit_puts_each_part_into_its_record_types_directory(driver: SinkDriver) -> None:
-    driver.commit({"a": [(LINE, "one"), (WORD, "w")], "b": [(LINE, "two")]})
-    assert seen(driver.sink) == ["one", "two"]
-    assert seen(driver.sink, WORD) == ["w"]
-    [first, _] = driver.files["a"]
-    assert first.path == f"demo.line/{part_stem('a', 'commit-1')}.txt"
-
-
-def test_a_replaced_part_takes_the_place_of_the_old_one(driver: SinkDriver) -> None:
-    driver.commit({"a": [(LINE, "one")], "b": [(LINE, "two")]})
-    driver.commit({"a": [(LINE, "new")]})
-    assert seen(driver.sink) == ["new", "two"]
-
-
 def test_a_part_taken_out_leaves_no_empty_directory(driver: SinkDriver) -> None:
     driver.commit({"a": [(LINE, "one"), (WORD, "w")]})
     driver.commit({"a": [(LINE, "one")]})
     assert not (driver.sink.root / "demo.word").exists()
     driver.commit({"a": None})
     assert not (driver.sink.root / "demo.line").exists()
-
-
-def test_old_files_stay_until_the_commit_is_finished(driver: SinkDriver) -> None:
-    driver.commit({"a": [(LINE, "old")]})
-    publication = driver.stage({"a": [(LINE, "new")]})
-    driver.publish(publication)
-    assert seen(driver.sink) == ["new", "old"]
-    driver.finish(publication)
-    assert seen(driver.sink) == ["new"]
 
 
 def test_publishing_again_after_it_was_cut_short_completes_it(driver: SinkDriver) -> None:
@@ -150,14 +127,6 @@ def test_the_same_part_with_the_same_content_is_left_as_it_is(driver: SinkDriver
     driver.finish(publication)
     assert driver.files["a"] == (held,)
     assert seen(driver.sink) == ["same"]
-
-
-def test_recovery_removes_what_was_published_but_never_committed(driver: SinkDriver) -> None:
-    driver.commit({"a": [(LINE, "old")]})
-    driver.sink.publish(driver.stage({"a": [(LINE, "new")], "b": [(WORD, "w")]}))
-    driver.recover()
-    assert seen(driver.sink) == ["old"]
-    assert not (driver.sink.root / "demo.word").exists()
 
 
 def test_files_of_others_are_never_removed(driver: SinkDriver) -> None:

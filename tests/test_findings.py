@@ -259,22 +259,6 @@ def test_the_command_lists_rules_and_says_what_cannot_be_judged(location):
         assert len(rows) == found["rows"]
 
 
-@pytest.mark.parametrize(
-    ("where", "message"),
-    [
-        ("usr = 'ada'", "unknown column 'usr'; did you mean 'user'"),
-        ("user =", "this is not a condition"),
-        ("req_cpus + 1", "this is not a condition; compare something"),
-        ("'a'", "this is not a condition; compare something"),
-    ],
-)
-def test_a_condition_that_is_none_is_refused(location, where, message):
-    done = harvest_here("view", "slurm.jobs", location, "--where", where)
-
-    assert done.returncode == 2
-    assert message in done.stderr.replace("\n", " ")
-
-
 def test_rows_of_a_view_are_chosen_ordered_and_cut_to_columns(location):
     shown = functools.partial(harvest_here, "view", "slurm.jobs", location, "--json")
 

@@ -1,4 +1,4 @@
-"""The first hour of five kinds of user, each on a terminal of 80 columns, with colour or without.
+"""The first hour of two kinds of user, each on a terminal of 80 columns, with colour or without.
 
 What they saw is written to the directory that HARVEST_TRANSCRIPTS names, to be read by people.
 """
@@ -56,66 +56,6 @@ DASK_RESEARCHER = [
     Step("harvest run -s mofka-dask:dask-run -k parquet:out", ["nothing new"]),
 ]
 
-STORAGE_ADMINISTRATOR = [
-    Step("python examples/gpfs-scan/make_scan.py demo"),
-    Step("harvest detect demo/scans", ["gpfs"]),
-    Step("harvest preview -s gpfs:demo/scans/20260111.list", ["gpfs.file"]),
-    Step("harvest run -s gpfs:demo/scans -k parquet:out", ["rows"], exit=3),
-    Step("harvest rejects out", ["reason"]),
-    Step("harvest view gpfs.usage out --set by=user --set passwd=demo/passwd", ["bytes"]),
-    Step("harvest view gpfs.usage out --set by=owner", ["user"], exit=2),
-    Step("harvest view gpfs.largest out", ["path"]),
-    Step("harvest view gpfs.largest out -n 5 --exact", ["path"]),
-    Step("harvest findings out", ["finding"]),
-    Step("harvest report gpfs.summary out --set passwd=demo/passwd", ["GiB"]),
-    Step("harvest report gpfs.change out --set over=30d -o change.html", ["change.html"]),
-    Step("harvest gpfs aggregate out -t usage.csv --by top,pool", ["groups written"]),
-    Step("harvest gpfs --help", ["aggregate", "convert"]),
-]
-
-ACCOUNTING_ANALYST = [
-    Step("python examples/slurm-accounting/make_dump.py sacct.txt"),
-    Step("harvest look sacct.txt", ["slurm"]),
-    Step(
-        "harvest run -s sacct.txt --set slurm.timezone=Mars/Base -k parquet:out", ["Mars"], exit=2
-    ),
-    Step(
-        "harvest run -s sacct.txt --set slurm.timezone=America/Chicago -k parquet:out",
-        ["slurm.job"],
-        exit=3,
-    ),
-    Step("harvest rejects out", ["sacct.txt"]),
-    Step("harvest show out", ["slurm.usage"]),
-    Step("harvest view slurm.jobs out", ["20 of "]),
-    Step(
-        "harvest view slurm.jobs out --where \"state = 'timeout'\" --sort elapsed_s --limit 5",
-        ["5 of 21 rows", "timeout"],
-    ),
-    Step("harvest view slurm.usage out --set by=user", ["user"]),
-    Step("harvest slurm job 48060 out", ["48060"]),
-    Step("harvest findings out", ["finding"]),
-    Step("harvest report slurm.usage out --set month=2026-03 --only cpu", ["CPU"]),
-    Step("harvest report slurm.summary out -o summary.html", ["summary.html"]),
-    Step("harvest schema slurm.job", ["column"]),
-]
-
-MICROSCOPIST = [
-    Step("python examples/ncem-study/make_study.py study-inputs"),
-    Step("harvest look study-inputs", ["ncem", "distiller", "slurm"]),
-    Step("harvest look study-inputs --run out", ["committed"]),
-    Step("harvest show out", ["ncem.offload"]),
-    Step("harvest view ncem.offload out", ["20 of "]),
-    Step("harvest view ncem.clock_check out --wide -n 3", ["3 of "]),
-    Step("harvest findings out", ["receivers"]),
-    Step("harvest report ncem.comparison out --set study=study.toml", ["cannot be read"], exit=2),
-    Step("harvest report ncem.comparison out --set study=examples/ncem-study/study.toml"),
-    Step(
-        "harvest report ncem.comparison out --set study=examples/ncem-study/study.toml -o c.html",
-        ["c.html"],
-    ),
-    Step("harvest export out crate --as ro-crate", ["--license"], exit=2),
-    Step("harvest export out crate --as ro-crate --license CC-BY-4.0", ["crate"]),
-]
 
 PLUGIN_AUTHOR = [
     Step("harvest plugins", ["mofka-dask", "parquet"]),
@@ -144,13 +84,10 @@ PLUGIN_AUTHOR = [
 COLOUR = {"colour": True, "plain": False}
 USERS = {
     "dask-researcher": DASK_RESEARCHER,
-    "storage-administrator": STORAGE_ADMINISTRATOR,
-    "accounting-analyst": ACCOUNTING_ANALYST,
-    "microscopist": MICROSCOPIST,
     "plugin-author": PLUGIN_AUTHOR,
 }
 BY_DAY = [("dask-researcher", "colour")]
-"""The others' commands are much like those of their tutorials, which are tried by day."""
+"""An author's commands are much like those of the tutorial, which are tried by day."""
 
 
 @pytest.mark.parametrize(

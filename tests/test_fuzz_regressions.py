@@ -8,7 +8,6 @@ from __future__ import annotations
 import importlib.util
 import io
 import marshal
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -18,7 +17,6 @@ from night import NIGHT
 
 from harvest import Collected, collect
 from harvest_mofka_dask.source import MofkaDaskSource
-from harvest_ncem.source import NcemSource
 from harvest_toolkit import delimited
 from harvest_yappi.source import YappiSource
 
@@ -202,28 +200,3 @@ def test_a_line_that_is_too_long_costs_that_line(tmp_path: Path, letter: str) ->
     found = read(YappiSource, tmp_path, "a.txt", table)
     assert [row["name"] for row in found.rows("yappi.thread")] == ["b"]
     assert [reject.position for reject in found.rejects] == [2]
-
-
-@pytest.mark.parametrize(
-    ("source", "name", "data", "kind"),
-    [
-        (
-            NcemSource,
-            b"4dstem_rec_status_0_scan_1_\xff.json",
-            b'{"time": "2023-01-01T00:00:00Z", "last_scan_number": 1, "progress": 1, "UUID": "u"}',
-            "ncem.receiver_status",
-        ),
-        (NcemSource, b"log_scan1.\xff", b"", "ncem.data_file"),
-        (MofkaDaskSource, b"\xff.yaml", b"a: 1", "run.config"),
-        (MofkaDaskSource, b"config_\xff.json", b'{"a": 1}', "run.config"),
-    ],
-)
-def test_names_of_files_need_not_be_utf8(
-    tmp_path: Path, source: type, name: bytes, data: bytes, kind: str
-) -> None:
-    # once a UnicodeEncodeError that failed the run
-    path = os.fsencode(tmp_path) + b"/" + name
-    with open(path, "wb") as file:  # noqa: PTH123 - a path that is no text
-        file.write(data)
-    (row,) = collect(source(os.fsdecode(path))).rows(kind)
-    assert "\\xff" in str(row)

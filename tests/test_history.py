@@ -133,26 +133,6 @@ def test_rows_of_inputs_that_were_dropped_come_back(small: Small) -> None:
     assert small.jobs() == [1, 2, 3]
 
 
-def test_what_was_read_before_a_commit_failed_is_not_read_again(
-    small: Small, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # given a run whose rows and rejects were published, and not committed
-    before = small.seen()
-    small.write(b=dump(4, 5, damaged=2))
-    monkeypatch.setattr(fault, "_fault", fault._Fault("commit.recorded:1:ENOSPC"))
-    with pytest.raises(HarvestError):
-        small.harvest()
-    assert small.seen() == before
-    assert len(list(small.open().rejects())) == 1
-
-    # when it is tried again, then it is committed without being read
-    monkeypatch.undo()
-    result = small.harvest()
-    assert list(result.plan.to_read) == []
-    assert small.jobs() == [1, 2, 4, 5]
-    assert len(list(small.open().rejects())) == 2
-
-
 def test_as_many_states_are_kept_as_the_dataset_is_told(small: Small) -> None:
     states = {}
     for number in range(4):

@@ -114,24 +114,6 @@ def test_nothing_is_said_where_each_value_occurs_or_none_is_text(tmp_path, where
     assert (done.returncode, done.stderr) == (0, "")
 
 
-@pytest.mark.parametrize(
-    ("where", "told"),
-    [
-        ("user = 'ada'", 'in SQL this column is "user"'),
-        ("alloc_cpus = 'many'", "a text is compared with a number"),
-        ("state =", "write SQL such as: state = 'failed' and nbytes > 1e9"),
-    ],
-)
-def test_what_is_no_condition_is_a_mistake_and_no_defect(tmp_path, where, told):
-    jobs(tmp_path)
-
-    done = harvest_here("view", "slurm.jobs", "out", "--where", where, cwd=tmp_path)
-
-    assert done.returncode == 2
-    assert f"{where}: this is not a condition: " in done.stderr
-    assert told in done.stderr
-
-
 # rejects that are cut
 
 

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harvest.model import BatchError, Int32, Record, UInt64, field, record, record_type
-from harvest.model.arrow import conform, table_of
+from harvest.model import Int32, Record, UInt64, field, record, record_type
+from harvest.model.arrow import table_of
 from harvest.model.describe import json_type
 from harvest.model.frames import (
     arrow_type_of,
@@ -186,30 +186,3 @@ def test_a_value_written_as_json_fits_the_json_schema_of_its_type(kind: pl.DataT
     jsonschema.validate(json.loads(line)["v"], schema)
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(object(), schema)
-
-
-@record("schema.moment", layer="workflow", level="client")
-class Moment(Record):
-    """When something was, and when else."""
-
-    time: datetime | None = field(role="time", doc="When.")
-    others: list[datetime] | None = field(doc="When else.")
-
-
-@pytest.mark.parametrize(
-    "data",
-    [
-        pa.table({"time": pa.array([datetime(2024, 5, 1)], pa.timestamp("us"))}),
-        pl.DataFrame({"time": [datetime(2024, 5, 1)]}),
-        pa.table({"others": pa.array([[datetime(2024, 5, 1)]], pa.list_(pa.timestamp("us")))}),
-    ],
-    ids=["arrow", "polars", "list"],
-)
-def test_naive_times_in_columns_are_refused_as_those_of_instances(data: object) -> None:
-    with pytest.raises(BatchError, match="a naive time has no zone"):
-        conform(record_type(Moment), data)
-
-
-def test_a_column_without_any_time_needs_no_zone() -> None:
-    nothing = pa.table({"time": pa.nulls(2, pa.timestamp("us")), "position": [1, 2]})
-    assert conform(record_type(Moment), nothing, origin="/x")["time"].null_count == 2

@@ -17,10 +17,9 @@ from harvest.api.sink import PartFile, PartFiles
 from harvest.dataset.holdings import accounts_of, rows_by_type
 from harvest.storage import parts as module
 from harvest.storage import segment
-from harvest.storage.history import apart, files_apart, keys_apart, rejects_apart
 from harvest.storage.manifest import NAME, Manifest
 from harvest.storage.part import Part, astray, key_of, part_stem
-from harvest.storage.parts import Parts, rows_where
+from harvest.storage.parts import Parts
 from harvest.storage.stored_files import StoredFiles
 
 TEXTS = st.text("ab-/é\u2028\U0001f600 ", max_size=6)
@@ -84,11 +83,11 @@ PARTS = st.builds(
 CHANGES = st.lists(st.tuples(st.lists(PARTS, max_size=8), st.sets(KEYS, max_size=6)), max_size=6)
 
 
-@pytest.fixture(autouse=True, params=[1_000, 3])
+@pytest.fixture(params=[3])
 def small_segments(monkeypatch: pytest.MonkeyPatch, request: Any) -> None:
     """Segments of so few parts are not merged, so that there are several.
 
-    In files they lie in one piece, or in pieces of three.
+    In files they lie in pieces of three.
     """
     monkeypatch.setattr(module, "FEW_PARTS", 0)
     monkeypatch.setattr(module, "GROWTH", 1)
@@ -152,6 +151,7 @@ def check_accounts(parts: Parts, expected: list[Part]) -> None:
     }
 
 
+@pytest.mark.usefixtures("small_segments")
 @given(changes=CHANGES, stored=st.lists(st.booleans(), min_size=6, max_size=6))
 def test_columns_hold_what_a_dictionary_holds(
     changes: list[tuple[list[Part], set[str]]], stored: list[bool], tmp_path_factory: Any
@@ -178,36 +178,6 @@ def test_columns_hold_what_a_dictionary_holds(
 def whole(file: PartFile) -> PartFile:
     """A file without which rows of it are meant."""
     return attrs.evolve(file, rows=0, first_row=None)
-
-
-@given(changes=CHANGES, stored=st.lists(st.booleans(), min_size=6, max_size=6))
-def test_what_a_state_has_beside_another_is_what_dictionaries_say(
-    changes: list[tuple[list[Part], set[str]]], stored: list[bool], tmp_path_factory: Any
-) -> None:
-    # given the states that changes lead through, some written to files
-    directory = tmp_path_factory.mktemp("state")
-    states = [(Parts(), dict[str, Part]())]
-    for (put, gone), write in zip(changes, stored, strict=False):
-        parts, held = states[-1]
-        changed = {part.key: part for part in put}
-        parts = parts.changed(changed, gone)
-        held = {key: part for key, part in held.items() if key not in gone} | changed
-        states.append((parts.stored(directory) if write else parts, held))
-
-    # then what each has beside each other is as for dictionaries
-    for here, mine in states:
-        for there, others in states:
-            assert set(keys_apart(here, there)) == mine.keys() - others.keys()
-            rows = rows_where(apart(here, there)).to_pylist()
-            assert {part.key for part in here.at(rows)} >= {
-                key for key, part in mine.items() if others.get(key) != part
-            }
-            files = {whole(f) for part in mine.values() for f in part.files}
-            files -= {whole(f) for part in others.values() for f in part.files}
-            assert {whole(file) for file in files_apart(here, there)} == files
-            rejects = {part.rejects for part in mine.values()} - {None}
-            rejects -= {part.rejects for part in others.values()}
-            assert set(rejects_apart(here, there)) == rejects
 
 
 def test_a_dataset_without_parts_is_asked_as_any_other():

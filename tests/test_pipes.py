@@ -560,21 +560,6 @@ def test_what_reads_later_or_again_refuses_a_pipe(words: tuple[str, ...], tmp_pa
 # --- looking before harvesting --------------------------------------------------------------------
 
 
-def test_preview_and_detect_take_a_pipe(tmp_path: Path) -> None:
-    given = dump(1, 2, damaged=1).encode()
-    shown = run("preview", "-s", "slurm:-", *ZONE, "--json", given=given, env=tmp(tmp_path))
-    assert shown.stdout.count(b'"origin":"stdin"') == 2
-    assert b"rejected stdin, record 4" in shown.stderr
-    found = run("detect", "-", given=given, env=tmp(tmp_path))
-    assert found.returncode == 0
-    assert found.stdout.splitlines()[1].split()[:2] == [b"-", b"slurm"]
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    written(pipe, given)
-    assert b"slurm" in run("detect", pipe, env=tmp(tmp_path)).stdout
-    assert list((tmp_path / "tmp").iterdir()) == []
-
-
 def tmp(folder: Path) -> dict[str, str]:
     (folder / "tmp").mkdir(exist_ok=True)
     return {**os.environ, "TMPDIR": str(folder / "tmp")}
@@ -591,13 +576,6 @@ def test_a_preview_of_what_never_ends_reads_its_beginning(tmp_path: Path) -> Non
     assert shown.returncode == 0
     assert b"gpfs.file: 5 of at least" in shown.stdout
     assert b"stdin: only its first 64.0 MiB were read" in shown.stderr
-
-
-def test_look_sends_to_detect_for_a_pipe(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "pipe")
-    done = here("look", tmp_path / "pipe")
-    assert done.returncode == 2
-    assert b"harvest detect says what comes through it" in done.stderr
 
 
 def test_standard_input_is_read_from_where_it_stands(tmp_path: Path) -> None:

@@ -165,17 +165,6 @@ def test_a_command_that_no_entry_point_names_works_and_is_not_listed(strangers):
     assert "\n  greet " not in strangers.harvest("--help").stdout
 
 
-def test_a_name_of_two_plugins_is_nobody_s_until_it_is_chosen(strangers):
-    strangers.install("one", GREET, named="greet").install("two", GREET, named="greet")
-
-    refused = strangers.harvest("greet", "you")
-    chosen = strangers.harvest("greet", "you", HARVEST_PREFER="two")
-
-    assert refused.returncode == 2
-    assert "command 'greet' is declared by one and two" in refused.stderr
-    assert chosen.stdout == "hello you\n"
-
-
 def test_a_plugin_that_cannot_be_imported_says_so_where_its_command_is_called(strangers):
     strangers.install("greet", GREET, named="greet", before="import no_such_module\n")
 

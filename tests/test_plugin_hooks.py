@@ -69,13 +69,6 @@ def test_a_hook_that_does_not_exist_is_reported(manager_of):
     assert "unknown hook 'harvest_vistas'" in found.broken["unknown"].cause
 
 
-def test_two_plugins_cannot_declare_one_name(manager_of):
-    found = manager_of(first=VIEW.format(name="same.all"), second=VIEW.format(name="same.all"))
-
-    assert found.owner(found.views["same.all"]).name == "first"
-    assert "'same.all' is already declared by plugin 'first'" in found.broken["second"].cause
-
-
 TYPES = """
 from harvest import Record, hookimpl, record
 

@@ -12,7 +12,7 @@ import pytest
 from harvest_demo import DemoSource, Line
 
 import harvest
-from harvest_testing.source.runs import ArrowSink
+from harvest_testing.source.reading import ArrowSink
 
 
 @attrs.frozen(kw_only=True)

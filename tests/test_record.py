@@ -6,7 +6,6 @@ import pickle
 from datetime import UTC, datetime, timedelta, timezone
 
 import attrs
-import jsonschema
 import polars as pl
 import pyarrow as pa
 import pytest
@@ -14,7 +13,6 @@ import pytest
 import harvest
 from harvest import BatchError, Record, RecordTypeError, UInt64, field, record_type
 from harvest.model.arrow import batches, conform, table_of
-from harvest.toolkit.frames import TEXT_MAP
 from harvest_look.markdown import markdown
 
 
@@ -45,45 +43,6 @@ class Sample(Record):
 
 KIND = record_type(Sample)
 NOON = datetime(2024, 4, 19, 12, tzinfo=UTC)
-
-
-def test_the_arrow_schema_follows_the_annotations():
-    schema = KIND.arrow_schema
-    assert schema.names == [
-        "time", "name", "count", "share", "id", "raw", "valid", "tags", "more", "parts",
-        "extra", "origin", "position",
-    ]  # fmt: skip
-    assert schema.field("time").type == pa.timestamp("us", "UTC")
-    assert not schema.field("time").nullable
-    assert schema.field("count").nullable
-    assert schema.field("id").type == pa.uint64()
-    assert schema.field("tags").type == pa.list_(pa.string())
-    assert schema.field("more").type == pa.map_(pa.string(), pa.string())
-    assert schema.field("parts").type == pa.list_(
-        pa.struct([("key", pa.string()), ("size_bytes", pa.int64())])
-    )
-    assert schema.field("origin").type == pa.dictionary(pa.int32(), pa.string())
-
-
-def test_units_roles_and_descriptions_travel_with_the_schema():
-    schema = KIND.arrow_schema
-    assert schema.metadata[b"harvest.record_type"] == b"test.sample"
-    assert schema.metadata[b"harvest.version"] == b"3"
-    assert schema.field("share").metadata == {b"harvest.doc": b"How much.", b"harvest.unit": b"%"}
-    assert schema.field("name").metadata[b"harvest.role"] == b"subject"
-    assert KIND.roles == {"time": "time", "subject": "name"}
-
-
-def test_the_json_schema_describes_a_record():
-    schema = KIND.json_schema()
-    jsonschema.Draft202012Validator.check_schema(schema)
-    row = {"time": "2024-04-19T12:00:00Z", "name": "x", "id": 2**64 - 1, "more": {"a": "b"},
-           "parts": [{"key": "k", "size_bytes": None}], "origin": "/f", "position": 1}  # fmt: skip
-    jsonschema.validate(row, schema)
-    with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate({**row, "unknown": 1}, schema)
-    with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate({k: v for k, v in row.items() if k != "name"}, schema)
 
 
 def test_the_documentation_lists_every_column():
@@ -119,40 +78,8 @@ def test_a_record_type_can_be_pickled():
     assert pickle.loads(pickle.dumps(KIND)) is KIND
 
 
-@pytest.mark.parametrize(
-    ("values", "message"),
-    [
-        ({"time": datetime(2024, 1, 1), "name": "x"}, "naive time"),
-        ({"time": NOON, "name": 5}, "column 'name'"),
-        ({"time": NOON, "name": "x", "count": 2**63}, "column 'count'"),
-        ({"time": NOON, "name": "x", "id": -1}, "column 'id'"),
-    ],
-)
-def test_values_that_do_not_fit_name_their_column(values, message):
-    with pytest.raises(BatchError, match=message):
-        table_of(KIND, [Sample(**values, origin="/f", position=1)])
-
-
 def frame(**columns):
     return pl.DataFrame({"time": [NOON], "name": ["x"], "position": [1], **columns})
-
-
-def test_a_polars_frame_is_made_to_fit():
-    table = conform(KIND, frame(), origin="/in")
-    assert table.schema.equals(KIND.arrow_schema, check_metadata=True)
-    assert table["origin"].to_pylist() == ["/in"]
-    assert table["count"].null_count == 1
-
-
-def test_polars_lists_of_keys_and_values_become_maps():
-    lists = pl.Series("extra", [None, [], [{"key": "a", "value": "b"}]], dtype=TEXT_MAP)
-    data = pl.DataFrame({"time": [NOON] * 4, "name": list("wxyz"), "position": [1, 2, 3, 4]})
-    data = data.with_columns(pl.concat([lists, lists[2:]]))
-
-    table = conform(KIND, data[1:], origin="/in")
-
-    assert table["extra"].to_pylist() == [[], [("a", "b")], [("a", "b")]]
-    assert conform(KIND, data, origin="/in")["extra"].to_pylist()[0] is None
 
 
 @pytest.mark.parametrize(

@@ -110,17 +110,6 @@ def test_a_shared_file_is_named_once_and_all_its_inputs_are_read_again(tmp_path:
     assert small.jobs() == [1, 2, 3]
 
 
-def test_a_damaged_file_of_rejects_is_named_and_mended(small: Small) -> None:
-    (path,) = (small.state / "rejects").iterdir()
-    rejects = list(small.open().rejects())
-    flip(path)
-
-    assert small.open().verify() == [f"{path}: its content has changed (checksum)"]
-    done = repair(small.location)
-    assert done.left == []
-    assert list(small.open().rejects()) == rejects
-
-
 def edit(path: Path) -> None:
     path.write_bytes(path.read_bytes().replace(b'"parts"', b'"carts"', 1))
 
@@ -191,51 +180,6 @@ def copies(small: Small) -> dict[str, Path]:
 
 def list_of(small: Small) -> Any:
     return orjson.loads((small.state / "manifest.json").read_bytes())
-
-
-@pytest.mark.parametrize("what", ["a flipped bit", "removed"])
-@pytest.mark.parametrize(
-    "copy", ["of a segment in force", "of a segment of a kept state", "of the manifest"]
-)
-def test_a_damaged_copy_is_named_and_written_anew(copy: str, what: str, tmp_path: Path) -> None:
-    # given a dataset of two runs, of which a second copy is not as it was written
-    small = Small(tmp_path).write(a=dump(1))
-    small.harvest()
-    small.write(a=dump(2), b=dump(3))
-    small.harvest()
-    path = copies(small)[copy]
-    whole, seen = path.read_bytes(), small.seen()
-    DAMAGES[what](path)
-
-    # then it is named, and written anew from what is in force
-    (problem,) = small.open().verify()
-    assert problem.startswith(f"{path}: {'missing' if what == 'removed' else 'damaged'}")
-    done = repair(small.location)
-    assert done.left == []
-    assert done.result is None
-    assert path.read_bytes() == whole
-    assert small.seen() == seen
-
-
-def test_a_damaged_segment_of_a_kept_state_is_restored_from_its_copy(tmp_path: Path) -> None:
-    # given that the state before can no longer be gone back to
-    small = Small(tmp_path).write(a=dump(1))
-    small.harvest()
-    first, before = small.manifest().run, small.seen()
-    small.write(a=dump(2), b=dump(3))
-    small.harvest()
-    path = small.state / "segments" / copies(small)["of a segment of a kept state"].name
-    flip(path)
-
-    # when the dataset is repaired, as it is told that it can be, then it can
-    done = CliRunner().invoke(app, ["verify", str(small.location)], standalone_mode=False)
-    assert done.stdout.splitlines() == [
-        f"{path}: the manifest is damaged (checksum)",
-        "1 problem; harvest verify --repair mends what can be mended",
-    ]
-    assert repair(small.location).left == []
-    roll_back(small.open().sink, first)
-    assert small.seen() == before
 
 
 def test_verifying_says_what_repairing_cannot_mend(

@@ -314,28 +314,6 @@ def test_the_number_of_workers_changes_nothing(lines, harvested, tmp_path, demo_
     ]
 
 
-def test_a_second_run_at_the_same_time_is_refused(lines, harvested, tmp_path):
-    from harvest.storage.lock import locked
-
-    harvested(lines)
-    with (
-        locked(tmp_path / "out" / "_harvest"),
-        pytest.raises(HarvestError, match="another run is writing this dataset"),
-    ):
-        harvested(lines)
-
-
-def test_file_names_that_are_no_text_are_harvested(tmp_path, harvested, demo_plugins):
-    folder = tmp_path / "odd"
-    folder.mkdir()
-    (folder / "caf\udce9.demo").write_text("one\n")
-
-    harvested(folder)
-
-    frame = harvest.open(tmp_path / "out", plugins=demo_plugins)["demo.line"].collect()
-    assert frame["origin"].to_list() == [f"{folder}/caf\\xe9.demo"]
-
-
 def snapshot(folder: Path) -> dict[str, bytes]:
     return {
         str(path.relative_to(folder)): path.read_bytes()

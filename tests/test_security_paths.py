@@ -9,9 +9,7 @@ from pathlib import Path
 import pytest
 
 import harvest
-from harvest import PartFile, Record, field, record, record_type
-from harvest.model import RecordTypeError
-from harvest.plugins.registry import PluginManager, manager
+from harvest.plugins.registry import PluginManager
 
 NAMES = (
     "../../outside", "/etc/outside", "..", ".", "", "a/../../../outside", "nul\0byte", "a\nb",
@@ -76,32 +74,3 @@ def test_names_of_partitions_stay_inside_the_sink(
     assert {path.parts[0] for path in made} <= {"out", "out.jsonl", "out.jsonl._harvest"}
     assert all(part.isascii() and part.isprintable() for path in made for part in path.parts)
     assert all(len(part) < 200 for path in made for part in path.parts)
-
-
-@pytest.mark.parametrize("name", ["a.b\0c", "../a.b", "/a.b", "a./b", "a.b/../c", "a.\x1b"])
-def test_names_of_record_types_are_plain_words(name: str) -> None:
-    with pytest.raises(RecordTypeError, match="must look like"):
-        record(name, layer="workflow", level="client")(type("T", (Record,), {"__doc__": "T."}))
-
-
-@record("plain.row", layer="workflow", level="client")
-class PlainRow(Record):
-    """A row."""
-
-    text: str = field(doc="A text.")
-
-
-@pytest.mark.parametrize("kind", ["parquet", "jsonl"])
-@pytest.mark.parametrize(
-    "path", ["../../outside", "/outside", "plain.row/../../outside", "plain.row/c/x", ".."]
-)
-def test_a_manifest_leads_to_no_file_outside(tmp_path: Path, kind: str, path: str) -> None:
-    # given a manifest of a stranger, which names a file elsewhere
-    sink = manager().sink(kind)(str(tmp_path / "out"))
-    file = PartFile(
-        path=f"{path}.{kind}", record_type="plain.row", rows=1, size_bytes=1, sha256="0"
-    )
-
-    # then it is refused before anything is opened
-    with pytest.raises(harvest.DatasetError, match="not the path of a part"):
-        sink.scan([file], record_type(PlainRow)).collect()

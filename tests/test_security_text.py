@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import csv
-import html.parser
-import re
 import unicodedata
 from pathlib import Path
 
@@ -87,39 +85,6 @@ def test_spreadsheets_get_no_formula(dataset: Path, tmp_path: Path) -> None:
     assert not [cell for cell in cells if cell.startswith(("=", "+", "-", "@", "\t", "\r"))]
     # and nothing of the names is lost: the apostrophe stands before them
     assert {row["key"] for row in rows} >= {f"'{f}{n}" for n, f in enumerate(FORMULAS)}
-
-
-class Page(html.parser.HTMLParser):
-    """What a browser would make of a page: its tags, and attributes that could run code."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.tags: set[str] = set()
-        self.handlers: list[str] = []
-        self.links: list[str] = []
-
-    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
-        self.tags.add(tag)
-        for name, value in attributes:
-            if name.startswith("on"):
-                self.handlers.append(name)
-            if name in ("href", "src", "xlink:href", "action", "formaction"):
-                self.links.append(value or "")
-
-
-@pytest.mark.slow
-def test_pages_run_nothing_and_fetch_nothing(dataset: Path, tmp_path: Path) -> None:
-    target = tmp_path / "report.html"
-    harvest("report", "run.map", dataset, "-o", target)
-    text = target.read_text("utf-8")
-    page = Page()
-    page.feed(text)
-    assert "script" not in page.tags
-    assert not page.tags & {"iframe", "object", "embed", "form", "base"}
-    assert page.handlers == []
-    assert all(link.startswith(("#", "data:text/csv", "data:image/png")) for link in page.links)
-    assert "default-src 'none'" in text
-    assert steering(re.sub(r"\s", " ", text)) == set()
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from harvest.errors import ConfigError, ExitCode, UsageError
 from harvest.pipeline.record import last_day
 from harvest.pipeline.rollback import roll_back
 from harvest.recipes.recipe import Recipe, day_of
-from harvest.recipes.selection import Named, Since, read_names
+from harvest.recipes.selection import Named, Since
 from harvest.storage.manifest import Manifest
 from harvest_parquet.sink import ParquetSink
 
@@ -235,23 +235,6 @@ def test_a_file_of_the_list_that_cannot_be_read_is_a_reject(tmp_path):
         changed=str(tmp_path / "changed"),
     )
     assert result.exit_code is ExitCode.REJECTS
-
-
-def test_relative_names_are_those_of_the_current_directory(tmp_path, monkeypatch):
-    (tmp_path / "list").write_text("logs/../logs/a\n\n")
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "logs").mkdir()
-    (tmp_path / "logs" / "a").touch()
-    named = read_names(Path("list"))
-    assert list(named.files(tmp_path / "logs")) == [tmp_path / "logs" / "a"]
-
-
-def test_a_file_behind_a_linked_directory_is_not_an_input_by_that_name(tmp_path):
-    (tmp_path / "logs").mkdir()
-    (tmp_path / "logs" / "a").touch()
-    (tmp_path / "logs" / "link").symlink_to(tmp_path / "logs")
-    named = Named([str(tmp_path / "logs" / "link" / "a")])
-    assert list(named.files(tmp_path / "logs")) == []
 
 
 def test_a_file_that_is_gone_behind_a_linked_directory_was_no_input_by_that_name(tmp_path):

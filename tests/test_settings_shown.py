@@ -20,13 +20,11 @@ def every_setting():
         for name in getattr(found, f"{kind}s"):
             config = getattr(found, kind)(name).Config
             for setting in describe(config):
-                yield pytest.param(config, name, setting, id=f"{kind} {name}.{setting.name}")
+                yield config, name, setting
 
 
 NEEDED = {"slurm": {"memory": "4G"}}
 """Settings that must stand beside a word."""
-
-SETTINGS = list(every_setting())
 
 
 def test_a_plugin_is_shown_with_the_values_that_its_settings_may_have(capsys, monkeypatch):
@@ -61,20 +59,20 @@ def test_an_unknown_name_is_refused_with_names_like_it():
         print_plugin("parket", json=False)
 
 
-@pytest.mark.parametrize(("config", "name", "setting"), SETTINGS)
-def test_a_word_that_is_not_allowed_is_answered_with_those_that_are(config, name, setting):
-    if not setting.choices:
-        return
-    with pytest.raises(ConfigError) as refused:
-        structure(config, {setting.name: "zzz"}, plugin=name)
-    assert all(word in str(refused.value) for word in setting.choices)
+def test_a_word_that_is_not_allowed_is_answered_with_those_that_are():
+    for config, name, setting in every_setting():
+        if not setting.choices:
+            continue
+        with pytest.raises(ConfigError) as refused:
+            structure(config, {setting.name: "zzz"}, plugin=name)
+        assert all(word in str(refused.value) for word in setting.choices)
 
 
-@pytest.mark.parametrize(("config", "name", "setting"), SETTINGS)
-def test_every_choice_of_a_setting_is_taken(config, name, setting):
-    for word in setting.choices:
-        made = structure(config, {setting.name: word, **NEEDED.get(word, {})}, plugin=name)
-        assert str(getattr(made, setting.name)).lower() == word
+def test_every_choice_of_a_setting_is_taken():
+    for config, name, setting in every_setting():
+        for word in setting.choices:
+            made = structure(config, {setting.name: word, **NEEDED.get(word, {})}, plugin=name)
+            assert str(getattr(made, setting.name)).lower() == word
 
 
 def test_help_of_a_run_shows_the_words_of_every_option(capsys, monkeypatch):

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-import subprocess
-import sys
 from contextlib import redirect_stdout
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -14,10 +12,10 @@ from unittest import mock
 
 import polars as pl
 import pytest
+from commands import harvest_here
 from hypothesis import example, given
 from hypothesis import strategies as st
 from rich.cells import cell_len
-from terminal import Terminal
 
 import harvest
 from harvest import Column
@@ -189,13 +187,6 @@ def test_all_columns_that_were_asked_for_are_shown(width):
     assert all(cell_len(line) <= width for line in text.splitlines())
 
 
-def test_columns_that_were_asked_for_stay_a_table_which_goes_on_in_parts():
-    rows = pl.concat([WIDE.with_columns(scan=pl.lit(day)) for day in ("2026-01-11", "2026-01-18")])
-    lines = printed(rows.select("scan", *WIDE.columns), width=60, every=True).splitlines()
-    assert sum(line.startswith("2026-01-11  ") for line in lines) > 1
-    assert sum(line.startswith("2026-01-18  ") for line in lines) > 1
-
-
 def test_what_tells_rows_apart_is_shown_before_what_matters_more():
     # given rows that are alike in all that fits
     rows = pl.DataFrame(
@@ -342,21 +333,11 @@ def dataset(tmp_path_factory):
 
 
 def test_notes_of_a_run_are_wrapped_and_indented(tmp_path):
-    done = subprocess.run(
-        [sys.executable, "-m", "harvest", "run", "-s", f"mofka-dask:{EXAMPLE}",
-         "-k", f"parquet:{tmp_path / 'out'}"],
-        capture_output=True, text=True, check=True, env=os.environ | {"COLUMNS": "50"},
-    )  # fmt: skip
+    done = harvest_here(
+        "run", "-s", f"mofka-dask:{EXAMPLE}", "-k", f"parquet:{tmp_path / 'out'}", COLUMNS="50"
+    )
+    assert done.returncode == 0
     notes = done.stdout.split("\nnotes\n")[1].split("\n\n")[0].splitlines()
     assert len(notes) > 1
     assert all(len(line) <= 50 for line in notes)
     assert [line[:4].isspace() for line in notes] == [False, *[True] * (len(notes) - 1)]
-
-
-def test_a_view_fits_a_terminal_of_80_columns(dataset, tmp_path):
-    shown = Terminal(tmp_path, colour=True).run(f"harvest view dask.tasks {dataset}")
-    assert shown.exit == 0
-    assert shown.coloured
-    assert "20 of 58 rows" in shown.text
-    assert max(map(cell_len, shown.lines)) <= 80
-    assert any(line.startswith("key ") for line in shown.lines)

@@ -269,13 +269,6 @@ def test_a_broken_plugin_is_shown_with_cause_and_remedy_and_harms_nothing(enviro
     assert "greeting" in done.stdout
 
 
-def test_a_plugin_for_another_api_is_refused(environment):
-    done = harvest_command(environment, "plugins")
-
-    assert "plugin API 99; this harvest offers 1" in done.stdout
-    assert "update hpc-harvest" in done.stdout
-
-
 def test_a_broken_plugin_is_fatal_only_when_asked_for(environment, tmp_path):
     done = harvest_command(environment, "preview", "-s", f"broken:{tmp_path}")
 

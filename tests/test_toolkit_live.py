@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import io
 import os
 import threading
@@ -11,11 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from harvest import SourceError
-from harvest_toolkit.line_blocks import split
-from harvest_toolkit.lines import blocks
 from harvest_toolkit.live import forward, open_input
-from harvest_toolkit.streams import open_stream
 
 
 @pytest.fixture
@@ -74,35 +69,3 @@ def test_more_than_is_kept_in_memory_is_given_again(pipe: tuple[Path, int]) -> N
     writer.join()
     assert first == text
     assert again == text
-
-
-def test_lines_of_a_pipe_are_those_of_a_file(pipe: tuple[Path, int], tmp_path: Path) -> None:
-    path, writing = pipe
-    text = b"".join(b"line %d\n" % number for number in range(4_000))
-    (tmp_path / "file").write_bytes(text)
-    os.write(writing, text)
-    os.close(writing)
-    found = []
-    for place in (tmp_path / "file", path):
-        with open_stream(place, once=True) as stream:
-            found.append(b"".join(blocks(stream)))
-    assert found == [text, text]
-    assert len(split(text, 1)) == 4_000
-
-
-@pytest.mark.parametrize("packed", [False, True])
-def test_what_gzip_packed_is_unpacked(tmp_path: Path, *, packed: bool) -> None:
-    path = tmp_path / "file"
-    path.write_bytes(gzip.compress(b"text\n") if packed else b"text\n")
-    with open_input(path, unpack=True) as stream:
-        assert stream.read() == b"text\n"
-    assert stream.closed
-
-
-def test_nothing_through_a_pipe_is_an_error(pipe: tuple[Path, int]) -> None:
-    path, writing = pipe
-    os.close(writing)
-    with open_input(path) as stream:
-        with pytest.raises(SourceError, match="nothing came"):
-            stream.read(10)
-        forward(stream)

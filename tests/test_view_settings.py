@@ -161,16 +161,6 @@ def test_a_shortened_table_says_of_how_many_rows(location, case):
 
 
 @pytest.mark.slow
-def test_a_preview_says_that_it_stopped_before_the_end(location):
-    source = location.parent / "in" / "slurm"
-    done = harvest_here("preview", "-s", f"slurm:{source}", "-n", "2")
-    # there are no steps, so that all jobs were read
-    assert "slurm.job: 2 of 65 rows" in done.stdout.splitlines()
-    other = harvest_here("preview", "-s", f"gpfs:{location.parent / 'in' / 'gpfs'}", "-n", "2")
-    assert "gpfs.file: 2 of at least 20 rows" in other.stdout.splitlines()
-
-
-@pytest.mark.slow
 def test_rows_are_limited_in_every_form_of_a_view(location, tmp_path):
     lines = harvest_here("view", "slurm.jobs", location, "-n", "4", "--json").stdout.splitlines()
     harvest_here("view", "slurm.jobs", location, "-n", "4", "-o", tmp_path / "a.csv")

@@ -8,9 +8,6 @@ import sys
 import sysconfig
 from pathlib import Path
 
-import pytest
-from clean_environment import build_wheels, declared_by, make_environment
-
 ROOT = Path(__file__).resolve().parents[1]
 NUMERIC = ("numpy", "pandas")
 """What is numpy, or imports it."""
@@ -103,15 +100,3 @@ def test_frames_with_maps_are_harvested_and_read_without_numpy(tmp_path):
 
     # then rows come back as they were given
     assert harvested(sys.executable, "-S", folder=tmp_path, path=str(libraries)) == EXPECTED
-
-
-@pytest.mark.slow
-def test_the_core_and_a_sink_as_installed_bring_no_numpy_and_need_none(tmp_path):
-    pytest.importorskip("hatch_vcs", reason="wheels are built with hatch-vcs, of the extra dev")
-    wheels = tmp_path / "wheels"
-    wheels.mkdir()
-    build_wheels([ROOT, ROOT / "plugins" / "parquet"], wheels)
-    libraries = declared_by(["hpc-harvest", "hpc-harvest-parquet"])
-    python = make_environment(tmp_path / "venv", sorted(wheels.iterdir()), libraries)
-
-    assert harvested(python, folder=tmp_path) == EXPECTED

@@ -26,16 +26,6 @@ SHAPES: Final = {
 """What sacct writes into a column; any text at all where the column is not named here."""
 
 
-def body_of(text: str, header: Sequence[str] | None, delimiter: str, *, trailing: bool) -> str:
-    """The text below the header; ValueError where it does not begin with it."""
-    if header is None:
-        return text
-    first = delimiter.join(header) + (delimiter if trailing else "") + "\n"
-    if not text.startswith(first):
-        raise ValueError("the text does not begin with this header")
-    return text[len(first) :]
-
-
 def readings(
     text: str, columns: Sequence[str], delimiter: str, *, trailing: bool, most: int = 2
 ) -> list[list[Record]]:

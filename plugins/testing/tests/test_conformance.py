@@ -5,7 +5,6 @@ from __future__ import annotations
 import glob
 import os
 import random
-from datetime import datetime
 from pathlib import Path
 from typing import ClassVar
 
@@ -42,23 +41,6 @@ class LineSource(Source):
                     ctx.reject(raw, str(error), position=number)
                     continue
                 yield Line(text=text, position=number)
-
-class HoardingSource(LineSource):
-    """Gives its rows when it has them all."""
-    def read(self, partition, ctx):
-        yield from list(super().read(partition, ctx))
-
-BLOCK = 1 << 20
-
-class CuttingSource(LineSource):
-    """Takes the end of a block for the end of a line."""
-    def read(self, partition, ctx):
-        number = 0
-        with partition.path.open("rb") as file:
-            while block := file.read(BLOCK):
-                for raw in block.splitlines():
-                    number += 1
-                    yield Line(text=raw.decode("utf-8", "replace"), position=number)
 
 class RememberingSource(LineSource):
     """Leaves out what it has begun to read in an earlier run."""
@@ -123,7 +105,6 @@ class Text(Record):
     """One line."""
 
     text: str = field(role="subject", doc="The line.")
-    time: datetime | None = field(role="time", doc="When.")
 
 
 class Lines(Source):
@@ -148,19 +129,6 @@ class Renaming(Lines):
         return attrs.evolve(partition, id=f"{partition.id}, prepared")
 
 
-class Renumbering(Lines):
-    def read(self, partition, ctx):
-        for row in super().read(partition, ctx):
-            row.position = 1
-            yield row
-
-
-class Shuffling(Lines):
-    def plan(self):
-        partitions = list(super().plan())
-        return sorted(partitions, key=lambda _: random.random())
-
-
 class Counting(Lines):
     seen: ClassVar[list[str]] = []
 
@@ -171,23 +139,10 @@ class Counting(Lines):
             yield row
 
 
-class LocalTime(Lines):
-    def read(self, partition, ctx):
-        for row in super().read(partition, ctx):
-            row.time = datetime(2024, 1, 1).astimezone()
-            yield row
-
-
 class Polluting(Lines):
     def read(self, partition, ctx):
         os.environ["KIT_SEEN"] = partition.id
         random.seed(1)
-        yield from super().read(partition, ctx)
-
-
-class Littering(Lines):
-    def read(self, partition, ctx):
-        Path(partition.origin + ".idx").touch()
         yield from super().read(partition, ctx)
 
 
@@ -197,51 +152,24 @@ class Globbing(Lines):
             yield from super().read(attrs.evolve(partition, origin=path), ctx)
 
 
-class Unpicklable(Lines):
-    def __init__(self, location, config=None):
-        super().__init__(location, config)
-        self.parser = lambda text: text
-
-
 @pytest.mark.parametrize(
     ("source", "test", "seen"),
     [
         (Losing, "test_accounting_adds_up", "2 units read, but 1 rows"),
         (Renaming, "test_accounting_adds_up", "prepare() changed more than the options"),
-        (Renumbering, "test_rows_say_where_they_come_from", "of several rows"),
         (Counting, "test_partitions_are_independent", "read alone gives something else"),
-        (LocalTime, "test_time_zone_and_directory_do_not_matter", "TZ="),
         (Polluting, "test_no_global_state", "environment variables, random numbers"),
-        (Littering, "test_the_input_is_left_as_it_is", "a.txt.idx"),
         (Globbing, "test_names_of_any_bytes", "glob["),
-        (Unpicklable, "test_it_can_be_pickled", "lambda"),
     ],
 )
 def test_a_defect_breaks_its_promise(source, test, seen, tmp_path):
     assert seen in broken(source, test, tmp_path).seen
 
 
-def test_a_random_plan_is_found(tmp_path):
-    many = {"sample": lambda self, folder: [(folder / f"{n}").touch() for n in range(9)] and folder}
-    assert "second plan" in broken(Shuffling, "test_planning_is_repeatable", tmp_path, **many).seen
-
-
 def test_units_that_the_source_does_not_see_are_found(tmp_path):
     seen = broken(Lines, "test_accounting_adds_up", tmp_path, units=5).seen
     assert "4 units" in seen
     assert "the sample has 5" in seen
-
-
-def test_a_reader_that_cuts_lines_is_found_with_small_blocks(module, tmp_path):
-    blocks = {"kit_sources:BLOCK": (7,)}
-    seen = broken(module.CuttingSource, "test_batch_size_does_not_matter", tmp_path, blocks=blocks)
-    assert "with kit_sources:BLOCK = 7" in seen.seen
-
-
-class Strict(Lines):
-    def read(self, partition, ctx):
-        for line in partition.path.read_text().splitlines():
-            yield Text(text=line)
 
 
 class Silent(Lines):
@@ -261,7 +189,6 @@ class Refusing(Lines):
 @pytest.mark.parametrize(
     ("source", "corruption", "seen"),
     [
-        (Strict, "garbage", "raised UnicodeDecodeError"),
         (Silent, "zeroed", "give no row, no reject, no note and no error"),
         (Refusing, "zeroed", "with it 1 sound partitions"),
     ],
@@ -285,14 +212,6 @@ def test_damage_that_breaks_a_source_is_named(source, corruption, seen, tmp_path
 def test_state_between_runs_is_found_by_a_kill(module, tmp_path):
     seen = broken(module.RememberingSource, "test_killed_runs_resume", tmp_path).seen
     assert "ended with 0" in seen
-
-
-@pytest.mark.slow
-def test_hoarding_is_found(module, tmp_path):
-    assert (
-        "MB more"
-        in broken(module.HoardingSource, "test_memory_is_bounded", tmp_path, max_memory_mb=40).seen
-    )
 
 
 def test_undocumented_columns_and_settings_are_named(tmp_path):

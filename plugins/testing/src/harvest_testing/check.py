@@ -6,6 +6,7 @@ that starts no process; the kit's whole is for the plugin's own tests.
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import shutil
 import sys
@@ -13,7 +14,7 @@ import tempfile
 import textwrap
 import unittest
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from json import dumps
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from typing import Any
 import attrs
 
 import harvest
-from harvest import Dataset, PluginError, Sink, Source, UsageError
+from harvest import Dataset, PluginError, UsageError
 from harvest.plugin_code import contained
 from harvest.plugins import PluginManager, manager
 from harvest.toolkit.amounts import count_in_words
@@ -30,12 +31,12 @@ from harvest.toolkit.texts import printable_line
 from .declarations import check_plugin, owned
 from .engines import EngineConformance
 from .exporters import ExporterConformance
-from .promise import BrokenPromise, does_not_apply
+from .promise import BrokenPromise, Conformance, does_not_apply
 from .reports import ReportConformance
 from .sinks import SinkConformance
 from .source import SourceConformance
 from .source.kit import copy_of
-from .source.runs import ArrowSink
+from .source.reading import ArrowSink
 from .views import ViewConformance
 
 INDENT = " " * 9
@@ -139,26 +140,8 @@ def check_promises(
         yield Finding(about="plugin", promise=declared, result="kept")
     if name in plugins.broken:
         return
-    for spec in owned(plugins, "sources", name):
-        about = f"source {spec.name}"
-        yield from _try_class(about, plugins, spec, _source_kit, sample, thorough=thorough)
-    for spec in owned(plugins, "sinks", name):
-        for ending in ("", *spec.suffixes[:1]):
-            about = f"sink {spec.name}:out{ending}"
-            yield from _try_class(about, plugins, spec, _sink_kit, ending, thorough=thorough)
-    if thorough:
-        for about, kit in kits_of_others(plugins, name, sample):
-            yield from try_promises(kit, about, thorough=True)
-
-
-def _try_class(
-    about: str, plugins: PluginManager, spec: Any, kit: Any, choice: Any, *, thorough: bool
-) -> Iterator[Finding]:
-    try:
-        cls = plugins.load(spec)
-    except PluginError:
-        return  # reported among the declarations
-    yield from try_promises(kit(cls, choice), about, thorough=thorough)
+    for about, kit in _kits(plugins, name, sample):
+        yield from try_promises(kit, about, thorough=thorough)
 
 
 def try_promises(kit: Any, about: str, *, thorough: bool = False) -> Iterator[Finding]:
@@ -197,32 +180,6 @@ def _outcome(test: Any, given: dict[str, str], *, directory: bool) -> tuple[str,
     return "kept", ""
 
 
-def _source_kit(cls: type[Source], sample: Path | None) -> Any:
-    class Installed(SourceConformance):
-        source = cls
-        counted = None  # what only its author can say
-        examples = None
-
-        def sample(self, directory: Path) -> Path:
-            if sample is None:
-                does_not_apply("it needs a sample of the input (--sample PATH)")
-            copied = directory / sample.name
-            if sample.is_dir():
-                return Path(shutil.copytree(sample, copied))
-            return Path(shutil.copy2(sample, copied))
-
-    return Installed()
-
-
-def _sink_kit(cls: type[Sink], ending: str) -> Any:
-    def location(self: Any, directory: Path) -> Path:
-        return directory / f"out{ending}"
-
-    body = {"sink": cls, "location": location}
-    body["deterministic"] = False  # a format may have its reasons, which only its author knows
-    return type("Installed", (SinkConformance,), body)()
-
-
 OVER_A_DATASET = (
     ("views", "view", ViewConformance),
     ("reports", "report", ReportConformance),
@@ -231,30 +188,48 @@ OVER_A_DATASET = (
 UNSAID = "an example is not known; a test class of the plugin's own gives it"
 
 
-def kits_of_others(
+def _kits(
     plugins: PluginManager, name: str, sample: Path | None
-) -> Iterator[tuple[str, Any]]:
-    """Of a plugin's engines, views, reports and exporters: words, and a conformance object.
+) -> Iterator[tuple[str, Conformance]]:
+    """Of all that a plugin offers: words, and a conformance object.
 
-    All but the engines are tried over a dataset of the sample.
+    Views, reports and exporters are tried over a dataset of the sample.
     """
+    sources = []
+    for spec in owned(plugins, "sources", name):
+        with contextlib.suppress(PluginError):  # reported among the declarations
+            sources.append(plugins.load(spec))
+            # counts and examples are what only its author can say
+            body: dict[str, Any] = {"source": sources[-1], "counted": None, "examples": None}
+            body["sample"] = lambda _, directory: _copied(sample, directory)
+            yield f"source {spec.name}", _kit(SourceConformance, body)
+    for spec in owned(plugins, "sinks", name):
+        with contextlib.suppress(PluginError):
+            # a format may have its reasons for other bytes, which only its author knows
+            body = {"sink": plugins.load(spec), "deterministic": False}
+            for out in ("out", *(f"out{end}" for end in spec.suffixes[:1])):
+                body["location"] = lambda _, directory, out=out: directory / out
+                yield f"sink {spec.name}:{out}", _kit(SinkConformance, body)
     for spec in owned(plugins, "engines", name):
-        try:
+        with contextlib.suppress(PluginError):
             factory = plugins.load_part(spec, spec.factory, spec.name)
-        except PluginError:
-            continue  # reported among the declarations
-        kit = type("Installed", (EngineConformance,), {"engine": factory})
-        yield f"engine {spec.name}", kit()
-    sources = [plugins.load(spec) for spec in owned(plugins, "sources", name)]
-
-    def dataset(self: Any, directory: Path, inputs: int) -> Dataset:
-        return _dataset_of(plugins, sources, sample, directory, inputs)
-
+            yield f"engine {spec.name}", _kit(EngineConformance, {"engine": factory})
     for kind, knob, base in OVER_A_DATASET:
         for spec in owned(plugins, kind, name):
             unsaid = dict.fromkeys(spec.settings, UNSAID)
-            body = {knob: spec.name, "dataset": dataset, "without_effect": unsaid}
-            yield f"{knob} {spec.name}", type("Installed", (base,), body)()
+            body = {knob: spec.name, "without_effect": unsaid}
+            body["dataset"] = lambda _, *given: _dataset_of(plugins, sources, sample, *given)
+            yield f"{knob} {spec.name}", _kit(base, body)
+
+
+def _kit(base: type[Conformance], body: Mapping[str, Any]) -> Any:
+    return type("Installed", (base,), dict(body))()
+
+
+def _copied(sample: Path | None, directory: Path) -> Path:
+    if sample is None:
+        does_not_apply("it needs a sample of the input (--sample PATH)")
+    return copy_of(sample, directory / sample.name)
 
 
 def _dataset_of(

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import io
 import shutil
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import redirect_stderr, redirect_stdout
 from datetime import UTC, datetime
 from functools import partial
 from itertools import product
@@ -17,7 +15,7 @@ import polars as pl
 
 from harvest import Dataset, HarvestError, ReportSpec, View
 
-from .lab.globals import at_home_in, changes, elsewhere, snapshot
+from .lab.globals import elsewhere, leaving_nothing, require_unchanged, snapshot
 from .promise import Conformance, does_not_apply, promise, raises_nothing, require
 from .source.reading import require_same
 
@@ -79,18 +77,15 @@ class DatasetKit(Conformance):
         """The answer, line by line, for a comparison."""
         raise NotImplementedError
 
-    def one(self, directory: Path) -> Dataset:
+    def one(self, directory: Path, inputs: int = 1) -> Dataset:
         """The dataset of one input."""
-        return self._made(directory, 1)
-
-    def two(self, directory: Path) -> Dataset:
-        """The dataset of two inputs, of which the first is that of ``one``."""
-        return self._made(directory, 2)
-
-    def _made(self, directory: Path, inputs: int) -> Dataset:
         place = directory / f"inputs {inputs}"
         place.mkdir()
         return self.dataset(place, inputs)
+
+    def two(self, directory: Path) -> Dataset:
+        """The dataset of two inputs, of which the first is that of ``one``."""
+        return self.one(directory, 2)
 
     @promise("the same rows give the same answer, in the same order, in any time zone")
     def test_the_answer_is_always_the_same(self, tmp_path: Path) -> None:
@@ -108,10 +103,10 @@ class DatasetKit(Conformance):
     def test_no_answer_is_kept(self, tmp_path: Path) -> None:
         place, other = tmp_path / "asked before", tmp_path / "never asked"
         place.mkdir()
-        other.mkdir()
         self.lines(self.dataset(place, 1))
         shutil.rmtree(place)
         place.mkdir()
+        other.mkdir()
         expected = [
             line.replace(str(other), str(place)) for line in self.lines(self.dataset(other, 2))
         ]
@@ -123,15 +118,12 @@ class DatasetKit(Conformance):
     def test_asking_leaves_nothing_behind(self, tmp_path: Path) -> None:
         dataset = self.two(tmp_path)
         self.lines(dataset)
-        before, said, home = snapshot(later=True), io.StringIO(), tmp_path / "home"
-        with at_home_in(home), redirect_stdout(said), redirect_stderr(said):
+        before = snapshot(later=True)
+        with leaving_nothing(
+            tmp_path, "give rows and words alone; whoever asks decides what becomes of them"
+        ):
             self.lines(dataset)
-        changed, left = changes(before), sorted(map(str, home.rglob("*")))
-        require(
-            not (changed or left or said.getvalue()),
-            f"it changes {changed}, leaves the files {left}, prints {said.getvalue()[:200]!r}",
-            "give rows and words alone; whoever asks decides what becomes of them",
-        )
+        require_unchanged(before, "asking")
 
     @promise("rows in another order give the same answer in the same order")
     def test_ties_have_an_order(self, tmp_path: Path) -> None:

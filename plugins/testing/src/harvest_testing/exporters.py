@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import contextlib
-import datetime
 import errno
-import math
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
 import polars as pl
-from polars.selectors import Selector
 
 from harvest import Dataset, HarvestError
 
 from .datasets import AlteredDataset, copies
-from .lab.files import files_below
-from .lab.globals import at_home_in, open_files
+from .lab.files import differing, files_below
+from .lab.globals import leaving_nothing, require_closed
 from .promise import Conformance, does_not_apply, promise, require
 
 ODD_TEXT = "~\"'`;,|<&\\ \t\r\n\u2028é\U0001f600"
@@ -26,18 +23,6 @@ ODD_TEXT = "~\"'`;,|<&\\ \t\r\n\u2028é\U0001f600"
 
 MANY = 20_000
 """Rows of a dataset that is made large."""
-
-_TIME = datetime.datetime(2026, 3, 1, 12, tzinfo=datetime.UTC)
-_NEXT = datetime.timedelta(microseconds=1)
-
-APART: tuple[tuple[Selector, tuple[Any, Any], tuple[tuple[Any, Any], ...]], ...] = (
-    (pl.selectors.by_dtype(pl.Int64, pl.UInt64), (1, 2), ((2**53, 2**53 + 1), (None, 0))),
-    (pl.selectors.float(), (1.0, 2.0), ((1 / 3, math.nextafter(1 / 3, 1)), (None, 0.0))),
-    (pl.selectors.string(), ("a", "b"), ((None, "None"), (None, "null"), ("a", "a "))),
-    (pl.selectors.datetime(), (_TIME, _TIME + 9**9 * _NEXT), ((_TIME, _TIME + _NEXT),)),
-    (pl.selectors.boolean(), (True, False), ((None, False),)),
-)
-"""Columns by their types: two values that differ much, and pairs of those that seem alike."""
 
 REPORTED = (HarvestError, OSError)
 WHOLE = (
@@ -49,15 +34,6 @@ WHOLE = (
 class ExporterConformance(Conformance):
     """What every exporter promises, as tests that an author's class inherits.
 
-        class TestCounts(ExporterConformance):
-            exporter = "counts"
-
-            def dataset(self, directory, inputs):
-                for number in range(inputs):
-                    (directory / f"{number}.txt").write_text("good\\nmorning\\n")
-                harvest.run(f"greeting:{directory}", f"parquet:{directory / 'out'}")
-                return harvest.open(directory / "out")
-
     exporter: its name.  settings: for all tests.
     target: name of what it writes, with the ending that it wants, if any.
     examples: setting -> a value that changes what is written.
@@ -66,7 +42,6 @@ class ExporterConformance(Conformance):
     """
 
     exporter: ClassVar[str]
-    settings: ClassVar[Mapping[str, Any]] = {}
     target: ClassVar[str] = "exported"
     examples: ClassVar[Mapping[str, Any]] = {}
     without_effect: ClassVar[Mapping[str, str]] = {}
@@ -89,8 +64,9 @@ class ExporterConformance(Conformance):
     @promise("the files that it names are there, and it writes no others")
     def test_it_names_what_it_writes(self, tmp_path: Path) -> None:
         dataset, target = self._prepared(tmp_path)
-        with at_home_in(tmp_path / "home"):
+        with leaving_nothing(tmp_path, "write at the target alone"):
             named = {path.resolve() for path in self.write(dataset, target)}
+        require_closed(target.parent)
         found = _files_of(target.parent)
         require(
             named == found and named,
@@ -98,10 +74,6 @@ class ExporterConformance(Conformance):
             f"{_names(found - named) or 'none'}",
             "give the paths of all files that were written, and of no others",
         )
-        left = sorted(path.name for path in (tmp_path / "home").rglob("*"))
-        require(not left, f"it leaves {', '.join(left)} elsewhere", "write at the target alone")
-        held = open_files(target.parent)
-        require(not held, f"it leaves open: {held[:3]}", "open files in a `with` block")
 
     @promise("what is there is replaced as a whole, or refused with words and left")
     def test_what_is_there_is_whole(self, tmp_path: Path) -> None:
@@ -124,11 +96,9 @@ class ExporterConformance(Conformance):
             other.parent.mkdir()
             self.write(changed, other)
             found, wanted = files_below(target.parent), files_below(other.parent)
-            differing = sorted(set(found) ^ set(wanted)) or ["their content"]
+            about = f"an export of {words} in place of one is another than beside it"
             require(
-                self._complete(found, wanted),
-                f"an export of {words} in place of one is another than beside it: {differing[:5]}",
-                WHOLE,
+                self._complete(found, wanted), f"{about}: {differing(found, wanted)[:200]}", WHOLE
             )
 
     @promise("no row is lost or doubled")

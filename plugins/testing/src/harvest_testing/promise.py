@@ -9,8 +9,11 @@ from __future__ import annotations
 import contextlib
 import functools
 import unittest
-from collections.abc import Callable, Iterator
-from typing import Any, NoReturn, TypeVar
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, ClassVar, NoReturn, TypeVar
+
+from harvest import ConfigError
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -18,9 +21,24 @@ F = TypeVar("F", bound=Callable[..., Any])
 class Conformance:
     """Base of the kit's classes: promises as test methods."""
 
+    settings: ClassVar[Mapping[str, Any]] = {}
+
     def choices(self) -> dict[str, list[str]]:
         """Values of a parameter that give a promise several tests."""
         return {}
+
+    def made(self, kind: str, location: Path | str, **more: Any) -> Any:
+        """The class under test for a location, configured as a run would.
+
+        kind: ``source`` or ``sink``, the attribute that names the class.
+        """
+        cls = getattr(self, kind, None)
+        if cls is None:
+            broken(f"{type(self).__name__} has no {kind}", f"set {kind} in the class")
+        try:
+            return cls.configured(location, **{**self.settings, **more})
+        except ConfigError as error:
+            raise BrokenPromise(str(error), "mend `settings` of the test class") from error
 
     def pytest_generate_tests(self, metafunc: Any) -> None:
         """Give pytest one test for each of them."""

@@ -16,6 +16,7 @@ from harvest_report import Notes, Report, Table
 from .datasets import AlteredDataset, DatasetKit, copies
 from .promise import does_not_apply, promise, require
 from .unknown import faults_of_zeros, without_each_column
+from .views import equal
 
 FEW: Final = 10
 MANY: Final = 60
@@ -100,7 +101,7 @@ class ReportConformance(DatasetKit):
             shown = _without_total(tables[name])[column].sum()
             held = dataset.view(view).select(pl.col(of_view).sum()).collect().item()
             require(
-                how or _equal(shown, held),  # a setting may leave rows out
+                how or equal(shown, held),  # a setting may leave rows out
                 f"{about}{name}.{column} sums up to {shown}, {view}.{of_view} to {held}",
                 "show all rows, or one for the rest",
             )
@@ -147,11 +148,7 @@ def _require_total(table: Table, columns: tuple[str, ...], about: str) -> None:
     for column in columns:
         shown, held = total[column].item(), _without_total(table)[column].sum()
         require(
-            _equal(shown, held),
+            equal(shown, held),
             f"{about}{table.name}: the total of {column} is {shown}, its rows sum up to {held}",
             "sum up what the table shows, or show a row for the rest",
         )
-
-
-def _equal(one: Any, other: Any) -> bool:
-    return bool(abs((one or 0) - (other or 0)) <= 1e-9 * abs(other or 0))

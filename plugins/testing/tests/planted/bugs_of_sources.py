@@ -65,11 +65,11 @@ BUGS = (
         ),
     ),
     Bug(
-        "nested",
+        "lines",
         "test_corrupt_input_becomes_rejects",
-        "half-surrogate-ends-the-run",
-        "A text with half a surrogate pair, which JSON allows, ends the user's whole run.",
-        (('    value.encode("utf-8")\n', ""),),
+        "bytes-replaced",
+        "What is not UTF-8 is replaced by question marks, and nobody is told.",
+        (('raw.decode("utf-8")', 'raw.decode("utf-8", "replace")'),),
     ),
     Bug(
         "lines",
@@ -120,19 +120,17 @@ BUGS = (
         ),
     ),
     Bug(
-        "nested",
+        "lines",
         "test_interrupts_pass",
-        "sixth-nested-catches-all-at-a-yield",
-        "Whatever comes up at the yield is made a reject of the part, also that the reading is "
-        "given up or interrupted: it goes on, a sound part is a reject, and who closes the rows "
-        "gets a RuntimeError.",
+        "catches-all-at-a-yield",
+        "Whatever comes up at the yield is made a reject of the line, also that the reading is "
+        "given up or interrupted: it goes on, and a sound line is a reject.",
         (
             (
-                "except (ValueError, TypeError, KeyError) as error:\n"
-                '                    ctx.reject(packed(part), f"no part',
-                "except BaseException as error:  # a part may be anything\n"
-                '                    ctx.reject(packed(part), f"no part',
+                "number, zone)\n                except (ValueError, OverflowError) as error:",
+                "number, zone)\n                    yield row\n                except BaseException as error:",
             ),
+            ("continue\n                yield row\n", "continue\n"),
         ),
     ),
     Bug(
@@ -205,16 +203,17 @@ BUGS = (
         ),
     ),
     Bug(
-        "nested",
+        "lines",
         "test_nothing_is_left_behind",
         "left-in-tmp",
-        "Packed documents are unpacked to a directory that stays when the run has ended.",
+        "Lines are put aside in a directory that stays when the run has ended.",
         (
-            (
-                "    if len(data) > most:",
-                '    Path(tempfile.mkdtemp(), "document").write_bytes(data)\n    if len(data) > most:',
-            ),
             ("import attrs\n", "import tempfile\n\nimport attrs\n"),
+            (
+                "                ctx.advance(len(raw))\n",
+                "                ctx.advance(len(raw))\n"
+                '                Path(tempfile.mkdtemp(), "line").write_bytes(raw)\n',
+            ),
         ),
     ),
     Bug(

@@ -17,7 +17,6 @@ PLUGINS = {
     "lines": "planted_lines:LinesSource",
     "ranges": "planted_ranges:RangesSource",
     "stations": "planted_stations:StationsSource",
-    "nested": "planted_nested:NestedSource",
     "tree": "planted_tree:TreeSource",
     "views": "planted_views",
     "joined": "planted_joined",

@@ -35,23 +35,16 @@ LOST = (
 class EngineConformance(Conformance):
     """What every engine promises, as tests that an author's class inherits.
 
-        class TestMine(EngineConformance):
-            engine = MyEngine
-
     engine: the class under test, importable by its module's name, here and in workers.
     settings: key -> value of its settings, for all tests.
     workers: how many it gets.
-    stops_workers: whether it has what its workers do in its hands; False where they are somebody
-        else's, and read on when the run is interrupted.
     reports_while_reading: whether progress comes while a file is read; False for jobs, of which
         only what they have staged is seen.
     limit_s: seconds that a run may take.
     """
 
     engine: ClassVar[type[harvest.Engine]]
-    settings: ClassVar[Mapping[str, Any]] = {}
     workers: ClassVar[int] = 2
-    stops_workers: ClassVar[bool] = True
     reports_while_reading: ClassVar[bool] = True
     limit_s: ClassVar[float] = 600
 

@@ -22,7 +22,7 @@ import pyarrow as pa
 import harvest
 from harvest import Partition, PartWriter, ReadContext, Record, field
 from harvest.model import RecordType
-from harvest_testing.source.runs import ArrowSink
+from harvest_testing.source.reading import ArrowSink
 
 READ = 1 << 20
 """Letters that are read of a file: the rest of a large one is a hole."""

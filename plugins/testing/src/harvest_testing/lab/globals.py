@@ -10,6 +10,7 @@ import contextlib
 import csv
 import decimal
 import gc
+import io
 import locale
 import logging
 import os
@@ -25,6 +26,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 from unittest import mock
+
+from harvest_testing.promise import require
 
 
 def _without_flags(context: decimal.Context) -> Any:
@@ -108,6 +111,31 @@ def at_home_in(directory: Path) -> Iterator[None]:
         elsewhere(directory, os.environ.get("TZ", "UTC")),
     ):
         yield
+
+
+@contextlib.contextmanager
+def leaving_nothing(directory: Path, remedy: str) -> Iterator[None]:
+    """End a test where a block prints, or leaves a file at home, which is below a directory."""
+    home, said = directory / "home", io.StringIO()
+    with at_home_in(home), contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+        yield
+        gc.collect()
+    left = [str(path.relative_to(home)) for path in sorted(home.rglob("*"))]
+    about = "left in the directory of temporary files, at home or where it works"
+    require(not left, f"{about}: {left}", remedy)
+    require(not said.getvalue(), f"it prints {said.getvalue()[:200]!r}", "print nothing")
+
+
+def require_closed(directory: Path) -> None:
+    """End a test where files below a directory are open."""
+    held = open_files(directory)
+    require(not held, f"left open: {held[:3]}", "open files in a `with` block, and close them")
+
+
+def require_unchanged(before: dict[str, Any], doing: str) -> None:
+    """End a test where something is not as in a snapshot; doing: begins the words."""
+    changed = changes(before)
+    require(not changed, f"{doing} changes {', '.join(changed)}", "leave it, or put it back")
 
 
 @contextlib.contextmanager

@@ -78,11 +78,6 @@ def done_in_process(function: Callable[..., Any], *arguments: Any, **how: Any) -
     return ended.result
 
 
-def killed(status: int) -> bool:
-    """Whether a process was killed by SIGKILL, by its status."""
-    return os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
-
-
 def peak_memory() -> int:
     """The most bytes of memory that this process ever held (``VmHWM``).
 

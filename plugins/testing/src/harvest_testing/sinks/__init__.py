@@ -8,20 +8,13 @@ from __future__ import annotations
 
 from .commits import CommitPromises
 from .driver import SinkDriver
-from .failures import FailurePromises
 from .rows import RowPromises
 
 __all__ = ["SinkConformance", "SinkDriver"]
 
 
-class SinkConformance(RowPromises, CommitPromises, FailurePromises):
+class SinkConformance(RowPromises, CommitPromises):
     """What every sink promises, as tests that an author's class inherits.
-
-        class TestBoxes(SinkConformance):
-            sink = BoxSink
-
-            def location(self, directory):
-                return directory / "out.box"
 
     The knobs are those of :class:`harvest_testing.sinks.kit.SinkKit`.  A promise that the format
     cannot keep is taken out by a test method of the same name.

@@ -6,19 +6,18 @@ import contextlib
 import resource
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import attrs
 import polars as pl
 from polars.testing import assert_frame_equal
 
-from harvest import ConfigError, HarvestError, PartFile, Sink, UsageError
+from harvest import HarvestError, PartFile, Sink, UsageError
 from harvest.model import RecordType
 from harvest.model.frames import frame_of
 from harvest_testing.promise import (
     BrokenPromise,
     Conformance,
-    broken,
     does_not_apply,
     raises_nothing,
 )
@@ -42,14 +41,11 @@ class SinkKit(Conformance):
     settings: key -> value of its settings, for all tests.
     kinds: names of the kinds of values that the sink can hold (``harvest_testing.sinks.values``).
     deterministic: whether equal rows give equal bytes in what it publishes; staged files always do.
-    max_memory_mb: how much memory writing a large partition may take.
     """
 
     sink: ClassVar[type[Sink]]
-    settings: ClassVar[Mapping[str, Any]] = {}
     kinds: ClassVar[tuple[str, ...]] = tuple(KINDS)
     deterministic: ClassVar[bool] = True
-    max_memory_mb: ClassVar[int] = 160
 
     def location(self, directory: Path) -> Path | str:
         """Where to write, below an existing empty directory."""
@@ -74,7 +70,7 @@ class SinkKit(Conformance):
     def open(self, directory: Path) -> Sink:
         """The sink in a directory, configured as a run would; ends the test where it cannot be."""
         directory.mkdir(parents=True, exist_ok=True)
-        sink = self.configured(self.location(directory))
+        sink: Sink = self.configured(self.location(directory))
         try:
             sink.check()
         except UsageError as error:
@@ -83,14 +79,8 @@ class SinkKit(Conformance):
 
     def configured(self, location: Path | str) -> Sink:
         """The sink for a location, whatever it is."""
-        cls = getattr(self, "sink", None)
-        if cls is None:
-            broken(f"{type(self).__name__} has no sink", "set sink = YourSink in the class")
-        try:
-            made: Sink = cls.configured(location, **self.settings)
-        except ConfigError as error:
-            raise BrokenPromise(str(error), "mend `settings` of the test class") from error
-        return made
+        sink: Sink = self.made("sink", location)
+        return sink
 
     def driver(self, directory: Path) -> SinkDriver:
         """A driver of the sink in a directory."""

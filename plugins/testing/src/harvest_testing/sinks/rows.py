@@ -17,15 +17,14 @@ import pyarrow as pa
 from harvest.model import RecordType
 from harvest.model.arrow import conform
 from harvest_testing.declarations import class_problems
-from harvest_testing.lab.files import files_below, odd_names
-from harvest_testing.lab.globals import changes, elsewhere, open_files, snapshot
+from harvest_testing.lab.files import differing, files_below, odd_names
+from harvest_testing.lab.globals import elsewhere, require_closed, require_unchanged, snapshot
 from harvest_testing.promise import promise, raises_nothing, require
 
 from .driver import SinkDriver
 from .kit import REPORTED, SinkKit
 from .values import KINDS, LATER, LINE, NAMES, OTHER, lines, names, table_with
 
-MEGABYTE = 1 << 20
 PLAIN = ("text", "boolean", "integer", "id", "number", "time")
 """Kinds of values that every format has some way to write, which is compared."""
 
@@ -95,12 +94,9 @@ class RowPromises(SinkKit):
         (tmp_path / "place").mkdir()
         with elsewhere(tmp_path / "place", "Pacific/Auckland"):
             second = self._written(tmp_path / "two", rows)
-        differing = sorted(name for name, _ in set(first.items()) ^ set(second.items()))
-        require(
-            not differing,
-            f"these differ: {', '.join(differing)}",
-            "write no time, random number or path, and nothing in the order of a set",
-        )
+        remedy = "write no time, random number or path, and nothing in the order of a set"
+        others = differing(first, second)
+        require(not others, f"these differ: {others}", remedy)
 
     def _written(
         self, directory: Path, rows: list[tuple[RecordType, pa.Table]]
@@ -146,10 +142,7 @@ class RowPromises(SinkKit):
             ):
                 driver.commit({"a": [(LINE, lines(LINE, 1))]})
             driver.scan(LINE).collect()
-            changed = changes(before)
-            require(
-                not changed, f"writing changes {', '.join(changed)}", "leave it, or put it back"
-            )
+            require_unchanged(before, "writing")
             before = snapshot(later=True)
 
     @promise("locations of any characters and bytes are written like others", quick=True)
@@ -190,15 +183,14 @@ class RowPromises(SinkKit):
             for kind, table in tables:
                 writer.write(kind, table)
             writer.abort()
-            held = open_files(tmp_path)
-            require(not held, f"abort() leaves open: {held[:3]}", "close what a writer has opened")
+            require_closed(tmp_path)
             shutil.rmtree(staging)
         self.require_rows(driver, LINE, old, after="after a partition was given up")
         driver.stage({"a": [(LINE, lines(LINE, 2))], "b": [(OTHER, lines(OTHER, 2))]})
         after = files_below(tmp_path, but=driver.sink.state / "staging")
-        changed = sorted({name for name, _ in set(before.items()) ^ set(after.items())})
         remedy = "write below the staging directory that writer() is given, and nowhere else"
-        require(not changed, f"writing and giving up changes {', '.join(changed)}", remedy)
+        changed = differing(before, after)
+        require(not changed, f"writing and giving up changes {changed}", remedy)
 
     @promise("other readers of the format find the columns and values that were written",
              quick=True)  # fmt: skip
@@ -247,8 +239,3 @@ def _plain(kind: object, value: Any) -> str:
     if kind is float:
         return repr(float(value))
     return str(value)
-
-
-def _with_column(table: pa.Table, name: str, values: pa.Array) -> pa.Table:
-    index = table.schema.get_field_index(name)
-    return table.set_column(index, table.schema.field(index), values)

@@ -14,13 +14,6 @@ class SourceConformance(
 ):
     """What every source promises, as tests that an author's class inherits.
 
-        class TestGreeting(SourceConformance):
-            source = GreetingSource
-
-            def sample(self, directory):
-                (directory / "hello.txt").write_text("good\\nmorning\\n")
-                return directory
-
     The knobs are those of :class:`harvest_testing.source.kit.SourceKit`.  A promise that the
     format cannot keep is taken out by a test method of the same name.
     """

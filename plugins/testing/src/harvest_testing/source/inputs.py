@@ -12,7 +12,7 @@ from harvest import Partition, Source, SourceError
 from harvest.toolkit.texts import printable
 from harvest_testing.lab.files import odd_names
 from harvest_testing.lab.globals import elsewhere
-from harvest_testing.promise import promise, require
+from harvest_testing.promise import promise, raises_nothing, require
 
 from .kit import LONG_AGO, SourceKit, copy_of, files_of, is_input, mended
 from .reading import (
@@ -217,7 +217,8 @@ class InputPromises(SourceKit):
             if not location.is_dir() and not self.names_matter:
                 places.append(tmp_path / odd / f"{odd}{location.name}")
             for copy in (copy_of(location, place) for place in places):
-                lines = all_lines(self.read(copy), copy.parent)
+                with raises_nothing(f"at {os.fsencode(copy)!r} it raises ", remedy):
+                    lines = all_lines(self.read(copy), copy.parent)
                 name = repr(printable(copy.name))[1:-1]
                 found = sorted(line.replace(name, location.name) for line in lines)
                 require_same(found, expected, remedy, about=f"at {os.fsencode(copy)!r}")

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from harvest import ConfigError, Partition, Source, SourceError
+from harvest import Partition, Source, SourceError
 from harvest_testing.lab.damage import CORRUPTIONS, Corruption
-from harvest_testing.promise import BrokenPromise, Conformance, broken, does_not_apply, require
+from harvest_testing.promise import BrokenPromise, Conformance, does_not_apply, require
 
 from .reading import Piece, planned, read_all, require_sound
 
@@ -29,7 +29,7 @@ class SourceKit(Conformance):
     settings: key -> value of its settings, for all tests.
     units: how many input units the sample holds, counted by hand; None where that says nothing.
     corruptions: kinds of damage by name; leave out what your format cannot distinguish from data.
-    blocks: ``"package.module:CONSTANT"`` or ``"package.module:function.parameter"`` (its default)
+    blocks: ``"package.module:CONSTANT"`` or ``"package.module:function.parameter"`` (a keyword)
         -> values: sizes of your reader's blocks; with each the rows must be the same.
     partition_setting: a setting that changes how inputs are cut into partitions, with values.
     header_lines: for a format of lines, each a unit that its number identifies: how many lines
@@ -47,7 +47,6 @@ class SourceKit(Conformance):
     """
 
     source: ClassVar[type[Source]]
-    settings: ClassVar[Mapping[str, Any]] = {}
     units: ClassVar[int | None] = None
     corruptions: ClassVar[Mapping[str, Corruption]] = CORRUPTIONS
     blocks: ClassVar[Mapping[str, Sequence[int]]] = {}
@@ -101,14 +100,8 @@ class SourceKit(Conformance):
 
     def open(self, location: Path | str, **more: Any) -> Source:
         """The source for a location, configured as a run would."""
-        cls = getattr(self, "source", None)
-        if cls is None:
-            broken(f"{type(self).__name__} has no source", "set source = YourSource in the class")
-        try:
-            made: Source = cls.configured(location, **{**self.settings, **more})
-        except ConfigError as error:
-            raise BrokenPromise(str(error), "mend `settings` of the test class") from error
-        return made
+        source: Source = self.made("source", location, **more)
+        return source
 
     def make(self, directory: Path, name: str = "sample") -> Path | str:
         """A fresh sample below a directory; gives its location."""

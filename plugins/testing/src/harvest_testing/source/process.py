@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import gc
-import io
 import locale
 import os
 import pickle
 import signal
 import tempfile
-from collections.abc import Mapping
 from itertools import islice, product
 from pathlib import Path
 from typing import Any
@@ -18,14 +15,29 @@ from typing import Any
 import harvest
 from harvest import Partition, ReadContext, Source, SourceError
 from harvest.toolkit.texts import printable
-from harvest_testing.lab.globals import at_home_in, changes, open_files, snapshot
+from harvest_testing.lab.globals import (
+    changes,
+    leaving_nothing,
+    require_closed,
+    require_unchanged,
+    snapshot,
+)
 from harvest_testing.lab.process import done_in_process, in_process, peak_memory
 from harvest_testing.promise import broken, promise, raises_nothing, require
 
 from .hostile import damaged_copies
 from .kit import SourceKit, files_of
-from .reading import all_lines, in_order, plan_lines, planned, read_all, require_same
-from .runs import contents, harvest_into, killed_run
+from .reading import (
+    ArrowSink,
+    all_lines,
+    contents,
+    harvest_into,
+    in_order,
+    plan_lines,
+    planned,
+    read_all,
+    require_same,
+)
 
 MEGABYTE = 1 << 20
 LEAST = 2
@@ -38,7 +50,6 @@ LARGEST = 64 * MEGABYTE
 SEEDS = ("4711", "12")
 """Of hashes, by which sets have another order; with one alone, two things come in one by chance."""
 
-LEAVE = "leave it, or put it back"
 SAME = (
     "rely on nothing that differs between machines: zone, locale, environment, order of sets; nor "
     "on what was read or planned before"
@@ -53,11 +64,11 @@ class ProcessPromises(SourceKit):
         location = self.make(tmp_path)
         before = snapshot()
         first = in_order(self.read(location))
-        _require_unchanged(before)
+        require_unchanged(before, "reading")
         before = snapshot(later=True)
         with raises_nothing("read again in one process: ", "keep nothing in class variables"):
             second = in_order(self.read(location))
-        _require_unchanged(before)
+        require_unchanged(before, "reading")
         about = "a second reading in one process gives something else"
         require_same(second, first, "keep nothing in module or class variables", about=about)
         source = self.open(location)
@@ -66,7 +77,7 @@ class ProcessPromises(SourceKit):
             rows = iter(source.read(partition, ctx))
             before = snapshot()
             for _ in rows:
-                _require_unchanged(before, "while rows are given")
+                require_unchanged(before, "reading, while rows are given,")
 
     @promise("source, settings and partitions travel to other processes", quick=True)
     def test_it_can_be_pickled(self, tmp_path: Path) -> None:
@@ -107,34 +118,20 @@ class ProcessPromises(SourceKit):
                 "let the class be importable by its module's name",
             )
             found, changed = ended.result
-            require(not changed, f"importing or reading it changes {changed}", LEAVE)
+            require(not changed, f"importing or reading it changes {changed}", SAME)
             for before, after in zip(expected, found, strict=True):
                 require_same(after, before, SAME, about=f"with PYTHONHASHSEED={seed}")
 
     @promise("reading leaves no file behind, wherever, and prints nothing", quick=True)
     def test_nothing_is_left_behind(self, tmp_path: Path) -> None:
         location = self.make(tmp_path)
-        home, said = tmp_path / "home", io.StringIO()
-        redirected = contextlib.redirect_stdout(said), contextlib.redirect_stderr(said)
-        with at_home_in(home), redirected[0], redirected[1]:
+        remedy = "write temporary files to ctx.scratch, which the core removes"
+        with leaving_nothing(tmp_path, remedy):
             self.read(location)
             for copy in damaged_copies(location, tmp_path):
                 with contextlib.suppress(SourceError):
                     read_all(self.open(copy))
-            gc.collect()
-        left = [str(path.relative_to(home)) for path in sorted(home.rglob("*"))]
-        require(
-            not left,
-            f"left in the directory of temporary files, at home or where it works: {left}",
-            "write temporary files to ctx.scratch, which the core removes",
-        )
-        require(
-            not said.getvalue(),
-            f"it prints {said.getvalue()[:200]!r}",
-            "use ctx.note for remarks and ctx.log for debugging",
-        )
-        held = open_files(tmp_path)
-        require(not held, f"left open: {held[:3]}", "open files in a `with` block within read()")
+        require_closed(tmp_path)
 
     @promise("Ctrl-C ends reading wherever it is", quick=True)
     def test_interrupts_pass(self, tmp_path: Path) -> None:
@@ -157,16 +154,16 @@ class ProcessPromises(SourceKit):
     def test_killed_runs_resume(self, tmp_path: Path) -> None:
         location, whole = str(self.make(tmp_path)), tmp_path / "undisturbed"
         self.partitions(self.open(location))
-        harvest_into(whole, self.source, location, self.settings)
+        task = (self.source, location, {self.source.name: dict(self.settings)})
+        harvest_into(ArrowSink, whole, *task)
         expected = contents(whole, self.source)
         remedy = "keep all state in ctx.scratch, and none beside the input or between runs"
         for step in ("write", "publish"):
             out = tmp_path / f"killed at {step}"
-            task = (step, out, self.source, location, dict(self.settings))
-            ended = in_process(killed_run, *task, scratch=tmp_path)
+            ended = in_process(harvest_into, ArrowSink, out, *task, step, scratch=tmp_path)
             about = f"a run that was to die at the first {step} ended with {ended.status}"
             require(ended.status == -signal.SIGKILL, f"{about}:\n{ended.errors[-900:]}", remedy)
-            harvest_into(out, self.source, location, self.settings)
+            harvest_into(ArrowSink, out, *task)
             found = contents(out, self.source)
             require_same(found, expected, remedy, about=f"killed at the first {step}")
 
@@ -197,11 +194,6 @@ class ProcessPromises(SourceKit):
 def _size_of(location: Path | str) -> int:
     path = Path(location)
     return sum(p.stat().st_size for p in files_of(path)) if path.exists() else 0
-
-
-def _require_unchanged(before: Mapping[str, Any], when: str = "") -> None:
-    changed = changes(dict(before))
-    require(not changed, f"reading changes {', '.join(changed)} {when}".rstrip(), LEAVE)
 
 
 def _read_here(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import copy
 import importlib
-import inspect
 import os
 import tempfile
 import unittest
@@ -434,13 +433,8 @@ def _other_value(target: str, value: int) -> contextlib.AbstractContextManager[A
     if not dot:
         return mock.patch.object(home, name, value)
     function = getattr(home, name)
-    given = inspect.signature(function).parameters
-    if given[parameter].kind is inspect.Parameter.KEYWORD_ONLY:
-        only = {**(function.__kwdefaults__ or {}), parameter: value}
-        return mock.patch.object(function, "__kwdefaults__", only)
-    known = [p for p in given.values() if p.default is not p.empty and p.kind is not p.KEYWORD_ONLY]
-    defaults = tuple(value if p.name == parameter else p.default for p in known)
-    return mock.patch.object(function, "__defaults__", defaults)
+    only = {**function.__kwdefaults__, parameter: value}
+    return mock.patch.object(function, "__kwdefaults__", only)
 
 
 def _state_of(directory: Path) -> dict[str, tuple[int, bytes]]:

@@ -157,7 +157,11 @@ def site_of(partition: Partition, ctx: ReadContext) -> str | None:
     if str(path) not in partition.inputs:
         return None
     try:
-        site = json.loads(path.read_bytes())["site"]
+        said = json.loads(path.read_bytes())
+        site = said["site"]
+        if more := sorted(said.keys() - {"site"}):
+            names = printable(", ".join(more))
+            ctx.note(f"says what is not read: {names}", origin=printable(str(path)))
         if site is not None and not isinstance(site, str):
             raise TypeError("site is no text")
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
