@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import multiprocessing
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,13 +11,17 @@ from pathlib import Path
 import attrs
 import pytest
 from datasets import Small, dump
+from night import NIGHT
 
 from harvest.api.sink import PartFile
 from harvest.errors import DatasetError
 from harvest.storage import fingerprint, segment
 from harvest.storage import parts as parts_of_datasets
+from harvest.storage.history import forget, remember
 from harvest.storage.manifest import NAME, Manifest
 from harvest.storage.part import Part
+
+COMMITS = 1_000 if NIGHT else 20
 
 
 def part(number: int, rows: int = 1, *, files: tuple[PartFile, ...] = ()) -> Part:
@@ -124,6 +129,60 @@ def test_files_are_listed_in_order_in_whichever_pieces_parts_are_read(
 
 
 # --- readers --------------------------------------------------------------------------------------
+
+
+def _commit_again_and_again(state: Path, commits: int) -> None:
+    manifest = Manifest.load(state)
+    assert manifest is not None
+    for number in range(1, commits + 1):
+        # each commit changes every part, now and then so few that segments are merged
+        changed = {one.key: one for one in (part(n, rows=number) for n in range(600))}
+        if number % 3:
+            changed = dict(list(changed.items())[:: number % 3])
+        manifest = manifest.after(f"r{number}", changed, ())
+        manifest = attrs.evolve(manifest, location=str(sum(one.read for one in manifest)))
+        manifest = manifest.save(state)
+        remember(state, manifest)
+        forget(state, manifest)
+
+
+@pytest.mark.slow
+def test_a_reader_sees_whole_commits_however_fast_they_come(tmp_path: Path) -> None:
+    first = manifest_of([part(n) for n in range(600)])
+    first = attrs.evolve(first, location="600").write(tmp_path / NAME)
+    remember(tmp_path, first)
+    writer = multiprocessing.get_context("spawn").Process(
+        target=_commit_again_and_again, args=(tmp_path, COMMITS)
+    )
+    writer.start()
+    seen = set()
+    while writer.is_alive():
+        manifest = Manifest.load(tmp_path)
+        assert manifest is not None
+        # every part is of this commit: their rows are as many as it says
+        assert str(sum(one.read for one in manifest)) == manifest.location
+        assert manifest.record_types() == {"x.y": int(manifest.location)}
+        seen.add(manifest.run)
+    writer.join()
+    assert writer.exitcode == 0
+    last = Manifest.load(tmp_path)
+    assert last is not None
+    assert last.run == f"r{COMMITS}"
+    assert len(seen) > 1
+
+
+def test_what_was_opened_stays_readable_when_a_commit_takes_its_segments(tmp_path: Path) -> None:
+    small = Small(tmp_path).write(a=dump(1), b=dump(2))
+    small.harvest(keep_runs=0)
+    opened = small.manifest()
+
+    small.write(b=dump(3, 4))
+    small.harvest()
+
+    assert {segment.entry.file for segment in opened.parts.segments}.isdisjoint(
+        path.name for path in (small.state / "segments").iterdir()
+    )
+    assert opened.record_types() == {"slurm.job": 2}
 
 
 # --- formats --------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ import pytest
 from datasets import EACH_FORM, Small, dump
 from typer.testing import CliRunner
 
+import harvest
 from harvest.cli.app import app
 from harvest.dataset import verify as verifying
 from harvest.pipeline.rollback import keep_runs
@@ -136,6 +137,23 @@ def test_a_commit_may_end_while_its_file_is_looked_for(
     assert process.returncode == 0
 
 
+@pytest.mark.slow
+def test_what_a_killed_run_left_is_a_problem(small: Small) -> None:
+    process = run_until(small, "manifest.after_rename")
+    crash.kill_group(process)
+    os.waitpid(process.pid, 0)
+
+    code, said = verify(small)
+
+    assert code == 1, said
+    assert "a run is writing" not in said
+    # and a repair finishes it
+    words = ["verify", str(small.location), "--repair"]
+    CliRunner().invoke(app, words, standalone_mode=False, catch_exceptions=False)
+    assert verify(small)[0] == 0
+    assert small.jobs() == [1, 2, 6, 7, 8, 4]
+
+
 def while_it_looks(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:
     """Have somebody else act once the dataset is open and nothing is looked at."""
     ordinary = verifying._byte_problems
@@ -163,6 +181,18 @@ def test_it_looks_again_once_another_state_is_in_force(
     code, said = verify(small)
 
     assert (code, said.startswith("all well: ")) == (0, True), said
+
+
+def test_in_python_a_dataset_that_has_changed_is_to_be_opened_again(
+    small: Small, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = small.open()
+    while_it_looks(monkeypatch, lambda: small.harvest(keep_runs=0))
+
+    with pytest.raises(harvest.DatasetChanged):
+        opened.verify()
+
+    assert small.open().verify() == []
 
 
 def test_a_writer_that_ends_while_it_looks_leaves_no_alarm(
