@@ -75,6 +75,9 @@ QUESTIONS = {
     ),
 }
 
+SETTINGS = {name: {"now": "2026-01-11"} for name in ("gpfs.candidates", "gpfs.ages")}
+"""Generated lists do not say when they were made."""
+
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -123,7 +126,7 @@ def ask(how: str, name: str, dataset: Path) -> None:
     if how == "view":
         import harvest
 
-        harvest.open(dataset).view(name).collect(engine="streaming")
+        harvest.open(dataset).view(name, **SETTINGS.get(name, {})).collect(engine="streaming")
     else:
         import duckdb
 
@@ -134,7 +137,7 @@ def ask(how: str, name: str, dataset: Path) -> None:
             if any((dataset / of).rglob("*.parquet")):
                 files = str(dataset / of / "**" / "*.parquet")
                 database.read_parquet(files, union_by_name=True).create_view(table)
-        database.execute(sql).fetchall()
+        database.sql(sql).to_arrow_table()
     used = resource.getrusage(resource.RUSAGE_SELF)
     read = next(line for line in Path("/proc/self/io").read_text().splitlines() if "rchar" in line)
     cost = {
