@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote_from_bytes
 
+import numpy as np
 import pyarrow as pa
 
 from harvest import Collected, collect
 from harvest_gpfs.config import GpfsConfig
-from harvest_gpfs.parse.columnar import parse_block
+from harvest_gpfs.parse.columnar import SLACK, parse_block
 from harvest_gpfs.parse.find import find_layout
 from harvest_gpfs.parse.layout import Layout
 from harvest_gpfs.parse.reading import TableMaker, merged
@@ -230,7 +231,8 @@ def by_reference(layout: Layout, lines: list[bytes]) -> Read:
 def by_columns(layout: Layout, lines: list[bytes]) -> Read:
     """Lines read by the columnar parser, and its odd ones by the reference."""
     text = b"".join(one + b"\n" for one in lines)
-    parsed, maker = parse_block(layout, text), TableMaker(layout)
+    buffer = np.empty(len(text) + SLACK, np.uint8)
+    parsed, maker = parse_block(layout, text, buffer), TableMaker(layout)
     rows, rejects = [], []
     for number, start, stop in parsed.odd:
         try:

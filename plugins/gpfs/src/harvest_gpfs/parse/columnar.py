@@ -22,7 +22,7 @@ _KINDS: Final = (None, "file", "directory", "symlink", "other")
 _NUMBERS: Final = (Type.UNSIGNED, Type.WHOLE, Type.SIGNED, Type.KIBIBYTES, Type.SKIPPED)
 _TEXTS: Final = (Type.TEXT, Type.FLAGS, Type.MODE, Type.SAME_TEXT)
 _TIME_BYTES: Final = 32
-_SLACK: Final = 4096
+SLACK: Final = 4096
 """Zeros behind the last line, so that values are read without looking for the block's end."""
 _COLD: Final = {True: b"%2B0.00000000000000E%2B000", False: b"+0.00000000000000E+000"}
 """Heat, escaped or not, of files that have none."""
@@ -55,9 +55,14 @@ class Parsed:
     count: int
 
 
-def parse_block(layout: Layout, block: bytes) -> Parsed:
-    """Rows of a block of whole lines."""
-    data = np.frombuffer(block + bytes(_SLACK), np.uint8)
+def parse_block(layout: Layout, block: bytes, buffer: Any) -> Parsed:
+    """Rows of a block of whole lines.
+
+    buffer: of uint8, at least ``SLACK`` longer than the block, which it holds meanwhile.
+    """
+    data = buffer[: len(block) + SLACK]
+    data[: len(block)] = np.frombuffer(block, np.uint8)
+    data[len(block) :] = 0
     ends = np.flatnonzero(data == ord("\n"))
     begins = np.zeros_like(ends)
     begins[1:] = ends[:-1] + 1

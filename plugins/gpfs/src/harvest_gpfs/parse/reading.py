@@ -18,7 +18,7 @@ from harvest_toolkit.lines import LongLine, blocks
 from harvest_toolkit.streams import Stream
 
 from ..records import GpfsFile
-from .columnar import Parsed, parse_block
+from .columnar import SLACK, Parsed, parse_block
 from .counting import Before, is_remark, trailer_rows
 from .layout import LONGEST_LINE, Layout
 from .reference import Damaged, Row, parse
@@ -54,6 +54,8 @@ class Reading:
         self._layout = layout
         self._ctx = ctx
         self._maker = TableMaker(layout)
+        # one for all blocks: to fill new memory costs more than to copy
+        self._buffer = np.empty(0, np.uint8)
         self._lines = before.lines
         self._remarks = before.remarks
         self._at_trailer = before.at_trailer
@@ -97,7 +99,9 @@ class Reading:
             self._incomplete(b"", "the list does not end with its trailer '# end rows=N'")
 
     def _table(self, block: bytes) -> pa.Table:
-        parsed, first = parse_block(self._layout, block), self._lines + 1
+        if len(self._buffer) < len(block) + SLACK:
+            self._buffer = np.empty(len(block) + SLACK, np.uint8)
+        parsed, first = parse_block(self._layout, block, self._buffer), self._lines + 1
         tables = [self._maker.table(parsed, first)]
         rows = (
             (first + line, row)
