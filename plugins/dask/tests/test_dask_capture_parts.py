@@ -17,14 +17,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harvest_dask.content import scheduler_rows
-from harvest_dask.content.clock import measure
 from harvest_dask.content.logs import COLUMNS, LogTap
+from harvest_dask.content.process import measure
 from harvest_dask.content.secrecy import flat_config, mask_arguments, mask_values
 from harvest_dask.preload import dask_setup
 from harvest_dask.settings import CaptureError, Settings, settings_from_dask
 from harvest_dask.write import queues
-from harvest_dask.write.keys import as_json, spell
-from harvest_dask.write.queues import Stream
+from harvest_dask.write.queues import Stream, as_json, spell
 
 
 @pytest.mark.parametrize(
@@ -136,8 +135,8 @@ def test_the_offset_is_that_of_the_shortest_round_trip(monkeypatch: pytest.Monke
         now += trip * 0.75
         return answer
 
-    monkeypatch.setattr("harvest_dask.content.clock.time.time", lambda: now)
-    monkeypatch.setattr("harvest_dask.content.clock.time.perf_counter", lambda: now)
+    monkeypatch.setattr("harvest_dask.content.process.time.time", lambda: now)
+    monkeypatch.setattr("harvest_dask.content.process.time.perf_counter", lambda: now)
     offset, trip = asyncio.run(measure(ask))
     assert trip == pytest.approx(0.1)
     assert offset == pytest.approx(5.0, abs=0.05 + 1e-9)

@@ -15,21 +15,20 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
-from distributed.diagnostics.plugin import SchedulerPlugin
+from distributed.diagnostics.plugin import SchedulerPlugin, WorkerPlugin
 from distributed.protocol.pickle import dumps
 
 from .content import logs, samples
 from .content.process import first_frames, start
 from .content.scheduler_rows import graph_frames, transition_columns
 from .settings import TOPIC, CaptureError, Settings
-from .shim import worker_plugin
 from .write.directory import file_name, find_capture, process_id
 from .write.frames import FrameFile
-from .write.keys import as_json
+from .write.queues import as_json
 from .write.recorder import Recorder, blind
 from .write.remote import Relay
 
-__all__ = ["SchedulerCapture", "stop_capture"]
+__all__ = ["SchedulerCapture", "stop_capture", "worker_plugin"]
 
 ATTACHED: Final = "capture-start"
 """Stimulus of rows that say what was there when the capture began."""
@@ -321,3 +320,43 @@ def _appender(scheduler: Any) -> Callable[..., Any]:
         return "the capture has ended"
 
     return append
+
+
+def worker_plugin(settings: dict[str, Any], *, clock: bool) -> WorkerPlugin:
+    """The plugin for all workers; ``clock`` where the scheduler answers what time it is.
+
+    Dask sends a class by its name where it can, and a worker that cannot import it would not start.
+    A class that a function makes has no name to be imported by, so its code travels.
+    """
+    topic = TOPIC
+
+    class HarvestCapture(WorkerPlugin):
+        """Captures a worker, if hpc-harvest-dask is installed there."""
+
+        capture: Any = None
+
+        async def setup(self, worker: Any) -> None:
+            try:
+                from harvest_dask.worker import WorkerCapture
+            except ImportError as error:
+                reason = f"{error}: install hpc-harvest-dask where the workers run"
+                worker.log_event(
+                    topic,
+                    {
+                        "capture": settings["capture"],
+                        "process": worker.address,
+                        "since": time.time(),
+                        "reason": reason,
+                        "lost": None,
+                    },
+                )
+                return
+            self.capture = await WorkerCapture.begin(worker, settings, clock=clock)
+            if self.capture is not None:
+                self.transition = self.capture.transition  # type: ignore[method-assign]
+
+        async def teardown(self, worker: Any) -> None:
+            if self.capture is not None:
+                await self.capture.end()
+
+    return HarvestCapture()
