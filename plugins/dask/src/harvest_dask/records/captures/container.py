@@ -14,7 +14,7 @@ from typing import IO, Final, TypeAlias
 
 import attrs
 
-__all__ = ["LONGEST", "MAGIC", "Cut", "Damage", "Frame", "Piece", "frames", "has_magic"]
+__all__ = ["LONGEST", "MAGIC", "Cut", "Damage", "Frame", "Piece", "frames"]
 
 MAGIC: Final = b"HDC1"
 LONGEST: Final = 1 << 26
@@ -52,11 +52,10 @@ class Damage:
 class Cut:
     """The beginning of a frame that was being written.
 
-    offset: where it begins; size: its bytes so far; raw: the first of them.
+    size: its bytes so far; raw: the first of them.
     """
 
     index: int
-    offset: int
     size: int
     raw: bytes
 
@@ -70,11 +69,6 @@ class _Flaw:
 
     reason: str
     beyond: bool = False
-
-
-def has_magic(head: bytes) -> bool:
-    """Whether a file begins as a capture file does."""
-    return head.startswith(MAGIC)
 
 
 def frames(stream: IO[bytes], size: int) -> Iterator[tuple[Piece, int]]:
@@ -120,7 +114,7 @@ class _Walk:
         self.stream.seek(offset)
         raw = self.stream.read(min(taken, _KEPT))
         if last and flaw.beyond and self.patience > 0:
-            return Cut(index, offset, taken, raw)
+            return Cut(index, taken, raw)
         reason = (
             f"bytes {offset} to {offset + taken - 1}, where frame {index} begins, are not a frame"
         )

@@ -55,25 +55,10 @@ class ProcessFacts:
     _seen: set[str] = attrs.field(factory=set)
     _values: dict[str, Any] = attrs.field(factory=dict)
 
-    @property
-    def role(self) -> str | None:
-        """scheduler, worker or client."""
-        return self._text("role")
-
-    @property
-    def address(self) -> str | None:
-        """Address of the process; of a client, its id."""
-        return self._text("address")
-
-    @property
-    def id(self) -> str | None:
-        """Id of the process."""
-        return self._text("process")
-
-    @property
-    def host(self) -> str | None:
-        """Name of its host."""
-        return self._text("host")
+    def text(self, column: str) -> str | None:
+        """A text of the process's record, such as ``role`` or ``address`` (of a client, its id)."""
+        value = self._values.get(column)
+        return value if isinstance(value, str) else None
 
     @property
     def version(self) -> Any:
@@ -125,10 +110,6 @@ class ProcessFacts:
             self.saw(moment)
         columns["last_time"] = pa.array([None if self.last is None else self.last.as_py()], TIME)
         return batch.table(Process, columns, ctx)
-
-    def _text(self, column: str) -> str | None:
-        value = self._values.get(column)
-        return value if isinstance(value, str) else None
 
 
 def _one(batch: Batch, name: str, cls: type, kind: pa.DataType, convert: Any) -> pa.Array:
