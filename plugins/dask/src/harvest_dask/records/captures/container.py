@@ -122,12 +122,12 @@ class _Walk:
             following = self._frame_at(offset + taken)
             assert isinstance(following, Frame)  # the search ends at one
             if following.index > index:
+                reason += f"; {self._lost(following.index)} lost"
                 self.expected = following.index
-                reason += f"; {self._lost(following.index, index)} lost"
         return Damage(index, raw, f"{reason}: {flaw.reason}")
 
-    def _lost(self, until: int, first: int | None = None) -> str:
-        first = self.expected if first is None else first
+    def _lost(self, until: int) -> str:
+        first = self.expected
         return f"frame {first} is" if until == first + 1 else f"frames {first} to {until - 1} are"
 
     def _frame_at(self, offset: int) -> Frame | _Flaw:
