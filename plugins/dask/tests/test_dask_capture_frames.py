@@ -46,13 +46,6 @@ def process(found: Collected) -> dict[str, Any]:
     return row
 
 
-def test_whole_frames_are_what_was_written():
-    assert pieces(WHOLE) == [
-        Frame(number, msgpack.packb(content)) for number, content in enumerate(CONTENTS, 1)
-    ]
-    assert sum(taken for _, taken in frames(io.BytesIO(WHOLE), len(WHOLE))) == len(WHOLE)
-
-
 @pytest.mark.parametrize("size", range(0, len(WHOLE), 1 if NIGHT else 5))
 def test_a_file_cut_at_any_byte_gives_the_frames_before(tmp_path, size):
     # given a process that was killed, or still writes

@@ -105,8 +105,7 @@ def test_spills_are_in_the_samples(tmp_path: Path) -> None:
         (buffer,) = client.run(_spill_metrics).values()
         time.sleep(0.5)  # several samples later
 
-    (path,) = cap.files(tmp_path / "R1", "worker")
-    last = cap.rows(cap.read_frames(path)[0], "sample")[-1]
+    last = cap.rows(cap.only(tmp_path / "R1", "worker"), "sample")[-1]
     assert last["spills"] == buffer["disk-write", "count"] >= 12
     assert last["spill_bytes"] == buffer["disk-write", "bytes"]
     assert last["unspills"] == buffer["disk-read", "count"] >= 1

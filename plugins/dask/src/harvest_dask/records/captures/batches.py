@@ -118,9 +118,8 @@ class Batch:
         keys, odd = texts_of([key for key, _ in pairs])
         sizes, wrong = _integers([size for _, size in pairs])
         nameless = np.flatnonzero(flags(keys.is_null())).tolist()
-        foreign = [
-            row for row, value in enumerate(values) if value is not None and value is not lists[row]
-        ]
+        kept = [value is taken for value, taken in zip(values, lists, strict=True)]
+        foreign = np.flatnonzero(~(null | kept)).tolist()
         for row in {*foreign, *owners[[*odd, *wrong, *nameless]].tolist()}:
             self._refuse(name, row, "a list of pairs of a key and a size")
         items = pa.StructArray.from_arrays([keys, sizes], fields=list(KEY_SIZE))
