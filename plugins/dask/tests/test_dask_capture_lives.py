@@ -136,14 +136,12 @@ def test_a_worker_without_the_package_works_uncaptured(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     absent = "import sys; sys.modules['harvest_dask'] = None"
-    one = {"n_workers": 1, "threads_per_worker": 1, **work.UNSEEN}
     with (
-        LocalCluster(**one, preload=[absent]) as local,
-        Client(local) as client,
+        work.cluster(1, {"preload": [absent]}) as client,
         capture(client, tmp_path / "R1"),
     ):
         assert client.submit(work.increment, 1).result() == 2
-        local.scale(2)
+        client.cluster.scale(2)
         client.wait_for_workers(2, timeout=30)
         work.until(lambda: len(_blind(tmp_path / "R1")) == 2)  # the second one has said so, too
 
@@ -248,10 +246,7 @@ def test_preloads_and_the_command_capture_a_cluster_of_programs(tmp_path: Path) 
 
     for directory, roles in (
         ("whole", ["scheduler", "worker"]),
-        (
-            "part",
-            ["client", "scheduler", "worker"],
-        ),
+        ("part", ["client", "scheduler", "worker"]),
     ):
         paths = sorted((tmp_path / directory).glob("*.cap"))
         assert [p.name.partition("-")[0] for p in paths] == roles
