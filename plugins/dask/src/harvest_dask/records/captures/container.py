@@ -63,12 +63,8 @@ class Cut:
 Piece: TypeAlias = Frame | Damage | Cut
 
 
-@attrs.frozen
-class _Flaw:
-    """Why a place lacks a frame; beyond: whether it would reach beyond the file's end."""
-
-    reason: str
-    beyond: bool = False
+_Flaw: TypeAlias = tuple[str, bool]
+"""Why a place lacks a frame, and whether that would reach beyond the file's end."""
 
 
 def frames(stream: IO[bytes], size: int) -> Iterator[tuple[Piece, int]]:
@@ -109,11 +105,11 @@ class _Walk:
         self.expected = frame.index + 1
         yield frame, taken
 
-    def _no_frame(self, offset: int, taken: int, flaw: _Flaw, *, last: bool) -> Piece:
-        index = self.expected
+    def _no_frame(self, offset: int, taken: int, missing: _Flaw, *, last: bool) -> Piece:
+        index, (flaw, beyond) = self.expected, missing
         self.stream.seek(offset)
         raw = self.stream.read(min(taken, _KEPT))
-        if last and flaw.beyond and self.patience > 0:
+        if last and beyond and self.patience > 0:
             return Cut(index, taken, raw)
         reason = (
             f"bytes {offset} to {offset + taken - 1}, where frame {index} begins, are not a frame"
@@ -124,7 +120,7 @@ class _Walk:
             if following.index > index:
                 reason += f"; {self._lost(following.index)} lost"
                 self.expected = following.index
-        return Damage(index, raw, f"{reason}: {flaw.reason}")
+        return Damage(index, raw, f"{reason}: {flaw}")
 
     def _lost(self, until: int) -> str:
         first = self.expected
@@ -135,17 +131,17 @@ class _Walk:
         left = self.size - offset
         head = self.stream.read(min(_HEAD.size, left))
         if not MAGIC.startswith(head[: len(MAGIC)]):
-            return _Flaw("they do not begin with a frame's magic number")
+            return "they do not begin with a frame's magic number", False
         if len(head) < _HEAD.size:
-            return _Flaw("the file ends within its head", beyond=True)
+            return "the file ends within its head", True
         _, length, index, checksum = _HEAD.unpack(head)
         if length > LONGEST:
-            return _Flaw(f"its length of {length} bytes is above {LONGEST}")
+            return f"its length of {length} bytes is above {LONGEST}", False
         if _HEAD.size + length > left:
-            return _Flaw("the file ends within it", beyond=index == self.expected)
+            return "the file ends within it", index == self.expected
         payload = self.stream.read(length)
         if zlib.crc32(payload, zlib.crc32(head[4:12])) != checksum:
-            return _Flaw("its checksum does not fit")
+            return "its checksum does not fit", False
         return Frame(index, payload)
 
     def _next_frame(self, start: int) -> int | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 import attrs
@@ -121,10 +121,9 @@ def _one(batch: Batch, name: str, cls: type, kind: pa.DataType, convert: Any) ->
     return pa.array([None if value is None else convert(value)], kind)
 
 
+def _listed(values: Iterable[Any]) -> list[Any]:
+    return as_text(list(values)).to_pylist()  # type: ignore[no-any-return]
+
+
 def _texts(mapping: Mapping[str, Any]) -> list[tuple[Any, Any]]:
-    names, values = as_text(list(mapping)), as_text(list(mapping.values()))
-    return list(zip(names.to_pylist(), values.to_pylist(), strict=True))
-
-
-def _listed(values: tuple[Any, ...]) -> list[str | None]:
-    return as_text(values).to_pylist()  # type: ignore[no-any-return]
+    return list(zip(_listed(mapping), _listed(mapping.values()), strict=True))

@@ -201,19 +201,14 @@ class _Reader:
         if kind == "clock":
             self.facts.add(kind, fields)
         lost = fields.get("lost")
-        make = MAPS.get(kind)
-        if make is None:
-            yield from self._made(event(kind, fields, self.file))
-            return
-        made = list(make(fields, self.file))
+        made = list(MAPS[kind](fields, self.file)) if kind in MAPS else []
         if kind == "blind":
             self.blind.append(lost if isinstance(lost, int) else None)
-        rows = sum(len(next(iter(columns.values()))) for _, columns in made)
         for each in made:
             yield from self._made(each, fields)
-        if rows:
+        if any(len(next(iter(columns.values()))) for _, columns in made):
             return
-        if fields:
+        if fields or kind not in MAPS:
             yield from self._made(event(kind, fields, self.file))
         else:
             self._empty()
