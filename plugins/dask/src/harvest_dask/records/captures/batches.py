@@ -267,7 +267,10 @@ def _number(value: Any) -> Any:
 
 
 def _is_pairs(value: Any) -> bool:
-    return isinstance(value, tuple) and all(isinstance(p, tuple) and len(p) == 2 for p in value)
+    """Whether it is a tuple of pairs, as frames hold lists."""
+    if type(value) is not tuple or not {*map(type, value)} <= {tuple}:
+        return False
+    return {*map(len, value)} <= {2}
 
 
 def as_text(values: Sequence[Any]) -> pa.Array:
