@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import struct
 import zlib
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -40,17 +39,21 @@ class Row(dict[str, Any]):
 
 def rows(frames: list[dict[str, Any]], kind: str) -> list[Row]:
     """Rows of a kind."""
-    return list(_rows(frames, kind))
-
-
-def _rows(frames: list[dict[str, Any]], kind: str) -> Iterator[Row]:
+    found = []
     for frame in of_kind(frames, kind):
         columns = frame["columns"]
         assert all(len(values) == frame["n"] for values in columns.values())
         for number in range(frame["n"]):
-            yield Row((name, values[number]) for name, values in columns.items())
+            found.append(Row((name, values[number]) for name, values in columns.items()))
+    return found
 
 
 def files(directory: Path, role: str) -> list[Path]:
     """Files of a role."""
     return sorted(directory.glob(f"{role}-*.cap"))
+
+
+def only(directory: Path, role: str) -> list[dict[str, Any]]:
+    """The whole frames of the one file of a role."""
+    (path,) = files(directory, role)
+    return read_frames(path)[0]

@@ -28,14 +28,22 @@ UNSEEN = {"dashboard_address": ":0", "scheduler_kwargs": {"dashboard": False}}
 
 
 @contextlib.contextmanager
-def cluster(workers: int = 2, **config: Any) -> Iterator[Client]:
-    """A client of a fresh cluster whose workers are processes."""
+def cluster(
+    workers: int = 2, about: dict[str, Any] | None = None, **config: Any
+) -> Iterator[Client]:
+    """A client of a fresh cluster whose workers are processes; about: of the cluster."""
+    asked = {"n_workers": workers, "threads_per_worker": 1, **UNSEEN, **(about or {})}
     with (
         dask.config.set(QUIET | config),
-        LocalCluster(n_workers=workers, threads_per_worker=1, **UNSEEN) as local,
+        LocalCluster(**asked) as local,
         Client(local) as client,
     ):
         yield client
+
+
+def scheduler_log(dask_scheduler: Any) -> list[tuple[str, str, str, str]]:
+    """The transitions that Dask's scheduler keeps itself."""
+    return [(str(t.key), t.start, t.finish, t.stimulus_id) for t in dask_scheduler.transition_log]
 
 
 def increment(x: int) -> int:

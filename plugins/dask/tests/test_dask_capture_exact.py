@@ -77,7 +77,7 @@ def _executing(dask_worker: Any) -> int:
 def _look(client: Client, directory: Path, annotated: list[str]) -> Run:
     run = Run(
         directory,
-        scheduler=client.run_on_scheduler(_scheduler_log),
+        scheduler=client.run_on_scheduler(work.scheduler_log),
         workers=client.run(_worker_log),
         transfers=client.run(_transfer_logs),
         annotated=annotated,
@@ -90,10 +90,6 @@ def _look(client: Client, directory: Path, annotated: list[str]) -> Run:
         assert cut == 0
         run.by_worker[frames[0]["address"]] = frames
     return run
-
-
-def _scheduler_log(dask_scheduler: Any) -> list[tuple[str, str, str, str]]:
-    return [(str(t.key), t.start, t.finish, t.stimulus_id) for t in dask_scheduler.transition_log]
 
 
 def _worker_log(dask_worker: Any) -> list[tuple[str, str, str, str]]:

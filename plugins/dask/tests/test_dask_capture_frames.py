@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from night import NIGHT
 
 from harvest import Collected, collect
-from harvest_dask.records.captures.container import LONGEST, Cut, Damage, Frame, frames
+from harvest_dask.records.captures.container import LONGEST, Damage, Frame, frames
 from harvest_dask.records.captures.source import DaskSource
 
 CONTENTS = [
@@ -44,13 +44,6 @@ def pieces(data: bytes) -> list[Any]:
 def process(found: Collected) -> dict[str, Any]:
     (row,) = found.rows("dask.process")
     return row
-
-
-def test_whole_frames_are_what_was_written():
-    assert pieces(WHOLE) == [
-        Frame(number, msgpack.packb(content)) for number, content in enumerate(CONTENTS, 1)
-    ]
-    assert sum(taken for _, taken in frames(io.BytesIO(WHOLE), len(WHOLE))) == len(WHOLE)
 
 
 @pytest.mark.parametrize("size", range(0, len(WHOLE), 1 if NIGHT else 5))
@@ -167,11 +160,6 @@ def test_a_file_of_magic_numbers_alone_ends_soon(monkeypatch):
     assert sum(taken for _, taken in found) == len(data)
     assert not any(isinstance(piece, Frame) for piece, _ in found)
     assert stream.read_bytes < 8 * len(data)
-
-
-def test_a_cut_frame_says_where_it_begins():
-    *_, last = pieces(WHOLE[: ENDS[2] + 20])
-    assert last == Cut(4, ENDS[2], 20, WHOLE[ENDS[2] : ENDS[2] + 20])
 
 
 @pytest.mark.parametrize(

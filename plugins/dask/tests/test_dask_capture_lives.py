@@ -47,8 +47,7 @@ def test_a_killed_worker_keeps_all_but_the_last_second(tmp_path: Path) -> None:
     assert killed[-1]["kind"] != "end"
     assert {f[-1]["kind"] for f in files if f[0]["pid"] in last.values()} == {"end"}
 
-    (path,) = cap.files(tmp_path / "R1", "scheduler")
-    events = cap.rows(cap.read_frames(path)[0], "worker_event")
+    events = cap.rows(cap.only(tmp_path / "R1", "scheduler"), "worker_event")
     assert [e["reason"] for e in events if (e["worker"], e["action"]) == (victim, "remove")] == [
         "lost"
     ]
@@ -91,16 +90,14 @@ def test_a_killed_script_leaves_files_that_can_be_read(tmp_path: Path) -> None:
         work.until(lambda: _kinds(tmp_path / "R1") >= {"scheduler_transition", "script"})
         running.kill()
 
-    (scheduler,) = cap.files(tmp_path / "R1", "scheduler")
-    frames, _ = cap.read_frames(scheduler)
+    frames = cap.only(tmp_path / "R1", "scheduler")
     states = [
         r["finish_state"]
         for r in cap.rows(frames, "scheduler_transition")
         if r["key"] == "the-answer"
     ]
     assert states == ["waiting", "processing", "memory"]
-    (client,) = cap.files(tmp_path / "R1", "client")
-    other, _ = cap.read_frames(client)
+    other = cap.only(tmp_path / "R1", "client")
     assert [f["path"] for f in cap.of_kind(other, "script")] == [str(script.resolve())]
     assert {frames[-1]["kind"], other[-1]["kind"]}.isdisjoint({"end"})
 
@@ -131,8 +128,7 @@ def test_a_directory_that_vanished_does_not_stop_the_computation(
 
 def _blind(directory: Path) -> set[str]:
     """Processes that the scheduler's file says to record nothing."""
-    (path,) = cap.files(directory, "scheduler")
-    return {frame["process"] for frame in cap.of_kind(cap.read_frames(path)[0], "blind")}
+    return {frame["process"] for frame in cap.of_kind(cap.only(directory, "scheduler"), "blind")}
 
 
 @pytest.mark.slow
@@ -140,14 +136,12 @@ def test_a_worker_without_the_package_works_uncaptured(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     absent = "import sys; sys.modules['harvest_dask'] = None"
-    one = {"n_workers": 1, "threads_per_worker": 1, **work.UNSEEN}
     with (
-        LocalCluster(**one, preload=[absent]) as local,
-        Client(local) as client,
+        work.cluster(1, {"preload": [absent]}) as client,
         capture(client, tmp_path / "R1"),
     ):
         assert client.submit(work.increment, 1).result() == 2
-        local.scale(2)
+        client.cluster.scale(2)
         client.wait_for_workers(2, timeout=30)
         work.until(lambda: len(_blind(tmp_path / "R1")) == 2)  # the second one has said so, too
 
@@ -192,8 +186,7 @@ def test_a_capture_that_comes_late_records_what_is_there(tmp_path: Path) -> None
         with pytest.raises(CaptureError, match="holds a capture already"):
             capture(client, tmp_path / "R1").__enter__()
 
-    (path,) = cap.files(tmp_path / "R1", "scheduler")
-    frames, _ = cap.read_frames(path)
+    frames = cap.only(tmp_path / "R1", "scheduler")
     found = {r["key"]: r["state"] for r in cap.rows(frames, "snapshot")}
     assert found == {"before": "memory", "after": "memory"}
     (graph,) = cap.of_kind(frames, "graph")
@@ -253,10 +246,7 @@ def test_preloads_and_the_command_capture_a_cluster_of_programs(tmp_path: Path) 
 
     for directory, roles in (
         ("whole", ["scheduler", "worker"]),
-        (
-            "part",
-            ["client", "scheduler", "worker"],
-        ),
+        ("part", ["client", "scheduler", "worker"]),
     ):
         paths = sorted((tmp_path / directory).glob("*.cap"))
         assert [p.name.partition("-")[0] for p in paths] == roles
@@ -320,8 +310,7 @@ def test_the_client_s_code_is_recorded_where_dask_sends_it(tmp_path: Path) -> No
     ):
         first = client.submit(work.increment, 1)
         wait([first])
-    (path,) = cap.files(tmp_path / "R1", "scheduler")
-    (graph,) = cap.of_kind(cap.read_frames(path)[0], "graph")
+    (graph,) = cap.of_kind(cap.only(tmp_path / "R1", "scheduler"), "graph")
     assert "first = client.submit(work.increment, 1)" in graph["code"]
 
 
@@ -340,10 +329,9 @@ def test_the_command_ends_well_with_the_cluster(tmp_path: Path, way: list[str]) 
     said, complaints = command.communicate(timeout=60)
     assert (command.returncode, said) == (0, f"the cluster ended; captured in {tmp_path / 'R1'}\n")
     assert "Traceback" not in complaints
-    (path,) = cap.files(tmp_path / "R1", "scheduler")
-    assert {r["key"] for r in cap.rows(cap.read_frames(path)[0], "scheduler_transition")} == {
-        "seen"
-    }
+    assert {
+        r["key"] for r in cap.rows(cap.only(tmp_path / "R1", "scheduler"), "scheduler_transition")
+    } == {"seen"}
 
 
 def test_the_command_says_what_is_wrong_in_a_line() -> None:

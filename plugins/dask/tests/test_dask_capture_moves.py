@@ -8,16 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import cap_reader as cap
-import dask
 import dask_work as work
 import pytest
-from distributed import Client, LocalCluster, wait
+from distributed import wait
 
 from harvest_dask import capture
-
-
-def _log(dask_scheduler: Any) -> list[tuple[str, str, str, str]]:
-    return [(str(t.key), t.start, t.finish, t.stimulus_id) for t in dask_scheduler.transition_log]
 
 
 def _spill_metrics(dask_worker: Any) -> dict[tuple[str, str], float]:
@@ -31,21 +26,16 @@ def test_stealing_adaptive_scaling_and_a_restart_are_recorded_once(tmp_path: Pat
         "distributed.scheduler.work-stealing": True,
         "distributed.scheduler.worker-saturation": "inf",  # or tasks wait where none is stolen
     }
-    with (
-        dask.config.set(work.QUIET | stealing),
-        LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as local,
-        Client(local) as client,
-        capture(client, tmp_path / "R1"),
-    ):
+    with work.cluster(1, **stealing) as client, capture(client, tmp_path / "R1"):
         first = client.submit(work.spend, 0.2, pure=False)
         wait(first)  # Dask knows how long such a task takes
-        local.adapt(minimum=1, maximum=2, interval="50ms", wait_count=2)
+        client.cluster.adapt(minimum=1, maximum=2, interval="50ms", wait_count=2)
         held = [client.submit(work.spend, 0.2, pure=False) for _ in range(30)]
         work.until(lambda: len(client.scheduler_info()["workers"]) == 2)
         wait(held)
         del first, held
         work.until(lambda: len(client.scheduler_info()["workers"]) == 1)
-        local.adapt(minimum=2, maximum=2, interval="50ms", wait_count=2)
+        client.cluster.adapt(minimum=2, maximum=2, interval="50ms", wait_count=2)
         client.wait_for_workers(2, timeout=30)
 
         # when the workers are restarted, and one is given work that the other may do as well
@@ -58,7 +48,7 @@ def test_stealing_adaptive_scaling_and_a_restart_are_recorded_once(tmp_path: Pat
             )
             for _ in range(40)
         ])  # fmt: skip
-        logged = client.run_on_scheduler(_log)
+        logged = client.run_on_scheduler(work.scheduler_log)
         said = client.get_events("stealing")
 
     # then the scheduler's record is its own log, each transition once
@@ -92,11 +82,7 @@ def test_spills_are_in_the_samples(tmp_path: Path) -> None:
     # given a worker that may keep 8 of 20 results of a megabyte in memory
     memory = {"distributed.worker.memory.target": 0.01}
     with (
-        dask.config.set(work.QUIET | memory),
-        LocalCluster(
-            n_workers=1, threads_per_worker=1, dashboard_address=None, memory_limit="800MB"
-        ) as local,
-        Client(local) as client,
+        work.cluster(1, {"memory_limit": "800MB"}, **memory) as client,
         capture(client, tmp_path / "R1", interval=0.1),
     ):
         held = [client.submit(work.block, n, pure=False) for n in range(20)]
@@ -105,8 +91,7 @@ def test_spills_are_in_the_samples(tmp_path: Path) -> None:
         (buffer,) = client.run(_spill_metrics).values()
         time.sleep(0.5)  # several samples later
 
-    (path,) = cap.files(tmp_path / "R1", "worker")
-    last = cap.rows(cap.read_frames(path)[0], "sample")[-1]
+    last = cap.rows(cap.only(tmp_path / "R1", "worker"), "sample")[-1]
     assert last["spills"] == buffer["disk-write", "count"] >= 12
     assert last["spill_bytes"] == buffer["disk-write", "bytes"]
     assert last["unspills"] == buffer["disk-read", "count"] >= 1

@@ -17,14 +17,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harvest_dask.content import scheduler_rows
-from harvest_dask.content.clock import measure
 from harvest_dask.content.logs import COLUMNS, LogTap
+from harvest_dask.content.process import measure
 from harvest_dask.content.secrecy import flat_config, mask_arguments, mask_values
 from harvest_dask.preload import dask_setup
 from harvest_dask.settings import CaptureError, Settings, settings_from_dask
 from harvest_dask.write import queues
-from harvest_dask.write.keys import as_json, spell
-from harvest_dask.write.queues import Stream
+from harvest_dask.write.queues import Stream, as_json, spell
 
 
 @pytest.mark.parametrize(
@@ -136,8 +135,8 @@ def test_the_offset_is_that_of_the_shortest_round_trip(monkeypatch: pytest.Monke
         now += trip * 0.75
         return answer
 
-    monkeypatch.setattr("harvest_dask.content.clock.time.time", lambda: now)
-    monkeypatch.setattr("harvest_dask.content.clock.time.perf_counter", lambda: now)
+    monkeypatch.setattr("harvest_dask.content.process.time.time", lambda: now)
+    monkeypatch.setattr("harvest_dask.content.process.time.perf_counter", lambda: now)
     offset, trip = asyncio.run(measure(ask))
     assert trip == pytest.approx(0.1)
     assert offset == pytest.approx(5.0, abs=0.05 + 1e-9)
@@ -171,22 +170,21 @@ def test_a_message_is_json_whatever_it_holds() -> None:
     }
 
 
-def test_harvest_knows_the_command_without_importing_dask() -> None:
-    code = (
-        "import sys, harvest_dask.plugin as plugin; plugin.harvest_commands();"
-        "print({'dask', 'distributed'} & set(sys.modules))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "set()\n"
-
-
-def test_a_job_imports_nothing_of_harvest() -> None:
-    code = (
-        "import sys; from harvest_dask import capture, dask_setup;"
-        "print({'harvest', 'pyarrow', 'polars', 'attrs', 'attr'} & set(sys.modules))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "set()\n"
+@pytest.mark.parametrize(
+    ("done", "absent"),
+    [
+        ("import harvest_dask.plugin as plugin; plugin.harvest_commands()", "dask distributed"),
+        (
+            "from harvest_dask import capture, dask_setup",
+            "harvest pyarrow polars attrs attr",
+        ),
+    ],
+    ids=["harvest knows the command", "a job captures"],
+)
+def test_neither_imports_what_only_the_other_needs(done: str, absent: str) -> None:
+    code = f"import sys; {done}; print({{*'{absent}'.split()}} & set(sys.modules))"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout == "set()\n"
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import dask_work as work
 import pytest
-from distributed import Client, LocalCluster
 
 import harvest_dask
 from harvest_dask.settings import Settings
@@ -49,12 +48,7 @@ def test_workers_begin_with_darshans_environment(tmp_path: Path) -> None:
     (library,) = Path("/lib").rglob("libm.so.6")
     environment = harvest_dask.darshan_environment(tmp_path / "logs", library)
 
-    with (
-        LocalCluster(
-            n_workers=1, threads_per_worker=1, dashboard_address=None, env=environment
-        ) as local,
-        Client(local) as client,
-    ):
+    with work.cluster(1, {"env": environment}) as client:
         (found,) = client.run(lambda: dict(os.environ)).values()
 
     assert found["LD_PRELOAD"] == str(library)

@@ -12,16 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .client import capture
-    from .darshan import darshan_environment
     from .preload import dask_setup
-    from .settings import CaptureError
+    from .settings import CaptureError, darshan_environment
 
 __all__ = ["CaptureError", "capture", "darshan_environment", "dask_setup"]
 
 _HOMES = {
     "CaptureError": ".settings",
     "capture": ".client",
-    "darshan_environment": ".darshan",
+    "darshan_environment": ".settings",
     "dask_setup": ".preload",
 }
 

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from .content import logs
-from .content.clock import Offset, measure
-from .content.process import first_frames, script, start
+from .content.process import Offset, first_frames, measure, script, start
 from .scheduler import SchedulerCapture, stop_capture
 from .settings import TOPIC, CaptureError, Settings, absolute
 from .write.directory import create_capture, file_name, process_id

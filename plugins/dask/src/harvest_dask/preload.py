@@ -14,9 +14,8 @@ from typing import Any
 
 from distributed import Scheduler, Worker
 
-from .scheduler import SchedulerCapture
+from .scheduler import SchedulerCapture, worker_plugin
 from .settings import CaptureError, settings_from_dask
-from .shim import worker_plugin
 from .write.directory import join_capture
 
 __all__ = ["dask_setup"]

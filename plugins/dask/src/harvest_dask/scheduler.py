@@ -15,21 +15,20 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
-from distributed.diagnostics.plugin import SchedulerPlugin
+from distributed.diagnostics.plugin import SchedulerPlugin, WorkerPlugin
 from distributed.protocol.pickle import dumps
 
 from .content import logs, samples
 from .content.process import first_frames, start
 from .content.scheduler_rows import graph_frames, transition_columns
 from .settings import TOPIC, CaptureError, Settings
-from .shim import worker_plugin
 from .write.directory import file_name, find_capture, process_id
 from .write.frames import FrameFile
-from .write.keys import as_json
+from .write.queues import as_json
 from .write.recorder import Recorder, blind
 from .write.remote import Relay
 
-__all__ = ["SchedulerCapture", "stop_capture"]
+__all__ = ["SchedulerCapture", "stop_capture", "worker_plugin"]
 
 ATTACHED: Final = "capture-start"
 """Stimulus of rows that say what was there when the capture began."""
@@ -53,7 +52,8 @@ class SchedulerCapture(SchedulerPlugin):
     # set by ``start``, at the scheduler
     _scheduler: Any
     _recorder: Recorder
-    _relay: Relay
+    relay: Relay
+    """Writes what workers and clients send; they end after the scheduler begins to close."""
     _logs: logs.LogTap
     _sampler: samples.Sampler
 
@@ -79,7 +79,7 @@ class SchedulerCapture(SchedulerPlugin):
             )
         self._running = True
         self._scheduler = scheduler
-        self._relay = Relay(settings.directory, settings.capture)
+        self.relay = Relay(settings.directory, settings.capture)
         self._recorder = self._make_recorder(scheduler)
         scheduler.handlers["harvest_capture_time"] = _now
         scheduler.handlers["harvest_capture_append"] = _appender(scheduler)
@@ -132,9 +132,9 @@ class SchedulerCapture(SchedulerPlugin):
         """Workers, clients, spans and tasks that were there before the capture."""
         scheduler, now = self._scheduler, time.time()
         for address in scheduler.workers:
-            self._add_worker(address, ATTACHED)
+            self.add_worker(scheduler, address, ATTACHED)
         for client in scheduler.clients:
-            self._clients.append((now, client, "add"))
+            self.add_client(scheduler, client)
         self._record_spans()
         for _, message in scheduler.get_events(TOPIC):  # sent before this plugin was asked
             if message.get("capture") == self._settings.capture:
@@ -209,15 +209,12 @@ class SchedulerCapture(SchedulerPlugin):
             self._spans.append((span.id, span.name[-1], list(span.name), notes, span.enqueued))
         self._spans_seen = len(spans)
 
-    def add_worker(self, scheduler: Any, worker: str) -> None:
+    def add_worker(self, scheduler: Any, worker: str, stimulus_id: str | None = None) -> None:
         """Record a worker that came."""
-        self._add_worker(worker, None)
-
-    def _add_worker(self, address: str, stimulus_id: str | None) -> None:
-        ws = self._scheduler.workers[address]
+        ws = scheduler.workers[worker]
         resources = as_json(ws.resources) if ws.resources else None
         facts = (str(ws.name), ws.host, ws.nthreads, ws.memory_limit, resources, None)
-        self._workers.append((time.time(), address, "add", stimulus_id, *facts))
+        self._workers.append((time.time(), worker, "add", stimulus_id, *facts))
 
     def remove_worker(
         self, scheduler: Any, worker: str, *, stimulus_id: str = "", **kwargs: Any
@@ -284,14 +281,6 @@ class SchedulerCapture(SchedulerPlugin):
         self._logs.detach()
         await self._recorder.aclose(reason)
 
-    def relay(self, **message: Any) -> str | None:
-        """Write what a worker or client sent; workers end after the scheduler begins to close."""
-        return self._relay.append(**message)
-
-    def close_relay(self) -> None:
-        """Nobody sends any more."""
-        self._relay.close()
-
 
 async def stop_capture(name: str, reason: str, dask_scheduler: Any = None) -> bool:
     """End a capture, at its workers first; False where the scheduler knows none of that name."""
@@ -302,7 +291,7 @@ async def stop_capture(name: str, reason: str, dask_scheduler: Any = None) -> bo
         await dask_scheduler.unregister_worker_plugin(None, name=name)
     dask_scheduler.remove_plugin(name=name)
     await plugin.close(reason)
-    plugin.close_relay()
+    plugin.relay.close()
     return True
 
 
@@ -317,7 +306,47 @@ def _appender(scheduler: Any) -> Callable[..., Any]:
     async def append(capture: str, **message: Any) -> str | None:
         for plugin in scheduler.plugins.values():
             if isinstance(plugin, SchedulerCapture) and plugin.name.endswith(capture):
-                return await asyncio.to_thread(plugin.relay, **message)
+                return await asyncio.to_thread(plugin.relay.append, **message)
         return "the capture has ended"
 
     return append
+
+
+def worker_plugin(settings: dict[str, Any], *, clock: bool) -> WorkerPlugin:
+    """The plugin for all workers; ``clock`` where the scheduler answers what time it is.
+
+    Dask sends a class by its name where it can, and a worker that cannot import it would not start.
+    A class that a function makes has no name to be imported by, so its code travels.
+    """
+    topic = TOPIC
+
+    class HarvestCapture(WorkerPlugin):
+        """Captures a worker, if hpc-harvest-dask is installed there."""
+
+        capture: Any = None
+
+        async def setup(self, worker: Any) -> None:
+            try:
+                from harvest_dask.worker import WorkerCapture
+            except ImportError as error:
+                reason = f"{error}: install hpc-harvest-dask where the workers run"
+                worker.log_event(
+                    topic,
+                    {
+                        "capture": settings["capture"],
+                        "process": worker.address,
+                        "since": time.time(),
+                        "reason": reason,
+                        "lost": None,
+                    },
+                )
+                return
+            self.capture = await WorkerCapture.begin(worker, settings, clock=clock)
+            if self.capture is not None:
+                self.transition = self.capture.transition  # type: ignore[method-assign]
+
+        async def teardown(self, worker: Any) -> None:
+            if self.capture is not None:
+                await self.capture.end()
+
+    return HarvestCapture()

@@ -22,13 +22,11 @@ from distributed.worker_state_machine import (
 from tornado.ioloop import PeriodicCallback
 
 from .content import logs, samples
-from .content.clock import REPEAT_S, Offset, clock_frame, measure
-from .content.process import first_frames, start
+from .content.process import REPEAT_S, Offset, clock_frame, first_frames, measure, start
 from .content.profile import Profile
 from .settings import TOPIC, Settings
 from .write.directory import file_name, process_id
-from .write.keys import spell
-from .write.queues import Columns, Payload
+from .write.queues import Columns, Payload, spell
 from .write.recorder import Recorder, report_of
 from .write.remote import target_of
 

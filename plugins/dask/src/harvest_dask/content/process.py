@@ -1,4 +1,7 @@
-"""What a file begins with: which process this is, its software, configuration and environment."""
+"""What a file begins with: which process this is, its software, configuration and environment.
+
+And how far the process's clock is from the scheduler's.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ import re
 import socket
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any, Final
@@ -20,7 +23,14 @@ from ..settings import Settings
 from ..write.queues import Payload
 from .secrecy import flat_config, mask_arguments, mask_values
 
-__all__ = ["first_frames", "script", "start"]
+__all__ = ["REPEAT_S", "Offset", "clock_frame", "first_frames", "measure", "script", "start"]
+
+ROUNDS: Final = 7
+REPEAT_S: Final = 60.0
+"""Clocks drift, so a process measures again."""
+
+Offset = tuple[float, float]
+"""Seconds to add to this process's times to get the scheduler's, and the round trip."""
 
 _PREFIXES: Final = (
     *("SLURM_", "PBS_", "LSB_", "FLUX_", "COBALT_", "SGE_", "PMI_", "PALS_"),
@@ -78,6 +88,28 @@ def script() -> Payload:
         "argv": mask_arguments(sys.argv),
         "notebook": notebook,
     }
+
+
+async def measure(ask: Callable[[], Awaitable[float]]) -> Offset:
+    """Ask the scheduler for its time.
+
+    Of several questions the one with the shortest round trip says most: the scheduler's answer
+    lies somewhere within it, so the offset is known to half of that.
+    """
+    best: Offset | None = None
+    for _ in range(ROUNDS):
+        sent, began = time.time(), time.perf_counter()
+        theirs = await ask()
+        trip = time.perf_counter() - began
+        if best is None or trip < best[1]:
+            best = theirs - (sent + trip / 2), trip
+    assert best is not None
+    return best
+
+
+def clock_frame(offset: Offset) -> Payload:
+    """The frame of a newer measurement."""
+    return {"kind": "clock", "time": time.time(), "offset_s": offset[0], "round_trip_s": offset[1]}
 
 
 def _packages() -> dict[str, str]:

@@ -48,17 +48,13 @@ class Profile:
         if yappi is None:
             return
         yappi.stop()
-        functions, threads = (
-            self._path.with_suffix(".pstat"),
-            self._path.with_suffix(".threads.txt"),
-        )
         draft = self._path.with_suffix(".part")
         try:
             yappi.get_func_stats().save(str(draft), type="pstat")
-            draft.replace(functions)
+            draft.replace(self._path.with_suffix(".pstat"))
             with draft.open("w", encoding="utf-8") as file:
                 yappi.get_thread_stats().print_all(out=file)
-            draft.replace(threads)
+            draft.replace(self._path.with_suffix(".threads.txt"))
         except OSError as error:
             logger.warning("the profile of this process cannot be saved: %s", error)
             with contextlib.suppress(OSError):

@@ -22,8 +22,8 @@ COLUMNS: Final = (
 State = Callable[[], Mapping[str, Any]]
 
 
-class Sampler:
-    """Adds a row per interval.
+class Sampler(PeriodicCallback):
+    """Adds a row per interval, from ``start``, called on the event loop, to ``stop``.
 
     ``state`` gives what Dask knows.  Bytes are totals: of the disk those that this process read and
     wrote since it began, of the network those of the whole machine.  ``event_loop_s`` is by how
@@ -31,21 +31,13 @@ class Sampler:
     """
 
     def __init__(self, stream: Stream, interval_s: float, state: State) -> None:
+        super().__init__(self._sample, interval_s * 1000)
         self._stream = stream
         self._state = state
         self._interval_s = interval_s
         self._process = psutil.Process()
         self._process.cpu_percent()  # the first call gives none: it has nothing to compare with
         self._last = time.monotonic()
-        self._timer = PeriodicCallback(self._sample, interval_s * 1000)
-
-    def start(self) -> None:
-        """Begin; to be called on the event loop."""
-        self._timer.start()
-
-    def stop(self) -> None:
-        """End."""
-        self._timer.stop()
 
     def _sample(self) -> None:
         now = time.monotonic()

@@ -8,8 +8,7 @@ from typing import Any, Final
 from dask.utils import key_split
 from distributed.utils import key_split_group
 
-from ..write.keys import spell, spell_all
-from ..write.queues import Columns, Payload
+from ..write.queues import Columns, Payload, spell, spell_all
 
 __all__ = ["Tasks", "graph_frames", "transition_columns"]
 

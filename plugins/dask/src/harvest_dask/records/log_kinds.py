@@ -6,7 +6,7 @@ Expressions over the columns ``said`` (a message's first line, without indentati
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import polars as pl
 
@@ -43,18 +43,16 @@ _KINDS: Final = (
 
 
 def _kind() -> pl.Expr:
-    (name, pattern), *more = _KINDS
-    chain: Any = pl.when(_SAID.str.contains(pattern)).then(pl.lit(name))
-    for name, pattern in more:
-        chain = chain.when(_SAID.str.contains(pattern)).then(pl.lit(name))
-    chain = chain.when(pl.col("level") == "warning").then(pl.lit("warning"))
-    chain = chain.when(pl.col("level").is_in(["error", "critical"])).then(pl.lit("error"))
-    # lines that no logger wrote: Python's own warnings and tracebacks
-    bare = pl.col("level").is_null()
-    chain = chain.when(bare & _SAID.str.contains(r"[A-Z]\w*Warning: ")).then(pl.lit("warning"))
-    chain = chain.when(bare & _SAID.str.starts_with("Traceback ")).then(pl.lit("error"))
-    whole: pl.Expr = chain.otherwise(pl.lit("other"))
-    return whole
+    level = pl.col("level")
+    found = [
+        *((name, _SAID.str.contains(pattern)) for name, pattern in _KINDS),
+        ("warning", level == "warning"),
+        ("error", level.is_in(["error", "critical"])),
+        # lines that no logger wrote: Python's own warnings and tracebacks
+        ("warning", level.is_null() & _SAID.str.contains(r"[A-Z]\w*Warning: ")),
+        ("error", level.is_null() & _SAID.str.starts_with("Traceback ")),
+    ]
+    return pl.coalesce(*(pl.when(said).then(pl.lit(name)) for name, said in found), pl.lit("other"))
 
 
 KIND: Final = _kind()

@@ -1,26 +1,33 @@
 """Bounded queues between the computation and the thread that writes.
 
-Who appends pays for one append; a full queue counts what it cannot take.
+Who appends pays for one append; a full queue counts what it cannot take.  Keys and messages become
+text.
 """
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from typing import Any, Final
 
 from .frames import LARGEST, pack
-from .keys import spell_all
 
-__all__ = ["Columns", "Payload", "Singles", "Stream", "in_columns"]
+__all__ = [
+    *("Columns", "Payload", "Singles", "Stream"),
+    *("as_json", "in_columns", "spell", "spell_all"),
+]
 
 Columns = Mapping[str, Sequence[Any]]
 Payload = dict[str, Any]
 
 FRAME_ROWS: Final = 4_096
 """Rows of a frame at most: while one is packed the process waits, some milliseconds."""
+
+LONGEST: Final = 10_000
+"""Characters of a message."""
 
 
 def in_columns(names: Sequence[str], rows: Sequence[Any]) -> Columns:
@@ -130,3 +137,31 @@ class Singles(_Losses):
                 else:
                     yield payload, rows
                 rows = 0  # they are counted with the first
+
+
+def spell(key: Any) -> str:
+    """A key as text: a string is itself, a tuple as Python prints it."""
+    return key if type(key) is str else str(key)
+
+
+def spell_all(keys: Iterable[Any]) -> list[str]:
+    """Keys as text."""
+    return [key if type(key) is str else str(key) for key in keys]
+
+
+def as_json(message: Any) -> str:
+    """A message of Dask's as JSON, cut where it is long."""
+    return json.dumps(_plain(message))[:LONGEST]
+
+
+def _plain(value: Any) -> Any:
+    """A value with what JSON has no type for as text."""
+    if value is None or isinstance(value, str | int | float):
+        return value
+    if isinstance(value, Mapping):
+        return {spell(key): _plain(inner) for key, inner in value.items()}
+    if isinstance(value, bytes):
+        return f"{len(value)} bytes"  # a pickled function
+    if isinstance(value, Set):
+        return sorted(map(str, value))
+    return [_plain(inner) for inner in value] if isinstance(value, list | tuple) else str(value)

@@ -48,7 +48,7 @@ class Recorder:
         target: Callable[[Sequence[bytes]], Target],
         settings: Settings,
         first: Callable[[], Iterable[Payload]],
-        report: Callable[[Payload], None] | None = None,
+        report: Callable[[Payload], None] = lambda spell: None,
     ) -> None:
         self._make_target = target
         self._first = first
@@ -56,7 +56,7 @@ class Recorder:
         self._limit = settings.queue
         self._flush_s = settings.flush
         self._singles = Singles(self._limit)
-        self._streams: list[Stream] = []
+        self._queues: list[Singles | Stream] = [self._singles]
         self._pending: tuple[list[bytes], int] | None = ([], 0)
         self._blind: Payload | None = None
         self._warned = False
@@ -72,7 +72,7 @@ class Recorder:
     ) -> Stream:
         """A queue for rows of a kind: tuples in the columns' order, or what ``shape`` takes."""
         made = Stream(kind, shape or partial(in_columns, columns), self._limit)
-        self._streams.append(made)
+        self._queues.append(made)
         return made
 
     def put(self, payloads: Iterable[Payload] | Callable[[], Iterable[Payload]], rows: int) -> None:
@@ -113,7 +113,7 @@ class Recorder:
             # say that this ended
             logger.exception("the capture of this process ended: what follows is not recorded")
             self._shut()
-            self._pass_on(blind(time.time(), f"a defect: {error!r}", None))
+            self._report(blind(time.time(), f"a defect: {error!r}", None))
 
     def _flush(self, target: Target) -> None:
         """Write what waits; once that is refused, the rest stays in the queues."""
@@ -125,9 +125,8 @@ class Recorder:
                 return
 
     def _waiting(self) -> Iterator[tuple[bytes, int]]:
-        yield from self._singles.frames()
-        for stream in self._streams:
-            yield from stream.frames()
+        for queue in self._queues:
+            yield from queue.frames()
         lost, since = self._take_lost()
         if lost:
             reason = f"a queue of {self._limit} rows was full, or a row larger than a frame"
@@ -156,7 +155,7 @@ class Recorder:
         reason = str(error) or type(error).__name__
         self._blind = blind(time.time(), reason, None)
         self._warn(f"nothing can be recorded: {reason}; the computation goes on, rows wait")
-        self._pass_on(self._blind)
+        self._report(self._blind)
 
     def _finish(self, target: Target) -> None:
         self._flush(target)
@@ -165,14 +164,14 @@ class Recorder:
             self._pending = ([pack(end)], 0)
             self._write(target)
         if self._blind is not None:
-            waiting = sum(len(queue) for queue in self._queues())
+            waiting = sum(len(queue) for queue in self._queues)
             waiting += self._pending[1] if self._pending is not None else 0
             lost = self._take_lost()[0] + waiting
-            self._pass_on(blind(self._blind["since"], self._blind["reason"], lost))
+            self._report(blind(self._blind["since"], self._blind["reason"], lost))
         target.close()
 
     def _take_lost(self) -> tuple[int, float | None]:
-        found = [queue.take_lost() for queue in self._queues()]
+        found = [queue.take_lost() for queue in self._queues]
         return sum(n for n, _ in found), min((t for _, t in found if t is not None), default=None)
 
     def _warn(self, message: str) -> None:
@@ -181,15 +180,8 @@ class Recorder:
             self._warned = True
             logger.warning("%s", message)
 
-    def _pass_on(self, spell: Payload) -> None:
-        if self._report is not None:
-            self._report(spell)
-
-    def _queues(self) -> list[Singles | Stream]:
-        return [self._singles, *self._streams]
-
     def _shut(self) -> None:
-        for queue in self._queues():
+        for queue in self._queues:
             queue.limit = 0
 
 

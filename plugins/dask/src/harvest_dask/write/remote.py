@@ -93,7 +93,8 @@ class Relay:
         if not _NAME.match(name):
             return f"{name!r} is not the name of a capture's file"
         with self._writing:
-            file, done = self._files.setdefault(name, (self._file(name, first), 0))
+            fresh = FrameFile(self._directory / name, self._capture, first)
+            file, done = self._files.setdefault(name, (fresh, 0))
             if batch <= done:
                 return None
             try:
@@ -108,6 +109,3 @@ class Relay:
         with self._writing:
             for file, _ in self._files.values():
                 file.close()
-
-    def _file(self, name: str, first: Sequence[bytes]) -> FrameFile:
-        return FrameFile(self._directory / name, self._capture, first)

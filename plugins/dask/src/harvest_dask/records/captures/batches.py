@@ -111,22 +111,17 @@ class Batch:
         """A column of lists of pairs of key and size."""
         values = self.values(name)
         null = np.array([value is None for value in values], bool)
-        try:
-            lists = [() if value is None else value for value in values]
-            pairs = _pairs(lists)
-        except (TypeError, ValueError):
-            for row, value in enumerate(values):
-                if value is not None and not _is_pairs(value):
-                    self._refuse(name, row, "a list of pairs of a key and a size")
-            lists = [value if _is_pairs(value) else () for value in values]
-            pairs = _pairs(lists)
+        lists = [value if _is_pairs(value) else () for value in values]
+        pairs = list(itertools.chain.from_iterable(lists))
         lengths = np.fromiter(map(len, lists), np.int64, len(lists))
         owners = np.repeat(np.arange(len(lists)), lengths)
-        keys, odd = texts_of(pairs[0])
-        sizes, wrong = _integers(pairs[1])
+        keys, odd = texts_of([key for key, _ in pairs])
+        sizes, wrong = _integers([size for _, size in pairs])
         nameless = np.flatnonzero(flags(keys.is_null())).tolist()
-        for place in sorted({*odd, *wrong, *nameless}):
-            self._refuse(name, int(owners[place]), "a list of pairs of a key and a size")
+        kept = [value is taken for value, taken in zip(values, lists, strict=True)]
+        foreign = np.flatnonzero(~(null | kept)).tolist()
+        for row in {*foreign, *owners[[*odd, *wrong, *nameless]].tolist()}:
+            self._refuse(name, row, "a list of pairs of a key and a size")
         items = pa.StructArray.from_arrays([keys, sizes], fields=list(KEY_SIZE))
         return list_array(lengths, items, null)
 
@@ -271,17 +266,11 @@ def _number(value: Any) -> Any:
     return float(value) if number else _BAD
 
 
-def _pairs(lists: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
-    """The first and the second values of all pairs of some lists of pairs."""
-    pairs = list(itertools.chain.from_iterable(lists))
-    if not pairs:
-        return (), ()
-    first, second = zip(*pairs, strict=True)
-    return first, second
-
-
 def _is_pairs(value: Any) -> bool:
-    return isinstance(value, tuple) and all(isinstance(p, tuple) and len(p) == 2 for p in value)
+    """Whether it is a tuple of pairs, as frames hold lists."""
+    if type(value) is not tuple or not {*map(type, value)} <= {tuple}:
+        return False
+    return {*map(len, value)} <= {2}
 
 
 def as_text(values: Sequence[Any]) -> pa.Array:

@@ -14,7 +14,7 @@ from typing import IO, Final, TypeAlias
 
 import attrs
 
-__all__ = ["LONGEST", "MAGIC", "Cut", "Damage", "Frame", "Piece", "frames", "has_magic"]
+__all__ = ["LONGEST", "MAGIC", "Cut", "Damage", "Frame", "Piece", "frames"]
 
 MAGIC: Final = b"HDC1"
 LONGEST: Final = 1 << 26
@@ -52,11 +52,10 @@ class Damage:
 class Cut:
     """The beginning of a frame that was being written.
 
-    offset: where it begins; size: its bytes so far; raw: the first of them.
+    size: its bytes so far; raw: the first of them.
     """
 
     index: int
-    offset: int
     size: int
     raw: bytes
 
@@ -64,17 +63,8 @@ class Cut:
 Piece: TypeAlias = Frame | Damage | Cut
 
 
-@attrs.frozen
-class _Flaw:
-    """Why a place lacks a frame; beyond: whether it would reach beyond the file's end."""
-
-    reason: str
-    beyond: bool = False
-
-
-def has_magic(head: bytes) -> bool:
-    """Whether a file begins as a capture file does."""
-    return head.startswith(MAGIC)
+_Flaw: TypeAlias = tuple[str, bool]
+"""Why a place lacks a frame, and whether that would reach beyond the file's end."""
 
 
 def frames(stream: IO[bytes], size: int) -> Iterator[tuple[Piece, int]]:
@@ -115,12 +105,12 @@ class _Walk:
         self.expected = frame.index + 1
         yield frame, taken
 
-    def _no_frame(self, offset: int, taken: int, flaw: _Flaw, *, last: bool) -> Piece:
-        index = self.expected
+    def _no_frame(self, offset: int, taken: int, missing: _Flaw, *, last: bool) -> Piece:
+        index, (flaw, beyond) = self.expected, missing
         self.stream.seek(offset)
         raw = self.stream.read(min(taken, _KEPT))
-        if last and flaw.beyond and self.patience > 0:
-            return Cut(index, offset, taken, raw)
+        if last and beyond and self.patience > 0:
+            return Cut(index, taken, raw)
         reason = (
             f"bytes {offset} to {offset + taken - 1}, where frame {index} begins, are not a frame"
         )
@@ -128,12 +118,12 @@ class _Walk:
             following = self._frame_at(offset + taken)
             assert isinstance(following, Frame)  # the search ends at one
             if following.index > index:
+                reason += f"; {self._lost(following.index)} lost"
                 self.expected = following.index
-                reason += f"; {self._lost(following.index, index)} lost"
-        return Damage(index, raw, f"{reason}: {flaw.reason}")
+        return Damage(index, raw, f"{reason}: {flaw}")
 
-    def _lost(self, until: int, first: int | None = None) -> str:
-        first = self.expected if first is None else first
+    def _lost(self, until: int) -> str:
+        first = self.expected
         return f"frame {first} is" if until == first + 1 else f"frames {first} to {until - 1} are"
 
     def _frame_at(self, offset: int) -> Frame | _Flaw:
@@ -141,17 +131,17 @@ class _Walk:
         left = self.size - offset
         head = self.stream.read(min(_HEAD.size, left))
         if not MAGIC.startswith(head[: len(MAGIC)]):
-            return _Flaw("they do not begin with a frame's magic number")
+            return "they do not begin with a frame's magic number", False
         if len(head) < _HEAD.size:
-            return _Flaw("the file ends within its head", beyond=True)
+            return "the file ends within its head", True
         _, length, index, checksum = _HEAD.unpack(head)
         if length > LONGEST:
-            return _Flaw(f"its length of {length} bytes is above {LONGEST}")
+            return f"its length of {length} bytes is above {LONGEST}", False
         if _HEAD.size + length > left:
-            return _Flaw("the file ends within it", beyond=index == self.expected)
+            return "the file ends within it", index == self.expected
         payload = self.stream.read(length)
         if zlib.crc32(payload, zlib.crc32(head[4:12])) != checksum:
-            return _Flaw("its checksum does not fit")
+            return "its checksum does not fit", False
         return Frame(index, payload)
 
     def _next_frame(self, start: int) -> int | None:

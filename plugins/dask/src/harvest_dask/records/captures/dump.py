@@ -15,9 +15,8 @@ from typing import Any, Final, TypeAlias
 
 import msgpack
 
-from ..literals import LiteralFault, bytes_of_literal, canonical_key, key_of_literal
+from ..literals import LiteralFault, bytes_of_literal, canonical_key, key_of_literal, pickled_class
 from .maps import MapFault
-from .pickles import pickled_class
 
 __all__ = ["dump_format", "frames_of", "load"]
 
@@ -78,7 +77,10 @@ def load(path: Path) -> dict[str, Any]:
             content = file.read(LARGEST + 1)
         if len(content) > LARGEST:
             raise ValueError(f"it holds more than {LARGEST >> 30} GiB")
-        found = _yaml(content) if dump_format(path) == "yaml" else _msgpack(content)
+        if dump_format(path) == "yaml":
+            found = _yaml(content)
+        else:
+            found = msgpack.unpackb(content, strict_map_key=False)
         if _values(found, {}) > len(content):
             raise ValueError("parts of it stand for more than they are, or for themselves")
     except _UNREADABLE as error:
@@ -86,11 +88,6 @@ def load(path: Path) -> dict[str, Any]:
             f"the cluster dump cannot be read ({str(error) or type(error).__name__}); if it was "
             "cut, write or copy it again; dump_cluster_state(exclude=...) writes a smaller one"
         ) from error
-    return found
-
-
-def _msgpack(content: bytes) -> dict[str, Any]:
-    found: dict[str, Any] = msgpack.unpackb(content, strict_map_key=False)
     return found
 
 

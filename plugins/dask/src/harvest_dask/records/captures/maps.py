@@ -73,7 +73,7 @@ def _named(values: Mapping[str, Any], column: str, file: File) -> dict[str, pa.A
     return {
         "name": as_text(list(values)),
         column: as_text(list(values.values())),
-        "process": pa.repeat(pa.scalar(file.facts.id, pa.string()), len(values)),
+        "process": pa.repeat(pa.scalar(file.facts.text("process"), pa.string()), len(values)),
     }
 
 
@@ -87,8 +87,8 @@ def event(topic: str, fields: Fields, file: File, message: str | None = None) ->
         "time": pa.array([micros], TIME),
         "topic": pa.array([topic]),
         "message": pa.array([message], pa.string()),
-        "role": pa.array([file.facts.role], pa.string()),
-        "address": pa.array([file.facts.address], pa.string()),
+        "role": pa.array([file.facts.text("role")], pa.string()),
+        "address": pa.array([file.facts.text("address")], pa.string()),
         "fields": text_map(rest) if rest else pa.nulls(1, _MAP),
     }
 
@@ -98,8 +98,8 @@ def _blind(fields: Fields, file: File) -> Iterator[Made]:
     since, time = _time(fields, "since"), _time(fields)
     lost, reason = fields.pop("lost", None), fields.pop("reason", None)
     process, worker = fields.pop("process", None), fields.pop("worker", None)
-    if process is None and worker is None and facts.role == "worker":
-        worker = facts.address
+    if process is None and worker is None and facts.text("role") == "worker":
+        worker = facts.text("address")
     elif worker is None and isinstance(process, str) and "://" in process:
         worker = process
     many = "how many rows are lost is not known" if lost is None else f"{lost} rows are lost"
@@ -111,7 +111,7 @@ def _blind(fields: Fields, file: File) -> Iterator[Made]:
         LogEvent,
         {
             "time": time,
-            "source": pa.array([facts.role], pa.string()),
+            "source": pa.array([facts.text("role")], pa.string()),
             "level": pa.array(["warning"]),
             "message": pa.array(
                 [f"{who}could record nothing since {since[0]} ({reason or 'no reason'}); {many}"]

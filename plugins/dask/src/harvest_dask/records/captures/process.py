@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 import attrs
@@ -55,25 +55,10 @@ class ProcessFacts:
     _seen: set[str] = attrs.field(factory=set)
     _values: dict[str, Any] = attrs.field(factory=dict)
 
-    @property
-    def role(self) -> str | None:
-        """scheduler, worker or client."""
-        return self._text("role")
-
-    @property
-    def address(self) -> str | None:
-        """Address of the process; of a client, its id."""
-        return self._text("address")
-
-    @property
-    def id(self) -> str | None:
-        """Id of the process."""
-        return self._text("process")
-
-    @property
-    def host(self) -> str | None:
-        """Name of its host."""
-        return self._text("host")
+    def text(self, column: str) -> str | None:
+        """A text of the process's record, such as ``role`` or ``address`` (of a client, its id)."""
+        value = self._values.get(column)
+        return value if isinstance(value, str) else None
 
     @property
     def version(self) -> Any:
@@ -126,10 +111,6 @@ class ProcessFacts:
         columns["last_time"] = pa.array([None if self.last is None else self.last.as_py()], TIME)
         return batch.table(Process, columns, ctx)
 
-    def _text(self, column: str) -> str | None:
-        value = self._values.get(column)
-        return value if isinstance(value, str) else None
-
 
 def _one(batch: Batch, name: str, cls: type, kind: pa.DataType, convert: Any) -> pa.Array:
     """A column of one value of a type that a record alone has."""
@@ -140,10 +121,9 @@ def _one(batch: Batch, name: str, cls: type, kind: pa.DataType, convert: Any) ->
     return pa.array([None if value is None else convert(value)], kind)
 
 
+def _listed(values: Iterable[Any]) -> list[Any]:
+    return as_text(list(values)).to_pylist()  # type: ignore[no-any-return]
+
+
 def _texts(mapping: Mapping[str, Any]) -> list[tuple[Any, Any]]:
-    names, values = as_text(list(mapping)), as_text(list(mapping.values()))
-    return list(zip(names.to_pylist(), values.to_pylist(), strict=True))
-
-
-def _listed(values: tuple[Any, ...]) -> list[str | None]:
-    return as_text(values).to_pylist()  # type: ignore[no-any-return]
+    return list(zip(_listed(mapping), _listed(mapping.values()), strict=True))

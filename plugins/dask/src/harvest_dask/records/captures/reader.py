@@ -153,9 +153,9 @@ class _Reader:
             return
         self.ctx.read(1)
         yield Process, self.facts.table(self.ctx)
-        if self.facts.host is not None:
-            role = self.facts.role or "unknown"
-            yield from self._made((RunNode, _one_row(role=role, host=self.facts.host)))
+        if self.facts.text("host") is not None:
+            role = self.facts.text("role") or "unknown"
+            yield from self._made((RunNode, _one_row(role=role, host=self.facts.text("host"))))
         if self.blind:
             self.ctx.note(_blind_sentence(self.blind))
         if self.facts.frames and not self.facts.started:
@@ -174,17 +174,19 @@ class _Reader:
         where = f"at byte {size}"
         if cut is not None:
             where = f"at byte {size}, while frame {cut.index} was being written"
-        who = " ".join(filter(None, (facts.role, facts.address))) or printable(self.file.name)
+        who = " ".join(filter(None, (facts.text("role"), facts.text("address")))) or printable(
+            self.file.name
+        )
         last = "an unknown time" if facts.last is None else facts.last.as_py().isoformat(" ")
         said = f"the record of {who} ends {where} (last time: {last}), without an end: the process "
         said += "was killed or could not write, or it still runs"
         self.ctx.note(said)
         row = _one_row(
-            source=facts.role,
+            source=facts.text("role"),
             level="warning",
             message=said,
             kind="lost",
-            worker=facts.address if facts.role == "worker" else None,
+            worker=facts.text("address") if facts.text("role") == "worker" else None,
         )
         row["time"] = pa.array([None if facts.last is None else facts.last.as_py()], TIME)
         yield from self._made((LogEvent, row))
@@ -199,19 +201,14 @@ class _Reader:
         if kind == "clock":
             self.facts.add(kind, fields)
         lost = fields.get("lost")
-        make = MAPS.get(kind)
-        if make is None:
-            yield from self._made(event(kind, fields, self.file))
-            return
-        made = list(make(fields, self.file))
+        made = list(MAPS[kind](fields, self.file)) if kind in MAPS else []
         if kind == "blind":
             self.blind.append(lost if isinstance(lost, int) else None)
-        rows = sum(len(next(iter(columns.values()))) for _, columns in made)
         for each in made:
             yield from self._made(each, fields)
-        if rows:
+        if any(len(next(iter(columns.values()))) for _, columns in made):
             return
-        if fields:
+        if fields or kind not in MAPS:
             yield from self._made(event(kind, fields, self.file))
         else:
             self._empty()

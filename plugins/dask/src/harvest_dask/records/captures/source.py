@@ -18,7 +18,7 @@ from harvest import (
 from harvest.toolkit.files import folders_of, input_path, list_files, may_be, walk_files
 
 from ..types import CAPTURED_TYPES, RECORD_TYPES, RunDirective
-from .container import MAGIC, has_magic
+from .container import MAGIC
 from .dump import dump_format
 
 __all__ = ["DaskSource"]
@@ -125,4 +125,4 @@ def _captures(listed: Iterable[tuple[Path, list[Path]]]) -> Iterator[tuple[Path,
 
 def _is_ours(path: Path) -> bool:
     with path.open("rb") as file:
-        return has_magic(file.read(len(MAGIC)))
+        return file.read(len(MAGIC)) == MAGIC

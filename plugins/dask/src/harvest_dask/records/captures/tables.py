@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from harvest import Record
 
 from ..arrays import text_map
+from ..literals import pickled_class
 from ..log_kinds import FIELDS, KIND, WORKER
 from ..stimuli import stimulus_kinds
 from ..types import (
@@ -27,7 +28,6 @@ from ..types import (
     WorkerTransition,
 )
 from .batches import FLOAT, TEXT, TIME, Batch, as_text
-from .pickles import pickled_class
 from .process import ProcessFacts
 
 __all__ = ["TABLES", "columns_of", "record_class"]
@@ -75,7 +75,7 @@ def _stimulus(batch: Batch) -> Columns:
 
 
 def _scheduler_transitions(batch: Batch, facts: ProcessFacts) -> Columns:
-    scheduler = _constant(batch, facts.address)
+    scheduler = _constant(batch, facts.text("address"))
     # of a task that Dask gave up there is the pickled exception alone
     pickled = batch.values("exception_pickle")
     named = [pickled_class(each) if isinstance(each, bytes) else None for each in pickled]
@@ -88,11 +88,11 @@ def _scheduler_transitions(batch: Batch, facts: ProcessFacts) -> Columns:
 
 
 def _worker_transitions(batch: Batch, facts: ProcessFacts) -> Columns:
-    return {"worker": _constant(batch, facts.address), **_stimulus(batch)}
+    return {"worker": _constant(batch, facts.text("address")), **_stimulus(batch)}
 
 
 def _transfers(batch: Batch, facts: ProcessFacts) -> Columns:
-    peer, reporter = batch.column("peer", TEXT), _constant(batch, facts.address)
+    peer, reporter = batch.column("peer", TEXT), _constant(batch, facts.text("address"))
     direction = pc.utf8_lower(batch.column("direction", TEXT, required=True))
     incoming, outgoing = pc.equal(direction, "incoming"), pc.equal(direction, "outgoing")
     nobody = pa.nulls(batch.size, pa.string())
@@ -135,7 +135,7 @@ def _log_events(batch: Batch, facts: ProcessFacts) -> Columns:
     }
     return {
         "time": batch.column("time", TIME),
-        "source": pc.fill_null(batch.column("source", TEXT), facts.role or "unknown"),
+        "source": pc.fill_null(batch.column("source", TEXT), facts.text("role") or "unknown"),
         "message": message,
         **{name: found[name].to_arrow() for name in ("level", "kind", "worker")},
         "fields": text_map(fields),
@@ -143,7 +143,7 @@ def _log_events(batch: Batch, facts: ProcessFacts) -> Columns:
 
 
 def _executions(batch: Batch, facts: ProcessFacts) -> Columns:
-    return {"duration_s": _lasted(batch), "worker": _constant(batch, facts.address)}
+    return {"duration_s": _lasted(batch), "worker": _constant(batch, facts.text("address"))}
 
 
 def _events(batch: Batch, facts: ProcessFacts) -> Columns:
@@ -171,7 +171,10 @@ def _unknown(batch: Batch, facts: ProcessFacts) -> Columns:
 
 
 def _recorder(batch: Batch, facts: ProcessFacts) -> Columns:
-    return {"role": _constant(batch, facts.role), "address": _constant(batch, facts.address)}
+    return {
+        "role": _constant(batch, facts.text("role")),
+        "address": _constant(batch, facts.text("address")),
+    }
 
 
 TABLES: Final[Mapping[str, _Table]] = {
