@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import os
 import shutil
+from pathlib import Path
 
 import pytest
+import small_inputs
 from clusters import anywhere, on_slurm, paced, slurm_environment
 
-__all__ = ["anywhere", "bound_by_permissions", "on_slurm", "paced", "slurm_environment"]
+import harvest
+
+__all__ = [
+    "anywhere", "bound_by_permissions", "everything", "on_slurm", "paced", "slurm_environment"
+]  # fmt: skip
 
 
 @pytest.fixture
@@ -20,3 +26,14 @@ def bound_by_permissions() -> list[str]:
     if setpriv is None:
         pytest.skip("root is bound by no permissions, and there is no setpriv to change that")
     return [setpriv, "--bounding-set=-dac_override,-dac_read_search"]
+
+
+@pytest.fixture(scope="session")
+def everything(tmp_path_factory) -> Path:
+    """A dataset with rows of every source."""
+    folder = tmp_path_factory.mktemp("everything")
+    small_inputs.write(folder / "in", 1)
+    zone = {"slurm": {"timezone": "UTC"}}
+    sources = small_inputs.sources(folder / "in")
+    harvest.run(sources, f"parquet:{folder / 'out'}", settings=zone, workers=1)
+    return folder / "out"

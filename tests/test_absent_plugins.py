@@ -6,7 +6,6 @@ import contextlib
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 import small_inputs
@@ -16,17 +15,6 @@ from harvest import HarvestError, UsageError
 from harvest.plugins.registry import PluginManager
 
 ABSENT = "slurm"
-
-
-@pytest.fixture(scope="module")
-def everything(tmp_path_factory) -> Path:
-    """A dataset with rows of every source."""
-    folder = tmp_path_factory.mktemp("everything")
-    small_inputs.write(folder / "in", 1)
-    zone = {"slurm": {"timezone": "UTC"}}
-    sources = small_inputs.sources(folder / "in")
-    harvest.run(sources, f"parquet:{folder / 'out'}", settings=zone, workers=1)
-    return folder / "out"
 
 
 @pytest.mark.slow

@@ -36,9 +36,7 @@ def run_directory(tmp_path):
 def dataset(run_directory, tmp_path):
     """What the good CSV gives, committed before anything goes wrong."""
     out = tmp_path / "out"
-    assert (
-        harvest("run", "-s", f"mofka-dask:{run_directory}", "-k", f"parquet:{out}").returncode == 0
-    )
+    assert run_again(run_directory, out).returncode == 0
     return out
 
 
@@ -78,26 +76,22 @@ def test_a_directory_with_no_known_file(tmp_path, dataset):
 
 
 @pytest.mark.slow
-def test_an_empty_file_is_noted(run_directory, dataset):
-    (run_directory / "worker.csv").write_text("")
+@pytest.mark.parametrize(
+    ("text", "told"), [("", "empty"), (",worker,action,stimulus_id,time\n", "worker.csv")]
+)
+def test_a_file_without_rows_is_noted(run_directory, dataset, text, told):
+    (run_directory / "worker.csv").write_text(text)
     done = run_again(run_directory, dataset)
     assert done.returncode == 0
     assert "worker.csv" in done.stdout
-    assert "empty" in done.stdout
+    assert told in done.stdout
     assert rows(dataset) == 1
 
 
 @pytest.mark.slow
-def test_a_header_alone_is_noted(run_directory, dataset):
-    (run_directory / "worker.csv").write_text(",worker,action,stimulus_id,time\n")
-    done = run_again(run_directory, dataset)
-    assert done.returncode == 0
-    assert "worker.csv" in done.stdout
-
-
-@pytest.mark.slow
-def test_binary_garbage_is_rejected(run_directory, dataset):
-    (run_directory / "worker.csv").write_bytes(bytes(range(256)) * 40)
+@pytest.mark.parametrize("data", [bytes(range(256)) * 40, b"a,b\n1,2\n"])
+def test_a_file_with_other_columns_is_rejected(run_directory, dataset, data):
+    (run_directory / "worker.csv").write_bytes(data)
     done = run_again(run_directory, dataset)
     assert done.returncode == 3
     assert rows(dataset) == 1
@@ -117,15 +111,6 @@ def test_a_truncated_last_line_is_rejected_with_its_text_and_place(run_directory
     assert reject["position"] == 2
     assert reject["origin"] == str(run_directory / "worker_transition.csv")
     assert "no newline at its end" in reject["reason"]
-
-
-@pytest.mark.slow
-def test_wrong_columns_name_what_is_missing(run_directory, dataset):
-    (run_directory / "worker.csv").write_text("a,b\n1,2\n")
-    done = run_again(run_directory, dataset)
-    assert done.returncode == 3
-    assert rows(dataset) == 1
-    assert "worker" in reject_of(dataset)["reason"]
 
 
 @pytest.fixture

@@ -132,28 +132,12 @@ class Lines(Source):
             yield Line(text=text)
 
 
-class Surest(Lines):
-    name, sure = "surest", 0.95
+def lines_of(name: str, sure: float) -> type[Lines]:
+    return type(name.title(), (Lines,), {"name": name, "sure": sure})
 
 
-class Alike(Lines):
-    name, sure = "alike", 0.95
-
-
-class Sure(Lines):
-    name, sure = "sure", 0.8
-
-
-class Weak(Lines):
-    name, sure = "weak", 0.4
-
-
-class Faint(Lines):
-    name, sure = "faint", 0.2
-
-
-class Dim(Lines):
-    name, sure = "dim", 0.2
+Surest, Alike, Sure = lines_of("surest", 0.95), lines_of("alike", 0.95), lines_of("sure", 0.8)
+Weak, Faint, Dim = lines_of("weak", 0.4), lines_of("faint", 0.2), lines_of("dim", 0.2)
 
 
 class Texts(Lines):

@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 import pytest
 from clusters import Harvest
+from greeting import TEN_LINES
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -224,21 +225,8 @@ def test_what_other_sinks_have_committed_is_said(folder: Path, tmp_path: Path) -
 
 # --- whichever engine reads -----------------------------------------------------------------------
 
-PLUGIN = '''\
-import harvest
+DROPPING = '''
 from harvest_jsonl.directory import JsonlDirectory
-
-@harvest.record("greeting.line", layer="workflow", level="client")
-class Line(harvest.Record):
-    """One line of a greeting file."""
-    text: str = harvest.field(role="subject", doc="The line, without its end.")
-
-class GreetingSource(harvest.Source):
-    """Greeting files, line by line."""
-    name, record_types = "greeting", (Line,)
-    def read(self, partition, ctx):
-        for line in partition.path.read_text().splitlines():
-            yield Line(text=line)
 
 class Dropping(harvest.PartWriter):
     def __init__(self, writer):
@@ -261,7 +249,7 @@ class DroppingSink(JsonlDirectory):
 @pytest.fixture
 def dropping(tmp_path: Path) -> list[str]:
     """The words of a run of a file's source into a file's sink, over an input of three lines."""
-    (tmp_path / "greeting.py").write_text(PLUGIN)
+    (tmp_path / "greeting.py").write_text(TEN_LINES + DROPPING)
     (tmp_path / "hello.txt").write_text("good\nmorning\nsunshine\n")
     return ["run", "-s", "greeting.py:hello.txt", "-k", "greeting.py:out"]
 

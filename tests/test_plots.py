@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 
 import polars as pl
 import pytest
-import small_inputs
 
 import harvest
 
@@ -18,14 +17,8 @@ CHOSEN = {"dask.run": {"run": "mofka-dask"}, "gpfs.summary": {"scan": "all"}}
 
 
 @pytest.mark.slow
-def test_every_plot_of_every_report_can_be_read(tmp_path):
-    """Given a dataset with rows of every source."""
-    small_inputs.write(tmp_path / "in", 1)
-    harvest.run(
-        small_inputs.sources(tmp_path / "in"), f"parquet:{tmp_path / 'out'}",
-        settings={"slurm": {"timezone": "UTC"}}, workers=1,
-    )  # fmt: skip
-    dataset = harvest.open(tmp_path / "out")
+def test_every_plot_of_every_report_can_be_read(everything):
+    dataset = harvest.open(everything)
     names = [
         name
         for name, spec in dataset.plugins.reports.items()

@@ -6,7 +6,6 @@ import json
 
 import jsonschema
 import pytest
-import small_inputs
 
 import harvest
 from harvest import UsageError
@@ -22,16 +21,8 @@ CHOICES = {"scan": "all", "now": "2026-01-11", "old": "all.list", "new": "some.l
 
 
 @pytest.fixture(scope="module")
-def dataset(tmp_path_factory):
-    """Small inputs of every source in one dataset."""
-    folder = tmp_path_factory.mktemp("schema")
-    small_inputs.write(folder / "in", 1)
-    harvest.run(
-        small_inputs.sources(folder / "in"),
-        f"parquet:{folder / 'out'}",
-        settings={"slurm": {"timezone": "UTC"}},
-    )
-    return harvest.open(folder / "out")
+def dataset(everything):
+    return harvest.open(everything)
 
 
 def shown(capsys, name, form="table"):

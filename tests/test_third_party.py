@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 from clean_environment import build_wheels, make_environment
+from greeting import TEN_LINES
 
 import harvest
 from harvest_testing.scaffold import scaffold
@@ -23,22 +24,6 @@ pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = sorted((ROOT / "examples" / "plugins").glob("harvest-*"))
-
-TEN_LINES = '''\
-import harvest
-
-@harvest.record("greeting.line", layer="workflow", level="client")
-class Line(harvest.Record):
-    """One line of a greeting file."""
-    text: str = harvest.field(role="subject", doc="The line, without its end.")
-
-class GreetingSource(harvest.Source):
-    """Greeting files, line by line."""
-    name, record_types = "greeting", (Line,)
-    def read(self, partition, ctx):
-        for line in partition.path.read_text().splitlines():
-            yield Line(text=line)
-'''
 
 
 def build_wheel(folder: Path, name: str, module: str, code: str, target: str) -> Path:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from importlib.metadata import EntryPoint
-from pathlib import Path
 
 import polars as pl
 import pytest
-import small_inputs
 from commands import harvest_here
 from night import NIGHT
 
@@ -40,20 +38,9 @@ def harvest_reports():
     return [ReportSpec(name="test.noted", doc="A number.", build=noted, settings={"n": MEANING})]
 
 
-@pytest.fixture(scope="module")
-def location(tmp_path_factory) -> Path:
-    """A dataset with rows of every source."""
-    folder = tmp_path_factory.mktemp("settings")
-    small_inputs.write(folder / "in", 1)
-    zone = {"slurm": {"timezone": "UTC"}}
-    sources = small_inputs.sources(folder / "in")
-    harvest.run(sources, f"parquet:{folder / 'out'}", settings=zone, workers=1)
-    return folder / "out"
-
-
 @pytest.fixture
-def dataset(location):
-    """The same, opened with this module's view and report beside those installed."""
+def dataset(everything):
+    """Rows of every source, opened with this module's view and report beside those installed."""
     plugins = PluginManager(
         [
             EntryPoint("core", "harvest.builtin.plugin", "harvest"),
@@ -62,7 +49,7 @@ def dataset(location):
         ],
         disabled="",
     )
-    return harvest.open(location, plugins=plugins)
+    return harvest.open(everything, plugins=plugins)
 
 
 @pytest.mark.slow
@@ -93,8 +80,8 @@ ODD = ["abc", "-1", "nan", "", "inf", "1e400", "é", "1;2"]
 
 @pytest.mark.slow
 @pytest.mark.parametrize("odd", ODD if NIGHT else ODD[:2])
-def test_no_value_of_any_setting_of_an_installed_view_or_report_is_a_defect(location, odd):
-    dataset = harvest.open(location)
+def test_no_value_of_any_setting_of_an_installed_view_or_report_is_a_defect(everything, odd):
+    dataset = harvest.open(everything)
     asked = [(dataset.view, spec) for spec in dataset.plugins.views.values()]
     asked += [(dataset.report, spec) for spec in dataset.plugins.reports.values()]
     for ask, spec in asked:
@@ -127,8 +114,8 @@ def test_no_value_of_any_setting_of_an_installed_view_or_report_is_a_defect(loca
         (("verify", "@", "--deleted", "drop"), "--deleted is for --repair"),
     ],
 )
-def test_nothing_that_a_user_gives_is_ignored(location, words, said):
-    done = harvest_here(*(location if word == "@" else word for word in words))
+def test_nothing_that_a_user_gives_is_ignored(everything, words, said):
+    done = harvest_here(*(everything if word == "@" else word for word in words))
     assert done.returncode == 2, done.stdout + done.stderr
     assert said in done.stderr
     assert "defect" not in done.stderr
@@ -140,8 +127,8 @@ def test_nothing_that_a_user_gives_is_ignored(location, words, said):
     ["select ';' as a", "select 1 as a;", "select 1 as a -- ; select 2", 'select 1 as ";"',
      "/* ; */ select 1 as a;;"],
 )  # fmt: skip
-def test_a_semicolon_alone_makes_no_second_statement(location, query):
-    assert harvest.open(location).sql(query).height == 1
+def test_a_semicolon_alone_makes_no_second_statement(everything, query):
+    assert harvest.open(everything).sql(query).height == 1
 
 
 SHORTENED = {
@@ -153,17 +140,17 @@ SHORTENED = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("case", SHORTENED)
-def test_a_shortened_table_says_of_how_many_rows(location, case):
+def test_a_shortened_table_says_of_how_many_rows(everything, case):
     # the first version of the small inputs has 30 + 30 + 5 jobs
     words, said = SHORTENED[case]
-    done = harvest_here(*(location if word == "@" else word for word in words))
+    done = harvest_here(*(everything if word == "@" else word for word in words))
     assert said in done.stdout.splitlines()
 
 
 @pytest.mark.slow
-def test_rows_are_limited_in_every_form_of_a_view(location, tmp_path):
-    lines = harvest_here("view", "slurm.jobs", location, "-n", "4", "--json").stdout.splitlines()
-    harvest_here("view", "slurm.jobs", location, "-n", "4", "-o", tmp_path / "a.csv")
+def test_rows_are_limited_in_every_form_of_a_view(everything, tmp_path):
+    lines = harvest_here("view", "slurm.jobs", everything, "-n", "4", "--json").stdout.splitlines()
+    harvest_here("view", "slurm.jobs", everything, "-n", "4", "-o", tmp_path / "a.csv")
     assert len(lines) == 4
     assert pl.read_csv(tmp_path / "a.csv").height == 4
 

@@ -137,16 +137,15 @@ def test_a_result_that_comes_twice_counts_once(tmp_path: Path):
     assert (result.account.written, result.account.rejected) == (3, 3)
 
 
-def test_an_engine_that_gives_too_few_results_commits_nothing(tmp_path: Path):
-    with pytest.raises(harvest.PluginError, match="'forgetful' gave no result for 3 of 3"):
-        run_by("forgetful", tmp_path)
-    assert not (tmp_path / "out" / "_harvest" / "manifest.json").exists()
-
-
-def test_an_engine_that_gives_anything_but_results_is_named(tmp_path: Path):
-    with pytest.raises(
-        harvest.PluginError, match="the engine 'own' gives tuple, which is not a result"
-    ):
-        run_by("own", tmp_path)
+@pytest.mark.parametrize(
+    ("engine", "told"),
+    [
+        ("forgetful", "'forgetful' gave no result for 3 of 3"),
+        ("own", "the engine 'own' gives tuple, which is not a result"),
+    ],
+)
+def test_an_engine_that_gives_too_few_or_other_results_commits_nothing(engine, told, tmp_path):
+    with pytest.raises(harvest.PluginError, match=told):
+        run_by(engine, tmp_path)
 
     assert not (tmp_path / "out" / "_harvest" / "manifest.json").exists()

@@ -15,6 +15,7 @@ import harvest
 from harvest import Record, record_type
 from harvest.model.arrow import table_of
 from harvest_dask.records import types as r
+from harvest_dask_runs.io.ties import TRACE
 from harvest_dask_runs.memory import MemoryReader
 
 T0 = datetime(2024, 5, 6, 7, 0, tzinfo=UTC)
@@ -29,6 +30,22 @@ def at(seconds: float) -> datetime:
 def dataset(*rows: Record, run: str = RUN) -> MemoryReader:
     """A reader over rows; each gets the file of its type in the run's directory, and a number."""
     return MemoryReader(tables_of(rows, run))
+
+
+class TracedReader(MemoryReader):
+    """Tables of this plugin's types, and a trace of Darshan's."""
+
+    def __init__(self, tables: dict[str, pa.Table], trace: list[dict[str, Any]]):
+        super().__init__(tables)
+        self.trace = trace
+
+    def __contains__(self, name: object) -> bool:
+        return bool(self.trace) if name == "darshan.dxt_segment" else super().__contains__(name)
+
+    def __getitem__(self, name: str) -> pl.LazyFrame:
+        if name == "darshan.dxt_segment":
+            return pl.LazyFrame(self.trace, schema=TRACE)
+        return super().__getitem__(name)
 
 
 def tables_of(rows: Iterable[Record], run: str = RUN) -> dict[str, pa.Table]:

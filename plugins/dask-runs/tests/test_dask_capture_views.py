@@ -8,11 +8,11 @@ from typing import Any
 import captures
 import polars as pl
 import pytest
+from dask_rows import TracedReader
 
 from harvest import collect
 from harvest_dask.records.captures.source import DaskSource
-from harvest_dask_runs.io.ties import TRACE, ties
-from harvest_dask_runs.memory import MemoryReader
+from harvest_dask_runs.io.ties import ties
 from harvest_dask_runs.views.summary import run_summary
 from harvest_dask_runs.views.task_io import task_io, workers_processes
 from harvest_dask_runs.views.workers import workers
@@ -22,20 +22,9 @@ A, B = "tcp://10.0.0.2:4001", "tcp://10.0.0.3:4002"
 THREAD = 140_000_001
 
 
-class Captured(MemoryReader):
+def captured(run: Path, trace: list[dict[str, Any]] | None = None) -> TracedReader:
     """A capture, read, and a trace beside it."""
-
-    def __init__(self, run: Path, trace: list[dict[str, Any]] | None = None):
-        super().__init__(collect(DaskSource(str(run))).tables)
-        self.trace = trace or []
-
-    def __contains__(self, name: object) -> bool:
-        return bool(self.trace) if name == "darshan.dxt_segment" else super().__contains__(name)
-
-    def __getitem__(self, name: str) -> pl.LazyFrame:
-        if name == "darshan.dxt_segment":
-            return pl.LazyFrame(self.trace, schema=TRACE)
-        return super().__getitem__(name)
+    return TracedReader(collect(DaskSource(str(run))).tables, trace or [])
 
 
 def scheduler(*contents: Any) -> list[Any]:
@@ -64,7 +53,7 @@ def summary(data: Any) -> dict[str, Any]:
 def test_a_worker_that_was_idle_is_not_one_that_is_silent(tmp_path):
     # given two registered workers, of which one recorded that it did nothing, and one no file
     idle = worker(A, captures.END, name="w0", host="node2", pid=9, nthreads=2)
-    data = Captured(write(tmp_path, s=[*scheduler(), captures.END], a=idle))
+    data = captured(write(tmp_path, s=[*scheduler(), captures.END], a=idle))
 
     one, other = by_worker(data)[A], by_worker(data)[B]
 
@@ -84,7 +73,7 @@ def test_a_worker_that_was_idle_is_not_one_that_is_silent(tmp_path):
 def test_a_worker_that_was_killed_is_named_with_the_time_of_its_last_record(tmp_path):
     # given a worker whose record has no end, 2.5 s after it began
     sample = captures.rows("sample", [{"time": T + 1}])
-    data = Captured(
+    data = captured(
         write(
             tmp_path, s=[*scheduler(), captures.END], a=worker(A, sample), b=worker(B, captures.END)
         )
@@ -101,7 +90,7 @@ def test_a_worker_that_was_killed_is_named_with_the_time_of_its_last_record(tmp_
 
 
 def test_several_lost_processes_are_one_sentence(tmp_path):
-    data = Captured(write(tmp_path, s=scheduler(), a=worker(A), b=worker(B, captures.END)))
+    data = captured(write(tmp_path, s=scheduler(), a=worker(A), b=worker(B, captures.END)))
 
     (note,) = (n for n in summary(data)["completeness_notes"] if "without an end" in n)
     assert note.startswith("the records of 2 processes stop without an end")
@@ -115,7 +104,7 @@ def test_a_worker_that_came_back_is_lost_no_more(tmp_path):
     # given a worker that was killed, and another process of its address that ended well
     first = worker(A, pid=9, name="old", time=T)
     second = worker(A, captures.END, pid=10, name="new", time=T + 5)
-    data = Captured(write(tmp_path, s=[*scheduler(), captures.END], z=first, a=second))
+    data = captured(write(tmp_path, s=[*scheduler(), captures.END], z=first, a=second))
 
     row = by_worker(data)[A]
     assert (row["pid"], row["name"], row["lost"]) == (10, "new", False)
@@ -125,7 +114,7 @@ def test_a_worker_that_came_back_is_lost_no_more(tmp_path):
 
 def test_a_blind_spell_is_named_with_its_times_and_losses(tmp_path):
     blind = {"kind": "blind", "time": T + 3, "since": T + 1, "reason": "disk full", "lost": 70}
-    data = Captured(
+    data = captured(
         write(tmp_path, s=[*scheduler(), captures.END], a=worker(A, blind, captures.END))
     )
 
@@ -173,13 +162,13 @@ def twins(tmp_path: Path) -> Path:
     return captures.write(tmp_path / "R1", {**files, "s": [*scheduler(rows), captures.END]})
 
 
-def traced(run: Path, *operations: dict[str, Any]) -> Captured:
+def traced(run: Path, *operations: dict[str, Any]) -> TracedReader:
     start = captures.moment(T + 0.5)
     placed = [
         {**row, "origin": f"{run}/{row['origin']}", "start_time": start, "end_time": start}
         for row in operations
     ]
-    return Captured(run, placed)
+    return captured(run, placed)
 
 
 def test_a_process_id_ties_workers_whose_threads_are_called_alike(twins):

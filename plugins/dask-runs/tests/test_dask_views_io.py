@@ -9,32 +9,18 @@ from __future__ import annotations
 from typing import Any
 
 import polars as pl
-from dask_rows import RUN, A, B, at, tables_of
+from dask_rows import RUN, A, B, TracedReader, at, tables_of
 
 from harvest import Record
 from harvest_dask.records import types as r
-from harvest_dask_runs.io.ties import TRACE
-from harvest_dask_runs.memory import MemoryReader
 from harvest_dask_runs.views.task_io import task_io as task_io_view
 from harvest_dask_runs.views.task_io import task_io_coverage as task_io_coverage_view
 from harvest_dask_runs.views.task_io import workers_processes as workers_processes_view
 from harvest_dask_runs.views.tasks import tasks as tasks_view
 
 
-class Reader(MemoryReader):
-    """Rows of this plugin's types, and a trace."""
-
-    def __init__(self, rows: list[Record], trace: list[dict[str, Any]], run: str = RUN):
-        super().__init__(tables_of(rows, run))
-        self.trace = trace
-
-    def __contains__(self, name: object) -> bool:
-        return bool(self.trace) if name == "darshan.dxt_segment" else super().__contains__(name)
-
-    def __getitem__(self, name: str) -> pl.LazyFrame:
-        if name == "darshan.dxt_segment":
-            return pl.LazyFrame(self.trace, schema=TRACE)
-        return super().__getitem__(name)
+def traced(rows: list[Record], trace: list[dict[str, Any]]) -> TracedReader:
+    return TracedReader(tables_of(rows), trace)
 
 
 def executed(
@@ -103,7 +89,7 @@ def did(
 
 def found(rows: list[Any], trace: list[dict[str, Any]]) -> list[tuple[str | None, int]]:
     """The key and number of operations of each row of dask.task_io."""
-    io = task_io_view(Reader(_flat(rows), trace)).collect()
+    io = task_io_view(traced(_flat(rows), trace)).collect()
     return list(io.select("key", "count").iter_rows())
 
 
@@ -123,7 +109,7 @@ def test_an_operation_belongs_to_the_task_that_its_thread_executed():
         did(4, 8, 3, op="write", path="/scratch/y", record_id=5),
     ]
 
-    (x, y_read, y_write) = task_io_view(Reader(_flat(rows), trace)).collect().to_dicts()
+    (x, y_read, y_write) = task_io_view(traced(_flat(rows), trace)).collect().to_dicts()
 
     assert (x["key"], x["worker"], x["thread"]) == ("x", A, 7)
     assert (x["run"], x["pid"], x["host"], x["file"]) == (RUN, 101, "node1", "/scratch/x")
@@ -155,7 +141,7 @@ def test_the_borders_belong_to_the_window_and_to_the_later_one_of_two():
 
 def test_threads_that_ran_no_task_are_left_out_but_counted():
     rows = executed("x", A, 1, 2, thread=7)
-    data = Reader(_flat([rows]), [did(1.5, 7, 100), did(1.5, 9, 11), did(1.5, None, 7)])
+    data = traced(_flat([rows]), [did(1.5, 7, 100), did(1.5, 9, 11), did(1.5, None, 7)])
 
     assert task_io_view(data).collect()["count"].to_list() == [1]
     (process,) = task_io_coverage_view(data).collect().to_dicts()
@@ -184,7 +170,7 @@ def test_a_task_run_twice_is_found_on_the_thread_of_each_time():
         executed("y", A, 4, 5, thread=7),
     ]
     trace = [did(1.5, 7, 1), did(4.5, 8, 2), did(4.5, 7, 4)]
-    io = task_io_view(Reader(_flat(rows), trace)).collect()
+    io = task_io_view(traced(_flat(rows), trace)).collect()
     assert list(io.select("key", "thread", "bytes").iter_rows()) == [
         ("x", 7, 1),
         ("x", 8, 2),
@@ -195,7 +181,7 @@ def test_a_task_run_twice_is_found_on_the_thread_of_each_time():
 def test_a_failed_task_is_found_by_elimination():
     # given a task without a thread, since only success records one, on a thread that ran another
     rows = [executed("x", A, 1, 2, thread=7), executed("bad", A, 3, 4, thread=None, state="error")]
-    io = task_io_view(Reader(_flat(rows), [did(1.5, 7), did(3.5, 7), did(3.6, 7)])).collect()
+    io = task_io_view(traced(_flat(rows), [did(1.5, 7), did(3.5, 7), did(3.6, 7)])).collect()
     assert list(io.select("key", "count", "by_elimination").iter_rows()) == [
         ("bad", 2, 2),
         ("x", 1, 0),
@@ -236,7 +222,7 @@ def test_workers_are_tied_to_processes_by_their_threads():
         executed("y", A, 1, 2, thread=8),
         executed("z", B, 1, 2, thread=9),
     ]
-    data = Reader(_flat(rows), [did(1.5, 7), did(1.5, 8), did(1.5, 70, log="p2", pid=202)])
+    data = traced(_flat(rows), [did(1.5, 7), did(1.5, 8), did(1.5, 70, log="p2", pid=202)])
     a, b = workers_processes_view(data).collect().to_dicts()
     assert (a["worker"], a["host"], a["pid"]) == (A, "node1", 101)
     assert (a["log"], a["threads"]) == (f"{RUN}/p1.darshan", [7, 8])
@@ -256,7 +242,7 @@ def test_of_processes_with_a_thread_of_one_id_the_one_that_shares_more_is_the_wo
         did(1.5, 8, 2, log="a"),
         did(1.5, 7, 4, log="b", pid=202, hostname="10.0.0.2"),
     ]
-    data = Reader(_flat(rows), trace)
+    data = traced(_flat(rows), trace)
     tied = workers_processes_view(data).collect()
     assert list(tied.select("worker", "pid", "tied_by").iter_rows()) == [
         (A, 101, "best of several"),
@@ -278,7 +264,7 @@ def test_runs_do_not_mix():
     for row in rows[3:]:
         row.origin = f"{other}/file.csv"
     trace = [did(1.5, 7, 1), did(1.5, 7, 2, origin=f"{other}/p1.darshan")]
-    data = Reader(rows, trace)
+    data = traced(rows, trace)
     io = task_io_view(data).collect()
     assert list(io.select("run", "key", "bytes").iter_rows()) == [(RUN, "x", 1), (other, "y", 2)]
     for chosen in (other, "D2024-05-06_09:00:00_R2_W2"):
@@ -300,7 +286,7 @@ def test_a_task_tells_its_io():
     trace = [did(1.1, 7, 100), did(1.2, 7, 20), did(1.3, 7, 5, op="write")]
     # the same bytes once more, as MPI-IO saw them
     trace.append(did(1.1, 7, 120, module="DXT_MPIIO"))
-    tasks = {row["key"]: row for row in tasks_view(Reader(_flat(rows), trace)).collect().to_dicts()}
+    tasks = {row["key"]: row for row in tasks_view(traced(_flat(rows), trace)).collect().to_dicts()}
 
     def io(key: str) -> tuple[Any, ...]:
         names = ("io_read_bytes", "io_write_bytes", "io_operations", "io_seconds")
@@ -312,7 +298,7 @@ def test_a_task_tells_its_io():
 
 
 def test_without_a_trace_nothing_is_known_of_io():
-    data = Reader(executed("x", A, 1, 2, thread=7), [])
+    data = traced(executed("x", A, 1, 2, thread=7), [])
     (task,) = tasks_view(data).collect().to_dicts()
     assert (task["io_read_bytes"], task["io_operations"]) == (None, None)
     assert task_io_view(data).collect().height == 0
@@ -322,7 +308,7 @@ def test_without_a_trace_nothing_is_known_of_io():
 
 def test_views_are_lazy_and_can_be_filtered():
     rows = [executed("x", A, 1, 5, thread=7), executed("y", A, 2, 6, thread=8)]
-    lazy = task_io_view(Reader(_flat(rows), [did(3, 7, 100), did(3, 8, 20)]))
+    lazy = task_io_view(traced(_flat(rows), [did(3, 7, 100), did(3, 8, 20)]))
     assert isinstance(lazy, pl.LazyFrame)
     chosen = lazy.filter(pl.col("key") == "y").select("bytes", "key").collect(engine="streaming")
     assert list(chosen.iter_rows()) == [(20, "y")]

@@ -62,74 +62,37 @@ def test_copies_are_counted_beside_transfers():
 @pytest.mark.parametrize(
     ("more", "without", "note"),
     [
-        (
-            [r.WorkerEvent(time=at(0), worker="tcp://10.0.0.3:1", action="add")],
-            (),
-            "1 of 3 registered workers reported no events: tcp://10.0.0.3:1; "
-            "silence there is not idleness",
-        ),
-        (
-            [r.LogEvent(time=None, message="data failure: {", kind="data_failure")] * 1,
-            (),
-            "1 event was lost in the consumer",
-        ),
-        (
-            [],
-            (r.WorkerEvent,),
-            "no worker registration is recorded: which workers took part is not known",
-        ),
-        (
-            [],
-            (r.TaskTransition,),
-            "no scheduler transition is recorded: states of tasks, the threads that ran them and "
-            "the sizes of results are not known; executions are those that workers recorded, and "
-            "kinds of tasks are derived from their keys",
-        ),
-        (
-            [],
-            (r.Transfer,),
-            "no transfer is recorded: whether data moved, and how much, is not known",
-        ),
-        (
-            [],
-            (r.GraphTask,),
-            "no graph is recorded: what tasks need, and who asked for them, is not known",
-        ),
-        (
-            [],
-            (r.LogEvent,),
-            "no log of Dask is recorded: warnings of memory, and deaths of workers, are unknown",
-        ),
-        (
-            # the worker's record begins after this execution
-            [ran("x", 0.5, A, 0.1, 0.4)],
-            (),
-            "1 execution of workers that recorded others is known from the scheduler alone: their "
-            "records may begin late, or lack events",
-        ),
-        (
-            [worker("x", 2, "a>b", "0")],
-            (),
-            "1 worker is reporting under a name or address that is not registered: 0",
-        ),
-        (
-            [scheduler("y", 1, "waiting>processing")],
-            (),
-            "1 task was last seen before reaching memory, erred or released: "
-            "the record may end before the run did",
-        ),
-        (
-            [
-                r.GraphTask(
-                    time=at(0), client="c", key=k, dependencies=[], requested=False, graph=1
-                )
-                for k in "xyz"
-            ],
-            (),
-            "2 of 3 tasks in the graphs have no scheduler transition",
-        ),
+        ([r.WorkerEvent(time=at(0), worker="tcp://10.0.0.3:1", action="add")], (),
+         "1 of 3 registered workers reported no events: tcp://10.0.0.3:1; "
+         "silence there is not idleness"),
+        ([r.LogEvent(time=None, message="data failure: {", kind="data_failure")], (),
+         "1 event was lost in the consumer"),
+        ([], (r.WorkerEvent,),
+         "no worker registration is recorded: which workers took part is not known"),
+        ([], (r.TaskTransition,),
+         "no scheduler transition is recorded: states of tasks, the threads that ran them and "
+         "the sizes of results are not known; executions are those that workers recorded, and "
+         "kinds of tasks are derived from their keys"),
+        ([], (r.Transfer,),
+         "no transfer is recorded: whether data moved, and how much, is not known"),
+        ([], (r.GraphTask,),
+         "no graph is recorded: what tasks need, and who asked for them, is not known"),
+        ([], (r.LogEvent,),
+         "no log of Dask is recorded: warnings of memory, and deaths of workers, are unknown"),
+        # the worker's record begins after this execution
+        ([ran("x", 0.5, A, 0.1, 0.4)], (),
+         "1 execution of workers that recorded others is known from the scheduler alone: their "
+         "records may begin late, or lack events"),
+        ([worker("x", 2, "a>b", "0")], (),
+         "1 worker is reporting under a name or address that is not registered: 0"),
+        ([scheduler("y", 1, "waiting>processing")], (),
+         "1 task was last seen before reaching memory, erred or released: "
+         "the record may end before the run did"),
+        ([r.GraphTask(time=at(0), client="c", key=k, dependencies=[], requested=False, graph=1)
+          for k in "xyz"],
+         (), "2 of 3 tasks in the graphs have no scheduler transition"),
     ],
-)
+)  # fmt: skip
 def test_what_a_record_lacks_is_said_in_a_sentence(more, without, note):
     rows = [row for row in complete_run() if not isinstance(row, without)]
     summary = one(run_summary_view(dataset(*rows, *more)))

@@ -7,7 +7,7 @@ from itertools import product
 
 import pytest
 from policy_lists import ESCAPES, STYLES, by_columns, by_reference, layout_of, line, listing, row
-from test_parse_rows import AWKWARD, mode_of
+from test_parse_rows import awkward_rows
 
 pytestmark = pytest.mark.slow
 
@@ -43,12 +43,7 @@ def damaged(chance: random.Random, one: bytes) -> bytes:
 @pytest.mark.parametrize(("style", "escape"), [*product(STYLES, ESCAPES)])
 def test_damage_is_the_same_damage_to_all(style: str, escape: str) -> None:
     # given lines of a list, most of them damaged somewhere
-    made = [
-        row(inode=40961 + number, path=b"/data/u/" + name, heat=number * 1.7e-5, flags=flags)
-        | {"mode": mode_of(flags)}
-        for number, name in enumerate(AWKWARD)
-        for flags in ("FAu", "DAu")
-    ]
+    made = awkward_rows()
     layout = layout_of(listing(made, style, escape))
     chance = random.Random(f"{style} {escape}")
     good = [line(one, style, escape) for one in made]

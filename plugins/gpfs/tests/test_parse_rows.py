@@ -63,6 +63,16 @@ rows = st.fixed_dictionaries(
 ).map(lambda made: row(**made) | {"mode": mode_of(made["flags"])})
 
 
+def awkward_rows() -> list[Row]:
+    """A file and a directory of each awkward name, with values as file systems have them."""
+    return [
+        row(inode=40961 + number, path=b"/data/u/" + name, heat=number * 1.7e-5, flags=flags)
+        | {"mode": mode_of(flags)}
+        for number, name in enumerate(AWKWARD)
+        for flags in ("FAu", "DAu")
+    ]
+
+
 def mode_of(flags: str) -> str:
     """A mode that tells the kind that the flags tell."""
     return {"F": "-", "D": "d", "L": "l", "O": "p"}.get(flags[0], "-") + "rwxr-s--T"
@@ -99,12 +109,7 @@ MARKED = ("record", "none")
 @pytest.mark.parametrize("style", STYLES)
 def test_realistic_rows_are_read_by_columns(style: str, escape: str) -> None:
     # given names that are awkward, and values as file systems have them
-    made = [
-        row(inode=40961 + number, path=b"/data/u/" + name, heat=number * 1.7e-5, flags=flags)
-        | {"mode": mode_of(flags)}
-        for number, name in enumerate(AWKWARD)
-        for flags in ("FAu", "DAu")
-    ]
+    made = awkward_rows()
     layout = layout_of(listing(made, style, escape))
     lines = [line(one, style, escape) for one in made]
     # when the list is read by columns

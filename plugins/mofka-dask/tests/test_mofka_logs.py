@@ -28,55 +28,28 @@ def harvest(tmp_path, text, name="worker.e", **settings):
 @pytest.mark.parametrize(
     ("text", "kind", "worker", "fields"),
     [
-        (
-            "Register worker <WorkerState 'tcp://10.0.0.1:36351', name: w1, status: init>",
-            "registration",
-            "tcp://10.0.0.1:36351",
-            {"status": "init", "name": "w1"},
-        ),
-        (
-            "Register worker addr: tls://10.0.0.1:36351 name: w1",
-            "registration",
-            "tls://10.0.0.1:36351",
-            {"name": "w1"},
-        ),
-        (
-            "Remove worker <WorkerState 'tcp://10.0.0.1:3', status: running, memory: 0> "
-            "(stimulus_id='handle-worker-cleanup-1713553331.7')",
-            "removal",
-            "tcp://10.0.0.1:3",
-            {"status": "running", "stimulus_id": "handle-worker-cleanup-1713553331.7"},
-        ),
+        ("Register worker <WorkerState 'tcp://10.0.0.1:36351', name: w1, status: init>",
+         "registration", "tcp://10.0.0.1:36351", {"status": "init", "name": "w1"}),
+        ("Register worker addr: tls://10.0.0.1:36351 name: w1", "registration",
+         "tls://10.0.0.1:36351", {"name": "w1"}),
+        ("Remove worker <WorkerState 'tcp://10.0.0.1:3', status: running, memory: 0> "
+         "(stimulus_id='handle-worker-cleanup-1713553331.7')", "removal", "tcp://10.0.0.1:3",
+         {"status": "running", "stimulus_id": "handle-worker-cleanup-1713553331.7"}),
         ("      Start worker at:   tcp://10.0.0.1:42845", "start", "tcp://10.0.0.1:42845", {}),
-        (
-            "        Start Nanny at: 'tcp://10.0.0.1:32835'",
-            "start",
-            None,
-            {"nanny": "tcp://10.0.0.1:32835"},
-        ),
-        ("              Threads:                          8", "threads", None, {"threads": "8"}),
-        (
-            "Stopping worker at tcp://10.0.0.1:3. Reason: scheduler-close",
-            "stop",
-            "tcp://10.0.0.1:3",
-            {"reason": "scheduler-close"},
-        ),
-        (
-            "Receive client connection: Client-3c72562a",
-            "client",
-            None,
-            {"client": "Client-3c72562a"},
-        ),
-        (
-            "Worker process 1234 was killed by signal 9",
-            "death",
-            None,
-            {"pid": "1234", "signal": "9"},
-        ),
+        ("        Start Nanny at: 'tcp://10.0.0.1:32835'", "start", None,
+         {"nanny": "tcp://10.0.0.1:32835"}),
+        ("              Threads:                          8", "threads", None,
+         {"threads": "8"}),
+        ("Stopping worker at tcp://10.0.0.1:3. Reason: scheduler-close", "stop",
+         "tcp://10.0.0.1:3", {"reason": "scheduler-close"}),
+        ("Receive client connection: Client-3c72562a", "client", None,
+         {"client": "Client-3c72562a"}),
+        ("Worker process 1234 was killed by signal 9", "death", None,
+         {"pid": "1234", "signal": "9"}),
         ("Worker process died unexpectedly", "death", None, {}),
         ("Starting Worker plugin shuffle", "other", None, {}),
     ],
-)
+)  # fmt: skip
 def test_kinds_workers_and_values(tmp_path, text, kind, worker, fields):
     (event,) = harvest(tmp_path, line(text)).rows("dask.log_event")
     assert (event["kind"], event["worker"], event["message"]) == (kind, worker, text)

@@ -6,35 +6,10 @@ import marshal
 from pathlib import Path
 from typing import ClassVar
 
+from callgrind_save import CALLGRIND
+
 from harvest_testing import SourceConformance
 from harvest_yappi.source import YappiSource
-
-CALLGRIND = """\
-version: 1
-creator: yappi
-pid: 77
-cmd:  run.py
-part: 1
-
-events: Ticks
-
-fl=(1) /my code/run me.py
-fl=(2) /my code/run me.py
-fn=(1) main /my code/run me.py:3
-fn=(2) work hard /my code/run me.py:9
-
-fl=(1)
-fn=(1)
-3 100
-cfl=(2)
-cfn=(2)
-calls=4 0
-0 900
-
-fl=(2)
-fn=(2)
-9 600
-"""
 
 
 class YappiConformance(SourceConformance):
@@ -47,7 +22,7 @@ class YappiConformance(SourceConformance):
 
 
 class TestCallgrind(YappiConformance):
-    units = 3
+    units = 6
 
     def sample(self, directory: Path) -> Path:
         path = directory / "run.callgrind"

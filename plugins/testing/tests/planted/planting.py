@@ -53,6 +53,10 @@ class Bug:
         return text
 
 
+def bug(plugin: str, promise: str, name: str, what: str, *changes: tuple[str, str]) -> Bug:
+    return Bug(plugin, promise, name, what, changes)
+
+
 def sound(plugin: str) -> str:
     """The text of a sound plugin's module."""
     return (ENGINE if plugin == "engine" else SOUND / f"planted_{plugin}.py").read_text()
