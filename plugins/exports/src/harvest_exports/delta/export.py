@@ -12,6 +12,7 @@ import hashlib
 import json
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -41,6 +42,7 @@ from ..postgresql.pieces import (
     pieces_in,
     places_of,
 )
+from ..postgresql.tables import rows_with
 from .columns import PERIODS, PIECE, arranged, kinds_of, table_schema
 
 __all__ = ["write"]
@@ -50,7 +52,6 @@ _FILES_AT_ONCE: Final = 256
 _FILE_BYTES: Final = 32 << 20
 _TOLD: Final = "harvest"
 _LOOKED_BACK: Final = 100
-_SAID_OF_PIECE: Final = "Of which input the row is, as one run read it."
 
 
 def write(
@@ -96,7 +97,7 @@ class _Place:
     """Where tables lie: a directory, or an address in an object store."""
 
     target: str
-    options: Mapping[str, str] | None
+    options: dict[str, str] | None
 
     @classmethod
     def at(cls, target: str, storage: str | None) -> _Place:
@@ -129,13 +130,13 @@ class _Place:
     def table(self, uri: str) -> DeltaTable | None:
         """A table in its latest version, None where there is none."""
         try:
-            return DeltaTable(uri, storage_options=self.options)  # type: ignore[arg-type]
+            return DeltaTable(uri, storage_options=self.options)
         except TableNotFoundError:
             return None
 
     def tables(self) -> dict[str, DeltaTable]:
         """All tables that lie here, by their names."""
-        store = fs.PyFileSystem(DeltaStorageHandler(self.target, self.options))  # type: ignore[arg-type]
+        store = fs.PyFileSystem(DeltaStorageHandler(self.target, self.options))
         listed = store.get_file_info(fs.FileSelector("", allow_not_found=True))
         names = [each.base_name for each in listed if each.type == fs.FileType.Directory]
         found = [self.table(f"{self.target}/{name}") for name in sorted(names)]
@@ -207,35 +208,25 @@ class _Export:
         for view in views:
             with stored_view(self._dataset, view) as path:
                 if path is not None:
-                    self._again(
-                        view.label, lambda name, table, v=view, p=path: self._put(v, p, table)
-                    )
+                    self._again(view.label, partial(self._put, view, path))
 
     def tidy(self, *, optimize: bool, keep: int | None) -> None:
         """Make few files of many, and remove those of old versions, where that is asked for."""
-        if not optimize and keep is None:
-            return
-        for name in self._place.tables():
-            self._again(name, lambda name, table: self._tidied(table, optimize, keep))
+        if optimize or keep is not None:
+            for name in self._place.tables():
+                self._again(name, partial(self._tidied, optimize, keep))
 
-    def _tidied(self, table: DeltaTable | None, optimize: bool, keep: int | None) -> None:
-        if table is None:
-            return
-        step(f"tidying {table.metadata().name}")
+    def _tidied(self, optimize: bool, keep: int | None, name: str, table: DeltaTable) -> None:
+        properties = self._properties(_told(table))
         if optimize:
-            table.optimize.compact(commit_properties=self._properties(_told(table)))
+            table.optimize.compact(commit_properties=properties)
         if keep is not None:
-            table.vacuum(
-                keep * 24,
-                dry_run=False,
-                enforce_retention_duration=False,
-                full=True,
-                commit_properties=self._properties(_told(table)),
-            )
+            table.vacuum(keep * 24, dry_run=False, enforce_retention_duration=False, full=True,
+                         commit_properties=properties)  # fmt: skip
 
     # --- one table ---
 
-    def _again(self, name: str, change: Callable[[str, DeltaTable | None], None]) -> None:
+    def _again(self, name: str, change: Callable[[str, Any], None]) -> None:
         """Change a table; where another export came first, look at it again."""
         step(f"exporting {name}")
         uri = self._place.uri(name)
@@ -313,12 +304,9 @@ class _Export:
         """Say that a table, as it is, is of the dataset's commit."""
         said = {"token": self._dataset.manifest.token, **told}
         if _told(table) != said:
+            divided, properties = table.metadata().partition_columns, self._properties(said)
             table.create_write_transaction(
-                [],
-                "append",
-                table.schema(),
-                table.metadata().partition_columns,
-                commit_properties=self._properties(said),
+                [], "append", table.schema(), divided, commit_properties=properties
             )
 
     # --- record types ---
@@ -332,11 +320,8 @@ class _Export:
         if period in kind.arrow_schema.names:
             period = None
         more = {} if period is None else {period: f"The {period} of {time} (UTC)."}
-        return (
-            table_schema(kinds_of(kind), comments, more | {PIECE: _SAID_OF_PIECE}),
-            doc,
-            period,
-        )
+        more[PIECE] = "Of which input the row is, as one run read it."
+        return table_schema(kinds_of(kind), comments, more), doc, period
 
     def _change_type(self, name: str, table: DeltaTable | None) -> None:
         """Give a table the rows of pieces that came in place of those of pieces that left."""
@@ -366,7 +351,7 @@ class _Export:
             elif now.keys() != then.keys():
                 how["schema_mode"] = "merge"
                 stay = [files[f] for f in {wanted[n].file for n in same}]
-                if added and stay and self._have_values(name, stay, added):
+                if added and stay and rows_with(self._dataset.rows_of(name, stay), tuple(added)):
                     same = set()
         gone, come = held.keys() - same, wanted.keys() - same
         if table is not None and not (gone or come or "schema_mode" in how):
@@ -381,20 +366,9 @@ class _Export:
         self._gone += sum(held[each] for each in gone)
         return None
 
-    def _have_values(self, name: str, files: list[Any], columns: list[str]) -> bool:
-        frame = self._dataset.rows_of(name, files)
-        found = frame.select(pl.any_horizontal(pl.col(n).is_not_null().any() for n in columns))
-        return bool(found.collect().item())
-
-    def _rows_of(
-        self,
-        name: str,
-        files: Mapping[str, Any],
-        pieces: list[Piece],
-        names: list[str],
-        come: set[str],
-        period: str | None,
-    ) -> Iterator[pl.DataFrame]:
+    def _rows_of(self, name: str, files: Mapping[str, Any], pieces: list[Piece],
+                 names: list[str], come: set[str],
+                 period: str | None) -> Iterator[pl.DataFrame]:  # fmt: skip
         """The rows of pieces that come, batch by batch, each with its piece."""
         stay = {piece.number for piece in pieces if names[piece.number] not in come}
         by_file: dict[str, list[Piece]] = {}
@@ -436,7 +410,7 @@ class _Export:
 
     # --- views ---
 
-    def _put(self, view: ViewChoice, path: Path, table: DeltaTable | None) -> None:
+    def _put(self, view: ViewChoice, path: Path, name: str, table: DeltaTable | None) -> None:
         """Write a view as a whole, where its rows are others than the table has."""
         with path.open("rb") as stream:
             told = {"digest": hashlib.file_digest(stream, "sha256").hexdigest()}
@@ -448,7 +422,7 @@ class _Export:
         gone = 0 if table is None else table.count()
         rows = (arranged(batch, schema) for batch in batches(frame))
         how = {"mode": "overwrite", "schema_mode": "overwrite"}
-        self._commit(view.label, table, schema, rows, doc, told, **how)
+        self._commit(name, table, schema, rows, doc, told, **how)
         self._gone += gone
         return None
 
