@@ -16,12 +16,15 @@ from pathlib import Path
 import polars as pl
 import pyarrow as pa
 import pytest
-from test_upkeep import PLUGINS, Box
+from test_upkeep import PLUGINS, Box, Item
 from zoo_rows import BLANK, zoo
 
 import harvest
+from harvest.plugins import plugins_of
+from harvest_exports import plugin
 from harvest_parquet.sink import ParquetSink
 
+testing = pytest.importorskip("harvest_testing", reason="hpc-harvest-testing is not installed")
 deltalake = pytest.importorskip("deltalake", reason="the extra delta is not installed")
 
 
@@ -239,6 +242,62 @@ def test_an_object_store_is_reached_by_a_file_of_options(box, tmp_path):
         assert (table.version(), table.count()) == (1, 1)
     finally:
         running.stop()
+
+
+FRAMES: list[pl.DataFrame] = []
+
+
+class FrameSource(harvest.Source):
+    """The rows of a frame, for any file."""
+
+    name, record_types = "frames", (Item,)
+
+    def read(self, partition, ctx):
+        for frame in FRAMES:
+            yield Item, frame
+
+
+def _made_real(dataset: harvest.Dataset, folder: Path) -> harvest.Dataset:
+    """What the kit alters as it is read, as a dataset that was harvested so."""
+    FRAMES[:] = [dataset["box.item"].drop("extra", "origin", strict=False).collect()]
+    folder.mkdir()
+    (folder / "in").write_text("")
+    plugins = plugins_of(FrameSource, ParquetSink, plugin)
+    harvest.run(f"frames:{folder / 'in'}", f"parquet:{folder / 'out'}", plugins=plugins)
+    return harvest.open(folder / "out", plugins=plugins)
+
+
+class TestPromises(testing.ExporterConformance):
+    exporter, target = "delta", "lake"
+
+    @pytest.fixture(autouse=True)
+    def _place(self, tmp_path_factory):
+        self.folder = tmp_path_factory.mktemp("real")
+
+    def dataset(self, directory: Path, inputs: int) -> harvest.Dataset:
+        """Two rows of each input."""
+        box = Lake(directory)
+        for number in range(inputs):
+            box.put(f"f{number}", 1, 2)
+        return box.harvest()
+
+    def write(self, dataset: harvest.Dataset, target: Path, **more) -> list[Path]:
+        """Export; the exporter tells what it did, and the files are those of the tables."""
+        if type(dataset) is not harvest.Dataset:
+            dataset = _made_real(dataset, self.folder / str(len(list(self.folder.iterdir()))))
+        super().write(dataset, target, **more)
+        return [path for path in target.rglob("*") if path.is_file()]
+
+    def rows_of(self, target: Path, record_type: str) -> int:
+        return deltalake.DeltaTable(target / record_type).count()
+
+    def _complete(self, found, whole) -> bool:
+        """Data files have names of their own each time."""
+        sizes = [
+            sorted(len(data) for name, data in files.items() if str(name).endswith(".parquet"))
+            for files in (found, whole)
+        ]
+        return sizes[0] == sizes[1]
 
 
 def _export_once(out: Path, lake: Path, ready, views: str) -> None:
