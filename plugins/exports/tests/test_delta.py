@@ -157,6 +157,41 @@ def test_old_files_go_where_that_is_asked_for(box):
         box.export(keep=0)
 
 
+def test_an_error_of_who_reads_the_rows_is_raised_as_it_is_and_the_table_stays(box, monkeypatch):
+    box.put("a", 1)
+    box.harvest()
+    box.export()
+    before = box.held()
+    box.put("a", 2)
+    box.harvest()
+
+    def fail(*_):
+        raise harvest.DatasetChanged("it has changed", remedy="open it again")
+
+    export = pytest.importorskip("harvest_exports.delta.export")
+    monkeypatch.setattr(export, "batches", fail)
+    with pytest.raises(harvest.DatasetChanged):
+        box.export()
+    assert box.held() == before
+
+
+def test_columns_come_and_types_change(tmp_path):
+    dataset = zoo(tmp_path, BLANK | {"whole": 7})
+    lake = tmp_path / "lake"
+    # given a table without a column, and with a column of another type
+    dataset.export("delta", lake)
+    table = deltalake.DeltaTable(lake / "zoo.row")
+    old = pl.read_delta(str(lake / "zoo.row")).drop("text").with_columns(pl.col("large").cast(str))
+    deltalake.write_deltalake(table, old, mode="overwrite", schema_mode="overwrite")
+    # then the next export writes it anew, in one version
+    dataset.export("delta", lake)
+    table = deltalake.DeltaTable(lake / "zoo.row")
+    fields = {field.name: field for field in table.schema().fields}
+    assert fields["text"].metadata["comment"] == "Text."
+    assert str(fields["large"].type) == 'PrimitiveType("decimal(20,0)")'
+    assert (table.version(), table.count()) == (2, 1)
+
+
 VALUES = [
     {},
     {"whole": -(2**63), "large": 2**64 - 1, "natural": 2**32 - 1, "small": -(2**31)},

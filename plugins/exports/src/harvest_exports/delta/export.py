@@ -195,15 +195,16 @@ class _Export:
     def run(self, views: list[ViewChoice] | None) -> None:
         """Bring all tables to the dataset's state."""
         there = self._place.tables()
-        own = {n: t for n, t in there.items() if t.transaction_version(self._app) is not None}
-        held = {n for n, table in own.items() if PIECE not in _kinds(table.schema())}
+        for name, table in there.items():
+            self._check_turn(name, table)
+        held = {n for n, table in there.items() if PIECE not in _kinds(table.schema())}
         if views is None:
             views = [ViewChoice.parse(name) for name in sorted(held)]
         for name in sorted(held - {view.label for view in views}):
             remark(f"the table of the view {name} was not asked for, and stays as it is")
         for name in self._dataset.record_types:
             self._again(name, self._change_type)
-        for name in own.keys() - held - self._dataset.record_types.keys():
+        for name in there.keys() - held - self._dataset.record_types.keys():
             self._again(name, self._clear)
         for view in views:
             with stored_view(self._dataset, view) as path:
@@ -269,26 +270,35 @@ class _Export:
                 rows: Iterator[pa.RecordBatch], doc: str, told: Mapping[str, Any],
                 **how: Any) -> None:  # fmt: skip
         """One transaction: rows come, and those that ``how`` says leave."""
-        written = 0
+        written, failed = 0, list[BaseException]()
 
         def counted() -> Iterator[pa.RecordBatch]:
             nonlocal written
-            for batch in rows:
-                written += batch.num_rows
-                yield batch
+            try:
+                for batch in rows:
+                    written += batch.num_rows
+                    yield batch
+            except BaseException as error:
+                failed.append(error)
+                raise
 
         if table is None:
             how = {"mode": "error", "name": name, "description": doc,
                    "partition_by": self._partitions(schema)}  # fmt: skip
         properties = self._properties({"token": self._dataset.manifest.token, **told})
-        write_deltalake(
-            self._place.uri(name) if table is None else table,
-            pa.RecordBatchReader.from_batches(schema, counted()),
-            storage_options=self._place.options,
-            target_file_size=_FILE_BYTES,
-            commit_properties=properties,
-            **how,
-        )
+        try:
+            write_deltalake(
+                self._place.uri(name) if table is None else table,
+                pa.RecordBatchReader.from_batches(schema, counted()),
+                storage_options=self._place.options,
+                target_file_size=_FILE_BYTES,
+                commit_properties=properties,
+                **how,
+            )
+        except Exception:
+            if failed:  # who makes the rows raised it, and not the store
+                raise failed[0] from None
+            raise
         self._rows += written
         self._tables += 1
 
