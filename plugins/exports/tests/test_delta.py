@@ -8,6 +8,9 @@ import multiprocessing
 import os
 import random
 import signal
+import socket
+import subprocess
+import sys
 import threading
 import time
 from datetime import UTC, datetime, timedelta
@@ -251,13 +254,24 @@ def test_a_table_is_divided_by_the_month_of_its_time(tmp_path):
 
 
 def test_an_object_store_is_reached_by_a_file_of_options(box, tmp_path):
-    server = pytest.importorskip("moto.server", reason="moto is not installed")
+    pytest.importorskip("moto.server", reason="moto is not installed")
     boto3 = pytest.importorskip("boto3", reason="boto3 is not installed")
-    running = server.ThreadedMotoServer(ip_address="127.0.0.1", port=0)
-    running.start()
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    # in a process of its own: listing holds the interpreter until the store answers
+    running = subprocess.Popen(
+        [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)],
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
     try:
-        host, port = running.get_host_and_port()
-        url = f"http://{host}:{port}"
+        url = f"http://127.0.0.1:{port}"
+        while True:
+            assert running.poll() is None
+            with socket.socket() as probe:
+                if not probe.connect_ex(("127.0.0.1", port)):
+                    break
+            time.sleep(0.1)
         keys = {"aws_access_key_id": "k", "aws_secret_access_key": "s3cret"}
         boto3.client("s3", endpoint_url=url, region_name="us-east-1", **keys).create_bucket(
             Bucket="lake"
@@ -276,7 +290,8 @@ def test_an_object_store_is_reached_by_a_file_of_options(box, tmp_path):
         table = deltalake.DeltaTable("s3://lake/tables/box.item", storage_options=options)
         assert (table.version(), table.count()) == (1, 1)
     finally:
-        running.stop()
+        running.terminate()
+        running.wait()
 
 
 FRAMES: list[pl.DataFrame] = []
