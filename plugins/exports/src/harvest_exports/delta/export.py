@@ -29,8 +29,8 @@ from harvest.commands import remark
 from harvest.toolkit.amounts import count_in_words
 from harvest.toolkit.steps import step
 
-from ..batches import BATCH_ROWS, batches, stored_view
-from ..chosen import ViewChoice, column_comments, views_named
+from ..batches import BATCH_ROWS, batches
+from ..chosen import ViewChoice, column_comments, stored_view, views_named
 from ..postgresql.columns import PIECE as NUMBER
 from ..postgresql.pieces import (
     OTHERS,
