@@ -6,7 +6,7 @@ decimals or larger integers, and the column's comment says what it is a number o
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 import polars as pl
@@ -38,16 +38,17 @@ def table_schema(kinds: pa.Schema, comments: Mapping[str, str]) -> pa.Schema:
     return pa.schema(fields)
 
 
-def arranged(frame: pl.DataFrame, schema: pa.Schema) -> pa.RecordBatch:
+def arranged(frames: Iterable[pl.DataFrame], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     """Rows as exactly the columns of a table."""
-    table = frame.rechunk().to_arrow(compat_level=pl.CompatLevel.newest())
-    columns = []
-    for field in schema:
-        values: Any = table.column(field.name).combine_chunks()
-        kept = _kind(field.type, maps=False)
-        values = values if values.type == kept else values.cast(kept)
-        columns.append(values if kept == field.type else values.view(field.type))
-    return pa.RecordBatch.from_arrays(columns, schema=schema)
+    kept = [_kind(kind, maps=False) for kind in schema.types]
+    for frame in frames:
+        for batch in frame.to_arrow(compat_level=pl.CompatLevel.newest()).to_batches():
+            columns: list[Any] = []
+            for name, kind, wanted in zip(schema.names, kept, schema.types, strict=True):
+                values: Any = batch.column(name)
+                values = values if values.type == kind else values.cast(kind)
+                columns.append(values if kind == wanted else values.view(wanted))
+            yield pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
 def _kind(kind: pa.DataType, *, maps: bool = True) -> pa.DataType:

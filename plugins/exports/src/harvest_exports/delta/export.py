@@ -240,14 +240,14 @@ class _Export:
         )
 
     def _commit(self, name: str, table: DeltaTable | None, schema: pa.Schema, doc: str,
-                rows: Iterable[pa.RecordBatch], gone: int, how: Mapping[str, Any],
+                rows: Iterable[pl.DataFrame], gone: int, how: Mapping[str, Any],
                 **told: str) -> None:  # fmt: skip
         """One transaction: rows come, and those that ``how`` says leave."""
         written = 0
 
         def counted() -> Iterator[pa.RecordBatch]:
             nonlocal written
-            for batch in rows:
+            for batch in arranged(rows, schema):
                 written += batch.num_rows
                 yield batch
 
@@ -322,7 +322,7 @@ class _Export:
         if same and gone:
             how["predicate"] = f"{PIECE} IN ({', '.join(map(str, sorted(gone | come)))})"
         rows = (
-            arranged(batch.with_columns(*made, at.get_column(PIECE)), schema)
+            batch.with_columns(*made, at.get_column(PIECE))
             for batch, at in rows_of(self._dataset, name, files, pieces, same)
         )
         self._commit(name, table, schema, doc, rows, sum(held[each] for each in gone), how)
@@ -343,8 +343,7 @@ class _Export:
         rows, gone, how = batches(frame), 0 if table is None else table.count(), _ANEW
         if told.get("digest") == digest:
             rows, gone, how = iter(()), 0, {"mode": "append"}
-        made = (arranged(batch, schema) for batch in rows)
-        self._commit(name, table, schema, doc, made, gone, how, digest=digest)
+        self._commit(name, table, schema, doc, rows, gone, how, digest=digest)
 
 
 def _kinds(schema: Schema) -> dict[str, str]:
