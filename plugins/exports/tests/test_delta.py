@@ -228,7 +228,9 @@ def test_a_map_with_equal_keys_keeps_both():
     entries = [{"key": "k", "value": 1}, {"key": "k", "value": 2**64 - 1}]
     held = pl.List(pl.Struct({"key": pl.String, "value": pl.UInt64}))
     frame = pl.DataFrame({"m": pl.Series([[], None, entries], dtype=held)}).slice(1)
-    (batch,) = columns.arranged([frame], columns.table_schema(pa.schema([("m", kind)]), {}))
+    (batch,) = columns.arranged(
+        [(frame, pl.DataFrame())], columns.table_schema(pa.schema([("m", kind)]), {})
+    )
     assert batch.column(0).to_pylist() == [None, [("k", 1), ("k", 2**64 - 1)]]
 
 

@@ -38,11 +38,16 @@ def table_schema(kinds: pa.Schema, comments: Mapping[str, str]) -> pa.Schema:
     return pa.schema(fields)
 
 
-def arranged(frames: Iterable[pl.DataFrame], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    """Rows as exactly the columns of a table."""
+def arranged(
+    rows: Iterable[tuple[pl.DataFrame, pl.DataFrame]], schema: pa.Schema
+) -> Iterator[pa.RecordBatch]:
+    """Rows, in two frames beside each other, as exactly the columns of a table."""
     kept = [_kind(kind, maps=False) for kind in schema.types]
-    for frame in frames:
-        for batch in frame.to_arrow(compat_level=pl.CompatLevel.newest()).to_batches():
+    for frame, more in rows:
+        table = frame.to_arrow(compat_level=pl.CompatLevel.newest())
+        for column in more:  # polars would copy all to have them in the same chunks
+            table = table.append_column(column.name, column.to_arrow())
+        for batch in table.to_batches():
             columns: list[Any] = []
             for name, kind, wanted in zip(schema.names, kept, schema.types, strict=True):
                 values: Any = batch.column(name)

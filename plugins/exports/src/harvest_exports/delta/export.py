@@ -240,8 +240,8 @@ class _Export:
         )
 
     def _commit(self, name: str, table: DeltaTable | None, schema: pa.Schema, doc: str,
-                rows: Iterable[pl.DataFrame], gone: int, how: Mapping[str, Any],
-                **told: str) -> None:  # fmt: skip
+                rows: Iterable[tuple[pl.DataFrame, pl.DataFrame]], gone: int,
+                how: Mapping[str, Any], **told: str) -> None:  # fmt: skip
         """One transaction: rows come, and those that ``how`` says leave."""
         written = 0
 
@@ -322,7 +322,7 @@ class _Export:
         if same and gone:
             how["predicate"] = f"{PIECE} IN ({', '.join(map(str, sorted(gone | come)))})"
         rows = (
-            batch.with_columns(*made, at.get_column(PIECE))
+            (batch.with_columns(made), at)
             for batch, at in rows_of(self._dataset, name, files, pieces, same)
         )
         self._commit(name, table, schema, doc, rows, sum(held[each] for each in gone), how)
@@ -343,7 +343,8 @@ class _Export:
         rows, gone, how = batches(frame), 0 if table is None else table.count(), _ANEW
         if told.get("digest") == digest:
             rows, gone, how = iter(()), 0, {"mode": "append"}
-        self._commit(name, table, schema, doc, rows, gone, how, digest=digest)
+        alone = ((batch, pl.DataFrame()) for batch in rows)
+        self._commit(name, table, schema, doc, alone, gone, how, digest=digest)
 
 
 def _kinds(schema: Schema) -> dict[str, str]:
