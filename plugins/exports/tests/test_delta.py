@@ -243,15 +243,88 @@ def _plain(value):
     return int(value) if type(value).__name__ == "Decimal" else value
 
 
-def test_a_table_is_divided_by_the_month_of_its_time(tmp_path):
-    times = [datetime(2026, 1, 31, 23, tzinfo=UTC), datetime(2026, 2, 1, tzinfo=UTC)]
-    dataset = zoo(tmp_path, *[BLANK | {"large": n} for n, _ in enumerate(times)])
+def test_a_table_is_divided_by_a_column_and_by_no_other_later(tmp_path):
+    dataset = zoo(tmp_path, *[BLANK | {"large": n} for n in range(2)])
     dataset.export("delta", tmp_path / "lake", partition="large")
     table = deltalake.DeltaTable(tmp_path / "lake" / "zoo.row")
     assert table.metadata().partition_columns == ["large"]
     assert len(table.partitions()) == 2
     with pytest.raises(harvest.UsageError, match="divided by large, not by small"):
         zoo(tmp_path, BLANK).export("delta", tmp_path / "lake", partition="small")
+
+
+@harvest.record("door.visit", layer="system", level="client")
+class Visit(harvest.Record):
+    """A line of a file."""
+
+    time: datetime | None = harvest.field(role="time", doc="When.")
+
+
+class VisitSource(harvest.Source):
+    """Files of times."""
+
+    name, record_types = "visits", (Visit,)
+
+    def read(self, partition, ctx):
+        for line in partition.path.read_text().splitlines():
+            yield Visit(time=datetime.fromisoformat(line) if line != "-" else None)
+
+
+@pytest.mark.parametrize(
+    ("period", "values"),
+    [
+        ("day", ["1969-12-31", "2026-01-31", "2026-02-01", "2026-02-01", None]),
+        ("month", ["1969-12", "2026-01", "2026-02", "2026-02", None]),
+        ("year", ["1969", "2026", "2026", "2026", None]),
+    ],
+)
+def test_a_table_is_divided_by_a_period_of_its_time(tmp_path, period, values):
+    # given times, two of them in a zone in which the month is another one, and one not recorded
+    first = ["1969-12-31T23:59:59+00:00", "2026-02-01T00:30:00+01:00", "-"]
+    second = ["2026-01-31T23:00:00-05:00", "2026-02-01T12:00:00+00:00"]
+    plugins = plugins_of(VisitSource, ParquetSink, plugin)
+    lake = tmp_path / "lake"
+    (tmp_path / "in").mkdir()
+    for name, lines in (("a", first), ("b", [*second, *second]), ("b", second)):
+        (tmp_path / "in" / name).write_text("\n".join(lines))
+        harvest.run(f"visits:{tmp_path / 'in'}", f"parquet:{tmp_path / 'out'}", plugins=plugins)
+        dataset = harvest.open(tmp_path / "out", plugins=plugins)
+        # when the second export names no partition, the table keeps that which it has
+        dataset.export("delta", lake, partition=None if lake.exists() else period)
+    # then each row lies in the partition of its time in UTC, also after an input changed
+    table = deltalake.DeltaTable(lake / "door.visit")
+    assert table.metadata().partition_columns == [period]
+    assert {each[period] for each in table.partitions()} == set(values)
+    times = [None if t == "-" else datetime.fromisoformat(t) for t in first + second]
+    expected = sorted(zip(times, [values[0], values[1], None, *values[2:4]], strict=True), key=str)
+    by_polars = pl.read_delta(str(lake / "door.visit")).select("time", period).rows()
+    assert sorted(by_polars, key=str) == sorted(
+        ((t and t.astimezone(UTC), v) for t, v in expected), key=str
+    )
+    by_deltalake = table.to_pyarrow_table(columns=["time", period]).to_pylist()
+    assert len(by_deltalake) == 5
+    assert {(row["time"], row[period]) for row in by_deltalake} == set(expected)
+
+
+def test_maps_with_equal_keys_are_read_back_as_they_are(tmp_path):
+    columns = pytest.importorskip("harvest_exports.delta.columns")
+    maps = [[("k", 1), ("k", 2**64 - 1)], [], None, [("", 0)]]
+    held = pl.List(pl.Struct({"key": pl.String, "value": pl.UInt64}))
+    lists = [m and [{"key": k, "value": v} for k, v in m] for m in maps]
+    nested = pl.List(held)
+    frame = pl.DataFrame(
+        {"m": pl.Series(lists, dtype=held), "n": pl.Series([[m] for m in lists], dtype=nested)}
+    )
+    kind = pa.map_(pa.string(), pa.uint64())
+    schema = columns.table_schema(pa.schema([("m", kind), ("n", pa.list_(kind))]), {})
+    made = columns.arranged([(frame, pl.DataFrame())], schema)
+    uri = str(tmp_path / "maps")
+    deltalake.write_deltalake(uri, pa.RecordBatchReader.from_batches(schema, made))
+    rows = deltalake.DeltaTable(uri).to_pyarrow_table().to_pylist()
+    assert [row["m"] for row in rows] == maps
+    assert [row["n"] for row in rows] == [[m] for m in maps]
+    by_polars = pl.read_delta(uri).select(pl.col("m").cast(held)).to_series().to_list()
+    assert [m and [tuple(each.values()) for each in m] for m in by_polars] == maps
 
 
 def test_an_object_store_is_reached_by_a_file_of_options(box, tmp_path):
