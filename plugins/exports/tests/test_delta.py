@@ -14,6 +14,7 @@ import sys
 import threading
 import time
 from datetime import UTC, datetime, timedelta
+from datetime import time as dt_time
 from pathlib import Path
 
 import polars as pl
@@ -327,6 +328,36 @@ def test_maps_with_equal_keys_are_read_back_as_they_are(tmp_path):
     by_polars = pl.read_delta(uri).select(pl.col("m").cast(held)).to_series().to_list()
     as_dicts = [m and {each["key"]: each["value"] for each in m} for m in by_polars]
     assert as_dicts == [m and dict(m) for m in maps[:1]] + [[], None, {"": 0}]
+
+
+def test_types_that_delta_has_not_keep_their_values(tmp_path):
+    # given columns as views may have them: value, type and what a table holds
+    given = {
+        "lasts": (timedelta(seconds=1), pl.Duration("us"), 1_000_000),
+        "clock": (dt_time(0, 0, 2), pl.Time(), 2_000_000_000),
+        "exact": (7, pl.Datetime("ns", "UTC"), 7),
+        "millis": (datetime(1960, 1, 1), pl.Datetime("ms"), datetime(1960, 1, 1)),
+        "named": ("a", pl.Categorical(), "a"),
+        "chosen": ("a", pl.Enum(["a"]), "a"),
+        "pair": ([1, 2], pl.Array(pl.UInt64, 2), [1, 2]),
+        "byte": (255, pl.UInt8(), 255),
+    }
+    columns = pytest.importorskip("harvest_exports.delta.columns")
+    frame = pl.DataFrame(
+        {n: pl.Series([value, None]).cast(kind) for n, (value, kind, _) in given.items()}
+    )
+    kinds = frame.clear().to_arrow(compat_level=pl.CompatLevel.newest()).schema
+    schema = columns.table_schema(kinds, {"lasts": "How long."})
+    made = columns.arranged([(frame, pl.DataFrame())], schema)
+    uri = str(tmp_path / "types")
+    deltalake.write_deltalake(uri, pa.RecordBatchReader.from_batches(schema, made))
+    first, second = deltalake.DeltaTable(uri).to_pyarrow_table().to_pylist()
+    assert {n: _plain(v) if n == "pair" else v for n, v in first.items()} == {
+        name: held for name, (_, _, held) in given.items()
+    }
+    assert set(second.values()) == {None}
+    said = schema.field("lasts").metadata[b"comment"].decode()
+    assert said == "How long. (the number of a duration[us])"
 
 
 def test_an_object_store_is_reached_by_a_file_of_options(box, tmp_path):

@@ -25,6 +25,7 @@ _KEPT: Final[Mapping[pa.DataType, pa.DataType]] = {
     pa.string(): pa.string_view(),
     pa.binary(): pa.binary_view(),
 }
+_CHOICES: Final = pl.selectors.by_dtype(pl.Categorical, pl.Enum)
 
 
 def table_schema(kinds: pa.Schema, comments: Mapping[str, str]) -> pa.Schema:
@@ -44,6 +45,7 @@ def arranged(
     """Rows, in two frames beside each other, as exactly the columns of a table."""
     kept = [_kind(kind, maps=False) for kind in schema.types]
     for frame, more in rows:
+        frame = frame.cast({_CHOICES: pl.String})
         table = frame.to_arrow(compat_level=pl.CompatLevel.newest())
         for column in more:  # polars would copy all to have them in the same chunks
             table = table.append_column(column.name, column.to_arrow())
