@@ -1,4 +1,4 @@
-"""What this distribution offers to harvest: databases."""
+"""What this distribution offers to harvest: databases and tables of Delta Lake."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from harvest import ExporterSpec, Setting, hookimpl
+from harvest.toolkit.settings import at_least
 
 harvest_api = 1
 
@@ -17,7 +18,7 @@ _VIEWS: Final = (
 
 @hookimpl
 def harvest_exporters() -> Iterable[ExporterSpec]:
-    """The exporters ``postgresql`` and ``duckdb``."""
+    """The exporters ``postgresql``, ``duckdb`` and ``delta``."""
     return [
         ExporterSpec(
             name="postgresql",
@@ -37,6 +38,28 @@ def harvest_exporters() -> Iterable[ExporterSpec]:
             settings={
                 "views": Setting(_VIEWS, default="all"),
                 "memory": Setting("memory that DuckDB may take", type=str, default="512MB"),
+            },
+        ),
+        ExporterSpec(
+            name="delta",
+            doc="tables of Delta Lake in a directory or an object store; what changed is written",
+            write="harvest_exports.delta.export:write",
+            settings={
+                "views": f"{_VIEWS}; unless given, those exported before",
+                "partition": Setting(
+                    "a column that divides new tables; or day, month or year, of their time",
+                    type=str,
+                ),
+                "keep": Setting(
+                    "days of old versions that stay; older ones are removed for good",
+                    type=int,
+                    check=at_least(1),
+                ),
+                "optimize": Setting("make few files of many", type=bool, default=False),
+                "check": Setting(
+                    "write nothing, and say of which commit each table is", type=bool, default=False
+                ),
+                "storage": Setting("a TOML file with options of an object store", type=str),
             },
         ),
     ]

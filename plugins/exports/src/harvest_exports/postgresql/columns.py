@@ -18,10 +18,9 @@ import pyarrow as pa
 
 from harvest import UsageError
 
+from ..pieces import PIECE, ROW
 from .nested import NUL_SHOWN, json_texts
 
-PIECE: Final = "harvest_piece"
-ROW: Final = "harvest_row"
 CHANGED: Final = "harvest_changed"
 PLACES: Final = {
     PIECE: (
@@ -146,7 +145,7 @@ class Column:
 
 
 def encoded(
-    frame: pl.DataFrame, columns: Sequence[Column], places: pl.DataFrame | None = None
+    frame: pl.DataFrame, columns: Sequence[Column], places: pl.DataFrame
 ) -> tuple[pa.Table, int]:
     """The rows as they are sent, with their places, and how many values had to be changed."""
     changes: dict[str, pl.Series] = {}
@@ -157,7 +156,7 @@ def encoded(
             changes[column.name] = changed
         sent.append(series.alias(column.sql_name))
     sent.append(_marks(changes, frame.height))
-    whole = pl.DataFrame([*sent, *(places.get_columns() if places is not None else ())])
+    whole = pl.DataFrame([*sent, *places.get_columns()])
     table = whole.to_arrow(compat_level=pl.CompatLevel.oldest())
     return table, sum(int(changed.sum()) for changed in changes.values())
 

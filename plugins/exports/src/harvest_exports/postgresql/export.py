@@ -16,25 +16,23 @@ from typing import Final, TypeAlias
 import polars as pl
 import pyarrow as pa
 
-from harvest import Dataset, DatasetChanged, DatasetError, PartFile, UsageError
+from harvest import Dataset, DatasetChanged, PartFile, UsageError
 from harvest.toolkit.amounts import count_in_words
 from harvest.toolkit.steps import step
 
-from ..batches import BATCH_ROWS, batches
+from ..batches import batches
 from ..chosen import ViewChoice, column_comments, stored_view, views_named
 from ..names import identifiers, quoted
-from .columns import CHANGED, PIECE, ROW, Column, encoded
+from ..pieces import PIECE, ROW, Piece, files_by_name, numbered, pieces_in, rows_of, rows_with
+from .columns import CHANGED, Column, encoded
 from .database import Database, connected
-from .pieces import OTHERS, Piece, Places, files_by_name, groups, numbered, pieces_in, places_of
 from .state import OWN_TABLES, Held, State
-from .tables import Fit, fit, rows_with
+from .tables import Fit, fit
 
 SENT_ROWS: Final = 16_384
 """Rows that are encoded and sent at once."""
 
-FILES_AT_ONCE: Final = 256
-
-_Rows: TypeAlias = tuple[pl.DataFrame, pl.DataFrame | None]
+_Rows: TypeAlias = tuple[pl.DataFrame, pl.DataFrame]
 """Rows, and what names them: their piece and their number in it; views have none."""
 
 
@@ -179,12 +177,9 @@ class _Export:
             held.unused,
         )
         self._delete(held, [piece for piece in before if piece.number not in stay])
-        by_file: dict[str, list[Piece]] = {}
-        for piece in pieces:
-            by_file.setdefault(piece.file, []).append(piece)
-        fresh = {p.file for p in pieces if p.number not in stay}
-        files = {name: file for name, file in come.items() if name in fresh}
-        self._load(held, fitted.columns, self._rows(held, files, by_file, stay))
+        rows = rows_of(self._dataset, held.name, come, pieces, stay)
+        # the table's own column is of 32 bits
+        self._load(held, fitted.columns, ((r, at.cast({PIECE: pl.Int32})) for r, at in rows))
         held.unused = max([held.unused, *(piece.number + 1 for piece in pieces)])
         self._state.keep_pieces(held, before, pieces)
 
@@ -214,30 +209,6 @@ class _Export:
             self._state.keep_pieces(held, gone, ())
             self._keep(held)
 
-    def _rows(
-        self,
-        held: Held,
-        files: Mapping[str, PartFile],
-        pieces: Mapping[str, Sequence[Piece]],
-        stay: Collection[int],
-    ) -> Iterator[_Rows]:
-        """The rows of files that the table has not, batch by batch."""
-        for group in groups(files, FILES_AT_ONCE, BATCH_ROWS):
-            frame = self._dataset.rows_of(held.name, list(group.values()))
-            places = Places(p for f in group for p in places_of(pieces[f], files[f], stay))
-            for batch in _sent(frame):
-                try:
-                    place = places.take(batch.height)
-                except ValueError as error:
-                    raise _other_rows(held) from error
-                new = place.get_column(PIECE) != OTHERS
-                if new.all():
-                    yield batch, place
-                elif new.any():
-                    yield batch.filter(new), place.filter(new)
-            if places.left:
-                raise _other_rows(held)
-
     def _load(self, held: Held, columns: Sequence[Column], rows: Iterable[_Rows]) -> None:
         """Send rows, batch by batch."""
         sent = 0
@@ -245,11 +216,13 @@ class _Export:
         def tables() -> Iterator[pa.Table]:
             nonlocal sent
             for batch, places in rows:
-                table, changed = encoded(batch, columns, places)
-                self._sent["changed"] += changed
-                held.changed_values += changed
-                sent += batch.height
-                yield table
+                for first in range(0, batch.height, SENT_ROWS):
+                    part, place = batch.slice(first, SENT_ROWS), places.slice(first, SENT_ROWS)
+                    table, changed = encoded(part, columns, place)
+                    self._sent["changed"] += changed
+                    held.changed_values += changed
+                    sent += part.height
+                    yield table
 
         following = tables()
         for first in following:
@@ -285,19 +258,6 @@ class _Export:
                 self._database.execute(f"DELETE FROM {quoted(self._schema, held.table)}")
                 self._sent["gone"] += held.rows
             held.rows = held.changed_values = 0
-            self._load(held, fitted.columns, ((batch, None) for batch in _sent(frame)))
+            self._load(held, fitted.columns, ((batch, pl.DataFrame()) for batch in batches(frame)))
             held.digest = digest
             self._keep(held)
-
-
-def _sent(frame: pl.LazyFrame) -> Iterator[pl.DataFrame]:
-    """All rows in order, as many at a time as are encoded and sent at once."""
-    for batch in batches(frame):
-        yield from batch.iter_slices(SENT_ROWS)
-
-
-def _other_rows(held: Held) -> DatasetError:
-    return DatasetError(
-        f"the files of {held.name} hold other rows than the manifest says",
-        remedy="run `harvest verify DATASET`",
-    )

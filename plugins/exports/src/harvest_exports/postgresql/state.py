@@ -16,9 +16,9 @@ from harvest import Dataset, UsageError
 from harvest.toolkit.texts import printable
 
 from ..names import literal, quoted
+from ..pieces import Piece
 from .columns import Column
 from .database import Database
-from .pieces import Piece
 from .runs import RUNS, RUNS_DECLARED, keep_runs
 
 EXPORT: Final = "harvest_export"

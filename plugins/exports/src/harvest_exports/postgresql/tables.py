@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import attrs
-import polars as pl
 
 from harvest import UsageError
 
 from ..names import RESERVED, identifiers, literal, quoted
-from .columns import CHANGED, JSON, PIECE, PLACES, ROW, Column, sql_type, wider
+from ..pieces import PIECE, ROW
+from .columns import CHANGED, JSON, PLACES, Column, sql_type, wider
 from .database import Database
 from .state import Held
 
@@ -122,9 +122,3 @@ def _explain(
         if text:
             where = quoted(schema, held.table, sql_name)
             database.execute(f"COMMENT ON COLUMN {where} IS {literal(text)}")
-
-
-def rows_with(frame: pl.LazyFrame, names: tuple[str, ...]) -> bool:
-    """Whether a row has a value in one of these columns."""
-    found = frame.select(pl.any_horizontal(pl.col(n).is_not_null().any() for n in names))
-    return bool(found.collect().item())

@@ -9,20 +9,20 @@ that only pieces of files that came or left are looked at.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from typing import Final
 
 import attrs
 import polars as pl
 
-from harvest import Dataset, PartFile
+from harvest import Dataset, DatasetError, PartFile
 
-from .columns import PIECE, ROW
+from .batches import BATCH_ROWS, batches
 
-OTHERS: Final = -1
-"""In place of a piece's number: rows that the table has already, or that are nobody's."""
-
+PIECE: Final = "harvest_piece"
+ROW: Final = "harvest_row"
+_FILES_AT_ONCE: Final = 256
 _EVENTS: Final = "events"
 
 
@@ -39,7 +39,7 @@ class Piece:
     rows: int
     file: str
     first_row: int = 0
-    number: int = OTHERS
+    number: int = -1
 
     @property
     def content(self) -> tuple[str, str, int]:
@@ -105,62 +105,77 @@ def numbered(
     return found, stay
 
 
-def groups(files: Mapping[str, PartFile], most: int, rows: int) -> Iterator[dict[str, PartFile]]:
-    """Files in groups that are read together.
+def rows_of(
+    dataset: Dataset,
+    name: str,
+    files: Mapping[str, PartFile],
+    pieces: Iterable[Piece],
+    stay: Collection[int],
+) -> Iterator[tuple[pl.DataFrame, pl.DataFrame]]:
+    """The rows of pieces, batch by batch, and which piece each is of, and which of its rows.
 
-    most: files of a group; rows: with so many a group is full.
+    stay: numbers of pieces of which a table has the rows already.
+    Raises DatasetError where the files hold other rows than the pieces.
     """
+    by_file: dict[str, list[Piece]] = {}
+    for piece in pieces:
+        by_file.setdefault(piece.file, []).append(piece)
+    fresh = {f for f, some in by_file.items() if any(p.number not in stay for p in some)}
+    for group in _groups({each: file for each, file in files.items() if each in fresh}):
+        places: list[tuple[int, int, int]] = []
+        end = 0
+        for each, file in group.items():
+            begin = at = end
+            for piece in by_file[each]:
+                at = max(at, begin + piece.first_row)
+                if piece.number not in stay:
+                    places.append((piece.number, at, piece.rows))
+                at += piece.rows
+            end = max(at, begin + (file.file_rows or 0))
+        read = 0
+        for batch in batches(dataset.rows_of(name, list(group.values()))):
+            place = _places(places, read, batch.height)
+            new = place.get_column(PIECE).is_not_null()
+            if new.all():
+                yield batch, place
+            elif new.any():
+                yield batch.filter(new), place.filter(new)
+            read += batch.height
+        if read != end:
+            raise DatasetError(
+                f"the files of {name} hold other rows than the manifest says",
+                remedy="run `harvest verify DATASET`",
+            )
+
+
+def _groups(files: Mapping[str, PartFile]) -> Iterator[dict[str, PartFile]]:
+    """Files in groups that are read together."""
     together: dict[str, PartFile] = {}
     for name, file in files.items():
         together[name] = file
-        if len(together) == most or sum(each.rows for each in together.values()) >= rows:
+        rows = sum(each.rows for each in together.values())
+        if len(together) == _FILES_AT_ONCE or rows >= BATCH_ROWS:
             yield together
             together = {}
     if together:
         yield together
 
 
-def places_of(
-    pieces: Iterable[Piece], file: PartFile, stay: Collection[int]
-) -> Iterator[tuple[int, int]]:
-    """The rows of a file in order: numbers of pieces, each with how many.
+def _places(pieces: Sequence[tuple[int, int, int]], first: int, rows: int) -> pl.DataFrame:
+    """Of so many rows the piece and which of its rows each is; null where it is of none of these.
 
-    stay: numbers of those of which a table has the rows already.
+    pieces: numbers, each with its first row and how many there are.
     """
-    at = 0
-    for piece in pieces:
-        if piece.first_row > at:
-            yield OTHERS, piece.first_row - at
-        yield OTHERS if piece.number in stay else piece.number, piece.rows
-        at = piece.first_row + piece.rows
-    if file.file_rows is not None and file.file_rows > at:
-        yield OTHERS, file.file_rows - at
+    kinds = {PIECE: pl.Int64, "begin": pl.Int64, "rows": pl.Int64}
+    known = pl.DataFrame(pieces, schema=kinds, orient="row")
+    row = pl.int_range(first, first + rows, eager=True)
+    which = known.get_column("begin").search_sorted(row, side="right").cast(pl.Int64) - 1
+    found = known[which.clip(0)].with_columns((row - pl.col("begin")).alias(ROW))
+    is_in = pl.col(ROW).is_between(0, pl.col("rows"), closed="left")
+    return found.select(pl.when(is_in).then(PIECE), ROW)
 
 
-class Places:
-    """The columns that say of each row which piece it is of and which of its rows, in order."""
-
-    def __init__(self, pieces: Iterable[tuple[int, int]]):
-        """Of numbers of pieces, each with how many rows."""
-        self._rest = [(number, 0, rows) for number, rows in pieces][::-1]
-
-    def take(self, rows: int) -> pl.DataFrame:
-        """Those of the next rows; raises ValueError where there are not so many."""
-        taken: list[tuple[int, int, int]] = []
-        while rows:
-            if not self._rest:
-                raise ValueError(f"{rows} rows more than there are places")
-            number, first, beyond = self._rest.pop()
-            stop = min(first + rows, beyond)
-            taken.append((number, first, stop))
-            rows -= stop - first
-            if stop < beyond:
-                self._rest.append((number, stop, beyond))
-        schema = {PIECE: pl.Int32, "first": pl.Int64, "stop": pl.Int64}
-        each = pl.DataFrame(taken, schema=schema, orient="row")
-        return each.select(PIECE, pl.int_ranges("first", "stop").alias(ROW)).explode(ROW)
-
-    @property
-    def left(self) -> int:
-        """Rows that have not been taken."""
-        return sum(beyond - first for _, first, beyond in self._rest)
+def rows_with(frame: pl.LazyFrame, names: tuple[str, ...]) -> bool:
+    """Whether a row has a value in one of these columns."""
+    found = frame.select(pl.any_horizontal(pl.col(n).is_not_null().any() for n in names))
+    return bool(found.collect().item())

@@ -1,0 +1,1 @@
+"""The exporter ``delta``: record types and views as tables of Delta Lake."""

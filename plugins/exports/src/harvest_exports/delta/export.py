@@ -1,0 +1,376 @@
+"""Bringing Delta tables to the state of a dataset, each in one transaction.
+
+Each row names its *piece*, what one run read of one input.  The pieces that a table has are read
+from the table itself, so that its state cannot differ from its rows: whenever an export is cut
+short, the next one sees what is there and goes on.  A transaction is tried against the version that
+was looked at, and no other: where another export came first, all is looked at again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tomllib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import attrs
+import polars as pl
+import pyarrow as pa
+from pyarrow import fs
+
+from harvest import Dataset, DatasetChanged, HarvestError, UsageError
+from harvest.commands import remark
+from harvest.toolkit.amounts import count_in_words
+from harvest.toolkit.steps import step
+
+from ..batches import batches, streamed
+from ..chosen import ViewChoice, column_comments, stored_view, views_named
+from ..pieces import PIECE, Piece, files_by_name, pieces_in, rows_of, rows_with
+from .columns import arranged, table_schema
+
+try:
+    from deltalake import CommitProperties, DeltaTable, Schema, Transaction, write_deltalake
+    from deltalake.exceptions import DeltaError, TableNotFoundError
+    from deltalake.fs import DeltaStorageHandler
+except ImportError as error:
+    raise UsageError(
+        "tables of Delta Lake are written by deltalake, which is not installed",
+        remedy="pip install 'hpc-harvest-exports[delta]'",
+    ) from error
+
+__all__ = ["write"]
+
+_TRIES: Final = 20
+_FILE_BYTES: Final = 32 << 20
+_TOLD: Final = "harvest"
+_LOOKED_BACK: Final = 100
+_ANEW: Final = {"mode": "overwrite", "schema_mode": "overwrite"}
+_PERIODS: Final = {"day": "%Y-%m-%d", "month": "%Y-%m", "year": "%Y"}
+
+
+def write(
+    dataset: Dataset,
+    target: str,
+    *,
+    views: str | Iterable[str] | None = None,
+    partition: str | None = None,
+    keep: int | None = None,
+    optimize: bool = False,
+    check: bool = False,
+    storage: str | None = None,
+) -> str:
+    """Bring the tables below a directory or address to the dataset's state.
+
+    views: as ``chosen.views_named`` takes them; those that are there unless given.
+    partition: a column, or ``day``, ``month`` or ``year``.  keep: days of old versions that stay.
+    optimize: make few files of many.  check: write nothing, and say what each table is of.
+    storage: a TOML file with options of deltalake for an object store.
+    Raises UsageError for a table of somebody else, DatasetChanged where another export of a later
+    commit came first, HarvestError where the store says no.
+    """
+    chosen = views_named(dataset, views)
+    export = _Export(dataset, target, _options(storage), partition)
+    try:
+        if check:
+            return export.checked()
+        export.run(chosen)
+        if optimize or keep is not None:
+            export.tidy(optimize=optimize, keep=keep)
+    except DeltaError as error:
+        text = str(error).splitlines()[0]
+        raise HarvestError(
+            f"Delta Lake says: {text}",
+            where=target,
+            remedy="tables that were not reached are as they were; export again when it is mended",
+        ) from error
+    return export.said
+
+
+def _options(storage: str | None) -> dict[str, str] | None:
+    """What deltalake is told of an object store."""
+    if storage is None:
+        return None
+    try:
+        read = tomllib.loads(Path(storage).expanduser().read_text())
+    except (OSError, ValueError) as error:  # its text may hold secrets
+        raise UsageError(
+            f"this is no file of storage options ({type(error).__name__})",
+            where=storage,
+            remedy='write lines such as AWS_ENDPOINT_URL = "https://..."',
+        ) from None
+    return {key: str(value) for key, value in read.items()}
+
+
+class _Export:
+    def __init__(self, dataset: Dataset, target: str, options: dict[str, str] | None,
+                 partition: str | None):  # fmt: skip
+        local = "://" not in target
+        self._target = str(Path(target).expanduser().absolute()) if local else target.rstrip("/")
+        self._options = options
+        self._dataset = dataset
+        self._partition = partition
+        self._token = dataset.manifest.token
+        self._number = len(dataset.manifest.runs)
+        self._app = f"harvest:{dataset.manifest.runs[0]}"
+        self._done: Counter[str] = Counter()
+
+    @property
+    def said(self) -> str:
+        """What was done, in a sentence."""
+        rows, gone = (count_in_words(self._done[name], "row") for name in ("rows", "gone"))
+        tables = count_in_words(self._done["tables"], "table")
+        return (
+            f"{rows} written and {gone} removed in {tables}; commit {self._number} of the dataset"
+        )
+
+    def checked(self) -> str:
+        """What commit each table is at, a line each."""
+        lines = {name: f"{name}: no table yet" for name in self._dataset.record_types}
+        for name, table in self._tables().items():
+            number, token = table.transaction_version(self._app), _told(table).get("token")
+            up = "up to date" if token == self._token else "not up to date"
+            lines[name] = f"{name}: no table of this dataset"
+            if number is not None:
+                lines[name] = (
+                    f"{name}: commit {number} ({token or 'token not recorded'}), {up}; "
+                    f"version {table.version()}, {count_in_words(table.count(), 'row')}"
+                )
+        return "\n".join(lines.values())
+
+    def run(self, views: list[ViewChoice] | None) -> None:
+        """Bring all tables to the dataset's state."""
+        there = self._tables()
+        for name, table in there.items():
+            self._check_turn(name, table)
+        held = [name for name, table in there.items() if PIECE not in _kinds(table.schema())]
+        if views is None:
+            views = [ViewChoice.parse(name) for name in held]
+        asked = {view.label for view in views}
+        for name in held:
+            if name not in asked:
+                remark(f"the table of the view {name} was not asked for, and stays as it is")
+        for name in dict.fromkeys([*self._dataset.record_types, *there]):
+            if name not in held:
+                self._again(name, self._bring)
+        for view in views:
+            with stored_view(self._dataset, view) as path:
+                if path is not None:
+                    self._again(view.label, partial(self._put, view, path))
+
+    def tidy(self, *, optimize: bool, keep: int | None) -> None:
+        """Make few files of many, and remove those of old versions, where that is asked for."""
+
+        def change(_: str, table: Any) -> None:
+            properties = self._properties(_told(table))
+            if optimize:
+                table.optimize.compact(commit_properties=properties)
+            if keep is not None:
+                table.vacuum(keep * 24, dry_run=False, enforce_retention_duration=False,
+                             full=True, commit_properties=properties)  # fmt: skip
+
+        for name in self._tables():
+            self._again(name, change)
+
+    # --- one table ---
+
+    def _table(self, uri: str) -> DeltaTable | None:
+        try:
+            return DeltaTable(uri, storage_options=self._options)
+        except TableNotFoundError:
+            return None
+
+    def _tables(self) -> dict[str, DeltaTable]:
+        """All tables that lie here, by their names."""
+        try:
+            store = fs.PyFileSystem(DeltaStorageHandler(self._target, self._options))
+        except TableNotFoundError:  # nor a directory
+            return {}
+        listed = store.get_file_info(fs.FileSelector("", allow_not_found=True))
+        names = sorted(each.base_name for each in listed if each.type == fs.FileType.Directory)
+        found = (self._table(f"{self._target}/{name}") for name in names)
+        return {str(each.metadata().name): each for each in found if each is not None}
+
+    def _uri(self, name: str) -> str:
+        """Where the table of a record type or view lies."""
+        plain = "".join(c if c.isalnum() or c in "._-" else "_" for c in name)
+        if plain != name:
+            plain += "_" + hashlib.sha256(name.encode()).hexdigest()[:8]
+        return f"{self._target}/{plain}"
+
+    def _again(self, name: str, change: Callable[[str, DeltaTable | None], None]) -> None:
+        """Change a table; where another export came first, look at it again."""
+        step(f"exporting {name}")
+        uri = self._uri(name)
+        table = self._table(uri)
+        for left in reversed(range(_TRIES)):
+            self._check_turn(name, table)
+            before = table and table.version()
+            try:
+                return change(name, table)
+            except DeltaError:
+                table = self._table(uri)
+                if not left or before == (table and table.version()):
+                    raise
+            step(f"another export was faster; looking at {name} again")
+        return None
+
+    def _check_turn(self, name: str, table: DeltaTable | None) -> None:
+        number = self._number if table is None else table.transaction_version(self._app)
+        if number is None:
+            raise UsageError(
+                f"the table {name} is none of this dataset",
+                where=self._uri(name),
+                remedy="export into a directory of its own",
+            )
+        if number > self._number and not self._dataset.is_current():
+            raise DatasetChanged(
+                "the dataset has changed since it was opened", remedy="open it again"
+            )
+
+    def _properties(self, told: Mapping[str, Any]) -> CommitProperties:
+        """Of a transaction that stands against the version that was looked at, or not at all."""
+        return CommitProperties(
+            custom_metadata={_TOLD: json.dumps(told)},
+            app_transactions=[Transaction(self._app, self._number)],
+            max_commit_retries=0,
+        )
+
+    def _commit(self, name: str, table: DeltaTable | None, schema: pa.Schema, doc: str,
+                rows: Iterable[tuple[pl.DataFrame, pl.DataFrame]], gone: int,
+                how: Mapping[str, Any], **told: str) -> None:  # fmt: skip
+        """One transaction: rows come, and those that ``how`` says leave."""
+        written = 0
+
+        def counted() -> Iterator[pa.RecordBatch]:
+            nonlocal written
+            for batch in arranged(rows, schema):
+                written += batch.num_rows
+                yield batch
+
+        if table is None:
+            divided = [self._partition] if self._partition in schema.names else None
+            how = {"name": name, "description": doc, "partition_by": divided}
+        with streamed(schema, counted()) as reader:
+            write_deltalake(
+                self._uri(name) if table is None else table,
+                reader,
+                storage_options=self._options,
+                target_file_size=_FILE_BYTES,
+                commit_properties=self._properties({"token": self._token, **told}),
+                **how,
+            )
+        self._done.update(rows=written, gone=gone, tables=bool(written or gone))
+
+    # --- record types ---
+
+    def _layout(self, name: str, divided: str | None) -> tuple[pa.Schema, str, list[pl.Expr]]:
+        """The columns of a table, what it is, and those that are made of the time of its rows."""
+        kind = self._dataset.record_type(name)
+        doc, comments = column_comments(self._dataset, name)
+        fields, time, made = kind.arrow_schema, kind.roles.get("time"), []
+        if divided in _PERIODS and divided not in fields.names and time is not None:
+            fields = fields.append(pa.field(divided, pa.string()))
+            comments[divided] = f"The {divided} of {time} (UTC)."
+            made.append(pl.col(time).dt.strftime(_PERIODS[divided]).alias(divided))
+        fields = fields.append(pa.field(PIECE, pa.int64()))
+        comments[PIECE] = "Of which input the row is, as one run read it."
+        return table_schema(fields, comments), doc, made
+
+    def _bring(self, name: str, table: DeltaTable | None) -> None:
+        """Give a table the rows of pieces that came in place of those of pieces that left."""
+        divided = self._partition
+        if table is not None:
+            present = next(iter(table.metadata().partition_columns), None)
+            if divided not in (None, present) and divided in self._layout(name, divided)[0].names:
+                raise UsageError(
+                    f"the table {name} is divided by {present or 'no column'}, not by {divided}",
+                    remedy="export into another directory",
+                )
+            divided = present
+        schema, doc, made = self._layout(name, divided)
+        files = files_by_name(self._dataset.files(name))
+        found = pieces_in(self._dataset, name, files)
+        pieces = [attrs.evolve(piece, number=_number(piece)) for piece in found]
+        wanted: Counter[int] = Counter()
+        for piece in pieces:
+            wanted[piece.number] += piece.rows
+        held = {} if table is None else _held(table)
+        same = {number for number, rows in held.items() if wanted[number] == rows}
+        if None in held:  # rows that somebody else added
+            same = set()
+        how: dict[str, Any] = {"mode": "append"}
+        if table is not None:
+            now, then = _kinds(Schema.from_arrow(schema)), _kinds(table.schema())
+            if any(then.get(column, kind) != kind for column, kind in now.items()):
+                same, how = set(), dict(_ANEW)
+            elif now.keys() != then.keys():
+                how["schema_mode"] = "merge"
+                added = tuple(now.keys() - then.keys())
+                stay = [files[each] for each in {p.file for p in pieces if p.number in same}]
+                if added and stay and rows_with(self._dataset.rows_of(name, stay), added):
+                    same = set()
+        gone, come = held.keys() - same, wanted.keys() - same
+        changed = gone or come or "schema_mode" in how
+        if table is not None and not changed and _told(table) == {"token": self._token}:
+            return
+        if gone:
+            how["mode"] = "overwrite"
+        if same and gone:
+            how["predicate"] = f"{PIECE} IN ({', '.join(map(str, sorted(gone | come)))})"
+        rows = (
+            (batch.with_columns(made), at)
+            for batch, at in rows_of(self._dataset, name, files, pieces, same)
+        )
+        self._commit(name, table, schema, doc, rows, sum(held[each] for each in gone), how)
+
+    # --- views ---
+
+    def _put(self, view: ViewChoice, path: Path, name: str, table: DeltaTable | None) -> None:
+        """Write a view as a whole, where its rows are others than the table has."""
+        with path.open("rb") as stream:
+            digest = hashlib.file_digest(stream, "sha256").hexdigest()
+        told = {} if table is None else _told(table)
+        if told == {"token": self._token, "digest": digest}:
+            return
+        frame = pl.scan_ipc(path)
+        kinds = frame.collect_schema().to_frame().to_arrow(compat_level=pl.CompatLevel.newest())
+        doc, comments = column_comments(self._dataset, view.name, view.settings)
+        schema = table_schema(kinds.schema, comments)
+        rows, gone, how = batches(frame), 0 if table is None else table.count(), _ANEW
+        if told.get("digest") == digest:
+            rows, gone, how = iter(()), 0, {"mode": "append"}
+        alone = ((batch, pl.DataFrame()) for batch in rows)
+        self._commit(name, table, schema, doc, alone, gone, how, digest=digest)
+
+
+def _kinds(schema: Schema) -> dict[str, str]:
+    return {field.name: field.type.to_json() for field in schema.fields}
+
+
+def _told(table: DeltaTable) -> dict[str, str]:
+    """What the last export said of a table; nothing where its log is cut."""
+    said = (commit.get(_TOLD) for commit in table.history(_LOOKED_BACK))
+    found = next(filter(None, said), None)
+    return json.loads(found) if found else {}
+
+
+def _number(piece: Piece) -> int:
+    """What names a piece, also in other exports: its input and its run.
+
+    Where two have the same number, a table has the rows of both or of none.
+    """
+    text = json.dumps([piece.key, piece.run])
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], signed=True)
+
+
+def _held(table: DeltaTable) -> Mapping[int, int]:
+    """How many rows of which piece a table has."""
+    found: Counter[int] = Counter()
+    for batch in table.scan(columns=[PIECE]):
+        counted = pl.DataFrame(batch).group_by(PIECE).len()
+        found.update(dict(counted.iter_rows()))
+    return found
