@@ -42,8 +42,8 @@ _DOCS: Final = {
     "dask": "captures any Dask cluster while it runs, and reads captures and cluster dumps",
     "dask-runs": "shows and compares Dask runs of any recorder: tasks, workers, I/O, findings",
     "distiller": "reads Distiller's job exports, or its PostgreSQL",
-    "exports": "exports datasets: to PostgreSQL, to a file of DuckDB, as research objects "
-    "(RO-Crate)",
+    "exports": "exports datasets: to PostgreSQL, to Delta Lake, to a file of DuckDB, as research "
+    "objects (RO-Crate)",
     "gpfs": "reads GPFS (Storage Scale) policy lists: files, what could go, how long space lasts",
     "insight": "shows what sources say together: from a job to its files, and what was harvested",
     "jsonl": "writes a directory of JSON Lines, or one consolidated file of events",
@@ -75,7 +75,7 @@ _BROUGHT: Final = {
         **dict.fromkeys(("plugins check", "plugins new"), "testing"),
     },
     "exporters": {
-        **dict.fromkeys(("duckdb", "postgresql", "ro-crate"), "exports"),
+        **dict.fromkeys(("delta", "duckdb", "postgresql", "ro-crate"), "exports"),
         "gpfs-candidates": "gpfs",
     },
     "records": {**_own("darshan dask distiller gpfs ncem slurm yappi"), "run": "dask"},

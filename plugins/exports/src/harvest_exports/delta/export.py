@@ -143,6 +143,12 @@ class _Export:
 
     def run(self, views: list[ViewChoice] | None) -> None:
         """Bring all tables to the dataset's state."""
+        divided, kinds = self._partition, self._dataset.record_types
+        if divided and not any(divided in self._layout(n, divided)[0].names for n in kinds):
+            raise UsageError(
+                f"no record type has a column {divided!r} to divide tables by",
+                remedy=f"name a column, or {', '.join(_PERIODS)} where there is a time",
+            )
         there = self._tables()
         for name, table in there.items():
             self._check_turn(name, table)
