@@ -381,6 +381,9 @@ def test_a_lazy_section_is_made_when_it_is_asked_for_and_once(tmp_path):
     assert report.only("gaps").sections[0].items == ("none",)
     assert [each.name for each in report.sections] == ["first", "second", "gaps"]
     assert made == ["first", "second"]
+    # what is no section is refused when it is made
+    with pytest.raises(TypeError, match="is not a section of a report"):
+        _ = Report("Wrong", sections=[LazySection("wrong", lambda: ["words"])]).sections
 
 
 @pytest.mark.parametrize(

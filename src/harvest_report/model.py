@@ -122,9 +122,13 @@ class LazySection:
 
     @cached_property
     def made(self) -> tuple[Section, ...]:
-        """What ``make`` gives."""
+        """What ``make`` gives; raises TypeError for what is not a section."""
         given = self.make()
-        return (given,) if isinstance(given, Section) else tuple(given)
+        made = (given,) if isinstance(given, Section) else tuple(given)
+        for section in made:
+            if not isinstance(section, Section):
+                raise TypeError(f"{section!r} is not a section of a report")
+        return made
 
 
 def with_others(shown: pl.DataFrame, others: int, name: str, row: pl.DataFrame) -> pl.DataFrame:

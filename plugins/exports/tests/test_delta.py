@@ -252,7 +252,7 @@ def test_a_table_is_divided_by_a_column_and_by_no_other_later(tmp_path):
     assert len(table.partitions()) == 2
     with pytest.raises(harvest.UsageError, match="divided by large, not by small"):
         zoo(tmp_path, BLANK).export("delta", tmp_path / "lake", partition="small")
-    with pytest.raises(harvest.UsageError, match="no record type has a column 'nosuch'"):
+    with pytest.raises(harvest.UsageError, match="no table has a column 'nosuch'"):
         dataset.export("delta", tmp_path / "other", partition="nosuch")
 
 

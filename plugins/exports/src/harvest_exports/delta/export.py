@@ -143,12 +143,8 @@ class _Export:
 
     def run(self, views: list[ViewChoice] | None) -> None:
         """Bring all tables to the dataset's state."""
-        divided, kinds = self._partition, self._dataset.record_types
-        if divided and not any(divided in self._layout(n, divided)[0].names for n in kinds):
-            raise UsageError(
-                f"no record type has a column {divided!r} to divide tables by",
-                remedy=f"name a column, or {', '.join(_PERIODS)} where there is a time",
-            )
+        if self._partition is not None:
+            self._check_partition(self._partition, views or ())
         there = self._tables()
         for name, table in there.items():
             self._check_turn(name, table)
@@ -166,6 +162,15 @@ class _Export:
             with stored_view(self._dataset, view) as path:
                 if path is not None:
                     self._again(view.label, partial(self._put, view, path))
+
+    def _check_partition(self, divided: str, views: Iterable[ViewChoice]) -> None:
+        names = [self._layout(name, divided)[0].names for name in self._dataset.record_types]
+        names += [column_comments(self._dataset, v.name, v.settings)[1] for v in views]
+        if not any(divided in columns for columns in names):
+            raise UsageError(
+                f"no table has a column {divided!r} to be divided by",
+                remedy=f"name a column, or {', '.join(_PERIODS)} where there is a time",
+            )
 
     def tidy(self, *, optimize: bool, keep: int | None) -> None:
         """Make few files of many, and remove those of old versions, where that is asked for."""
