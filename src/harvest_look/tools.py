@@ -16,7 +16,7 @@ from harvest.commands.tables import how_many, print_json
 from harvest_report import Report
 from harvest_report.records import Style, print_records, print_rows_as_json
 from harvest_report.terminal import show as show_report
-from harvest_report.terminal import show_verdict
+from harvest_report.terminal import show_finding, show_gaps, show_verdict
 
 from .asked import named
 from .choice import Choice
@@ -37,6 +37,8 @@ __all__ = [
     "print_rows_as_json",
     "refused_values",
     "remarks",
+    "show_finding",
+    "show_gaps",
     "show_report",
     "show_verdict",
     "working",

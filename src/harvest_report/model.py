@@ -43,6 +43,23 @@ def _as_shown(column: Column, known: Column | None) -> Column:
     return attrs.evolve(column, unit=column.unit or unit, format=column.format or form)
 
 
+@attrs.frozen
+class Tile:
+    """A key number of a report, shown before all else.
+
+    label: what it is, with what it counts (``jobs that waited``).
+    value: the number in words, with its unit (``4.4 h``); ``not recorded`` where it is unknown.
+    note: what it cannot see, or what it compares with, in a few words.
+    """
+
+    label: str
+    value: str
+    note: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.label}: {self.value}{f' ({self.note})' if self.note else ''}"
+
+
 @attrs.frozen(eq=False)
 class Table:
     """Rows with columns for people.

@@ -56,9 +56,15 @@ def _rendered(name: str, report: Report, *, whole: bool) -> str:
     )
     environment.filters["line"] = printable_line
     environment.filters["prose"] = _prose
+    picture = report.picture
     text: str = environment.get_template(name).render(
         report=report,
-        sections=[_section(section, report, whole=whole) for section in report.sections],
+        picture=None if picture is None else _section(picture, report, whole=whole),
+        sections=[
+            _section(section, report, whole=whole)
+            for section in report.sections
+            if section is not picture
+        ],
         evidence=_evidence(report),
         colours=COLOURS,
         whole=whole,
@@ -84,6 +90,7 @@ def _prose(text: str) -> Any:
 def _plain(report: Report) -> str:
     """Tables and words, without jinja2 and matplotlib."""
     pieces = [html.paragraph(report.title, strong=True), *map(html.paragraph, report.intro)]
+    pieces.insert(1, html.bullets(report.tiles))
     if report.verdict is not None:
         pieces.append(report.verdict._repr_html_())
     for section in report.sections:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from contextlib import nullcontext
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ from harvest.findings import Verdict
 from harvest.toolkit.amounts import count_in_words
 
 from .latex import to_latex
-from .model import LazySection, Notes, Plot, Section, Table, texts
+from .model import LazySection, Notes, Plot, Section, Table, Tile, texts
 from .page import to_fragment, to_html
 from .terminal import to_text
 from .write import to_dict, write
@@ -28,12 +29,21 @@ def _sections(values: Iterable[Section | LazySection]) -> tuple[Section | LazySe
     return tuple(values)
 
 
+def _when_shown(
+    tiles: Iterable[Tile] | Callable[[], Iterable[Tile]],
+) -> Callable[[], tuple[Tile, ...]]:
+    return cache(lambda: tuple(tiles() if callable(tiles) else tiles))
+
+
 @attrs.frozen(eq=False, repr=False)
 class Report:
-    """A title, opening paragraphs, and sections in the order of reading.
+    """A title, key numbers, a picture, paragraphs, and sections in the order of reading.
 
     The first table is the main one: it is what a single ``.csv`` holds.  A ``LazySection`` is made
     when it is asked for: writing one table makes no other.
+    tiles: three to five key numbers, or a function that gives them when they are shown.
+    picture: name of the plot that matters most: a page begins with it, ``.png`` holds it.  The
+        first plot unless given.
     name, facts: the report's name, and what it was made from.
     location: of the dataset, where the evidence of findings lies.  These are set by
         ``completed``, thus in what ``Dataset.report`` gives.
@@ -46,6 +56,10 @@ class Report:
     facts: tuple[tuple[str, str], ...] = ()
     location: str = ""
     _context: ReportContext | None = None
+    _tiles: Callable[[], tuple[Tile, ...]] = attrs.field(
+        converter=_when_shown, factory=tuple, kw_only=True
+    )
+    _picture: str = attrs.field(default="", kw_only=True)
 
     @_sections.validator
     def _distinct(self, _: Any, value: tuple[Section | LazySection, ...]) -> None:
@@ -74,9 +88,33 @@ class Report:
             if not isinstance(section, LazySection):
                 yield section
                 continue
-            with self._context.reading() if self._context else nullcontext():
+            with self._reading():
                 made = section.made
             yield from made
+
+    def _reading(self) -> AbstractContextManager[None]:
+        return self._context.reading() if self._context else nullcontext()
+
+    @property
+    def tiles(self) -> tuple[Tile, ...]:
+        """Its key numbers."""
+        with self._reading():
+            return self._tiles()
+
+    @property
+    def picture(self) -> Plot | None:
+        """The plot that matters most; None where it has no plot."""
+        first = None
+        for section in self._first(self._picture):
+            if isinstance(section, Plot):
+                if section.name == self._picture or not self._picture:
+                    return section
+                first = first or section
+        return first
+
+    def _first(self, name: str) -> Iterator[Section]:
+        """Its sections, those first that are called this or may hold what is."""
+        return self._made(sorted(self._sections, key=lambda section: section.name != name))
 
     @property
     def verdict(self) -> Verdict | None:
@@ -90,7 +128,7 @@ class Report:
 
     def whole(self) -> Report:
         """Itself, after all that it shows was made: its dataset is read no more."""
-        _ = self.sections, self.verdict
+        _ = self.sections, self.verdict, self.tiles
         return self
 
     @property
@@ -117,10 +155,9 @@ class Report:
 
     def only(self, name: str) -> Report:
         """The report with one section alone; raises UsageError when it has none of this name."""
-        # the lazy one of this name first: others are made where it is not what that name stands for
-        for section in self._made(sorted(self._sections, key=lambda s: s.name != name)):
+        for section in self._first(name):
             if section.name == name:
-                return attrs.evolve(self, sections=(section,), context=None)
+                return attrs.evolve(self, sections=(section,), context=None, tiles=())
         raise UsageError(
             f"report {self.name!r} has no section {name!r}",
             remedy=suggestion(name, (s.name for s in self.sections)),

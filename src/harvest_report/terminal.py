@@ -10,9 +10,9 @@ from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from harvest.findings import Verdict
+from harvest.findings import Found, Verdict
 from harvest.toolkit.amounts import count_in_words
-from harvest.toolkit.texts import printable_line
+from harvest.toolkit.texts import printable_line, shell_word
 
 from .grid import grids
 from .model import Notes, Plot, Table
@@ -25,23 +25,24 @@ def to_text(report: Report, width: int = 80) -> str:
     """The report as plain text, lines no longer than ``width``."""
     buffer = io.StringIO()
     console = Console(file=buffer, width=width, color_system=None, legacy_windows=False)
-    show(report, console, fold=True)
+    show(report, console)
     lines = (line.rstrip() for line in buffer.getvalue().splitlines())
     return "\n".join(lines) + "\n"
 
 
-def show(report: Report, console: Console, *, fold: bool = False) -> None:
-    """Print the report: tables in full, plots as a line that says how to get them.
-
-    fold: break everything to the width, commands included.
-    """
+def show(report: Report, console: Console) -> None:
+    """Print the report: key numbers, findings, tables in full, and how to get its plots."""
     console.print(Text(printable_line(report.title), style="bold underline"))
+    if report.tiles:
+        console.print()
+        for tile in report.tiles:
+            _filled(printable_line(str(tile)), console)
+    if report.verdict is not None:
+        console.print()
+        show_verdict(report.verdict, console, report.verdict.command(report.location))
     for paragraph in report.intro:
         console.print()
         console.print(Text(printable_line(paragraph)))
-    if report.verdict is not None:
-        console.print()
-        show_verdict(report.verdict, console, report.location, fold=fold)
     for section in report.sections:
         if isinstance(section, Table):
             _table(section, console)
@@ -84,44 +85,75 @@ def _plots(plots: list[Plot], console: Console) -> None:
     console.print(Text(f"{count}: {names}. To see them, write a page: -o report.html"))
 
 
-def show_verdict(verdict: Verdict, console: Console, dataset: str, *, fold: bool = False) -> None:
-    """Print findings, the worst first, each with what to try and where its evidence is.
+def show_verdict(verdict: Verdict, console: Console, asked: str) -> None:
+    """Print findings, the worst first: of each the headline, the detail and the advice.
 
-    fold: break commands too, which are then no longer ready to be copied.
+    asked: the command that gives them, to which ``--show`` is added.
     """
-    summary = _filled(verdict.summary(), "", console)
-    summary.stylize("bold")
-    console.print(summary)
-    for found in verdict.found:
+    _filled(verdict.summary(), console, "bold")
+    for number, found in enumerate(verdict.found, start=1):
         console.print()
-        severity = found.finding.severity.upper()
-        said = _filled(f"{severity}  {printable_line(found.finding.text)}", "", console)
-        said.stylize("bold", 0, len(severity))
-        console.print(said)
-        _term("sure", found.certainty_in_words(), console)
-        _term("try", found.rule.advice, console)
-        command = printable_line(found.evidence.command(dataset))
-        if fold:
-            _term("see", command, console)
-        else:
-            console.print(Text("  see  ", style="dim") + Text(command), soft_wrap=True)
-        _term("rule", f"{found.rule.name}; rests on: {found.rule.reference}", console)
-    for number, gap in enumerate(verdict.gaps()):
-        if not number:
-            console.print()
-        said = _filled(printable_line(gap), "", console)
-        said.stylize("italic")
-        console.print(said)
+        _headline(number, found, console)
+        caveats = found.caveats()
+        detail = f"{found.finding.detail} ({caveats})" if caveats else found.finding.detail
+        if detail:
+            _filled(printable_line(detail.strip()), console, indent="   ")
+        advice = f"next: {found.advice} [{found.rule.name}]"
+        _filled(printable_line(advice), console, indent="   ")
+    if verdict.found:
+        console.print()
+        _filled(f"Evidence of a finding: {asked} --show N, or RULE", console)
+    if gaps := len(verdict.unjudged) + len(verdict.partly):
+        console.print()
+        checks = count_in_words(gaps, "check")
+        _filled(f"{checks} without all data: {asked} --show gaps", console)
 
 
-def _term(name: str, text: str, console: Console) -> None:
-    shown = _filled(f"  {name:<5}{printable_line(text)}", " " * 7, console)
-    shown.stylize("dim", 0, 7)
-    console.print(shown)
+def show_finding(number: int, found: Found, console: Console, dataset: str) -> None:
+    """Print one finding in full, with the first rows of its evidence and where they are from."""
+    _headline(number, found, console)
+    for name, text in (
+        ("", found.finding.detail),
+        ("next: ", found.advice),
+        ("certainty: ", found.certainty_in_words()),
+        ("rule: ", f"{found.rule.name}. {found.rule.doc}"),
+        ("source: ", found.rule.reference),
+    ):
+        if text:
+            _filled(f"{name}{printable_line(text)}", console, indent="   ")
+    first, rows = found.evidence.first, found.evidence.rows
+    more = f", the first {first.height}" if first.height < rows else ""
+    title = f"Evidence: {count_in_words(rows, 'row')} of {found.evidence.view}{more}"
+    _table(Table("evidence", first, title=title), console)
+    console.print()
+    # not broken, to be copied
+    console.print(Text(printable_line(found.evidence.command(dataset))), soft_wrap=True)
 
 
-def _filled(line: str, indent: str, console: Console) -> Text:
-    """A line broken to the console's width, its further lines indented."""
-    return Text(
-        textwrap.fill(line, console.width, subsequent_indent=indent, break_on_hyphens=False)
+def show_gaps(verdict: Verdict, console: Console) -> None:
+    """Print why checks lack data, wholly or in part."""
+    _filled(verdict.summary(), console, "bold")
+    for gap in verdict.gaps():
+        console.print()
+        _filled(printable_line(gap), console)
+
+
+def _headline(number: int, found: Found, console: Console) -> None:
+    severity = found.finding.severity.upper()
+    _filled(f"{number}. {severity}  {printable_line(found.finding.headline)}", console, "bold")
+
+
+def _filled(line: str, console: Console, style: str = "", *, indent: str = "") -> None:
+    """Print a line broken to the console's width."""
+    console.print(
+        Text(
+            textwrap.fill(
+                line,
+                console.width,
+                initial_indent=indent,
+                subsequent_indent=indent,
+                break_on_hyphens=False,
+            ),
+            style=style,
+        )
     )

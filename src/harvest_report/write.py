@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import attrs
 import orjson
 
 from harvest.errors import UsageError
@@ -24,8 +25,8 @@ def write(report: Report, target: str | Path) -> list[Path]:
 
     - ``.html``: one page that opens without a network; ``.txt``: as the terminal shows it;
       ``.json``, ``.tex``: all tables and notes.
-    - ``.csv``: the main table, which is the first; ``.png``, ``.svg``: the plot, where there is
-      one.  For another section take ``report.only(name)`` first.
+    - ``.csv``: the main table, which is the first; ``.png``, ``.svg``: its picture.  For
+      another section take ``report.only(name)`` first.
     - a directory, or a name that ends with ``/`` or has no ending: all of these, with one CSV
       file per table and two pictures per plot.
 
@@ -81,6 +82,7 @@ def to_dict(report: Report) -> dict[str, Any]:
     return {
         "report": report.name,
         "title": report.title,
+        "tiles": [attrs.asdict(tile) for tile in report.tiles],
         "intro": list(report.intro),
         "made_from": dict(report.facts),
         "verdict": None if report.verdict is None else report.verdict.to_dict(),
@@ -114,17 +116,10 @@ def _csv(report: Report, path: Path) -> bytes:
     return to_csv(table).encode()
 
 
-def _one_plot(report: Report, path: Path) -> Plot:
-    plots = report.plots
-    if not plots:
+def _picture(report: Report, path: Path) -> Plot:
+    if report.picture is None:
         raise UsageError("it has no plot", where=str(path), remedy="write .html or .csv")
-    if len(plots) > 1:
-        raise UsageError(
-            f"a picture holds one plot, and the report has {len(plots)}",
-            where=str(path),
-            remedy="choose with --only: " + ", ".join(plot.name for plot in plots),
-        )
-    return plots[0]
+    return report.picture
 
 
 _WRITERS: dict[str, Callable[[Report, Path], bytes]] = {
@@ -133,8 +128,8 @@ _WRITERS: dict[str, Callable[[Report, Path], bytes]] = {
     ".tex": lambda report, _: report.latex().encode(),
     ".json": _json,
     ".csv": _csv,
-    ".png": lambda report, path: to_png(_one_plot(report, path)),
-    ".svg": lambda report, path: to_svg(_one_plot(report, path)),
+    ".png": lambda report, path: to_png(_picture(report, path)),
+    ".svg": lambda report, path: to_svg(_picture(report, path)),
 }
 
 SUFFIXES = tuple(_WRITERS)

@@ -28,7 +28,7 @@ import harvest
 
 def judge(frame, judged):
     return [
-        harvest.Finding(severity=severity, text=f"{name} failed", where={"name": name})
+        harvest.Finding(severity=severity, headline=f"{name} failed", where={"name": name})
         for name in sorted(set(frame["name"]))
         for severity in ["high" if name.startswith("big") else "low"]
     ]

@@ -1,7 +1,7 @@
 """Rules: what a plugin concludes from its views, each with the evidence for it.
 
-A rule looks at one view.  Its condition chooses rows of that view, and its judgement turns the
-chosen rows into findings: sentences for people, with the numbers in them.  The evidence of a
+A rule looks at one view.  Its condition chooses rows of that view.  Its judgement turns the chosen
+rows into findings: a headline with the one number that matters, and details.  The evidence of a
 finding is therefore always a view and a condition that gives those rows again.
 """
 
@@ -19,14 +19,17 @@ SEVERITIES: Final[tuple[Severity, ...]] = ("high", "medium", "low")
 """The worst first."""
 
 CERTAINTIES: Final[Mapping[str, str]] = {
-    "lower_bound": "lower bound: more may have happened than was recorded",
-    "impossible_value": "impossible value: the record has a number that cannot be; it is left out",
-    "too_large": "too large: a sum is not given, as no number of 64 bits holds it",
-    "coarse_clock": "coarse clock: some times are whole seconds, shares of these may be off",
-    "one_process": "one process: nothing is said of processes among each other",
-    "part": "part: it rests on what is known; of the rest, what the rule needs is not recorded",
+    "lower_bound": "lower bound: the record is incomplete, real numbers may be higher",
+    "impossible_value": "impossible value: a recorded number cannot be true and was left out",
+    "too_large": "too large: a sum does not fit into 64 bits and is not shown",
+    "coarse_clock": "coarse clock: some times are whole seconds, their shares may be off",
+    "one_process": "one process: processes cannot be compared",
+    "part": "partial data: only rows with the needed values were checked",
 }
-"""What makes a finding less than certain, in words."""
+"""What makes a finding less than certain: a short name, and what it means."""
+
+HEADLINE: Final = 80
+"""Characters of a headline at most."""
 
 
 @attrs.frozen
@@ -47,21 +50,31 @@ class Finding:
 
     severity: ``high`` for what costs much or puts results in doubt, ``medium`` for what is worth
         a change, ``low`` for what is good to know.
-    text: one plain sentence with the numbers in it.
+    headline: the subject and the one number that matters, in at most 80 characters and without
+        a full stop (``Partition black: jobs wait 4.4 h to run 26 s``).
+    detail: one or two sentences with the other numbers.
     where: values by column that choose this finding's rows among those of its rule; none where
         all of them are its evidence.
     certainty: what makes it less than certain, out of ``CERTAINTIES``; ``part`` is added to it
         where some rows could not be judged.
+    advice: what to try, where the rule's advice does not fit this case.
     """
 
     severity: Severity = attrs.field(validator=attrs.validators.in_(SEVERITIES))
-    text: str
+    headline: str = attrs.field(validator=attrs.validators.min_len(1))
+    detail: str = ""
     where: Mapping[str, str | int | bool | None] = attrs.field(factory=dict)
     certainty: tuple[str, ...] = attrs.field(
         default=(),
         converter=tuple,
         validator=attrs.validators.deep_iterable(attrs.validators.in_(CERTAINTIES)),
     )
+    advice: str = ""
+
+    @property
+    def text(self) -> str:
+        """Headline and detail as sentences."""
+        return f"{self.headline}. {self.detail}".rstrip()
 
 
 @attrs.frozen(kw_only=True)

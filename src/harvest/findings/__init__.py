@@ -5,6 +5,6 @@ from __future__ import annotations
 from harvest.api.rule import SEVERITIES, Severity
 
 from .evaluate import evaluate, judge
-from .model import Verdict
+from .model import Found, Verdict
 
-__all__ = ["SEVERITIES", "Severity", "Verdict", "evaluate", "judge"]
+__all__ = ["SEVERITIES", "Found", "Severity", "Verdict", "evaluate", "judge"]

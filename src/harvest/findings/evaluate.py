@@ -192,11 +192,11 @@ def _gap(rule: Rule, about: int, judged: int, missing: list[str], used: list[str
     """Why a condition holds or fails for only some rows, or for none."""
     rows = f"{count_in_words(about, 'row')}"
     if judged:
-        text = f"judged {judged:,} of {rows} of {rule.view}"
+        text = f"{judged:,} of {rows} of {rule.view} checked"
     elif missing:
-        text = f"{rule.view} has no {' or '.join(missing)} in its {rows}"
+        text = f"{rule.view} has no {' or '.join(missing)} in {rows}"
     else:
-        text = f"{rule.view} has too little of {', '.join(used)} in its {rows}"
+        text = f"{rule.view} has too few values of {', '.join(used)} in {rows}"
     return f"{text}; {rule.unable}" if rule.unable else text
 
 
@@ -211,7 +211,7 @@ def _judged(question: _Question, answer: _Answer) -> list[Found]:
         own = rows.filter(condition(narrowed, rows)) if narrowed else rows
         if own.is_empty():
             raise PluginError(
-                f"rule {rule.name!r} found what no row of {rule.view} shows: {finding.text}",
+                f"rule {rule.name!r} found what no row of {rule.view} shows: {finding.headline}",
                 remedy="ask the author of the rule to correct it",
             )
         where = " and ".join(filter(None, [f"({rule.condition(question.thresholds)})", narrowed]))

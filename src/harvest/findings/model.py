@@ -67,25 +67,41 @@ class Found:
         part = ("part",) if self.unknown and "part" not in given else ()
         return (*given, *part) or ("complete",)
 
+    @property
+    def advice(self) -> str:
+        """What to try: the finding's own advice, or its rule's."""
+        return self.finding.advice or self.rule.advice
+
+    def caveats(self) -> str:
+        """What makes it less than certain, in short: ``46 of 61 rows checked, coarse clock``."""
+        names = [
+            CERTAINTIES[word].partition(":")[0]
+            for word in self.finding.certainty
+            if word != "part" or not self.unknown
+        ]
+        checked = f"{self.judged:,} of {self.judged + self.unknown:,} rows checked"
+        return ", ".join([checked, *names] if self.unknown else names)
+
     def certainty_in_words(self) -> str:
-        """How sure it is: ``judged 46 of 61 rows; coarse clock: ...``."""
-        judged = f"judged all {self.judged:,} rows" if self.judged > 1 else "judged the one row"
+        """How sure it is: ``checked 46 of 61 rows of io.jobs; coarse clock: ...``."""
+        checked = f"checked all {self.judged:,} rows" if self.judged > 1 else "checked the one row"
         if self.unknown:
-            judged = f"judged {self.judged:,} of {self.judged + self.unknown:,} rows"
-        first = "complete: " if self.certainty == ("complete",) else ""
+            checked = f"checked {self.judged:,} of {self.judged + self.unknown:,} rows"
         reasons = [CERTAINTIES[word] for word in self.certainty if word in CERTAINTIES]
-        return "; ".join([f"{first}{judged} of {self.evidence.view}", *reasons])
+        return "; ".join([f"{checked} of {self.evidence.view}", *reasons])
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values, without the rows themselves."""
         return {
             "rule": self.rule.name,
             "severity": self.finding.severity,
+            "headline": self.finding.headline,
+            "detail": self.finding.detail,
             "text": self.finding.text,
             "certainty": list(self.certainty),
             "judged": self.judged,
             "unknown": self.unknown,
-            "advice": self.rule.advice,
+            "advice": self.advice,
             "view": self.evidence.view,
             "settings": {key: str(value) for key, value in self.evidence.settings.items()},
             "where": self.evidence.where,
@@ -112,24 +128,38 @@ class Verdict:
     partly: tuple[tuple[str, str], ...] = ()
 
     def summary(self) -> str:
-        """One sentence: ``3 findings: 1 high, 2 medium; 12 rules found nothing.``"""
+        """One line: ``3 findings: 1 high, 2 medium. 12 checks passed, 8 lack data.``"""
         severities = [found.finding.severity for found in self.found]
         counts = [f"{severities.count(s)} {s}" for s in SEVERITIES if s in severities]
-        said = "No finding"
-        if counts:
-            said = f"{count_in_words(len(severities), 'finding')}: {', '.join(counts)}"
-        if self.passed:
-            said += f"; {count_in_words(len(self.passed), 'rule')} found nothing"
-        if self.partly:
-            said += f", {len(self.partly)} of which judged a part only"
-        if self.unjudged:
-            said += f"; {count_in_words(len(self.unjudged), 'rule')} could not judge"
-        if self.elsewhere:
-            rules = count_in_words(len(self.elsewhere), "rule")
-            be = "is" if len(self.elsewhere) == 1 else "are"
-            said += f"; {rules} {be} about what the dataset does not hold"
-        judged = self.found or self.passed or self.unjudged or self.elsewhere
-        return f"{said}." if judged else "No rule is installed."
+        found = f"{count_in_words(len(severities), 'finding')}: {', '.join(counts)}"
+        partial = f" ({len(self.partly):,} on partial data)" if self.partly else ""
+        lack = "lacks" if len(self.unjudged) == 1 else "lack"
+        apply = "does" if len(self.elsewhere) == 1 else "do"
+        checks = [
+            (len(self.passed), f"passed{partial}"),
+            (len(self.unjudged), f"{lack} data"),
+            (len(self.elsewhere), f"{apply} not apply"),
+        ]
+        named = [(number, result) for number, result in checks if number]
+        if not severities and not named:
+            return "No rule is installed."
+        said = [f"{number:,} {result}" for number, result in named]
+        if named:  # the first says what is counted
+            number, result = named[0]
+            said[0] = f"{count_in_words(number, 'check')} {result}"
+        first = found if counts else "No findings"
+        return f"{first}. {', '.join(said)}." if said else f"{first}."
+
+    def command(self, dataset: str) -> str:
+        """The command that gives these findings of a dataset, and those of other rules."""
+        given = {
+            key: value
+            for found in self.found
+            for key, value in found.evidence.settings.items()
+            if key not in found.rule.settings
+        }
+        options = [f"--set={key}={value}" for key, value in given.items()]
+        return shlex.join(["harvest", "findings", dataset, *options])
 
     def __repr__(self) -> str:
         return f"<Verdict: {self.summary()}>"
@@ -141,34 +171,35 @@ class Verdict:
             shown = f"{count_in_words(evidence.rows, 'row')} of {evidence.call()}"
             if first.height < evidence.rows:
                 shown += f", the first {first.height}"
-            pieces += [
-                html.paragraph(f"{found.finding.severity.upper()}: {found.finding.text}"),
+            pieces.append(
                 html.details(
-                    "How sure it is, what to try, and the evidence",
-                    html.paragraph(f"How sure: {found.certainty_in_words()}.")
-                    + html.paragraph(found.rule.advice)
-                    + html.paragraph(f"{shown}:")
+                    f"{found.finding.severity.upper()}: {found.finding.headline}",
+                    html.paragraph(found.finding.detail)
+                    + html.paragraph(f"Next: {found.advice}")
+                    + html.paragraph(f"Certainty: {found.certainty_in_words()}.")
+                    + html.paragraph(f"Evidence: {shown}:")
                     + html.table(
                         first.columns,
                         first.rows(),
                         right=[c for c, kind in first.schema.items() if kind.is_numeric()],
                     )
-                    + html.paragraph(f"Rule {found.rule.name}: {found.rule.reference}"),
-                ),
-            ]
-        return html.joined(*pieces, html.bullets(self.gaps()))
+                    + html.paragraph(f"Rule {found.rule.name}. Source: {found.rule.reference}"),
+                )
+            )
+        gaps = self.gaps()
+        if gaps:
+            count = count_in_words(len(gaps), "reason")
+            pieces.append(html.details(f"Checks without data: {count}", html.bullets(gaps)))
+        return html.joined(*pieces)
 
     def gaps(self) -> list[str]:
-        """Why rules could not judge, or a part only; each reason once, with the rules."""
+        """Why checks lack data, wholly or in part; each reason once, with the rules."""
         sentences = []
-        for said, gaps in (
-            ("Could not judge", self.unjudged),
-            ("Found nothing in a part", self.partly),
-        ):
+        for said, gaps in (("Not checked", self.unjudged), ("Passed in part", self.partly)):
             by_reason: dict[str, list[str]] = {}
             for name, reason in gaps:
                 by_reason.setdefault(reason, []).append(name)
-            sentences += [f"{said} {', '.join(n)}: {reason}." for reason, n in by_reason.items()]
+            sentences += [f"{said}: {', '.join(n)}. {reason}." for reason, n in by_reason.items()]
         return sentences
 
     def to_dict(self) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -210,9 +211,16 @@ def findings(
             completion.finding_settings,
         ),
     ] = None,
+    show: Annotated[
+        str | None,
+        typer.Option(
+            metavar="N|RULE|gaps",
+            help="Show a finding in full, with its evidence; gaps: the checks that lack data.",
+        ),
+    ] = None,
     json: Json = False,
 ) -> int:
-    """Say what a dataset shows: conclusions of rules, the worst first, each with its evidence.
+    """List what rules find in a dataset, the worst first, with what to do next.
 
     Without a dataset, list the rules and their thresholds.
     """
@@ -230,10 +238,30 @@ def findings(
         verdict = tools.answer(
             dataset, lambda opened: opened.findings(rules, thresholds=thresholds, **of_views)
         )
+    console = tools.Console(highlight=False)
     if json:
         tools.print_json(verdict.to_dict())
+    elif show is None:
+        options = [f"--rule={name}" for name in rules or ()]
+        options += [f"--set={each}" for each in settings or ()]
+        asked = shlex.join(["harvest", "findings", str(dataset), *options])
+        tools.show_verdict(verdict, console, asked)
+    elif show == "gaps":
+        tools.show_gaps(verdict, console)
     else:
-        tools.show_verdict(verdict, tools.Console(highlight=False), str(dataset))
+        shown = [
+            (number, found)
+            for number, found in enumerate(verdict.found, start=1)
+            if show in (str(number), found.rule.name)
+        ]
+        if not shown:
+            raise UsageError(
+                f"no finding {show!r}",
+                remedy=f"the {len(verdict.found)} findings are listed without --show; "
+                "give a number, the name of a rule, or gaps",
+            )
+        for number, found in shown:
+            tools.show_finding(number, found, console, str(dataset))
     return 0
 
 
