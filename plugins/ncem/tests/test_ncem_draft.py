@@ -155,7 +155,7 @@ def test_ranges_of_one_size_that_take_unlike_long_get_none(tmp_path):
     (tmp_path / "study.toml").write_text(text)
     (intro,) = page_of(data, "ncem.comparison", study=str(tmp_path / "study.toml")).intro
     assert "None of the 100 durations that were measured counts" in intro
-    assert "the size is not known" in intro
+    assert "the size is unknown" in intro
 
     # and counts what the user names
     (tmp_path / "study.toml").write_text(

@@ -41,7 +41,7 @@ def test_each_row_of_the_views_and_each_line_counts_once(study):
     absent: Counter = Counter()
     for row in found["left-out"]:
         reported[row["method"]] += row["n"]
-        if row["excluded"] in ("not known to Distiller", "no HDF5 file"):
+        if row["excluded"] in ("unknown to Distiller", "no HDF5 file"):
             absent[row["method"]] += row["n"]
     expected: Counter = Counter()
     if {"slurm.job", "distiller.job"} <= set(dataset.record_types):

@@ -62,7 +62,7 @@ class DataFile(Record):
         role="time", doc="When the file was last written: recorded_time + clock_offset_s."
     )
     undecided_times: str | None = field(doc=f"modify_time{_UNDECIDED}")
-    recorded_time: datetime | None = field(doc="The file's time by the clock of its site.")
+    recorded_time: datetime | None = field(doc="The file's time on the clock of its site.")
     clock_offset_s: float | None = field(
         unit="s", doc="What was added to the clock's reading; 0 where no offset is declared."
     )
