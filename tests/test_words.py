@@ -98,7 +98,9 @@ def declared(part: str) -> Iterator[str]:
         if plugins.owner(spec).distribution != f"hpc-harvest-{Path(part).parts[1]}":
             continue
         yield from (getattr(spec, word, "") for word in ("doc", "advice", "judged", "unable"))
-        yield from (each.doc for each in getattr(spec, "settings", {}).values() if each)
+        yield from (
+            str(getattr(each, "doc", each)) for each in getattr(spec, "settings", {}).values()
+        )
         columns = getattr(spec, "columns", ())
         columns = resolve(columns) if isinstance(columns, str) and columns else columns
         yield from (getattr(column, "doc", None) or "" for column in columns)
