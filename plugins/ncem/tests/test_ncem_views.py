@@ -393,7 +393,7 @@ STREAMED = "[[range]]\nsize='128'\nmethod='streaming'\nscans="
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("[file_transfer]\nmax_elapsd = 3", "file_transfer.max_elapsd is unknown here"),
+        ("[file_transfer]\nmax_elapsd = 3", "file_transfer.max_elapsd is unknown"),
         ("[file_transfer]\nmax_elapsed = '29'", "file_transfer.max_elapsed: '29' is not a dura"),
         ("[[range]]\nsize='128'\nscans=[1,2]", "range 1.method is missing"),
         (f"{STREAMED}[1,2]".replace("streaming", "copy"), "method: 'copy' is not one of streaming"),

@@ -167,7 +167,7 @@ def _conflicts(known: Sequence[_Sized]) -> dict[int, str]:
     """What durations say against the sizes of stretches, by the number of the stretch.
 
     Stretches of one size whose medians differ by more than ``CONFLICT`` cannot all have it.  Those
-    alike keep it that hold two thirds of its stretches and of its scans, or one that is measured.
+    with similar medians keep it that hold two thirds of its stretches and of its scans, or one that is measured.
     Of what is left, no stretch takes ``CONFLICT`` times as long as one of a larger size.
     What is measured, by the bytes of data files, is not in doubt.
     """

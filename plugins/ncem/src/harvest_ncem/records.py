@@ -1,7 +1,7 @@
 """Record types of NCEM's 4D-STEM experiment.
 
 Up to four *receivers*, each with its own clock, report a scan, and its data become *files*: raw
-files at NCEM, a processed HDF5 file at NERSC.  Both types keep the time as it was recorded beside
+files at NCEM, a processed HDF5 file at NERSC.  Both types keep the time as it was recorded next to
 the time as corrected by the declared clock offset.
 """
 

@@ -123,8 +123,10 @@ def _files_too_old(rows: pl.DataFrame, total: int) -> Iterator[Finding]:
 def _scans_left_out(rows: pl.DataFrame, total: int) -> Iterator[Finding]:
     """A finding per reason; the scans that the study has elsewhere are named, too."""
     streamed, unplaced = rows["n_streamed"][0], rows["n_unplaced"][0]
-    others = [f"{streamed:,} other scans were streamed"] if streamed else []
-    others += [f"the study names no method for {unplaced:,} scans"] if unplaced else []
+    others = [f"{count_in_words(streamed, 'other scan')} were streamed"] if streamed else []
+    others += (
+        [f"the study names no method for {count_in_words(unplaced, 'scan')}"] if unplaced else []
+    )
     rest = f" Besides, {' and '.join(others)}." if others else ""
     counts = rows["excluded"].value_counts(sort=True)
     for reason, count in counts.sort("count", "excluded", descending=[True, False]).iter_rows():

@@ -2,8 +2,8 @@
 
     duration_s = elapsed_s + offload_s - save_correction_s
 
-elapsed_s is Slurm's; offload_s the mean offload of the size, without which the duration is not
-known (a study that means none says so: ``offload = "0s"``); save_correction_s is twice the
+elapsed_s is Slurm's; offload_s the mean offload of the size, without which the duration is
+unknown (a study that means none says so: ``offload = "0s"``); save_correction_s is twice the
 difference between saving a real and a blank scan, which the study may give per size, and is
 subtracted.
 """

@@ -14,8 +14,8 @@ _FILE_TRANSFER: Final = (
            "Distiller knows none."),
     text("size", "Size of the scan by Distiller, as 128x128; null where it is unknown."),
     seconds("duration_s", "Time that file transfer took: elapsed_s + offload_s - "
-            "save_correction_s; null where the size, the elapsed time or the offload is not "
-            "known."),
+            "save_correction_s; null where the size, the elapsed time or the offload is "
+            "unknown."),
     seconds("elapsed_s", "Time that the Slurm job ran, without suspensions; null where the "
             "accounting lacks it."),
     seconds("offload_s", "The study's offload for the size, else the mean of its scans that count "
@@ -100,8 +100,8 @@ OUTLIER_COLUMNS: Final = (
 
 OUTLIERS: Final = View(
     name="ncem.outliers",
-    doc="Per size and method, the quartiles and fences of the durations, how many lie "
-    "beyond, and a warning where the clock is too coarse for them.",
+    doc="Per size and method: quartiles and fences of the durations, the number of outliers, "
+    "and a warning where the clock is too coarse.",
     build="harvest_ncem.views.outliers:build",
     requires=shared.ALL_TYPES,
     settings=shared.OF_DURATIONS,

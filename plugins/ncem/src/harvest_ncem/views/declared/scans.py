@@ -129,9 +129,9 @@ FAILED_COLUMNS: Final = (
     text("method", "streaming, file_transfer or both, by the study's ranges; null outside of "
          "them."),
     text("size", "Size of the scan, as 128x128, by the study's ranges; null outside."),
-    text("fate", "lost (files of its method are missing), failed (it did not get to the end, or a "
-         "file is empty or too old), or gapped (some receivers, modules or numbers are missing): "
-         "the first of these; null (show=all) for none."),
+    text("fate", "lost: files of its method are missing; failed: it did not reach the end, or a "
+         "file is empty or too old; gapped: receivers, modules or numbers are missing. The first "
+         "of these; null (show=all) for none."),
     text("problem", "What went wrong, several with semicolons; null (show=all) for nothing."),
     text("missing", "What a lost scan lacks: no HDF5 file where it was streamed, no data file "
          "where files were transferred, or neither status nor file; null for others."),
