@@ -22,7 +22,7 @@ EXCEPTIONS: dict[str, str] = {}
 PAGES = sorted(
     path
     for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("plugins/*/*.md"))
-    if "reference" not in path.parts
+    if not {"reference", "decisions"} & set(path.parts)  # generated; records of their day
 )
 PARTS = [str(path.relative_to(ROOT)) for path in sorted(ROOT.glob("src/*"))]
 PARTS += [f"{path.relative_to(ROOT)}/src" for path in sorted(ROOT.glob("plugins/*"))]
