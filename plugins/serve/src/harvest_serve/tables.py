@@ -18,7 +18,7 @@ from harvest.model.frames import polars_schema
 from .engine.apart import Apart
 from .engine.files import FILE, ROW, Files, files_of
 from .engine.guarded import Guarded, open_engine, quote_name
-from .engine.scopes import check_condition
+from .engine.statements import check_condition
 from .filters import operators, where_sql
 from .problems import NotFound
 from .questions import Question
