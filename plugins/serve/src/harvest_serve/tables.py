@@ -22,7 +22,7 @@ from .engine.statements import check_condition
 from .filters import operators, where_sql
 from .problems import NotFound
 from .questions import Question
-from .settings import settings_in_words, settings_key
+from .settings import SettingOf, settings_in_words, settings_key
 from .state import Snapshot
 
 MOST_ROWS: Final = 10_000
@@ -95,7 +95,7 @@ class Description:
     kind: str
     doc: str
     columns: tuple[Described, ...]
-    settings: tuple[dict[str, Any], ...]
+    settings: tuple[SettingOf, ...]
 
     @property
     def by_name(self) -> dict[str, Described]:
