@@ -198,11 +198,9 @@ def _converter() -> cattrs.Converter:
 
         def make(value: Any, _: Any) -> tuple[Any, ...]:
             given = value.split(",") if isinstance(value, str) else value
-            if not isinstance(given, (list, tuple)):
+            if isinstance(given, Mapping) or not isinstance(given, Iterable):
                 raise ValueError("must be a list, or texts with commas")
             items = [v.strip() if isinstance(v, str) else v for v in given]
-            if inner is str and not all(isinstance(v, str) for v in items):
-                raise ValueError("must be a list of texts")
             return tuple(converter.structure(v, inner) for v in items if v != "")
 
         return make

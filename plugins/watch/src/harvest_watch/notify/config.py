@@ -62,7 +62,8 @@ def configured(given: Mapping[str, Any]) -> Config:
         )
     made: Config = config_from(Config, values, plugin="notify")
     for key, value in values.items():
-        text = isinstance(value, (str, list, tuple))
+        items = value if isinstance(value, (list, tuple)) else [value]
+        text = all(isinstance(item, str) for item in items)
         if not text and key.replace("-", "_") != "timeout_s":
             raise ConfigError(f"{value!r} does not fit: must be text", where=f"notify.{key}")
     return made
