@@ -42,6 +42,15 @@ NoToken = Annotated[
         "--no-token", help="Ask for no token: a proxy guards the server. On loopback alone."
     ),
 ]
+Set = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="NAME.KEY=VALUE",
+        help="A setting of views and reports, which may be a file: ncem.study=study.toml. NAME is "
+        "a view, a report, or how their names begin. Repeatable.",
+    ),
+]
 
 
 def serve(
@@ -52,6 +61,7 @@ def serve(
     no_open: NoOpen = False,
     token_file: TokenFile = None,
     no_token: NoToken = False,
+    settings: Set = None,
 ) -> int:
     """Serve datasets in the browser, and to other programs by HTTP; nothing is written.
 
@@ -60,7 +70,8 @@ def serve(
 
     Example: harvest serve out --port 8800 --no-open
     """
-    from harvest_serve.serving import serve_datasets  # late: help needs no server
+    from harvest_serve.given import Given  # late: help needs no server
+    from harvest_serve.serving import serve_datasets
 
     return serve_datasets(
         datasets,
@@ -70,10 +81,11 @@ def serve(
         browser=not no_open,
         token_file=token_file,
         needs_token=not no_token,
+        given=Given.parse(settings),
     )
 
 
-def mcp(datasets: Datasets) -> int:
+def mcp(datasets: Datasets, settings: Set = None) -> int:
     """Answer the Model Context Protocol over standard input and output; only read.
 
     A client starts it, asks by its tools, and ends it by closing its input:
@@ -81,6 +93,7 @@ def mcp(datasets: Datasets) -> int:
 
     Example: harvest mcp out
     """
-    from harvest_serve.mcp.stdio import serve_mcp  # late: help needs no server
+    from harvest_serve.given import Given  # late: help needs no server
+    from harvest_serve.mcp.stdio import serve_mcp
 
-    return serve_mcp(datasets)
+    return serve_mcp(datasets, Given.parse(settings))

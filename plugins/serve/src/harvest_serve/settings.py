@@ -47,10 +47,9 @@ def check_settings(of: View | ReportSpec, given: Mapping[str, Any]) -> None:
     for name in given:
         if name in of.settings and name not in offered_settings(of):
             raise UsageError(
-                f"{name} of {of.name} is not declared as a number, a text or a time: it may be a "
-                "file, and the server opens none for a request",
+                f"{name} of {of.name} may be a file, and the server opens none for a request",
                 where=name,
-                remedy=f"leave it out, or give it on a command line: --set {name}=...",
+                remedy=f"give it when the server starts: --set {of.name}.{name}=FILE",
             )
 
 

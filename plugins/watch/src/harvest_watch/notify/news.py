@@ -94,7 +94,8 @@ def _findings(dataset: Dataset, severities: Collection[str]) -> dict[str, dict[s
     except HarvestError as error:
         remark(f"notify: findings could not be drawn, and none is said: {error}")
         return None
-    wanted = ("severity", "rule", "text", "advice", "view", "where", "certainty")
+    wanted = ("severity", "rule", "headline", "detail", "text", "advice")
+    wanted += ("view", "where", "certainty")
     return {
         _key("finding", each["rule"], each["where"], each["severity"]): {
             name: each[name] for name in wanted
@@ -127,7 +128,9 @@ def in_words(message: Mapping[str, Any]) -> tuple[str, str]:
     subject = f"harvest: {', '.join(filter(None, parts))} in {dataset}"
     lines = [f"Dataset {dataset} on {message['host']}, run {message['run']}."]
     for each in message["findings"]:
-        lines += ["", f"{each['severity'].upper()}: {each['text']}", f"  {each['advice']}"]
+        said = filter(None, (each["detail"], f"Next: {each['advice']}"))
+        lines += ["", f"{each['severity'].upper()}: {each['headline']}"]
+        lines += [f"  {text}" for text in said]
     if message["findings"]:
         lines += ["", f"Evidence: harvest findings {dataset}"]
     for each in message["rejects"]:
