@@ -12,12 +12,17 @@ from typing import Any, Final
 import attrs
 import orjson
 import polars as pl
+from polars.exceptions import PolarsError
 
 from harvest import Dataset, HarvestError, RunResult
 from harvest.commands import remark
+from harvest.commands.tables import how_many
 from harvest.findings import SEVERITIES
 from harvest.toolkit.amounts import count_in_words
 from harvest.toolkit.texts import printable_line
+
+from .config import Config
+from .table import table_of
 
 _SHOWN: Final = 20
 """Inputs with rejects that a message names."""
@@ -34,21 +39,22 @@ class News:
     findings: Mapping[str, dict[str, Any]] | None
     rejects: Mapping[str, dict[str, Any]]
     exports: Mapping[str, dict[str, Any]]
+    tables: Mapping[str, dict[str, Any]]
 
     @property
     def keys(self) -> set[str]:
         """What each is known by."""
-        return {*(self.findings or ()), *self.rejects, *self.exports}
+        return {*(self.findings or ()), *self.rejects, *self.exports, *self.tables}
 
     def message(self, said: Collection[str]) -> dict[str, Any] | None:
         """What is new, as JSON shows it; None where nothing is."""
         new = [
             [value for key, value in part.items() if key not in said]
-            for part in (self.findings or {}, self.rejects, self.exports)
+            for part in (self.findings or {}, self.rejects, self.exports, self.tables)
         ]
         if not any(new):
             return None
-        findings, rejects, exports = new
+        findings, rejects, exports, tables = new
         return {
             **self.about,
             "findings": findings,
@@ -56,11 +62,12 @@ class News:
             "rejects": rejects[:_SHOWN],
             "inputs_with_rejects": len(rejects),
             "failed_exports": exports,
+            "table": tables[0] if tables else None,
         }
 
 
-def news_of(dataset: Dataset, result: RunResult, least: str) -> News:
-    """What there is to say; least: the severity from which findings count."""
+def news_of(dataset: Dataset, result: RunResult, config: Config) -> News:
+    """What there is to say of a dataset after a run."""
     place = printable_line(str(Path(dataset.sink.location).absolute()))
     return News(
         about={
@@ -70,13 +77,14 @@ def news_of(dataset: Dataset, result: RunResult, least: str) -> News:
             "time": f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}",
             "rows": result.rows,
         },
-        findings=_findings(dataset, SEVERITIES[: SEVERITIES.index(least) + 1]),
+        findings=_findings(dataset, SEVERITIES[: SEVERITIES.index(config.severity) + 1]),
         rejects=_rejects(dataset),
         exports={
             _key("export", text): {"export": text, "reason": why}
             for text, why in result.exports.items()
             if why is not None
         },
+        tables=_tables(dataset, config),
     )
 
 
@@ -105,6 +113,18 @@ def _findings(dataset: Dataset, severities: Collection[str]) -> dict[str, dict[s
     }
 
 
+def _tables(dataset: Dataset, config: Config) -> dict[str, dict[str, Any]]:
+    """The view that the settings name; the same rows are the same table."""
+    if config.view is None:
+        return {}
+    try:
+        table = table_of(dataset, config)
+    except (HarvestError, PolarsError) as error:
+        remark(f"notify: the view {config.view} is not sent: {error}")
+        return {}
+    return {_key("table", table): table}
+
+
 def _rejects(dataset: Dataset) -> dict[str, dict[str, Any]]:
     """Inputs with rejects; one with as many as before is the same."""
     found = dataset.accounts().group_by("source", "origin").agg(pl.col("rejected").sum())
@@ -123,6 +143,7 @@ def in_words(message: Mapping[str, Any]) -> tuple[str, str]:
         count_in_words(len(message["failed_exports"]), "failed export")
         if message["failed_exports"]
         else "",
+        message["table"]["view"] if message["table"] else "",
     ]
     dataset = message["dataset"]
     subject = f"harvest: {', '.join(filter(None, parts))} in {dataset}"
@@ -142,4 +163,7 @@ def in_words(message: Mapping[str, Any]) -> tuple[str, str]:
         lines += ["", f"Each with its reason: harvest rejects {dataset}"]
     for each in message["failed_exports"]:
         lines += ["", f"Not exported to {each['export']}: {each['reason']}"]
+    if table := message["table"]:
+        rows = how_many(len(table["rows"]), "row", table["total"])
+        lines += ["", f"{table['view']}, {rows}:", "", *table["lines"]]
     return printable_line(subject), "\n".join(map(printable_line, lines)) + "\n"
