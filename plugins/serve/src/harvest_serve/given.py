@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import attrs
 import polars as pl
@@ -65,6 +65,10 @@ class Given:
                 )
             for key, value in given.items():
                 _check(name, key, value, meant)
+
+
+NOTHING: Final = Given()
+"""No settings."""
 
 
 def _shown(value: str) -> str:

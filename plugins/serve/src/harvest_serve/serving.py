@@ -16,9 +16,9 @@ from harvest.commands import remark
 
 from .app import application
 from .engine.scratch import scratch
+from .given import Given
 from .guard import access, is_loopback
 from .server import listen, run
-from .given import Given
 from .state import serve
 
 LEAST_TOKEN: Final = 16

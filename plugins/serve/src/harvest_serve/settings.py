@@ -16,7 +16,7 @@ _PLAIN: Final = (bool, int, float, str, date, datetime)
 
 @attrs.frozen(kw_only=True)
 class SettingOf:
-    """A setting of a view or report: what it means, the text of its default, and what it may be.
+    """A setting of a view or report: its meaning, the text of its default, and what it may be.
 
     type: in words; choices: all values, where these are some words.
     """

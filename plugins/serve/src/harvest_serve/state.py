@@ -20,7 +20,7 @@ from harvest import Dataset, DatasetChanged, DatasetError, HarvestError, UsageEr
 from harvest.errors import suggestion
 
 from .engine.scratch import Scratch
-from .given import Given, GivenDataset
+from .given import NOTHING, Given, GivenDataset
 from .problems import Damaged, NotFound, Refused
 from .settings import check_settings
 
@@ -74,7 +74,7 @@ class Snapshot(Place):
         dataset: Dataset,
         scratch: Scratch,
         *,
-        given: Given = Given(),
+        given: Given = NOTHING,
         label: str = "",
     ) -> None:
         super().__init__(name, location, label)
@@ -145,7 +145,7 @@ class Served(Place):
         self._looked: tuple[Any, float, Damaged | None] = (None, 0.0, None)
 
     def current(self) -> Snapshot:
-        """The state in force; it is opened anew only where the manifest is another file by now.
+        """The state in force; it is opened again only where the manifest is another file by now.
 
         Raises Damaged, with what ``harvest verify`` says, or DatasetError where there is none.
         """
@@ -238,9 +238,7 @@ class Served(Place):
 _PLAIN: Final = re.compile(r"[^A-Za-z0-9._-]+")
 
 
-def serve(
-    locations: Iterable[Path], scratch: Scratch, given: Given = Given()
-) -> dict[str, Served]:
+def serve(locations: Iterable[Path], scratch: Scratch, given: Given = NOTHING) -> dict[str, Served]:
     """The datasets of some locations, by a name for addresses: that of the file or directory.
 
     Pages show where datasets of the same name are.  Raises UsageError for given settings that do

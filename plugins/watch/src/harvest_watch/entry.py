@@ -87,7 +87,7 @@ def _report(session: Session, text: str, output: str) -> tuple[str, ...]:
 
 
 def refuse_streams(session: Session, what: str) -> None:
-    """Raise UsageError for a sink that keeps nothing, of which ``what`` would begin anew."""
+    """Raise UsageError for a sink that keeps nothing, of which ``what`` would begin again."""
     for sink in session.sinks:
         if sink.streams:
             raise UsageError(

@@ -25,7 +25,7 @@ ROWS: Final = 50
 
 
 async def finding(request: Request) -> Response:
-    """What a rule found, how sure it is, what to try, and the rows that it rests on."""
+    """What a rule found, how certain it is, what to do next, and the evidence."""
     rule, number = request.path_params["rule"], request.path_params["number"]
 
     def ask(snapshot: Snapshot) -> dict[str, Any]:

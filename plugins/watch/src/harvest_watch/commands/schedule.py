@@ -51,6 +51,4 @@ def schedule(
     """
     from harvest_watch.entry import print_entry  # late: help needs none of it
 
-    return print_entry(
-        options, every=every, form=form, name=name, report=report, output=output
-    )
+    return print_entry(options, every=every, form=form, name=name, report=report, output=output)

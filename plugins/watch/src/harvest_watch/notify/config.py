@@ -29,7 +29,7 @@ class Config:
     mail_to: tuple[str, ...] = setting("addresses that get a mail", ())
     mail_from: str | None = setting("its sender; the user at this host unless given")
     smtp: str = setting("HOST:PORT of the mail server", "localhost:25")
-    sendmail: str | None = setting("program that takes the mail in place of a server")
+    sendmail: str | None = setting("program that takes the mail instead of a server")
     url_file: str | None = setting("file with the address of a webhook")
     command: tuple[str, ...] = setting("program and arguments; it gets JSON", ())
     severity: str = setting("the least severe findings to send", "medium", one_of(SEVERITIES))

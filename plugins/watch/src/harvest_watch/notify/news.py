@@ -32,7 +32,7 @@ _SHOWN: Final = 20
 class News:
     """All that could be said of a dataset, by what makes it new: a digest.
 
-    about: the dataset and the run.  findings: None where it is not known which there are.
+    about: the dataset and the run.  findings: None where they are unknown.
     """
 
     about: Mapping[str, Any]
