@@ -28,7 +28,8 @@ class Question:
 
     settings: of a view, by name.
     where: conditions on columns, all of which hold; condition: one in SQL, besides.
-    sort: columns, the first first, each with whether its largest values come first; unknown values come
+    sort: columns, the first first, each with whether its largest values come first; unknown values
+    come
     last.  Equal rows, and all without it, stand in the dataset's order.
     offset: how many of these rows are left out before; limit: how many are given, None for as many
     as one answer gives.  columns: only these, in this order; None for all.
