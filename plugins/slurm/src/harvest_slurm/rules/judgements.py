@@ -66,14 +66,14 @@ def ended_badly(
     count = count_in_words(users_runs, "run")
     whose = f"{user} has the most: {count}" if user else "The dump does not record their users"
     codes = rows.filter(rows["exit_code"] > 0)
-    code = f"; the main exit code is {_most(codes, 'exit_code')[0]}" if len(codes) else ""
+    code = f" The main exit code is {_most(codes, 'exit_code')[0]}." if len(codes) else ""
     certainty = ["part"] if rows["cpu_unknown_jobs"].sum() else []
     if hidden_without_repeats and rows["run_again"].null_count() == rows.height:
         certainty.append("lower_bound")
     yield Finding(
         "high" if part is not None and part >= much and known >= hours else "medium",
         f"{runs:,} of {count_in_words(ended, 'run')} {words} ({share_in_words(runs / ended)})",
-        f"{took}. {whose}{code}.",
+        f"{took}. {whose}.{code}",
         certainty=tuple(certainty),
     )
 
@@ -90,7 +90,7 @@ def run_again(rows: pl.DataFrame, total: int, *, share: float, much: float) -> I
         "high" if again >= much * ended else "medium",
         f"{again:,} of {count_in_words(ended, 'run')} had to be repeated "
         f"({share_in_words(again / ended)})",
-        f"Their final states: {listed}.",
+        f"By final state: {listed}.",
     )
 
 
