@@ -46,8 +46,9 @@ def failures(
     others = [name for name in _OTHERS if name not in names and _several(parts, name)]
     first, last = days_of(jobs)
     return Report(
-        f"Why jobs failed, by {', '.join(names)}{period_in_words(selection, first, last)}",
-        intro=_in_words(runs, whole, names, chosen_in_words(selection)),
+        f"Why jobs{chosen_in_words(selection)} failed, by {', '.join(names)}"
+        f"{period_in_words(selection, first, last)}",
+        intro=_in_words(runs, whole, names),
         tiles=_tiles(runs, whole),
         picture="by-reason",
         sections=[
@@ -105,17 +106,15 @@ def _table(name: str, rows: pl.DataFrame, names: Sequence[str], title: str) -> T
     )
 
 
-def _in_words(
-    runs: pl.DataFrame, whole: pl.DataFrame, names: Sequence[str], chosen: str
-) -> Iterable[str]:
+def _in_words(runs: pl.DataFrame, whole: pl.DataFrame, names: Sequence[str]) -> Iterable[str]:
     """Why there is nothing to see, else the nodes on which most runs of a reason failed."""
     ended = runs["state"].is_in(ENDED).sum()
     if not runs.height:
-        return [f"The dataset has no jobs{chosen} that ended in this period."]
+        return ["The dataset has no such jobs that ended in this period."]
     if not ended:
-        return [f"The dump does not record how the jobs{chosen} ended."]
+        return ["The dump does not record how these jobs ended."]
     if not whole["jobs"].sum():
-        return [f"None of {count_in_words(ended, 'ended run')}{chosen} failed."]
+        return [f"None of {count_in_words(ended, 'ended run')} failed."]
     return _patterns(runs, names)
 
 

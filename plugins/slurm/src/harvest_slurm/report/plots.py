@@ -102,7 +102,7 @@ def scatter(waits: pl.DataFrame, zone: Zone) -> Plot:
         "Waits by submission date",
         f"{points.height:,} jobs by submission date and wait{shown}. The scale of waits is "
         "logarithmic, from 1 s.",
-        size=(7.5, 3.8),
+        size=(6.0, 3.6),
     )
 
 
@@ -221,7 +221,7 @@ def used_and_wasted(groups: pl.DataFrame, keys: list[str]) -> Plot:
         "CPU hours used and wasted",
         f"CPU hours of the {len(names)} of {groups.height:,} groups with most of them, the first "
         f"is {names[0]}. All groups together: {listed}.",
-        size=(7.5, 1.3 + 0.26 * max(len(names), 2)),
+        size=(6.0, 1.3 + 0.26 * max(len(names), 2)),
     )
 
 
@@ -248,7 +248,7 @@ def _counts(name: str, title: str, rows: pl.DataFrame, label: str, alt: str) -> 
         if label != "CPU hours":
             axes.xaxis.get_major_locator().set_params(integer=True)
 
-    return Plot(name, draw, title, alt, size=(7.5, 1.0 + 0.26 * max(len(values), 2)))
+    return Plot(name, draw, title, alt, size=(6.0, 1.0 + 0.26 * max(len(values), 2)))
 
 
 def _name_axes(axes: Any, names: list[str], label: str) -> None:

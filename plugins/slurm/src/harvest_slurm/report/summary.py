@@ -16,7 +16,7 @@ from ..views.declared.common import groups_of
 from ..views.period import Selection, selection_of
 from .missing import filled, missing
 from .plots import cpu_hours, states
-from .usage import days_of, fold, given_settings, period_in_words
+from .usage import chosen_in_words, days_of, fold, given_settings, period_in_words
 from .words import CLOCK, counted_in, hours, lasting, part, unknown_use, use_tiles
 
 _NEEDED: Final = ("state", "cpu_time_s", "cpu_s", "mem_used_bytes", "alloc_mem_bytes",
@@ -57,7 +57,9 @@ def summary(
     jobs, undivided = selection.jobs(data), int(users["undivided_jobs"].sum())
     first, last = days_of(jobs)
     return Report(
-        f"Jobs by {', '.join(by or _BY)}{period_in_words(selection, first, last)}",
+        f"Jobs{chosen_in_words(selection)} by "
+        f"{', '.join(by) or 'user, partition, state and month'}"
+        f"{period_in_words(selection, first, last)}",
         intro=() if users.height else ["The dataset has no such jobs."],
         tiles=_tiles(users) if users.height else (),
         sections=[

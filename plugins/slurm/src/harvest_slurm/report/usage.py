@@ -68,8 +68,9 @@ def usage_report(
         return _notes(groups, rows, selection, [*unknown_use(whole), *missing(jobs)])
 
     return Report(
-        f"What jobs used and wasted by {', '.join(names)}{period_in_words(selection, first, last)}",
-        intro=[_in_words(groups, selection, first, last)],
+        f"What jobs{chosen_in_words(selection)} used and wasted by {', '.join(names)}"
+        f"{period_in_words(selection, first, last)}",
+        intro=() if groups.height else ["The dataset has no such jobs."],
         tiles=_tiles(groups) if groups.height else (),
         picture="cpu-hours",
         sections=[
@@ -244,18 +245,6 @@ def chosen_in_words(selection: Selection) -> str:
     """Which jobs, to follow the word jobs: `` of user ann, account x``; or nothing."""
     kinds = ", ".join(f"{name} {value}" for name, value in selection.only.items())
     return f" of {kinds}" if kinds else ""
-
-
-def _in_words(
-    groups: pl.DataFrame, selection: Selection, first: date | None, last: date | None
-) -> str:
-    chosen = chosen_in_words(selection)
-    if groups.is_empty():
-        return f"The dataset has no jobs{chosen}."
-    times = f"from {first} to {last} ({selection.zone.name})" if first else "without known times"
-    if first is None and selection.is_bounded:
-        times = "ended in this period; others ran in it"
-    return f"{count_in_words(int(groups['jobs'].sum()), 'job')}{chosen} {times}."
 
 
 def _tiles(groups: pl.DataFrame) -> Iterator[Tile]:

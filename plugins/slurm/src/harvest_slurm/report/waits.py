@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import polars as pl
 
 from harvest import DatasetReader
-from harvest.toolkit.amounts import seconds_in_words, share_in_words
+from harvest.toolkit.amounts import count_in_words, seconds_in_words, share_in_words
 from harvest_report import Column, LazySection, Notes, Report, Table, Tile
 
 from ..views.calendar import Zone
@@ -40,10 +40,9 @@ def queue_time(
     waits = data.view("slurm.queue_time", **choice).collect()
     worst = data.view("slurm.worst_days", top=top, **choice).collect()
     return Report(
-        f"How long jobs waited{days_in_words(waits['date'].min(), waits['date'].max())}",
-        intro=()
-        if waits.height
-        else [f"The dump records no waits of jobs{chosen_in_words(selection)}."],
+        f"How long jobs{chosen_in_words(selection)} waited"
+        f"{days_in_words(waits['date'].min(), waits['date'].max())}",
+        intro=() if waits.height else ["The dump does not record how long such jobs waited."],
         tiles=_tiles(waits) if waits.height else (),
         picture="by-date",
         sections=[
@@ -95,7 +94,7 @@ def wait_statistics(
         month=pl.col("date").dt.strftime("%Y-%m"), day=pl.col("date").dt.strftime("%Y-%m-%d")
     )
     parts = [
-        waits.group_by(by=pl.lit(", ".join(by)), name=_name_of(by))
+        waits.group_by(by=pl.lit(by[0] if len(by) == 1 else "group"), name=_name_of(by))
         .agg(**measures)
         .sort("jobs", "name", descending=[True, False], nulls_last=True)
         for by in groups
@@ -114,12 +113,15 @@ def _name_of(by: Sequence[str]) -> pl.Expr:
 def _tiles(waits: pl.DataFrame) -> Iterator[Tile]:
     """The median and the longest waits, and how many jobs waited no more than an hour."""
     wait = waits["wait_s"]
-    minute, hour = (share_in_words((wait <= most).mean() or 0.0) for most in (60, 3600))
-    p90, longest = wait.quantile(0.9, interpolation="linear"), wait.max()
-    yield Tile("median wait", seconds_in_words(wait.median()), f"{waits.height:,} started jobs")
-    yield Tile("9 of 10 jobs waited at most", seconds_in_words(p90))
-    yield Tile("longest wait", seconds_in_words(longest))
-    yield Tile("started within an hour", hour, f"{minute} within a minute")
+    minute, hour = (wait.filter(wait <= most).len() / wait.len() for most in (60, 3600))
+    median, p90, longest = (
+        seconds_in_words(wait.quantile(q, interpolation="linear") or 0.0) for q in (0.5, 0.9, 1)
+    )
+    yield Tile("median wait", median, count_in_words(wait.len(), "started job"))
+    yield Tile("9 of 10 jobs waited at most", p90)
+    yield Tile("longest wait", longest)
+    started = f"{share_in_words(minute)} within a minute"
+    yield Tile("started within an hour", share_in_words(hour), started)
 
 
 def _about_waits(waits: pl.DataFrame, jobs: pl.DataFrame, zone: Zone) -> Notes:
