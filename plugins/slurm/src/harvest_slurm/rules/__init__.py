@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _USE: Final = ("slurm.usage", "slurm.summary")
 _FAILED: Final = (*_USE, "slurm.failures")
 _SHIELD: Final = "Princeton's Job Defense Shield"
-_GATHERED: Final = "for jobs and steps (no -X), gathered by a JobAcctGatherType other than none"
+_GATHERED: Final = "for jobs and steps (no -X; JobAcctGatherType other than none)"
 _MEASURED: Final = {
     "cpu": (
         "elapsed time times CPUs",
@@ -32,7 +32,7 @@ _MEASURED: Final = {
     "mem": (
         "elapsed time times memory allocated",
         "elapsed time times the most memory of one of its steps",
-        "State or End, Elapsed, AllocTRES or ReqMem, and TRESUsageInTot (or MaxRSS and NTasks) "
+        "State or End, Elapsed, AllocTRES or ReqMem, TRESUsageInTot or MaxRSS and NTasks, "
         f"{_GATHERED}",
     ),
     "gpu": (
