@@ -151,7 +151,7 @@ def test_what_sacct_says_is_a_finding(tmp_path: Path) -> None:
     (finding,) = [each for each in found if each.rule.name == "slurm.errors_reported"]
     assert finding.finding.severity == "high"
     assert finding.finding.text == (
-        f"sacct reported errors in 1 input, so that jobs may be missing; the first is {SAID}."
+        f"sacct reported errors in 1 input. Jobs may be missing. The first message: {SAID}."
     )
     assert finding.evidence.first["origin"].to_list() == [str(tmp_path / "failed.json")]
 

@@ -1,8 +1,8 @@
 """A job, an array or a heterogeneous job of a dataset: found by its id, with all it used.
 
 The arithmetic is that of Slurm's ``seff`` (contribs/seff, version 2.1): CPU time of all steps over
-elapsed time times CPUs, peak memory of a step over the memory allocated.  Unrecorded values are None
-here, where seff counts 0.
+elapsed time times CPUs, peak memory of a step over the memory allocated.  Unrecorded values are
+None here, where seff counts 0.
 """
 
 from __future__ import annotations

@@ -16,7 +16,14 @@ from ..views.declared.common import groups_of
 from ..views.period import Selection, selection_of
 from .missing import filled, missing
 from .plots import cpu_hours, states
-from .usage import chosen_in_words, days_of, fold, given_settings, period_in_words
+from .usage import (
+    chosen_in_words,
+    days_of,
+    fold,
+    given_settings,
+    period_in_words,
+    without_jobs,
+)
 from .words import CLOCK, counted_in, hours, lasting, part, unknown_use, use_tiles
 
 _NEEDED: Final = ("state", "cpu_time_s", "cpu_s", "mem_used_bytes", "alloc_mem_bytes",
@@ -60,7 +67,7 @@ def summary(
         f"Jobs{chosen_in_words(selection)} by "
         f"{', '.join(by) or 'user, partition, state and month'}"
         f"{period_in_words(selection, first, last)}",
-        intro=() if users.height else ["The dataset has no such jobs."],
+        intro=without_jobs(users),
         tiles=_tiles(users) if users.height else (),
         sections=[
             *(

@@ -70,7 +70,7 @@ def usage_report(
     return Report(
         f"What jobs{chosen_in_words(selection)} used and wasted by {', '.join(names)}"
         f"{period_in_words(selection, first, last)}",
-        intro=() if groups.height else ["The dataset has no such jobs."],
+        intro=without_jobs(groups),
         tiles=_tiles(groups) if groups.height else (),
         picture="cpu-hours",
         sections=[
@@ -247,9 +247,18 @@ def chosen_in_words(selection: Selection) -> str:
     return f" of {kinds}" if kinds else ""
 
 
+def without_jobs(groups: pl.DataFrame) -> Iterator[str]:
+    """Why there are no jobs, or none that count."""
+    if not groups.height:
+        yield "The dataset has no such jobs."
+    elif not groups["jobs"].sum():
+        yield "No job ended in this period, but some ran in it."
+
+
 def _tiles(groups: pl.DataFrame) -> Iterator[Tile]:
     """CPU hours, GPU hours where there are some, and failed runs."""
-    yield from use_tiles(groups, count_in_words(int(groups["jobs"].sum()), "job"))
+    jobs = int(groups["jobs"].sum())
+    yield from use_tiles(groups, count_in_words(jobs, "job") if jobs else "")
     gpu, used, wasted = (known_sum(groups[RESOURCES[1].column(w)]) for w in ("", "used", "wasted"))
     if gpu:
         note = used_share(used, wasted) or "use not recorded"

@@ -113,8 +113,8 @@ _USAGE_COLUMNS: Final = (
     hours("failed_cpu_hours", "Known CPU hours allocated to the runs in failed, out_of_memory, "
           "timeout and node_fail; 0 only where there are no such runs."),
     hours("failed_gpu_hours", "The same for GPU hours; null where all are unknown."),
-    count("ran_jobs", "Runs that ran in the period, or may have run: hours are of these runs. A run "
-          "counts in each month in which it ran."),
+    count("ran_jobs", "Runs that ran in the period, or may have run: hours are of these runs. A "
+          "run counts in each month in which it ran."),
     count("undivided_jobs", "Runs in jobs that ran, with unknown start or end. All their hours "
           "count in the period of their end, else of their start or submission."),
     count("impossible_jobs", "Runs in jobs with impossible times or amounts (impossible in "
