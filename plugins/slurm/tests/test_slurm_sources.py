@@ -237,7 +237,7 @@ def test_end_minus_start_without_suspensions_is_noted(tmp_path: Path) -> None:
     found = read_dump(tmp_path, text, timezone="UTC")
     assert [row["elapsed_s"] for row in found.rows("slurm.job")] == [3600.0]
     assert found.notes == [
-        "elapsed times are End minus Start, in which suspensions count; ask sacct for Elapsed"
+        "elapsed times are End minus Start, with suspensions; add Elapsed to sacct --format"
     ]
 
 
