@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import given as drawn
@@ -19,6 +20,7 @@ from typer.testing import CliRunner
 import harvest
 from harvest import UsageError
 from harvest_slurm.commands import app
+from harvest_slurm.job import listing
 from harvest_slurm.job.find import find
 from harvest_slurm.job.words import as_json, clock, in_words, size
 from harvest_slurm.views.calendar import zone_of
@@ -378,6 +380,19 @@ def test_a_job_is_a_line_of_what_it_used(dataset):
     assert lines[1].split() == ["1", "COMPLETED", "01:00:00", "50.0%", "90.0%", "ann", "run"]
     assert len(lines) == 5
     assert "\x1b" not in "".join(lines)
+
+
+def test_widths_are_taken_once_a_column(monkeypatch):
+    # given 200 jobs, of which only ids, states, users and names are recorded
+    row = dict.fromkeys(("elapsed_s", "timelimit_eff", "cpu_eff", "mem_eff", "gpu_eff"))
+    rows = [{**row, "job_id": str(9 + n), "state": "failed", "user": "ann", "name": "run"}
+            for n in range(200)]  # fmt: skip
+    taken = []
+    monkeypatch.setattr(listing, "max", lambda v: taken.append(v) or max(v), raising=False)
+    # when they are listed, then each column is as wide as its widest, looked for once a column
+    first = [cells[0][0] for cells in listing.lines(pl.DataFrame(rows))]
+    assert first == ["JobID", *(f"{9 + n:<5}" for n in range(200))]
+    assert len(taken) <= 5  # id, state, elapsed, user, name
 
 
 def test_colours_are_those_of_reportseff(dataset):

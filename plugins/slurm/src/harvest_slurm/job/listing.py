@@ -69,18 +69,20 @@ def lines(jobs: pl.DataFrame) -> Iterator[list[_Cell]]:
     rows = [[(head, "bold") for head in _HEAD], *map(_cells, jobs.iter_rows(named=True))]
     columns = list(zip(*rows, strict=True))
     kept = [
-        [(_aligned(text, place, column), colour) for text, colour in column]
+        _aligned(place, column)
         for place, column in enumerate(columns)
         if place < 3 or any(text != "---" for text, _ in column[1:])
     ]
     yield from map(list, zip(*kept, strict=True))
 
 
-def _aligned(text: str, place: int, column: Sequence[_Cell]) -> str:
-    width = max(len(text) for text, _ in column)
+def _aligned(place: int, column: Sequence[_Cell]) -> Sequence[_Cell]:
     if place == len(_HEAD) - 1:
-        return text
-    return text.rjust(width) if 2 <= place <= 6 else text.ljust(width)
+        return column
+    width = max(len(text) for text, _ in column)
+    if 2 <= place <= 6:
+        return [(text.rjust(width), colour) for text, colour in column]
+    return [(text.ljust(width), colour) for text, colour in column]
 
 
 def _cells(row: dict[str, Any]) -> list[_Cell]:
