@@ -266,9 +266,9 @@ def test_a_job_that_runs_still_has_its_hours_so_far_and_counts_where_it_started(
     (february,) = rows(data, month="2024-02")
     assert (february["jobs"], february["ran_jobs"], february["cpu_unknown_jobs"]) == (0, 1, 1)
     assert february["cpu_unknown_hours"] == february["not_ended_cpu_hours"] == 96.0
-    with pytest.raises(UsageError, match="no jobs of month=2024-02"):
+    with pytest.raises(UsageError, match="no jobs in month=2024-02"):
         data.view("slurm.usage", month="2024-02", split="none")
-    with pytest.raises(UsageError, match="no jobs of month=2024-03"):
+    with pytest.raises(UsageError, match="no jobs in month=2024-03"):
         data.view("slurm.usage", month="2024-03")
 
 
@@ -299,7 +299,7 @@ def test_where_start_or_end_are_not_known_all_hours_are_at_one_moment_and_that_i
 def test_days_need_hours_that_are_divided_by_days(tmp_path):
     data = dataset(tmp_path / "dump.txt", line(1, "COMPLETED", at("2024-01-31"), at("2024-02-02"),
                                                86400))  # fmt: skip
-    with pytest.raises(UsageError, match="by=day asks for days; write split=day"):
+    with pytest.raises(UsageError, match="by=day needs days; write split=day"):
         data.view("slurm.usage", by="day", split="month")
     assert [r["day"] for r in rows(data, by="day", split="none")] == ["2024-02-02"]
 

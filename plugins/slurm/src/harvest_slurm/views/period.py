@@ -119,7 +119,7 @@ class Selection:
         first, last = rows.select(first=moment.min(), last=moment.max()).collect().row(0)
         if first is not None:
             kinds = "".join(f" of {name} {value}" for name, value in self.only.items())
-            whole = f"from {first} to {last}" if first != last else f"of {first}"
+            whole = f"from {first} to {last}" if first != last else f"on {first}"
             raise UsageError(
                 f"the dataset has no jobs{kinds} in {self.period.in_words(self.zone.name)}",
                 remedy=f"it has jobs{kinds} {whole} ({self.zone.name}): write from={first} "

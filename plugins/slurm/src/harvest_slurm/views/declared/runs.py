@@ -66,15 +66,17 @@ _JOBS_COLUMNS: Final = (
     number("exit_signal"),
     _PLANNED,
     count("alloc_nodes", "Nodes allocated: AllocNodes, AllocTRES or, for a job that started, "
-          "NNodes."),
+          "NNodes; null before the start."),
     *passed_on("req_nodes", "req_cpus"),
     size("req_mem_bytes", "Memory requested, on all its CPUs or nodes together."),
     text("req_mem_per", "Unit of the memory request: cpu, node, or null for the whole job."),
     count("steps", "Recorded steps of the run, batch and extern included; null where the cluster "
           "has none, for example with -X."),
     count("ntasks", "Most tasks of a step; null where unknown for all."),
-    seconds("user_cpu_s", "CPU seconds used in user mode, computed in the same way as cpu_s."),
-    seconds("system_cpu_s", "CPU seconds used in system mode, computed in the same way as cpu_s."),
+    seconds("user_cpu_s", "CPU seconds used in user mode, computed and null in the same way as "
+            "cpu_s."),
+    seconds("system_cpu_s", "CPU seconds used in system mode, computed and null in the same way as "
+            "cpu_s."),
     size("max_rss_bytes", f"Resident memory of one task, {_STEP}."),
     size("max_disk_read_bytes", f"Bytes read by one task, {_STEP}."),
     size("max_disk_write_bytes", f"Bytes written by one task, {_STEP}."),
