@@ -105,12 +105,14 @@ class Marks:
     tips: the columns that are shown of the mark that is pointed at.
     x: what the horizontal axis shows, with its unit.
     names: labels of the vertical axis, by their places, from above; numbers unless given.
+    legend: the column of ``rows`` that says what a colour stands for.
     """
 
     rows: pl.DataFrame
     tips: tuple[Column, ...] = attrs.field(converter=_columns)
     x: str
     names: Mapping[float, str] = attrs.field(factory=dict)
+    legend: str | None = None
 
 
 @attrs.frozen(eq=False)
