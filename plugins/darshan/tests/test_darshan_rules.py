@@ -264,6 +264,12 @@ def test_shared_files_name_others_that_are_less():
 
 def test_what_was_not_watched_makes_a_part_and_a_sum_of_ranks_a_lower_bound():
     assert certainty("io.misaligned_file", job(misaligned_file=101, watched_file=500)) == ("part",)
+    # a sum that 64 bits do not hold is not known, and says nothing of what was watched
+    unknown = job(reads=None, misaligned_file=101, watched_file=500)
+    assert certainty("io.misaligned_file", unknown) == ()
+    assert certainty("io.misaligned_file", unknown, job(misaligned_file=101, watched_file=500)) == (
+        "part",
+    )
     assert certainty("io.long_metadata", SHARED) == ("lower_bound",)
     assert certainty("io.slow_ranks", *RANKS) == ("coarse_clock",)
 

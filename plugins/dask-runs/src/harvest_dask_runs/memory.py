@@ -57,6 +57,11 @@ class MemoryReader:
         """Nothing: these rows come from no run."""
         return []
 
+    @property
+    def notes(self) -> list[str]:
+        """The remarks that the source made while reading: none."""
+        return []
+
 
 @attrs.frozen
 class Harvested:

@@ -37,7 +37,7 @@ import attrs
 
 from harvest import ConfigError
 
-from .config import seconds
+from .durations import seconds
 
 T = TypeVar("T")
 

@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 
 import attrs
 
+from ..config import DarshanConfig
 from .autoperf import ApmpiRecords, ApxcRecords
 from .container import HEADER_BYTES, DamagedError, Header, Module, parse_header
 from .dxt import DxtRecords
@@ -17,7 +18,7 @@ from .fixed import FixedRecords
 from .job import JOB_BYTES, Job, parse_job
 from .layouts import FIXED
 from .names import Names, parse_names
-from .regions import DarshanConfig, Region, RegionReader
+from .regions import Region, RegionReader
 from .tables import Decoder
 from .variable import HeatmapRecords, LustreRecords, MdhimRecords
 

@@ -15,8 +15,7 @@ from typing import BinaryIO, Final
 
 import attrs
 
-from harvest.toolkit.settings import positive, setting
-
+from ..config import DarshanConfig
 from .container import DamagedError, Extent
 
 PIECE: Final = 8 << 20
@@ -26,21 +25,6 @@ KEEP: Final = 48 << 20
 
 RATIO_FREE: Final = 64 << 20
 """A region up to this size may have any compression ratio."""
-
-
-@attrs.frozen(kw_only=True)
-class DarshanConfig:
-    """Settings of the source ``darshan``."""
-
-    max_inflated_bytes: int = setting(
-        "Bytes that the regions of one log may inflate to; beyond, a reject.", 16 << 30, positive
-    )
-    max_ratio: int = setting(
-        "How many times its size a region over 64 MiB may inflate to.", 500, positive
-    )
-    max_seconds: float = setting(
-        "Seconds that checking one log may take; beyond, a reject.", 600.0, positive
-    )
 
 
 class RegionReader:

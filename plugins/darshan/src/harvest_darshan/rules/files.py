@@ -50,7 +50,7 @@ def _on_files(
         # unknown shares come last
         ordered = rows.sort(share, "file", descending=[True, False], nulls_last=True).to_dicts()
         also = ("lower_bound",) if at_least and any(row[at_least] for row in ordered) else ()
-        yield costliest(ordered, _file_name, sentence, share, most, also=also)
+        yield costliest(ordered, _file_name, sentence, share=share, most=most, also=also)
 
     return judge
 

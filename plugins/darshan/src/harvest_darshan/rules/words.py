@@ -110,9 +110,12 @@ def on_jobs(
         for some in rows.partition_by(each, maintain_order=True) if each else [rows]:
             ordered = sorted(some.iter_rows(named=True), key=weight, reverse=True)
             where = {name: str(ordered[0][name]) for name in each}
-            part = watched and any(r[watched] - r["reads"] < r["writes"] for r in ordered)
+            # columns, not the rows' numbers: one that is not known says nothing
+            part = watched and (some[watched] - some["reads"] < some["writes"]).any()
             also = ("part",) if part else ()
-            yield costliest(ordered, job_name, sentence, share, most, where, also)
+            yield costliest(
+                ordered, job_name, sentence, share=share, most=most, where=where, also=also
+            )
 
     return judge
 
@@ -121,6 +124,7 @@ def costliest(
     ordered: Sequence[Row],
     name: Sentence,
     sentence: Sentence,
+    *,
     share: str,
     most: Severity,
     where: Mapping[str, str] | None = None,

@@ -288,9 +288,19 @@ def _kinds(found: Comparison) -> pl.DataFrame:
     both = pl.col("presence") == "both"
     kinds = rows.select("name", "presence").unique(maintain_order=True)
     for piece in (
-        _renamed(count, difference="counted", before="executions_before", after="executions_after"),
-        _renamed(total, before="total_before", after="total_after", **_RANGES),
-        _renamed(mean, before="mean_before", after="mean_after").drop("difference"),
+        count.select(
+            "name", counted="difference", executions_before="before", executions_after="after"
+        ),
+        total.select(
+            *("name", "difference"),
+            total_before="before",
+            total_after="after",
+            low_before="before_low",
+            high_before="before_high",
+            low_after="after_low",
+            high_after="after_high",
+        ),
+        mean.select("name", mean_before="before", mean_after="after"),
         sure.select("name", *certainties(sure)),
         _ended("before", found.before),
         _ended("after", found.after),
@@ -307,16 +317,6 @@ def _kinds(found: Comparison) -> pl.DataFrame:
         pl.col("how", "chance").fill_null(""),
         by_count=pl.col("difference") - pl.col("by_duration"),
     )
-
-
-_RANGES: Final = {
-    f"{side}_{end}": f"{end}_{side}" for side in ("before", "after") for end in ("low", "high")
-}
-
-
-def _renamed(rows: pl.DataFrame, **names: str) -> pl.DataFrame:
-    """The columns name, difference and those that are renamed."""
-    return rows.select(*{"name": 0, "difference": 0, **names}).rename(names)
 
 
 def _ended(side: str, runs: Sequence[Numbers]) -> pl.DataFrame:

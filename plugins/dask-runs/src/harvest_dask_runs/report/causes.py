@@ -13,7 +13,8 @@ from harvest_report import Column, Plot, Section, Table, legend, seconds_axis
 
 from ..critical.path import COLUMN_OF_PART, COMPUTING, PARTS, UNRECORDED
 from ..trace.tracks import microseconds_since
-from .stream import COLOURS, GREY, OCCUPANCY_COLUMNS, SINCE, time_per_cell
+from .figures import COLOURS, time_per_cell
+from .stream import GREY, OCCUPANCY_COLUMNS, SINCE
 
 COLOUR = dict(zip(PARTS, (*COLOURS, GREY), strict=True))
 

@@ -18,7 +18,7 @@ from harvest import HarvestError
 from harvest.toolkit.texts import excerpt, printable_line
 
 from ..critical.path import PARTS
-from ..report.stream import COLOURS, OTHER
+from ..report.figures import COLOURS, OTHER
 from .slices import Lane, Slices
 
 TASKS, MOVES, FILES = range(3)

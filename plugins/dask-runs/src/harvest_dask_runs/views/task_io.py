@@ -55,7 +55,9 @@ def once(operations: pl.LazyFrame, log: str = "log") -> pl.LazyFrame:
     """
     file, module = [log, "record_id"], pl.col("module")
     doubles = operations.filter(module == "DXT_POSIX").select(*file, module=pl.lit("DXT_MPIIO"))
-    return operations.join(doubles.unique(), on=[*file, "module"], how="anti")
+    return operations.join(
+        doubles.unique(), on=[*file, "module"], how="anti", nulls_equal=True, maintain_order="left"
+    )
 
 
 def _traced(known: Correlation) -> pl.DataFrame:

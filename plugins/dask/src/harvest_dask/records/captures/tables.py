@@ -13,7 +13,6 @@ import pyarrow.compute as pc
 from harvest import Record
 
 from ..arrays import text_map
-from ..literals import pickled_class
 from ..log_kinds import FIELDS, KIND, WORKER
 from ..stimuli import stimulus_kinds
 from ..types import (
@@ -28,6 +27,7 @@ from ..types import (
     WorkerTransition,
 )
 from .batches import FLOAT, TEXT, TIME, Batch, as_text
+from .pickles import pickled_class
 from .process import ProcessFacts
 
 __all__ = ["TABLES", "columns_of", "record_class"]
