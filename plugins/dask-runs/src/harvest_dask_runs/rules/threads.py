@@ -191,9 +191,8 @@ def _imbalance(run: Run, **_: float) -> Finding:
 @rule(
     doc="Tasks so short that scheduling them costs about as much as executing them.",
     # few executions are known to be few where all workers were observed
-    where="case when executions >= 1000 then median_s < {milliseconds} / 1000 "
-    "and executions * {overhead} / 1000 > {share} * busy_s "
-    "when observed_workers = workers then false end",
+    where="case when executions >= 1000 then median_s < {milliseconds} / 1000 and executions * "
+    "{overhead} / 1000 > {share} * busy_s when observed_workers = workers then false end",
     columns=(
         *("median_s", "executions", "busy_s", "commonest_prefix", "commonest_executions"),
         "commonest_median_s",
