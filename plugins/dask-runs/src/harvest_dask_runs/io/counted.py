@@ -65,7 +65,7 @@ def untraced(dataset: DatasetReader) -> pl.DataFrame:
 
     Columns: origin, record_id, path; rank: of the process, -1 where several used the file; module:
     POSIX, MPI-IO or STDIO; op; count, bytes, nanoseconds; first, last: from when until when the
-    process used the file in this way, in microseconds of the epoch, null where that is not known.
+    process used the file in this way, in microseconds of the epoch, null where that is unknown.
     """
     if JOB not in dataset:
         return pl.DataFrame(schema=UNTRACED)
@@ -189,9 +189,9 @@ def _traced(dataset: DatasetReader) -> pl.LazyFrame:
 def counted_io(dataset: DatasetReader, known: Correlation, run: str | None) -> pl.DataFrame:
     """The untraced I/O of processes that are workers, with the task that did it.
 
-    Columns: run, key (null: not known), worker (null: a process of several), pid, host, file,
-    module, op, count, bytes, seconds, first_time, last_time, record_id, log, beside (the kind of
-    task that alone ran meanwhile, where the task is not known).
+    Columns: run, key (null: unknown), worker (null: a process of several), pid, host, file,
+    module, op, count, bytes, seconds, first_time, last_time, record_id, log, ``beside`` (the
+    kind of the only tasks that ran meanwhile, where the task is unknown).
     """
     rest = untraced(dataset)
     processes = _processes(dataset, known, run)
@@ -313,10 +313,10 @@ def _overlaps(intervals: pl.DataFrame, ran: pl.DataFrame, by: list[str]) -> pl.D
 
 
 def owners(intervals: pl.DataFrame, ran: pl.DataFrame) -> pl.DataFrame:
-    """Who used the file in an interval: place, key, owner, beside.
+    """Who used the file in an interval: place, key, owner, ``beside``.
 
-    key, owner: the task that alone ran in the process throughout, and its worker; beside: the kind
-    of all tasks that ran in the process meanwhile, where it is one and key is null.
+    key, owner: the only task that ran in the process throughout, and its worker; ``beside``: the
+    kind of all tasks that ran in the process meanwhile, where it is one and key is null.
 
     intervals: place, process, first, last; ran: of ``_executed``.
     """

@@ -264,7 +264,7 @@ def _image(
 
 
 def _blocks(axes: Any, lines: pl.DataFrame) -> None:
-    """Names of workers beside their lines, and rules between workers."""
+    """Names of workers next to their lines, and rules between workers."""
     blocks = lines.group_by("worker", maintain_order=True).agg(
         first=pl.col("line").min(), last=pl.col("line").max()
     )

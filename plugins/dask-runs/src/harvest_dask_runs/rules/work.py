@@ -67,7 +67,7 @@ def _failures(run: Run, **_: float) -> Finding:
 
 
 def _raised(run: Run) -> str:
-    """What executions of the kind with the most failures raised; empty where it is not known."""
+    """What executions of the kind with the most failures raised; empty where it is unknown."""
     if not run["failed_error"]:
         return ""
     of_kind, of_type = run["failed_prefix_failed"], run["failed_error_type_failed"]

@@ -48,7 +48,7 @@ def task_io(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
 
 
 def once(operations: pl.LazyFrame, log: str = "log") -> pl.LazyFrame:
-    """Operations, or their sums, without those that speak of the same bytes as others.
+    """Operations, or their sums, without duplicates of the same bytes.
 
     Where a log traces a file in both DXT_POSIX and DXT_MPIIO, only the former counts.
     log: the column that names the log.
@@ -94,7 +94,7 @@ def task_io_totals(dataset: DatasetReader, *, run: str | None = None) -> pl.Lazy
 
     A task that was executed on a worker whose process is known has a row, with zeros where it did
     no I/O; of others nothing is known.  Where a log traces a file in both DXT_POSIX and
-    DXT_MPIIO, only the former counts, for the latter speaks of the same bytes.
+    DXT_MPIIO, only the former counts, since both count the same bytes.
     """
     wanted = named_run(dataset, run)
     return deferred(lambda: _totals(correlate(dataset, wanted)), TOTALS)
