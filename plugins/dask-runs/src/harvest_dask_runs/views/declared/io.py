@@ -7,7 +7,7 @@ from typing import Final
 import attrs
 
 from harvest import Column, View
-from harvest.columns import count, number, path, seconds, share, size, text, time
+from harvest.columns import count, named, number, path, seconds, share, size, text, time
 
 from ...record_names import COUNTED, RECORDED, SEGMENT
 from .common import KEY, LOG, RECORD_ID, RUN, RUN_SETTING, WORKER
@@ -50,6 +50,7 @@ TASK_IO_COLUMNS: Final = (
     text("beside", "Of counted I/O without a known task: the kind of the only tasks that ran in "
          "the process from the first operation on the file to the last. The process itself may "
          "have done it before or after them. Else null."),
+    named("beside_key", "The task of the only execution in that time; else null."),
 )  # fmt: skip
 
 TASK_IO: Final = View(

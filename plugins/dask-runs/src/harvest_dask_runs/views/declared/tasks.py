@@ -13,6 +13,10 @@ from .common import KEY, PREFIX, REPEATS, RUN, RUN_SETTING, UNENDED, WHOLE
 _LAST: Final = "of its last execution that ended in memory, else of its last"
 _NO_MOVES: Final = "null where the run has no record of transfers with their keys"
 _NO_GRAPH: Final = "null where no graph of the run has the task"
+_ALONE: Final = (
+    "while no other task ran in it, by Darshan's counters; the process itself may have done a part "
+    "before or after the task; null without any"
+)
 _TRACED: Final = "null where no worker that executed it was traced"
 
 TASK_COLUMNS: Final = (
@@ -42,6 +46,8 @@ TASK_COLUMNS: Final = (
     size("io_write_bytes", f"Bytes of its traced writes (Darshan); {_TRACED}."),
     count("io_operations", f"Its traced reads and writes; {_TRACED}."),
     seconds("io_seconds", f"Time in them; {_TRACED}."),
+    size("io_alone_read_bytes", f"Bytes that its process read untraced {_ALONE}."),
+    size("io_alone_write_bytes", f"Bytes that its process wrote untraced {_ALONE}."),
     time("first_time", "Time of its first event."),
     time("last_time", "Time of its last event."),
     text("group", "Dask's group of tasks; null where the scheduler did not record it."),
