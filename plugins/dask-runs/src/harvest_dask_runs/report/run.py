@@ -91,7 +91,7 @@ def _intro(summary: dict[str, Any], workers: pl.DataFrame) -> list[str]:
 
 
 def _tiles(summary: dict[str, Any], numbers: dict[str, Any], executed: int) -> list[Tile]:
-    failed = f"; {numbers['failed']:,} executions failed" if numbers["failed"] else ""
+    failed = f"; {numbers['failed']:,} failed" if numbers["failed"] else ""
     moved, read = numbers["moved_bytes"], numbers["counted_bytes"]
     least = "at least: some workers are silent" if numbers["silent_workers"] else ""
     return [
@@ -100,7 +100,7 @@ def _tiles(summary: dict[str, Any], numbers: dict[str, Any], executed: int) -> l
         Tile(
             "executions",
             f"{numbers['executions'] or 0:,}",
-            f"of {executed:,} of {count(summary['tasks'] or 0, 'task')}{failed}",
+            f"{executed:,} of {count(summary['tasks'] or 0, 'task')} ran{failed}",
         ),
         Tile(
             "transferred",
