@@ -154,7 +154,7 @@ def _account(found: Harvested, tasks: TaskHandler) -> list[str]:
     events = int(tasks.frame["events"].list.len().sum() or 0)
     lines = [f"{found.units:,} rows read: {len(tasks):,} tasks with {events:,} events"]
     if found.folded:
-        lines.append(f"{found.folded:,} of them repeat a transfer and are folded into it")
+        lines.append(f"{found.folded:,} of them repeat a transfer and are merged into it")
     if "dask.worker" in found.reader:
         for row in found.summary().iter_rows(named=True):
             registered, reported = row["workers"] or 0, row["workers_reported"] or 0
