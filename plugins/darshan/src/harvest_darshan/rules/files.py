@@ -175,7 +175,7 @@ FILE_RULES: Final = (
         columns=(*_OF_FILE, "rank_spread", "read_bytes", "write_bytes", *_LATE),
         judge=_on_files(
             lambda row: f"one rank moves {share_in_words(row['rank_spread'])} less than another",
-            lambda row: f"Of these, {_late(row)}, {_of_run(row)}",
+            lambda row: f"{_late(row).capitalize()}, {_of_run(row)}",
             share="late_share",
         ),
         advice="Give ranks parts of the same size, or spread the aggregators of collective calls "
@@ -222,7 +222,7 @@ FILE_RULES: Final = (
             _unequal_processes,
             lambda row: (
                 f"{count_in_words(row['processes'], 'process', 'processes')} of {job_name(row)} "
-                f"use the file; {_taken(row)}"
+                f"use it; {_taken(row)}"
             ),
             most="medium",
         ),

@@ -179,8 +179,10 @@ JOB_RULES: Final = (
         columns=(*_OF_JOB, "largest_log", "bytes", "uses_mpiio", *_COST),
         judge=on_jobs(
             "bytes",
-            lambda row: f"{bytes_in_words(row['bytes'])} moved without MPI-IO",
-            lambda row: f"Its {row['largest_log']:,} ranks use no collective I/O",
+            lambda row: (
+                f"{row['largest_log']:,} ranks move {bytes_in_words(row['bytes'])} without MPI-IO"
+            ),
+            lambda row: "They cannot use collective I/O",
             "I/O takes",
             most="medium",
         ),

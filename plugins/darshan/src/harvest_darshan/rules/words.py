@@ -193,7 +193,7 @@ def named_first(
         f"{'J' if subject.startswith('job ') else subject[0]}{subject[1:]}: {what}",
         " ".join(f"{sentence}." for sentence in sentences),
         where=where or {},
-        certainty=tuple(dict.fromkeys(sure)),
+        certainty=(*dict.fromkeys(sure),),
         advice=advice(ordered) if advice else "",
     )
 
@@ -201,7 +201,7 @@ def named_first(
 def fitting(name: str, what: str) -> str:
     """A name in as few characters as leave room for what a headline says of it."""
     left = USUAL - 2 - len(what)
-    return shortened(name, max(left, min(32, LONGEST - 2 - len(what))))
+    return shortened(name, max(left, min(24, LONGEST - 2 - len(what))))
 
 
 def severities(found: Sequence[Severity]) -> str:
