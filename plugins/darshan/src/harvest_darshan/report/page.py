@@ -144,7 +144,7 @@ def _tiles(jobs: pl.DataFrame, gains: pl.DataFrame) -> list[Tile]:
         *(_ran(jobs) if jobs.height == 1 else [Tile("jobs", f"{jobs.height:,}", processes)]),
         Tile("bytes moved", _moved(jobs), _part(jobs.drop_nulls("bytes"), jobs) or f"in {logs}"),
         _spent(jobs),
-        Tile("possible gain", gain, "process time in findings, at most"),
+        Tile("possible gain", gain, "of process time, at most"),
     ]
 
 

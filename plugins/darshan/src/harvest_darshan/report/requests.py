@@ -88,7 +88,7 @@ def _plot(table: pl.DataFrame, said: str) -> Plot:
     return Plot(
         "sizes-plot",
         draw,
-        "Plot of request sizes",
+        "Requests by size",
         f"{said} by size, on a logarithmic scale. Most are {most[0]} of a size {labels[most[1]]}.",
         size=(7.5, 3.4),
     )

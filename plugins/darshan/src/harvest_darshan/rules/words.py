@@ -193,7 +193,7 @@ def named_first(
         f"{'J' if subject.startswith('job ') else subject[0]}{subject[1:]}: {what}",
         " ".join(f"{sentence}." for sentence in sentences),
         where=where or {},
-        certainty=(*dict.fromkeys(sure),),
+        certainty=tuple(dict.fromkeys(sure)),
         advice=advice(ordered) if advice else "",
     )
 
