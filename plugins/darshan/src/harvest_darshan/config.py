@@ -15,7 +15,7 @@ class DarshanConfig:
         "Most inflated bytes of the regions of one log; more is a reject.", 16 << 30, positive
     )
     max_ratio: int = setting(
-        "Largest ratio of inflated to compressed size, for a region over 64 MiB inflated.",
+        "Largest ratio of inflated to compressed size, above 64 MiB.",
         500,
         positive,
     )

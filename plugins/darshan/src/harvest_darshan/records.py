@@ -235,11 +235,11 @@ Apmpi = _of_module(
     {
         "counters": (
             dict[str, UInt64],
-            field(doc="Counts and bytes, for example MPI_SEND_CALL_COUNT."),
+            field(doc="For example MPI_SEND_CALL_COUNT."),
         ),
         "timers": (
             dict[str, float],
-            field(unit="s", doc="Times, for example MPI_SEND_TOTAL_TIME."),
+            field(unit="s", doc="For example MPI_SEND_TOTAL_TIME."),
         ),
         "sync_flag": (int, field(doc="Whether synchronisation times were recorded.")),
         "MPI_TOTAL_COMM_TIME_VARIANCE": (float, field(doc="Variance among all processes.")),
