@@ -284,11 +284,8 @@ class Export:
         kinds = frame.collect_schema().to_frame().to_arrow(compat_level=pl.CompatLevel.newest())
         doc, comments = column_comments(self._dataset, view.name, view.settings)
         schema = table_schema(kinds.schema, comments)
-        come, gone, how = (
-            frame.select(pl.len()).collect().item(),
-            table.count() if table else 0,
-            _ANEW,
-        )
+        come = int(frame.select(pl.len()).collect().item())
+        gone, how = 0 if table is None else table.count(), _ANEW
         if told.get("digest") == digest:
             frame, come, gone, how = frame.clear(), 0, 0, {"mode": "append"}
         rows = ((batch, pl.DataFrame()) for batch in batches(frame))
