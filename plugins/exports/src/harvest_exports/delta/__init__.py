@@ -37,7 +37,9 @@ def write(
             "tables of Delta Lake are written by deltalake, which is not installed",
             remedy="pip install 'hpc-harvest-exports[delta]'",
         )
-    from .export import DeltaError, Export  # of an optional library
+    from deltalake.exceptions import DeltaError  # an optional library
+
+    from .export import Export
 
     chosen = views_named(dataset, views)
     export = Export(dataset, target, _options(storage), partition)
