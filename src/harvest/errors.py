@@ -15,10 +15,10 @@ import traceback
 from collections.abc import Collection, Iterable
 
 __all__ = [
-    *("ConfigError", "DatasetChanged", "DatasetError", "ExitCode", "HarvestError"),
-    *("PluginError", "SourceError", "TooManyRejects", "UnknownTypeError", "UsageError"),
-    *("WorkerLost", "out_of_files", "suggestion"),
-]
+    "ConfigError", "DatasetChanged", "DatasetError", "ExitCode", "HarvestError", "PluginError",
+    "SourceError", "TooManyRejects", "UnknownTypeError", "UsageError", "WorkerLost",
+    "out_of_files", "suggestion",
+]  # fmt: skip
 
 
 class ExitCode(enum.IntEnum):
@@ -189,9 +189,10 @@ def lack_of(error: BaseException) -> Exception | None:
     Libraries panic, or raise what looks like a defect of who called them, where the process may
     open no more files, start no more threads or have no more memory.
     """
-    home, text = type(error).__module__.partition(".")[0], str(error)
+    home = type(error).__module__.partition(".")[0]
     if home not in _LIBRARIES and not isinstance(error, RuntimeError | ImportError | NameError):
         return None
+    text = str(error)
     if _FILES.search(text):
         return OSError(errno.EMFILE, "too many open files")
     if _MEMORY.search(text):

@@ -28,9 +28,9 @@ from types import FrameType
 from typing import Final
 
 __all__ = [
-    *("POLL_S", "check", "deferred", "forget", "install", "kept_here", "orderly"),
-    *("requested", "sleep"),
-]
+    "POLL_S", "check", "deferred", "forget", "install", "kept_here", "orderly", "requested",
+    "sleep",
+]  # fmt: skip
 
 MESSAGE: Final = "interrupted; what was committed before is unharmed, run again to go on"
 

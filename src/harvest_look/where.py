@@ -233,8 +233,12 @@ class _Times:
 
     def _within_between(self, place: int) -> bool:
         """Whether this AND is that of a BETWEEN."""
-        words = (token.word for token in reversed(self.tokens[:place]))
-        return next((w == "between" for w in words if w == "between" or w in _BORDERS), False)
+        for token in reversed(self.tokens[:place]):
+            if token.word == "between":
+                return True
+            if token.word in _BORDERS:
+                return False
+        return False
 
     def _kind(self, operand: Sequence[_Token]) -> str | None:
         """What an operand is: ``time``, ``span`` of time, ``seconds``; None for all else."""

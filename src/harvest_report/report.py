@@ -69,9 +69,12 @@ class Report:
         _check_names(value)
 
     def __repr__(self) -> str:
-        tables = count_in_words(len(self.tables), "table")
-        plots = count_in_words(len(self.plots), "plot")
-        return f"<Report {self.title!r}: {tables}, {plots}>"
+        kinds = {"table": Table, "plot": Plot, "lazy section": LazySection}
+        counts = {
+            name: sum(isinstance(s, kind) for s in self._sections) for name, kind in kinds.items()
+        }
+        held = ", ".join(count_in_words(count, name) for name, count in counts.items() if count)
+        return f"<Report {self.title!r}: {held or 'no tables'}>"
 
     def _repr_html_(self) -> str:
         return to_fragment(self)

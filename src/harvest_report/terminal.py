@@ -12,7 +12,7 @@ from rich.text import Text
 
 from harvest.findings import Found, Verdict
 from harvest.toolkit.amounts import count_in_words
-from harvest.toolkit.texts import printable_line, shell_word
+from harvest.toolkit.texts import printable_line
 
 from .grid import grids
 from .model import Notes, Plot, Table

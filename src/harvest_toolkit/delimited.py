@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
-    *("BLOCK_BYTES", "CUT", "MISPLACED", "RECORD_LIMIT", "Block", "Damage", "blocks"),
-    *("columns", "count_fields", "tables"),
-]
+    "BLOCK_BYTES", "CUT", "MISPLACED", "RECORD_LIMIT", "Block", "Damage", "blocks", "columns",
+    "count_fields", "tables",
+]  # fmt: skip
 
 BLOCK_BYTES: Final = 4 * 1024 * 1024
 """How much is read at a time."""

@@ -14,11 +14,9 @@ import polars as pl
 from harvest.toolkit.frames import TEXT_MAP
 
 __all__ = [
-    "LONGEST_S",
-    *("complete_sum", "count_if_known", "directory_of", "extra_of"),
-    *("first_text", "fitted", "fraction", "known_sum", "possible", "safe_sum", "sum_or_none"),
-    "whole_nanoseconds",
-]
+    "LONGEST_S", "complete_sum", "count_if_known", "directory_of", "extra_of", "first_text",
+    "fitted", "fraction", "known_sum", "possible", "safe_sum", "sum_or_none", "whole_nanoseconds",
+]  # fmt: skip
 
 LONGEST_S: Final = 9e9
 """285 years.  A longer time does not fit 64 bits as nanoseconds, and is none that was measured."""

@@ -44,6 +44,11 @@ class Threshold:
     doc: str
 
 
+# written out, since a type checker cannot see through `converter=tuple`
+def _words(given: Iterable[str]) -> tuple[str, ...]:
+    return tuple(given)
+
+
 @attrs.frozen
 class Finding:
     """One conclusion of a rule.
@@ -66,7 +71,7 @@ class Finding:
     where: Mapping[str, str | int | bool | None] = attrs.field(factory=dict)
     certainty: tuple[str, ...] = attrs.field(
         default=(),
-        converter=tuple,
+        converter=_words,
         validator=attrs.validators.deep_iterable(attrs.validators.in_(CERTAINTIES)),
     )
     advice: str = ""

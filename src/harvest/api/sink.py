@@ -166,6 +166,8 @@ class Publication:
 class Sink(Located):
     """Writes rows to one location.
 
+    name: what users type before the location.
+    Config: attrs class of its settings.
     shares_files: whether a file may hold rows of several partitions.  ``publish`` then gets those
         of small partitions as ``Publication.small`` and writes them together; without it, each
         partition is written by a ``writer`` of its own.

@@ -17,9 +17,9 @@ from harvest.toolkit.completion import words
 from . import complete
 
 __all__ = [
-    *("DatasetPath", "Exact", "Json", "Settings", "SettingsAgain", "SettingsAsBefore"),
-    *("Wait", "Wide", "key_values", "plugin_settings", "refuse_without"),
-]
+    "DatasetPath", "Exact", "Json", "Settings", "SettingsAgain", "SettingsAsBefore", "Wait",
+    "Wide", "key_values", "plugin_settings", "refuse_without",
+]  # fmt: skip
 
 DatasetPath = Annotated[
     Path, typer.Argument(metavar="DATASET", help="What a sink wrote.", readable=False)

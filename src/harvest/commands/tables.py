@@ -16,9 +16,9 @@ from harvest.toolkit.layout import GAP, fit, fold, shorten, table_lines
 from harvest.toolkit.texts import printable_line
 
 __all__ = [
-    *("how_many", "print_columns", "print_json", "print_lines", "print_plain"),
-    *("print_table", "print_text", "width_of_terminal"),
-]
+    "how_many", "print_columns", "print_json", "print_lines", "print_plain", "print_table",
+    "print_text", "width_of_terminal",
+]  # fmt: skip
 
 INDENT = " " * 4
 LEAST = 8

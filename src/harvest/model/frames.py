@@ -20,9 +20,9 @@ from .record import RecordType
 from .types import arrow_type
 
 __all__ = [
-    *("arrow_type_of", "frame_of", "no_rows", "plain_columns", "polars_schema", "polars_type"),
-    *("scan_parquet", "seconds", "types_of", "without_maps"),
-]
+    "arrow_type_of", "frame_of", "no_rows", "plain_columns", "polars_schema", "polars_type",
+    "scan_parquet", "seconds", "types_of", "without_maps",
+]  # fmt: skip
 
 Microseconds = TypeVar("Microseconds", pl.Expr, pl.Series)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, overload
 
 import attrs
 
@@ -112,7 +112,11 @@ class Unchanged(Sequence[Part]):
     def __len__(self) -> int:
         return (len(self._plan.unchanged) if self._plan else 0) + len(self._others)
 
-    def __getitem__(self, at: Any) -> Any:
+    @overload
+    def __getitem__(self, at: int) -> Part: ...
+    @overload
+    def __getitem__(self, at: slice) -> tuple[Part, ...]: ...
+    def __getitem__(self, at: int | slice) -> Part | tuple[Part, ...]:
         found = self._places[at]
         return tuple(map(self._part, found)) if isinstance(found, list) else self._part(found)
 

@@ -32,7 +32,10 @@ from .result import RunResult, Unchanged
 
 @contained()
 def carry_out(prepared: PreparedRun, targets: Sequence[Target]) -> RunResult:
-    """Read, stage and commit into datasets, which are locked."""
+    """Read, stage and commit into datasets, which are locked.
+
+    Raises HarvestError for everything that stops the run; then no dataset has changed.
+    """
     run = new_run_id()
     plan = prepared.plan([target.manifest for target in targets], run)
     execution = _Execution(prepared, targets, plan, run)

@@ -256,7 +256,12 @@ def execute(
     wait_s: float = 0,
     observer: Observer | None = None,
 ) -> RunResult:
-    """Carry out a recipe."""
+    """Carry out a recipe.
+
+    wait_s: how long to wait for another run on a dataset to end, in seconds.
+    Raises UsageError for a recipe that names something unknown, HarvestError for everything that
+    stops the run; then no dataset has changed.
+    """
     recipe = with_pipes(recipe)
     announced = announcing(plugins, lambda: {} if dry_run else session._export())
     with announced as committed, contextlib.ExitStack() as stack:

@@ -72,11 +72,13 @@ def rejects_apart(here: Parts, there: Parts) -> list[PartFile]:
     return [reject_of(text) for text in _texts_apart(here, there, StoredFiles.reject_texts)]
 
 
-def _texts_apart(here: Parts, there: Parts, texts: Callable[..., Any]) -> list[str]:
+def _texts_apart(
+    here: Parts, there: Parts, texts: Callable[[StoredFiles, pa.Array | None], pa.Array]
+) -> list[str]:
     rows = apart(here, there)
     if not rows.true_count:
         return []
-    return _outside(texts(StoredFiles(here), rows), texts(StoredFiles(there)))
+    return _outside(texts(StoredFiles(here), rows), texts(StoredFiles(there), None))
 
 
 def _outside(values: pa.Array | pa.ChunkedArray, others: pa.Array | pa.ChunkedArray) -> list[Any]:

@@ -54,15 +54,15 @@ class Part:
     fingerprint: str
     plugin: str
     config: str
+    files: tuple[PartFile, ...]
+    rows: dict[str, int]
+    read: int
+    filtered: dict[str, int]
+    folded: dict[str, int]
+    rejected: int
+    rejects: PartFile | None
+    notes: tuple[str, ...]
     run: str
-    files: tuple[PartFile, ...] = ()
-    rows: dict[str, int] = attrs.field(factory=dict)
-    read: int = 0
-    filtered: dict[str, int] = attrs.field(factory=dict)
-    folded: dict[str, int] = attrs.field(factory=dict)
-    rejected: int = 0
-    rejects: PartFile | None = None
-    notes: tuple[str, ...] = ()
     failed: bool = False
     limited: bool = False
     live: bool = False

@@ -23,10 +23,9 @@ from typing import Final, TypeVar
 from harvest.errors import SourceError, UsageError, out_of_files
 
 __all__ = [
-    *("flush", "folders_of", "fsync", "fsync_directory"),
-    *("input_path", "list_files", "may_be", "new_directory", "out_of_files", "replacing"),
-    *("walk_files", "walk_names", "write_atomically"),
-]
+    "flush", "folders_of", "fsync", "fsync_directory", "input_path", "list_files", "may_be",
+    "new_directory", "out_of_files", "replacing", "walk_files", "walk_names", "write_atomically",
+]  # fmt: skip
 
 _NO_FULL_FSYNC = frozenset((errno.ENOTSUP, errno.EOPNOTSUPP, errno.EINVAL, errno.ENOTTY))
 """How file systems, such as those of networks, refuse to flush a device's cache."""
