@@ -57,7 +57,7 @@ class Report:
     location: str = ""
     _context: ReportContext | None = None
     _tiles: Callable[[], tuple[Tile, ...]] = attrs.field(
-        converter=_when_shown, factory=tuple, kw_only=True
+        converter=_when_shown, default=lambda: (), kw_only=True
     )
     _picture: str = attrs.field(default="", kw_only=True)
 
