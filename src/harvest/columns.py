@@ -1,6 +1,6 @@
 """Columns as people meet them: in views, and in the tables of a report.
 
-A view declares a column by its kind, its name and what it means: ``seconds("wall_s", "How long it
+A view declares a column by its kind, its name and its meaning: ``seconds("wall_s", "How long it
 ran.")``.  The kind gives the type of the values, their unit and how people are shown them.  Nothing
 heavy is imported, so that a module that declares views stays quick to import.
 """
@@ -31,7 +31,7 @@ class Column:
         ``path``: where it is too long, its end is kept;
         ``id``: where it is too long, both its ends are kept, as of an id or an address.
         By the type of the values unless given.
-    doc: what it means.
+    doc: its meaning.
     scale: what values are divided by to be shown in their unit (``2**30`` for bytes in GiB).  CSV
         and JSON hold the values themselves.
     type: of the values, annotated as those of a record type are: ``int``, ``list[str]``.
@@ -47,7 +47,7 @@ class Column:
 
     @property
     def shown_unit(self) -> str | None:
-        """The unit, unless the values name theirs: ``3.2 ms``."""
+        """The unit, unless the values name it themselves: ``3.2 ms``."""
         return None if self.format in _WITH_UNIT else self.unit
 
     @property

@@ -1,7 +1,7 @@
 """Conditions as people write them: SQL in which texts compared with times are times, as in DuckDB.
 
 polars compares no time with a text, and each of its versions knows other words for a moment.  So
-moments and intervals are rewritten to what all of them read before the condition is theirs.
+moments and intervals are rewritten to what all of them read before they get the condition.
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ class Report:
         first plot unless given.
     name, facts: the report's name, and what it was made from.
     location: of the dataset, where the evidence of findings lies.  These are set by
-        ``completed``, thus in what ``Dataset.report`` gives.
+        ``completed``, so in what ``Dataset.report`` gives.
     """
 
     title: str

@@ -50,7 +50,7 @@ def named_directory(directories: Iterable[str], wanted: str) -> str:
 
 
 def run_choices(what: str, runs: Sequence[str]) -> str:
-    """The names of the directories of which one is to be chosen; whole paths where names agree."""
+    """The names of the directories to choose one from; whole paths where names agree."""
     return choices(what, _names(runs))
 
 
@@ -68,6 +68,6 @@ def _names(runs: Sequence[str]) -> Sequence[str]:
 
 
 def choices(what: str, names: Sequence[str]) -> str:
-    """The names of which one is to be chosen, or the first of them."""
+    """The names to choose one from, or the first of them."""
     more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
     return f"{what}: {', '.join(names[:SHOWN])}{more}" if names else "the dataset holds none"

@@ -1,4 +1,4 @@
-"""Numbers and times straight from bytes, for many texts at once, with numpy.
+"""Numbers and times straight from bytes, for many texts together, with numpy.
 
 Texts lie in one buffer; a ``Spans`` says where each begins and ends.  Eight bytes of each are
 fetched as one 64-bit word, whose digits are checked and added up together.  Every function gives

@@ -40,7 +40,7 @@ class LoadedFile:
 
 
 class _Loader(SourceFileLoader):
-    """Executes the bytes that were read, and keeps no compiled copy beside the file."""
+    """Executes the bytes that were read, and keeps no compiled copy next to the file."""
 
     def __init__(self, name: str, path: str, data: bytes):
         super().__init__(name, path)

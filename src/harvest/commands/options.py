@@ -112,7 +112,7 @@ class RunOptions(NamedTuple):
         )
 
     def hold_secrets(self) -> bool:
-        """Whether the options themselves, not the recipe file, hold a password or the like."""
+        """Whether the options themselves, not the recipe file, hold a secret."""
         from harvest.pipeline.record import without_secrets  # late: help needs none of it
         from harvest.plugins.registry import manager
 

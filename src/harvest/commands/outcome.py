@@ -70,7 +70,7 @@ def print_recipe(options: RunOptions) -> int:
     say(choices)
     shown = without_secrets(recipe, plugins)
     if shown != recipe:
-        print("# passwords and other secrets are hidden; give them anew to run this recipe")
+        print("# passwords and other secrets are hidden; give them again to run this recipe")
     print(shown.to_toml(), end="")
     return 0
 

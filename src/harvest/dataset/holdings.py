@@ -222,5 +222,5 @@ def to_html(dataset: Dataset) -> str:
             count_in_words(len(reports), "report"),
             html.table(("report", "what it shows"), reports),
         ),
-        html.paragraph("What it means: dataset.findings()"),
+        html.paragraph("Next: dataset.findings()"),
     )

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 SHOW_TABLES: Final = re.compile(r"\s*show\s+tables\s*;?\s*", re.IGNORECASE)
 """DuckDB would show the tables that were opened, and only those that a query names are."""
 READING: Final = ("SELECT", "EXPLAIN", "MULTI")
-"""Types of the statements that give rows and change nothing; a PIVOT is several at once."""
+"""Types of the statements that give rows and change nothing; a PIVOT is several together."""
 _Settings = Mapping[str, Mapping[str, Any]]
 _NO_TABLE: Final = re.compile(r"Table with name \"?(.+?)\"? does not exist")
 

@@ -1,4 +1,4 @@
-"""Checking a dataset against its manifest: bytes, rows, schemas, and that nothing is beside it."""
+"""Checking a dataset against its manifest: bytes, rows, schemas, and files that do not belong."""
 
 from __future__ import annotations
 

@@ -108,7 +108,7 @@ def _as_table(record_type: RecordType, data: Any) -> pa.Table:
 
 
 def _filled(array: Column, origin: str) -> Column:
-    """The column ``origin`` with one in place of nulls."""
+    """The column ``origin`` with a value instead of nulls."""
     if array.null_count == len(array):
         indices = pc.fill_null(pa.nulls(len(array), pa.int32()), 0)
         return pa.chunked_array([pa.DictionaryArray.from_arrays(indices, pa.array([origin]))])

@@ -1,4 +1,4 @@
-"""What is to be done with each of the partitions that are listed: read it, use it, or leave it."""
+"""What to do with each listed partition: read it, use it, or leave it."""
 
 from __future__ import annotations
 
@@ -196,7 +196,7 @@ class Planned:
 
 
 def order_of(use: SourceUse, partition: Partition) -> tuple[str, str, str]:
-    """Where a partition stands in the dataset."""
+    """The order of a partition in the dataset."""
     return (use.source.name, printable(partition.origin), printable(partition.id))
 
 
@@ -243,7 +243,7 @@ class Deciding:
         config: str,
         states: Sequence[State],
     ) -> Planned:
-        """What is to be done with a partition; known: its facts; states: by ``Held.states``."""
+        """What to do with a partition; known: its facts; states: by ``Held.states``."""
         now: str | None = None
         staged = [number for number, each in enumerate(self.staged) if each.has(key)]
         if known is None or staged or any(isinstance(there, str) for there in states):

@@ -142,7 +142,7 @@ def _refuse_changed(kind: RecordType, recorded: Mapping[str, pa.DataType], where
                 "in the installed plugin, and no type has the values of both",
                 where=where,
                 remedy="nothing was written; --schema-drift freeze puts the new values into "
-                "'extra', --force reads all inputs anew, or harvest into a new dataset",
+                "'extra', --force reads all inputs again, or harvest into a new dataset",
             )
 
 

@@ -189,7 +189,7 @@ class PreparedRun:
     """What a run has to do, with its sources and sinks ready to work.
 
     listed: the partitions that the sources list; partial: of which there may be others.
-    no_files: pipes, sockets and devices beside them, by path what each is.
+    no_files: pipes, sockets and devices next to them, by path what each is.
     force: read what is unchanged too; only: the keys of those to read, each with its source and
         origin, None for all; drop: keys of parts that leave the datasets in any case.
     action: what the record of the run calls it.

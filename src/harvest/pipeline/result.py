@@ -22,7 +22,7 @@ from .plan import Plan
 
 @attrs.define(kw_only=True)
 class SourceAccount:
-    """Units of one source: read = written + filtered + folded + rejected.
+    """Units of one source: ``read = written + filtered + folded + rejected``.
 
     partitions: read in this run; skipped: unchanged since an earlier run.
     """
@@ -53,7 +53,7 @@ class Account:
     COLUMNS: ClassVar = (
         "source", "parts", "unchanged", "read", "written", "filtered", "folded", "rejected"
     )  # fmt: skip
-    """What people see of it, beside the reasons."""
+    """What people see of it, with the reasons."""
 
     @property
     def rows(self) -> list[tuple[str | int, ...]]:
@@ -126,7 +126,7 @@ class Unchanged(Sequence[Part]):
 
     @cached_property
     def _places(self) -> list[tuple[tuple[str, str, str], str, int]]:
-        """For each, where it stands in the dataset, its key and the number of its manifest."""
+        """For each, its order in the dataset, its key and the number of its manifest."""
         skipped = self._plan.skipped() if self._plan else ()
         return sorted(
             [
@@ -150,7 +150,7 @@ class RunResult:
     parts: the partitions it read (or found staged); skipped: those it left as they were.
     dropped: parts that left the dataset because their input is gone.
     scripts: of a dry run, the batch scripts that its engine would submit.
-    choices: what is to be said about locations that were given without a source, and about
+    choices: what to say about locations that were given without a source, and about
         inputs that were not looked at.
     no_files: pipes, sockets and devices in input directories, which are never opened; by path what
         each is.
@@ -174,7 +174,7 @@ class RunResult:
 
     @property
     def account(self) -> Account:
-        """Units read, written, filtered, folded and rejected, by source."""
+        """Units read, written, filtered, merged and rejected, by source."""
         return account_of(self.parts, self.skipped.sources())
 
     @property

@@ -67,7 +67,7 @@ class Session:
     ``harvest.run`` is a session with one of each.
 
     recipe: with the name of a source at every location.
-    choices: what is to be said about locations that were given without one.
+    choices: what to say about locations that were given without one.
 
     >>> session = harvest.Session(harvest.Recipe.load("nightly.toml"))  # doctest: +SKIP
     >>> result = session.commit(session.list())  # doctest: +SKIP
@@ -157,7 +157,7 @@ class Session:
         """Read what is new of a listing and put it in force, as a run does.
 
         ready: whether a partition may be read now; one that may not is left as it is, with all of
-            its origin.  Without it, inputs are listed anew where another run was first.
+            its origin.  Without it, inputs are listed again where another run was first.
         force: read what is unchanged, too.
         wait_s: how long to wait for another run on a dataset to end, in seconds.
         Raises HarvestError for everything that stops the run; then no dataset has changed.
@@ -348,7 +348,7 @@ def run(
         yours is as good: ``GreetingSource("hello.txt")``.
     recipe: path of a TOML recipe, or a Recipe; the other arguments go on top of it.
     settings: plugin name -> key -> value.
-    since, changed: look at some inputs only: those of late days, or those that a list names.
+    since, changed: look at some inputs only: those of recent days, or those that a list names.
     schema_drift: evolve, freeze or reject, where columns are not those of a dataset.
     progress: show how far it is: a bar on a terminal or in a notebook, else a line of standard
         error now and then; None where a person watches alone, which is a terminal or a notebook.

@@ -44,7 +44,7 @@ _DOCS: Final = {
     "distiller": "reads Distiller's job exports, or its PostgreSQL",
     "exports": "exports datasets: to PostgreSQL, to Delta Lake, to a file of DuckDB, as research "
     "objects (RO-Crate)",
-    "gpfs": "reads GPFS (Storage Scale) policy lists: files, what could go, how long space lasts",
+    "gpfs": "reads GPFS (Storage Scale) policy lists: files, deletion candidates, growth",
     "insight": "shows what sources say together: from a job to its files, and what was harvested",
     "jsonl": "writes a directory of JSON Lines, or one consolidated file of events",
     "mofka-dask": "reads Dask runs recorded through Mofka: tasks, transfers, workers, graphs, "

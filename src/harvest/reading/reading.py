@@ -232,7 +232,7 @@ class _Stage:
         if whole and ctx.units not in (None, out):
             raise PluginError(
                 f"source {task.source.name!r} read {ctx.units} units but accounts for {out} "
-                "(rows + filtered + folded + rejected)",
+                "(rows + filtered + merged + rejected)",
                 where=printable(task.partition.origin),
                 remedy="report this to the plugin's author; nothing of this run was committed",
             )

@@ -35,7 +35,7 @@ LOOKED_AT: Final = 20
 def name_sources(
     recipe: Recipe, plugins: PluginManager, *, absent: bool = False
 ) -> tuple[Recipe, list[str]]:
-    """The recipe with the name of a source at every location, and what is to be said about it.
+    """The recipe with the name of a source at every location, and what to say about it.
 
     A directory is what ``survey`` finds in it: every source that is sure reads the files that it
     recognises, or the surest does if none is sure.  Where several come into question, one line says
@@ -78,7 +78,7 @@ def _file_of(pipe: Pipe) -> Path:
 
 
 def unread_below(listed: Listed) -> Iterator[str]:
-    """What is to be said of sources that do not enter the directories below their locations.
+    """What to say about sources that do not enter the directories below their locations.
 
     That is of those that recognise one of the first files there, which none of the same name reads.
     """

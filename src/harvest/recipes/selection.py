@@ -99,7 +99,7 @@ class Named(Selection):
     def has(self, location: Path, path: str) -> bool:
         """Whether it is named, as such or by its directory, or is the directory of what is named.
 
-        So is what lies in one directory with a named file that is gone.
+        So is what is in one directory with a named file that is gone.
         """
         if location not in self._real:  # once, not for each of a million paths
             self._real[location] = os.path.realpath(location)

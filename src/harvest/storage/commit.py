@@ -1,6 +1,6 @@
 """Making a run's work visible in one dataset, by one rename.
 
-Order: publish the new files and rejects beside the old ones; keep those that are replaced, for
+Order: publish the new files and rejects next to the old ones; keep those that are replaced, for
 going back; write the run's record; rename the manifest (the commit); remove what the new manifest
 no longer names.  A kill before the rename leaves the old dataset, a kill after it the new one;
 ``recover`` tidies up either way.

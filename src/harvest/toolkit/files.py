@@ -59,7 +59,7 @@ def input_path(location: str) -> Path:
 
 @contextlib.contextmanager
 def report_unreadable(location: Path) -> Iterator[None]:
-    """Raise a SourceError in place of an OSError: what at a location cannot be listed or read."""
+    """Raise a SourceError instead of an OSError: what at a location cannot be listed or read."""
     try:
         yield
     except OSError as error:

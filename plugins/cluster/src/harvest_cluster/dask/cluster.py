@@ -53,7 +53,7 @@ class DaskConfig(Options):
         choices=("local", "slurm"),
     )
     threads: int = _setting(
-        "Partitions that a worker process reads at once.", 1, allowed="at least 1"
+        "Partitions that a worker process reads at the same time.", 1, allowed="at least 1"
     )
     host: str | None = setting(
         "Host name or address at which the jobs' workers reach this process."

@@ -36,7 +36,7 @@ UNIT_BYTES: Final = 16 << 20
 """What a unit costs at least, while there is much to do: about half a second."""
 
 UNITS: Final = 10_000
-"""Units that all the work is at most, beside the small ones at its end."""
+"""The most units that the work is divided into, without the small ones at its end."""
 
 SHARES: Final = 4
 """Shares of what is left that each thread could take: units get smaller towards the end, so that

@@ -292,7 +292,7 @@ class _Export:
         return table_schema(fields, comments), doc, made
 
     def _bring(self, name: str, table: DeltaTable | None) -> None:
-        """Give a table the rows of pieces that came in place of those of pieces that left."""
+        """Give a table the rows of pieces that came instead of those of pieces that left."""
         divided = self._partition
         if table is not None:
             present = next(iter(table.metadata().partition_columns), None)
