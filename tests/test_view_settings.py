@@ -130,7 +130,7 @@ def test_no_value_of_any_setting_of_an_installed_view_or_report_is_a_defect(ever
         (("view", "slurm.worst_days", "@", "--set", "top=1", "--set", "top=2"), "'1' and as '2'"),
         (("view", "slurm.jobs", "@", "--json", "-o", "x.csv"), "give one of them"),
         (("query", "@", "select 1", "--json", "-o", "x.csv"), "give one of them"),
-        (("query", "@", "select 1; select 2", "-o", "x.csv"), "2 queries, and one file"),
+        (("query", "@", "select 1; select 2", "-o", "x.csv"), "2 queries for one output file"),
         (
             ("query", "@", "select 1; create table a as select 2"),
             "statement 2 is of the type CREATE",

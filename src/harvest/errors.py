@@ -172,7 +172,7 @@ def system_reason(error: OSError) -> str:
     more = max(4 * now, 4096) if most == resource.RLIM_INFINITY else min(max(4 * now, 4096), most)
     remedy = f"raise that before by `ulimit -n {more}`"
     if now == most:
-        remedy = "only an administrator can raise that: `ulimit -Hn` shows the most"
+        remedy = "only an administrator can raise the limit: `ulimit -Hn` shows it"
     return f"too many open files: this process may have {now} open at a time; {remedy}"
 
 
@@ -199,13 +199,13 @@ def lack_of(error: BaseException) -> Exception | None:
         return MemoryError()
     if _THREADS.search(text):
         return HarvestError(
-            "this process may start no more threads",
-            remedy="`ulimit -u` shows the most; fewer --workers or POLARS_MAX_THREADS=1 need less",
+            "this process cannot start more threads",
+            remedy="`ulimit -u` shows the limit; fewer --workers or POLARS_MAX_THREADS=1 need less",
         )
     if _HALF_LOADED.search(text):
         return HarvestError(
             "polars cannot load its library",
-            remedy="there is too little memory, or it is not installed whole: try "
+            remedy="there is too little memory, or the installation is incomplete: try "
             "`python -c 'import polars'`",
         )
     return None

@@ -32,7 +32,7 @@ __all__ = [
     "sleep",
 ]  # fmt: skip
 
-MESSAGE: Final = "interrupted; what was committed before is unharmed, run again to go on"
+MESSAGE: Final = "interrupted; earlier commits are intact, run again to continue"
 
 GRACE_S: Final = 1.0
 """How long the main thread may take to notice a signal."""

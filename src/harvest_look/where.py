@@ -281,7 +281,7 @@ def _spelled(token: _Token) -> str:
 
 _SIDE: Final = r"series '(.+?)' of dtype: (.+?)"
 _SENTENCES: Final = (
-    (r"unable to parse .*", "a part of it is missing, or not in its place"),
+    (r"unable to parse .*", "a part of it is missing or misplaced"),
     (r"unsupported function '(.+?)'", r"there is no function \1 here (harvest query has more)"),
     (r"cannot compare string with numeric type.*", "a text is compared with a number"),
     (r"cannot compare 'date/datetime/time' to a string.*", "a time is compared with a text"),

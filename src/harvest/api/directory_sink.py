@@ -68,7 +68,7 @@ class DirectorySink(Sink):
                 raise UsageError(
                     "this is a symbolic link, through which rows would be written elsewhere",
                     where=str(path),
-                    remedy="put the directory itself in its place",
+                    remedy="replace the link by the directory itself",
                 )
         known = self.state.is_dir()
         for path in self._files():

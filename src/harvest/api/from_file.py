@@ -115,7 +115,7 @@ def _failure(path: Path, error: BaseException) -> PluginError:
     if isinstance(error, ModuleNotFoundError) and error.name:
         remedy = f"install what brings {error.name!r}"
         if (path.parent / f"{error.name}.py").exists() or (path.parent / error.name).is_dir():
-            remedy = "a file stands by itself: put both into one, or make a package of them"
+            remedy = "a plugin file cannot import its neighbours: merge them, or make a package"
     return PluginError(
         f"{type(error).__name__}: {error}",
         where=line[1] if line else str(path),

@@ -33,7 +33,7 @@ FINDINGS: Final = (
     text("severity", "high: costs much, or puts results in doubt; medium: worth a change; low: "
          "good to know."),
     text("rule", "The rule that found it."),
-    text("text", "What was found, in one sentence."),
+    text("text", "What was found: the headline and its detail."),
     texts("certainty", "complete, or what makes it less than certain: lower_bound, "
           "impossible_value, too_large, coarse_clock, one_process, part."),
     count("judged", "Rows of the view that the rule checked."),
@@ -43,7 +43,7 @@ FINDINGS: Final = (
     text("settings", "The settings that view had, as a JSON object."),
     text("where", "The SQL condition that chooses the evidence among the rows of view."),
     count("rows", "Rows of the view that are the evidence."),
-    text("reference", "What the rule and its thresholds rest on."),
+    text("reference", "The source of the rule and its thresholds."),
 )  # fmt: skip
 
 NOTES: Final = (

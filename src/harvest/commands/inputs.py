@@ -70,7 +70,7 @@ class Reader:
         if pipe is None or pipe.file is None or pipe.file.stat().st_size < PIPE_BYTES:
             return None
         shown, size = printable_line(pipe.origin), bytes_in_words(PIPE_BYTES)
-        return f"{shown}: only its first {size} were read, and may end in a record"
+        return f"{shown}: only its first {size} were read; the last record may be incomplete"
 
 
 def readers(recipe: Recipe, plugins: PluginManager | None = None) -> tuple[list[Reader], list[str]]:

@@ -42,7 +42,7 @@ Sources = Annotated[
         "-s",
         "--source",
         metavar="NAME:LOCATION",
-        help="What to read; NAME:- is standard input. Without NAME, every source that recognizes "
+        help="What to read; NAME:- is standard input. Without NAME, every source that recognises "
         "the location reads it. NAME may be a Python file, FILE.py. Repeatable.",
         autocompletion=complete.sources,
     ),

@@ -30,7 +30,7 @@ def query(dataset: Dataset, text: str, settings: _Settings | None = None) -> pl.
     if len(found) != 1:
         raise UsageError(
             f"{len(found)} statements where one query is expected",
-            remedy="ask each query in a call of its own",
+            remedy="make one call per query",
         )
     return found[0]
 
@@ -99,12 +99,12 @@ def _rows(answer: Any) -> pl.DataFrame:
 def _check(statements: Sequence[Any]) -> None:
     """Raise UsageError where there is none, or one that does other than reading."""
     if not statements:
-        raise UsageError("0 statements where a query is expected", remedy="ask with SELECT or FROM")
+        raise UsageError("0 statements where a query is expected", remedy="use SELECT or FROM")
     for number, statement in enumerate(statements, start=1):
         if (kind := statement.type.name) not in READING:
             raise UsageError(
-                f"statement {number} is of the type {kind}, and a dataset is only read",
-                remedy="ask with SELECT or FROM",
+                f"statement {number} is of the type {kind}, but a dataset is read-only",
+                remedy="use SELECT or FROM",
             )
 
 
@@ -146,7 +146,7 @@ def _register_all(
         if name not in names:
             raise UsageError(
                 f"settings for {name}, which the query does not name",
-                remedy="take them away, or ask this view",
+                remedy="remove them, or query this view",
             )
     for name in names:
         is_view, given = name in dataset.plugins.views, settings.get(name, {})

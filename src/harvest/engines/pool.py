@@ -150,7 +150,7 @@ class WorkerProcess:
             said = "\n".join(["; it printed:", *lines[-_LAST_LINES:]]) if lines else ""
             return HarvestError(
                 f"a worker process could not start: it {ending(code)}{said}",
-                remedy="mend what keeps the interpreter from starting, or give --workers 1",
+                remedy="fix what keeps the interpreter from starting, or give --workers 1",
             )
         return WorkerLost(
             f"a worker process {ending(code)}",

@@ -131,7 +131,7 @@ def _left(bundle: Bundle, held: dict[int, Manifest | None]) -> Bundle:
         there = manifest.parts.get(part.key) if manifest is not None else None
         if there is not None and there.stem == part.stem and there.settled:
             raise UsageError(
-                "--force cannot be left to a last job, which would find nothing changed",
+                "--force does not work with a last job, which would find nothing changed",
                 remedy="let the run wait for the jobs",
             )
     return Bundle(tasks, bundle.terms)

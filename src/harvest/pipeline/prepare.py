@@ -45,7 +45,7 @@ def prepare_sources(recipe: Recipe, plugins: PluginManager) -> list[SourceUse]:
         if versions.setdefault(name, use.version) != use.version:
             raise UsageError(
                 f"source {name!r} of both {versions[name]} and {use.version}",
-                remedy="make a run for each, into datasets of their own",
+                remedy="run each into a dataset of its own",
             )
     return uses
 
@@ -130,7 +130,7 @@ def _check_stream(recipe: Recipe, sinks: Sequence[Sink]) -> None:
     given += ["second sink"] * (len(sinks) > 1) + ["last run"] * recipe.since_last
     if given:
         raise UsageError(
-            "this sink takes rows as they are read, by one process, and keeps nothing: for it "
+            "this sink writes rows as they are read and keeps nothing: for it "
             f"there is no {' and no '.join(given)}",
             where=printable_line(str(next(sink.location for sink in sinks if sink.streams))),
             remedy="leave that out, or write a dataset",
@@ -151,7 +151,7 @@ def _sink_by_suffix(location: str, plugins: PluginManager) -> str:
         if any(location.endswith(suffix) for suffix in spec.suffixes):
             return spec.name
     raise UsageError(
-        "which sink?",
+        "no sink writes to such a location",
         where=printable_line(location),
         remedy="write NAME:LOCATION; sinks: " + ", ".join(plugins.sinks),
     )

@@ -28,7 +28,7 @@ from .result import RunResult
 from .runner import carry_out
 from .session import Session
 
-_THROUGH_PIPE: Final = "it came through a pipe, which is read once; harvest it again, from there"
+_THROUGH_PIPE: Final = "it came through a pipe, which can be read only once; harvest it again"
 
 
 @attrs.frozen(kw_only=True)

@@ -193,7 +193,7 @@ class RunResult:
         passed = sorted(self.no_files.items())
         found += [(f"{kind}: {printable_line(path)}", 1) for path, kind in passed[:_NOTES_SHOWN]]
         more = len(passed) - _NOTES_SHOWN
-        return found + ([("pipes, sockets and devices more", more)] if more > 0 else [])
+        return found + ([("more pipes, sockets and devices", more)] if more > 0 else [])
 
     @property
     def notes(self) -> list[str]:
@@ -256,8 +256,7 @@ class RunResult:
             html.table(("left out of the rows", "units"), self.left_out, right=("units",)),
             html.details(count_in_words(len(self.notes), "note"), html.bullets(self.first_notes)),
             html.paragraph(
-                f"{count_in_words(rejected, 'input unit')} could not be read: "
-                "see the rejects() of the dataset"
+                f"{count_in_words(rejected, 'input unit')} could not be read: dataset.rejects()"
             )
             if rejected
             else "",

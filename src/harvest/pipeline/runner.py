@@ -157,7 +157,7 @@ class _Execution:
         if len(self.committed) == len(self.sinks):
             return "everything was committed; the next run removes what is left of the old state"
         done = ", ".join(str(sink.location) for sink in self.committed)
-        return f"it was committed to {done} alone; run again to complete the others"
+        return f"only {done} was committed; run again to complete the others"
 
     def _read(self) -> None:
         todo = self.plan.to_read
@@ -261,7 +261,7 @@ def _replaced_through(plan: Plan, manifests: Sequence[Manifest]) -> list[str]:
                 held[part.origin] += part.written
         rows |= held
     return [
-        f"{printable_line(name)}: takes the place of {count_in_words(count, 'row')} that an "
+        f"{printable_line(name)}: replaces {count_in_words(count, 'row')} that an "
         "earlier run read from it"
         for name, count in sorted(rows.items())
     ]

@@ -282,7 +282,7 @@ def execute(
     choices = [*session.choices, *done.choices, *listing.remarks]
     if not listing.partial:
         if recipe.since_last:
-            choices = [*choices, "no earlier run of these sources: all is looked at"]
+            choices = [*choices, "no earlier run of these sources: all inputs are read"]
         choices = [*choices, *unread_below(listing.listed)]
     return attrs.evolve(done, choices=tuple(choices), exports=session._exports)
 

@@ -148,7 +148,7 @@ class _Stage:
             if reject.position is not None:
                 where += f", record {reject.position}"
             raise SourceRejected(
-                reject.reason, where=where, remedy="mend the input, or use --on-error reject"
+                reject.reason, where=where, remedy="fix the input, or use --on-error reject"
             )
         self.rejected += 1
         for each in self.sinks:

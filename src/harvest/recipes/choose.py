@@ -70,7 +70,7 @@ def name_sources(
 def _file_of(pipe: Pipe) -> Path:
     if pipe.file is None:
         raise UsageError(
-            "what comes through a pipe is not read to name its source",
+            "a pipe does not show which source can read it",
             where=printable_line(pipe.origin),
             remedy="name the source as NAME:LOCATION; `harvest plugins` lists them",
         )
@@ -92,9 +92,8 @@ def unread_below(listed: Listed) -> Iterator[str]:
                 unread.difference_update(partition.inputs)
         if unread:
             yield (
-                f"{printable_line(source.location)}: {source.name} reads no files so deep below it "
-                f"as {printable_line(min(unread))}; name the directory of that, too, or give the "
-                "location without a source"
+                f"{printable_line(source.location)}: {source.name} does not read so deep below it: "
+                f"{printable_line(min(unread))}; name that directory, too, or leave out the source"
             )
 
 

@@ -164,7 +164,7 @@ class Since(Selection):
     def remarks(self) -> list[str]:
         return [
             f"since {self.day}: {count_in_words(len(self._listed), 'directory', 'directories')} "
-            f"named for a day looked at, {len(self._left):,} of earlier days not"
+            f"named for a day read, {len(self._left):,} of earlier days skipped"
         ]
 
 

@@ -117,7 +117,7 @@ def refuse_links(state: Path) -> None:
             raise UsageError(
                 "this is a symbolic link, through which rows could be written or removed elsewhere",
                 where=printable(str(path)),
-                remedy="put the directory itself in its place",
+                remedy="replace the link by the directory itself",
             )
 
 

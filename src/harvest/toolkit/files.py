@@ -256,7 +256,7 @@ def new_directory(target: Path) -> Iterator[Path]:
         incomplete.mkdir()
     except FileExistsError:
         raise UsageError(
-            "this is left of what was cut short, or is being written",
+            "this is left by an interrupted command, or is being written",
             where=str(incomplete),
             remedy="remove it, or name another directory",
         ) from None

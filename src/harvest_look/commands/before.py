@@ -43,7 +43,7 @@ def detect(
 ) -> int:
     """Show which sources can read a path, and how sure each is.
 
-    Exit code 1: no source recognizes one of the paths.
+    Exit code 1: no source recognises one of the paths.
     """
     from harvest_look.preview import print_sources  # late: help needs none of it
 

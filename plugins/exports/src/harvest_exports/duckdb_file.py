@@ -120,7 +120,7 @@ def _present(path: Path) -> str | None:
         ) from error
     if not found:
         raise UsageError(
-            "this file is no export of harvest, and would be replaced",
+            "this file is not an export of harvest, and would be replaced",
             where=str(path),
             remedy="remove it, or name another file",
         )

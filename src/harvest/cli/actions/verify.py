@@ -13,7 +13,6 @@ from harvest.dataset.repair import Repair, problem_of_manifest
 from harvest.dataset.verify import Problem, Verdict, judge
 from harvest.toolkit.amounts import count_in_words
 
-
 _FORGETS: Final = "forgets what is lost"
 
 

@@ -196,7 +196,7 @@ class ClusterTasks:
     def _give_again(self, given: _Given, reason: str) -> None:
         if given.lost >= self.config.retries:
             raise HarvestError(
-                f"its workers were lost again and again: {reason}",
+                f"its workers were lost repeatedly: {reason}",
                 where=self.origin(given.task),
                 remedy="run again: finished partitions are kept; give workers more memory "
                 "(fewer threads or processes on a node), or look at their logs",

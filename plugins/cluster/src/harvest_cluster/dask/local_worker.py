@@ -86,7 +86,7 @@ class _Worker:
                 self.process.wait(_END_S)
             raise HarvestError(
                 f"a worker of the Dask cluster could not start: it {ending(self.process.poll())}",
-                remedy="mend what it printed",
+                remedy="fix what it printed",
             ) from None
 
     def end(self) -> None:

@@ -54,7 +54,7 @@ class SlurmConfig(Options):
         "all is submitted.",
         True,
     )
-    retries: int = setting("How often an array task that was lost is submitted again.", 3)
+    retries: int = setting("How often to submit a lost array task again.", 3)
 
     def __attrs_post_init__(self) -> None:
         for name, least in (("tasks_per_job", 1), ("retries", 0)):

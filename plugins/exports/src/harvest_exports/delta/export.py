@@ -168,7 +168,7 @@ class _Export:
         names += [column_comments(self._dataset, v.name, v.settings)[1] for v in views]
         if not any(divided in columns for columns in names):
             raise UsageError(
-                f"no table has a column {divided!r} to be divided by",
+                f"no table has a column {divided!r} to partition by",
                 remedy=f"name a column, or {', '.join(_PERIODS)} where there is a time",
             )
 

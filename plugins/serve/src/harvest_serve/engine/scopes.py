@@ -134,7 +134,7 @@ def select(text: str, what: str = "query") -> dict[str, Any]:
     if found is None:
         raise UsageError(
             f"this is of the type {kinds[0]}, and a dataset is only read",
-            remedy="ask with SELECT or FROM",
+            remedy="use SELECT or FROM",
         )
     try:
         tree = orjson.loads(found)
