@@ -117,9 +117,7 @@ def _failure(path: Path, error: BaseException) -> PluginError:
         if (path.parent / f"{error.name}.py").exists() or (path.parent / error.name).is_dir():
             remedy = "a plugin file cannot import its neighbours: merge them, or make a package"
     return PluginError(
-        f"{type(error).__name__}: {error}",
-        where=line[1] if line else str(path),
-        remedy=remedy,
+        f"{type(error).__name__}: {error}", where=line[1] if line else str(path), remedy=remedy
     )
 
 

@@ -90,7 +90,7 @@ def harvest_engines() -> Iterable[EngineSpec]:
             name="local",
             doc="this process, or worker processes on this machine",
             factory="harvest.engines.local:LocalEngine",
-        ),
+        )
     ]
 
 

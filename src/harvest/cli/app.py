@@ -212,8 +212,7 @@ def _load(ctx: typer.Context, value: list[str] | None) -> list[str] | None:
 @app.callback()
 def program(
     version: Annotated[
-        bool,
-        typer.Option("--version", callback=_version, is_eager=True, help="Show the version."),
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
     ] = False,
     plugin: Annotated[
         list[str] | None,

@@ -104,8 +104,7 @@ def list_plugins(kind: Kind = None, json: Json = False) -> int:
 def verify(
     dataset: DatasetPath,
     repair: Annotated[
-        bool,
-        typer.Option("--repair", help="Restore the manifest; read damaged parts again."),
+        bool, typer.Option("--repair", help="Restore the manifest; read damaged parts again.")
     ] = False,
     deleted: Annotated[
         str,
@@ -118,8 +117,7 @@ def verify(
     give_up: Annotated[
         bool,
         typer.Option(
-            "--give-up",
-            help="With --repair: forget kept states and records of runs that are lost.",
+            "--give-up", help="With --repair: forget kept states and records of runs that are lost."
         ),
     ] = False,
     settings: SettingsAgain = None,
@@ -146,10 +144,6 @@ def verify(
     if deleted not in DELETED:
         raise ConfigError(f"deleted {deleted!r} is unknown", remedy="use keep or drop")
     done = mend(
-        dataset,
-        settings=plugin_settings(settings),
-        deleted=deleted,
-        give_up=give_up,
-        wait_s=wait,
+        dataset, settings=plugin_settings(settings), deleted=deleted, give_up=give_up, wait_s=wait
     )
     return print_repair(dataset, done, dropped=deleted == "drop", json=json)

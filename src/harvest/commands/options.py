@@ -33,8 +33,7 @@ Exact = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 RecipeFile = Annotated[
-    Path | None,
-    typer.Argument(metavar="RECIPE.toml", help="A recipe file; options override it."),
+    Path | None, typer.Argument(metavar="RECIPE.toml", help="A recipe file; options override it.")
 ]
 Sources = Annotated[
     list[str] | None,

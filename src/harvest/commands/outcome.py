@@ -141,9 +141,8 @@ def rejects_line(result: RunResult, recipe: Recipe) -> list[str]:
         return []
     units = count_in_words(rejected, "input unit")
     target = printable_line(str(recipe.sinks[0].location))
-    return [
-        f"{units} could not be read" + ("" if result.streamed else f": harvest rejects {target}")
-    ]
+    more = "" if result.streamed else f": harvest rejects {target}"
+    return [f"{units} could not be read{more}"]
 
 
 def exports_failed(result: RunResult) -> list[str]:

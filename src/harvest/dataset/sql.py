@@ -29,8 +29,7 @@ def query(dataset: Dataset, text: str, settings: _Settings | None = None) -> pl.
     found = queries(dataset, text, settings)
     if len(found) != 1:
         raise UsageError(
-            f"{len(found)} statements where one query is expected",
-            remedy="make one call per query",
+            f"{len(found)} statements where one query is expected", remedy="make one call per query"
         )
     return found[0]
 

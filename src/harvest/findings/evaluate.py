@@ -125,8 +125,7 @@ def thresholds_of(rule: Rule, given: Mapping[str, Any]) -> dict[str, float]:
             numbers[name] = float(value)
         except (TypeError, ValueError):
             raise UsageError(
-                f"{rule.name}.{name}: {value!r} is not a number",
-                remedy=rule.thresholds[name].doc,
+                f"{rule.name}.{name}: {value!r} is not a number", remedy=rule.thresholds[name].doc
             ) from None
     return numbers
 
@@ -172,10 +171,7 @@ def _answers(frame: pl.LazyFrame, group: list[_Question]) -> list[_Answer]:
     flags = [f"chosen {n}" for n in range(len(group))]
     columns = sorted({name for question in group for name in question.rule.columns})
     counted, kept = pl.collect_all(
-        [
-            marked.select(numbers),
-            marked.filter(pl.any_horizontal(flags)).select(*columns, *flags),
-        ]
+        [marked.select(numbers), marked.filter(pl.any_horizontal(flags)).select(*columns, *flags)]
     )
     counts = counted.row(0, named=True)
     answers = []

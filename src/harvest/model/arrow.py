@@ -34,11 +34,7 @@ _SHOWN = _BRIEF.maxstring = _BRIEF.maxother = 60
 
 
 def conform(
-    record_type: RecordType,
-    data: Any,
-    *,
-    origin: str | None = None,
-    position: int | None = None,
+    record_type: RecordType, data: Any, *, origin: str | None = None, position: int | None = None
 ) -> pa.Table:
     """A table of exactly ``record_type``'s schema.
 

@@ -170,26 +170,13 @@ class Planned:
             state = (self.fingerprint, self.use.version, self.config)
             stem = part_stem(self.key, partition.id, *state)
         return Part(
-            key=self.key,
-            stem=stem,
-            source=self.use.source.name,
-            partition=printable(partition.id),
-            origin=printable(partition.origin),
-            fingerprint=self.fingerprint or "",
-            plugin=self.use.version,
-            config=self.config,
-            files=(),
-            rows={},
-            read=0,
-            filtered={},
-            folded={},
-            rejected=0,
-            rejects=None,
-            notes=(),
-            run=self.run,
-            live=partition.fingerprint is None and not partition.inputs,
+            key=self.key, stem=stem, source=self.use.source.name,
+            partition=printable(partition.id), origin=printable(partition.origin),
+            fingerprint=self.fingerprint or "", plugin=self.use.version, config=self.config,
+            files=(), rows={}, read=0, filtered={}, folded={}, rejected=0, rejects=None,
+            notes=(), run=self.run, live=partition.fingerprint is None and not partition.inputs,
             facts=(self.facts or b"").hex(),
-        )
+        )  # fmt: skip
 
     def is_for(self, number: int) -> bool:
         return number in (*self.read_for, *self.staged_for)
@@ -261,17 +248,9 @@ class Deciding:
             staged_for = {n: each for n, each in found.items() if each is not None}
         others = (n for n in range(len(states)) if n not in held_by and n not in staged_for)
         return Planned(
-            use=use,
-            partition=partition,
-            key=key,
-            fingerprint=now,
-            facts=known,
-            config=config,
-            run=self.run,
-            read_for=tuple(others),
-            staged_for=staged_for,
-            held_by=held_by,
-        )
+            use=use, partition=partition, key=key, fingerprint=now, facts=known, config=config,
+            run=self.run, read_for=tuple(others), staged_for=staged_for, held_by=held_by,
+        )  # fmt: skip
 
 
 def _facts(partition: Partition) -> bytes | None:

@@ -190,16 +190,10 @@ class Session:
         self, listing: Listing, *, observer: Observer | None = None, **more: Any
     ) -> PreparedRun:
         return PreparedRun(
-            recipe=self.recipe,
-            plugins=self._plugins,
-            uses=self._uses,
-            listed=listing.listed,
-            sinks=self.sinks,
-            partial=listing.partial,
-            no_files=listing.no_files,
-            observer=observer or Observer(),
-            **more,
-        )
+            recipe=self.recipe, plugins=self._plugins, uses=self._uses, listed=listing.listed,
+            sinks=self.sinks, partial=listing.partial, no_files=listing.no_files,
+            observer=observer or Observer(), **more,
+        )  # fmt: skip
 
     def _describe(self, listing: Listing, *, force: bool, observer: Observer | None) -> RunResult:
         """What a commit would do; raises as ``commit``."""
@@ -210,15 +204,10 @@ class Session:
         if type(engine).scripts is not Engine.scripts:  # which needs all tasks, of many inputs many
             scripts = engine.scripts(prepared.work(plan, plan.to_read))
         return RunResult(
-            run=None,
-            plan=plan,
-            parts=(),
-            skipped=Unchanged(),
-            dry=True,
-            no_files=listing.no_files,
-            scripts=tuple(scripts),
+            run=None, plan=plan, parts=(), skipped=Unchanged(), dry=True,
+            no_files=listing.no_files, scripts=tuple(scripts),
             datasets=tuple(str(sink.location) for sink in self.sinks),
-        )
+        )  # fmt: skip
 
 
 def _partitions(
@@ -367,25 +356,12 @@ def run(
         base = load_recipe(Path(base))
     merged = base.merged(
         sources=endpoints_of(sources, "source", plugins),
-        sinks=endpoints_of(sinks, "sink", plugins),
-        settings=settings,
-        engine=engine,
-        workers=workers,
-        on_error=on_error,
-        max_rejects=max_rejects,
-        limit=limit,
-        deleted=deleted,
-        keep_runs=keep_runs,
-        schema_drift=schema_drift,
-        since=since,
+        sinks=endpoints_of(sinks, "sink", plugins), settings=settings, engine=engine,
+        workers=workers, on_error=on_error, max_rejects=max_rejects, limit=limit,
+        deleted=deleted, keep_runs=keep_runs, schema_drift=schema_drift, since=since,
         changed=changed,
-    )
+    )  # fmt: skip
     with display(progress if observer is None else False) as shown:
         return execute(
-            merged,
-            plugins,
-            force=force,
-            dry_run=dry_run,
-            wait_s=wait_s,
-            observer=observer or shown,
+            merged, plugins, force=force, dry_run=dry_run, wait_s=wait_s, observer=observer or shown
         )

@@ -201,15 +201,10 @@ class _Tree:
         taken = set().union(*(taken for _, taken in found))
         mine = taken & claimed.keys()
         return Known(
-            source=name,
-            confidence=surest.confidence,
-            reason=surest.reason,
-            example=example,
-            files=len(mine),
-            size_bytes=sum(self.sizes[path] for path in mine),
-            locations=tuple(place for place, _ in found),
-            others=self.strangers(taken),
-        )
+            source=name, confidence=surest.confidence, reason=surest.reason, example=example,
+            files=len(mine), size_bytes=sum(self.sizes[path] for path in mine),
+            locations=tuple(place for place, _ in found), others=self.strangers(taken),
+        )  # fmt: skip
 
 
 @contained()

@@ -268,17 +268,11 @@ def write_small_parts(
     for part in parts:
         files.append([])
         for name, table in part.items():
-            files[-1].append(
-                PartFile(
-                    path=ROWS,
-                    record_type=name,
-                    rows=table.num_rows,
-                    size_bytes=size,
-                    sha256=digest,
-                    first_row=first[name],
-                    file_rows=whole[name],
-                )
-            )
+            file = PartFile(
+                path=ROWS, record_type=name, rows=table.num_rows, size_bytes=size, sha256=digest,
+                first_row=first[name], file_rows=whole[name],
+            )  # fmt: skip
+            files[-1].append(file)
             first[name] += table.num_rows
     return files
 
@@ -294,9 +288,7 @@ def small_parts(staged: Mapping[str, Staged]) -> dict[str, Callable[[], dict[str
 
 
 def read_small(
-    staging: Path,
-    files: Sequence[PartFile],
-    read: Callable[[Path], Mapping[str, _Rows]] = _read,
+    staging: Path, files: Sequence[PartFile], read: Callable[[Path], Mapping[str, _Rows]] = _read
 ) -> dict[str, SmallRows]:
     """The rows of a partition that was staged so, by record type."""
     found = read(staging / ROWS)

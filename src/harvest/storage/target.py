@@ -132,9 +132,7 @@ def storage_errors(
         raise
     except OSError as error:
         raise HarvestError(
-            system_reason(error),
-            where=printable(str(error.filename or where)),
-            remedy=standing(),
+            system_reason(error), where=printable(str(error.filename or where)), remedy=standing()
         ) from error
     except MemoryError as error:
         raise HarvestError(
