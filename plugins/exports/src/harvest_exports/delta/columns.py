@@ -30,7 +30,7 @@ _CHOICES: Final = pl.selectors.by_dtype(pl.Categorical, pl.Enum)
 
 
 def table_schema(kinds: pa.Schema, comments: Mapping[str, str]) -> pa.Schema:
-    """The columns of a table, each with what it means."""
+    """The columns of a table, each with its meaning."""
     fields = []
     for field in kinds:
         kind, said = _kind(field.type), comments.get(field.name, "")
@@ -54,7 +54,7 @@ def stored(schema: pa.Schema) -> WriterProperties:
 def arranged(
     rows: Iterable[tuple[pl.DataFrame, pl.DataFrame]], schema: pa.Schema
 ) -> Iterator[pa.RecordBatch]:
-    """Rows, in two frames beside each other, as exactly the columns of a table."""
+    """Rows, in two frames next to each other, as exactly the columns of a table."""
     kept = [_kind(kind, maps=False) for kind in schema.types]
     for frame, more in rows:
         frame = frame.cast({_CHOICES: pl.String})

@@ -107,7 +107,7 @@ class Export:
         names += [column_comments(self._dataset, v.name, v.settings)[1] for v in views]
         if not any(divided in columns for columns in names):
             raise UsageError(
-                f"no table has a column {divided!r} to be divided by",
+                f"no table has a column {divided!r} to partition by",
                 remedy=f"name a column, or {', '.join(_PERIODS)} where there is a time",
             )
 
@@ -224,7 +224,7 @@ class Export:
         return table_schema(fields, comments), doc, made
 
     def _bring(self, name: str, table: DeltaTable | None) -> None:
-        """Give a table the rows of pieces that came in place of those of pieces that left."""
+        """Give a table the rows of pieces that came instead of those of pieces that left."""
         divided = self._partition
         if table is not None:
             present = next(iter(table.metadata().partition_columns), None)
