@@ -128,6 +128,8 @@ OWNER_COLUMNS: Final = (
     ),
     text("now", "What ages are counted from, in UTC: the time of the scan, or the one given; null "
          "where neither is known."),
+    count("cold_days", "Days without access and modification from which data are cold."),
+    size("small_below", "Logical size below which a file is small."),
     columns.SCAN,
 )  # fmt: skip
 

@@ -205,6 +205,8 @@ def _totals(table: pl.DataFrame, setting: Setting, *, named: bool) -> pl.DataFra
         user=uid,
         unknown=unknown,
         all_bytes=sum_or_none("size_bytes"),
+        cold_days=pl.lit(setting.cold_days, INT),
+        small_below=pl.lit(setting.small_below, INT),
     ).with_columns(
         user=GROUPINGS["user"].label(setting),
         share=fraction("size_bytes", "all_bytes"),
