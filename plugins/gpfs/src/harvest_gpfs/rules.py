@@ -175,7 +175,7 @@ def crowded(rows: pl.DataFrame, total: int, *, entries: float) -> Iterator[Findi
 def grew(
     rows: pl.DataFrame, total: int, *, name: str, words: tuple[str, str], **limits: float
 ) -> Iterator[Finding]:
-    """One finding on the groups that grew sharply, with the one that grew by most bytes.
+    """One finding on the groups that grew sharply, with the largest growth.
 
     name: the column of the groups; words: what one is called, and several are.
     """

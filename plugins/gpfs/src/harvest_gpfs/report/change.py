@@ -86,7 +86,8 @@ def change(
         "Changes in a file system",
         intro=[
             f"From {day(before.label)} to {day(after.label)}: "
-            f"{count_in_words(row['old_inodes'], 'object')} became {row['new_inodes']:,}. {modified} were modified, {row['renamed']:,} renamed.",
+            f"{count_in_words(row['old_inodes'], 'object')} became {row['new_inodes']:,}. "
+            f"{modified} were modified, {row['renamed']:,} renamed.",
             *([unmeasured] if row["unmeasured"] and row["growth_bytes"] is not None else []),
         ],
         tiles=lambda: _tiles(request, row, before, after),
