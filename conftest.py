@@ -26,6 +26,10 @@ os.environ["PYTHONPATH"] = os.pathsep.join(
 # an assertion in them that fails shows its values, as in a test
 pytest.register_assert_rewrite(*(path.stem for path in SUPPORT.glob("*.py")))
 
+if "PYTEST_XDIST_WORKER" in os.environ:
+    # one of several processes that test: more threads than cores make each of them slower
+    os.environ.setdefault("POLARS_MAX_THREADS", "1")
+
 # the tests start hundreds of processes; what these compile is kept
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False

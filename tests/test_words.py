@@ -101,7 +101,7 @@ def declared(part: str) -> Iterator[str]:
         yield from (each.doc for each in getattr(spec, "settings", {}).values() if each)
         columns = getattr(spec, "columns", ())
         columns = resolve(columns) if isinstance(columns, str) and columns else columns
-        yield from (column.doc or "" for column in columns)
+        yield from (getattr(column, "doc", None) or "" for column in columns)
 
 
 @pytest.mark.parametrize("part", [part for part in PARTS if part.startswith("plugins/")])
