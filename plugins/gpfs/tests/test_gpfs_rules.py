@@ -16,7 +16,7 @@ RULES = [rule for rule in rules.RULES if rule.view != "notes"]
 
 BY_NAME = {rule.name: rule for rule in RULES}
 GIB = 2**30
-MUCH = "grew by 50 % and 1 GiB, or by 1,024 GiB."
+MUCH = "passed the limits: 50 % and 1 GiB, or 1,024 GiB."
 MONTH = "between 2026-01-11 and 2026-02-11"
 
 
@@ -110,7 +110,8 @@ def test_owners_that_passwd_lacks_are_counted(size, severity):
 
     assert said == severity
     assert headline.startswith("1 of 2 owners is not in the passwd file: 1")
-    assert detail.startswith("It has 1,200 objects of 1")
+    assert detail.startswith("It owns 1,200 objects, ")
+    assert "% of all data. Uid 7 has the most: " in detail
     assert spoken("gpfs.unknown_owners", rows | {"unknown": [False, False, None]}) == []
 
 
@@ -294,7 +295,7 @@ def test_what_is_known_of_a_dataset_is_found(data, passwd):
     }
     details = {f.rule.name: f.finding.detail for f in verdict.found}
     assert details["gpfs.unknown_owners"] == (
-        "It has 1 object of 1.00 GiB, 12 % of all data. Uid 3 has the most: 1.00 GiB."
+        "It owns 1 object, 12 % of all data. Uid 3 has the most: 1.00 GiB."
     )
     assert verdict.unjudged == ()
     for f in verdict.found:

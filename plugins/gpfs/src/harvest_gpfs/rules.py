@@ -124,10 +124,9 @@ def unknown_owners(rows: pl.DataFrame, total: int, *, share: float) -> Iterator[
     held, most = "", "The list has no sizes."
     if worst["size_bytes"] is not None:
         held = f": {_bytes(size)}"
-        of_all = f", {share_in_words(size / everything)} of all data" if everything else ""
         most = f"Uid {worst['uid']} has the most: {_bytes(worst['size_bytes'])}."
-        objects += f" of {_bytes(size)}{of_all}"
-    verb, their = ("is", "It has") if rows.height == 1 else ("are", "They have")
+        objects += f", {share_in_words(size / everything)} of all data" if everything else ""
+    verb, their = ("is", "It owns") if rows.height == 1 else ("are", "They own")
     yield Finding(
         "medium" if everything and size >= share * everything else "low",
         f"{rows.height:,} of {count_in_words(total, 'owner')} {verb} not in the passwd file{held}",
@@ -192,7 +191,7 @@ def grew(
         headline,
         f"{which} grew to {_bytes(worst['new_bytes'])} ({share}) between {worst['old_scan'][:10]} "
         f"and {worst['new_scan'][:10]}. {rows.height:,} of {count_in_words(total, one, several)} "
-        f"grew by {limits['percent']:g} % and {least} {unit}, or by {much} {unit}.",
+        f"passed the limits: {limits['percent']:g} % and {least} {unit}, or {much} {unit}.",
         certainty=("part",) if _sum(rows, "unmeasured") else (),
     )
 
