@@ -38,7 +38,7 @@ MOST_PASSES = 32
 """Passes over the rows, where memory does not force more."""
 
 LEAST_LINKED_ROWS = 500_000
-"""Rows of inodes with several paths that are compared at once, at least."""
+"""Least number of rows of inodes with several paths that are compared together."""
 
 _BYTES_PER_INODE = 64
 _BYTES_PER_ROW = 1_000
@@ -152,7 +152,7 @@ class Listing:
         return linked_rows(rows, repeated, columns, self.budget, everything=everything)
 
     def _linked(self, count: int, everything: bool) -> tuple[Rows, pl.DataFrame]:
-        """Inodes of several rows among so many candidates, and rows that hold theirs."""
+        """Inodes of several rows among so many candidates, and rows with these inodes."""
         repeated = repeated_inodes(self.rows, count, self.budget, everything=everything)
         if not 0 < repeated["rows"].sum() <= MOST_KEPT:
             return self.rows, repeated
@@ -208,7 +208,7 @@ def candidate(*, everything: bool = False) -> pl.Expr:
 def passes_for(rows: int, *, least: int, bytes_each: int, budget: int) -> int:
     """Into how many shares rows are divided, an odd number.
 
-    least: rows that are always taken at once; bytes_each: what a row takes; budget: bytes that
+    least: rows that are always taken together; bytes_each: what a row takes; budget: bytes that
     may be used.  Odd, since inode numbers are often given out in even steps.
     """
     share = min(max(least, math.ceil(rows / MOST_PASSES)), max(budget // bytes_each, least // 8))
@@ -292,7 +292,7 @@ def linked_rows(
 ) -> Iterator[pl.DataFrame]:
     """The rows of objects that may have several paths, in portions with all rows of an inode.
 
-    columns: those wanted beside IDENTITY and path; the rows are sorted by all of them, so that
+    columns: wanted in addition to IDENTITY and path; the rows are sorted by all of them, so that
     rows of an object follow each other, its first path first.
     """
     wanted = tuple(dict.fromkeys((*IDENTITY, "path", *columns)))

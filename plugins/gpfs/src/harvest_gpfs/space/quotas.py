@@ -1,4 +1,4 @@
-"""Quotas as a file says them: what ``mmrepquota -Y`` or ``mmlsquota -Y`` printed, or CSV."""
+"""Quotas as a file says them: output of ``mmrepquota -Y`` or ``mmlsquota -Y``, or CSV."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ class Quota:
 
 
 def read_quotas(path: Path) -> list[Quota]:
-    """The quotas of a file: what ``mmrepquota -Y`` or ``mmlsquota -Y`` printed, or CSV.
+    """The quotas of a file: output of ``mmrepquota -Y`` or ``mmlsquota -Y``, or CSV.
 
-    Raises UsageError for a file that cannot be read or is neither, with the line.
+    Raises UsageError, with the line, for a file that cannot be read or is neither.
     """
     try:
         lines = Path(path).expanduser().read_text("utf-8").splitlines()
@@ -42,7 +42,7 @@ def read_quotas(path: Path) -> list[Quota]:
         raise UsageError(
             f"the file of quotas cannot be read: {error}",
             where=str(path),
-            remedy="name what `mmrepquota -Y` printed, or CSV with kind, name, soft, hard",
+            remedy="name the output of `mmrepquota -Y`, or CSV with kind, name, soft, hard",
         ) from error
     printed = any(":HEADER:" in line for line in lines)
     rows, made = (_printed(lines), _of_printed) if printed else (_table(lines), _of_table)

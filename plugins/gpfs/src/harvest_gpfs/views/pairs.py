@@ -49,7 +49,7 @@ _AIDS: Final = (
 )
 
 LEAST_PAIRED_ROWS = 4_000_000
-"""Rows of both scans that are compared at once, at least."""
+"""Least number of rows of both scans that are compared together."""
 
 _BYTES_PER_ROW = 900
 
@@ -102,7 +102,7 @@ def summed(found: pl.DataFrame, by: Sequence[str], setting: Setting) -> pl.DataF
 
 
 def _only_known(total: pl.DataFrame) -> pl.DataFrame:
-    """Null in place of 0 where there is something, and nothing of it is known."""
+    """Null instead of 0 where there are objects without known values."""
     bytes_known = {
         size: (pl.col(count) == 0) | (pl.col(f"{count} measured") > 0)
         for size, count in _MEASURED.items()
