@@ -31,11 +31,6 @@ class TestDask(SourceConformance):
         killed.write_bytes(killed.read_bytes()[:-9])
         return run
 
-    def enlarge(self, directory: Path, times: int) -> Path:
-        full = {name: list(map(filled, c)) for name, c in captures.example().items()}
-        files = {name: captures.again(contents, times) for name, contents in full.items()}
-        return captures.write(directory / "R1", files)
-
 
 def filled(content: Any) -> Any:
     """A frame as a busy run writes it, with very many rows: reading a frame takes a while."""
