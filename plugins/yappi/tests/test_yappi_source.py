@@ -211,8 +211,8 @@ def test_lines_that_cannot_be_parsed_are_rejects(tmp_path):
 
     reasons = {(r.position, r.reason) for r in found.rejects}
     assert (17, "function 9 is not defined") in reasons
-    assert (29, "no line of Yappi's callgrind format") in reasons
-    assert (35, "no line of Yappi's callgrind format") in reasons
+    assert (29, "not a line of Yappi's callgrind format") in reasons
+    assert (35, "not a line of Yappi's callgrind format") in reasons
     assert found.units == found.accounted
 
 
