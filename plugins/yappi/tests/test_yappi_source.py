@@ -200,7 +200,7 @@ def test_a_called_function_that_the_save_does_not_define_has_its_number_for_a_na
     # the time that main spent there is not lost: 1 ms, and half a second
     assert rows["main"]["ttot_s"] == 0.501
     assert (found.rejects, len(found.notes)) == ([], 1)
-    assert "1 called function not defined" in found.notes[0]
+    assert "1 called function without a name in the save" in found.notes[0]
 
 
 def test_lines_that_cannot_be_parsed_are_rejects(tmp_path):
