@@ -99,8 +99,8 @@ PROCESS_COLUMNS: Final = (
     size("untraced_read_bytes", "counted_read_bytes - traced_read_bytes; below 0 where traced "
          "reads requested more than they got; null where one of them is."),
     size("untraced_write_bytes", "counted_write_bytes - traced_write_bytes; null where one is."),
-    size("stdio_read_bytes", "The STDIO part of counted_read_bytes, which DXT never traces; null if "
-         "it was not read."),
+    size("stdio_read_bytes", "The STDIO part of counted_read_bytes, which DXT never traces; null "
+         "if it was not read."),
     size("stdio_write_bytes", "The STDIO part of counted_write_bytes; null if it was not read."),
     shared.PARTIAL_MODULES,
     shared.CERTAINTY,

@@ -272,8 +272,8 @@ BANDWIDTH_COLUMNS: Final = (
             "for the others. Of logs that ran together the longest counts, of others the sum."),
     rate("bytes_per_s", "bytes / slowest_s, as in Darshan's estimate by the slowest process "
          "(agg_perf_by_slowest); null without any time."),
-    rate("read_bytes_per_s", "read_bytes / read_s: a process that reads; null without read_s."),
-    rate("write_bytes_per_s", "write_bytes / write_s: a process that writes; null without write_s."),
+    rate("read_bytes_per_s", "read_bytes / read_s: of a process; null without read_s."),
+    rate("write_bytes_per_s", "write_bytes / write_s: of a process; null without write_s."),
     seconds("read_s", "Time in reads, summed over processes and threads."),
     seconds("write_s", "Time in writes, summed over processes and threads."),
     seconds("meta_s", "Time in metadata operations, summed over processes."),
