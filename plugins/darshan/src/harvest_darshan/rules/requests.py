@@ -180,7 +180,7 @@ REQUEST_RULES: Final = (
             lambda row: f"{row['independent']:,} MPI-IO {row['op']}s, none collective",
             lambda row: f"Every rank calls MPI-IO by itself for its {row['op']}s",
         ),
-        advice="Use collective calls (MPI_File_read_all, _write_all, or collective HDF5 transfers).",
+        advice="Use collective calls (MPI_File_read_all, _write_all, H5FD_MPIO_COLLECTIVE).",
         reference=f"{DRISHTI}: M02, M03",
         numerator="independent requests to MPI-IO, where none is collective",
         judged=f"jobs with a log of several processes, and {_MPIIO_JOBS}",
