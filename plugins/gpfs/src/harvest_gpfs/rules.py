@@ -185,24 +185,25 @@ def grew(
     headline = f"{rows.height:,} of {total:,} {several} grew sharply, by up to {growth}"
     if rows.height == 1:
         headline = f"{one.capitalize()} {shortened(which)} grew by {growth} ({share})"
+    days = f"between {worst['old_scan'][:10]} and {worst['new_scan'][:10]}"
     least, much, unit = _in_one_unit(limits["least"], limits["growth"])
     yield Finding(
         "high" if worst["growth_bytes"] >= limits["growth"] else "medium",
         headline,
-        f"{which} grew to {_bytes(worst['new_bytes'])} ({share}) between {worst['old_scan'][:10]} "
-        f"and {worst['new_scan'][:10]}. {rows.height:,} of {count_in_words(total, one, several)} "
-        f"passed the limits: {limits['percent']:g} % and {least} {unit}, or {much} {unit}.",
+        f"{one.capitalize()} {which} grew to {_bytes(worst['new_bytes'])} ({share}) {days}. "
+        f"{rows.height:,} of {count_in_words(total, one, several)} passed the limits: {limits['percent']:g} % and {least} {unit}, or {much} {unit}.",
         certainty=("part",) if _sum(rows, "unmeasured") else (),
     )
 
 
-_SIZES: Final = "have the policy's SHOW clause print FILE_SIZE"
-_KINDS: Final = "MISC_ATTRIBUTES or MODE"
+_SHOW: Final = "the list needs {} in the policy's SHOW clause"
+_SIZES: Final = _SHOW.format("FILE_SIZE")
+_KINDS: Final = "MISC_ATTRIBUTES (or MODE)"
 _TIMES: Final = (
-    "have the policy's SHOW clause print ACCESS_TIME, MODIFICATION_TIME, FILE_SIZE and "
-    f"{_KINDS}, and give the time of the scan (now=, gpfs.scan_time)"
+    f"the list needs ACCESS_TIME, MODIFICATION_TIME and {_KINDS} in the policy's SHOW clause, and "
+    "the time of its scan (set now=, or harvest with gpfs.scan_time)"
 )
-_OWNERS: Final = "have the policy's SHOW clause print FILE_SIZE and USER_ID"
+_OWNERS: Final = _SHOW.format("FILE_SIZE and USER_ID")
 
 
 _GREW: Final = (
@@ -261,7 +262,7 @@ RULES: Final = (
         numerator="bytes neither accessed nor modified within the setting cold",
         denominator="bytes with known size, kind and times",
         judged="owners with data of known size, kind and times; without directories",
-        unable=_TIMES,
+        unable=f"{_TIMES}; {_SIZES}",
         thresholds={
             "share": Threshold(0.2, "share of all bytes that may be cold"),
             "high": Threshold(0.5, "share of all bytes from which the severity is high"),
@@ -286,7 +287,7 @@ RULES: Final = (
         numerator="files smaller than the setting below",
         denominator="files of known size",
         judged="owners with files of known size and kind; without directories",
-        unable=f"{_SIZES} and {_KINDS}",
+        unable=_SHOW.format(f"FILE_SIZE and {_KINDS}"),
         thresholds={
             "share": Threshold(0.5, "share of all files that may be small"),
             "files": Threshold(100_000, "number of small files that is always allowed"),
@@ -322,7 +323,7 @@ RULES: Final = (
         numerator="owners missing from the passwd file, and their bytes",
         denominator="owners that the list names; bytes of all objects of known size",
         judged="owners that the list names",
-        unable=f"give passwd=FILE, and {_OWNERS}",
+        unable=f"set passwd=FILE; {_SHOW.format('USER_ID')}",
         thresholds={
             "share": Threshold(0.01, "share of all bytes from which the severity is medium")
         },
@@ -406,7 +407,7 @@ RULES: Final = (
         _GREW,
         ("directory", "directories"),
         doc="Top-level directories whose data grew sharply between two scans.",
-        advice="See whose data are new there: harvest view gpfs.change DATASET by=user,top.",
+        advice="See whose data are new there: harvest view gpfs.change DATASET --set by=user,top.",
         unable=f"{_SIZES} in both scans",
     ),
     Rule(
