@@ -157,6 +157,8 @@ def test_quotas_of_a_table_are_of_the_names_in_the_passwd_file(three, tmp_path):
     [
         ("kind,name,soft,hard\nproject,x,1G,\n", "'project' is none of user, group, fileset"),
         ("kind,name,soft,hard\nuser,x,lots,\n", "'lots' is not a size"),
+        # more than an int64 holds
+        ("kind,name,soft,hard\nuser,x,8E,\n", "'8E' is not a size"),
         ("name,soft\nx,1G\n", "it has no 'kind'"),
         (PRINTED.replace("USR:7", "XYZ:7"), "'XYZ' is none of USR, GRP, FILESET"),
     ],

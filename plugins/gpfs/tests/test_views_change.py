@@ -260,7 +260,7 @@ def built(rows, make):
 @given(old=ROWS, new=ROWS)
 def test_changes_equal_those_counted_one_by_one(old, new):
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pairs, "LEAST_ROWS", 3)  # several passes
+        patch.setattr(pairs, "LEAST_PAIRED_ROWS", 3)  # several passes
         data = dataset(Path(folder), built(old, row), built(new, new_row))
         for by in BYS:
             found = data.rows("gpfs.change", by=by, root="/d", top_depth=1)

@@ -9,7 +9,7 @@ import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import attrs
 import polars as pl
@@ -132,7 +132,7 @@ def aggregate(
     size = sum(file.bytes_of(columns) for file in files)
     memory = available_memory() if memory_limit is None else memory_limit
     choice = choose_backend(size, backend, memory, address=address)
-    with _rows(files, choice.backend, address, workers, memory) as rows:
+    with _rows(files, choice.backend, address, workers, memory=memory) as rows:
         # an eighth of the memory may go into finding hard links
         budget = max(BUDGET, memory // 8)
         listing = Listing.of(rows, scan, given_root=root, given_now=reference, budget=budget)
@@ -146,14 +146,21 @@ def aggregate(
 
 
 @contextlib.contextmanager
-def _rows(files: Sequence[ParquetFile], backend: str, *cluster: Any) -> Iterator[Rows]:
+def _rows(
+    files: Sequence[ParquetFile],
+    backend: str,
+    address: str | None,
+    workers: int | None,
+    *,
+    memory: int,
+) -> Iterator[Rows]:
     if backend != "dask":
         yield PolarsRows(scan(files), backend)
         return
     # dask is optional
     from .on_dask import ClusterRows, connect
 
-    with connect(*cluster) as client:
+    with connect(address, workers, memory) as client:
         yield ClusterRows.over(client, files)
 
 

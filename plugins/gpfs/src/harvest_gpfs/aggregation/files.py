@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import glob
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Final
 from urllib.parse import unquote
@@ -42,7 +42,7 @@ class ParquetFile:
     text_bytes: dict[str, int]
     hive: tuple[tuple[str, str], ...] = ()
 
-    def bytes_of(self, columns: Iterable[str]) -> int:
+    def bytes_of(self, columns: Collection[str]) -> int:
         """About how much memory its values in some columns take."""
         texts = [self.text_bytes[name] for name in columns if name in self.text_bytes]
         others = len(set(columns)) - len(texts)

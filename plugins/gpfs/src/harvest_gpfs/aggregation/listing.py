@@ -37,7 +37,7 @@ LEAST_INODES = 4_000_000
 MOST_PASSES = 32
 """Passes over the rows, where memory does not force more."""
 
-LEAST_ROWS = 500_000
+LEAST_LINKED_ROWS = 500_000
 """Least number of rows of inodes with several paths that are compared together."""
 
 _BYTES_PER_INODE = 64
@@ -226,6 +226,9 @@ class Candidates(Step):
         test = candidate(everything=self.everything)
         return rows.select(test.cast(pl.Int64).sum().alias("rows"))
 
+    def combine(self, partials: Sequence[pl.LazyFrame]) -> pl.LazyFrame:
+        return pl.concat(partials)
+
     def finish(self, partial: pl.LazyFrame) -> pl.LazyFrame:
         return partial.select(pl.col("rows").sum())
 
@@ -262,6 +265,9 @@ class _RowsOf(Step):
         rows = rows.filter(candidate(everything=self.everything))
         return rows.filter(pl.col("inode").is_in(self.inodes.implode())).select(self.columns)
 
+    def combine(self, partials: Sequence[pl.LazyFrame]) -> pl.LazyFrame:
+        return pl.concat(partials)
+
 
 def repeated_inodes(
     rows: Rows, count: int, budget: int, *, everything: bool = False
@@ -293,7 +299,7 @@ def linked_rows(
     total = int(repeated["rows"].sum())
     if not total:
         return
-    shares = passes_for(total, least=LEAST_ROWS, bytes_each=_BYTES_PER_ROW, budget=budget)
+    shares = passes_for(total, least=LEAST_LINKED_ROWS, bytes_each=_BYTES_PER_ROW, budget=budget)
     for share in range(shares):
         inodes = repeated.filter(pl.col("inode") % shares == share)["inode"]
         if len(inodes):

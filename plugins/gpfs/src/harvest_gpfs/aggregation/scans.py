@@ -117,9 +117,9 @@ class Step(abc.ABC):
     def partial(self, rows: pl.LazyFrame) -> pl.LazyFrame:
         """The partial result of some rows."""
 
+    @abc.abstractmethod
     def combine(self, partials: Sequence[pl.LazyFrame]) -> pl.LazyFrame:
-        """Partial results of several parts as that of all of them: one after the other."""
-        return pl.concat(partials)
+        """Partial results of several parts as that of all of them."""
 
     def finish(self, partial: pl.LazyFrame) -> pl.LazyFrame:
         """The result, from the partial result of all rows: unless said otherwise, that itself."""

@@ -76,7 +76,8 @@ def write(
         with_some = sums.filter(pl.col("inodes") > 0)
         for row, name in zip(with_some.iter_rows(named=True), file_names(with_some), strict=True):
             theirs = found[row["uid"],]
-            (folder / "lists" / f"{name}.txt").write_bytes(b"".join(path_list(theirs)))
+            with (folder / "lists" / f"{name}.txt").open("wb") as file:
+                file.writelines(path_list(theirs))
             if row["uid"] is not None:
                 mail = letters.message(row, f"{name}.txt", theirs)
                 (folder / "mails" / f"{name}.eml").write_bytes(mail)

@@ -6,13 +6,11 @@ prediction band of a new point (Fieller's interval, as in calibration).
 
 from __future__ import annotations
 
-import csv
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any, Final, TypeAlias
-from urllib.parse import unquote
+from typing import Any, Final
 
 import attrs
 import polars as pl
@@ -25,6 +23,7 @@ from harvest_toolkit.frames import fraction
 from ..aggregation.groupings import parse_size, read_names
 from ..aggregation.scans import label_of
 from ..views.common import INT, TEXT, TIME, aggregated_schema
+from .quotas import Quota, read_quotas
 
 _FULL: Final = ("full_time", "earliest_time", "latest_time")
 TREND: Final[dict[str, pl.DataType]] = {
@@ -218,80 +217,8 @@ class Line:
         return t * self.spread
 
 
-_KINDS: Final = {"USR": "user", "GRP": "group", "FILESET": "fileset"}
 _BY: Final = {"user": "uid", "group": "gid", "fileset": "fileset"}
 _LIMITS: Final = ("soft_bytes", "hard_bytes", "soft_inodes", "hard_inodes")
-
-Quota: TypeAlias = dict[str, Any]
-"""A row of the view, and ``number``: of the user or group, where the file has it."""
-
-
-def read_quotas(path: Path) -> list[Quota]:
-    """The quotas of a file: output of ``mmrepquota -Y`` or ``mmlsquota -Y``, or CSV.
-
-    Raises UsageError, with the line, for a file that cannot be read or is neither.
-    """
-    try:
-        lines = Path(path).expanduser().read_text("utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(
-            f"the file of quotas cannot be read: {error}",
-            where=str(path),
-            remedy="name the output of `mmrepquota -Y`, or CSV with kind, name, soft, hard",
-        ) from error
-    printed = any(":HEADER:" in line for line in lines)
-    rows, made = (_printed(lines), _of_printed) if printed else (_table(lines), _of_table)
-    found = []
-    for number, row in rows:
-        try:
-            found.append(made(row))
-        except (ValueError, KeyError, UsageError) as error:
-            said = f"it has no {error}" if isinstance(error, KeyError) else str(error)
-            raise UsageError(
-                said, where=f"{path}, line {number}", remedy="see the page on gpfs"
-            ) from error
-    return found
-
-
-def _printed(lines: list[str]) -> Iterator[tuple[int, dict[str, str]]]:
-    """The rows of a parsable listing: fields by the names of its header, each with its line."""
-    names: list[str] = []
-    for number, line in enumerate(lines, 1):
-        fields = [unquote(field) for field in line.split(":")]
-        if ":HEADER:" in line:
-            names = [name.lower() for name in fields]
-        elif len(fields) > 3 and names:
-            yield number, dict(zip(names, fields, strict=False))
-
-
-def _of_printed(row: dict[str, str]) -> Quota:
-    """Blocks are in KiB, and 0 is for no limit."""
-    blocks = [parse_size(f"{row[name]}K") or None for name in ("blockquota", "blocklimit")]
-    files = [int(row[name]) or None for name in ("filesquota", "fileslimit")]
-    kind = _KINDS.get(row["quotatype"])
-    if kind is None:
-        raise ValueError(f"{row['quotatype']!r} is none of {', '.join(_KINDS)}")
-    fileset = (row.get("filesetname") or None) if kind != "fileset" else None
-    said = {"kind": kind, "name": row["name"], "number": int(row["id"]), "fileset": fileset}
-    return said | dict(zip(_LIMITS, (*blocks, *files), strict=True))
-
-
-def _table(lines: list[str]) -> Iterator[tuple[int, dict[str, str]]]:
-    """The rows of CSV: kind, name, soft and hard; perhaps fileset, soft_files and hard_files."""
-    reader = csv.DictReader(lines)
-    for row in reader:
-        yield reader.line_num, {k.strip(): (v or "").strip() for k, v in row.items() if k}
-
-
-def _of_table(row: dict[str, str]) -> Quota:
-    if row["kind"] not in _BY:
-        raise ValueError(f"{row['kind']!r} is none of {', '.join(_BY)}")
-    sizes = [parse_size(row[name]) if row[name] else None for name in ("soft", "hard")]
-    counts = [int(row[n]) if row.get(n) else None for n in ("soft_files", "hard_files")]
-    number = int(row["name"]) if row["name"].isdigit() else None
-    said = {"kind": row["kind"], "name": row["name"], "number": number}
-    said |= {"fileset": row.get("fileset") or None}
-    return said | dict(zip(_LIMITS, (*sizes, *counts), strict=True))
 
 
 def quotas(
@@ -317,13 +244,13 @@ def quotas(
         known: dict[tuple[str, ...], History] = {}
         rows = []
         for quota in given:
-            by = (_BY[quota["kind"]], *(("fileset",) if quota["fileset"] else ()))
+            by = (_BY[quota.kind], *(("fileset",) if quota.fileset else ()))
             if by not in known:
                 known[by] = History.of(dataset, by, measure)
-            whose = quota["name"]
-            if quota["kind"] != "fileset":
-                whose = numbers[quota["kind"]].get(whose, quota["number"])
-            rows.append(quota | _used(known[by], quota, whose))
+            whose: Any = quota.name
+            if quota.kind != "fileset":
+                whose = numbers[quota.kind].get(whose, quota.number)
+            rows.append(attrs.asdict(quota) | _used(known[by], quota, whose))
         table = pl.DataFrame(rows, {n: kind for n, kind in schema.items() if n != "used_share"})
         of = pl.coalesce("hard_bytes", "soft_bytes")
         return table.with_columns(used_share=fraction("used_bytes", of)).sort(
@@ -334,13 +261,13 @@ def quotas(
 
 
 def _used(history: History, quota: Quota, whose: Any) -> dict[str, Any]:
-    nothing, kind, soft = {"measure": history.measure}, quota["kind"], quota["soft_bytes"]
+    nothing, kind, soft = {"measure": history.measure}, quota.kind, quota.soft_bytes
     if whose is None:
         return nothing | {"outlook": f"unknown: the number of the {kind} is not given"}
     if history.rows.is_empty():
         return nothing | {"outlook": f"unknown: no scan records {kind}s and their bytes"}
-    group = (whose, quota["fileset"]) if quota["fileset"] else (whose,)
-    said = history.trend(group, quota["hard_bytes"] or soft)
+    group = (whose, quota.fileset) if quota.fileset else (whose,)
+    said = history.trend(group, quota.hard_bytes or soft)
     if said["outlook"] != "full" and soft and (said["used_bytes"] or 0) >= soft:
         said["outlook"] = f"over the soft limit; {said['outlook']}"
     return said

@@ -67,8 +67,9 @@ def change(
             ("gpfs.change", before.label, after.label, root, top_depth),
             lambda: changes_of((rows, before), (rows, after), GROUPS, root, plain),
         )
-        people = {"user_names": setting.user_names, "group_names": setting.group_names}
-        within = attrs.evolve(within, **people)  # type: ignore[arg-type]
+        within = attrs.evolve(
+            within, user_names=setting.user_names, group_names=setting.group_names
+        )
         table = _grown(summed(found, names, within), names)
         return _in_both(table, found, names).with_columns(
             old_scan=pl.lit(before.label), new_scan=pl.lit(after.label)

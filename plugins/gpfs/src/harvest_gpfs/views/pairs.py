@@ -48,7 +48,7 @@ _AIDS: Final = (
     *(f"{name} unknown" for name in _SEEN),
 )
 
-LEAST_ROWS = 4_000_000
+LEAST_PAIRED_ROWS = 4_000_000
 """Least number of rows of both scans that are compared together."""
 
 _BYTES_PER_ROW = 900
@@ -66,7 +66,7 @@ def flows(
     identity = _KEY if "generation" in known else _KEY[:1]
     # each pass reads all rows: with more memory there are fewer
     budget = max(BUDGET * 2, available_memory() // 8)
-    shares = passes_for(rows, least=LEAST_ROWS, bytes_each=_BYTES_PER_ROW, budget=budget)
+    shares = passes_for(rows, least=LEAST_PAIRED_ROWS, bytes_each=_BYTES_PER_ROW, budget=budget)
     found: list[pl.DataFrame] = []
     for share in range(shares):
         every = [_share(rows, share, shares, keys, setting) for rows in (old, new)]

@@ -98,7 +98,7 @@ def _head(rows: pl.LazyFrame, column: str, wanted: int, *, descending: bool) -> 
 
 _NAME: Final = r"/([^/]*)$"
 
-LEAST_ROWS = 2_000_000
+LEAST_NAMED_ROWS = 2_000_000
 """Least number of rows whose names are compared together."""
 
 _BYTES_PER_ROW: Final = 600
@@ -124,7 +124,9 @@ def duplicates(dataset: DatasetReader, above: str, n: int, scan: str) -> pl.Lazy
             "path", "size_bytes", *IDENTITY
         )
         total = int(collected(large.select(pl.len())).item())
-        shares = passes_for(total, least=LEAST_ROWS, bytes_each=_BYTES_PER_ROW, budget=BUDGET * 2)
+        shares = passes_for(
+            total, least=LEAST_NAMED_ROWS, bytes_each=_BYTES_PER_ROW, budget=BUDGET * 2
+        )
         sums = {
             "all_names": pl.len(),
             "all_extra_copies": (pl.col("copies") - 1).sum(),

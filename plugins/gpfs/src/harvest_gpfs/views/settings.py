@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from harvest import Column, Setting, View
 from harvest.toolkit.settings import at_least, some_of
@@ -18,12 +18,24 @@ WITHIN: Final = tuple(name for name in GROUPINGS if name != DIRECTORY)
 
 
 def view(
-    name: str, module: str, doc: str, settings: Mapping[str, Setting], *columns: Column, **more: Any
+    name: str,
+    module: str,
+    doc: str,
+    settings: Mapping[str, Setting],
+    *columns: Column,
+    first: tuple[str, ...] = (),
 ) -> View:
     """A view of scans, with the columns of its rows; the module has a function of its last name."""
     build = f"harvest_gpfs.{module}:{name.rpartition('.')[2]}"
-    declared = {"settings": settings, "columns": columns, "requires": REQUIRES, **more}
-    return View(name=name, doc=doc, build=build, **declared)
+    return View(
+        name=name,
+        doc=doc,
+        build=build,
+        requires=REQUIRES,
+        settings=settings,
+        columns=columns,
+        first=first,
+    )
 
 
 def by(*default: str, words: tuple[str, ...] = WITHIN) -> Setting:
