@@ -50,8 +50,9 @@ def wasted(dataset, *, day=None):
 def one_each(rows, total, *, hours):
     """A finding per user."""
     for user, lost in rows.group_by("user", maintain_order=True).agg(pl.sum("wasted")).iter_rows():
-        text = f"{user} wasted {lost:g} h ({rows.height} of {total} rows are over {hours:g} h)."
-        yield Finding("high" if lost > 9.5 else "medium", text, {"user": user})
+        severity = "high" if lost > 9.5 else "medium"
+        detail = f"{rows.height} of {total} rows are over {hours:g} h."
+        yield Finding(severity, f"{user} wasted {lost:g} h", detail, {"user": user})
 
 
 RULE = Rule(
@@ -136,8 +137,8 @@ def test_a_rule_gives_sentences_the_worst_first_and_evidence_that_gives_their_ro
     verdict = dataset.findings(["test.waste", "test.blind"])
 
     assert texts(verdict) == [
-        "ada wasted 10.5 h (3 of 4 rows are over 1 h).",
-        "o'neil wasted 9 h (3 of 4 rows are over 1 h).",
+        "ada wasted 10.5 h. 3 of 4 rows are over 1 h.",
+        "o'neil wasted 9 h. 3 of 4 rows are over 1 h.",
     ]
     assert [found.finding.severity for found in verdict.found] == ["high", "medium"]
     for found, rows in zip(verdict.found, (2, 1), strict=True):
@@ -146,15 +147,15 @@ def test_a_rule_gives_sentences_the_worst_first_and_evidence_that_gives_their_ro
         assert shown.select("user", "wasted").equals(evidence.first)
         assert shown.height == evidence.rows == rows
     assert verdict.unjudged == (("test.blind", "the dataset holds no nobody.writes_this"),)
-    assert verdict.summary() == "2 findings: 1 high, 1 medium; 1 rule could not judge."
+    assert verdict.summary() == "2 findings: 1 high, 1 medium. 1 check lacks data."
 
 
 def test_thresholds_and_settings_of_views_are_the_user_s(dataset):
     strict = dataset.findings(["test.waste"], thresholds={"test.waste": {"hours": 8}})
     monday = dataset.findings(["test.waste"], day="mon")
 
-    assert texts(strict) == ["o'neil wasted 9 h (1 of 4 rows are over 8 h)."]
-    assert texts(monday)[0] == "ada wasted 7.5 h (2 of 3 rows are over 1 h)."
+    assert texts(strict) == ["o'neil wasted 9 h. 1 of 4 rows are over 8 h."]
+    assert texts(monday)[0] == "ada wasted 7.5 h. 2 of 3 rows are over 1 h."
     command = monday.found[0].evidence.command("out")
     assert "--set=day=mon" in command
     # what it rests on is shown, though views have more columns than a terminal
@@ -185,7 +186,7 @@ def test_what_does_not_exist_is_refused(dataset, ask, message):
 
 def test_a_finding_without_evidence_is_its_rule_s_defect():
     def invented(rows, total, *, hours):
-        yield Finding("low", "Somebody wasted much.", {"user": "nobody"})
+        yield Finding("low", "Somebody wasted much", where={"user": "nobody"})
 
     with pytest.raises(PluginError, match="found what no row"):
         judge(harvest_evolved(judge=invented), WASTED)
@@ -200,7 +201,7 @@ def harvest_evolved(**changes) -> Rule:
 def test_a_rule_is_tried_on_rows_of_its_view_alone():
     found = judge(RULE, WASTED, hours=8.9)
 
-    assert [f.finding.text for f in found] == ["o'neil wasted 9 h (1 of 4 rows are over 8.9 h)."]
+    assert [f.finding.text for f in found] == ["o'neil wasted 9 h. 1 of 4 rows are over 8.9 h."]
     assert judge(RULE, WASTED, hours=9) == []
 
 
@@ -224,8 +225,8 @@ def test_a_report_begins_with_the_findings_of_the_rules_that_name_it(dataset):
     report = dataset.report("test.page", day="mon")
 
     assert texts(report.verdict) == [
-        "ada wasted 7.5 h (2 of 3 rows are over 1 h).",
-        "o'neil wasted 9 h (2 of 3 rows are over 1 h).",
+        "ada wasted 7.5 h. 2 of 3 rows are over 1 h.",
+        "o'neil wasted 9 h. 2 of 3 rows are over 1 h.",
     ]
     for shown in (report.text(60), report.html(), report.latex()):
         assert shown.index("ada wasted 7.5 h") < shown.index("All.")
@@ -259,6 +260,44 @@ def test_the_command_lists_rules_and_says_what_cannot_be_judged(location):
         assert len(rows) == found["rows"]
 
 
+@pytest.fixture(scope="module")
+def failed(tmp_path_factory) -> Path:
+    """A dataset with 30 jobs, of which 20 failed."""
+    folder = tmp_path_factory.mktemp("failed")
+    rows = [f"{n}|ada|{'FAILED' if n <= 20 else 'COMPLETED'}" for n in range(1, 31)]
+    (folder / "sacct.txt").write_text("\n".join(["JobID|User|State", *rows]) + "\n")
+    harvest.run([f"slurm:{folder / 'sacct.txt'}"], f"parquet:{folder / 'out'}", workers=1)
+    return folder / "out"
+
+
+def test_a_finding_is_listed_in_short_and_shown_with_its_evidence(failed):
+    rule = "slurm.failed_jobs"
+    (found,) = json.loads(
+        harvest_here("findings", failed, "--rule", rule, "--json").stdout
+    )["findings"]  # fmt: skip
+    listed = harvest_here("findings", failed, "--rule", rule).stdout
+    by_number = harvest_here("findings", failed, "--rule", rule, "--show", "1").stdout
+    by_name = harvest_here("findings", failed, "--show", rule).stdout
+    absent = harvest_here("findings", failed, "--rule", rule, "--show", "2")
+
+    assert found["headline"] in " ".join(listed.split())
+    assert f"harvest findings {failed} --rule={rule} --show N" in " ".join(listed.split())
+    for shown in (by_number, by_name):
+        assert found["headline"] in " ".join(shown.split())
+        assert f"harvest view {found['view']} {failed}" in shown
+        assert "ada" in shown  # a row of the evidence
+    assert (absent.returncode, absent.stdout) == (2, "")
+    assert "no finding '2'" in absent.stderr
+
+
+def test_what_was_not_checked_is_shown_when_asked_for(failed):
+    listed = harvest_here("findings", failed, "--rule", "slurm.cpu_waste").stdout
+    gaps = harvest_here("findings", failed, "--rule", "slurm.cpu_waste", "--show", "gaps").stdout
+
+    assert "slurm.cpu_waste" not in listed.replace("--rule=slurm.cpu_waste", "")
+    assert "Not checked: slurm.cpu_waste." in gaps
+
+
 def test_rows_of_a_view_are_chosen_ordered_and_cut_to_columns(location):
     shown = functools.partial(harvest_here, "view", "slurm.jobs", location, "--json")
 
@@ -277,7 +316,7 @@ def test_rules_on_what_was_never_harvested_are_only_counted(dataset):
     verdict = evaluate(dataset, dataset.plugins, rules=[away])
 
     assert (verdict.found, verdict.unjudged, verdict.elsewhere) == ((), (), ("test.away",))
-    assert verdict.summary() == ("No finding; 1 rule is about what the dataset does not hold.")
+    assert verdict.summary() == "No findings. 1 check does not apply."
 
 
 class OneView:
@@ -293,7 +332,7 @@ class OneView:
 @pytest.mark.parametrize(
     ("hours", "unjudged"),
     [
-        ([None, None, None], ["test.waste", "test.wasted has no wasted in its 3 rows"]),
+        ([None, None, None], ["test.waste", "test.wasted has no wasted in 3 rows"]),
         ([None, 0.5, 0.5], []),  # two rows can be judged, and are below the threshold
         ([], []),  # nobody wasted anything
     ],
@@ -325,12 +364,13 @@ def test_what_a_rule_could_not_judge_is_left_out_of_its_number_and_said(dataset)
 
     # then
     (found,) = verdict.found
-    assert found.finding.text == "ada wasted 7 h (1 of 2 rows are over 1 h)."
+    assert found.finding.text == "ada wasted 7 h. 1 of 2 rows are over 1 h."
     assert found.certainty == ("part",)
     assert found.certainty_in_words() == (
-        "judged 2 of 3 rows of test.wasted; part: it rests on what is known; of the rest, what the "
-        "rule needs is not recorded"
+        "checked 2 of 3 rows of test.wasted; partial data: only rows with the needed values were "
+        "checked"
     )
+    assert found.caveats() == "2 of 3 rows checked"
     assert found.to_dict()["certainty"] == ["part"]
 
 
@@ -344,17 +384,17 @@ def test_a_rule_that_found_nothing_among_a_part_names_the_part_and_what_brings_t
 
     # then
     assert (verdict.found, verdict.passed) == ((), ("test.waste",))
-    assert verdict.summary() == "No finding; 1 rule found nothing, 1 of which judged a part only."
+    assert verdict.summary() == "No findings. 1 check passed (1 on partial data)."
     assert verdict.gaps() == [
-        "Found nothing in a part test.waste: judged 1 of 2 rows of test.wasted; the field Wasted "
-        "brings it."
+        "Passed in part: test.waste. 1 of 2 rows of test.wasted checked; "
+        "the field Wasted brings it."
     ]
 
 
 @pytest.mark.parametrize(
     ("user", "wasted", "outcome"),
     [
-        (["ada", "tim"], [7.0, 9.0], "ada wasted 7 h (1 of 1 rows are over 1 h)."),
+        (["ada", "tim"], [7.0, 9.0], "ada wasted 7 h. 1 of 1 rows are over 1 h."),
         (["tim"], [9.0], "elsewhere"),  # the rule is about nobody here
         ([None], [7.0], "unjudged"),  # who it is, is not known
         (["ada"], [None], "unjudged"),
@@ -373,7 +413,7 @@ def test_a_rule_is_about_some_rows_alone(dataset, user, wasted, outcome):
 
 def test_a_finding_says_in_words_what_makes_it_less_than_certain(dataset):
     def at_least(rows, total, *, hours):
-        yield Finding("low", "ada wasted at least 7 h.", certainty=("lower_bound", "coarse_clock"))
+        yield Finding("low", "ada wasted at least 7 h", certainty=("lower_bound", "coarse_clock"))
 
     rows = people(user=["ada"], wasted=[7.0])
 
@@ -381,11 +421,12 @@ def test_a_finding_says_in_words_what_makes_it_less_than_certain(dataset):
 
     assert found.certainty == ("lower_bound", "coarse_clock")
     assert found.certainty_in_words() == (
-        "judged the one row of test.wasted; lower bound: more may have happened than was "
-        "recorded; coarse clock: some times are whole seconds, shares of these may be off"
+        "checked the one row of test.wasted; lower bound: the record is incomplete, real numbers "
+        "may be higher; coarse clock: some times are whole seconds, their shares may be off"
     )
+    assert found.caveats() == "lower bound, coarse clock"
     with pytest.raises(ValueError, match="surely"):
-        Finding("low", "It is so.", certainty=("surely",))
+        Finding("low", "It is so", certainty=("surely",))
 
 
 def test_of_several_values_those_that_no_row_has_are_named(dataset):
@@ -398,7 +439,7 @@ def test_of_several_values_those_that_no_row_has_are_named(dataset):
 
     # then
     assert rule == "test.waste"
-    assert why == "test.wasted has too little of user, wasted in its 2 rows"
+    assert why == "test.wasted has too few values of user, wasted in 2 rows"
 
 
 def test_a_view_that_wants_a_choice_leaves_its_rules_unjudged_until_it_is_made(dataset):

@@ -14,7 +14,8 @@ from harvest.model import Record, RecordType, RecordTypeError, UInt64, field, re
 from harvest.model.arrow import table_of
 from harvest.model.events import EVENTS_SCHEMA, project_lazy
 from harvest.model.frames import frame_of
-from harvest_jsonl.decoding import decode, encode_event_lines
+from harvest_jsonl.decoding import decode
+from harvest_jsonl.event_lines import encode_event_lines
 
 NOON = datetime(2024, 4, 19, 12, tzinfo=UTC)
 LATER = datetime(2024, 4, 19, 12, 0, 1, 500000, tzinfo=UTC)

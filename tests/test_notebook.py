@@ -136,7 +136,12 @@ RULE = Rule(
     where="length > {most}",
     columns=("text", "length"),
     judge=lambda rows, total, *, most: [
-        Finding("high", f"{rows['text'][0]} is longer than {most}", {"text": rows["text"][0]})
+        Finding(
+            "high",
+            f"{rows['text'][0]} is longer than {most}",
+            f"It has {rows['length'][0]} characters.",
+            {"text": rows["text"][0]},
+        )
     ],
     advice=f"Write less {NASTY}",
     reference="this test",
@@ -152,10 +157,11 @@ def test_findings_show_what_to_try_and_the_evidence():
 
     assert repr(verdict) == "<Verdict: 1 finding: 1 high.>"
     assert f"HIGH: {NASTY} is longer than 2" in found.texts
-    assert f"Write less {NASTY}" in found.texts
+    assert f"Next: Write less {NASTY}" in found.texts
+    assert "It has 4000 characters." in found.texts
     # the rows of the finding, as one writes them in a cell
     (where,) = re.findall(
-        r"^1 row of dataset\.view\('test\.lines'\)\.filter\(pl\.sql_expr\((.*)\)\):$",
+        r"^Evidence: 1 row of dataset\.view\('test\.lines'\)\.filter\(pl\.sql_expr\((.*)\)\):$",
         "\n".join(found.texts), re.MULTILINE,
     )  # fmt: skip
     assert rows.filter(pl.sql_expr(ast.literal_eval(where)))["text"].to_list() == [NASTY]

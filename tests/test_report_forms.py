@@ -19,7 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harvest.errors import HarvestError, UsageError
-from harvest_report import Column, LazySection, Notes, Plot, Report, Table
+from harvest_report import Column, LazySection, Notes, Plot, Report, Table, Tile
 from harvest_report.latex import escape
 
 NASTY = '<script>alert("1")</script> & \x1b[31m $x$ {50%} a_b ~^\\ #1 =1+1 "q" \'s\' [x] --|`'
@@ -392,7 +392,6 @@ def test_a_lazy_section_is_made_when_it_is_asked_for_and_once(tmp_path):
         ("r.docx", "unknown file ending"),
         ("absent/r.html", "no such directory"),
         ("absent/dir/", "no such directory"),
-        ("r.png", "choose with --only: curve, again"),
     ],
 )
 def test_a_target_that_does_not_suit_is_told(report, tmp_path, target, told):
@@ -461,3 +460,45 @@ def test_csv_is_read_back_by_polars(report):
     from harvest_report.write import to_csv
 
     assert pl.read_csv(io.StringIO(to_csv(report.tables[1]))).equals(report.tables[1].rows)
+
+
+def test_a_report_begins_with_its_key_numbers_and_its_picture(tmp_path):
+    # given a report whose second plot matters most, and key numbers that a view must be asked for
+    asked = []
+
+    def tiles():
+        asked.append("tiles")
+        yield Tile("jobs that waited", "4,245", "of 5,000")
+
+    def plot(name: str) -> Plot:
+        return Plot(name, lambda figure: figure.subplots().plot([1, 2]), name, f"This is {name}.")
+
+    table = Table("waits", pl.DataFrame({"wait_s": [1, 2]}))
+    made = Report("Waits", ["Text."], [table, plot("p1"), plot("p2")], tiles=tiles, picture="p2")
+
+    # when the table alone is written, then none is computed
+    made.write(tmp_path / "waits.csv")
+    assert asked == []
+
+    # when it is shown, then they come first, and the picture stands once
+    page, text = made.html(), made.text()
+    assert page.index("4,245") < page.index("This is p2.") < page.index("Text.")
+    assert page.index("Text.") < page.index("This is p1.")
+    assert page.count("This is p2.") == 1
+    assert text.index("jobs that waited: 4,245 (of 5,000)") < text.index("Text.")
+    assert made.to_dict()["tiles"] == [
+        {"label": "jobs that waited", "value": "4,245", "note": "of 5,000"}
+    ]
+    assert asked == ["tiles"]
+    # and it is what a file with one picture holds
+    made.write(tmp_path / "waits.svg")
+    made.only("p2").write(tmp_path / "p2.svg")
+    assert (tmp_path / "waits.svg").read_bytes() == (tmp_path / "p2.svg").read_bytes()
+
+
+def test_without_a_picture_named_the_first_plot_is_it():
+    one = Plot("p1", lambda figure: None, "One", "One.")
+
+    assert Report("Waits", sections=[Notes("n", ["Text."]), one]).picture is one
+    assert Report("Waits", sections=[one], picture="absent").picture is one
+    assert Report("Waits").picture is None

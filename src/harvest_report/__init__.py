@@ -22,21 +22,21 @@ if TYPE_CHECKING:
 
     from .axes import bytes_axis, legend, legend_below, name_bars, seconds_axis
     from .draw import COLOURS
-    from .model import LazySection, Notes, Plot, Section, Table, Tile, with_others
+    from .model import LazySection, Marks, Notes, Plot, Section, Table, Tile, with_others
     from .report import Report
 
 _HOMES = {
     "harvest": ("Column",),
     ".axes": ("bytes_axis", "legend", "legend_below", "name_bars", "seconds_axis"),
     ".draw": ("COLOURS",),
-    ".model": ("LazySection", "Notes", "Plot", "Section", "Table", "Tile", "with_others"),
+    ".model": ("LazySection", "Marks", "Notes", "Plot", "Section", "Table", "Tile", "with_others"),
     ".report": ("Report",),
 }
 """Where names are, which are imported when first used: help shows the command without them."""
 
 __all__ = [
-    "COLOURS", "Column", "LazySection", "Notes", "Plot", "Report", "Section", "Table", "Tile",
-    "bytes_axis", "legend", "legend_below", "name_bars", "seconds_axis", "with_others",
+    "COLOURS", "Column", "LazySection", "Marks", "Notes", "Plot", "Report", "Section", "Table",
+    "Tile", "bytes_axis", "legend", "legend_below", "name_bars", "seconds_axis", "with_others",
 ]  # fmt: skip
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -97,6 +97,25 @@ class Table:
 
 
 @attrs.frozen(eq=False)
+class Marks:
+    """Rectangles that a reader of a page points at and zooms into.
+
+    rows: one each: ``left``, ``right``, ``bottom`` and ``top`` in the units of the axes,
+        ``colour`` ("C0", "C1", ... of the cycle, or "#8a8f99"), and the columns of ``tips``.
+    tips: the columns that are shown of the mark that is pointed at.
+    x: what the horizontal axis shows, with its unit.
+    names: labels of the vertical axis, by their places, from above; numbers unless given.
+    legend: the column of ``rows`` that says what a colour stands for.
+    """
+
+    rows: pl.DataFrame
+    tips: tuple[Column, ...] = attrs.field(converter=_columns)
+    x: str
+    names: Mapping[float, str] = attrs.field(factory=dict)
+    legend: str | None = None
+
+
+@attrs.frozen(eq=False)
 class Plot:
     """A picture that matplotlib draws.
 
@@ -105,6 +124,7 @@ class Plot:
         Series take their colours from the cycle ("C0", "C1", ...), so that they suit a dark page.
     alt: what the plot shows, in words, for those who cannot see it.
     size: width and height in inches.
+    marks: gives the same as marks, for a page on which a reader looks for single ones.
     """
 
     name: str = attrs.field(validator=_name)
@@ -112,6 +132,7 @@ class Plot:
     title: str
     alt: str
     size: tuple[float, float] = (7.5, 3.6)
+    marks: Callable[[], Marks] | None = None
 
 
 @attrs.frozen(eq=False)

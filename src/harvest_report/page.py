@@ -19,6 +19,7 @@ from harvest.toolkit.texts import printable_line
 from .cells import group_starts, numeric, rows_of_text
 from .draw import COLOURS, draw, to_inline_svg, to_png
 from .extra import need
+from .interactive import as_data, digest, item, scripts
 from .model import Notes, Plot, Section, Table
 from .units import in_fitting_units
 from .write import to_csv
@@ -57,14 +58,20 @@ def _rendered(name: str, report: Report, *, whole: bool) -> str:
     environment.filters["line"] = printable_line
     environment.filters["prose"] = _prose
     picture = report.picture
+    first = None if picture is None else _section(picture, report, whole=whole)
+    sections = [
+        _section(section, report, whole=whole)
+        for section in report.sections
+        if section is not picture
+    ]
+    alive = any(each.get("item") for each in (first or {}, *sections))
+    markup = need("markupsafe", "writing a page").Markup
     text: str = environment.get_template(name).render(
         report=report,
-        picture=None if picture is None else _section(picture, report, whole=whole),
-        sections=[
-            _section(section, report, whole=whole)
-            for section in report.sections
-            if section is not picture
-        ],
+        picture=first,
+        sections=sections,
+        scripts=[(markup(each), markup(digest(each))) for each in (scripts() if alive else ())],
+        dark=as_data(dict(COLOURS.values())),
         evidence=_evidence(report),
         colours=COLOURS,
         whole=whole,
@@ -186,8 +193,11 @@ def _section(section: Section, report: Report, *, whole: bool) -> dict[str, Any]
         caption = f"{'' if whole else report.name + '--'}{section.name}--caption"
         if whole:  # of one figure; below, each is taken from what is drawn
             draw(section, "svg", "png")
+        marks = section.marks if whole else None
+        target, height = f"{section.name}--marks", round(section.size[1] * 80)
         return shown | {
             "kind": "plot",
+            "item": item(marks(), target, height) if marks else "",
             "svg": to_inline_svg(section, caption),
             "alt": section.alt,
             "file": f"{report.name}.{section.name}.png",

@@ -172,8 +172,8 @@ def blocks(
             yield attrs.evolve(block, read_bytes=read)
             read, want = 0, size
         elif len(rest) > record_limit:
-            skipped, behind = skip_line(stream, size)
-            line = LongLine(rest[:RAW_BYTES], len(rest) + skipped, record_limit)
+            skipped, ended, behind = skip_line(stream, size)
+            line = LongLine(rest[:RAW_BYTES], len(rest) + skipped, record_limit, ended)
             damage = Damage(number, line.raw, line.reason)
             read += skipped + 1 + len(behind)
             yield attrs.evolve(_EMPTY, damages=(damage,), read_bytes=read)

@@ -144,6 +144,12 @@ def test_tasks_are_found_by_key(example):
         example["no such key"]
 
 
+def test_a_handler_gives_tasks_and_pairs_of_key_and_task_as_a_mapping_does(example):
+    tasks = list(example)
+    assert list(example.values()) == tasks
+    assert list(example.items()) == [(task.key, task) for task in tasks]
+
+
 def test_objects_say_what_the_view_says(example):
     # given the rows of the view, each column computed by polars
     for row in example.frame.iter_rows(named=True):

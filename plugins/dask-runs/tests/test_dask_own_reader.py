@@ -49,6 +49,8 @@ def test_its_rows_are_a_run_as_any_other(tmp_path):
 
     found = Harvested.of([collect(OwnSource(str(tmp_path / "R1")))])
 
+    assert found.reader.notes == []
+
     # then tasks and workers are known as far as it recorded them, kinds of tasks by their keys,
     # and the rest is said to lack
     tasks = TaskHandler.from_harvested(found)

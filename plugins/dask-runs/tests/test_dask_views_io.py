@@ -13,6 +13,7 @@ from dask_rows import RUN, A, B, TracedReader, at, tables_of
 
 from harvest import Record
 from harvest_dask.records import types as r
+from harvest_dask_runs.views.task_io import once
 from harvest_dask_runs.views.task_io import task_io as task_io_view
 from harvest_dask_runs.views.task_io import task_io_coverage as task_io_coverage_view
 from harvest_dask_runs.views.task_io import workers_processes as workers_processes_view
@@ -295,6 +296,34 @@ def test_a_task_tells_its_io():
     assert io("x") == (120, 5, 3, 0.003)
     assert io("idle") == (0, 0, 0, 0.0)
     assert io("unseen") == (None, None, None, None)
+
+
+def test_what_posix_has_too_counts_once_and_rows_stay_in_order():
+    # given a file of a log, one that has no number, and one that MPI-IO alone saw
+    rows = pl.LazyFrame(
+        [
+            ("a", 2, "DXT_MPIIO", 20),
+            ("a", None, "DXT_MPIIO", 7),
+            ("a", 1, "DXT_POSIX", 3),
+            ("a", None, "DXT_POSIX", 7),
+            ("a", 1, "DXT_MPIIO", 3),
+            ("b", 1, "DXT_MPIIO", 5),
+            (None, 1, "DXT_POSIX", 9),
+            (None, 1, "DXT_MPIIO", 9),
+        ],
+        schema=["log", "record_id", "module", "bytes"],
+        orient="row",
+    )
+
+    left = once(rows).collect()
+
+    assert left.rows() == [
+        ("a", 2, "DXT_MPIIO", 20),
+        ("a", 1, "DXT_POSIX", 3),
+        ("a", None, "DXT_POSIX", 7),
+        ("b", 1, "DXT_MPIIO", 5),
+        (None, 1, "DXT_POSIX", 9),
+    ]
 
 
 def test_without_a_trace_nothing_is_known_of_io():

@@ -350,6 +350,17 @@ def test_a_value_that_does_not_fit_costs_its_row_alone(tmp_path, kind, column, v
     assert [row["position"] for row in found.rows(name)] == [1, 3]
 
 
+@pytest.mark.parametrize("empty", ["", {}, []])
+def test_a_transfer_whose_list_of_keys_is_empty_in_any_way_has_no_keys(tmp_path, empty):
+    moved = {"time": T, "direction": "incoming", "keys": [["x", 1]]}
+    found = read(tmp_path, captures.rows("transfer", [moved, {**moved, "keys": empty}]))
+    assert not found.rejects
+    assert [row["keys"] for row in found.rows("dask.transfer")] == [
+        [{"key": "x", "size_bytes": 1}],
+        [],
+    ]
+
+
 def test_whole_numbers_written_as_floats_are_taken(tmp_path):
     rows = [{**ROW, "size_bytes": 7.0}, {**ROW, "size_bytes": None}, {**ROW, "size_bytes": 8}]
     found = read(tmp_path, captures.rows("scheduler_transition", rows))

@@ -18,8 +18,9 @@ from hypothesis import strategies as st
 from night import NIGHT
 
 from harvest import collect
+from harvest_dask.records.captures.pickles import pickled_class
 from harvest_dask.records.captures.source import DaskSource
-from harvest_dask.records.literals import pickled_class, text_of_literal
+from harvest_dask.records.literals import text_of_literal
 
 T = 1_700_000_000.5
 WORKER = "tcp://10.0.0.2:4001"

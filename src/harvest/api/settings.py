@@ -198,7 +198,10 @@ def _converter() -> cattrs.Converter:
         inner = typing.get_args(hint)[0]
 
         def make(value: Any, _: Any) -> tuple[Any, ...]:
-            items = [v.strip() for v in value.split(",")] if isinstance(value, str) else value
+            given = value.split(",") if isinstance(value, str) else value
+            if isinstance(given, Mapping) or not isinstance(given, Iterable):
+                raise ValueError("must be a list, or texts with commas")
+            items = [v.strip() if isinstance(v, str) else v for v in given]
             return tuple(converter.structure(v, inner) for v in items if v != "")
 
         return make

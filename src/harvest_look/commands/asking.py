@@ -258,8 +258,7 @@ def findings(
         if not shown:
             raise UsageError(
                 f"no finding {show!r}",
-                remedy=f"the {len(verdict.found)} findings are listed without --show; "
-                "give a number, the name of a rule, or gaps",
+                remedy="list them without --show; then give a number, the name of a rule, or gaps",
             )
         for number, found in shown:
             tools.show_finding(number, found, console, str(dataset))

@@ -57,12 +57,17 @@ class MemoryReader:
         """Nothing: these rows come from no run."""
         return []
 
+    @property
+    def notes(self) -> list[str]:
+        """The remarks that the source made while reading: none."""
+        return []
+
 
 @attrs.frozen
 class Harvested:
     """What was read: rows, rejects and notes.
 
-    units: input units that were read; folded: those merged into another row.
+    units: input units that were read; ``folded``: those merged into another row.
     label: the run that all rows belong to, where the files were named one by one and may lie in
         several directories; otherwise the directory of each file names its run.
     """

@@ -17,7 +17,12 @@ import dask.config
 from .content.profile import CLOCKS
 
 __all__ = [
-    *("PREFIX", "TOPIC", "CaptureError", "Settings", "darshan_environment", "settings_from_dask"),
+    "PREFIX",
+    "TOPIC",
+    "CaptureError",
+    "Settings",
+    "darshan_environment",
+    "settings_from_dask",
 ]
 
 PREFIX: Final = "harvest.capture"

@@ -17,7 +17,7 @@ import pyarrow as pa
 from harvest import ReadContext, SourceError
 from harvest_toolkit.frames import extra_of
 
-from .exports import DistillerJob
+from .records import DistillerJob
 from .rows import accepted
 from .uri import redact, scrub, secrets
 

@@ -1,4 +1,4 @@
-"""Distiller's jobs, and its CSV exports, ``id,slurm_id,elapsed``, a file per scan size.
+"""Distiller's CSV exports, ``id,slurm_id,elapsed``, a file per scan size: how to recognise one.
 
 Merged with sacct's rows, as pandas does it, ``slurm_id`` is called ``Job ID``, and ``size`` says
 what the file's name does not.  An export without a header is known by its lines.
@@ -12,7 +12,6 @@ from pathlib import Path
 
 import attrs
 
-from harvest import Record, field, record
 from harvest_toolkit.csv_header import column_names, header_line
 from harvest_toolkit.headless import Fit, Order, fitting
 
@@ -21,7 +20,7 @@ MERGED = "Job ID"
 
 _BLANK = r"(?i:null|none|nan|nat|\\n|)"
 ID = r"(\d{1,18})(?:\.0*)?"
-"""A number; pandas writes those beside blanks as 58250603.0."""
+"""A number; pandas writes those in a column with blanks as 58250603.0."""
 _EXPORT = {
     "id": ID,
     "slurm_id": rf"{ID}|{_BLANK}",
@@ -35,20 +34,6 @@ ORDERS = (
 """Of exports without a header; the second has the index that pandas writes."""
 
 _SIZE = re.compile(r"(?<![0-9.])(\d{1,6})[_x](\d{1,6})(?![0-9])")
-
-
-@record("distiller.job", layer="workflow", level="job")
-class DistillerJob(Record):
-    """A job that Distiller started for a scan.
-
-    A scan may have several jobs, and a job may lack its Slurm id (never submitted) or its
-    elapsed time (never finished).
-    """
-
-    scan_id: int = field(role="subject", doc="Distiller's id of the scan.")
-    slurm_id: int | None = field(role="job", doc="Id of the Slurm job.")
-    elapsed_s: float | None = field(unit="s", doc="How long the job ran, as Distiller keeps it.")
-    scan_size: str | None = field(doc="Positions of the scan, as 128x128; null where not known.")
 
 
 @attrs.frozen

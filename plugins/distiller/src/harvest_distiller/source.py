@@ -13,7 +13,8 @@ from harvest import Detection, Partition, ReadContext, Record, Source, SourceErr
 from harvest.toolkit.files import may_be, walk_files
 from harvest.toolkit.settings import at_least, matches, setting
 
-from .exports import MERGED, DistillerJob, recognise, size_of_name, slurm_column
+from .exports import MERGED, recognise, size_of_name, slurm_column
+from .records import DistillerJob
 from .uri import is_database, is_uri, redact
 
 OTHER = "not an export of Distiller with the columns id, slurm_id, elapsed"

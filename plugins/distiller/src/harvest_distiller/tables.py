@@ -12,7 +12,8 @@ from harvest_toolkit.delimited import tables
 from harvest_toolkit.frames import extra_of
 from harvest_toolkit.headless import misfit
 
-from .exports import MERGED, ORDERS, DistillerJob, Export, recognise, size_of_name, slurm_column
+from .exports import MERGED, ORDERS, Export, recognise, size_of_name, slurm_column
+from .records import DistillerJob
 from .rows import accepted
 
 SIZE = "size"

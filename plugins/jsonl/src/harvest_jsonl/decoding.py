@@ -1,5 +1,4 @@
-"""Rows from JSON Lines, column by column: the inverse of ``harvest.model.json.encode_lines``, and
-lines in the shape of the events model.
+"""Rows from JSON Lines, column by column: the inverse of ``harvest.model.json.encode_lines``.
 
 What is written so reads back as it was, with these limits: of keys that occur twice in one map the
 last is left, and a time within a map must lie in the years 1 to 9999.
@@ -19,11 +18,9 @@ import polars as pl
 import pyarrow as pa
 
 from harvest import RecordType
-from harvest.model.events import event_columns
-from harvest.model.frames import frame_of, polars_schema, polars_type, without_maps
-from harvest.model.json import lines_of
+from harvest.model.frames import polars_schema, polars_type, without_maps
 
-__all__ = ["decode", "encode_event_lines"]
+__all__ = ["decode"]
 
 TIME_FORMAT: Final = "%Y-%m-%dT%H:%M:%S%.6fZ"
 """Times as ``harvest.model.json`` writes them."""
@@ -183,21 +180,3 @@ def _key_maker(kind: pa.DataType) -> Callable[[str], Any]:
     if pa.types.is_boolean(kind):
         return lambda key: key == "true"
     return _maker(kind)
-
-
-def encode_event_lines(record_type: RecordType, table: pa.Table) -> memoryview:
-    """JSON Lines of a table's rows in the shape of the events model, ready to be written.
-
-    Each line begins with ``{"record_type":"<name>",`` and ends with ``data``, an object.
-    Raises RecordTypeError when a column cannot play its role.
-    """
-    rows = frame_of(record_type, table).select(event_columns(record_type))
-    times = {name: pl.col(name).dt.strftime(TIME_FORMAT) for name in ("time", "end_time")}
-    start = pl.struct(times.get(name, pl.col(name)) for name in rows.columns if name != "data")
-    line = pl.concat_str(
-        start.struct.json_encode().str.strip_suffix("}"),
-        pl.lit(',"data":'),
-        pl.col("data"),
-        pl.lit("}\n"),
-    )
-    return lines_of(rows.select(line.alias("line")).to_series())

@@ -12,7 +12,7 @@ import polars as pl
 from harvest import PartWriter, RecordType
 
 from .codecs import Output
-from .decoding import encode_event_lines
+from .event_lines import encode_event_lines
 from .spools import Spool, merge
 
 if TYPE_CHECKING:

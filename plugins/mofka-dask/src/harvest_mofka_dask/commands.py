@@ -108,7 +108,7 @@ def _compile(given: dict[str, Path | None], output: Path) -> int:
     if not output.parent.is_dir():
         raise UsageError("no such directory", where=str(output.parent), remedy="make it first")
     named = {role: _file(role, path) for role, path in given.items()}
-    files = {role: path.absolute() for role, path in named.items() if path is not None}
+    files = {role: path for role, path in named.items() if path is not None}
     found = harvest_files(files)
     tasks = TaskHandler(found.tasks(), found.rejects)
     account = [*_account(found, tasks), *_rejects(found)]
@@ -154,7 +154,7 @@ def _account(found: Harvested, tasks: TaskHandler) -> list[str]:
     events = int(tasks.frame["events"].list.len().sum() or 0)
     lines = [f"{found.units:,} rows read: {len(tasks):,} tasks with {events:,} events"]
     if found.folded:
-        lines.append(f"{found.folded:,} of them repeat a transfer and are folded into it")
+        lines.append(f"{found.folded:,} of them repeat a transfer and are merged into it")
     if "dask.worker" in found.reader:
         for row in found.summary().iter_rows(named=True):
             registered, reported = row["workers"] or 0, row["workers_reported"] or 0
@@ -177,5 +177,5 @@ def _rejects(found: Harvested) -> list[str]:
 
 
 def _preamble(files: dict[str, Path], account: list[str]) -> str:
-    names = [f"  {path}" for path in files.values()]
+    names = [f"  {path.absolute()}" for path in files.values()]
     return "\n".join(["Compiled tasks", *map(printable_line, names), *account]) + "\n"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, ClassVar, TypeAlias
+from typing import ClassVar, NamedTuple
 
 import attrs
 
@@ -27,8 +27,13 @@ REMEDY = "save the statistics as pstat or callgrind: get_func_stats().save(path,
 
 _LARGEST = 16 << 20
 
-_Place: TypeAlias = Sequence[Any]
-"""File, line and name of a function."""
+
+class _Place(NamedTuple):
+    """Where a function is, and what it is called."""
+
+    module: str | None
+    lineno: int | None
+    name: str
 
 
 @attrs.frozen(kw_only=True)
@@ -117,8 +122,15 @@ class YappiSource(Source):
                 yield self._callgrind_function(profile, number, sums)
         for edge in profile.edges:
             caller, callee = (profile.functions[number] for number in (edge.caller, edge.callee))
-            more = {"pid": profile.pid, "position": edge.line}
-            yield _call(_place(caller), _place(callee), edge.calls, None, edge.us / 1e6, **more)
+            yield _call(
+                _place(caller),
+                _place(callee),
+                calls=edge.calls,
+                own=None,
+                total=edge.us / 1e6,
+                pid=profile.pid,
+                position=edge.line,
+            )
 
     def _callgrind_function(self, profile: Profile, number: int, sums: _EdgeSums) -> Function:
         subject = profile.functions[number]
@@ -131,7 +143,12 @@ class YappiSource(Source):
         total = max(sums.above_us[number], below) / 1e6 if known else None
         own = None if subject.own_us is None else subject.own_us / 1e6
         return self._function(
-            _place(subject), count, own, total, pid=profile.pid, position=subject.line
+            _place(subject),
+            calls=count,
+            own=own,
+            total=total,
+            pid=profile.pid,
+            position=subject.line,
         )
 
     def _pstat(self, path: Path, ctx: ReadContext) -> Iterator[Record]:
@@ -144,31 +161,45 @@ class YappiSource(Source):
                     ctx.reject(values[0], values[1], position=number, record_type="yappi.function")
                 elif what == "function":
                     # pstats puts primitive calls first, Yappi all calls
-                    module, line, name, *calls, own, total = values
-                    few, all_calls = sorted(calls)
-                    place = (module, line, name)
-                    yield self._function(place, all_calls, own, total, primitive_calls=few)
+                    *place, first, second, own, total = values
+                    yield self._function(
+                        _Place(*place),
+                        calls=max(first, second),
+                        primitive_calls=min(first, second),
+                        own=own,
+                        total=total,
+                    )
                 else:
-                    caller, callee, (*calls, own, total) = values[:3], values[3:6], values[6:]
-                    yield _call(caller, callee, max(calls), own, total, pid=None)
+                    caller, callee = _Place(*values[:3]), _Place(*values[3:6])
+                    first, second, own, total = values[6:]
+                    yield _call(caller, callee, calls=max(first, second), own=own, total=total)
         except UnreadableError as error:
             _reject_whole(path, str(error), ctx)
 
     def _function(
-        self, place: _Place, calls: int | None, own: float | None, total: float | None, **more: Any
+        self,
+        place: _Place,
+        *,
+        calls: int | None,
+        own: float | None,
+        total: float | None,
+        primitive_calls: int | None = None,
+        pid: int | None = None,
+        position: int | None = None,
     ) -> Function:
-        """A row; more: what one of the formats says alone."""
-        module, lineno, name = place
         return Function(
-            name=name,
-            module=module,
-            lineno=lineno,
-            kind=kind_of(module, lineno) if self.config.look_up_kinds else None,
+            name=place.name,
+            module=place.module,
+            lineno=place.lineno,
+            kind=kind_of(place.module, place.lineno) if self.config.look_up_kinds else None,
             ncall=calls,
+            primitive_calls=primitive_calls,
             tsub_s=own,
             ttot_s=total,
             tavg_s=total / calls if calls and total is not None else None,
-            **{"primitive_calls": None, "thread": None, "pid": None, **more},
+            thread=None,
+            pid=pid,
+            position=position,
         )
 
 
@@ -195,23 +226,31 @@ def _edge_sums(profile: Profile) -> _EdgeSums:
 
 
 def _place(subject: Subject) -> _Place:
-    return subject.module, subject.lineno, subject.name
+    return _Place(subject.module, subject.lineno, subject.name)
 
 
 def _call(
-    caller: _Place, callee: _Place, calls: int, own: float | None, total: float | None, **more: Any
+    caller: _Place,
+    callee: _Place,
+    *,
+    calls: int,
+    own: float | None,
+    total: float | None,
+    pid: int | None = None,
+    position: int | None = None,
 ) -> Call:
     return Call(
-        caller=caller[2],
-        caller_module=caller[0],
-        caller_lineno=caller[1],
-        name=callee[2],
-        module=callee[0],
-        lineno=callee[1],
+        caller=caller.name,
+        caller_module=caller.module,
+        caller_lineno=caller.lineno,
+        name=callee.name,
+        module=callee.module,
+        lineno=callee.lineno,
         ncall=calls,
         tsub_s=own,
         ttot_s=total,
-        **more,
+        pid=pid,
+        position=position,
     )
 
 

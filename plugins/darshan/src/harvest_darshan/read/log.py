@@ -1,4 +1,4 @@
-"""One log: everything checked, ready to be given as rows."""
+"""One log, checked and ready to be read as rows."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 
 import attrs
 
+from ..config import DarshanConfig
 from .autoperf import ApmpiRecords, ApxcRecords
 from .container import HEADER_BYTES, DamagedError, Header, Module, parse_header
 from .dxt import DxtRecords
@@ -17,12 +18,12 @@ from .fixed import FixedRecords
 from .job import JOB_BYTES, Job, parse_job
 from .layouts import FIXED
 from .names import Names, parse_names
-from .regions import DarshanConfig, Region, RegionReader
+from .regions import Region, RegionReader
 from .tables import Decoder
 from .variable import HeatmapRecords, LustreRecords, MdhimRecords
 
 NAMES_BYTES: Final = 512 << 20
-"""The map of names is held in memory; it may not be larger than this."""
+"""Largest map of names, which stays in memory."""
 
 
 _DECODERS: Final[Mapping[str, Callable[[Module, Region, str], Decoder]]] = {
@@ -50,9 +51,9 @@ class Failure(NamedTuple):
 
 @attrs.frozen
 class CheckedLog:
-    """A log whose header and job record are sound.
+    """A log with a sound header and job record.
 
-    decoders: by module name, those that could be read; failures: what could not.
+    decoders: of readable modules, by name; failures: the unreadable parts.
     sha256: of the bytes of the file, in hexadecimal digits.
     """
 
@@ -65,7 +66,7 @@ class CheckedLog:
 
 
 def check_log(file: BufferedReader, path: Path, limits: DarshanConfig) -> CheckedLog:
-    """Check all of an open log; its rows can then be given without another surprise.
+    """Check all of an open log, so that reading its rows cannot fail later.
 
     Raises DamagedError when the header or the job record cannot be read; damage elsewhere is
     among the ``failures``.
@@ -103,7 +104,7 @@ def _decoders(header: Header, reader: RegionReader, failures: list[Failure]) -> 
     for module in header.modules:
         try:
             if module.name not in _DECODERS:
-                raise DamagedError("no such module is known")
+                raise DamagedError("unknown module")
             region = reader.region(module.extent)
             decoders[module.name] = _DECODERS[module.name](module, region, header.order)
         except DamagedError as error:

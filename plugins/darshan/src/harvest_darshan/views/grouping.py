@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, cast
+from typing import Any
 
 import attrs
 import polars as pl
@@ -236,40 +236,30 @@ def exe_of_job() -> pl.Expr:
     return most.first()
 
 
-def over_jobs(
+def rows_of_jobs(
+    dataset: DatasetReader,
     columns: Sequence[Column],
-) -> Callable[[Callable[[DatasetReader, pl.DataFrame], pl.DataFrame]], Callable[..., pl.LazyFrame]]:
-    """What builds a view of jobs, or of logs, from a function that gives its rows of some logs.
+    rows_of: Callable[[DatasetReader, pl.DataFrame], pl.DataFrame],
+    run: str | None,
+    job: int | None,
+    per: str = "job",
+) -> pl.LazyFrame:
+    """A view of jobs, or of logs, from a function that gives its rows of some logs.
 
     It gives them ``job``, null where no scheduler gave an id, and ``pid``, the process id in its
     place, unless they have one, and sorts them by job; those of a job stay in their order.
     """
+    wanted = named_run(dataset, run, job)
 
-    def build_from(
-        rows_of: Callable[[DatasetReader, pl.DataFrame], pl.DataFrame],
-    ) -> Callable[..., pl.LazyFrame]:
-        def build(
-            dataset: DatasetReader,
-            *,
-            run: str | None = None,
-            job: int | None = None,
-            per: str = "job",
-        ) -> pl.LazyFrame:
-            wanted = named_run(dataset, run, job)
+    def compute() -> pl.DataFrame:
+        rows = rows_of(dataset, logs_by_job(dataset, wanted, job, per_log=per == "log"))
+        given = pl.when("scheduled")
+        pid = "pid" if "pid" in rows.columns else given.then(None).otherwise("job")
+        return rows.sort(
+            "run", "began", "job", "log", nulls_last=True, maintain_order=True
+        ).with_columns(given.then("job").alias("job"), pid=pid)
 
-            def compute() -> pl.DataFrame:
-                rows = rows_of(dataset, logs_by_job(dataset, wanted, job, per_log=per == "log"))
-                given = pl.when("scheduled")
-                pid = "pid" if "pid" in rows.columns else given.then(None).otherwise("job")
-                return rows.sort(
-                    "run", "began", "job", "log", nulls_last=True, maintain_order=True
-                ).with_columns(given.then("job").alias("job"), pid=pid)
-
-            return deferred(compute, types_of(columns))
-
-        return build
-
-    return build_from
+    return deferred(compute, types_of(columns))
 
 
 def joined(rows: pl.DataFrame, *parts: pl.DataFrame) -> pl.DataFrame:
@@ -292,9 +282,9 @@ class OfLogs:
     origins: tuple[str, ...]
 
     @classmethod
-    def among(cls, dataset: DatasetReader, logs: pl.DataFrame) -> DatasetReader:
+    def among(cls, dataset: DatasetReader, logs: pl.DataFrame) -> OfLogs:
         """Of the logs that a frame names in ``origin``."""
-        return cast("DatasetReader", cls(dataset, tuple(logs["origin"].cast(pl.String))))
+        return cls(dataset, tuple(logs["origin"].cast(pl.String)))
 
     def __contains__(self, name: object) -> bool:
         return name in self.dataset
@@ -303,5 +293,19 @@ class OfLogs:
         frame = self.dataset[name]
         return frame.filter(ORIGIN.is_in(self.origins)) if name.startswith("darshan.") else frame
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.dataset, name)
+    def view(self, name: str, /, **settings: Any) -> pl.LazyFrame:
+        """A view of the whole dataset."""
+        return self.dataset.view(name, **settings)
+
+    def views(self) -> list[str]:
+        """Those of the whole dataset."""
+        return self.dataset.views()
+
+    def harvested_with(self, source: str, setting: str) -> list[Any]:
+        """As the dataset says."""
+        return self.dataset.harvested_with(source, setting)
+
+    @property
+    def notes(self) -> list[str]:
+        """Those of the dataset."""
+        return self.dataset.notes

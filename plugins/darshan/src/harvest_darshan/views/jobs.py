@@ -12,7 +12,15 @@ from harvest import DatasetReader
 from harvest_toolkit.frames import complete_sum, fraction, known_sum, sum_or_none
 
 from .declared.jobs import BANDWIDTH_COLUMNS, JOB_COLUMNS
-from .grouping import KEY, certainty, exe_of_job, joined, layer_states, number_sessions, over_jobs
+from .grouping import (
+    KEY,
+    certainty,
+    exe_of_job,
+    joined,
+    layer_states,
+    number_sessions,
+    rows_of_jobs,
+)
 from .layers import FILE, LAYERS, UNSUMMED, Counted, Layer, counted_records, nanoseconds, sum_of
 from .posix_files import ALIGNMENTS, by_file, process_seconds, share_of
 
@@ -21,14 +29,23 @@ _COUNTS = ("reads", "writes", "read_bytes", "write_bytes")
 _TIMES = ("read", "write", "meta")
 
 
-@over_jobs(JOB_COLUMNS)
-def jobs(dataset: DatasetReader, logs: pl.DataFrame) -> pl.DataFrame:
+def jobs(
+    dataset: DatasetReader,
+    *,
+    run: str | None = None,
+    job: int | None = None,
+    per: str = "job",
+) -> pl.LazyFrame:
     """One row per job: what its processes did through the layers that its logs count.
 
     A job is the logs of one directory, user and job id.  Where no scheduler gave an id, Darshan
     takes the process id, which differs from log to log: then a job is the logs of one directory
     and user whose times overlap, directly or through others, as those of a Dask run do.
     """
+    return rows_of_jobs(dataset, JOB_COLUMNS, _jobs, run, job, per)
+
+
+def _jobs(dataset: DatasetReader, logs: pl.DataFrame) -> pl.DataFrame:
     counted = counted_records(dataset, None)
     stdio = layer_sums(dataset, logs, "stdio")
     found = joined(
@@ -196,7 +213,7 @@ def _posix(dataset: DatasetReader, logs: pl.DataFrame) -> pl.DataFrame:
 
 def layer_sums(dataset: DatasetReader, logs: pl.DataFrame, name: str) -> pl.DataFrame:
     """Sums of a layer by job: those of :data:`KEY`, and files, bytes, read_bytes, write_bytes,
-    requests, read_s, write_s, meta_s and seconds; null where a part is not known.
+    requests, read_s, write_s, meta_s and seconds; null where a part is unknown.
     """
     layer = LAYERS[name]
     return (
@@ -219,9 +236,18 @@ def layer_sums(dataset: DatasetReader, logs: pl.DataFrame, name: str) -> pl.Data
     )
 
 
-@over_jobs(BANDWIDTH_COLUMNS)
-def bandwidth(dataset: DatasetReader, logs: pl.DataFrame) -> pl.DataFrame:
+def bandwidth(
+    dataset: DatasetReader,
+    *,
+    run: str | None = None,
+    job: int | None = None,
+    per: str = "job",
+) -> pl.LazyFrame:
     """One row per job, or per log, and layer that its logs have."""
+    return rows_of_jobs(dataset, BANDWIDTH_COLUMNS, _bandwidth, run, job, per)
+
+
+def _bandwidth(dataset: DatasetReader, logs: pl.DataFrame) -> pl.DataFrame:
     states = layer_states(dataset, logs)
     layers = pl.concat(_of_layer(dataset, logs, states, name) for name in LAYERS)
     # where both may lack a part, their quotient may be too high or too low
@@ -238,7 +264,7 @@ def bandwidth(dataset: DatasetReader, logs: pl.DataFrame) -> pl.DataFrame:
 def _of_layer(
     dataset: DatasetReader, logs: pl.DataFrame, states: pl.DataFrame, name: str
 ) -> pl.DataFrame:
-    """The jobs that use a layer, with its sums; null where records of a log are not known."""
+    """The jobs that use a layer, with its sums; null where records of a log are unknown."""
     layer = LAYERS[name]
     used = states.filter(f"uses_{name}").select(*KEY, known=f"knows_{name}")
     sums = joined(layer_sums(dataset, logs, name), _slowest(dataset, logs, layer))

@@ -9,7 +9,7 @@ from harvest_toolkit.frames import complete_sum, fraction, known_sum, possible, 
 
 from .declared.jobs import POSIX_FILE_COLUMNS
 from .files import BINS
-from .grouping import KEY, certainty, exe_of_job, joined, over_jobs, program_of
+from .grouping import KEY, certainty, exe_of_job, joined, program_of, rows_of_jobs
 from .layers import nanoseconds, seconds, sum_of
 
 OPS = (("read", "READS", "READ"), ("write", "WRITES", "WRITTEN"))
@@ -25,9 +25,14 @@ UNNAMED = "(not named)"
 """A file whose name is not in the log."""
 
 
-@over_jobs(POSIX_FILE_COLUMNS)
-def posix_files(dataset: DatasetReader, logs: pl.DataFrame) -> pl.DataFrame:
+def posix_files(
+    dataset: DatasetReader, *, run: str | None = None, job: int | None = None
+) -> pl.LazyFrame:
     """One row per job and file that POSIX counts, of each job that with most time first."""
+    return rows_of_jobs(dataset, POSIX_FILE_COLUMNS, _posix_files, run, job)
+
+
+def _posix_files(dataset: DatasetReader, logs: pl.DataFrame) -> pl.DataFrame:
     files = by_file(dataset, logs).collect(engine="streaming")
     spent = sum_of("read_s", "write_s", "meta_s")
     return (
@@ -55,7 +60,7 @@ def share_of(spent: pl.Expr) -> pl.Expr:
 
 
 def by_file(dataset: DatasetReader, logs: pl.DataFrame) -> pl.LazyFrame:
-    """POSIX's counters, summed by job (:data:`KEY`) and file; null where a part is not known."""
+    """POSIX's counters, summed by job (:data:`KEY`) and file; null where a part is unknown."""
     records = dataset["darshan.posix"].join(
         logs.select("origin", "nprocs", "run_time_s", *KEY).lazy(), on="origin", how="inner"
     )

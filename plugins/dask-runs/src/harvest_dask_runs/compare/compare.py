@@ -1,15 +1,7 @@
-"""The view ``dask.compare``: numbers of two sides beside each other, and how sure they differ.
-
-How often as large a difference comes about by chance says Mann and Whitney's test of ranks, which
-assumes nothing of how values are distributed.  Of up to ``EXACT`` values the chance is counted over
-all ways to part them, equal values included; of more it is the normal approximation.
-"""
+"""The view ``dask.compare``: the numbers of two sides, and how sure their differences are."""
 
 from __future__ import annotations
 
-import functools
-import math
-from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -21,7 +13,8 @@ from harvest.model.frames import types_of
 from harvest_toolkit.deferred import deferred
 from harvest_toolkit.frames import first_text, fraction
 
-from .numbers import ORDER, PARTS, REPORTED, Numbers, numbers_of, phases_of, unit_of, workers_of
+from .certainty import certainties
+from .numbers import ORDER, PARTS, Numbers, numbers_of, phases_of, unit_of, workers_of
 from .plugin import COLUMNS
 from .sides import Sides, runs_of, sides_of
 
@@ -35,7 +28,7 @@ SHAPE: Final = types_of(COLUMNS)
 
 @attrs.frozen(eq=False)
 class Comparison:
-    """Two sides, and their numbers beside each other.
+    """Two sides, and their numbers together.
 
     rows: columns of the view; equal numbers are there, too, with a difference of 0.
     """
@@ -45,7 +38,7 @@ class Comparison:
     rows: pl.DataFrame
 
     def differing(self) -> pl.DataFrame:
-        """The rows in which something differs, or is known of one side alone."""
+        """The rows in which something differs, or is known only of one side."""
         return self.rows.filter((pl.col("difference") != 0).fill_null(value=True))
 
 
@@ -148,107 +141,3 @@ def _presence() -> pl.Expr:
         (pl.col("in_after"), "not seen before"),
         (pl.col("in_before"), "not seen after"),
     )
-
-
-EXACT: Final = 20
-
-
-def chance_of(before: pl.Series, after: pl.Series) -> tuple[float, float] | None:
-    """The share of pairs in which the value of after is larger, and the chance (two-sided).
-
-    Equal pairs count half.  None where one side has no value.
-    """
-    first, second = len(before), len(after)
-    if not first or not second:
-        return None
-    # twice the rank is whole, also where values are equal
-    ranks = (pl.concat([before, after]).rank("average") * 2).cast(pl.Int64)
-    total = first + second
-    of_after = int(ranks.tail(second).sum())
-    above = of_after / 2 - second * (second + 1) / 2
-    middle = second * (total + 1)
-    away = abs(of_after - middle)
-    if total <= EXACT:
-        chance = _counted(ranks.to_list(), second, middle, away)
-    else:
-        ties = ranks.value_counts()["count"].cast(pl.Float64)
-        spread = first * second / 12 * (total + 1 - (ties**3 - ties).sum() / (total * (total - 1)))
-        # sums of ranks are whole: half a step nearer
-        nearer = max(away - 1, 0) / 2
-        chance = math.erfc(nearer / math.sqrt(2 * spread)) if spread > 0 else 1.0
-    return above / (first * second), chance
-
-
-def _counted(ranks: list[int], chosen: int, middle: int, away: int) -> float:
-    """Of all ways to choose so many ranks, the share whose sum is as far from the middle."""
-    sums = _sums(tuple(sorted(ranks)), chosen)
-    far = sum(count for reached, count in sums.items() if abs(reached - middle) >= away)
-    return far / math.comb(len(ranks), chosen)
-
-
-@functools.cache  # of as many runs the ranks are mostly the same, whatever is measured
-def _sums(ranks: tuple[int, ...], chosen: int) -> Counter[int]:
-    """In how many ways so many of the ranks have each sum."""
-    ways: list[Counter[int]] = [Counter() for _ in range(chosen + 1)]
-    ways[0][0] = 1
-    for rank in ranks:
-        for size in range(chosen, 0, -1):
-            for reached, count in ways[size - 1].items():
-                ways[size][reached + rank] += count
-    return ways[chosen]
-
-
-CERTAINTY: Final = {
-    "sure": pl.String(),
-    "chance_share": pl.Float64(),
-    "pairs_share": pl.Float64(),
-}
-OF_TASKS: Final = ("mean_s", "median_s")
-"""What says of a kind of tasks how long one of them takes."""
-SURE: Final = 0.01
-"""Up to this chance, the tasks of two runs are apart."""
-
-
-def certainties(
-    rows: pl.DataFrame, before: Sequence[Numbers], after: Sequence[Numbers]
-) -> pl.DataFrame:
-    """Of each row: sure, chance_share and pairs_share, as the view explains them.
-
-    rows: with the columns of the view, and all values of each side.
-    """
-    single = len(before) == len(after) == 1
-    silent = any(run.known["silent_workers"] for run in (*before, *after))
-    first, second = (_durations(side[0]) if single else {} for side in (before, after))
-    found: list[tuple[Any, ...]] = []
-    for row in rows.iter_rows(named=True):
-        name = row["name"]
-        if not row["difference"]:
-            found.append((None, None, None))
-        elif silent and row["measure"] in REPORTED:
-            found.append(("in part", None, None))
-        elif row["before_runs"] + row["after_runs"] > 2:
-            found.append(_of_runs(row))
-        elif row["part"] == "prefix" and row["measure"] in OF_TASKS and name in first:
-            found.append(_of_tasks(first[name], second.get(name, pl.Series(dtype=pl.Float64))))
-        else:
-            found.append(("one run each", None, None))
-    return pl.DataFrame(found, CERTAINTY, orient="row")
-
-
-def _durations(run: Numbers) -> dict[str, pl.Series]:
-    by_prefix = run.tasks.drop_nulls("seconds").partition_by("prefix", as_dict=True)
-    return {str(prefix): tasks["seconds"] for (prefix,), tasks in by_prefix.items()}
-
-
-def _of_runs(row: dict[str, Any]) -> tuple[str, float | None, None]:
-    apart = row["before_high"] < row["after_low"] or row["after_high"] < row["before_low"]
-    found = chance_of(pl.Series(row["before_values"]), pl.Series(row["after_values"]))
-    return ("runs apart" if apart else "runs overlap", found and found[1], None)
-
-
-def _of_tasks(before: pl.Series, after: pl.Series) -> tuple[str, float | None, float | None]:
-    found = chance_of(before, after)
-    if found is None:
-        return ("one run each", None, None)
-    pairs, chance = found
-    return ("tasks apart" if chance <= SURE else "tasks overlap", chance, pairs)

@@ -235,6 +235,14 @@ class TaskHandler:
         """Keys in order; one that several runs hold is there once."""
         return list(self._index())
 
+    def values(self) -> Iterator[Task]:
+        """The tasks, as iteration gives them."""
+        return iter(self)
+
+    def items(self) -> Iterator[tuple[str, Task]]:
+        """Pairs of key and task; a key that several runs hold comes several times."""
+        return ((task.key, task) for task in self)
+
     @property
     def runs(self) -> list[str]:
         """Directories of the runs, sorted."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 import polars as pl
+import polars.selectors as cs
 
 from ..frames import Frames, sentence
 
@@ -21,7 +22,7 @@ EVENT: Final = (
 """Fields of an event.  Of a transfer, begins and ends are its start and end, and size_bytes is
 the key's share of total_bytes."""
 
-_SHAPE: Final = frozenset(("run", "key", "rank", "prefix", "group", *EVENT))
+_SHAPE: Final = ("run", "key", "rank", "prefix", "group", *EVENT)
 
 
 def task_events(frames: Frames) -> pl.LazyFrame:
@@ -34,7 +35,7 @@ def task_events(frames: Frames) -> pl.LazyFrame:
         _transitions(by_workers, 2, "worker"),
         _transfer(frames["dask.transfer"]),
     ]
-    held = [events.select(_SHAPE.intersection(events.collect_schema())) for events in each]
+    held = [events.select(cs.by_name(*_SHAPE, require_all=False)) for events in each]
     return pl.concat(held, how="diagonal").sort(
         "time", "rank", "position", nulls_last=True, maintain_order=True
     )

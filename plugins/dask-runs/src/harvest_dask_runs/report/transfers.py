@@ -11,7 +11,7 @@ from harvest.toolkit.amounts import bytes_in_words
 from harvest_report import Column, Plot, Table
 
 from ..frames import CLIENT
-from .stream import INK, shades, short
+from .figures import INK, shades, short
 
 NUMBERED = 12
 """Workers up to which a matrix bears its numbers."""

@@ -18,7 +18,7 @@ from harvest import HarvestError
 from harvest.toolkit.texts import excerpt, printable_line
 
 from ..critical.path import PARTS
-from ..report.stream import COLOURS, OTHER
+from ..report.figures import COLOURS, OTHER
 from .slices import Lane, Slices
 
 TASKS, MOVES, FILES = range(3)
@@ -35,7 +35,7 @@ HUES: Final = (
 
 @attrs.frozen
 class Kind:
-    """Slices that are drawn alike.
+    """Slices that are drawn the same.
 
     colour: the name of one of a report's plots, or a value; label: in the legend.
     """
@@ -101,7 +101,7 @@ def _name(colour: str) -> str:
 
 
 LABEL: Final = 44
-"""Characters of a lane's name that are shown beside it."""
+"""Characters of a lane's name that are shown next to it."""
 SIDES: Final = ("left", "right", "top", "bottom")
 FINEST: Final = 20e-6
 """Seconds that are visible at the closest zoom."""

@@ -46,7 +46,7 @@ def write_timeline(
     path: ends with .html; it is replaced when all is written.
     run: the run's directory, or its last part; needed where the dataset holds several.
 
-    Raises UsageError for another ending, or when a run is to be chosen; HarvestError where the
+    Raises UsageError for another ending, or when a run must be chosen; HarvestError where the
     extra ``timeline`` is not installed.
     """
     path = checked_path(path, "a timeline is a page", (SUFFIX,))

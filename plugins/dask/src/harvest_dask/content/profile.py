@@ -1,4 +1,4 @@
-"""A profile of what a worker's tasks call, by Yappi, saved beside the capture's files.
+"""A profile of what a worker's tasks call, by Yappi, saved next to the capture's files.
 
 The statistics live in memory until the capture ends: a killed worker leaves none.
 """

@@ -1,4 +1,4 @@
-"""Python literals in text: keys of tasks, sets of keys, dicts by key; and classes in pickles.
+"""Python literals in text: keys of tasks, sets of keys, dicts by key.
 
 Nothing here runs what a file holds: texts are cut into items by a scanner that knows strings,
 brackets and commas, and only an item whose shape is that of a plain literal, of bounded size and
@@ -8,7 +8,6 @@ depth, is handed to :func:`ast.literal_eval`.
 from __future__ import annotations
 
 import ast
-import pickletools
 import re
 import warnings
 from typing import Final
@@ -22,7 +21,6 @@ __all__ = [
     "dict_items",
     "key_of_literal",
     "name_in_key",
-    "pickled_class",
     "set_items",
     "text_of_literal",
 ]
@@ -47,11 +45,6 @@ _MARKS: Final = re.compile(r"[()\[\]{},+-]")
 _EMPTY_SETS: Final = frozenset({"set()", "frozenset()", "{}", "[]", "()"})
 _NOTHING: Final = object()
 _CLOSING: Final = {"(": ")", "[": "]", "{": "}"}
-
-LOOKED_AT: Final = 4096
-"""Bytes of a pickle that are looked at: a class is named where its object begins."""
-_AROUND: Final = ("tblib", "copyreg", "cloudpickle", "functools", "builtins.getattr")
-"""What pickles name to make an object of a class, which they name behind."""
 
 
 class LiteralFault(ValueError):
@@ -122,31 +115,6 @@ def bytes_of_literal(text: str) -> bytes | None:
     """The bytes that a literal stands for; None where it is none."""
     value = _evaluate(text) if text[:1] == "b" and _STRINGS.fullmatch(text) else None
     return value if isinstance(value, bytes) else None
-
-
-def pickled_class(pickled: bytes) -> str | None:
-    """The name of the first class in a pickle, without its module; None where there is none.
-
-    It is read from the opcodes; nothing is unpickled.
-    """
-    texts: list[str] = []
-    memo: list[list[str]] = []
-    try:
-        for code, value, _ in pickletools.genops(pickled[:LOOKED_AT]):
-            if "UNICODE" in code.name or code.name in ("STRING", "SHORT_BINSTRING"):
-                texts.append(str(value))
-            elif code.name in ("BINGET", "LONG_BINGET"):
-                texts.extend(memo[int(value or 0)][:1])
-            elif code.name == "MEMOIZE":
-                memo.append(texts[-1:])
-            elif code.name == "GLOBAL" or (code.name == "STACK_GLOBAL" and len(texts) > 1):
-                found = " ".join(texts[-2:]) if value is None else value
-                module, _, name = found.partition(" ")
-                if not f"{module}.{name}".startswith(_AROUND):
-                    return name.rpartition(".")[2] or None
-    except (ValueError, IndexError):  # it ends, or is none
-        return None
-    return None
 
 
 def _str(value: object) -> str | None:

@@ -2,9 +2,9 @@
 
 A reader of whatever recorder yields rows of these.  ``RECORD_TYPES`` are those that events, logs
 and the files of a job can give, ``CAPTURED_TYPES`` those that need a recorder in each process.
-Keys of tasks are spelled alike in all types: a plain string key as itself, a tuple key as Python's
-``str`` prints it (``('array-8838', 127)``); ``literals`` spells them so.  Names of files in the
-texts are those that the Mofka-Dask coupler's consumer writes.
+Keys of tasks are spelled the same in all types: a plain string key as itself, a tuple key as
+Python's ``str`` prints it (``('array-8838', 127)``); ``literals`` spells them so.  Names
+of files in the texts are those that the Mofka-Dask coupler's consumer writes.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class Transfer(Record):
 
     One row per transfer and side: the same movement is usually reported once by the worker that
     receives and once by the one that sends.  Rows that repeat an earlier one in all but ``time``
-    are folded into it.
+    are merged into it.
     """
 
     start_time: datetime | None = field(role="time", doc="When the transfer began.")
@@ -173,7 +173,7 @@ class LogEvent(Record):
         doc="What happened: registration, removal, death, start, stop, threads, memory, "
         "local_directory, connection, client, data_failure, blind, lost, warning, error, other."
     )
-    worker: str | None = field(role="subject", doc="Worker that it speaks of.")
+    worker: str | None = field(role="subject", doc="Worker that it mentions.")
     fields: dict[str, str] | None = field(doc="Values read from the text, by name.")
 
 
@@ -222,8 +222,8 @@ class RunConfig(Record):
 class Process(Record):
     """A process whose capture file was read: one row per file.
 
-    Times are those of the process's own clock, as in all rows of its file; ``clock_offset_s`` is
-    what is to be added to them to have the scheduler's.
+    Times are those of the process's own clock, as in all rows of its file; add
+    ``clock_offset_s`` to them to have the scheduler's.
     """
 
     role: str | None = field(doc="scheduler, worker or client.")

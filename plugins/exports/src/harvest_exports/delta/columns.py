@@ -11,8 +11,7 @@ from typing import Any, Final
 
 import polars as pl
 import pyarrow as pa
-
-__all__ = ["arranged", "table_schema"]
+from deltalake import ColumnProperties, WriterProperties
 
 _KEPT: Final[Mapping[pa.DataType, pa.DataType]] = {
     pa.uint8(): pa.int16(),
@@ -25,6 +24,8 @@ _KEPT: Final[Mapping[pa.DataType, pa.DataType]] = {
     pa.string(): pa.string_view(),
     pa.binary(): pa.binary_view(),
 }
+_REAL: Final = ColumnProperties(dictionary_enabled=False)
+_WHOLE: Final = ColumnProperties(dictionary_enabled=False, encoding="DELTA_BINARY_PACKED")
 _CHOICES: Final = pl.selectors.by_dtype(pl.Categorical, pl.Enum)
 
 
@@ -37,6 +38,17 @@ def table_schema(kinds: pa.Schema, comments: Mapping[str, str]) -> pa.Schema:
             said = f"{said} (the number of a {field.type})".strip()
         fields.append(pa.field(field.name, kind, metadata={"comment": said} if said else None))
     return pa.schema(fields)
+
+
+def stored(schema: pa.Schema) -> WriterProperties:
+    """How values are stored: numbers by themselves, as dictionaries of them cost much time."""
+    types, ways = pa.types, {}
+    for field in schema:
+        if types.is_floating(field.type):
+            ways[field.name] = _REAL
+        elif types.is_integer(field.type) or types.is_temporal(field.type):
+            ways[field.name] = _WHOLE
+    return WriterProperties(column_properties=ways)
 
 
 def arranged(

@@ -232,6 +232,7 @@ def _held(database: Database, schema: str) -> dict[str, Held]:
         f'SELECT "table", file, max(piece) FROM {quoted(schema, PIECES)} GROUP BY "table", file'
     )
     for table, file, last in files:
-        tables[table].files.add(file)
-        tables[table].unused = max(tables[table].unused, last + 1)
+        if table in tables:
+            tables[table].files.add(file)
+            tables[table].unused = max(tables[table].unused, last + 1)
     return found

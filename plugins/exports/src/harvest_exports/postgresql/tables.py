@@ -30,8 +30,15 @@ class Fit:
     reshaped: bool
 
 
-def fit(database: Database, schema: str, held: Held, kinds: Mapping[str, Any], *,
-        is_new: bool, docs: Callable[[], tuple[str, Mapping[str, str]]]) -> Fit:  # fmt: skip
+def fit(
+    database: Database,
+    schema: str,
+    held: Held,
+    kinds: Mapping[str, Any],
+    *,
+    is_new: bool,
+    docs: Callable[[], tuple[str, Mapping[str, str]]],
+) -> Fit:
     """Make or alter a table so that it takes rows of these polars types.
 
     Raises UsageError where a column is of a type that keeps not all values.

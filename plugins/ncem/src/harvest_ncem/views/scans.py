@@ -19,7 +19,7 @@ from harvest import DatasetReader, UsageError
 from harvest.model.frames import seconds
 from harvest_toolkit.frames import first_text
 
-from .. import config
+from .. import durations
 from ..study import Method, Range, Study
 
 BOGUS = "scan number 0 is bogus"
@@ -37,7 +37,7 @@ def rows_of(dataset: DatasetReader, record_type: str, plugin: str) -> pl.LazyFra
         return dataset[record_type]
     except KeyError as error:
         raise UsageError(
-            f"the record type {record_type} is not known",
+            f"the record type {record_type} is unknown",
             remedy=f"install hpc-harvest-{plugin}, harvest its source, and ask again",
         ) from error
 
@@ -45,7 +45,7 @@ def rows_of(dataset: DatasetReader, record_type: str, plugin: str) -> pl.LazyFra
 def duration(name: str, value: str, example: str) -> float:
     """Seconds of a setting that is a duration, such as ``example``."""
     try:
-        return config.seconds(value)
+        return durations.seconds(value)
     except ValueError as error:
         raise UsageError(f"setting {name}: {error}", remedy=f"write it like {example}") from error
 

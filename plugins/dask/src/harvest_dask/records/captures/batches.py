@@ -1,7 +1,7 @@
 """Rows of a capture file as Arrow columns, with what is wrong in single rows set aside.
 
-Frames hold rows column by column, as Python lists of plain values.  A whole column is converted at
-once; single values are looked at only where that fails, or would lose something.
+Frames hold rows column by column, as Python lists of plain values.  Whole columns are
+converted; single values are looked at only where that fails, or would lose something.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class Batch:
         return self.columns.get(name) or [None] * self.size
 
     def column(self, name: str, kind: pa.DataType, *, required: bool = False) -> pa.Array:
-        """A column as texts, numbers or times; what it holds beside these is a fault."""
+        """A column as texts, numbers or times; anything else in it is a fault."""
         if kind == _PAIRS:
             return self._key_sizes(name)
         convert, expected = _CONVERTERS[kind]
@@ -111,15 +111,15 @@ class Batch:
         """A column of lists of pairs of key and size."""
         values = self.values(name)
         null = np.array([value is None for value in values], bool)
-        lists = [value if _is_pairs(value) else () for value in values]
+        fit = [value is None or _is_pairs(value) for value in values]
+        lists = [value if value and fits else () for value, fits in zip(values, fit, strict=True)]
         pairs = list(itertools.chain.from_iterable(lists))
         lengths = np.fromiter(map(len, lists), np.int64, len(lists))
         owners = np.repeat(np.arange(len(lists)), lengths)
         keys, odd = texts_of([key for key, _ in pairs])
         sizes, wrong = _integers([size for _, size in pairs])
         nameless = np.flatnonzero(flags(keys.is_null())).tolist()
-        kept = [value is taken for value, taken in zip(values, lists, strict=True)]
-        foreign = np.flatnonzero(~(null | kept)).tolist()
+        foreign = np.flatnonzero(~np.array(fit, bool)).tolist()
         for row in {*foreign, *owners[[*odd, *wrong, *nameless]].tolist()}:
             self._refuse(name, row, "a list of pairs of a key and a size")
         items = pa.StructArray.from_arrays([keys, sizes], fields=list(KEY_SIZE))
@@ -181,7 +181,7 @@ def _at_once(values: Sequence[Any], kind: pa.DataType, *types: type) -> pa.Array
 def _converted(
     values: Sequence[Any], kind: pa.DataType, convert: Callable[[Any], Any], *types: type
 ) -> tuple[pa.Array, list[int]]:
-    """A column, at once where all values are of these types, and the rows that do not convert.
+    """A column, as a whole where all values are of these types, and the rows that do not convert.
 
     Those are null.
     """
@@ -267,10 +267,10 @@ def _number(value: Any) -> Any:
 
 
 def _is_pairs(value: Any) -> bool:
-    """Whether it is a tuple of pairs, as frames hold lists."""
-    if type(value) is not tuple or not {*map(type, value)} <= {tuple}:
-        return False
-    return {*map(len, value)} <= {2}
+    """Whether it is a tuple of pairs, as frames hold lists; an empty text or map holds none."""
+    if isinstance(value, tuple):
+        return all(isinstance(pair, tuple) and len(pair) == 2 for pair in value)
+    return isinstance(value, str | bytes | dict) and not value
 
 
 def as_text(values: Sequence[Any]) -> pa.Array:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import struct
 import zlib
 from collections.abc import Iterator
-from typing import IO, Final, TypeAlias
+from typing import IO, Final, NamedTuple, TypeAlias
 
 import attrs
 
@@ -25,7 +25,7 @@ _BLOCK: Final = 1 << 16
 _KEPT: Final = 64 * 1024 + 1
 """Bytes of what is not a frame that are read, to be kept with its reject."""
 _PATIENCE: Final = 1 << 26
-"""Bytes looked at in search of whole frames, at most, beside four times the file's size."""
+"""Bytes looked at in search of whole frames, at most, in addition to four times the file's size."""
 
 
 @attrs.frozen
@@ -63,8 +63,11 @@ class Cut:
 Piece: TypeAlias = Frame | Damage | Cut
 
 
-_Flaw: TypeAlias = tuple[str, bool]
-"""Why a place lacks a frame, and whether that would reach beyond the file's end."""
+class _Flaw(NamedTuple):
+    """Why a place lacks a frame; beyond: whether it would reach beyond the file's end."""
+
+    reason: str
+    beyond: bool = False
 
 
 def frames(stream: IO[bytes], size: int) -> Iterator[tuple[Piece, int]]:
@@ -105,11 +108,11 @@ class _Walk:
         self.expected = frame.index + 1
         yield frame, taken
 
-    def _no_frame(self, offset: int, taken: int, missing: _Flaw, *, last: bool) -> Piece:
-        index, (flaw, beyond) = self.expected, missing
+    def _no_frame(self, offset: int, taken: int, flaw: _Flaw, *, last: bool) -> Piece:
+        index = self.expected
         self.stream.seek(offset)
         raw = self.stream.read(min(taken, _KEPT))
-        if last and beyond and self.patience > 0:
+        if last and flaw.beyond and self.patience > 0:
             return Cut(index, taken, raw)
         reason = (
             f"bytes {offset} to {offset + taken - 1}, where frame {index} begins, are not a frame"
@@ -120,7 +123,7 @@ class _Walk:
             if following.index > index:
                 reason += f"; {self._lost(following.index)} lost"
                 self.expected = following.index
-        return Damage(index, raw, f"{reason}: {flaw}")
+        return Damage(index, raw, f"{reason}: {flaw.reason}")
 
     def _lost(self, until: int) -> str:
         first = self.expected
@@ -131,17 +134,17 @@ class _Walk:
         left = self.size - offset
         head = self.stream.read(min(_HEAD.size, left))
         if not MAGIC.startswith(head[: len(MAGIC)]):
-            return "they do not begin with a frame's magic number", False
+            return _Flaw("they do not begin with a frame's magic number")
         if len(head) < _HEAD.size:
-            return "the file ends within its head", True
+            return _Flaw("the file ends within its head", beyond=True)
         _, length, index, checksum = _HEAD.unpack(head)
         if length > LONGEST:
-            return f"its length of {length} bytes is above {LONGEST}", False
+            return _Flaw(f"its length of {length} bytes is above {LONGEST}")
         if _HEAD.size + length > left:
-            return "the file ends within it", index == self.expected
+            return _Flaw("the file ends within it", beyond=index == self.expected)
         payload = self.stream.read(length)
         if zlib.crc32(payload, zlib.crc32(head[4:12])) != checksum:
-            return "its checksum does not fit", False
+            return _Flaw("its checksum does not fit")
         return Frame(index, payload)
 
     def _next_frame(self, start: int) -> int | None:

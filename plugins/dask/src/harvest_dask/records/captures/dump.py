@@ -15,8 +15,9 @@ from typing import Any, Final, TypeAlias
 
 import msgpack
 
-from ..literals import LiteralFault, bytes_of_literal, canonical_key, key_of_literal, pickled_class
+from ..literals import LiteralFault, bytes_of_literal, canonical_key, key_of_literal
 from .maps import MapFault
+from .pickles import pickled_class
 
 __all__ = ["dump_format", "frames_of", "load"]
 

@@ -1,7 +1,7 @@
 """One capture file as rows: frame by frame, rows of a kind gathered into batches.
 
 A unit of the account is a row of a frame, a setting, variable or package, a task of a graph, and
-every other frame by itself; beside these the process, its host, and the lack of its end.
+every other frame by itself; and the process, its host, and the lack of its end.
 """
 
 from __future__ import annotations
@@ -169,7 +169,7 @@ class _Reader:
             yield from self._lost(size)
 
     def _lost(self, size: int) -> Iterator[Any]:
-        """The record has no end: a note, and a row beside."""
+        """The record has no end: a note, and a row."""
         facts, cut = self.facts, self.cut_off
         where = f"at byte {size}"
         if cut is not None:
@@ -298,7 +298,7 @@ def _refuse_extension(code: int, _: bytes) -> Any:
 
 
 def _columns(fields: Mapping[str, Any]) -> dict[str, tuple[Any, ...]]:
-    """The columns of a frame of rows; what stands beside them is one for all rows."""
+    """The columns of a frame of rows; other values are the same for all rows."""
     columns = fields["columns"]
     if not isinstance(columns, dict) or not all(isinstance(name, str) for name in columns):
         raise MapFault("its columns are not a map from texts")

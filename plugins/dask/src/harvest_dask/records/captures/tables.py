@@ -13,7 +13,6 @@ import pyarrow.compute as pc
 from harvest import Record
 
 from ..arrays import text_map
-from ..literals import pickled_class
 from ..log_kinds import FIELDS, KIND, WORKER
 from ..stimuli import stimulus_kinds
 from ..types import (
@@ -28,6 +27,7 @@ from ..types import (
     WorkerTransition,
 )
 from .batches import FLOAT, TEXT, TIME, Batch, as_text
+from .pickles import pickled_class
 from .process import ProcessFacts
 
 __all__ = ["TABLES", "columns_of", "record_class"]
@@ -36,7 +36,7 @@ Columns: TypeAlias = dict[str, pa.Array]
 
 
 def record_class(kind: str) -> type[Record]:
-    """The record class that rows of a kind become; a kind that is not known becomes events."""
+    """The record class that rows of a kind become; an unknown kind becomes events."""
     return TABLES[kind].cls if kind in TABLES else Event
 
 

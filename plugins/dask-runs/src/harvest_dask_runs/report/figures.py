@@ -1,0 +1,69 @@
+"""What the pictures of a run share: colours, names, and time covered per cell."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import polars as pl
+
+from harvest.toolkit.layout import shorten
+
+INK: Final = "#1f2430"
+"""The colour of text in reports' plots, which a page replaces on dark ground."""
+
+COLOURS: Final = ("C0", "C1", "C2", "C3", "C4")
+"""Colours of the most important prefixes: as many as colour-blind readers can distinguish."""
+
+OTHER: Final = "C5"
+"""Colour of all prefixes beyond those."""
+
+LABELLED: Final = 36
+
+
+def time_per_cell(frame: pl.DataFrame, by: Sequence[str], columns: int, span: int) -> pl.DataFrame:
+    """Microseconds of each group that lie in each of ``columns`` equal parts of a span.
+
+    frame: has the columns of ``by``, and ``start`` and ``end`` in microseconds from 0 to span.
+    Gives the columns of ``by``, ``column`` and ``covered``.
+    """
+    width = max(span, 1) / columns
+    place = ((pl.col("start", "end") / width).floor().cast(pl.Int64)).clip(0, columns - 1)
+    cells = frame.with_columns(place.name.suffix("_column")).with_columns(
+        column=pl.int_ranges("start_column", pl.col("end_column") + 1)
+    )
+    begin = pl.max_horizontal("start", pl.col("column") * width)
+    end = pl.min_horizontal("end", (pl.col("column") + 1) * width)
+    return (
+        cells.select(*by, "start", "end", "column")
+        .explode("column")
+        .group_by(*by, "column")
+        .agg(covered=(end - begin).clip(lower_bound=0).sum())
+    )
+
+
+def shades(most: float = 1.0, colour: str = "#0072b2") -> Any:
+    """A colour map from nothing to a colour, so that it suits light and dark pages.
+
+    most: how opaque it gets at most; text on it needs less than 1.
+    """
+    from matplotlib.colors import LinearSegmentedColormap, to_rgb  # optional: the extra "report"
+
+    red, green, blue = to_rgb(colour)
+    return LinearSegmentedColormap.from_list(
+        "harvest", [(red, green, blue, 0.0), (red, green, blue, most)]
+    )
+
+
+def name_workers(axes: Any, workers: Sequence[str], places: Sequence[float]) -> None:
+    """Names on the vertical axis: all where there is room, else some of them."""
+    step = -(-len(workers) // LABELLED) or 1
+    axes.set_yticks(list(places)[::step], [short(name) for name in workers[::step]])
+    axes.tick_params(axis="y", length=0)
+
+
+def short(worker: str | None) -> str:
+    """An address without its protocol, cut to what fits."""
+    if worker is None:
+        return "not recorded"
+    return shorten(worker.rpartition("://")[2], 24, "id")

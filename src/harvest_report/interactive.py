@@ -1,0 +1,132 @@
+"""Plots that a reader points at and zooms into: Bokeh draws them, whose script a page carries."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import importlib.util
+from typing import TYPE_CHECKING, Any, Final
+
+import orjson
+
+from harvest.toolkit.texts import printable_line
+
+from .draw import COLOURS
+from .extra import need
+from .values import texts_of
+
+if TYPE_CHECKING:
+    from .model import Marks
+
+MOST_MARKS: Final = 20_000
+"""Marks of a plot that a browser moves without a wait; a plot of more stays a picture."""
+
+_SIDES: Final = ("left", "right", "bottom", "top")
+_START: Final = """
+const dark = matchMedia("(prefers-color-scheme: dark)").matches;
+for (const data of document.querySelectorAll("script[data-plot]")) {
+  const colours = JSON.parse(data.dataset.colours);
+  const shown = (colour) => dark ? colours[colour] ?? colour : colour;
+  const text = data.textContent.replace(/#[0-9a-f]{6}/g, shown);
+  const target = document.getElementById(data.dataset.plot);
+  target.hidden = false;
+  Bokeh.embed.embed_item(JSON.parse(text), target.id)
+    .then(() => { target.previousElementSibling.style.display = "none"; });
+}
+"""
+
+
+def library() -> str:
+    """Bokeh's script, which needs no network; raises HarvestError where Bokeh is not installed."""
+    resources = need("bokeh.resources", "an interactive plot").Resources(
+        mode="inline", components=["bokeh"], log_level="warn"
+    )
+    return "\n".join(resources.js_raw)
+
+
+def inline(script: str) -> str:
+    """A script that can stand in a page; raises ValueError where it would end its element."""
+    if "</script" in script.lower() or "<!--" in script or "\r" in script:
+        raise ValueError("a script that cannot stand in a page")
+    return script
+
+
+def digest(script: str) -> str:
+    """The hash by which a page's policy allows a script."""
+    return f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"
+
+
+def as_data(value: Any) -> str:
+    """JSON for a ``<script>`` element: nothing in it ends or begins an element."""
+    return orjson.dumps(value).decode().replace("<", "\\u003c")
+
+
+def scripts() -> list[str]:
+    """What a page with interactive plots runs."""
+    return [inline(library()), inline(_START)]
+
+
+def item(marks: Marks, target: str, height: int) -> str:
+    """A figure as the data that ``Bokeh.embed.embed_item`` takes.
+
+    Empty where Bokeh is not installed, and where there are too many marks, or none.
+    target: id of the element that it fills; height: in pixels.
+    """
+    if importlib.util.find_spec("bokeh") is None or not 0 < marks.rows.height <= MOST_MARKS:
+        return ""
+    models = need("bokeh.models", "an interactive plot")
+    rows = marks.rows
+    cycle = [light for name, (light, _) in COLOURS.items() if name.startswith("series-")]
+    data: dict[str, Any] = {side: rows[side].to_numpy() for side in _SIDES}
+    data["colour"] = [
+        cycle[int(colour[1:])] if colour.startswith("C") else colour for colour in rows["colour"]
+    ]
+    if marks.legend:
+        data["legend"] = [printable_line(str(text)) for text in rows[marks.legend]]
+    tips = []
+    for number, column in enumerate(marks.tips):
+        texts = texts_of(rows[column.name].to_list(), column.format, scale=column.scale)
+        data[f"tip{number}"] = [printable_line(text) for text in texts]
+        tips.append((printable_line(column.heading), f"@tip{number}"))
+    zoom = models.BoxZoomTool()  # not the wheel, which scrolls the page
+    others = [models.PanTool(), models.WheelZoomTool(dimensions="width"), models.ResetTool()]
+    figure = need("bokeh.plotting", "an interactive plot").figure(
+        sizing_mode="stretch_width",
+        height=height,
+        tools=[zoom, *others, models.HoverTool(tooltips=tips)],
+        active_drag=zoom,
+        active_scroll=None,
+        toolbar_location="above",
+        background_fill_color=None,
+        border_fill_color=None,
+        outline_line_color=None,
+    )  # fmt: skip
+    figure.toolbar.logo = None
+    source = models.ColumnDataSource(data)
+    ink, grid = COLOURS["soft"][0], COLOURS["grid"][0]
+    drawn = {side: side for side in _SIDES} | ({"legend_field": "legend"} if marks.legend else {})
+    figure.quad(**drawn, source=source, fill_color="colour", line_color="colour", line_width=0.5)
+    if marks.legend:
+        figure.add_layout(figure.legend[0], "above")
+        figure.legend.update(
+            location="left",
+            orientation="horizontal",
+            ncols=4,
+            background_fill_color=None,
+            border_line_color=None,
+            label_text_color=ink,
+            padding=0,
+        )
+    figure.xaxis.axis_label = marks.x
+    for axis in figure.axis:
+        axis.axis_label_text_color = axis.major_label_text_color = ink
+        axis.axis_line_color = axis.major_tick_line_color = axis.minor_tick_line_color = grid
+    figure.xgrid.grid_line_color = grid
+    figure.ygrid.grid_line_color = None
+    if marks.names:
+        figure.y_range.flipped = True
+        figure.yaxis.ticker = models.FixedTicker(ticks=list(marks.names))
+        figure.yaxis.major_label_overrides = {
+            place: printable_line(name) for place, name in marks.names.items()
+        }
+    return as_data(need("bokeh.embed", "an interactive plot").json_item(figure, target))
