@@ -241,10 +241,7 @@ class Dataset:
         return f"{remedy}, which wrote its rows{self.plugins.unless_disabled()}"
 
     def files(self, name: str) -> list[PartFile]:
-        """Committed files that hold rows of a record type, in the dataset's order.
-
-        One that holds rows of several partitions is there once.
-        """
+        """Committed files with rows of a record type, each once, in the dataset's order."""
         if name not in self._files:
             self._files[name] = self.manifest.files.of_type(name)
         return list(self._files[name])
@@ -258,10 +255,7 @@ class Dataset:
             return build("view", self.plugins.view(name), self, settings)  # type: ignore[no-any-return]
 
     def summary(self) -> dict[str, Any]:
-        """What it holds and what can be asked of it, as plain values: ``harvest show --json``.
-
-        Its rows, inputs, bytes and rejects; runs; record types with their times; views; reports.
-        """
+        """What ``harvest show --json`` prints: rows, inputs, runs, record types, views, reports."""
         with self.reading():
             return summary(self)
 

@@ -63,8 +63,8 @@ class Listing:
 class Session:
     """A recipe made ready: its sources are chosen, and all of it is configured.
 
-    It lists what there is to read and commits what is new of it, once or again and again;
-    ``harvest.run`` is a session with one of each.
+    It lists what there is to read and commits what is new, once or repeatedly; ``harvest.run``
+    is a session with one of each.
 
     recipe: with the name of a source at every location.
     choices: what to say about locations that were given without one.
@@ -72,8 +72,8 @@ class Session:
     >>> session = harvest.Session(harvest.Recipe.load("nightly.toml"))  # doctest: +SKIP
     >>> result = session.commit(session.list())  # doctest: +SKIP
 
-    Raises UsageError for a recipe that names what is not there, SourceError for a location without
-    the name of a source that is not there.
+    Raises UsageError for a recipe that names something unknown, SourceError for a missing location
+    without the name of a source.
     """
 
     @contained()
