@@ -40,7 +40,7 @@ def harvest_files(files: Mapping[str, Path]) -> Harvested:
     Raises SourceError where there is none, one is missing, or has not the columns of its role.
     """
     if not files:
-        raise SourceError("no file is named", remedy="name one CSV at least")
+        raise SourceError("no file is named", remedy="name at least one CSV")
     collected: list[Collected] = []
     empty: list[str] = []
     for role, path in files.items():
