@@ -192,7 +192,7 @@ def test_what_prints_and_what_does_not_exclude_each_other(tmp_path, option):
     done = harvest_here("run", "-q", option, "-s", "slurm:a", "-k", "parquet:out", cwd=tmp_path)
 
     assert done.returncode == 2
-    assert f"{option} prints and --quiet does not" in done.stderr
+    assert f"{option} and --quiet exclude each other" in done.stderr
 
 
 # what a killed command left

@@ -43,6 +43,7 @@ class Settings:
         ("strict", True, True),
         ("columns", "a, b,c", ("a", "b", "c")),
         ("columns", ["a", "b"], ("a", "b")),
+        ("columns", [" a", "b ", " ", 7], ("a", "b", "7")),
         ("since", "2024-04-19T19:01:00+00:00", datetime(2024, 4, 19, 19, 1, tzinfo=UTC)),
         ("limit", "3", 3),
     ],
@@ -71,6 +72,8 @@ def test_what_is_not_given_keeps_its_default():
         ({"strict": "perhaps"}, "must be true or false"),
         ({"since": "yesterday"}, "demo.since"),
         ({"workers": 1.5}, "must be a whole number"),
+        ({"columns": {"a": "b"}}, "must be a list, or texts with commas"),
+        ({"columns": 5}, "must be a list, or texts with commas"),
     ],
 )
 def test_a_wrong_setting_is_named_with_what_to_do(values, message):

@@ -40,9 +40,14 @@ def test_lines_are_the_same_in_blocks_of_any_size(data, block_bytes, limit):
     for block in blocks(io.BytesIO(data), block_bytes=block_bytes, **more):
         if isinstance(block, LongLine):
             found.append((block.raw, block.size_bytes))
+            ended = block.ended
         else:
             assert block
             found += lines_of(block)
+            ended = block.endswith(b"\n")
+        assert ended or len(found) == len(lines_of(data))
+    if data:
+        assert ended == data.endswith(b"\n")
     for line, each in zip(lines_of(data), found, strict=True):
         if limit is None or len(line) <= limit:
             assert each == line
@@ -63,9 +68,9 @@ def test_a_long_line_is_given_by_its_beginning_and_its_neighbours_are_whole():
 
 def test_the_rest_of_a_line_is_skipped():
     stream = io.BytesIO(b"some text\nnext")
-    assert skip_line(stream, 4) == (9, b"ne")
+    assert skip_line(stream, 4) == (9, True, b"ne")
     assert stream.read() == b"xt"
-    assert skip_line(io.BytesIO(b"no end"), 4) == (6, b"")
+    assert skip_line(io.BytesIO(b"no end"), 4) == (6, False, b"")
 
 
 @settings(deadline=None)

@@ -75,7 +75,7 @@ def test_a_run_that_is_at_work_is_named_and_no_problem(small: Small, step: str) 
         # then the run is named, and what it has not finished is no alarm
         assert code == 0, said
         first, last = said.splitlines()
-        assert first.startswith(f"a run is writing into it: process {process.pid} on ")
+        assert first.startswith(f"a run is writing to it: process {process.pid} on ")
         assert last.startswith("all well: ")
     finally:
         os.killpg(process.pid, signal.SIGCONT)
@@ -100,7 +100,7 @@ def test_damage_is_found_beside_a_run(small: Small, step: str) -> None:
 
         assert code == 1
         assert str(damaged) in said
-        assert f"a run is writing into it: process {process.pid} on " in said
+        assert f"a run is writing to it: process {process.pid} on " in said
     finally:
         crash.kill_group(process)
         process.wait()

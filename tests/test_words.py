@@ -22,7 +22,7 @@ EXCEPTIONS: dict[str, str] = {}
 PAGES = sorted(
     path
     for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("plugins/*/*.md"))
-    if "reference" not in path.parts
+    if not {"reference", "decisions"} & set(path.parts)  # generated; records of their day
 )
 PARTS = [str(path.relative_to(ROOT)) for path in sorted(ROOT.glob("src/*"))]
 PARTS += [f"{path.relative_to(ROOT)}/src" for path in sorted(ROOT.glob("plugins/*"))]
@@ -98,7 +98,9 @@ def declared(part: str) -> Iterator[str]:
         if plugins.owner(spec).distribution != f"hpc-harvest-{Path(part).parts[1]}":
             continue
         yield from (getattr(spec, word, "") for word in ("doc", "advice", "judged", "unable"))
-        yield from (each.doc for each in getattr(spec, "settings", {}).values() if each)
+        yield from (
+            str(getattr(each, "doc", each)) for each in getattr(spec, "settings", {}).values()
+        )
         columns = getattr(spec, "columns", ())
         columns = resolve(columns) if isinstance(columns, str) and columns else columns
         yield from (getattr(column, "doc", None) or "" for column in columns)

@@ -20,7 +20,7 @@ SHOWN: Final = 6
 
 _SAID: Final = ("name", "doc", "view", "among", "where")
 _BASIS: Final = ("numerator", "denominator", "judged", "unable")
-"""What the verdict of a rule rests on."""
+"""What the verdict of a rule is based on."""
 
 
 def print_declared(kind: str, specs: Sequence[Any], *, json: bool) -> None:

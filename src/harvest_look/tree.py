@@ -79,7 +79,7 @@ def _print(path: Path, found: Survey, plugins: PluginManager) -> None:
         )
     if found.unknown:
         total = sum(group.files for group in found.unknown)
-        print(f"\n{count_in_words(total, 'file')} that nobody knows:")
+        print(f"\n{count_in_words(total, 'unrecognized file')}:")
         print_table(
             ("ending", "files", "size", "such as"),
             [

@@ -34,9 +34,10 @@ _HOMES = {
 }
 """Where names are, which are imported when first used: help shows the command without them."""
 
-__all__ = ["COLOURS", "Column", "LazySection", "Marks", "Notes", "Plot", "Report", "Section",
-           "Table", "Tile", "bytes_axis", "legend", "legend_below", "name_bars", "seconds_axis",
-           "with_others"]  # fmt: skip
+__all__ = [
+    "COLOURS", "Column", "LazySection", "Marks", "Notes", "Plot", "Report", "Section", "Table",
+    "Tile", "bytes_axis", "legend", "legend_below", "name_bars", "seconds_axis", "with_others",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

@@ -27,10 +27,9 @@ import attrs
 from harvest.toolkit.texts import not_utf8
 
 __all__ = [
-    *("BLOCK_BYTES", "BOM", "RAW_BYTES", "DecodedLines", "InvalidLine", "Line"),
-    *("LongLine", "Readable", "blocks", "count_lines", "decode", "line_starts"),
-    *("numbered", "skip_line"),
-]
+    "BLOCK_BYTES", "BOM", "RAW_BYTES", "DecodedLines", "InvalidLine", "Line", "LongLine",
+    "Readable", "blocks", "count_lines", "decode", "line_starts", "numbered", "skip_line",
+]  # fmt: skip
 
 BLOCK_BYTES: Final = 8 * 1024 * 1024
 """Bytes that are read at a time."""
@@ -54,11 +53,13 @@ class LongLine:
     """A line that is longer than ``limit`` bytes.
 
     raw: its first 64 KiB.  size_bytes: of the whole line, without its newline.
+    ended: whether it has a newline; the last line of a text may lack it.
     """
 
     raw: bytes
     size_bytes: int
     limit: int
+    ended: bool = True
 
     @property
     def reason(self) -> str:
@@ -93,8 +94,11 @@ def blocks(
         length = carried + (first if first >= 0 else len(piece))
         if line_limit is not None and length > line_limit:
             raw = b"".join((*carry, piece))[: min(length, RAW_BYTES)]
-            skipped, piece = (0, piece[first + 1 :]) if first >= 0 else skip_line(stream, size)
-            yield LongLine(raw, length + skipped, line_limit)
+            if ended := first >= 0:
+                skipped, piece = 0, piece[first + 1 :]
+            else:
+                skipped, ended, piece = skip_line(stream, size)
+            yield LongLine(raw, length + skipped, line_limit, ended)
             carry, carried = [], 0
             continue
         cut = piece.rfind(b"\n") + 1
@@ -109,18 +113,18 @@ def blocks(
         yield b"".join(carry)
 
 
-def skip_line(stream: Readable, block_bytes: int = BLOCK_BYTES) -> tuple[int, bytes]:
+def skip_line(stream: Readable, block_bytes: int = BLOCK_BYTES) -> tuple[int, bool, bytes]:
     """Read to the end of the line in which a stream stands, holding no more than a block of it.
 
-    Gives how many bytes of the line were left, and what was read behind its newline.
+    Gives how many bytes of the line were left, whether it has a newline, and what was read behind.
     """
     skipped = 0
     while piece := stream.read(block_bytes):
         line, newline, behind = piece.partition(b"\n")
         skipped += len(line)
         if newline:
-            return skipped, behind
-    return skipped, b""
+            return skipped, True, behind
+    return skipped, False, b""
 
 
 class InvalidLine(NamedTuple):

@@ -286,6 +286,20 @@ def test_the_runs_are_a_table_to_which_new_ones_are_added(box, monkeypatch):
         assert box.rows(ask) == recorded(dataset)
 
 
+def test_pieces_of_a_table_that_no_export_has_on_record_are_left_alone(box):
+    # given a table of somebody's in the schema, and a piece on record that is of it
+    box.put("a", 1)
+    box.harvest()
+    box.export()
+    box.execute("CREATE TABLE harvest.mine (a integer)")
+    box.execute("INSERT INTO harvest.harvest_pieces VALUES ('mine', 0, 'k', 'r', 1, 'f')")
+    box.put("b", 2)
+    box.harvest()
+    # when the dataset is exported again, then its own tables are brought up to date
+    box.export()
+    assert box.held() == box.expected()
+
+
 def test_of_a_consolidated_file_only_what_changed_is_sent(box, tmp_path):
     pytest.importorskip("harvest_jsonl")
     from harvest_jsonl.sink import JsonlSink

@@ -62,7 +62,7 @@ def test_every_file_may_have_links(tmp_path, monkeypatch):
     from harvest_gpfs.aggregation import listing
 
     monkeypatch.setattr(listing, "LEAST_INODES", 8)
-    monkeypatch.setattr(listing, "LEAST_ROWS", 8)
+    monkeypatch.setattr(listing, "LEAST_LINKED_ROWS", 8)
     parts = [
         [row(f"/backup/day{day}/f{n}", 1000 + 2 * n, n, nlink=7) for n in range(200)]
         for day in range(7)

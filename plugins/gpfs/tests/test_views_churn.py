@@ -112,3 +112,15 @@ def test_a_time_of_a_whole_second_is_as_exact_as_the_others_of_its_scan(tmp_path
     )
     # when they are compared, then half a second is a change
     assert found["/d/a"]["modified"] == 1
+
+
+def test_the_scans_can_be_named(tmp_path):
+    # given scans of three days, when one is named, then the other is the nearest that it allows
+    scans = [NOW + timedelta(days=days) for days in range(3)]
+    parts = [[row(f"/d/a/{n}", n, 1, scan_time=time)] for n, time in enumerate(scans)]
+    data = dataset(tmp_path, *parts)
+    for given, days in (({}, (12, 13)), ({"old": "2026-01-11"}, (11, 13)),
+                        ({"new": "2026-01-12"}, (11, 12))):  # fmt: skip
+        (found,) = data.rows("gpfs.churn", **given)
+        labels = tuple(f"2026-01-{day}T00:00:00Z" for day in days)
+        assert (found["old_scan"], found["new_scan"]) == labels

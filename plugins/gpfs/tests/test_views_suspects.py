@@ -93,7 +93,7 @@ def test_suspects_equal_those_counted_one_by_one(listed):
     size_of = {inode: size for *_, inode, size in reversed(listed)}
     rows = [row(f"/fs/{d}/{name}", inode, size_of[inode]) for d, name, inode, _ in listed]
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(files, "LEAST_ROWS", 3)  # several shares
+        patch.setattr(files, "LEAST_NAMED_ROWS", 3)  # several shares
         data = dataset(Path(folder), rows)
         copies = data.rows("gpfs.duplicates", above="0")
         crowded = data.rows("gpfs.crowded", least="2")

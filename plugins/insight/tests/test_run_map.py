@@ -149,7 +149,7 @@ def test_a_type_whose_plugin_is_gone_is_still_counted(dataset):
     )
     assert {r["layer"] for r in rows(report, "harvested")} == {None}
     (notes,) = report.only("notes").sections
-    assert "its place is not known" in notes.items[-1]
+    assert "its place is unknown" in notes.items[-1]
 
 
 def test_a_plugin_that_is_broken_is_told(dataset):

@@ -41,7 +41,7 @@ def test_each_row_of_the_views_and_each_line_counts_once(study):
     absent: Counter = Counter()
     for row in found["left-out"]:
         reported[row["method"]] += row["n"]
-        if row["excluded"] in ("not known to Distiller", "no HDF5 file"):
+        if row["excluded"] in ("unknown to Distiller", "no HDF5 file"):
             absent[row["method"]] += row["n"]
     expected: Counter = Counter()
     if {"slurm.job", "distiller.job"} <= set(dataset.record_types):
@@ -77,7 +77,7 @@ def test_outliers_are_what_lies_between_kept_and_removed(study):
         assert row["n"] - row["n_outliers"] == counts[*one, "removed"]
 
 
-def test_sentences_and_descriptions_give_the_numbers_of_the_table(study):
+def test_tiles_and_descriptions_give_the_numbers_of_the_table(study):
     _, _, report = study
     found = tables(report)
     factors = {
@@ -85,8 +85,11 @@ def test_sentences_and_descriptions_give_the_numbers_of_the_table(study):
         for r in found["comparison"]
         if r["outliers"] == "removed" and r["speed_up"] is not None
     }
-    intro = report.intro[0]
-    assert {(size, f) for f, size in re.findall(r"([\d.]+) times at (\d+x\d+)", intro)} == factors
+    *speed_ups, compared = report.tiles
+    tiles = {(tile.label.split(", ")[-1], tile.value.rstrip("×")) for tile in speed_ups}
+    assert tiles == (factors or {("speed-up of streaming", "unknown")})
+    kept = sum(row["n"] for row in found["comparison"] if row["outliers"] == "kept")
+    assert compared.value == f"{kept:,}"
     described = {}
     for plot in report.plots:
         if size := re.match(r"Histograms of the durations at (\d+x\d+)", plot.alt):

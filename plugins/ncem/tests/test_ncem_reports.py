@@ -266,7 +266,7 @@ def test_what_does_not_count_is_listed_with_its_reason():
     assert left_out.data.rows() == [
         ("file_transfer", "128x128", "elapsed longer than 29.0 min", 2),
         ("streaming", "128x128", "no duration", 1),
-        ("streaming", None, "in no scan range: the size is not known", 1),
+        ("streaming", None, "in no scan range: the size is unknown", 1),
     ]
     assert "No size has both methods" in report.intro[0]
 

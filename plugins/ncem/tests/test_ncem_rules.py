@@ -34,16 +34,16 @@ COARSE = {"size": ["128x128", "256x256"], "method": "streaming", "n": 3, "n_outl
 COARSE |= {"clock_step_s": 1.0, "warning": ["both quartiles are 3 s", None]}
 SPOKEN = [
     ("ncem.clocks_apart", APART, {"seconds": 2.5}, "high",
-     "The clock of receiver 1 is 2.5 s behind the others' (median of 1,200 scans; 2 s are "
-     "allowed)."),
+     "Receiver 1: clock 2.5 s behind. Median of 1,200 scans, compared with all receivers; 2 s are "
+     "allowed."),
     # scan 0 is bogus
     ("ncem.scans_apart", SPREAD, {"seconds": 4}, "medium",
-     "In 2 of 3 scans the receivers' times lie over 2 s apart; the most, 4 s, in scan 9."),
+     "2 of 3 scans: receivers disagree by more than 2 s. Largest difference: 4 s, in scan 9."),
     ("ncem.receivers_missing", MISSING, {"receivers": 3}, "medium",
-     "1 of 2 scans have statuses of fewer than 4 receivers, the poorest of 3: their first and last "
-     "times may be missing."),
+     "1 of 2 scans have fewer than 4 receiver statuses. Fewest: 3. First and last times of these "
+     "scans may be missing."),
     ("ncem.clock_too_coarse", COARSE, None, "medium",
-     "128x128 by streaming: both quartiles are 3 s."),
+     "128x128 by streaming: clock too coarse to tell outliers. Both quartiles are 3 s."),
 ]  # fmt: skip
 
 
@@ -76,7 +76,7 @@ def test_scans_that_are_left_out_are_counted_by_reason(others, severity):
     assert [(f.finding.severity, f.finding.text) for f in found] == [
         (
             severity,
-            f"1 of {others + 1} scans for file transfer is left out of the offload: no data file.",
+            f"1 of {others + 1} file-transfer scans left out of the offload. Reason: no data file.",
         )
     ]
     assert judge(BY_NAME["ncem.scans_left_out"], rows.tail(others)) == []
@@ -103,25 +103,25 @@ def test_each_fault_of_a_study_is_found_and_nothing_else(faulty):
     found = {(f.rule.name, f.finding.severity, f.finding.text) for f in verdict.found}
     assert found == {
         ("ncem.wrong_zone", "high",
-         "Receiver 2 stamps times 7 h behind the others' (25,200 s and a small rest), as of "
-         "another time zone: in 21 of 21 scans. These 21 times are left out of all durations."),
+         "Receiver 2: time zone wrong by 7 h. Its times are 25,200 s behind in 21 of 21 scans; "
+         "durations leave these times out."),
         ("ncem.scans_lost", "high",
-         "2 of 20 scans that the study streamed are lost: no HDF5 file; the first, scan 103."),
+         "2 of 20 streamed scans lost: no HDF5 file. First of them: scan 103."),
         ("ncem.scans_lost", "medium",
-         "10 of 20 scans that the study streamed left nothing here: neither status nor file; the "
-         "first, scan 111."),
+         "10 of 20 streamed scans left no file and no status. First of them: scan 111."),
         ("ncem.scans_lost", "high",
-         "1 of 10 scans for file transfer is lost: no data file; the first, scan 202."),
+         "1 of 10 file-transfer scans lost: no data file. First of them: scan 202."),
         ("ncem.scans_stopped", "medium",
-         "1 of 21 scans got to less than 100 %: they stopped, or still ran when they were "
-         "harvested; the least far, scan 105, to 40 %."),
-        ("ncem.empty_files", "high", "1 of 17 scans left 1 file of 0 bytes; the first, scan 106."),
+         "1 of 21 scans did not reach 100 %. They stopped early, or still ran when they were "
+         "harvested. Lowest: 40 %, scan 105."),
+        ("ncem.empty_files", "high",
+         "1 of 17 scans have empty files. 1 file of 0 bytes. First of these scans: 106."),
         ("ncem.files_too_old", "medium",
-         "1 of 17 scans have files that were written before their first receiver time; the first, "
-         "scan 107."),
+         "1 of 17 scans have files older than the scan. The files were written before the first "
+         "receiver time. First of these scans: 107."),
         ("ncem.scans_left_out", "low",
-         "1 of 10 scans for file transfer is left out of the offload: no data file (10 more were "
-         "streamed; of 1 the study says no method)."),
+         "1 of 10 file-transfer scans left out of the offload. Reason: no data file. Besides, "
+         "10 other scans were streamed and the study names no method for 1 scan."),
     }  # fmt: skip
     assert verdict.unjudged == ()
 

@@ -1,7 +1,7 @@
-"""What a record does not say is not known, and never 0: each column is taken away in turn.
+"""What a record does not say is unknown, and never 0: each column is taken away in turn.
 
 The study is the same but for one column that records may lack.  Whatever a view counted may then
-be less, or not known; it may not become 0.  No verdict may get worse, and what is no finding any
+be less, or unknown; it may not become 0.  No verdict may get worse, and what is no finding any
 more could not be judged.
 """
 

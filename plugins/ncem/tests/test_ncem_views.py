@@ -289,10 +289,10 @@ def test_jobs_and_rows_without_a_counting_partner_say_why():
         (3, 3, None),
         (4, 4, "never started"),
         (5, 5, "the study's filter on exit code"),
-        (7, None, "not known to Distiller"),
+        (7, None, "unknown to Distiller"),
         (8, 8, "Distiller knows no elapsed time"),
-        (9, None, "not known to Distiller"),
-        (10, 10, "size not known"),
+        (9, None, "unknown to Distiller"),
+        (10, 10, "size unknown"),
         (77, 7, "no such job in the accounting"),
         (None, 7, "no Slurm id in Distiller"),
     ]
@@ -303,11 +303,11 @@ def test_jobs_and_rows_without_a_counting_partner_say_why():
 @pytest.mark.parametrize(
     ("lacks", "reason"),
     [
-        ({"name": None}, "the study's filter on name, which is not known"),
-        ({"exit_code": None}, "the study's filter on exit code, which is not known"),
+        ({"name": None}, "the study's filter on name, which is unknown"),
+        ({"exit_code": None}, "the study's filter on exit code, which is unknown"),
         ({"exit_code": None, "name": "other"}, "the study's filter on name"),
-        ({"start_time": None}, "start not known"),
-        ({"elapsed_s": None}, "elapsed time not known"),
+        ({"start_time": None}, "start unknown"),
+        ({"elapsed_s": None}, "elapsed time unknown"),
     ],
 )
 def test_a_job_of_which_something_is_not_known_is_not_said_to_be_wrong(lacks, reason):
@@ -393,7 +393,7 @@ STREAMED = "[[range]]\nsize='128'\nmethod='streaming'\nscans="
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("[file_transfer]\nmax_elapsd = 3", "file_transfer.max_elapsd is not known here"),
+        ("[file_transfer]\nmax_elapsd = 3", "file_transfer.max_elapsd is unknown"),
         ("[file_transfer]\nmax_elapsed = '29'", "file_transfer.max_elapsed: '29' is not a dura"),
         ("[[range]]\nsize='128'\nscans=[1,2]", "range 1.method is missing"),
         (f"{STREAMED}[1,2]".replace("streaming", "copy"), "method: 'copy' is not one of streaming"),

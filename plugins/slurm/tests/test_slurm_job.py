@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import given as drawn
@@ -19,6 +20,7 @@ from typer.testing import CliRunner
 import harvest
 from harvest import UsageError
 from harvest_slurm.commands import app
+from harvest_slurm.job import listing
 from harvest_slurm.job.find import find
 from harvest_slurm.job.words import as_json, clock, in_words, size
 from harvest_slurm.views.calendar import zone_of
@@ -88,16 +90,16 @@ def seff(number: str, cpus: int, nodes: int, elapsed: int, gib: int, steps: list
              "State: COMPLETED (exit code 0)"]  # fmt: skip
     found += ["Cores: 1"] if cpus == 1 else [f"Nodes: {nodes}", f"Cores per node: {cpus // nodes}"]
     found += [
-        f"CPU Utilized: {perl_time(used) if gathered else 'not known'}",
-        f"CPU Efficiency: {f'{used / core * 100:.2f}%' if gathered else 'not known'} of "
+        f"CPU Utilized: {perl_time(used) if gathered else 'unknown'}",
+        f"CPU Efficiency: {f'{used / core * 100:.2f}%' if gathered else 'unknown'} of "
         f"{perl_time(core)} core-walltime",
         f"Job Wall-clock time: {perl_time(elapsed)}",
     ]
     # what was not gathered is 0 to seff, and not known here
-    share = "not known" if memory is None else f"{memory / given * 100:.2f}%"
+    share = "unknown" if memory is None else f"{memory / given * 100:.2f}%"
     return [
         *found,
-        f"Memory Utilized: {'not known' if memory is None else perl_size(memory)}",
+        f"Memory Utilized: {'unknown' if memory is None else perl_size(memory)}",
         f"Memory Efficiency: {share} of {perl_size(given)} ({perl_size(given / nodes)}/node)",
     ]
 
@@ -155,7 +157,7 @@ def test_sizes_keep_their_meaning(count):
 
 
 def test_unknown_amounts_are_said_to_be_unknown():
-    assert size(None) == clock(None) == "not known"
+    assert size(None) == clock(None) == "unknown"
 
 
 # what seff does not print
@@ -235,8 +237,8 @@ def test_an_array_is_summed_up_and_its_tasks_have_ids(reader):
         "Memory Utilized by the largest task (5_2):",
         "  Memory Utilized: 2.00 GB",
         "  Memory Efficiency: 25.00% of 8.00 GB (4.00 GB/node)",
-        "The CPU time used is not known of 1 task of 4.",
-        "The memory used is not known of 1 task of 4.",
+        "Unknown CPU time of 1 task of 4.",
+        "Unknown memory of 1 task of 4.",
         "Not completed: 2",
         "  5_2  FAILED (exit code 1)  00:30:00",
         "  5_[4%1]  PENDING (exit code 0)  00:00:00",
@@ -260,8 +262,8 @@ def test_jobs_that_wait_or_run_say_so(reader):
     assert "Efficiency not available for jobs in the PENDING state." in lines_of(reader, "5_[4%1]")
     running = lines_of(reader, "21")
     assert "State: RUNNING" in running
-    assert "CPU Utilized: not known" in running
-    assert "CPU Efficiency: not known of 04:00:00 core-walltime" in running
+    assert "CPU Utilized: unknown" in running
+    assert "CPU Efficiency: unknown of 04:00:00 core-walltime" in running
     assert "WARNING: the job has not ended: what it uses is known when it has." in running
 
 
@@ -275,8 +277,8 @@ def test_an_id_that_two_clusters_have_is_asked_for(reader):
 @pytest.mark.parametrize(
     ("wanted", "message"),
     [
-        ("22", "holds no job 22; the nearest are 21, 20, 9+0, 9+1, 5_[4%1]"),
-        ("5_9", "holds no job 5_9; the nearest are 5_3, 5_2, 5_1, "),
+        ("22", "has no job 22; the nearest are 21, 20, 9+0, 9+1, 5_[4%1]"),
+        ("5_9", "has no job 5_9; the nearest are 5_3, 5_2, 5_1, "),
         ("1.0", "'1.0' is not the id of a job; write 123, 123_4 for a task"),
         ("ann", "'ann' is not the id of a job"),
         ("", "is not the id of a job"),
@@ -312,7 +314,7 @@ def test_the_command_prints_a_job_and_ends_with_2_where_there_is_none(tmp_path):
     assert json.loads(run("7", "out", "--json").stdout)["cpu_eff"] == 0.5
     unknown = run("8", "out")
     assert (unknown.returncode, unknown.stdout) == (2, "")
-    assert unknown.stderr == "harvest: the dataset holds no job 8; the nearest is 7\n"
+    assert unknown.stderr == "harvest: the dataset has no job 8; the nearest is 7\n"
 
 
 def test_every_job_of_a_real_cluster_has_the_numbers_of_its_json(shared_data):
@@ -378,6 +380,19 @@ def test_a_job_is_a_line_of_what_it_used(dataset):
     assert lines[1].split() == ["1", "COMPLETED", "01:00:00", "50.0%", "90.0%", "ann", "run"]
     assert len(lines) == 5
     assert "\x1b" not in "".join(lines)
+
+
+def test_widths_are_taken_once_a_column(monkeypatch):
+    # given 200 jobs, of which only ids, states, users and names are recorded
+    row = dict.fromkeys(("elapsed_s", "timelimit_eff", "cpu_eff", "mem_eff", "gpu_eff"))
+    rows = [{**row, "job_id": str(9 + n), "state": "failed", "user": "ann", "name": "run"}
+            for n in range(200)]  # fmt: skip
+    taken = []
+    monkeypatch.setattr(listing, "max", lambda v: taken.append(v) or max(v), raising=False)
+    # when they are listed, then each column is as wide as its widest, looked for once a column
+    first = [cells[0][0] for cells in listing.lines(pl.DataFrame(rows))]
+    assert first == ["JobID", *(f"{9 + n:<5}" for n in range(200))]
+    assert len(taken) <= 5  # id, state, elapsed, user, name
 
 
 def test_colours_are_those_of_reportseff(dataset):

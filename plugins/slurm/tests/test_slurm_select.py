@@ -66,7 +66,7 @@ def ids(found: Collected) -> tuple[list[str], list[str]]:
         ({"started": True}, "123", ["1.batch", "2.batch", "2.0"], {"the job has not started": 2}),
         ({"started": False}, "45", [], {"the job has started": 6}),
         ({"users": ("ann",)}, "2", ["2.batch", "2.0"], {"user is not in slurm.users": 5}),
-        ({"states": ("cancelled", "FAILED")}, "34", [], {"state not asked for": 6}),
+        ({"states": ("cancelled", "FAILED")}, "34", [], {"state is not in slurm.states": 6}),
     ],
 )
 def test_filters(

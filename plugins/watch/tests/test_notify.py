@@ -20,7 +20,9 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
+from harvest import ConfigError
 from harvest.cli.app import app
+from harvest_watch.notify.config import configured
 
 HEADER = "JobID|JobName|User|State|Submit|Start|End|Elapsed|ExitCode"
 RULE = """
@@ -226,6 +228,31 @@ def test_a_mail_server_gets_a_mail(folder: Folder) -> None:
     letter = email.message_from_bytes(envelope.content, policy=email.policy.default)
     assert letter["Subject"] == f"harvest: 1 reject in {folder.path / 'out'}"
     assert "a.txt: 1 input unit could not be read" in letter.get_content()
+
+
+def settings_of(path: Path, toml: str, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The settings of a file for all runs."""
+    (path / "notify.toml").write_text(toml)
+    monkeypatch.setenv("HARVEST_NOTIFY", str(path / "notify.toml"))
+    return configured({})
+
+
+def test_blanks_around_addresses_of_a_list_are_no_part_of_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = settings_of(tmp_path, 'mail_to = [" a@b", "c@d ", " "]\ntimeout_s = 2', monkeypatch)
+    assert (made.mail_to, made.timeout_s) == (("a@b", "c@d"), 2.0)
+
+
+@pytest.mark.parametrize(
+    "toml", ["mail_to = [1]", "url_file = 5", "mail_to = 5", "sendmail = true"]
+)
+def test_what_is_no_text_is_no_setting_of_text(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, toml: str
+) -> None:
+    with pytest.raises(ConfigError, match="does not fit") as caught:
+        settings_of(tmp_path, toml, monkeypatch)
+    assert caught.value.where == f"notify.{toml.split()[0]}"
 
 
 @pytest.mark.slow

@@ -135,7 +135,7 @@ class Described(NamedTuple):
 
 
 def describe(declared: type | Mapping[str, Setting]) -> list[Described]:
-    """The settings of a class, or those of a view or report."""
+    """The settings of a class that are not hidden, or those of a view or report."""
     if not isinstance(declared, type):
         return [
             _described(name, s.type, s.default, s.doc, s.choices, s.allowed)
@@ -145,6 +145,7 @@ def describe(declared: type | Mapping[str, Setting]) -> list[Described]:
     return [
         _described(f.name, f.type, default_of(f), _doc(f), *map(f.metadata.get, shown))
         for f in attrs.fields(declared)
+        if not f.metadata.get("hidden")
     ]
 
 
@@ -197,7 +198,10 @@ def _converter() -> cattrs.Converter:
         inner = typing.get_args(hint)[0]
 
         def make(value: Any, _: Any) -> tuple[Any, ...]:
-            items = [v.strip() for v in value.split(",")] if isinstance(value, str) else value
+            given = value.split(",") if isinstance(value, str) else value
+            if isinstance(given, Mapping) or not isinstance(given, Iterable):
+                raise ValueError("must be a list, or texts with commas")
+            items = [v.strip() if isinstance(v, str) else v for v in given]
             return tuple(converter.structure(v, inner) for v in items if v != "")
 
         return make

@@ -97,7 +97,7 @@ class PartFiles(Mapping[str, Sequence[PartFile]]):
     """The files of partitions, by key and in the dataset's order.
 
     A dataset may have a million of them.  Its own are made one by one when they are asked for; what
-    is asked of all of them at once is answered without.
+    is asked of all of them together is answered without.
     """
 
     def __init__(self, files: Mapping[str, Sequence[PartFile]]):
@@ -166,11 +166,13 @@ class Publication:
 class Sink(Located):
     """Writes rows to one location.
 
+    name: what users type before the location.
+    Config: attrs class of its settings.
     shares_files: whether a file may hold rows of several partitions.  ``publish`` then gets those
         of small partitions as ``Publication.small`` and writes them together; without it, each
         partition is written by a ``writer`` of its own.
-    streams: whether rows go on at once and for good, as to standard output.  A run reads them in
-        this process, in order, and commits nothing; ``root`` is for the time of the run alone.
+    streams: whether rows leave immediately and for good, as to standard output.  A run reads them
+        in this process, in order, and commits nothing; ``root`` is for the time of the run alone.
     """
 
     shares_files: ClassVar[bool] = False

@@ -63,7 +63,7 @@ class ReadContext:
 
     origin: the partition's origin, used where a call names none.
     scratch: an empty directory for temporary files, removed afterwards; made when asked for.
-    on_reject: takes each reject at once; without it they gather in ``rejects``.
+    on_reject: takes each reject immediately; without it they gather in ``rejects``.
     """
 
     origin: str
@@ -246,7 +246,7 @@ class Source(Located):
         """The partition with what one process must find out before it can be read.
 
         Such as the number of lines before a byte range, which is known once all ranges before were
-        looked at.  It is called in the process that plans, once for each partition that is to be
+        looked at.  It is called in the process that plans, once for each partition that will be
         read, in the plan's order, just before the partition is given out.  What it finds goes into
         ``options`` as plain values; all other fields stay.  Raise SourceError when the partition
         cannot be read at all.  By default there is nothing to find out.

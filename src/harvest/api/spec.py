@@ -86,7 +86,7 @@ class ReportSpec:
     build: callable or ``module:function`` that takes a DatasetReader and the settings by name and
         gives a report, such as a ``harvest_report.Report``; it raises ValueError for a setting's
         value that it does not take.  Its method ``completed`` takes a ReportContext, what the
-        dataset knows besides, and gives what ``Dataset.report`` shall give.
+        dataset knows besides, and gives what ``Dataset.report`` returns.
     """
 
     name: str

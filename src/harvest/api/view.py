@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 class Setting:
     """A setting of a view or report.
 
-    doc: what it means.
+    doc: its meaning.
     type: of its values, written as the fields of a source's ``Config`` are (``int``,
         ``tuple[str, ...]``); text from the command line is read as one.
     default: its value unless given; None where the view or report decides.
@@ -44,7 +44,7 @@ class Setting:
 
 
 def by_name(declared: Mapping[str, Setting | str]) -> dict[str, Setting]:
-    """Settings by name; one that is declared with what it means alone takes any value."""
+    """Settings by name; one that is declared by its meaning alone takes any value."""
     return {
         name: setting if isinstance(setting, Setting) else Setting(setting)
         for name, setting in declared.items()
@@ -90,7 +90,7 @@ class View:
         the settings by name, and gives a lazy frame; it raises ValueError for a setting's value
         that it does not take.
     requires: record types it reads; it can be asked for where a dataset holds at least one.
-    settings: what it accepts, by name: a Setting, or what it means as text for one of any type.
+    settings: what it accepts, by name: a Setting, or its meaning as text, for values of any type.
     columns: what its columns are, in the order of its rows, declared by the kinds of
         ``harvest.columns``; or ``module:NAME`` of them, imported when first used.  A column without
         ``doc`` takes its meaning and unit from the column of the same name of a record type that

@@ -80,7 +80,7 @@ def _no_dataset(path: Path) -> DatasetError:
 
 
 def states_of(path: Path) -> tuple[Path, Path]:
-    """Where the state of a dataset may lie: within its directory, or beside its file."""
+    """Where the state of a dataset may lie: within its directory, or next to its file."""
     return path / "_harvest", path.with_name(path.name + "._harvest")
 
 
@@ -322,7 +322,7 @@ class Dataset:
         """What the rules of installed plugins conclude, each finding with its evidence.
 
         rules: names of those to ask, all unless given.
-        thresholds: by rule and name, in place of the declared ones.
+        thresholds: by rule and name, instead of the declared ones.
         settings: of views, such as ``run``; each is passed to the views that have it.
 
         Raises UsageError for an unknown rule or threshold, a setting that no view has, or
@@ -387,14 +387,14 @@ class Dataset:
         return read_runs(self.sink, self.manifest, skip)
 
     def keep_runs(self, count: int, *, wait_s: float = 0) -> None:
-        """Keep so many states before the present one from now on; remove older ones at once.
+        """Keep so many states before the present one from now on; remove older ones immediately.
 
         wait_s: how long to wait for another run on the dataset to end.
         """
         keep_runs(self.sink, count, wait_s=wait_s)
 
     def kept_bytes(self) -> int:
-        """What the states that are kept take beside the present one."""
+        """What the states that are kept take in addition to the present one."""
         return kept_bytes(self.sink.state)
 
     def harvested_with(self, source: str, setting: str) -> list[Any]:

@@ -20,7 +20,7 @@ MERGED = "Job ID"
 
 _BLANK = r"(?i:null|none|nan|nat|\\n|)"
 ID = r"(\d{1,18})(?:\.0*)?"
-"""A number; pandas writes those beside blanks as 58250603.0."""
+"""A number; pandas writes those in a column with blanks as 58250603.0."""
 _EXPORT = {
     "id": ID,
     "slurm_id": rf"{ID}|{_BLANK}",

@@ -17,4 +17,4 @@ class DistillerJob(Record):
     scan_id: int = field(role="subject", doc="Distiller's id of the scan.")
     slurm_id: int | None = field(role="job", doc="Id of the Slurm job.")
     elapsed_s: float | None = field(unit="s", doc="How long the job ran, as Distiller keeps it.")
-    scan_size: str | None = field(doc="Positions of the scan, as 128x128; null where not known.")
+    scan_size: str | None = field(doc="Positions of the scan, as 128x128; null where unknown.")

@@ -47,7 +47,7 @@ def _split(location: str) -> tuple[str, str, str | None, str]:
 def redact(location: str) -> str:
     """The location without password: as it may be printed and stored.
 
-    URIs of another kind lose theirs too: an error shows a mistyped scheme.
+    URIs of another kind lose their password too: an error shows a mistyped scheme.
     """
     if not is_uri(location):
         return _WORD.sub(rf"\1{HIDDEN}", location)

@@ -1,7 +1,7 @@
 """The exporter ``duckdb``: one file that DuckDB opens without harvest.
 
 Record types and views are tables of the same names and columns as in ``harvest query``:
-``dask.transfer`` is the table ``transfer`` of the schema ``dask``.  The file is written beside its
+``dask.transfer`` is the table ``transfer`` of the schema ``dask``.  The file is written next to its
 place and renamed, in a format that the oldest DuckDB that harvest works with reads.
 """
 
@@ -40,7 +40,7 @@ _TELLS_FORMAT: Final = (1, 2)
 def write(
     dataset: Dataset, target: str, *, views: str | Iterable[str] = "all", memory: str = "512MB"
 ) -> list[Path] | str:
-    """Write the file, in place of an earlier export; gives its path, or says that it is up to date.
+    """Write the file, instead of an earlier export; gives its path, or says that it is up to date.
 
     views: as ``chosen.views_named`` takes them; memory: what DuckDB may take, such as ``2GB``.
     Raises UsageError for a target that is none, and for a file that is there and no export, or
@@ -120,7 +120,7 @@ def _present(path: Path) -> str | None:
         ) from error
     if not found:
         raise UsageError(
-            "this file is no export of harvest, and would be replaced",
+            "this file is not an export of harvest, and would be replaced",
             where=str(path),
             remedy="remove it, or name another file",
         )

@@ -1,4 +1,4 @@
-"""Splitting one list into parts that can be read, kept and moved each for itself.
+"""Splitting one list into parts that can be read, kept and moved separately.
 
 A part is a list: it begins with the list's header, and where the list ends with a trailer, so does
 each part, with its own number of rows.  Parts are ranges of the list's lines in their order; the
@@ -73,7 +73,7 @@ def split(
 
 @attrs.frozen(kw_only=True)
 class Split:
-    """What is to be made of a list."""
+    """The plan of a split."""
 
     path: Path
     directory: Path
@@ -86,7 +86,7 @@ class Split:
         """Check what is asked; raises UsageError or SourceError."""
         path, directory = path.expanduser().absolute(), directory.expanduser().absolute()
         if not 1 <= parts <= 99_999:
-            raise UsageError(f"{parts} parts cannot be made", remedy="ask for 1 to 99999")
+            raise UsageError(f"{parts} parts cannot be made", remedy="give 1 to 99999")
         if compress not in COMPRESSIONS:
             remedy = "choose one of " + ", ".join(COMPRESSIONS)
             raise UsageError(f"parts cannot be compressed by {compress!r}", remedy=remedy)
@@ -193,7 +193,7 @@ class _Lines:
         self._listed = 0  # lines that list a file since the last trailer
 
     def part(self, bound: int, *, closed: bool) -> Iterator[bytes]:
-        """The lines of a part, with trailers that speak of the part's own rows.
+        """The lines of a part, with trailers that count the part's own rows.
 
         A trailer counts the rows since the last one; those that lie in earlier parts are taken
         off, so that a number that was wrong stays wrong by as much.
@@ -243,5 +243,5 @@ def _unwritable(error: OSError, path: Path) -> HarvestError:
     return HarvestError(
         f"cannot be written: {error.strerror}",
         where=str(error.filename or path),
-        remedy="make room there, or choose another directory; parts that are there are kept",
+        remedy="free space there, or choose another directory; finished parts are kept",
     )

@@ -2,7 +2,7 @@
 
 Every record type states its place: a layer (job, workflow, system) and a level (job, config,
 client, scheduler, worker, process, thread, coroutine).  The map counts what the dataset holds in
-each place, beside what the installed sources could bring there.
+each place, and what the installed sources could bring there.
 The steps of a run's life follow from the place (see ``run_map_kinds``).
 """
 
@@ -16,7 +16,7 @@ import polars as pl
 
 from harvest.model import LAYERS, LEVELS
 from harvest.toolkit.amounts import count_in_words
-from harvest_report import Column, Notes, Report, Table
+from harvest_report import Column, Notes, Report, Table, Tile
 
 from .run_map_kinds import STEPS, Kind, bringers_of, kinds_of
 from .run_map_plot import map_plot
@@ -35,7 +35,8 @@ def run_map(dataset: Dataset) -> Report:
     read = set(accounts["source"].unique())
     return Report(
         "The metadata map",
-        intro=_intro(accounts, held, missing),
+        intro=_intro(held, missing),
+        tiles=_tiles(accounts, held),
         sections=[
             map_plot(_cells(kinds), STEPS),
             _places(kinds),
@@ -61,29 +62,31 @@ def _cells(kinds: Sequence[Kind]) -> dict[tuple[str, str | int], tuple[int, int,
     return cells
 
 
-def _intro(accounts: pl.DataFrame, held: Sequence[Kind], missing: Sequence[Kind]) -> list[str]:
+def _tiles(accounts: pl.DataFrame, held: Sequence[Kind]) -> list[Tile]:
     places = {kind.place for kind in held if kind.known}
+    origins = accounts.filter(pl.col("written") > 0)["origin"].n_unique()
+    covered = {step for kind in held for step in kind.steps}
+    return [
+        Tile("records", f"{sum(kind.rows for kind in held):,}", f"of {len(held):,} record types"),
+        Tile("inputs with records", f"{origins:,}"),
+        Tile("places of the map", f"{len(places)}", f"of {len(LAYERS) * len(LEVELS)}"),
+        Tile("steps of the run's life", f"{len(covered & STEPS.keys())}", f"of {len(STEPS)}"),
+    ]
+
+
+def _intro(held: Sequence[Kind], missing: Sequence[Kind]) -> list[str]:
     covered = {step for kind in held for step in kind.steps}
     absent = [f"{number} ({name})" for number, name in STEPS.items() if number not in covered]
-    origins = accounts.filter(pl.col("written") > 0)["origin"].n_unique()
-    rows = sum(kind.rows for kind in held)
-    first = (
-        f"{count_in_words(rows, 'record')} of {count_in_words(len(held), 'type')} from "
-        f"{count_in_words(origins, 'input')}, in {len(places)} of "
-        f"{len(LAYERS) * len(LEVELS)} places of the map. "
-    )
+    said = []
     if absent:
-        first += f"Nothing was harvested of {_plural(len(absent), 'step')} {_list(absent)}."
-    else:
-        first += "All five steps of the run's life are represented."
-    sources = sorted({source for kind in missing for source in kind.bringers})
-    second = (
-        f"Of the types that installed sources declare, {len(missing)} are missing "
-        f"(sources: {', '.join(sources)}); the table of missing types says what to do about each."
-        if missing
-        else "Every type that an installed source declares is there."
-    )
-    return [first, second]
+        said.append(f"Nothing was harvested for {_plural(len(absent), 'step')} {_list(absent)}.")
+    if missing:
+        sources = ", ".join(sorted({source for kind in missing for source in kind.bringers}))
+        said.append(
+            f"Installed sources declare {count_in_words(len(missing), 'type')} that the dataset "
+            f"lacks (sources: {sources}). The table of missing types says what to do about each."
+        )
+    return said
 
 
 def _places(kinds: Sequence[Kind]) -> Table:
@@ -276,7 +279,7 @@ def _notes(kinds: Sequence[Kind], broken: Sequence[str]) -> Notes:
     if stray:
         items.append(
             f"No installed plugin declares {_list(stray)}, which the dataset holds: its place is "
-            "not known. Install the plugin that wrote it."
+            "unknown. Install the plugin that wrote it."
         )
     return Notes("notes", items, title="How to read the map")
 

@@ -80,7 +80,7 @@ class Kind:
 
     @property
     def place(self) -> tuple[int, int]:
-        """Where it stands in the order of layers and levels; unknown ones at the end."""
+        """Its place in the order of layers and levels; unknown ones at the end."""
         if self.known is None:
             return (len(LAYERS), len(LEVELS))
         return (LAYERS.index(self.known.layer), LEVELS.index(self.known.level))
@@ -96,14 +96,14 @@ def bringers_of(dataset: Dataset) -> tuple[dict[str, list[str]], list[str]]:
             declared = [record_type(cls).name for cls in plugins.source(source).record_types]
         except PluginError as error:
             broken.append(
-                f"What the source {source!r} would bring is not known, since it cannot be "
+                f"What the source {source!r} would bring is unknown, since it cannot be "
                 f"imported: {error.message}. {error.remedy or ''}".strip()
             )
             continue
         for name in declared:
             found.setdefault(name, []).append(source)
     broken += [
-        f"The plugin {name!r} cannot be used, so that what it would bring is not known: "
+        f"The plugin {name!r} cannot be used, so that what it would bring is unknown: "
         f"{problem.cause}. {problem.remedy}"
         for name, problem in plugins.broken.items()
         if name not in plugins.sources

@@ -32,9 +32,9 @@ def _keys(missing: str) -> dict[str, Column]:
 _OF_LINK: Final = _keys("null of links that do not tie it")
 
 _CHAIN: Final = (
-    text("link", "Kind of the link: job to run, run to process, process to log, run to log, job to "
-         "log, log to file, file to entry, scan to Distiller, Distiller to job, or job to file."),
-    text("sure", "certain: both records hold the same id, or one lies within the other; likely: "
+    text("link", "What the link ties together: for example 'job to run', 'process to log', 'log to "
+         "file', 'file to entry' or 'scan to Distiller'."),
+    text("sure", "certain: both records hold the same id, or one is within the other; likely: "
          "they fit by place and time, and nothing else does; possible: others fit, too."),
     *(_OF_LINK[name] for name in ("job_id", "run", "process", "log", "path")),
     text("how", "What the link was made from."),

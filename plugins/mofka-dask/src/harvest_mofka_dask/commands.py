@@ -108,7 +108,7 @@ def _compile(given: dict[str, Path | None], output: Path) -> int:
     if not output.parent.is_dir():
         raise UsageError("no such directory", where=str(output.parent), remedy="make it first")
     named = {role: _file(role, path) for role, path in given.items()}
-    files = {role: path.absolute() for role, path in named.items() if path is not None}
+    files = {role: path for role, path in named.items() if path is not None}
     found = harvest_files(files)
     tasks = TaskHandler(found.tasks(), found.rejects)
     account = [*_account(found, tasks), *_rejects(found)]
@@ -177,5 +177,5 @@ def _rejects(found: Harvested) -> list[str]:
 
 
 def _preamble(files: dict[str, Path], account: list[str]) -> str:
-    names = [f"  {path}" for path in files.values()]
+    names = [f"  {path.absolute()}" for path in files.values()]
     return "\n".join(["Compiled tasks", *map(printable_line, names), *account]) + "\n"

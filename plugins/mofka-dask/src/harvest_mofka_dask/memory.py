@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from harvest import Collected, SourceError, collect, collect_partition, file_partition
+from harvest import Collected, SourceError, UsageError, collect, collect_partition, file_partition
+from harvest.errors import suggestion
 from harvest_dask_runs.memory import Harvested
 from harvest_toolkit.csv_header import header_line
 
@@ -34,17 +35,20 @@ def harvest_directory(path: Path) -> Harvested:
     return Harvested.of([collect(MofkaDaskSource(str(path)))])
 
 
-def harvest_files(files: Mapping[str, Path]) -> Harvested:
+def harvest_files(files: Mapping[str, str | os.PathLike[str]]) -> Harvested:
     """The CSVs of one run, whatever their names, by their roles in KINDS.
 
-    Raises SourceError where there is none, one is missing, or has not the columns of its role.
+    Raises UsageError for an unknown role, SourceError where there is no file, one is missing, or
+    has not the columns of its role.
     """
-    if not files:
+    for role in files.keys() - KINDS.keys():
+        raise UsageError(f"no CSV has the role {role!r}", remedy=suggestion(role, KINDS))
+    paths = {KINDS[role]: Path(path).absolute() for role, path in files.items()}
+    if not paths:
         raise SourceError("no file is named", remedy="name at least one CSV")
     collected: list[Collected] = []
     empty: list[str] = []
-    for role, path in files.items():
-        kind = KINDS[role]
+    for kind, path in paths.items():
         if not path.is_file():
             raise SourceError("no such file", where=str(path), remedy="check the path")
         if _is_empty(path):
@@ -53,7 +57,7 @@ def harvest_files(files: Mapping[str, Path]) -> Harvested:
         _check_columns(path, kind)
         partition = file_partition(path, id=path.name, options={"kind": kind})
         collected.append(collect_partition(MofkaDaskSource(str(path)), partition))
-    label = os.path.commonpath([path.parent for path in files.values()])
+    label = os.path.commonpath([path.parent for path in paths.values()])
     return Harvested.of(collected, label, empty)
 
 

@@ -50,5 +50,5 @@ class TaskHandler(harvest_dask_runs.TaskHandler):
         file is missing or has not the columns.
         """
         given = zip(KINDS, (scheduler, workers, transitions, transfers, graph), strict=True)
-        files = {role: Path(path).absolute() for role, path in given if path is not None}
+        files = {role: path for role, path in given if path is not None}
         return cls.from_harvested(harvest_files(files))

@@ -31,10 +31,10 @@ def study_command(
 ) -> None:
     """Write a draft of study.toml from the data: the ranges of scans by method and size.
 
-    A range is scans of one method whose size is one: by Distiller's jobs, by the
-    bytes of the raw data, by a path such as 128x128/, and where none says it, as
-    far as scans take alike and begin alike apart. Ranges of unknown size are
-    comments, to be completed.
+    A range holds scans of one method and one size. The size comes from Distiller's
+    jobs, the bytes of the raw data, or a path such as 128x128/. Where none says
+    it, scans of about the same duration and interval form a range. A range of
+    unknown size is a comment that you complete.
     """
     # only when the command runs: ``--help`` needs no polars
     from .draft import draft

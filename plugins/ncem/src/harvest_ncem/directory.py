@@ -1,4 +1,4 @@
-"""Directories of the experiment: what lies in them, in groups worth a partition each.
+"""Directories of the experiment: what is in them, in groups worth a partition each.
 
 Files of one directory are grouped by their scan number, so that a new scan changes the last group
 alone.  Receiver statuses are grouped apart from the rest: they are read, the others only looked

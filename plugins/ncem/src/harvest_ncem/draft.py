@@ -148,7 +148,7 @@ def sizes_of(found: Sequence[Sequence[Scan]]) -> list[tuple[str | None, str]]:
     ]
     for n, against in _conflicts([_Sized(*each) for each in known]).items():
         said = sizes[n][1].removeprefix("as ")
-        sizes[n] = None, f"not known: {said}, but {against}; {_TO_DO}"
+        sizes[n] = None, f"unknown: {said}, but {against}; {_TO_DO}"
     return sizes
 
 
@@ -167,7 +167,7 @@ def _conflicts(known: Sequence[_Sized]) -> dict[int, str]:
     """What durations say against the sizes of stretches, by the number of the stretch.
 
     Stretches of one size whose medians differ by more than ``CONFLICT`` cannot all have it.  Those
-    alike keep it that hold two thirds of its stretches and of its scans, or one that is measured.
+    with similar medians keep it that hold two thirds of its stretches and of its scans, or one that is measured.
     Of what is left, no stretch takes ``CONFLICT`` times as long as one of a larger size.
     What is measured, by the bytes of data files, is not in doubt.
     """
@@ -206,8 +206,8 @@ def _size_of(stretch: Sequence[Scan]) -> tuple[str | None, str]:
             said = f"{count:,} of {count_in_words(len(stretch), 'scan')} are {size} by {kind}"
             if count * 2 > len(stretch):
                 return size, f"as {said}"
-            return None, f"not known: {said}; {_TO_DO}"
-    return None, f"not known: {_TO_DO}"
+            return None, f"unknown: {said}; {_TO_DO}"
+    return None, f"unknown: {_TO_DO}"
 
 
 def stretches(scans: Sequence[Scan]) -> list[list[Scan]]:
@@ -253,7 +253,7 @@ def _behind_break(cut: int, pauses: Sequence[float | None]) -> int:
 
 
 def _size_changes(scans: Sequence[Scan]) -> Iterator[int]:
-    """Where the known size changes; a single scan of another size between two alike is none."""
+    """Where the known size changes; a single scan of another size between two of one size is none."""
     known = [(place, scan.sizes[0][1]) for place, scan in enumerate(scans) if scan.sizes]
     sizes = [size for _, size in known]
     for n in range(1, len(known)):

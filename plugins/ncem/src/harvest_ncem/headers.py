@@ -3,7 +3,7 @@
 Receiver table: ``scan_number,time0,time1,...[,time_last_written]``.
 File table: ``distiller_id,scan_number,datetime``.
 
-Columns that a table has beside these go to ``extra``.  A table without a header is known by its
+Columns that a table has besides these go to ``extra``.  A table without a header is known by its
 lines, in an order that NCEM's four receivers, and the scripts that gathered their times, left.
 """
 

@@ -1,7 +1,7 @@
 """Record types of NCEM's 4D-STEM experiment.
 
 Up to four *receivers*, each with its own clock, report a scan, and its data become *files*: raw
-files at NCEM, a processed HDF5 file at NERSC.  Both types keep the time as it was recorded beside
+files at NCEM, a processed HDF5 file at NERSC.  Both types keep the time as it was recorded next to
 the time as corrected by the declared clock offset.
 """
 
@@ -62,7 +62,7 @@ class DataFile(Record):
         role="time", doc="When the file was last written: recorded_time + clock_offset_s."
     )
     undecided_times: str | None = field(doc=f"modify_time{_UNDECIDED}")
-    recorded_time: datetime | None = field(doc="The file's time by the clock of its site.")
+    recorded_time: datetime | None = field(doc="The file's time on the clock of its site.")
     clock_offset_s: float | None = field(
         unit="s", doc="What was added to the clock's reading; 0 where no offset is declared."
     )

@@ -6,13 +6,24 @@ The views decide what a duration is and which ones count; here they are only des
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import polars as pl
 
 from harvest import DatasetReader
 from harvest.toolkit.amounts import count_in_words
-from harvest_report import Column, LazySection, Notes, Plot, Report, Table, legend, legend_below
+from harvest_report import (
+    Column,
+    LazySection,
+    Notes,
+    Plot,
+    Report,
+    Table,
+    Tile,
+    legend,
+    legend_below,
+)
 from harvest_toolkit.frames import fraction
 
 from .sections import LABELS, failed_table, throughput_plot
@@ -23,6 +34,8 @@ from .views.scans import positions
 
 METHODS = ("file_transfer", "streaming")
 MAX_BINS = 60
+TILES = 4
+"""Sizes whose speed-up is a key number at most."""
 INK = "#1f2430"
 """The colour of text in reports' plots."""
 
@@ -77,6 +90,8 @@ def comparison(
             _left_out(rows),
             _definitions(made, save_correction),
         ],
+        tiles=_tiles(table, rows),
+        picture="speed-up",
     )
 
 
@@ -124,27 +139,34 @@ def _intro(table: pl.DataFrame, rows: pl.DataFrame) -> list[str]:
     if not table.height and measured.height:
         reason = measured["excluded"].value_counts(sort=True).sort("count", "excluded").row(-1)
         return [
-            f"None of the {count_in_words(measured.height, 'duration')} that were measured counts; "
-            f"the reason of {reason[1]:,} is: {reason[0]}. What was left out is listed below; "
-            "sizes and scan ranges come from the study: --set study=FILE."
+            f"0 of {count_in_words(measured.height, 'measured duration')} count. "
+            f"{reason[1]:,} were left out because: {reason[0]}. "
+            "Sizes and scan ranges come from the study: --set study=FILE. "
+            "`harvest ncem study DIRECTORY` drafts one."
         ]
     if not table.height:
         return [
-            "This dataset holds no duration of either method that counts; what was left out, and "
-            "why, is listed below."
+            "The dataset has no durations of either method. The last table lists what was left out."
         ]
     if not pairs.height:
         return [
-            "No size has both methods, so nothing can be compared. What was left out, and why, "
-            "is listed below; sizes and scan ranges come from the study: --set study=FILE."
+            "No size has both methods, so nothing can be compared. Sizes and scan ranges come from "
+            "the study: --set study=FILE. `harvest ncem study DIRECTORY` drafts one."
         ]
-    factors = ", ".join(
-        f"{value:.2f} times at {size}"
-        for size, value in pairs.select("size", "speed_up").iter_rows()
-    )
-    return [
-        f"File transfer takes longer than streaming by these factors: {factors}, without outliers."
-    ]
+    return []
+
+
+def _tiles(table: pl.DataFrame, rows: pl.DataFrame) -> Iterator[Tile]:
+    """The speed-up of each size, and how many durations count."""
+    shown = table.filter(pl.col("outliers") == "removed", pl.col("method") == "streaming")
+    factors = shown.drop_nulls("speed_up").select("size", "speed_up").head(TILES)
+    for size, value in factors.iter_rows():
+        yield Tile(f"speed-up of streaming, {size}", f"{value:.2f}×", "of means, without outliers")
+    if factors.is_empty():
+        yield Tile("speed-up of streaming", "unknown", "no size has both methods")
+    counted = table.filter(pl.col("outliers") == "kept")["n"].sum()
+    measured = rows["duration_s"].count()
+    yield Tile("durations compared", f"{counted:,}", f"of {measured:,} measured")
 
 
 def _warnings(limits: pl.DataFrame) -> list[str]:

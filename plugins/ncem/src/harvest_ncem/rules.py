@@ -26,11 +26,12 @@ _ALL_SCANS: Final = {"show": "all"}
 
 def _clocks_apart(rows: pl.DataFrame, total: int, *, seconds: float) -> Iterator[Finding]:
     for receiver, offset, scans in rows.select("receiver", "median_offset_s", "n").iter_rows():
-        ahead = "ahead of" if offset > 0 else "behind"
+        ahead = "ahead" if offset > 0 else "behind"
         yield Finding(
             "high",
-            f"The clock of receiver {receiver} is {abs(offset):.3g} s {ahead} the others' "
-            f"(median of {count_in_words(scans, 'scan')}; {seconds:g} s are allowed).",
+            f"Receiver {receiver}: clock {abs(offset):.3g} s {ahead}",
+            f"Median of {count_in_words(scans, 'scan')}, compared with all receivers; "
+            f"{seconds:g} s are allowed.",
             {"receiver": receiver},
         )
 
@@ -38,13 +39,12 @@ def _clocks_apart(rows: pl.DataFrame, total: int, *, seconds: float) -> Iterator
 def _wrong_zone(rows: pl.DataFrame, total: int) -> Iterator[Finding]:
     columns = ("receiver", "zone_offset_s", "n_zone", "n")
     for receiver, offset, wrong, scans in rows.select(columns).iter_rows():
-        ahead = "ahead of" if offset > 0 else "behind"
-        these = "This time is" if wrong == 1 else f"These {wrong:,} times are"
+        ahead = "ahead" if offset > 0 else "behind"
         yield Finding(
             "high",
-            f"Receiver {receiver} stamps times {abs(offset) / 3600:g} h {ahead} the others' "
-            f"({abs(offset):,.0f} s and a small rest), as of another time zone: in {wrong:,} of "
-            f"{count_in_words(scans, 'scan')}. {these} left out of all durations.",
+            f"Receiver {receiver}: time zone wrong by {abs(offset) / 3600:g} h",
+            f"Its times are {abs(offset):,.0f} s {ahead} in {wrong:,} of "
+            f"{count_in_words(scans, 'scan')}; durations leave these times out.",
             {"receiver": receiver},
         )
 
@@ -58,38 +58,37 @@ def _scans_apart(rows: pl.DataFrame, total: int, *, seconds: float) -> Iterator[
     worst = rows.sort("clock_spread_s", descending=True).row(0, named=True)
     yield Finding(
         "medium",
-        f"In {_some(rows, total)} the receivers' times lie over {seconds:g} s apart; the most, "
-        f"{worst['clock_spread_s']:.3g} s, in scan {worst['scan_number']}.",
+        f"{_some(rows, total)}: receivers disagree by more than {seconds:g} s",
+        f"Largest difference: {worst['clock_spread_s']:.3g} s, in scan {worst['scan_number']}.",
     )
 
 
 def _receivers_missing(rows: pl.DataFrame, total: int, *, receivers: float) -> Iterator[Finding]:
     yield Finding(
         "medium",
-        f"{_some(rows, total)} have statuses of fewer than {receivers:g} receivers, the poorest "
-        f"of {rows['receivers'].min()}: their first and last times may be missing.",
+        f"{_some(rows, total)} have fewer than {receivers:g} receiver statuses",
+        f"Fewest: {rows['receivers'].min()}. First and last times of these scans may be missing.",
     )
 
 
 def _scans_lost(rows: pl.DataFrame, total: int, *, share: float) -> Iterator[Finding]:
     for (method, missing), lost in rows.group_by("method", "missing", maintain_order=True):
         scans, first = lost["n_method"][0], lost["scan_number"].min()
-        one = lost.height == 1
         # what was not harvested, or never taken, leaves nothing either
         nothing = missing == NOTHING
-        what = "left nothing here" if nothing else f"{'is' if one else 'are'} lost"
+        what = "left no file and no status" if nothing else f"lost: {missing}"
         yield Finding(
             "high" if not nothing and lost.height > share * scans else "medium",
-            f"{lost.height:,} of {_OF_METHOD[str(method)].format(count_in_words(scans, 'scan'))} "
-            f"{what}: {missing}; the first, scan {first}.",
+            f"{lost.height:,} of {scans:,} {_OF_METHOD[str(method)]} {what}",
+            f"First of them: scan {first}.",
             {"method": str(method), "missing": str(missing)},
         )
 
 
 _OF_METHOD: Final = {
-    "streaming": "{} that the study streamed",
-    "file_transfer": "{} for file transfer",
-    "both": "{} of both methods",
+    "streaming": "streamed scans",
+    "file_transfer": "file-transfer scans",
+    "both": "scans of both methods",
 }
 
 
@@ -97,46 +96,57 @@ def _scans_stopped(rows: pl.DataFrame, total: int, *, percent: float) -> Iterato
     least = rows.sort("progress", "scan_number").row(0, named=True)
     yield Finding(
         "medium",
-        f"{_some(rows, total)} got to less than {percent:g} %: they stopped, or still ran when "
-        f"they were harvested; the least far, scan {least['scan_number']}, to "
-        f"{least['progress']:.3g} %.",
+        f"{_some(rows, total)} did not reach {percent:g} %",
+        f"They stopped early, or still ran when they were harvested. Lowest: "
+        f"{least['progress']:.3g} %, scan {least['scan_number']}.",
     )
 
 
 def _empty_files(rows: pl.DataFrame, total: int) -> Iterator[Finding]:
     files = count_in_words(int(rows["empty_files"].sum()), "file")
-    first = rows["scan_number"].min()
-    yield Finding("high", f"{_some(rows, total)} left {files} of 0 bytes; the first, scan {first}.")
+    yield Finding(
+        "high",
+        f"{_some(rows, total)} have empty files",
+        f"{files} of 0 bytes. First of these scans: {rows['scan_number'].min()}.",
+    )
 
 
 def _files_too_old(rows: pl.DataFrame, total: int) -> Iterator[Finding]:
     yield Finding(
         "medium",
-        f"{_some(rows, total)} have files that were written before their first receiver time; "
-        f"the first, scan {rows['scan_number'].min()}.",
+        f"{_some(rows, total)} have files older than the scan",
+        f"The files were written before the first receiver time. First of these scans: "
+        f"{rows['scan_number'].min()}.",
     )
 
 
 def _scans_left_out(rows: pl.DataFrame, total: int) -> Iterator[Finding]:
     """A finding per reason; the scans that the study has elsewhere are named, too."""
     streamed, unplaced = rows["n_streamed"][0], rows["n_unplaced"][0]
-    others = [f"{streamed:,} more were streamed"] if streamed else []
-    others += [f"of {unplaced:,} the study says no method"] if unplaced else []
-    rest = f" ({'; '.join(others)})" if others else ""
+    others = [f"{count_in_words(streamed, 'other scan')} were streamed"] if streamed else []
+    others += (
+        [f"the study names no method for {count_in_words(unplaced, 'scan')}"] if unplaced else []
+    )
+    rest = f" Besides, {' and '.join(others)}." if others else ""
     counts = rows["excluded"].value_counts(sort=True)
     for reason, count in counts.sort("count", "excluded", descending=[True, False]).iter_rows():
         yield Finding(
             "medium" if count * 10 > total else "low",
-            f"{count:,} of {count_in_words(total, 'scan')} for file transfer "
-            f"{'is' if count == 1 else 'are'} left out of the offload: {reason}{rest}.",
+            f"{count:,} of {total:,} file-transfer scans left out of the offload",
+            f"Reason: {reason}.{rest}",
             {"excluded": reason},
         )
 
 
 def _clock_too_coarse(rows: pl.DataFrame, total: int) -> Iterator[Finding]:
     for size, method, warning in rows.select("size", "method", "warning").iter_rows():
-        where = {"size": size, "method": method}
-        yield Finding("medium", f"{size} by {method}: {warning}.", where, ("coarse_clock",))
+        yield Finding(
+            "medium",
+            f"{size} by {method}: clock too coarse to tell outliers",
+            f"{str(warning)[:1].upper()}{warning[1:]}.",
+            {"size": size, "method": method},
+            ("coarse_clock",),
+        )
 
 
 _NO_STATUS: Final = (

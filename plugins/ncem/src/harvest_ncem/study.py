@@ -64,7 +64,7 @@ class Size:
     name: ``128x128``.  data_gb: data volume of a scan in 10^9 bytes.
     save_real_s, save_blank_s: seconds that saving a real and a blank scan takes; twice their
         difference is subtracted from the time of file transfer.
-    offload_s: seconds of offload to add, in place of the mean of the harvested scans.
+    offload_s: seconds of offload to add, instead of the mean of the harvested scans.
     """
 
     name: str
@@ -189,7 +189,7 @@ class _Table:
 
     def done(self, known: str) -> None:
         for key in self.values:
-            raise _WrongKeyError(f"{self.full(key)} is not known here; known are {known}")
+            raise _WrongKeyError(f"{self.full(key)} is unknown; known are {known}")
 
 
 def _study(top: _Table, path: str) -> Study:

@@ -157,7 +157,7 @@ class _TableReader:
     def _files(
         self, lines: pl.DataFrame, column: str, kind: str, *, site: str
     ) -> Iterator[tuple[type[DataFile], pl.DataFrame]]:
-        """A row per line with a time in ``column``, by the clock of ``site``."""
+        """A row per line with a time in ``column``, on the clock of ``site``."""
         cells = lines.with_columns(cell=pl.lit(column), text=pl.col(column))
         good = self._with_times(cells, "ncem.data_file")
         if good.is_empty():

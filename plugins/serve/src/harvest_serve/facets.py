@@ -12,7 +12,7 @@ from harvest import UsageError
 
 from .engine.files import files_of
 from .engine.guarded import open_engine, quote_name
-from .engine.scopes import check_condition
+from .engine.statements import check_condition
 from .filters import where_sql
 from .problems import Refused
 from .questions import Question

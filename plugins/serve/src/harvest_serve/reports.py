@@ -13,7 +13,7 @@ from harvest.errors import suggestion
 from harvest.findings import Verdict
 
 from .problems import NotFound
-from .settings import settings_in_words, settings_key
+from .settings import SettingOf, settings_in_words, settings_key
 from .state import Snapshot
 
 _drawing = threading.Lock()
@@ -27,7 +27,7 @@ class ReportOf:
     name: str
     doc: str
     requires: tuple[str, ...]
-    settings: tuple[dict[str, Any], ...]
+    settings: tuple[SettingOf, ...]
 
 
 def findings(snapshot: Snapshot, settings: Mapping[str, Any] | None = None) -> Verdict:

@@ -7,9 +7,26 @@ from datetime import date, datetime
 from types import EllipsisType, NoneType
 from typing import Any, Final, get_args
 
+import attrs
+
 from harvest import ReportSpec, Setting, UsageError, View
 
 _PLAIN: Final = (bool, int, float, str, date, datetime)
+
+
+@attrs.frozen(kw_only=True)
+class SettingOf:
+    """A setting of a view or report: what it means, the text of its default, and what it may be.
+
+    type: in words; choices: all values, where these are some words.
+    """
+
+    name: str
+    doc: str
+    type: str
+    default: str
+    choices: tuple[str, ...]
+    allowed: str
 
 
 def offered_settings(of: View | ReportSpec) -> dict[str, Setting]:
@@ -37,20 +54,17 @@ def check_settings(of: View | ReportSpec, given: Mapping[str, Any]) -> None:
             )
 
 
-def settings_in_words(of: View | ReportSpec) -> tuple[dict[str, Any], ...]:
-    """The settings that a request may give, as programs are shown them.
-
-    type: in words; choices: all values, where these are some words.
-    """
+def settings_in_words(of: View | ReportSpec) -> tuple[SettingOf, ...]:
+    """The settings that a request may give, as programs are shown them."""
     return tuple(
-        {
-            "name": name,
-            "doc": each.doc,
-            "type": getattr(each.type, "__name__", str(each.type)),
-            "default": "" if each.default is None else _text(each.default),
-            "choices": each.choices,
-            "allowed": each.allowed,
-        }
+        SettingOf(
+            name=name,
+            doc=each.doc,
+            type=getattr(each.type, "__name__", str(each.type)),
+            default="" if each.default is None else _text(each.default),
+            choices=each.choices,
+            allowed=each.allowed,
+        )
         for name, each in offered_settings(of).items()
     )
 

@@ -17,7 +17,8 @@ from harvest.errors import suggestion
 from .engine.apart import TIME_S
 from .engine.files import FILE, ROW, files_of
 from .engine.guarded import open_engine, quote_name
-from .engine.scopes import folded, reads, select
+from .engine.scopes import folded, reads
+from .engine.statements import select
 from .problems import Refused
 from .state import Snapshot
 from .tables import tables
@@ -96,7 +97,7 @@ def query(
         if name not in named:
             raise UsageError(
                 f"settings for {name}, which the query does not name",
-                remedy="take them away, or ask this view",
+                remedy="remove them, or query this view",
             )
     with contextlib.ExitStack() as stack:
         setup: list[str] = []

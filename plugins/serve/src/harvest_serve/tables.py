@@ -18,11 +18,11 @@ from harvest.model.frames import polars_schema
 from .engine.apart import Apart
 from .engine.files import FILE, ROW, Files, files_of
 from .engine.guarded import Guarded, open_engine, quote_name
-from .engine.scopes import check_condition
+from .engine.statements import check_condition
 from .filters import operators, where_sql
 from .problems import NotFound
 from .questions import Question
-from .settings import settings_in_words, settings_key
+from .settings import SettingOf, settings_in_words, settings_key
 from .state import Snapshot
 
 MOST_ROWS: Final = 10_000
@@ -95,7 +95,7 @@ class Description:
     kind: str
     doc: str
     columns: tuple[Described, ...]
-    settings: tuple[dict[str, Any], ...]
+    settings: tuple[SettingOf, ...]
 
     @property
     def by_name(self) -> dict[str, Described]:

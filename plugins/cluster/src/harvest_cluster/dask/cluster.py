@@ -44,8 +44,8 @@ def _setting(doc: str, default: Any, **shown: Any) -> Any:
 class DaskConfig(Options):
     """Settings of the engine ``dask``."""
 
-    address: str | None = setting("Address of a scheduler that runs, such as tls://node1:8786.")
-    scheduler_file: str | None = setting("File in which a scheduler that runs wrote its address.")
+    address: str | None = setting("Address of a running scheduler, such as tls://node1:8786.")
+    scheduler_file: str | None = setting("File with the address of a running scheduler.")
     cluster: str = _setting(
         "Without an address: local (workers on this machine) or slurm (workers in Slurm jobs, by "
         "dask-jobqueue).",
@@ -53,11 +53,9 @@ class DaskConfig(Options):
         choices=("local", "slurm"),
     )
     threads: int = _setting(
-        "Partitions that a worker process reads at once.", 1, allowed="at least 1"
+        "Partitions that a worker process reads at the same time.", 1, allowed="at least 1"
     )
-    host: str | None = setting(
-        "Host name or address at which the jobs' workers reach this process."
-    )
+    host: str | None = setting("Host name or address of this process, as the jobs' workers see it.")
     directory: str = setting(
         "Directory that all nodes see, for the jobs' certificates and logs.",
         "~/.cache/harvest/dask",
@@ -67,7 +65,7 @@ class DaskConfig(Options):
     tls_cert: str | None = setting("File of this user's certificate, PEM.")
     tls_key: str | None = setting("File of the certificate's key, PEM.")
     retries: int = _setting(
-        "How often a partition is given out again after its workers were lost.",
+        "How often to retry a partition whose workers were lost.",
         3,
         allowed="at least 0",
     )

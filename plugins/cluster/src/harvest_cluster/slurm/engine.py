@@ -54,7 +54,7 @@ class SlurmConfig(Options):
         "all is submitted.",
         True,
     )
-    retries: int = setting("How often an array task that was lost is submitted again.", 3)
+    retries: int = setting("How often to submit a lost array task again.", 3)
 
     def __attrs_post_init__(self) -> None:
         for name, least in (("tasks_per_job", 1), ("retries", 0)):
@@ -68,7 +68,7 @@ class SlurmConfig(Options):
 
 
 class Submitted(HarvestError):
-    """The jobs are submitted and the run's work is theirs now; no failure, but no result either.
+    """The jobs are submitted and they do the run's work now; no failure, but no result either.
 
     directory: of the batch, for ``harvest_cluster.batch.Batch.open``.
     """
@@ -77,7 +77,7 @@ class Submitted(HarvestError):
 
 
 class SlurmEngine(Engine):
-    """An array of Slurm jobs; ``workers`` bounds how many of its tasks run at once."""
+    """An array of Slurm jobs; ``workers`` bounds how many of its tasks run at the same time."""
 
     name = "slurm"
     Config = SlurmConfig

@@ -222,8 +222,8 @@ def counter_rows(dataset: DatasetReader, run: str | None, traced: pl.DataFrame) 
         their buffered I/O.
 
     Columns: origin, record_id, rank (-1: all processes), module, op, path, count, bytes,
-    nanoseconds, sequential (null: not known), part (whether a number is left out that cannot be),
-    and a column per bin of sizes (null: not known).
+    nanoseconds, sequential (null: unknown), part (whether a number is left out that cannot be),
+    and a column per bin of sizes (null: unknown).
     """
     rows = [
         _of_op(layer, frame, op)

@@ -213,7 +213,7 @@ def _posix(dataset: DatasetReader, logs: pl.DataFrame) -> pl.DataFrame:
 
 def layer_sums(dataset: DatasetReader, logs: pl.DataFrame, name: str) -> pl.DataFrame:
     """Sums of a layer by job: those of :data:`KEY`, and files, bytes, read_bytes, write_bytes,
-    requests, read_s, write_s, meta_s and seconds; null where a part is not known.
+    requests, read_s, write_s, meta_s and seconds; null where a part is unknown.
     """
     layer = LAYERS[name]
     return (
@@ -264,7 +264,7 @@ def _bandwidth(dataset: DatasetReader, logs: pl.DataFrame) -> pl.DataFrame:
 def _of_layer(
     dataset: DatasetReader, logs: pl.DataFrame, states: pl.DataFrame, name: str
 ) -> pl.DataFrame:
-    """The jobs that use a layer, with its sums; null where records of a log are not known."""
+    """The jobs that use a layer, with its sums; null where records of a log are unknown."""
     layer = LAYERS[name]
     used = states.filter(f"uses_{name}").select(*KEY, known=f"knows_{name}")
     sums = joined(layer_sums(dataset, logs, name), _slowest(dataset, logs, layer))

@@ -1,7 +1,7 @@
 """The modules of a log that count bytes, and which of them count each byte once.
 
 What a program does through one layer reaches the file through those below it: HDF5 and PnetCDF
-call MPI-IO or POSIX, MPI-IO calls POSIX or DFS, and DFS calls DAOS.  STDIO stands beside POSIX.
+call MPI-IO or POSIX, MPI-IO calls POSIX or DFS, and DFS calls DAOS.  STDIO is next to POSIX.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class Layer:
         return f"darshan.{self.prefix.lower()}"
 
     def requests(self, op: str) -> pl.Expr:
-        """Number of operations of a record; null where one kind is not known."""
+        """Number of operations of a record; null where one kind is unknown."""
         names = self.reads if op == "read" else self.writes
         return sum_of(*(possible(f"{self.prefix}_{name}") for name in names))
 

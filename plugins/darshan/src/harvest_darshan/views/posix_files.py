@@ -60,7 +60,7 @@ def share_of(spent: pl.Expr) -> pl.Expr:
 
 
 def by_file(dataset: DatasetReader, logs: pl.DataFrame) -> pl.LazyFrame:
-    """POSIX's counters, summed by job (:data:`KEY`) and file; null where a part is not known."""
+    """POSIX's counters, summed by job (:data:`KEY`) and file; null where a part is unknown."""
     records = dataset["darshan.posix"].join(
         logs.select("origin", "nprocs", "run_time_s", *KEY).lazy(), on="origin", how="inner"
     )

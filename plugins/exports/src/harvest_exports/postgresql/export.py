@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
 
+import attrs
 import polars as pl
 import pyarrow as pa
 
@@ -30,7 +30,7 @@ from .state import OWN_TABLES, Held, State
 from .tables import Fit, fit
 
 SENT_ROWS: Final = 16_384
-"""Rows that are encoded and sent at once."""
+"""Rows that are encoded and sent together."""
 
 _Rows: TypeAlias = tuple[pl.DataFrame, pl.DataFrame]
 """Rows, and what names them: their piece and their number in it; views have none."""
@@ -74,22 +74,33 @@ def _wait_for_turn(database: Database, schema: str, dataset: Dataset) -> None:
         raise DatasetChanged("the dataset has changed since it was opened", remedy="open it again")
 
 
+@attrs.define
+class _Sent:
+    """What an export has done so far."""
+
+    rows: int = 0
+    gone: int = 0
+    changed: int = 0
+    tables: int = 0
+
+
 class _Export:
     def __init__(self, dataset: Dataset, database: Database, state: State):
         self._dataset = dataset
         self._database = database
         self._state = state
         self._schema = state.schema
-        self._sent: Counter[str] = Counter()
+        self._sent = _Sent()
 
     @property
     def said(self) -> str:
         """What was done, in a sentence."""
-        rows, gone = (count_in_words(self._sent[name], "row") for name in ("rows", "gone"))
-        tables = count_in_words(self._sent["tables"], "table")
+        sent = self._sent
+        rows, gone = count_in_words(sent.rows, "row"), count_in_words(sent.gone, "row")
+        tables = count_in_words(sent.tables, "table")
         text = f"{rows} sent and {gone} deleted in {tables} of the schema {self._schema!r}"
-        if changed := self._sent["changed"]:
-            values = count_in_words(changed, "value")
+        if sent.changed:
+            values = count_in_words(sent.changed, "value")
             text += f"; {values} that PostgreSQL cannot hold changed, see {CHANGED}"
         return text
 
@@ -128,8 +139,8 @@ class _Export:
 
     def _drop(self, held: Held) -> None:
         """Take a view's table away."""
-        self._sent["gone"] += held.rows
-        self._sent["tables"] += 1
+        self._sent.gone += held.rows
+        self._sent.tables += 1
         self._state.forget(held)
 
     # --- record types ---
@@ -142,7 +153,10 @@ class _Export:
         held = held or Held(table, name, "record type")
         kinds = dataset.rows_of(name, listed[:1]).collect_schema()
         fitted = fit(
-            *(self._database, self._schema, held, kinds),
+            self._database,
+            self._schema,
+            held,
+            kinds,
             is_new=is_new,
             docs=lambda: column_comments(dataset, name),
         )
@@ -166,7 +180,7 @@ class _Export:
     def _change(
         self, held: Held, fitted: Fit, gone: Collection[str], come: Mapping[str, PartFile]
     ) -> None:
-        """Give a table the rows of files that came in place of those of files that left.
+        """Give a table the rows of files that came instead of those of files that left.
 
         Rows that went from one into another stay as they are, unless columns were added.
         """
@@ -186,7 +200,7 @@ class _Export:
     def _keep(self, held: Held) -> None:
         """Put a table that was changed on record."""
         held.token = self._dataset.manifest.token
-        self._sent["tables"] += 1
+        self._sent.tables += 1
         self._state.keep(held)
 
     def _delete(self, held: Held, gone: Sequence[Piece]) -> None:
@@ -199,7 +213,7 @@ class _Export:
             numbers = [piece.number for piece in gone]
             self._database.execute(f"DELETE FROM {where} WHERE {PIECE} = ANY ($1)", numbers)
         held.rows -= rows
-        self._sent["gone"] += rows
+        self._sent.gone += rows
 
     def _clear(self, held: Held) -> None:
         """The dataset has no rows of a record type any more: its table stays, empty."""
@@ -219,7 +233,7 @@ class _Export:
                 for first in range(0, batch.height, SENT_ROWS):
                     part, place = batch.slice(first, SENT_ROWS), places.slice(first, SENT_ROWS)
                     table, changed = encoded(part, columns, place)
-                    self._sent["changed"] += changed
+                    self._sent.changed += changed
                     held.changed_values += changed
                     sent += part.height
                     yield table
@@ -229,7 +243,7 @@ class _Export:
             together = itertools.chain((first,), following)
             self._database.load(self._schema, held.table, first.schema, together)
         held.rows += sent
-        self._sent["rows"] += sent
+        self._sent.rows += sent
 
     # --- views ---
 
@@ -250,13 +264,16 @@ class _Export:
             is_new = held is None
             held = held or Held(table, view.label, "view")
             fitted = fit(
-                *(self._database, self._schema, held, frame.collect_schema()),
+                self._database,
+                self._schema,
+                held,
+                frame.collect_schema(),
                 is_new=is_new,
                 docs=lambda: column_comments(dataset, view.name, view.settings),
             )
             if not is_new:
                 self._database.execute(f"DELETE FROM {quoted(self._schema, held.table)}")
-                self._sent["gone"] += held.rows
+                self._sent.gone += held.rows
             held.rows = held.changed_values = 0
             self._load(held, fitted.columns, ((batch, pl.DataFrame()) for batch in batches(frame)))
             held.digest = digest

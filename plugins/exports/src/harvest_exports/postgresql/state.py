@@ -1,4 +1,4 @@
-"""What a schema holds of a dataset, in tables beside its rows: the account of the last export.
+"""What a schema holds of a dataset, in tables next to its rows: the account of the last export.
 
 It is changed in the transaction that changes the rows, so that both are of one commit, always.
 """
@@ -232,6 +232,7 @@ def _held(database: Database, schema: str) -> dict[str, Held]:
         f'SELECT "table", file, max(piece) FROM {quoted(schema, PIECES)} GROUP BY "table", file'
     )
     for table, file, last in files:
-        tables[table].files.add(file)
-        tables[table].unused = max(tables[table].unused, last + 1)
+        if table in tables:
+            tables[table].files.add(file)
+            tables[table].unused = max(tables[table].unused, last + 1)
     return found

@@ -22,7 +22,7 @@ class Fit:
 
     columns: those of the rows, in order, as the table has them.
     added: those that came to a table that was there; reshaped: whether values of a column are
-    written in another shape, so that rows that are there are not what they shall be.
+    written in another shape, so that rows that are there no longer fit.
     """
 
     columns: tuple[Column, ...]
@@ -30,8 +30,15 @@ class Fit:
     reshaped: bool
 
 
-def fit(database: Database, schema: str, held: Held, kinds: Mapping[str, Any], *,
-        is_new: bool, docs: Callable[[], tuple[str, Mapping[str, str]]]) -> Fit:  # fmt: skip
+def fit(
+    database: Database,
+    schema: str,
+    held: Held,
+    kinds: Mapping[str, Any],
+    *,
+    is_new: bool,
+    docs: Callable[[], tuple[str, Mapping[str, str]]],
+) -> Fit:
     """Make or alter a table so that it takes rows of these polars types.
 
     Raises UsageError where a column is of a type that keeps not all values.
@@ -96,7 +103,7 @@ def _altered(
             f"it as {present.sql_type}, which does not keep every value",
             where=held.name,
             remedy=f"drop the table {quoted(schema, held.table)}, which the next export makes "
-            "anew, or export into another schema with --schema NAME",
+            "again, or export into another schema with --schema NAME",
         )
     if sent != present.sql_type:
         database.execute(

@@ -1,4 +1,4 @@
-"""``harvest_gpfs.aggregate``: one call from files to a result that says what it was made of.
+"""``harvest_gpfs.aggregate``: one call from files to a result with its sources.
 
 ``write_result`` makes a file of it: the same bytes for the same rows, whatever backend gave them.
 """
@@ -9,7 +9,7 @@ import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import attrs
 import polars as pl
@@ -82,34 +82,34 @@ def aggregate(
     """Sum up a scan by groups, exactly, an object with several hard links counted once.
 
     inputs: a dataset of the sink parquet, Parquet files of ``gpfs.file``, patterns, directories.
-    by: names of groupings (``GROUPINGS``), none for one group of all; metrics: what is counted
-        and summed (``METRICS``).  Both as a list or as text with commas.
+    by: names of groupings (``GROUPINGS``), none for one group of all; metrics: names of counts and
+        sums (``METRICS``).  Both as a list or as text with commas.
     backend: ``auto``, ``memory``, ``streaming``, ``gpu`` or ``dask``; the result is the same.
     scan: ``latest``, ``all`` (all rows are parts of one scan), a time or the beginning of one, or
         the path of a list.
-    now: what ages are counted from; the time of the scan unless given.
-    root: where top-level directories begin; the longest directory that all paths lie in unless
-        given.  top_depth: how many directories below it ``top`` has; depth: how far down
-        ``directory`` goes.
+    now: time that ages count from; default: the time of the scan.
+    root: directory that contains the top-level directories; default: the deepest one of all paths.
+        top_depth: depth of ``top`` below it; depth: that of ``directory``.
     sizes, ages: upper ends of the classes ``size_bin``, ``access_age`` and ``modify_age``.
-    cold: how long neither accessed nor modified is cold; small: below which size a file is small.
+    cold: age of the last access and modification from which data are cold; small: size below which
+        a file is small.
     passwd, group: files with the names of users and groups.
-    directories: whether directories take part, or only what they hold.
-    address: of a Dask scheduler; workers: how many processes to start where none is given.
-    memory_limit: bytes that may be used; as ``available_memory`` finds unless given.
+    directories: whether directories count.
+    address: of a Dask scheduler; workers: processes to start without one.
+    memory_limit: usable bytes; default: what ``available_memory`` finds.
 
     >>> result = aggregate("out", by="uid,top")  # doctest: +SKIP
     >>> print(result.choice)  # doctest: +SKIP
-    backend streaming: 3.2 GiB of columns, 23.5 GiB of memory, no GPU that can be used
+    backend streaming: 3.2 GiB of columns, 23.5 GiB of memory, no usable GPU
     >>> result.frame.columns  # doctest: +SKIP
     ['uid', 'top', 'inodes', 'files', 'directories', 'hard_links', 'size_bytes', 'allocated_bytes']
     >>> write_result(result, "usage.csv")  # doctest: +SKIP
 
-    An object counts once in every result, at its first path in the order of bytes; ``hard_links``
-    counts its others where they lie.  Results therefore add up to the whole scan.
+    An object counts once in every result, at its first path in byte order; ``hard_links`` counts
+    its other paths.  Results therefore add up to the whole scan.
 
-    Raises UsageError for what does not exist or fits no scan, DatasetError for files that are not
-    of ``gpfs.file``.  A sum that is more than an int64 holds is null, and a fact says so.
+    Raises UsageError for missing inputs or scans, DatasetError for files that are not of
+    ``gpfs.file``.  A sum above an int64 is null, and a fact names it.
     """
     by, metrics = (names_among(by, GROUPINGS, "grouping"), names_among(metrics, METRICS, "metric"))
     for name, number, least in (("top_depth", top_depth, 1), ("depth", depth, 0)):
@@ -132,7 +132,7 @@ def aggregate(
     size = sum(file.bytes_of(columns) for file in files)
     memory = available_memory() if memory_limit is None else memory_limit
     choice = choose_backend(size, backend, memory, address=address)
-    with _rows(files, choice.backend, address, workers, memory) as rows:
+    with _rows(files, choice.backend, address, workers, memory=memory) as rows:
         # an eighth of the memory may go into finding hard links
         budget = max(BUDGET, memory // 8)
         listing = Listing.of(rows, scan, given_root=root, given_now=reference, budget=budget)
@@ -146,14 +146,21 @@ def aggregate(
 
 
 @contextlib.contextmanager
-def _rows(files: Sequence[ParquetFile], backend: str, *cluster: Any) -> Iterator[Rows]:
+def _rows(
+    files: Sequence[ParquetFile],
+    backend: str,
+    address: str | None,
+    workers: int | None,
+    *,
+    memory: int,
+) -> Iterator[Rows]:
     if backend != "dask":
         yield PolarsRows(scan(files), backend)
         return
     # dask is optional
     from .on_dask import ClusterRows, connect
 
-    with connect(*cluster) as client:
+    with connect(address, workers, memory) as client:
         yield ClusterRows.over(client, files)
 
 

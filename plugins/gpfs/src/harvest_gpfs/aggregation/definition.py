@@ -7,7 +7,7 @@ the list, is cut to whole billionths, since a sum of floats depends on its order
 
 ``Aggregation.partial`` groups rows and sums.  Rows that are further paths of an inode (hard links)
 are summed like all others and taken off again by ``surplus``: whole numbers make that exact, and
-nobody has to hold all inodes at once.
+no process holds all inodes together.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Aggregation(Step):
 
     @property
     def parts(self) -> tuple[Part, ...]:
-        """The columns of partial results beside the keys."""
+        """The columns of partial results, without the keys."""
         return tuple({part.name: part for m in self.measured for part in m.parts}.values())
 
     @property
@@ -198,7 +198,7 @@ class Part:
 class Metric:
     """A column of a result, computed from columns of the record type by way of its parts.
 
-    ``measures`` says what it means.
+    ``measures`` has its meaning.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""What results can be grouped by.
+"""Groupings of results.
 
 A grouping is an expression over the columns of a row, the same for every backend.  What is costly
 per row and cheap per group (a name for a number, the root before a directory) is done to groups.
@@ -101,7 +101,7 @@ class Bins:
         text = cls.usual if text is None else text
         edges = tuple(map(cls.read, text.split(",")))
         if len(edges) > 100 or edges[0] < 1 or list(edges) != sorted(set(edges)):
-            remedy = "give up to 100 upper ends above zero that rise, separated by commas"
+            remedy = "give up to 100 rising upper ends above 0, separated by commas"
             raise UsageError(f"{text!r} are not classes of {cls.what}", remedy=remedy)
         return cls(edges)
 
@@ -178,7 +178,7 @@ Given = Callable[[Setting], pl.Expr]
 
 @attrs.frozen
 class Grouping:
-    """A column that results are grouped by; ``measures`` says what it means.
+    """A column that results are grouped by; ``measures`` has its meaning.
 
     columns: of the record type, that it is computed from.
     key: of each row, the first of these unless given; groups are sorted by it.
@@ -271,7 +271,7 @@ def _future(setting: Setting) -> pl.Expr:
 
 
 NO_DIRECTORY: Final = pl.col("kind").ne_missing(pl.lit("directory"))
-"""Whether a row is of another object, or of one whose kind is not known."""
+"""Whether a row is of another object, or of one of unknown kind."""
 
 
 def known_size(name: str) -> pl.Expr:
@@ -323,7 +323,7 @@ def names_among(names: str | Sequence[str], known: Iterable[str], what: str) -> 
     found = tuple(name for name in dict.fromkeys(listed) if name)
     for name in found:
         if name not in known:
-            raise UsageError(f"no {what} {name!r}", remedy="there are " + ", ".join(known))
+            raise UsageError(f"no {what} {name!r}", remedy="use " + ", ".join(known))
     return found
 
 

@@ -37,8 +37,8 @@ LEAST_INODES = 4_000_000
 MOST_PASSES = 32
 """Passes over the rows, where memory does not force more."""
 
-LEAST_ROWS = 500_000
-"""Rows of inodes with several paths that are compared at once, at least."""
+LEAST_LINKED_ROWS = 500_000
+"""Least number of rows of inodes with several paths that are compared together."""
 
 _BYTES_PER_INODE = 64
 _BYTES_PER_ROW = 1_000
@@ -152,7 +152,7 @@ class Listing:
         return linked_rows(rows, repeated, columns, self.budget, everything=everything)
 
     def _linked(self, count: int, everything: bool) -> tuple[Rows, pl.DataFrame]:
-        """Inodes of several rows among so many candidates, and rows that hold theirs."""
+        """Inodes of several rows among so many candidates, and rows with these inodes."""
         repeated = repeated_inodes(self.rows, count, self.budget, everything=everything)
         if not 0 < repeated["rows"].sum() <= MOST_KEPT:
             return self.rows, repeated
@@ -208,7 +208,7 @@ def candidate(*, everything: bool = False) -> pl.Expr:
 def passes_for(rows: int, *, least: int, bytes_each: int, budget: int) -> int:
     """Into how many shares rows are divided, an odd number.
 
-    least: rows that are always taken at once; bytes_each: what a row takes; budget: bytes that
+    least: rows that are always taken together; bytes_each: what a row takes; budget: bytes that
     may be used.  Odd, since inode numbers are often given out in even steps.
     """
     share = min(max(least, math.ceil(rows / MOST_PASSES)), max(budget // bytes_each, least // 8))
@@ -225,6 +225,9 @@ class Candidates(Step):
     def partial(self, rows: pl.LazyFrame) -> pl.LazyFrame:
         test = candidate(everything=self.everything)
         return rows.select(test.cast(pl.Int64).sum().alias("rows"))
+
+    def combine(self, partials: Sequence[pl.LazyFrame]) -> pl.LazyFrame:
+        return pl.concat(partials)
 
     def finish(self, partial: pl.LazyFrame) -> pl.LazyFrame:
         return partial.select(pl.col("rows").sum())
@@ -262,6 +265,9 @@ class _RowsOf(Step):
         rows = rows.filter(candidate(everything=self.everything))
         return rows.filter(pl.col("inode").is_in(self.inodes.implode())).select(self.columns)
 
+    def combine(self, partials: Sequence[pl.LazyFrame]) -> pl.LazyFrame:
+        return pl.concat(partials)
+
 
 def repeated_inodes(
     rows: Rows, count: int, budget: int, *, everything: bool = False
@@ -286,14 +292,14 @@ def linked_rows(
 ) -> Iterator[pl.DataFrame]:
     """The rows of objects that may have several paths, in portions with all rows of an inode.
 
-    columns: those wanted beside IDENTITY and path; the rows are sorted by all of them, so that
+    columns: wanted in addition to IDENTITY and path; the rows are sorted by all of them, so that
     rows of an object follow each other, its first path first.
     """
     wanted = tuple(dict.fromkeys((*IDENTITY, "path", *columns)))
     total = int(repeated["rows"].sum())
     if not total:
         return
-    shares = passes_for(total, least=LEAST_ROWS, bytes_each=_BYTES_PER_ROW, budget=budget)
+    shares = passes_for(total, least=LEAST_LINKED_ROWS, bytes_each=_BYTES_PER_ROW, budget=budget)
     for share in range(shares):
         inodes = repeated.filter(pl.col("inode") % shares == share)["inode"]
         if len(inodes):

@@ -22,7 +22,7 @@ PIECE_ROWS: Final = 1_000_000
 """Rows of a unit of work, about."""
 
 FAN_IN: Final = 8
-"""Partial results that are combined at once."""
+"""Partial results that are combined together."""
 
 
 @attrs.frozen(eq=False)

@@ -85,8 +85,7 @@ def pick(scans: Sequence[Scan], wish: str = LATEST) -> Scan:
         return Scan(ALL, max(times, default=None), None, sum(scan.rows for scan in scans))
     if wish == LATEST and scans[-1].time is None and len(scans) > 1:
         raise UsageError(
-            f"{len(scans)} lists do not say when their scan was made, so that the latest is not "
-            "known",
+            f"{len(scans)} lists have no time of their scan, so the latest is known",
             remedy="harvest them with dates in their names, as scan-20260111.list; scan=all "
             + choices("takes them for parts of one scan; else name one", there),
         )
@@ -118,9 +117,9 @@ class Step(abc.ABC):
     def partial(self, rows: pl.LazyFrame) -> pl.LazyFrame:
         """The partial result of some rows."""
 
+    @abc.abstractmethod
     def combine(self, partials: Sequence[pl.LazyFrame]) -> pl.LazyFrame:
-        """Partial results of several parts as that of all of them: one after the other."""
-        return pl.concat(partials)
+        """Partial results of several parts as that of all of them."""
 
     def finish(self, partial: pl.LazyFrame) -> pl.LazyFrame:
         """The result, from the partial result of all rows: unless said otherwise, that itself."""

@@ -72,20 +72,21 @@ class Reading:
     def tables(self, stream: Stream, block_bytes: int = _BLOCK_BYTES) -> Iterator[pa.Table]:
         """The rows of all lines, some ten thousand a table."""
         for block in blocks(stream, block_bytes=block_bytes, line_limit=block_bytes):
-            if isinstance(block, LongLine):
+            raw = block.raw if isinstance(block, LongLine) else block
+            if isinstance(block, LongLine) and block.ended:
                 self._ctx.read(1)
                 self._lines += 1
                 size = f"a line of {block.size_bytes} bytes"
                 reason = f"{size}, longer than any path makes it ({LONGEST_LINE})"
-                self._reject(block.raw, reason, self._lines)
-            elif block.endswith(b"\n"):
-                yield self._table(block)
-            elif stream.trouble is None and trailer_rows(block) is not None:
+                self._reject(raw, reason, self._lines)
+            elif raw.endswith(b"\n"):
+                yield self._table(raw)
+            elif stream.trouble is None and trailer_rows(raw) is not None:
                 self._ctx.read(1)
                 self._lines += 1
-                self._remark(block, self._lines)
+                self._remark(raw, self._lines)
             else:
-                self._incomplete(block, stream.trouble or "the list ends inside this line")
+                self._incomplete(raw, stream.trouble or "the list ends inside this line")
             self._ctx.advance(stream.consumed)
             stream.consumed = 0
         self._ctx.read(0)
@@ -211,7 +212,7 @@ class TableMaker:
         return pa.Table.from_pylist(listed, schema=self._schema)
 
     def finished(self, table: pa.Table) -> pa.Table:
-        """The table with the columns that are alike in all rows of the list."""
+        """The table with the columns that are the same in all rows of the list."""
         if self._layout.scan_time is None:
             return table
         moment = self._layout.scan_time.astimezone(UTC)

@@ -1,18 +1,16 @@
 """When groups reach a capacity or their quotas, by a straight line through all scans.
 
-Least squares.  The bounds are those of nine in ten: of the slope by Student's t, of the time by the
-band in which a further point would lie (Fieller's interval, as calibration has it).
+Least squares.  The intervals have 90 %: that of the slope by Student's t, that of the time by the
+prediction band of a new point (Fieller's interval, as in calibration).
 """
 
 from __future__ import annotations
 
-import csv
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any, Final, TypeAlias
-from urllib.parse import unquote
+from typing import Any, Final
 
 import attrs
 import polars as pl
@@ -25,6 +23,7 @@ from harvest_toolkit.frames import fraction
 from ..aggregation.groupings import parse_size, read_names
 from ..aggregation.scans import label_of
 from ..views.common import INT, TEXT, TIME, aggregated_schema
+from .quotas import Quota, read_quotas
 
 _FULL: Final = ("full_time", "earliest_time", "latest_time")
 TREND: Final[dict[str, pl.DataType]] = {
@@ -40,9 +39,9 @@ _CENTURY: Final = 36_525.0
 class History:
     """Sums of groups by scan, from ``gpfs.growth``.
 
-    names: what groups are by; rows: of the scans that say their time and the bytes of some group,
-    the oldest first; of lists without a time, where there is one alone.
-    measure: which bytes.
+    names: keys of groups; rows: of scans with a time and bytes, the oldest first, or of a single
+    list without a time.
+    measure: bytes used, allocated or size.
     """
 
     names: tuple[str, ...]
@@ -62,7 +61,7 @@ class History:
             said = timed.group_by("scan").agg(pl.col("allocated_bytes").is_not_null().any())
             measure = "allocated" if said["allocated_bytes"].all() else "size"
         timed = timed.with_columns(bytes=pl.col(f"{measure}_bytes"))
-        # a scan that says no bytes, or not whose they are, is none of these
+        # a scan without bytes or groups does not count
         known = [pl.col(name).is_not_null().any().over("scan") for name in ("bytes", *names)]
         return cls(names, timed.filter(known).sort("scan_time", maintain_order=True), measure)
 
@@ -75,7 +74,7 @@ class History:
         return last.select(self.names).rows()
 
     def of_group(self, group: tuple[Any, ...]) -> list[tuple[datetime | None, Any, Any]]:
-        """Time, bytes and objects of a group in each scan: 0 where it is not there."""
+        """Time, bytes and objects of a group in each scan: 0 where the scan lacks it."""
         mine = [pl.col(n).eq_missing(pl.lit(v)) for n, v in zip(self.names, group, strict=True)]
         found = self.rows.filter(mine) if mine else self.rows
         held = {scan: rest for scan, *rest in found.select("scan", "bytes", "inodes").iter_rows()}
@@ -112,14 +111,14 @@ class History:
 
 
 def outlook(said: dict[str, Any], limit: int | None, last: datetime | None) -> str:
-    """When a limit is reached, in words."""
+    """When the trend reaches a limit, in words."""
     used, rate = said["used_bytes"], said["bytes_per_day"]
     if used is None:
-        return "not known: the list does not say it"
+        return "unknown: the list does not record it"
     if limit is not None and used >= limit:
         return "full"
     if rate is None:
-        return "no trend: two scans with a time are needed"
+        return "no trend: harvest two scans with a time"
     change = f"{'grows' if rate > 0 else 'shrinks'} by {bytes_in_words(abs(rate))} a day"
     if rate == 0:
         change = "does not change"
@@ -133,7 +132,7 @@ def outlook(said: dict[str, Any], limit: int | None, last: datetime | None) -> s
         end = "; may be full any day" if first == "0 days" else end
         return (f"{change}: not full within a century" if rate > 0 else change) + end
     if said["earliest_time"] is None and said["least_per_day"] is None:
-        return f"full in about {full}; two scans do not say how sure that is"
+        return f"full in about {full}; two scans give no interval"
     return f"full in about {full} ({first or '?'} to {late or 'never'})"
 
 
@@ -218,80 +217,8 @@ class Line:
         return t * self.spread
 
 
-_KINDS: Final = {"USR": "user", "GRP": "group", "FILESET": "fileset"}
 _BY: Final = {"user": "uid", "group": "gid", "fileset": "fileset"}
 _LIMITS: Final = ("soft_bytes", "hard_bytes", "soft_inodes", "hard_inodes")
-
-Quota: TypeAlias = dict[str, Any]
-"""What the view says of a quota, and ``number``: of the user or group, where the file says it."""
-
-
-def read_quotas(path: Path) -> list[Quota]:
-    """The quotas of a file: what ``mmrepquota -Y`` or ``mmlsquota -Y`` printed, or CSV.
-
-    Raises UsageError for a file that cannot be read or is neither, with the line.
-    """
-    try:
-        lines = Path(path).expanduser().read_text("utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(
-            f"the file of quotas cannot be read: {error}",
-            where=str(path),
-            remedy="name what `mmrepquota -Y` printed, or CSV with kind, name, soft, hard",
-        ) from error
-    printed = any(":HEADER:" in line for line in lines)
-    rows, made = (_printed(lines), _of_printed) if printed else (_table(lines), _of_table)
-    found = []
-    for number, row in rows:
-        try:
-            found.append(made(row))
-        except (ValueError, KeyError, UsageError) as error:
-            said = f"it has no {error}" if isinstance(error, KeyError) else str(error)
-            raise UsageError(
-                said, where=f"{path}, line {number}", remedy="see the page on gpfs"
-            ) from error
-    return found
-
-
-def _printed(lines: list[str]) -> Iterator[tuple[int, dict[str, str]]]:
-    """The rows of a parsable listing: fields by the names of its header, each with its line."""
-    names: list[str] = []
-    for number, line in enumerate(lines, 1):
-        fields = [unquote(field) for field in line.split(":")]
-        if ":HEADER:" in line:
-            names = [name.lower() for name in fields]
-        elif len(fields) > 3 and names:
-            yield number, dict(zip(names, fields, strict=False))
-
-
-def _of_printed(row: dict[str, str]) -> Quota:
-    """Blocks are in KiB, and 0 is for no limit."""
-    blocks = [parse_size(f"{row[name]}K") or None for name in ("blockquota", "blocklimit")]
-    files = [int(row[name]) or None for name in ("filesquota", "fileslimit")]
-    kind = _KINDS.get(row["quotatype"])
-    if kind is None:
-        raise ValueError(f"{row['quotatype']!r} is none of {', '.join(_KINDS)}")
-    fileset = (row.get("filesetname") or None) if kind != "fileset" else None
-    said = {"kind": kind, "name": row["name"], "number": int(row["id"]), "fileset": fileset}
-    return said | dict(zip(_LIMITS, (*blocks, *files), strict=True))
-
-
-def _table(lines: list[str]) -> Iterator[tuple[int, dict[str, str]]]:
-    """The rows of CSV: kind, name, soft and hard; perhaps fileset, soft_files and hard_files."""
-    reader = csv.DictReader(lines)
-    for row in reader:
-        yield reader.line_num, {k.strip(): (v or "").strip() for k, v in row.items() if k}
-
-
-def _of_table(row: dict[str, str]) -> Quota:
-    if row["kind"] not in _BY:
-        raise ValueError(f"{row['kind']!r} is none of {', '.join(_BY)}")
-    sizes = [parse_size(row[name]) if row[name] else None for name in ("soft", "hard")]
-    counts = [int(row[n]) if row.get(n) else None for n in ("soft_files", "hard_files")]
-    number = int(row["name"]) if row["name"].isdigit() else None
-    said = {"kind": row["kind"], "name": row["name"], "number": number}
-    said |= {"fileset": row.get("fileset") or None}
-    return said | dict(zip(_LIMITS, (*sizes, *counts), strict=True))
 
 
 def quotas(
@@ -313,17 +240,17 @@ def quotas(
 
     def compute() -> pl.DataFrame:
         if given is None:
-            raise UsageError("no file of quotas is given", remedy="give it: quotas=FILE")
+            raise UsageError("no file of quotas", remedy="set quotas=FILE")
         known: dict[tuple[str, ...], History] = {}
         rows = []
         for quota in given:
-            by = (_BY[quota["kind"]], *(("fileset",) if quota["fileset"] else ()))
+            by = (_BY[quota.kind], *(("fileset",) if quota.fileset else ()))
             if by not in known:
                 known[by] = History.of(dataset, by, measure)
-            whose = quota["name"]
-            if quota["kind"] != "fileset":
-                whose = numbers[quota["kind"]].get(whose, quota["number"])
-            rows.append(quota | _used(known[by], quota, whose))
+            whose: Any = quota.name
+            if quota.kind != "fileset":
+                whose = numbers[quota.kind].get(whose, quota.number)
+            rows.append(attrs.asdict(quota) | _used(known[by], quota, whose))
         table = pl.DataFrame(rows, {n: kind for n, kind in schema.items() if n != "used_share"})
         of = pl.coalesce("hard_bytes", "soft_bytes")
         return table.with_columns(used_share=fraction("used_bytes", of)).sort(
@@ -334,13 +261,13 @@ def quotas(
 
 
 def _used(history: History, quota: Quota, whose: Any) -> dict[str, Any]:
-    nothing, kind, soft = {"measure": history.measure}, quota["kind"], quota["soft_bytes"]
+    nothing, kind, soft = {"measure": history.measure}, quota.kind, quota.soft_bytes
     if whose is None:
-        return nothing | {"outlook": f"not known: no number of the {kind} is given"}
+        return nothing | {"outlook": f"unknown: the number of the {kind} is not given"}
     if history.rows.is_empty():
-        return nothing | {"outlook": f"not known: no scan says the {kind}s and their bytes"}
-    group = (whose, quota["fileset"]) if quota["fileset"] else (whose,)
-    said = history.trend(group, quota["hard_bytes"] or soft)
+        return nothing | {"outlook": f"unknown: no scan records {kind}s and their bytes"}
+    group = (whose, quota.fileset) if quota.fileset else (whose,)
+    said = history.trend(group, quota.hard_bytes or soft)
     if said["outlook"] != "full" and soft and (said["used_bytes"] or 0) >= soft:
         said["outlook"] = f"over the soft limit; {said['outlook']}"
     return said
@@ -353,7 +280,7 @@ def forecast(
     measure: str | None = None,
     **more: Any,
 ) -> pl.LazyFrame:
-    """The view ``gpfs.forecast``: a row for the whole, or for each group of the last scan."""
+    """The view ``gpfs.forecast``: one row, or one for each group of the last scan."""
     limit = None if capacity is None else parse_size(capacity)
     sums = {"used_bytes": INT, "outlook": TEXT, "capacity_bytes": INT, "used_share": pl.Float64()}
     schema = {**aggregated_schema(tuple(dict.fromkeys(by))), **sums, **TREND}

@@ -1,4 +1,4 @@
-"""What all views of scans stand on: the scan they are of, and their settings."""
+"""Common parts of all views of scans: their scan and their settings."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from ..aggregation.scans import LATEST, Scan, moment, pick
 INT, TEXT, TIME = pl.Int64(), pl.String(), pl.Datetime("us", "UTC")
 
 SUMS: Final = ("inodes", "size_bytes", "allocated_bytes")
-"""What most views sum of their groups."""
+"""Sums of most views."""
 
 
 def types_of(*names: str) -> dict[str, pl.DataType]:
@@ -114,8 +114,8 @@ def exclusive(by: Sequence[str], *divided_by: str) -> tuple[str, ...]:
     for name in by:
         if name in divided_by:
             raise UsageError(
-                f"by={name} is what this view divides each group by",
-                remedy=f"leave {name} out, or ask the view gpfs.usage by={name}",
+                f"this view already divides groups by {name}",
+                remedy=f"leave {name} out, or use the view gpfs.usage with by={name}",
             )
     return tuple(dict.fromkeys(by))
 
@@ -138,7 +138,7 @@ def part_sum(values: str | pl.Expr, flag: pl.Expr) -> pl.Expr:
 
 
 def largest_first(table: pl.DataFrame, *columns: str) -> pl.DataFrame:
-    """The groups of most by some columns first; those of which it is not known last."""
+    """The largest groups by some columns first; unknown ones last."""
     return table.sort(list(columns), descending=True, nulls_last=True, maintain_order=True)
 
 

@@ -48,8 +48,8 @@ _AIDS: Final = (
     *(f"{name} unknown" for name in _SEEN),
 )
 
-LEAST_ROWS = 4_000_000
-"""Rows of both scans that are compared at once, at least."""
+LEAST_PAIRED_ROWS = 4_000_000
+"""Least number of rows of both scans that are compared together."""
 
 _BYTES_PER_ROW = 900
 
@@ -66,7 +66,7 @@ def flows(
     identity = _KEY if "generation" in known else _KEY[:1]
     # each pass reads all rows: with more memory there are fewer
     budget = max(BUDGET * 2, available_memory() // 8)
-    shares = passes_for(rows, least=LEAST_ROWS, bytes_each=_BYTES_PER_ROW, budget=budget)
+    shares = passes_for(rows, least=LEAST_PAIRED_ROWS, bytes_each=_BYTES_PER_ROW, budget=budget)
     found: list[pl.DataFrame] = []
     for share in range(shares):
         every = [_share(rows, share, shares, keys, setting) for rows in (old, new)]
@@ -102,7 +102,7 @@ def summed(found: pl.DataFrame, by: Sequence[str], setting: Setting) -> pl.DataF
 
 
 def _only_known(total: pl.DataFrame) -> pl.DataFrame:
-    """Null in place of 0 where there is something, and nothing of it is known."""
+    """Null instead of 0 where there are objects without known values."""
     bytes_known = {
         size: (pl.col(count) == 0) | (pl.col(f"{count} measured") > 0)
         for size, count in _MEASURED.items()

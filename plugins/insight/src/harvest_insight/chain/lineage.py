@@ -32,8 +32,8 @@ def chain(dataset: DatasetReader) -> pl.LazyFrame:
 def lineage(dataset: DatasetReader) -> pl.LazyFrame:
     """One row per file of a Darshan log, with the links of ``run.chain`` followed to its job.
 
-    Where several jobs or processes fit a log, theirs are null: the links of ``run.chain`` name the
-    candidates.
+    Where several jobs or processes fit a log, their columns are null: the links of ``run.chain``
+    name the candidates.
     """
     runs = runs_of(dataset)
     near = links_together(

@@ -97,7 +97,7 @@ def processes_and_logs(dataset: DatasetReader, runs: Runs) -> Iterator[pl.LazyFr
     yield links(
         runs.logs.join(known, on="log", how="anti").sort("run", "log").lazy(),
         "run to log",
-        how="the log lies in the run's directory",
+        how="the log is in the run's directory",
         sure=CERTAIN,
     )
 

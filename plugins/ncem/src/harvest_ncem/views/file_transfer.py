@@ -2,8 +2,8 @@
 
     duration_s = elapsed_s + offload_s - save_correction_s
 
-elapsed_s is Slurm's; offload_s the mean offload of the size, without which the duration is not
-known (a study that means none says so: ``offload = "0s"``); save_correction_s is twice the
+elapsed_s is Slurm's; offload_s the mean offload of the size, without which the duration is
+unknown (a study that means none says so: ``offload = "0s"``); save_correction_s is twice the
 difference between saving a real and a blank scan, which the study may give per size, and is
 subtracted.
 """
@@ -88,7 +88,7 @@ def _jobs(dataset: DatasetReader, jobs: JobFilter) -> pl.LazyFrame:
         # what one filter refuses for certain is not held up by what another does not know
         *(pl.when(~passes).then(pl.lit(what)) for what, passes in right.items()),
         *(
-            pl.when(passes.is_null()).then(pl.lit(f"{what}, which is not known"))
+            pl.when(passes.is_null()).then(pl.lit(f"{what}, which is unknown"))
             for what, passes in right.items()
         ),
     )
@@ -139,7 +139,7 @@ def _offload(dataset: DatasetReader, study: Study) -> pl.LazyFrame:
 
 
 def _by_size(values: dict[str, float]) -> pl.Expr:
-    """The correction of a size, 0 where the study gives none; null where the size is not known."""
+    """The correction of a size, 0 where the study gives none; null where the size is unknown."""
     found = pl.lit(0.0)
     if values:
         found = pl.col("size").replace_strict(values, default=0.0, return_dtype=pl.Float64)
@@ -165,16 +165,16 @@ def _exclusion(study: Study, limit: float | None) -> pl.Expr:
     )
     no_offload = pl.col("offload_s").is_null()
     return first_text(
-        (pl.col("known").is_null(), "not known to Distiller"),
+        (pl.col("known").is_null(), "unknown to Distiller"),
         (pl.col("slurm_id").is_null(), "no Slurm id in Distiller"),
         (pl.col("job_id").is_null(), "no such job in the accounting"),
         (pl.col("refused").is_not_null(), pl.format("the study's filter on {}", "refused")),
         (pl.col("earlier"), "a later row of this job counts"),
         (pl.col("repeated"), "repeated in Distiller's rows"),
-        (elapsed.is_null(), "elapsed time not known"),
-        (~started & (elapsed > 0), "start not known"),
+        (elapsed.is_null(), "elapsed time unknown"),
+        (~started & (elapsed > 0), "start unknown"),
         (~started, "never started"),
-        (size.is_null(), "size not known"),
+        (size.is_null(), "size unknown"),
         (pl.lit(bool(sizes)) & ~size.is_in(list(sizes)), "size not in the study"),
         *limits,
         (no_offload & size.is_in(list(awaited)), "no offload was measured for this size"),

@@ -7,7 +7,7 @@ linearly between the sorted values, as numpy.quantile does by default.
 Everything is compared in whole numbers, for a sum of floats misses the fence it lies on by a
 digit.  ``measured_us`` is what the clocks showed, in microseconds: Slurm's elapsed time, or the
 time from receiver to file.  ``duration_s`` differs from it by what a size and method have in
-common (offload, correction for saving), which moves values and fences alike.
+common (offload, correction for saving), which moves values and fences by the same.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def durations(
         .with_columns(
             excluded=first_text(
                 (pl.col("excluded").is_not_null(), pl.col("excluded")),
-                (pl.col("size").is_null(), "in no scan range: the size is not known"),
+                (pl.col("size").is_null(), "in no scan range: the size is unknown"),
                 (pl.col("duration_s").is_null(), "no duration"),
             )
         )

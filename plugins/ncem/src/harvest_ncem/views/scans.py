@@ -37,7 +37,7 @@ def rows_of(dataset: DatasetReader, record_type: str, plugin: str) -> pl.LazyFra
         return dataset[record_type]
     except KeyError as error:
         raise UsageError(
-            f"the record type {record_type} is not known",
+            f"the record type {record_type} is unknown",
             remedy=f"install hpc-harvest-{plugin}, harvest its source, and ask again",
         ) from error
 

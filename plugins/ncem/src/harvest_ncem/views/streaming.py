@@ -114,7 +114,7 @@ def _exclusion(*, ranged: bool) -> pl.Expr:
         (pl.col("suffix").is_not_null(), pl.format("derived file: {}", "suffix")),
         (undecided(), UNDECIDED),
         (pl.col("duration_s") < 0, "written before the first receiver time"),
-        # when the scan was written is not known where nothing of it was
+        # when the scan was written is unknown where nothing of it was
         (pl.col("size_bytes") == 0, "the HDF5 file has 0 bytes"),
     ).alias("excluded")
 

@@ -1,4 +1,4 @@
-"""SQL that a user wrote, as DuckDB's tree: that it is one query, and which tables it reads.
+"""Which tables a query reads, by the scopes in which its names stand.
 
 A name of a ``WITH`` stands for its rows only inside the query that it begins, and there only behind
 its own body, or in it where it is recursive. Everywhere else the same name is a table's. DuckDB has
@@ -8,35 +8,13 @@ way to them.
 
 from __future__ import annotations
 
-import re
 import string
 from collections.abc import Iterator
 from typing import Any, Final
 
 import attrs
-import orjson
-
-from harvest import UsageError
-
-from .files import FILE, ROW
-from .guarded import parse
 
 _ASCII: Final = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
-
-_ABOUT_ITSELF: Final = frozenset(
-    {"current_setting", "getvariable", "json_serialize_plan", "get_block_size", "format_type"}
-)
-"""Functions that tell of DuckDB's settings, or plan a query that nobody has looked at."""
-
-_INTERNAL: Final = re.compile(r"(?:duckdb|pragma|pg(?!_typeof$))_")
-"""Names of functions that read its catalog."""
-
-_IDLE: Final = frozenset({"sleep_ms", "pg_sleep"})
-"""Functions that do nothing, and take the turn of another query for it."""
-
-
-MOST_LETTERS: Final = 100_000
-"""Letters of a query."""
 
 
 @attrs.frozen
@@ -50,18 +28,6 @@ class Read:
 def folded(name: str) -> str:
     """A name as DuckDB compares it: in small letters, of ASCII alone."""
     return name.translate(_ASCII)
-
-
-def _nodes(tree: Any) -> Iterator[dict[str, Any]]:
-    """Every node of a tree, in no order."""
-    waiting = [tree]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, dict):
-            yield node
-            waiting += node.values()
-        elif isinstance(node, list):
-            waiting += node
 
 
 def reads(tree: Any) -> Iterator[Read]:
@@ -90,73 +56,3 @@ def reads(tree: Any) -> Iterator[Read]:
             # only its second part reads the rows that it has made
             waiting.append((rest.pop("right"), known | {folded(rest["cte_name"])}))
         waiting += [(each, known) for each in rest.values()]
-
-
-def check_condition(condition: str | None) -> str | None:
-    """An SQL condition on one table's columns, as it is given.
-
-    Raises UsageError for what is none, or asks other tables.
-    """
-    if condition is None or not condition.strip():
-        return None
-    tree = select(f"SELECT 1 WHERE ({condition}\n)", "condition")
-    plain = ("modifiers", "group_expressions", "group_sets", "having", "sample", "qualify")
-    if tree["type"] != "SELECT_NODE" or any(tree[key] for key in plain):
-        raise UsageError(
-            "this is not a condition", where=condition, remedy="write SQL such as: bytes > 1e9"
-        )
-    for node in _nodes(tree):
-        if node.get("class") == "SUBQUERY":
-            raise UsageError(
-                "a condition asks one table alone", where=condition, remedy="write it as a query"
-            )
-        for name in node.get("column_names") or ():
-            if folded(name) in (FILE, ROW):
-                raise UsageError(f"no column is named {name!r}", where=condition)
-    return condition
-
-
-def select(text: str, what: str = "query") -> dict[str, Any]:
-    """The tree of the one SELECT that a text is."""
-    if len(text) > MOST_LETTERS:
-        raise UsageError(f"the {what} has {len(text):,} letters", remedy="write a shorter one")
-    kinds, found = parse(text)
-    if len(kinds) != 1:
-        raise UsageError(
-            f"{len(kinds)} statements where one {what} is expected",
-            remedy="ask each in a call of its own",
-        )
-    if kinds[0] == "MULTI":
-        raise UsageError(
-            "PIVOT does not say which values become columns",
-            remedy="name them: PIVOT t ON column IN ('a', 'b') USING sum(number)",
-        )
-    if found is None:
-        raise UsageError(
-            f"this is of the type {kinds[0]}, and a dataset is only read",
-            remedy="ask with SELECT or FROM",
-        )
-    try:
-        tree = orjson.loads(found)
-    except orjson.JSONDecodeError as error:
-        raise UsageError(f"the {what} is nested too deeply", remedy="write it simpler") from error
-    if tree["error"]:
-        raise UsageError(f"the {what} failed: {tree['error_message']}")
-    node: dict[str, Any] = tree["statements"][0]["node"]
-    _check_functions(node)
-    return node
-
-
-def _check_functions(tree: Any) -> None:
-    """Raise UsageError where a query calls a function that tells of the database, or only waits."""
-    for node in _nodes(tree):
-        if node.get("class") != "FUNCTION":
-            continue
-        name = folded(str(node.get("function_name", "")))
-        if name in _IDLE:
-            raise UsageError(f"{name}() only waits", remedy="take it away")
-        if name in _ABOUT_ITSELF or _INTERNAL.match(name):
-            raise UsageError(
-                f"{name}() tells of the database, not of this dataset",
-                remedy="ask record types and views alone",
-            )

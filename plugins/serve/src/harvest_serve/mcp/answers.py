@@ -67,11 +67,11 @@ def table(snapshot: Snapshot, name: str, settings: Mapping[str, Any]) -> Value:
     ]
     named = [
         {
-            "name": each["name"],
-            "meaning": each["doc"],
-            "type": each["type"],
-            "default": each["default"] or None,
-            "choices": each["choices"] or None,
+            "name": each.name,
+            "meaning": each.doc,
+            "type": each.type,
+            "default": each.default or None,
+            "choices": each.choices or None,
         }
         for each in found.settings
     ]
@@ -161,7 +161,7 @@ def report_list(snapshot: Snapshot) -> Value:
         {
             "report": each.name,
             "meaning": each.doc,
-            "settings": {setting["name"]: setting["doc"] for setting in each.settings},
+            "settings": {setting.name: setting.doc for setting in each.settings},
         }
         for each in reports.reports(snapshot)
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+import attrs
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -24,6 +25,20 @@ from .shown import page_table
 
 ROWS: Final = 500
 """Rows of a result that a page shows; a download has all."""
+
+
+@attrs.frozen(kw_only=True)
+class Listed:
+    """A table that a query can read.
+
+    columns: None of a view that was not asked about: to know them may take as long as it.
+    problem: why they are not known.  open: whether they are shown.
+    """
+
+    name: str
+    columns: tuple[tables.Described, ...] | None
+    problem: str
+    open: bool
 
 
 async def query(request: Request) -> Response:
@@ -73,12 +88,9 @@ def _result(snapshot: Snapshot, text: str) -> dict[str, Any]:
     }
 
 
-def _schema(snapshot: Snapshot, about: str) -> dict[str, list[dict[str, Any]]]:
-    """Record types and views, with the columns of each record type and of the view ``about``.
-
-    columns: None of another view: to know them may take as long as it; problem: why not known.
-    """
-    found: dict[str, list[dict[str, Any]]] = {"Record types": [], "Views": []}
+def _schema(snapshot: Snapshot, about: str) -> dict[str, list[Listed]]:
+    """Record types and views, with the columns of each record type and of the view ``about``."""
+    found: dict[str, list[Listed]] = {"Record types": [], "Views": []}
     for each in tables.tables(snapshot):
         columns, problem = None, ""
         try:
@@ -88,9 +100,8 @@ def _schema(snapshot: Snapshot, about: str) -> dict[str, list[dict[str, Any]]]:
             continue  # nothing declares its columns; a query cannot read it
         except UsageError as error:
             problem = str(error)
-        listed = {"name": each.name, "columns": columns, "problem": problem}
         found["Views" if each.kind == "view" else "Record types"].append(
-            {**listed, "open": each.name == about}
+            Listed(name=each.name, columns=columns, problem=problem, open=each.name == about)
         )
     return found
 

@@ -50,15 +50,23 @@ async def page(
 
 
 def respond(
-    template: str, *, problem: Problem | None = None, commit: str = "", **values: Any
+    template: str,
+    *,
+    title: str,
+    section: str = "",
+    here: Served | Snapshot | None = None,
+    commit: str = "",
+    problem: Problem | None = None,
+    **values: Any,
 ) -> Response:
     """A page from a template.
 
+    section: which of the pages at the top it belongs to; here: the dataset that it is of.
     commit: names the state that it shows, which the page asks for again.
     problem: what went wrong, which gives the answer its status, unless all that lacks is a choice.
     """
-    made = _environment().get_template(template)
-    shown = made.render({"here": None, **values}, problem=problem, commit=commit)
+    known = {"title": title, "section": section, "here": here, "commit": commit}
+    shown = _environment().get_template(template).render(known, problem=problem, **values)
     return HTMLResponse(shown, 200 if problem is None or problem.settings else problem.status)
 
 

@@ -66,7 +66,7 @@ LONGEST: Final = 4 * 1024 * 1024
 
 def reject_line(stream: IO[bytes], begin: bytes, ctx: ReadContext, position: int) -> bytes:
     """Reject a line that begins like this and is too long; gives what was read behind its end."""
-    skipped, behind = skip_line(stream)
+    skipped, _, behind = skip_line(stream)
     ctx.advance(skipped + 1 + len(behind))
     ctx.read(1)
     ctx.reject(begin[:RAW_BYTES], too_long(len(begin) + skipped), position=position)

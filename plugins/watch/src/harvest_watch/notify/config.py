@@ -61,6 +61,11 @@ def configured(given: Mapping[str, Any]) -> Config:
             remedy=f"give its file as notify.url_file, or set {URL_VARIABLE}",
         )
     made: Config = config_from(Config, values, plugin="notify")
+    for key, value in values.items():
+        items = value if isinstance(value, (list, tuple)) else [value]
+        text = all(isinstance(item, str) for item in items)
+        if not text and key.replace("-", "_") != "timeout_s":
+            raise ConfigError(f"{value!r} does not fit: must be text", where=f"notify.{key}")
     return made
 
 

@@ -12,10 +12,10 @@ from . import shared
 _FILE_TRANSFER: Final = (
     number("job_id", "Number of the Slurm job, by the accounting or else by Distiller; null where "
            "Distiller knows none."),
-    text("size", "Size of the scan by Distiller, as 128x128; null where it is not known."),
+    text("size", "Size of the scan by Distiller, as 128x128; null where it is unknown."),
     seconds("duration_s", "Time that file transfer took: elapsed_s + offload_s - "
-            "save_correction_s; null where the size, the elapsed time or the offload is not "
-            "known."),
+            "save_correction_s; null where the size, the elapsed time or the offload is "
+            "unknown."),
     seconds("elapsed_s", "Time that the Slurm job ran, without suspensions; null where the "
             "accounting lacks it."),
     seconds("offload_s", "The study's offload for the size, else the mean of its scans that count "
@@ -23,7 +23,7 @@ _FILE_TRANSFER: Final = (
     shared.THROUGHPUT,
     shared.EXCLUDED,
     seconds("save_correction_s", "What is subtracted for saving, by the study: 2 x (real - blank); "
-            "0 without or with save_correction=off; null where the size is not known."),
+            "0 without or with save_correction=off; null where the size is unknown."),
     *passed_on("name", "user", "state", "start_time"),
     shared.DATA,
     number("scan_id"),
@@ -60,7 +60,7 @@ STREAMING_COLUMNS: Final = (
     shared.FIRST_TIME,
     time("write_time", "Last modification of the HDF5 file, in UTC, with the offset of NERSC's "
          "clock added; null for a take without one."),
-    seconds("duration_s", "write_time minus first_receiver_time; null where either is not known, "
+    seconds("duration_s", "write_time minus first_receiver_time; null where either is unknown, "
             "below 0 where clocks disagree."),
     shared.THROUGHPUT,
     *passed_on("suffix"),
@@ -100,8 +100,8 @@ OUTLIER_COLUMNS: Final = (
 
 OUTLIERS: Final = View(
     name="ncem.outliers",
-    doc="Per size and method, the quartiles and fences of the durations, how many lie "
-    "beyond, and a warning where the clock is too coarse for them.",
+    doc="Per size and method: quartiles and fences of the durations, the number of outliers, "
+    "and a warning where the clock is too coarse.",
     build="harvest_ncem.views.outliers:build",
     requires=shared.ALL_TYPES,
     settings=shared.OF_DURATIONS,

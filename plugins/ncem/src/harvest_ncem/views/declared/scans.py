@@ -13,7 +13,7 @@ from . import shared
 _OFFLOAD: Final = (
     shared.SCAN,
     shared.size_by("file_transfer"),
-    seconds("offload_s", "last_written minus first_receiver_time; null where either is not known, "
+    seconds("offload_s", "last_written minus first_receiver_time; null where either is unknown, "
             "below 0 where clocks disagree."),
     shared.EXCLUDED,
     count("n", "Scans of the range that count (per=range)."),
@@ -43,7 +43,7 @@ _OFFLOAD: Final = (
           "ranges."),
     count("n_streamed", "Takes of all scans that are not due, as the study streamed them; scan 0 "
           "left out."),
-    count("n_unplaced", "Takes of all scans of which it is not known whether they are due; scan 0 "
+    count("n_unplaced", "Takes of all scans of which it is unknown whether they are due; scan 0 "
           "left out."),
     seconds("range_mean_s", "Mean offload_s of the takes in range_n; null without any."),
     *shared.ends_by("file_transfer"),
@@ -129,9 +129,9 @@ FAILED_COLUMNS: Final = (
     text("method", "streaming, file_transfer or both, by the study's ranges; null outside of "
          "them."),
     text("size", "Size of the scan, as 128x128, by the study's ranges; null outside."),
-    text("fate", "lost (files of its method are missing), failed (it did not get to the end, or a "
-         "file is empty or too old), or gapped (some receivers, modules or numbers are missing): "
-         "the first of these; null (show=all) for none."),
+    text("fate", "lost: files of its method are missing; failed: it did not reach the end, or a "
+         "file is empty or too old; gapped: receivers, modules or numbers are missing. The first "
+         "of these; null (show=all) for none."),
     text("problem", "What went wrong, several with semicolons; null (show=all) for nothing."),
     text("missing", "What a lost scan lacks: no HDF5 file where it was streamed, no data file "
          "where files were transferred, or neither status nor file; null for others."),
@@ -144,7 +144,7 @@ FAILED_COLUMNS: Final = (
     count("empty_files", "Data and HDF5 files of 0 bytes; null where no size is known, as from CSV "
           "tables."),
     flag("early", "Whether a last write of its data files, or its first HDF5 file, is older than "
-         "its first receiver time; null where either is not known."),
+         "its first receiver time; null where either is unknown."),
     shared.RECEIVERS,
     shared.LEFT_OUT,
     shared.DATA_FILES,

@@ -44,11 +44,11 @@ LAST_TIME: Final = time("last_receiver_time", "Latest time of the receivers, in 
                         "any.")  # fmt: skip
 DATA: Final = amount("data_gb", "Data volume of a scan of that size, in 10^9 bytes: the study's, "
                      "else positions x detector pixels x bytes per pixel; null where the size is "
-                     "not known.", "GB", ",.2f")  # fmt: skip
+                     "unknown.", "GB", ",.2f")  # fmt: skip
 MODULES: Final = count("modules", "Detector modules of which the take has data files; null where "
                        "names say no module, as in CSV tables.")  # fmt: skip
 THROUGHPUT: Final = rate("bytes_per_s", "Throughput of the scan: data_gb / duration_s; null where "
-                         "one is not known, or the duration is not above 0.")  # fmt: skip
+                         "one is unknown, or the duration is not above 0.")  # fmt: skip
 DATA_FILES: Final = count("data_files", "Data files, or last writes of a CSV table, of the take; "
                           "null where no data file of any scan was harvested.")  # fmt: skip
 EXCLUDED: Final = text("excluded", "Why the row does not count; null where it does.")

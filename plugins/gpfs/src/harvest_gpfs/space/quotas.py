@@ -1,0 +1,113 @@
+"""Quotas as a file says them: output of ``mmrepquota -Y`` or ``mmlsquota -Y``, or CSV."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+from urllib.parse import unquote
+
+import attrs
+
+from harvest import UsageError
+
+from ..aggregation.groupings import parse_size
+
+_KINDS: Final = {"USR": "user", "GRP": "group", "FILESET": "fileset"}
+
+
+@attrs.frozen(kw_only=True)
+class Quota:
+    """A line of the file; number: of the user or group, where the file says it."""
+
+    kind: str
+    name: str
+    number: int | None
+    fileset: str | None
+    soft_bytes: int | None
+    hard_bytes: int | None
+    soft_inodes: int | None
+    hard_inodes: int | None
+
+
+def read_quotas(path: Path) -> list[Quota]:
+    """The quotas of a file: output of ``mmrepquota -Y`` or ``mmlsquota -Y``, or CSV.
+
+    Raises UsageError, with the line, for a file that cannot be read or is neither.
+    """
+    try:
+        lines = Path(path).expanduser().read_text("utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(
+            f"the file of quotas cannot be read: {error}",
+            where=str(path),
+            remedy="name the output of `mmrepquota -Y`, or CSV with kind, name, soft, hard",
+        ) from error
+    printed = any(":HEADER:" in line for line in lines)
+    rows, made = (_printed(lines), _of_printed) if printed else (_table(lines), _of_table)
+    found = []
+    for number, row in rows:
+        try:
+            found.append(made(row))
+        except (ValueError, KeyError, UsageError) as error:
+            said = f"it has no {error}" if isinstance(error, KeyError) else str(error)
+            raise UsageError(
+                said, where=f"{path}, line {number}", remedy="see the page on gpfs"
+            ) from error
+    return found
+
+
+def _printed(lines: list[str]) -> Iterator[tuple[int, dict[str, str]]]:
+    """The rows of a parsable listing: fields by the names of its header, each with its line."""
+    names: list[str] = []
+    for number, line in enumerate(lines, 1):
+        fields = [unquote(field) for field in line.split(":")]
+        if ":HEADER:" in line:
+            names = [name.lower() for name in fields]
+        elif len(fields) > 3 and names:
+            yield number, dict(zip(names, fields, strict=False))
+
+
+def _of_printed(row: dict[str, str]) -> Quota:
+    """Blocks are in KiB, and 0 is for no limit."""
+    soft, hard = (parse_size(f"{row[name]}K") or None for name in ("blockquota", "blocklimit"))
+    soft_inodes, hard_inodes = (int(row[name]) or None for name in ("filesquota", "fileslimit"))
+    kind = _KINDS.get(row["quotatype"])
+    if kind is None:
+        raise ValueError(f"{row['quotatype']!r} is none of {', '.join(_KINDS)}")
+    return Quota(
+        kind=kind,
+        name=row["name"],
+        number=int(row["id"]),
+        fileset=(row.get("filesetname") or None) if kind != "fileset" else None,
+        soft_bytes=soft,
+        hard_bytes=hard,
+        soft_inodes=soft_inodes,
+        hard_inodes=hard_inodes,
+    )
+
+
+def _table(lines: list[str]) -> Iterator[tuple[int, dict[str, str]]]:
+    """The rows of CSV: kind, name, soft and hard; perhaps fileset, soft_files and hard_files."""
+    reader = csv.DictReader(lines)
+    for row in reader:
+        yield reader.line_num, {k.strip(): (v or "").strip() for k, v in row.items() if k}
+
+
+def _of_table(row: dict[str, str]) -> Quota:
+    if row["kind"] not in _KINDS.values():
+        raise ValueError(f"{row['kind']!r} is none of {', '.join(_KINDS.values())}")
+    soft, hard = (parse_size(row[name]) if row[name] else None for name in ("soft", "hard"))
+    counts = (int(row[n]) if row.get(n) else None for n in ("soft_files", "hard_files"))
+    soft_inodes, hard_inodes = counts
+    return Quota(
+        kind=row["kind"],
+        name=row["name"],
+        number=int(row["name"]) if row["name"].isdigit() else None,
+        fileset=row.get("fileset") or None,
+        soft_bytes=soft,
+        hard_bytes=hard,
+        soft_inodes=soft_inodes,
+        hard_inodes=hard_inodes,
+    )
