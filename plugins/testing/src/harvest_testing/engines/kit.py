@@ -132,7 +132,7 @@ class EngineConformance(Conformance):
         return attrs.evolve(ended.result or Trial(status=ended.status), errors=ended.errors)
 
     def require_local(self, inputs: Path, out: Path) -> None:
-        """The dataset is the one of the engine ``local``, and nothing is left beside it."""
+        """The dataset is the one of the engine ``local``, and nothing is left next to it."""
         there = inputs.parent / "local"
         if not there.exists():
             local = self.by_local(inputs, there)
@@ -203,7 +203,7 @@ class EngineConformance(Conformance):
         if (folder / "mine" / "run.pid").read_text() in died:
             does_not_apply("it reads in the run's own process, so that no worker can be lost")
 
-    @promise("what stops a bundle stops the run at once, by the error of the engine local")
+    @promise("what stops a bundle stops the run immediately, by the error of the engine local")
     def test_what_stops_a_bundle_stops_the_run(self, tmp_path: Path) -> None:
         for line in ("bad\nbad", "break"):
             folder = tmp_path / line[:3]

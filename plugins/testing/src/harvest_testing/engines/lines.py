@@ -3,7 +3,7 @@
 A run takes this file as a plugin by its path, so that a worker anywhere can find it.  A line
 ``bad`` is rejected, ``break`` is a defect of the source; ``pause S`` takes so long.
 ``die PATH N`` kills the first N processes that read it.
-Beside the inputs, ``journal`` gets a line for what is done: ``prepared`` and ``begun`` with the
+Next to the inputs, ``journal`` gets a line for what is done: ``prepared`` and ``begun`` with the
 process and the input, ``died`` of one that kills itself.
 """
 
