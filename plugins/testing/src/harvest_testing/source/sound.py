@@ -51,8 +51,7 @@ class ReadingPromises(SourceKit):
         problems = class_problems(self.source)
         require(not problems, "\n".join(problems), "declare and document it")
 
-    @promise("every unit read becomes a row at its own place or a reject, or is counted",
-             quick=True)  # fmt: skip
+    @promise("every unit read becomes a row or a reject, or is counted with a reason", quick=True)
     def test_accounting_adds_up(self, tmp_path: Path) -> None:
         pieces = self.read(self.make(tmp_path))
         require_places(pieces)
