@@ -8,6 +8,7 @@ import pytest
 from darshan_logs import log
 from reporting import page_of
 
+from harvest.toolkit.amounts import bytes_in_words, seconds_in_words, share_in_words
 from harvest_darshan.rules import RULES
 from harvest_darshan.views.gains import CONCERNED
 
@@ -141,3 +142,17 @@ def test_the_page_begins_with_what_there_is_to_gain(two_jobs):
     assert tables["gains"].data["job"].to_list() == [52, 51]
     assert tables["gains"].data["findings"].to_list()[0] == "small_requests, one_sided"
     assert tables["bandwidth"].data["layer"].to_list() == ["POSIX", "POSIX"]
+
+
+def test_key_numbers_are_the_sums_of_the_tables(two_jobs):
+    report = page_of(two_jobs, "darshan.io")
+
+    tables = {table.name: table.data for table in report.tables}
+    tiles = {tile.label: tile.value for tile in report.tiles}
+
+    assert tiles["jobs"] == str(tables["jobs"].height) == "3"
+    assert tiles["bytes moved"] == bytes_in_words(tables["jobs"]["bytes"].sum())
+    assert tiles["possible gain"] == seconds_in_words(3600 * tables["gains"]["hours"].sum())
+    ran = (tables["jobs"]["wall_s"] * tables["jobs"]["processes"]).sum()
+    assert tiles["time in I/O"] == share_in_words(tables["jobs"]["io_s"].sum() / ran)
+    assert report.picture.name == "cost"

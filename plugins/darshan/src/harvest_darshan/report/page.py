@@ -138,11 +138,13 @@ def _intro(jobs: pl.DataFrame) -> list[str]:
 def _tiles(jobs: pl.DataFrame, gains: pl.DataFrame) -> list[Tile]:
     processes = count_in_words(int(jobs["processes"].sum()), "process", "processes")
     logs = count_in_words(int(jobs["logs"].sum()), "log")
+    counted = jobs.drop_nulls("bytes")
+    whole = counted.height in (0, jobs.height)
     hours = gains["hours"].drop_nulls()
     gain = seconds_in_words(float(hours.sum()) * 3600) if len(hours) else "none found"
     return [
         *(_ran(jobs) if jobs.height == 1 else [Tile("jobs", f"{jobs.height:,}", processes)]),
-        Tile("bytes moved", _moved(jobs), _part(jobs.drop_nulls("bytes"), jobs) or f"in {logs}"),
+        Tile("bytes moved", _moved(jobs), f"in {logs}" if whole else _part(counted, jobs)),
         _spent(jobs),
         Tile("possible gain", gain, "of process time, at most"),
     ]
@@ -159,7 +161,7 @@ def _moved(jobs: pl.DataFrame) -> str:
     """``at least 107 GiB``: what the logs of all jobs count, or those of some."""
     known = jobs["bytes"].drop_nulls().to_list()
     if not known and any("too_large" in words for words in jobs["certainty"].to_list()):
-        return "over 64 bits"
+        return "too large"
     return f"{_least(jobs, 'bytes')}{bytes_in_words(sum(known))}" if known else "not recorded"
 
 

@@ -141,8 +141,7 @@ _NO_RANKS: Final = (
 FILE_RULES: Final = (
     _rule(
         name="io.long_metadata",
-        doc="Files for which a process waits long in metadata operations. Open, stat and seek go "
-        "to one server, whatever the stripes.",
+        doc="Files with long metadata operations. They go to one server, whatever the stripes.",
         where="case when slowest_meta_s > {seconds} then true "
         "when slowest_meta_most_s <= {seconds} then false end",
         columns=(
@@ -155,11 +154,9 @@ FILE_RULES: Final = (
             at_least="shared",
             advice=_open_once,
         ),
-        advice="Open files once and keep them open; merge small files; let one rank ask and pass "
-        "the answer on.",
+        advice="Open files once and keep them open; merge small files; let one rank open for all.",
         reference=f"{DRISHTI}: P17, for a process instead of all ranks together",
-        numerator="time of the slowest process of a file in metadata operations, s; in a record of "
-        "all ranks at least their mean",
+        numerator="metadata time of the slowest process, s; of a record of all ranks their mean",
         judged="files that POSIX counts; a record of all ranks where their mean is above the "
         "threshold, or the most that one can take is not",
         unable="a record of all ranks has only their sum; DARSHAN_DISABLE_SHARED_REDUCTION=1 keeps "
@@ -168,8 +165,7 @@ FILE_RULES: Final = (
     ),
     _rule(
         name="io.unequal_bytes",
-        doc="Shared files where the slowest and the fastest rank move unequal parts. The others "
-        "wait for one.",
+        doc="Shared files where the slowest and the fastest rank move unequal parts.",
         among="shared",
         where="rank_spread > {share} and late_s > {seconds}",
         columns=(*_OF_FILE, "rank_spread", "read_bytes", "write_bytes", *_LATE),
@@ -178,10 +174,8 @@ FILE_RULES: Final = (
             lambda row: f"{_late(row).capitalize()}, {_of_run(row)}",
             share="late_share",
         ),
-        advice="Give ranks parts of the same size, or spread the aggregators of collective calls "
-        "evenly (cb_nodes).",
-        reference=f"{DRISHTI} (P18) divides by the bytes of all ranks, so that few stand out "
-        "among many; the limits are ours",
+        advice="Give ranks parts of the same size, or spread collective aggregators (cb_nodes).",
+        reference=f"{DRISHTI} (P18) divides by the bytes of all ranks; the limits are ours",
         numerator="bytes by which the slowest and the fastest rank differ",
         denominator="bytes of the one that moves more",
         judged=_SHARED,
@@ -198,12 +192,9 @@ FILE_RULES: Final = (
         where="late_s > {seconds} and late_share > {share}",
         columns=(*_OF_FILE, "time_imbalance", *_LATE),
         judge=_on_files(_late, lambda row: f"The difference is {_of_run(row)}", share="late_share"),
-        advice="Check the slowest rank for more work, a slow node or a slow storage target. A "
-        "larger stripe count spreads the file.",
-        reference=f"{DRISHTI} (P19) divides by the time of all ranks, so that one stands out "
-        "little among many; the limits are ours",
-        numerator="time of the slowest rank minus that of the fastest, in reads, writes and "
-        "metadata operations of POSIX, s",
+        advice="Check the slowest rank for more work, or a slow node or storage target.",
+        reference=f"{DRISHTI} (P19) divides by the time of all ranks; the limits are ours",
+        numerator="POSIX time of the slowest rank minus that of the fastest, s",
         denominator="the time that each process of the log ran, s",
         judged=_SHARED,
         unable=f"{_NO_RANKS}; or {NO_END}",
@@ -226,20 +217,17 @@ FILE_RULES: Final = (
             ),
             most="medium",
         ),
-        advice="Give processes that do the same work parts of the same size. Where one reads for "
-        "all, there is nothing to do.",
+        advice="Give processes with the same work equal parts, unless one reads for all.",
         reference=f"{DRISHTI}: P21, P22",
         numerator="bytes of the process that moves most minus those of the one that moves least",
         denominator="bytes of the process that moves most",
-        judged="files with separate records of several processes; processes that never opened the "
-        "file have none",
+        judged="files with separate records of several processes",
         unable=NO_POSIX,
         thresholds={"share": Threshold(0.3, "most minus fewest bytes of a process, of the most")},
     ),
     Rule(
         name="io.slow_ranks",
-        doc="Ranks of an MPI program whose traced reads and writes, over all files, take much "
-        "longer than those of the median rank.",
+        doc="Ranks of an MPI program with traced I/O much longer than that of the median rank.",
         view="io.ranks",
         among="nprocs > 1",
         where="seconds > {seconds} and seconds > {times} * median_s",
@@ -248,10 +236,9 @@ FILE_RULES: Final = (
             *("operations", "bytes", "time_share", "certainty"),
         ),
         judge=slow_ranks,
-        advice="Compare the bytes of these ranks with the others: more bytes mean uneven work, the "
-        "same bytes a slow node or storage target.",
-        reference="the stragglers of Darshan's DXT traces (Xu et al., CUG 2017); the limits are "
-        "ours",
+        advice="Compare their bytes with the other ranks: more bytes mean uneven work, the same "
+        "bytes a slow node or storage target.",
+        reference="stragglers in DXT traces (Xu et al., CUG 2017); the limits are ours",
         numerator="time of a rank in traced reads and writes (DXT), s",
         denominator="the median of that time over the traced ranks of its log, s",
         judged="ranks with traced operations, in logs of several processes",

@@ -101,21 +101,15 @@ _COST: Final = ("io_s", "time_share", "certainty")
 _POSIX_COST: Final = ("reads", "writes", "posix_s", "posix_share", "certainty")
 _STDIO: Final = ("stdio_bytes", "stdio_requests", "stdio_s", "stdio_share", "certainty")
 _ALL_LAYERS: Final = (
-    "through POSIX, MPI-IO, STDIO, DFS or DAOS, each byte once; HDF5 and PnetCDF in logs without "
-    "any of these"
+    "through POSIX, MPI-IO, STDIO, DFS or DAOS (else HDF5, PnetCDF), each byte once"
 )
 _NO_SUM: Final = (
-    "a log lists a module that counts bytes without records: `harvest rejects` says why; MDHIM "
-    "counts no bytes"
+    "a log lists a module without records: `harvest rejects` says why; MDHIM has no bytes"
 )
 _MISALIGNED: Final = {"share": Threshold(0.1, "share of the watched reads and writes, from 0 to 1")}
-_WATCHED: Final = (
-    "jobs with the module POSIX in a log, without files whose {what} alignment Darshan does not "
-    "record"
-)
+_WATCHED: Final = "jobs with POSIX in a log, without files that have no {what} alignment"
 _UNWATCHED: Final = (
-    "the logs record no alignment (POSIX_{what}_NOT_ALIGNED or POSIX_{what}_ALIGNMENT is "
-    "-1){more}; or "
+    "POSIX_{what}_NOT_ALIGNED or POSIX_{what}_ALIGNMENT is -1{more}; or "
 ) + NO_POSIX
 
 JOB_RULES: Final = (
@@ -135,8 +129,7 @@ JOB_RULES: Final = (
             ),
             advice=_larger_buffers,
         ),
-        advice="Use POSIX calls with large buffers, or MPI-IO or a library on top of it (HDF5, "
-        "PnetCDF).",
+        advice="Use POSIX calls with large buffers, or MPI-IO, HDF5 or PnetCDF.",
         reference=f"{DRISHTI}: S01",
         numerator="bytes moved through STDIO",
         denominator=f"bytes moved {_ALL_LAYERS}",
@@ -211,11 +204,9 @@ JOB_RULES: Final = (
             ),
             watched="watched_file",
         ),
-        advice="Start requests at multiples of the block or stripe size (H5Pset_alignment in "
-        "HDF5).",
+        advice="Start requests at multiples of the block or stripe size (HDF5: H5Pset_alignment).",
         reference=f"{DRISHTI}: P08",
-        numerator="reads and writes of POSIX whose offset is not a multiple of "
-        "POSIX_FILE_ALIGNMENT",
+        numerator="POSIX requests whose offset is not a multiple of POSIX_FILE_ALIGNMENT",
         denominator="reads and writes of POSIX to files whose alignment Darshan records",
         judged=_WATCHED.format(what="file"),
         unable=_UNWATCHED.format(what="FILE", more=""),
@@ -248,8 +239,7 @@ JOB_RULES: Final = (
     ),
     _rule(
         name="io.mostly_metadata",
-        doc="A job whose I/O time goes to opening, seeking and stating files. Usual causes are "
-        "many small files, Python imports, or files opened repeatedly.",
+        doc="A job that spends its I/O time on metadata, for example of small files or imports.",
         among="has_counters",
         where="meta_s > {seconds} and meta_s > {share} * io_s",
         columns=(*_OF_JOB, "meta_s", "io_s", "files", "meta_share", "time_share", "certainty"),
@@ -260,12 +250,9 @@ JOB_RULES: Final = (
             "this is",
             share="meta_share",
         ),
-        advice="Merge small files, keep files open, and put software on a local disk or in an "
-        "image.",
-        reference="PyDarshan's plot of I/O cost, which compares the same times; the limits are "
-        "ours",
-        numerator="time in metadata operations, summed over processes, s; of MPI-IO only for files "
-        "that POSIX does not count",
+        advice="Merge small files, keep files open, or move software to a local disk or image.",
+        reference="PyDarshan's plot of I/O cost compares the same times; the limits are ours",
+        numerator="metadata time in all processes, s; of MPI-IO only for files without POSIX",
         denominator="time in reads, writes and metadata operations, summed over processes, s",
         judged="jobs with a module that counts bytes in a log",
         unable=_NO_SUM,
@@ -309,8 +296,7 @@ JOB_RULES: Final = (
         advice="Give Darshan more memory (DARSHAN_MODMEM), exclude files (NAME_EXCLUDE), and let "
         "the program end normally; `harvest rejects` says why a module was not read.",
         reference="the log's own partial flags, end and name; Darshan's runtime documentation",
-        numerator="modules marked as partial or not read, and logs without an end or named "
-        ".darshan_partial",
+        numerator="modules that are partial or not read, and unfinished logs",
         judged="all jobs",
         unable="never",
     ),

@@ -77,8 +77,7 @@ _NO_MPIIO: Final = "a log lists MPI-IO without records: `harvest rejects` says w
 REQUEST_RULES: Final = (
     _rule(
         name="io.small_requests",
-        doc="Many requests below 1 MiB. Each costs a call and, on a parallel file system, a round "
-        "trip.",
+        doc="Many requests below 1 MiB. Each costs a round trip on a parallel file system.",
         among="uses_posix",
         where="small > {requests} and small > {share} * requests",
         columns=(
@@ -102,8 +101,7 @@ REQUEST_RULES: Final = (
     ),
     _rule(
         name="io.small_requests_shared",
-        doc="Many requests below 1 MiB to files that all ranks share. They also compete for the "
-        "locks of the file.",
+        doc="Many requests below 1 MiB to shared files. They compete for the locks of the file.",
         among="uses_posix and largest_log > 1",
         where="shared_small > {requests} and shared_small > {share} * shared",
         columns=(*_OF_JOB, "shared_small", "shared", *_COST),
@@ -117,8 +115,7 @@ REQUEST_RULES: Final = (
                 "share are below 1 MiB"
             ),
         ),
-        advice="Use collective MPI-IO calls to merge the requests of ranks, or write a file per "
-        "node.",
+        advice="Merge requests with collective MPI-IO calls, or write a file per node.",
         reference=f"{DRISHTI}: P15, P16, without requests of exactly 1 MiB",
         numerator="requests below 1 MiB, as in io.small_requests, in POSIX records of all ranks",
         denominator="all requests of the same kind in these records",
@@ -129,8 +126,7 @@ REQUEST_RULES: Final = (
     ),
     _rule(
         name="io.random_access",
-        doc="Many requests that start before the end of the last one. Read-ahead and "
-        "write-behind of the file system do not help them.",
+        doc="Many requests before the end of the last one, without help of read-ahead.",
         among="uses_posix",
         where="random > {requests} and random > {share} * requests",
         columns=(*_OF_JOB, "random", "requests", "random_file", *_COST),
@@ -139,8 +135,7 @@ REQUEST_RULES: Final = (
         ),
         advice="Sort requests by offset, or store the data in the order of their use.",
         reference=f"{DRISHTI}: P11, P13, without the first request of each process to a file",
-        numerator="POSIX requests that are not sequential (POSIX_SEQ_...), without the first of "
-        "each process to each file",
+        numerator="POSIX requests out of sequence (POSIX_SEQ_...), without the first to each file",
         denominator="all POSIX requests of the same kind",
         judged=_POSIX_JOBS,
         unable=NO_POSIX,
@@ -151,8 +146,7 @@ REQUEST_RULES: Final = (
     ),
     _rule(
         name="io.redundant",
-        doc="More bytes moved than the accessed part of the file is long. Several processes, or "
-        "one repeatedly, move the same bytes.",
+        doc="More bytes moved than the accessed part of the file has.",
         among="uses_posix",
         where="redundant_bytes > {size} and redundant_bytes > {share} * bytes",
         columns=(*_OF_JOB, "redundant_bytes", "bytes", "redundant_file", *_COST),
@@ -165,8 +159,7 @@ REQUEST_RULES: Final = (
             advice=_once,
         ),
         advice="Read once and pass the data on (broadcast, shared memory), or keep them in memory.",
-        reference="Darshan's POSIX_MAX_BYTE_READ and _WRITTEN, which Drishti 0.8 (P09, P10) "
-        "compares in reverse; the limits are ours",
+        reference="POSIX_MAX_BYTE_READ, _WRITTEN; Drishti 0.8 (P09, P10) compares in reverse",
         numerator="POSIX bytes beyond the highest offset of their file, summed over files",
         denominator="all POSIX bytes of the same kind",
         judged=_POSIX_JOBS,
@@ -187,8 +180,7 @@ REQUEST_RULES: Final = (
             lambda row: f"{row['independent']:,} MPI-IO {row['op']}s, none collective",
             lambda row: f"Every rank calls MPI-IO by itself for its {row['op']}s",
         ),
-        advice="Use collective calls, for example MPI_File_write_all, or H5FD_MPIO_COLLECTIVE in "
-        "HDF5.",
+        advice="Use collective calls (MPI_File_read_all, _write_all, H5FD_MPIO_COLLECTIVE).",
         reference=f"{DRISHTI}: M02, M03",
         numerator="independent requests to MPI-IO, where none is collective",
         judged=f"jobs with a log of several processes, and {_MPIIO_JOBS}",
@@ -209,8 +201,7 @@ REQUEST_RULES: Final = (
             lambda row: f"No {row['op']} is non-blocking, so computing waits for all of them",
             most="medium",
         ),
-        advice="Compute during I/O: use non-blocking calls, for example MPI_File_iwrite, or the "
-        "asynchronous VOL connector of HDF5.",
+        advice="Compute during I/O with non-blocking calls (MPI_File_iread, MPI_File_iwrite).",
         reference=f"{DRISHTI}: M06, M07",
         numerator="blocking requests to MPI-IO, where none is non-blocking or split",
         judged=f"jobs {_MPIIO_JOBS}",

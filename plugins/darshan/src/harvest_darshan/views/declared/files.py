@@ -50,8 +50,7 @@ FILE_COLUMNS: Final = (
     seconds("write_s", "Time in writes, summed over processes and threads."),
     seconds("meta_s", "Time in metadata operations (open, stat, seek, ...), summed over processes; "
             "null where no counters have the file."),
-    count("tasks", "Dask tasks that read or wrote the file (dask.task_io); null without a trace, "
-          "or without a Dask run."),
+    count("tasks", "Dask tasks that used the file (dask.task_io); null without trace or Dask run."),
     Column(
         "sizes",
         type=list[SizeBin],
@@ -68,8 +67,7 @@ FILE_COLUMNS: Final = (
 
 FILES: Final = View(
     name="io.files",
-    doc="One row per file and run, most bytes first: readers, writers, bytes, operations, "
-    "tasks, sizes, sequential share.",
+    doc="One row per file and run, most bytes first: users, bytes, operations, tasks, sizes.",
     build="harvest_darshan.views.files:files",
     requires=("darshan.dxt_segment", "darshan.posix", "darshan.stdio", "darshan.mpiio"),
     settings=shared.ONE_RUN,
@@ -100,12 +98,10 @@ PROCESS_COLUMNS: Final = (
     size("counted_write_bytes", f"Bytes written {_COUNTED}."),
     size("untraced_read_bytes", "counted_read_bytes - traced_read_bytes; below 0 where traced "
          "reads requested more than they got; null where one of them is."),
-    size("untraced_write_bytes", "counted_write_bytes - traced_write_bytes; null where one of them "
-         "is."),
-    size("stdio_read_bytes", "The part of counted_read_bytes in buffered I/O (STDIO), which DXT "
-         "never traces; null where STDIO was not read."),
-    size("stdio_write_bytes", "The part of counted_write_bytes in buffered I/O (STDIO); null where "
-         "STDIO was not read."),
+    size("untraced_write_bytes", "counted_write_bytes - traced_write_bytes; null where one is."),
+    size("stdio_read_bytes", "The STDIO part of counted_read_bytes, which DXT never traces; null "
+         "if it was not read."),
+    size("stdio_write_bytes", "The STDIO part of counted_write_bytes; null if it was not read."),
     shared.PARTIAL_MODULES,
     shared.CERTAINTY,
 )  # fmt: skip

@@ -32,16 +32,14 @@ _WATCHED: Final = "to files whose alignment {0} Darshan records; null where it r
 
 JOB_COLUMNS: Final = (
     *shared.OF_JOB,
-    text("exe", "Command line of the log that moves most bytes, cut by Darshan; null where no log "
-         "has one."),
+    text("exe", "Command line of the log that moves most bytes, cut by Darshan; null without one."),
     number("uid"),
     count("logs", "Logs of the job."),
     count("processes", "Processes in the job's logs; a log without MPI has one."),
     shared.LARGEST_LOG,
     seconds("wall_s", "From the first start of a log to the last end; null where one has no end. A "
             "log with a clock of whole seconds lasts to the end of its last one."),
-    seconds("process_s", "Time that the processes of the job ran, summed; null where a log has no "
-            "end."),
+    seconds("process_s", "Run time of all processes together; null where a log has no end."),
     seconds("io_s", "Time in reads, writes and metadata operations, summed over processes and "
             "threads, in the layers of bytes. Of MPI-IO it is the time beyond POSIX for the same "
             f"file, or beyond DFS for a log: mostly waiting for other ranks; {_SUMMED}."),
@@ -59,11 +57,9 @@ JOB_COLUMNS: Final = (
     count("writes", f"Write operations that POSIX counts; {_POSIX}."),
     size("read_bytes", f"Bytes read through POSIX; {_POSIX}."),
     size("write_bytes", f"Bytes written through POSIX; {_POSIX}."),
-    count("misaligned_memory", "POSIX requests of watched_memory whose buffer is not aligned; null "
-          "where that is."),
+    count("misaligned_memory", "Misaligned POSIX requests of watched_memory; null where that is."),
     count("watched_memory", f"Reads and writes of POSIX {_WATCHED.format('in memory')}."),
-    count("misaligned_file", "POSIX requests of watched_file whose offset is not aligned; null "
-          "where that is."),
+    count("misaligned_file", "Misaligned POSIX requests of watched_file; null where that is."),
     count("watched_file", f"Reads and writes of POSIX {_WATCHED.format('in the file')}."),
     seconds("posix_s", "Time in reads, writes and metadata operations of POSIX, summed over "
             f"processes and threads; {_POSIX}."),
@@ -83,8 +79,7 @@ JOB_COLUMNS: Final = (
     share("stdio_share", f"stdio_s / process_s; {_UNKNOWN}, or stdio_s is."),
     shared.PARTIAL_MODULES,
     texts("unread_modules", "Modules that were not read; `harvest rejects` says why."),
-    text("gaps", "Modules that were cut off or not read, and logs that were not finished; null "
-         "without any."),
+    text("gaps", "Modules cut off or not read, and unfinished logs, in words; null without any."),
     flag("missing_counters", "Whether a module other than a trace (DXT) is in partial_modules or "
          "unread_modules, or a log was not finished."),
     texts("unsummed_modules", "Modules whose bytes are in no sum here: MDHIM does not count them, "
@@ -99,8 +94,7 @@ JOB_COLUMNS: Final = (
 
 JOBS: Final = View(
     name="io.jobs",
-    doc="One row per job: its processes and logs, time and bytes by layer, metadata, "
-    "alignment, and gaps in its logs.",
+    doc="One row per job: processes, time and bytes by layer, metadata, alignment, gaps.",
     build="harvest_darshan.views.jobs:jobs",
     requires=("darshan.job",),
     settings={**shared.ONE_JOB, **shared.PER},
@@ -122,13 +116,10 @@ _SMALL: Final = (
 REQUEST_COLUMNS: Final = (
     *shared.OF_JOB,
     shared.OP,
-    count("requests", "Operations that POSIX counts, including those that MPI-IO makes; "
-          f"{_POSIX}."),
+    count("requests", f"POSIX requests, including those of MPI-IO; {_POSIX}."),
     size("bytes", "Bytes that the requests moved; null where requests is."),
-    seconds("seconds", "Time in the requests, summed over processes and threads; null where "
-            "requests is."),
-    share("time_share", "seconds as a share of the time that the job's processes ran; null where a "
-          "log has no end."),
+    seconds("seconds", "Time in the requests, in all processes; null where requests is."),
+    share("time_share", "seconds as a share of process time; null where a log has no end."),
     count("small", f"Requests of less than 1 MiB: {_SMALL}; null where requests is."),
     path("small_file", "The file with the most small requests; null where there are none."),
     count("small_in_file", "Small requests to small_file, or 0; null where requests is."),
@@ -137,17 +128,15 @@ REQUEST_COLUMNS: Final = (
     path("random_file", "The file with the most random requests; null where there are none."),
     count("shared", "Requests in records that all ranks of a log share; null where requests is."),
     count("shared_small", "Small requests of shared; null where requests is."),
-    size("redundant_bytes", "Bytes of a file beyond its highest offset, summed over files: at "
-         "least so much was read or written again; null where requests is."),
+    size("redundant_bytes", "Bytes of each file beyond its highest offset, so moved again; null "
+         "where requests is."),
     path("redundant_file", "The file with the most redundant bytes; null where there are none."),
     count("independent", "Independent requests to MPI-IO; null without its records."),
     count("collective", "Collective requests to MPI-IO; null without its records."),
     count("split", "Split collective requests to MPI-IO; null without its records."),
     count("nonblocking", "Nonblocking requests to MPI-IO; null without its records."),
-    seconds("mpiio_s", "Time in requests to MPI-IO, including POSIX below it; null without its "
-            "records."),
-    share("mpiio_share", "mpiio_s as a share of the time that the job's processes ran; null "
-          "without MPI-IO records, or where a log has no end."),
+    seconds("mpiio_s", "Time in MPI-IO requests, including POSIX below; null without records."),
+    share("mpiio_share", "mpiio_s as a share of process time; null without it or an end of a log."),
     shared.LARGEST_LOG,
     shared.USES_POSIX,
     shared.USES_MPIIO,
@@ -156,8 +145,7 @@ REQUEST_COLUMNS: Final = (
 
 REQUESTS: Final = View(
     name="io.requests",
-    doc="Two rows per job, for reads and writes: small, random, redundant and shared requests, "
-    "and the calls of MPI-IO.",
+    doc="Two rows per job, reads and writes: small, random, redundant, shared, MPI-IO calls.",
     build="harvest_darshan.views.requests:requests",
     requires=("darshan.job", "darshan.posix", "darshan.mpiio"),
     settings={**shared.ONE_JOB, **shared.PER},
@@ -183,8 +171,7 @@ POSIX_FILE_COLUMNS: Final = (
     shared.PROGRAM,
     path("file", 'Name of the file; "(not named)" where the logs have no name.'),
     shared.RECORD_ID,
-    count("processes", "Processes with a separate record of the file; a log with one process has "
-          "one."),
+    count("processes", "Processes with a separate record of the file, also the only one of a log."),
     flag("shared", "Whether a log of several ranks has one record of the file for all of them."),
     count("reads", "Read operations, summed over processes."),
     count("writes", "Write operations, summed over processes."),
@@ -196,15 +183,13 @@ POSIX_FILE_COLUMNS: Final = (
     size("write_extent", "Highest offset written, plus 1; also 1 where nothing was written."),
     seconds("read_s", "Time in reads, summed over processes and threads."),
     seconds("write_s", "Time in writes, summed over processes and threads."),
-    seconds("meta_s", "Time in metadata operations (open, stat, seek, ...), summed over "
-            "processes."),
+    seconds("meta_s", "Time in metadata operations (open, stat, ...) in all processes."),
     seconds("slowest_meta_s", "The longest time of a process in metadata operations, at least; of "
             "a record of all ranks the mean."),
     seconds("slowest_meta_most_s", "The longest time of a process in metadata operations, at "
             "most; of a record of all ranks their sum, or the time of the slowest rank if less. "
             "Null where one is unknown."),
-    share("time_share", "read_s, write_s and meta_s as a share of the time that the job's "
-          "processes ran; null where a log has no end."),
+    share("time_share", "read_s, write_s and meta_s of process time; null where a log has no end."),
     share("rank_spread", "Difference in bytes between the slowest and the fastest rank, as a share "
           "of the larger; null without a record of all ranks with bytes."),
     share("byte_imbalance", "Difference in bytes between the slowest and the fastest rank, as a "
@@ -223,8 +208,7 @@ POSIX_FILE_COLUMNS: Final = (
 
 POSIX_FILES: Final = View(
     name="io.posix_files",
-    doc="One row per job and file that POSIX counts, most time first: bytes, times, small "
-    "requests, and how unequal its processes are.",
+    doc="One row per job and file of POSIX, most time first: bytes, times, imbalance.",
     build="harvest_darshan.views.posix_files:posix_files",
     requires=("darshan.posix",),
     settings=shared.ONE_JOB,
@@ -243,14 +227,12 @@ RANK_COLUMNS: Final = (
     number("pid", "Process id, where the log has that of this rank; else null."),
     shared.BEGAN,
     shared.LOG,
-    text("program", "Name of the program, without its directory; null where the log has no command "
-         "line."),
+    text("program", "Name of the program, without its directory; null without a command line."),
     count("nprocs", "MPI processes of the log; 1 for a process without MPI."),
     number("rank"),
     text("host", "Host of the process, from DXT; null where it has none."),
     count("threads", "Threads with traced I/O; null in stock Darshan, which does not record them."),
-    count("operations", "Operations that DXT traced; those in both DXT_MPIIO and DXT_POSIX count "
-          "once, as DXT_POSIX."),
+    count("operations", "Traced operations; in both DXT_MPIIO and DXT_POSIX they count once."),
     size("bytes", "Bytes that the operations requested."),
     seconds("seconds", "Time in the operations, summed over threads."),
     seconds("median_s", "Median of seconds over the log's ranks with traced operations."),
@@ -263,8 +245,7 @@ RANK_COLUMNS: Final = (
 
 RANKS: Final = View(
     name="io.ranks",
-    doc="One row per log and rank that DXT traced: operations, bytes, seconds, and the "
-    "median of its log.",
+    doc="One row per log and traced rank (DXT): operations, bytes, seconds, median of its log.",
     build="harvest_darshan.views.processes:ranks",
     requires=("darshan.dxt_segment",),
     settings=shared.ONE_JOB,
@@ -291,10 +272,8 @@ BANDWIDTH_COLUMNS: Final = (
             "for the others. Of logs that ran together the longest counts, of others the sum."),
     rate("bytes_per_s", "bytes / slowest_s, as in Darshan's estimate by the slowest process "
          "(agg_perf_by_slowest); null without any time."),
-    rate("read_bytes_per_s", "read_bytes / read_s: a process while it reads; null without time in "
-         "reads."),
-    rate("write_bytes_per_s", "write_bytes / write_s: a process while it writes; null without time "
-         "in writes."),
+    rate("read_bytes_per_s", "read_bytes / read_s: of a process; null without read_s."),
+    rate("write_bytes_per_s", "write_bytes / write_s: of a process; null without write_s."),
     seconds("read_s", "Time in reads, summed over processes and threads."),
     seconds("write_s", "Time in writes, summed over processes and threads."),
     seconds("meta_s", "Time in metadata operations, summed over processes."),
@@ -303,8 +282,7 @@ BANDWIDTH_COLUMNS: Final = (
 
 BANDWIDTH: Final = View(
     name="io.bandwidth",
-    doc="One row per job and layer (POSIX, MPI-IO, STDIO, DFS, ...): bytes, and rates of the job "
-    "and of a process.",
+    doc="One row per job and layer (POSIX, MPI-IO, STDIO, DFS, ...): bytes and rates.",
     build="harvest_darshan.views.jobs:bandwidth",
     requires=("darshan.job",),
     settings={**shared.ONE_JOB, **shared.PER},
@@ -328,8 +306,7 @@ GAIN_COLUMNS: Final = (
            "for example in small reads, or of ranks that wait for a slower one. Reads, writes and "
            "metadata add up; of findings on the same time the longest counts. Null where the time "
            "is 0 or unknown.", "h", ",.3g"),
-    share("share", "hours as a share of the time that the job's processes ran; null where that is "
-          "unknown."),
+    share("share", "hours as a share of process time; null where that is unknown."),
     seconds("wall_s", "From the first start of a log to the last end; null where one has no end. A "
             "log with a clock of whole seconds lasts to the end of its last one."),
     texts("findings", "All rules with a finding, the most time first."),
@@ -338,8 +315,7 @@ GAIN_COLUMNS: Final = (
 
 GAINS: Final = View(
     name="io.gains",
-    doc="Jobs with findings, the largest possible gain first: process hours that the findings "
-    "concern, and their certainty.",
+    doc="Jobs with findings, the largest possible gain in process hours first.",
     build="harvest_darshan.views.gains:gains",
     requires=("darshan.job",),
     settings={
