@@ -48,7 +48,7 @@ class Kind:
 
 TRANSFERS: Final = {
     "transfer": Kind("transfers", "transfer", 1.0, MOVES),
-    "transfer.untold": Kind("transfers, as the other side recorded them", "transfer", PALE, MOVES),
+    "transfer.untold": Kind("transfers, by the other side", "transfer", PALE, MOVES),
 }
 READ: Final = Kind("I/O: read", "ink", 1.0, FILES)
 WRITE: Final = Kind("I/O: write", "write", 1.0, FILES)
