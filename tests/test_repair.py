@@ -341,7 +341,7 @@ def test_verify_and_repair_on_the_command_line(tmp_path: Path) -> None:
         )
         return done.return_value, done.stdout
 
-    assert command() == (0, "all well: 2 files, 2 rows\n")
+    assert command() == (0, "no problems: 2 files, 2 rows checked\n")
     small.files()[0].unlink()
     flip(small.state / "manifest.json")
     code, text = command()
@@ -358,7 +358,7 @@ def test_verify_and_repair_on_the_command_line(tmp_path: Path) -> None:
     assert code == 1
     assert "cannot be read again: its input no longer exists; --deleted drop removes" in text
     code, text = command("--repair", "--deleted", "drop")
-    assert (code, text.splitlines()[-1]) == (0, "all well: 1 files, 1 rows")
+    assert (code, text.splitlines()[-1]) == (0, "no problems: 1 file, 1 row checked")
 
 
 # --- rejects, after a fix -------------------------------------------------------------------------

@@ -211,9 +211,14 @@ def lack_of(error: BaseException) -> Exception | None:
     return None
 
 
+NAMES_SHOWN = 15
+
+
 def suggestion(name: str, known: Iterable[str]) -> str:
-    """What to do about an unknown name: the nearest known ones, or all of them."""
+    """What to do about an unknown name: the nearest known ones, or the first of all."""
     names = sorted(known)
     if near := difflib.get_close_matches(name, names, n=3, cutoff=0.6):
         return "did you mean " + " or ".join(map(repr, near)) + "?"
-    return "known: " + ", ".join(names) if names else "no plugin offers any; install one"
+    more = f" and {len(names) - NAMES_SHOWN} more" if len(names) > NAMES_SHOWN else ""
+    shown = ", ".join(names[:NAMES_SHOWN])
+    return f"known: {shown}{more}" if names else "no plugin offers any; install one"

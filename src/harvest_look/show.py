@@ -132,12 +132,13 @@ def _print_run(record: dict[str, Any]) -> None:
         rows += [(key if number == 0 else "", item) for number, item in enumerate(items)]
     print_table(("", ""), rows)
     columns = ("partitions", "read", "written", "filtered", "folded", "rejected")
+    heads = [column.replace("folded", "merged") for column in columns]
     if record["account"]:
         print()
         print_table(
-            ("source", *columns),
+            ("source", *heads),
             [(a["source"], *(a[column] for column in columns)) for a in record["account"]],
-            right=columns,
+            right=heads,
             upright=True,
         )
 
@@ -186,7 +187,7 @@ def print_rejects(
         forms={"origin": "path"},
     )
     if any(len(text) > RAW_SHOWN for text in texts):
-        print(f"{CUT} marks raw text that goes on; --json has all that was kept")
+        print(f"{CUT} marks shortened text; --json shows all that was kept")
     if total > rows:
         print(f"{how_many(rows, 'reject', total)} shown; --rows N or --json for more")
     return 0

@@ -111,7 +111,7 @@ def item(marks: Marks, target: str, height: int) -> str:
         figure.legend.update(
             location="left",
             orientation="horizontal",
-            ncols=4,
+            ncols=3,
             background_fill_color=None,
             border_line_color=None,
             label_text_color=ink,

@@ -186,7 +186,7 @@ def test_growth_counts_by_bytes_or_by_percent_of_what_is_not_little():
         (
             "high",
             "2 of 4 users grew sharply, by up to 1.00 TiB",
-            f"x0 grew to 91.9 TiB (1.1 %) {MONTH}. 2 of 4 users {MUCH}",
+            f"User x0 grew to 91.9 TiB (1.1 %) {MONTH}. 2 of 4 users {MUCH}",
         )
     ]
     assert spoken("gpfs.owners_grew", grown("user", growth[2:], [10**10, 10**6])) == []
@@ -201,7 +201,7 @@ def test_who_grew_much_is_not_called_who_grew_most():
     ((_, headline, detail),) = spoken("gpfs.owners_grew", rows)
 
     assert headline == "2 of 3 users grew sharply, by up to 5.00 GiB"
-    assert detail == f"x1 grew to 11.0 GiB (83 %) {MONTH}. 2 of 3 users {MUCH}"
+    assert detail == f"User x1 grew to 11.0 GiB (83 %) {MONTH}. 2 of 3 users {MUCH}"
 
 
 def test_growth_that_leaves_objects_out_is_of_a_part():
@@ -218,7 +218,7 @@ def test_a_new_directory_counts_by_its_bytes():
         (
             "medium",
             "Directory x0 grew by 1.00 GiB (new)",
-            f"x0 grew to 1.00 GiB (new) {MONTH}. 1 of 1 directory {MUCH}",
+            f"Directory x0 grew to 1.00 GiB (new) {MONTH}. 1 of 1 directory {MUCH}",
         )
     ]
     assert spoken("gpfs.directories_grew", grown("top", [GIB - 1], [0], "new")) == []

@@ -75,7 +75,7 @@ def test_a_broken_promise_is_told_in_words(project):
 
     assert done.returncode == 1
     told = done.stdout.partition("test_accounting_adds_up")[2]
-    assert "promise: every unit read becomes a row at its own place or a reject" in told
+    assert "promise: every unit read becomes a row or a reject" in told
     assert "seen:    2 units are accounted for; the class says that the sample has 3" in told
     assert "remedy:  find the units" in told
     assert "def test_accounting_adds_up" not in told

@@ -102,7 +102,7 @@ class Rule:
     reference: the source of the rule and its thresholds: a document, a paper, another tool.
     numerator: what its verdict compares, with its unit.
     denominator: what it is compared with; none where that is a threshold alone.
-    ``judged``: what the rule checks, and what it leaves out.
+    judged: what the rule checks, and what it leaves out.
     unable: what makes it unable to judge, and which field or option of the recorder brings it.
     thresholds: by name.
     requires: record types without which it cannot judge, beyond what the view needs.

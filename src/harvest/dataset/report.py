@@ -64,7 +64,7 @@ def build_report(dataset: Dataset, name: str, settings: Mapping[str, Any]) -> An
     gaps = _gaps(absent, dataset.plugins)
     if spec.requires and len(absent) == len(spec.requires):
         raise DatasetError(
-            f"report {name!r} reads what is not in this dataset",
+            f"report {name!r} needs rows that this dataset lacks",
             where=dataset.sink.location,
             remedy="; ".join(gaps),
         )

@@ -51,7 +51,7 @@ class Account:
     sources: dict[str, SourceAccount]
 
     COLUMNS: ClassVar = (
-        "source", "parts", "unchanged", "read", "written", "filtered", "folded", "rejected"
+        "source", "parts", "unchanged", "read", "written", "filtered", "merged", "rejected"
     )  # fmt: skip
     """What people see of it, with the reasons."""
 
@@ -83,7 +83,7 @@ def account_of(read: Iterable[Part], skipped: Iterable[str]) -> Account:
         account.folded += sum(part.folded.values())
         account.rejected += part.rejected
         account.failed += part.failed
-        for word, counts in (("filtered", part.filtered), ("folded", part.folded)):
+        for word, counts in (("filtered", part.filtered), ("merged", part.folded)):
             for reason, count in counts.items():
                 key = f"{word}: {reason}"
                 account.reasons[key] = account.reasons.get(key, 0) + count

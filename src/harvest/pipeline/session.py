@@ -63,8 +63,8 @@ class Listing:
 class Session:
     """A recipe made ready: its sources are chosen, and all of it is configured.
 
-    It lists what there is to read and commits what is new of it, once or again and again;
-    ``harvest.run`` is a session with one of each.
+    It lists what there is to read and commits what is new, once or repeatedly; ``harvest.run``
+    is a session with one of each.
 
     recipe: with the name of a source at every location.
     choices: what to say about locations that were given without one.
@@ -72,8 +72,8 @@ class Session:
     >>> session = harvest.Session(harvest.Recipe.load("nightly.toml"))  # doctest: +SKIP
     >>> result = session.commit(session.list())  # doctest: +SKIP
 
-    Raises UsageError for a recipe that names what is not there, SourceError for a location without
-    the name of a source that is not there.
+    Raises UsageError for a recipe that names something unknown, SourceError for a missing location
+    without the name of a source.
     """
 
     @contained()
@@ -332,16 +332,16 @@ def run(
     """Harvest sources into sinks, as ``harvest run`` does.
 
     sources, sinks: one or several ``NAME:LOCATION``; a bare location is read by every
-        source that is sure of files there, and ``choices`` of the result says by which.
-        ``FILE.py:LOCATION`` is the source or sink of a Python file, and an object of a class of
-        yours is as good: ``GreetingSource("hello.txt")``.
-    recipe: path of a TOML recipe, or a Recipe; the other arguments go on top of it.
+        source that recognises files there, and ``choices`` of the result names them.
+        ``FILE.py:LOCATION`` is the source or sink of a Python file.  You can also give an object:
+        ``GreetingSource("hello.txt")``.
+    recipe: path of a TOML recipe, or a Recipe; the other arguments override it.
     settings: plugin name -> key -> value.
-    since, changed: look at some inputs only: those of recent days, or those that a list names.
-    schema_drift: evolve, freeze or reject, where columns are not those of a dataset.
-    progress: show how far it is: a bar on a terminal or in a notebook, else a line of standard
-        error now and then; None where a person watches alone, which is a terminal or a notebook.
-    observer: is called instead, to show or record progress in a way of one's own.
+    since, changed: read only inputs of recent days, or those in a list.
+    schema_drift: evolve, freeze or reject, when columns differ from the dataset's.
+    progress: show progress: a bar on a terminal or in a notebook, otherwise a line on standard
+        error now and then; None shows it only on a terminal or in a notebook.
+    observer: called instead, to show or record progress in your own way.
 
     >>> result = harvest.run("mofka-dask:runs/R1", "parquet:out")  # doctest: +SKIP
     >>> result.account.written  # doctest: +SKIP

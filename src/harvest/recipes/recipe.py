@@ -240,7 +240,8 @@ def load_recipe(path: Path) -> Recipe:
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
-        raise UsageError(f"the recipe cannot be read: {error.strerror}", where=str(path)) from error
+        problem = f"the recipe cannot be read: {error.strerror}"
+        raise UsageError(problem, where=str(path), remedy="check the path") from error
     except UnicodeDecodeError as error:
         raise ConfigError("the recipe is not UTF-8 text", where=str(path)) from error
     try:

@@ -26,11 +26,6 @@ def _owner(row: dict[str, Any]) -> str:
     return "An unrecorded owner" if row["user"] is None else f"User {row['user']}"
 
 
-def _bytes(size: float | None) -> str:
-    """A sum in words; a view has none that is more than 2^63 - 1."""
-    return "an unknown size" if size is None else bytes_in_words(size)
-
-
 def _in_one_unit(*sizes: float) -> tuple[str, ...]:
     """Sizes in the unit of the smallest above 0, and this unit: ``("611", "2,136", "GiB")``."""
     unit = bytes_in_words(min(filter(None, sizes), default=0)).split()[1]
@@ -63,9 +58,9 @@ def cold(rows: pl.DataFrame, total: int, *, share: float, high: float) -> Iterat
     yield Finding(
         "high" if cold >= high * everything else "medium",
         f"{share_in_words(cold / everything)} of all data unused for {worst['cold_days']:,} days: "
-        f"{_bytes(cold)}",
+        f"{bytes_in_words(cold)}",
         f"{sizes[0]} of {sizes[1]} {sizes[2]} were neither accessed nor modified. "
-        f"{_owner(worst)} has the most: {_bytes(worst['cold_size_bytes'])}, "
+        f"{_owner(worst)} has the most: {bytes_in_words(worst['cold_size_bytes'])}, "
         f"{share_in_words(worst['cold_share'])} of their data.",
         certainty=_part(rows, "cold_known_inodes"),
     )
@@ -89,14 +84,14 @@ def small(rows: pl.DataFrame, total: int, *, share: float, files: float) -> Iter
     if count < files or count < share * everything:
         return
     worst, size = _most(rows, "small_inodes"), _sum(rows, "small_size_bytes")
-    held = f"hold {_bytes(size)}"
+    held = f"hold {bytes_in_words(size)}"
     if rows["small_allocated_bytes"].count():
         both = _in_one_unit(size, _sum(rows, "small_allocated_bytes"))
         held = "hold {} and occupy {} {}".format(*both)
     yield Finding(
         "medium",
         f"{share_in_words(count / everything)} of all files are below "
-        f"{_bytes(worst['small_below'])}: {count:,} files",
+        f"{bytes_in_words(worst['small_below'])}: {count:,} files",
         f"{count:,} of {everything:,} files {held}. {_owner(worst)} has the most: "
         f"{worst['small_inodes']:,}.",
         certainty=_part(rows, "small_known_inodes"),
@@ -110,7 +105,7 @@ def one_owner(rows: pl.DataFrame, total: int, *, share: float) -> Iterator[Findi
         yield Finding(
             "low",
             f"{shortened(_owner(row))} owns {share_in_words(row['share'])} of all data: "
-            f"{_bytes(row['size_bytes'])}",
+            f"{bytes_in_words(row['size_bytes'])}",
             f"{_owner(row)} owns {count_in_words(row['inodes'], 'object')} with {sizes[0]} of "
             f"{sizes[1]} {sizes[2]}.",
             where={"uid": row["uid"]},
@@ -123,8 +118,8 @@ def unknown_owners(rows: pl.DataFrame, total: int, *, share: float) -> Iterator[
     everything, objects = worst["all_bytes"], count_in_words(_sum(rows, "inodes"), "object")
     held, most = "", "The list has no sizes."
     if worst["size_bytes"] is not None:
-        held = f": {_bytes(size)}"
-        most = f"Uid {worst['uid']} has the most: {_bytes(worst['size_bytes'])}."
+        held = f": {bytes_in_words(size)}"
+        most = f"Uid {worst['uid']} has the most: {bytes_in_words(worst['size_bytes'])}."
         objects += f", {share_in_words(size / everything)} of all data" if everything else ""
     verb, their = ("is", "It owns") if rows.height == 1 else ("are", "They own")
     yield Finding(
@@ -153,10 +148,10 @@ def duplicates(rows: pl.DataFrame, total: int, *, extra: float, share: float) ->
     names = count_in_words(worst["all_names"], "file name")
     yield Finding(
         "medium" if (worst["extra_share"] or 0) >= share else "low",
-        f"{_bytes(worst['all_extra_bytes'])} may be copies: {names} in several directories",
+        f"{bytes_in_words(worst['all_extra_bytes'])} may be copies: {names} in several directories",
         f"This is {share_in_words(worst['extra_share'] or 0)} of all data, by name and size only. "
         f"The largest is {worst['name']}: {worst['copies']:,} files of "
-        f"{_bytes(worst['size_bytes'])}.",
+        f"{bytes_in_words(worst['size_bytes'])}.",
     )
 
 
@@ -180,29 +175,32 @@ def grew(
     """
     worst, (one, several) = _most(rows, "growth_bytes"), words
     which = "(not recorded)" if worst[name] is None else worst[name]
-    growth, percent = _bytes(worst["growth_bytes"]), worst["growth_percent"]
+    growth, percent = bytes_in_words(worst["growth_bytes"]), worst["growth_percent"]
     share = "new" if percent is None else share_in_words(percent / 100)
     headline = f"{rows.height:,} of {total:,} {several} grew sharply, by up to {growth}"
     if rows.height == 1:
         headline = f"{one.capitalize()} {shortened(which)} grew by {growth} ({share})"
+    size = bytes_in_words(worst["new_bytes"])
+    days = f"between {worst['old_scan'][:10]} and {worst['new_scan'][:10]}"
     least, much, unit = _in_one_unit(limits["least"], limits["growth"])
     yield Finding(
         "high" if worst["growth_bytes"] >= limits["growth"] else "medium",
         headline,
-        f"{which} grew to {_bytes(worst['new_bytes'])} ({share}) between {worst['old_scan'][:10]} "
-        f"and {worst['new_scan'][:10]}. {rows.height:,} of {count_in_words(total, one, several)} "
-        f"passed the limits: {limits['percent']:g} % and {least} {unit}, or {much} {unit}.",
+        f"{one.capitalize()} {which} grew to {size} ({share}) {days}. {rows.height:,} of "
+        f"{count_in_words(total, one, several)} passed the limits: "
+        f"{limits['percent']:g} % and {least} {unit}, or {much} {unit}.",
         certainty=("part",) if _sum(rows, "unmeasured") else (),
     )
 
 
-_SIZES: Final = "have the policy's SHOW clause print FILE_SIZE"
-_KINDS: Final = "MISC_ATTRIBUTES or MODE"
+_SHOW: Final = "the list needs {} in the policy's SHOW clause"
+_SIZES: Final = _SHOW.format("FILE_SIZE")
+_KINDS: Final = "MISC_ATTRIBUTES (or MODE)"
 _TIMES: Final = (
-    "have the policy's SHOW clause print ACCESS_TIME, MODIFICATION_TIME, FILE_SIZE and "
-    f"{_KINDS}, and give the time of the scan (now=, gpfs.scan_time)"
+    "the list needs a time (set now=, or harvest with gpfs.scan_time); it also needs ACCESS_TIME, "
+    f"MODIFICATION_TIME and {_KINDS} in the policy's SHOW clause"
 )
-_OWNERS: Final = "have the policy's SHOW clause print FILE_SIZE and USER_ID"
+_OWNERS: Final = _SHOW.format("FILE_SIZE and USER_ID")
 
 
 _GREW: Final = (
@@ -245,8 +243,7 @@ def _growth(name: str, by: str, what: str, where: str, words: tuple[str, str], *
 RULES: Final = (
     Rule(
         name="gpfs.cold_data",
-        doc="Data that nobody has read or written for a long time fill space that active data "
-        "need.",
+        doc="Data that nobody has used for a long time fill space that active data need.",
         view="gpfs.owners",
         where="cold_size_bytes > 0",
         columns=(
@@ -261,7 +258,7 @@ RULES: Final = (
         numerator="bytes neither accessed nor modified within the setting cold",
         denominator="bytes with known size, kind and times",
         judged="owners with data of known size, kind and times; without directories",
-        unable=_TIMES,
+        unable=f"{_TIMES}; {_SIZES}",
         thresholds={
             "share": Threshold(0.2, "share of all bytes that may be cold"),
             "high": Threshold(0.5, "share of all bytes from which the severity is high"),
@@ -275,8 +272,7 @@ RULES: Final = (
         where="small_inodes > 0",
         columns=(
             *("uid", "user", "small_inodes", "small_share", "small_size_bytes"),
-            *("small_allocated_bytes", "all_small_known_inodes", "all_data_inodes"),
-            "small_below",
+            *("small_allocated_bytes", "all_small_known_inodes", "all_data_inodes", "small_below"),
         ),
         judge=small,
         advice="Pack them into archives, a database, or HDF5 or Zarr with larger chunks. "
@@ -286,7 +282,7 @@ RULES: Final = (
         numerator="files smaller than the setting below",
         denominator="files of known size",
         judged="owners with files of known size and kind; without directories",
-        unable=f"{_SIZES} and {_KINDS}",
+        unable=_SHOW.format(f"FILE_SIZE and {_KINDS}"),
         thresholds={
             "share": Threshold(0.5, "share of all files that may be small"),
             "files": Threshold(100_000, "number of small files that is always allowed"),
@@ -322,7 +318,7 @@ RULES: Final = (
         numerator="owners missing from the passwd file, and their bytes",
         denominator="owners that the list names; bytes of all objects of known size",
         judged="owners that the list names",
-        unable=f"give passwd=FILE, and {_OWNERS}",
+        unable=f"set passwd=FILE; {_SHOW.format('USER_ID')}",
         thresholds={
             "share": Threshold(0.01, "share of all bytes from which the severity is medium")
         },
@@ -357,10 +353,8 @@ RULES: Final = (
             *("all_names", "all_extra_bytes", "extra_share"),
         ),
         judge=duplicates,
-        advice="Compare the largest by checksum. Share equal files in a common directory or by "
-        "links.",
-        reference="a guess by name and size only; files below the setting above (64 MiB) do not "
-        "count",
+        advice="Compare the largest by checksum. Share equal files, for example by links.",
+        reference="a guess by name and size; files below the setting above (64 MiB) do not count",
         numerator="bytes of all but one of the objects with one name and size",
         denominator="bytes of all objects except directories",
         judged="names that several objects share, each at least as large as the setting above",
@@ -378,8 +372,7 @@ RULES: Final = (
         where="entries >= {entries}",
         columns=("directory", "entries", "files", "directories", "size_bytes"),
         judge=crowded,
-        advice="Spread the entries over subdirectories, or pack them. Avoid ls -l and patterns "
-        "there.",
+        advice="Spread the entries over subdirectories, or pack them. Avoid ls -l there.",
         reference="GPFS finds one name among millions by extensible hashing, but a listing reads "
         "every block of the directory (GPFS users' list, 2018-09-11)",
         numerator="paths directly in a directory",
@@ -406,7 +399,7 @@ RULES: Final = (
         _GREW,
         ("directory", "directories"),
         doc="Top-level directories whose data grew sharply between two scans.",
-        advice="See whose data are new there: harvest view gpfs.change DATASET by=user,top.",
+        advice="See whose data are new there: harvest view gpfs.change DATASET --set by=user,top.",
         unable=f"{_SIZES} in both scans",
     ),
     Rule(

@@ -145,7 +145,7 @@ def _usual(role: str) -> Path | None:
             remedy=f"name the file with {option}, or go to the run's directory",
         )
     if usual:
-        typer.echo(f"no {names} here: going on without {role}", err=True)
+        typer.echo(f"no {names} here: continuing without {role}", err=True)
     return None
 
 

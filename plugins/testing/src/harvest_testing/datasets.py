@@ -1,4 +1,4 @@
-"""What views and reports promise alike: the same answer for the same rows, whatever is around."""
+"""What both views and reports promise: the same answer for the same rows, whatever is around."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class DatasetKit(Conformance):
 
     examples: setting -> a value that changes the answer, such as users type it.
     without_effect: setting -> why no value of it changes the answer for these datasets.
-    null_says: ``record_type.column`` -> what its null says, where that is not "not known".
+    null_says: ``record_type.column`` -> what its null says, where that is not "unknown".
     """
 
     examples: ClassVar[Mapping[str, Any]] = {}

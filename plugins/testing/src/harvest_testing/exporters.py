@@ -100,7 +100,7 @@ class ExporterConformance(Conformance):
             other.parent.mkdir()
             self.write(changed, other)
             found, wanted = files_below(target.parent), files_below(other.parent)
-            about = f"an export of {words} in place of one is another than beside it"
+            about = f"an export of {words} instead of one is another than next to it"
             require(
                 self._complete(found, wanted), f"{about}: {differing(found, wanted)[:200]}", WHOLE
             )

@@ -150,7 +150,7 @@ class ViewConformance(DatasetKit):
                 "let empty frames take the same way, and cast what depends on rows",
             )
 
-    @promise("what is not known is not zero: no count becomes 0, and no rule concludes more")
+    @promise("what is unknown is not zero: no count becomes 0, and no rule concludes more")
     def test_unknown_is_not_zero(self, tmp_path: Path) -> None:
         if not self.key:
             does_not_apply("the class does not say what a row is (key)")
@@ -164,7 +164,7 @@ class ViewConformance(DatasetKit):
         require(
             not faults,
             "\n".join(faults),
-            "give null for what is not known, and let rules judge rows that have what they need; "
+            "give null for what is unknown, and let rules judge rows that have what they need; "
             "where null says something else, say so in `null_says` of the test class",
         )
 

@@ -89,4 +89,5 @@ def _print_all_well(dataset: Path) -> None:
     opened = open_dataset(dataset)
     files = len({(file.path, file.offset) for file in opened.manifest.files.distinct()})
     rows = sum(opened.record_types.values())
-    print(f"all well: {files:,} files, {rows:,} rows")
+    checked = f"{count_in_words(files, 'file')}, {count_in_words(rows, 'row')}"
+    print(f"no problems: {checked} checked")

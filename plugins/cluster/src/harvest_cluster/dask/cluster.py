@@ -70,8 +70,8 @@ class DaskConfig(Options):
         allowed="at least 0",
     )
     timeout: float = _setting(
-        "Seconds to wait for a scheduler, and for a worker when there is none; the wait for Slurm "
-        "jobs to start has no bound.",
+        "Seconds to wait for a scheduler, and for a worker when there is none. Waiting for Slurm "
+        "jobs to start has no limit.",
         60.0,
         allowed="more than 0",
     )
@@ -86,7 +86,7 @@ class DaskConfig(Options):
         if not self.timeout > 0:
             raise _unfit("timeout", self.timeout, "give seconds, more than 0")
         if self.address is not None and self.scheduler_file is not None:
-            raise _unfit("scheduler_file", self.scheduler_file, "give it or the address, not both")
+            raise _unfit("scheduler_file", self.scheduler_file, "give either this or the address")
         if len({self.tls_ca is None, self.tls_cert is None, self.tls_key is None}) > 1:
             raise ConfigError(
                 "TLS needs all of tls_ca, tls_cert and tls_key", where="dask", remedy="give all"
@@ -94,11 +94,13 @@ class DaskConfig(Options):
         for name in _OF_SLURM:
             given = getattr(self, name) != getattr(attrs.fields(DaskConfig), name).default
             if given and (self.existing or self.cluster != "slurm"):
-                raise _unfit(name, getattr(self, name), "it is for dask.cluster=slurm")
+                raise _unfit(name, getattr(self, name), "it needs dask.cluster=slurm")
         if self.existing and not self.tls:
-            raise _unfit("tls", self.tls, "a running cluster's address says it: tcp:// or tls://")
+            raise _unfit(
+                "tls", self.tls, "the address of a running cluster decides: tcp:// or tls://"
+            )
         if self.existing and self.memory is not None:
-            raise _unfit("memory", self.memory, "a running cluster has its own")
+            raise _unfit("memory", self.memory, "a running cluster has its own memory setting")
         if not self.existing and self.cluster == "slurm":
             self._check_slurm()
 

@@ -42,16 +42,16 @@ class SlurmConfig(Options):
     """Settings of the engine ``slurm``."""
 
     tasks_per_job: int | None = setting(
-        "Partitions that one array task reads; by default so many that they are 64 MiB of input, "
-        "each counted with 64 KiB more than it has, and that there are at most 1,000 array tasks."
+        "Partitions that one array task reads. The default gives each task 64 MiB of input, with "
+        "64 KiB added per partition, in at most 1,000 array tasks."
     )
     directory: str | None = setting(
-        "Directory that all nodes see, for scripts, states and logs; by default in the first "
+        "Directory that all nodes see, for scripts, states and logs. The default is in the first "
         "dataset's _harvest/."
     )
     wait: bool = setting(
-        "Wait for the jobs and commit. If false, a last job commits and the command returns once "
-        "all is submitted.",
+        "Wait for the jobs and commit. If false, a last job commits and the command returns after "
+        "submitting.",
         True,
     )
     retries: int = setting("How often to submit a lost array task again.", 3)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from harvest import DatasetReader
 from harvest.toolkit.amounts import count_in_words, share_in_words
-from harvest_report import Notes, Plot, legend, seconds_axis
+from harvest_report import MOST_MARKS, Column, Marks, Notes, Plot, legend, seconds_axis
 from harvest_toolkit.frames import safe_sum
 
 from ..views.layers import SEGMENTS, traced_once
@@ -76,13 +76,39 @@ def _plot(name: str, title: str, trace: pl.LazyFrame, logs: pl.DataFrame) -> Plo
         "one for each process or recorded thread. A cell has the colour of its longest kind of "
         f"operation.{part_of_logs(totals, logs)}{limited}",
         size=(9.4, 1.3 + 0.16 * max(len(labels), 4)),
+        marks=lambda: _marks(trace, shown, extent),
     )
+
+
+def _marks(trace: pl.LazyFrame, lines: pl.DataFrame, extent: Window) -> Marks:
+    """Each operation as a mark that says its process, op, bytes and time."""
+    one = ["origin", "rank", "thread"]
+    rows = (
+        trace.join(lines.lazy().select(*one, "line", "label"), on=one, nulls_equal=True)
+        .select(
+            *("label", "op", "length"),
+            took=(pl.col("end") - pl.col("start")) / 1e6,
+            left=(pl.col("start") - extent.start_us) / 1e6,
+            right=(pl.col("end") - extent.start_us) / 1e6,
+            bottom=pl.col("line") + 0.4,
+            top=pl.col("line") - 0.4,
+            colour=pl.col("op").replace_strict(COLOURS, default="C5", return_dtype=pl.String),
+        )
+        .head(MOST_MARKS + 1)
+        .collect(engine="streaming")
+    )
+    tips = (
+        Column("label", "process"),
+        *("op", Column("length", "bytes", format=","), Column("took", "time", "s", "g")),
+    )
+    names = {float(line): label for line, label in lines.select("line", "label").iter_rows()}
+    return Marks(rows, tips, "seconds since the job began", names, "op")
 
 
 def _trace(segments: pl.LazyFrame) -> pl.LazyFrame:
     """Operations with a time, in microseconds since the epoch."""
     return segments.filter(pl.col("start_time").is_not_null()).select(
-        *("origin", "rank", "thread", "pid", "op"),
+        *("origin", "rank", "thread", "pid", "op", "length"),
         start=pl.col("start_time").dt.epoch("us"),
         end=pl.max_horizontal("start_time", "end_time").dt.epoch("us"),
     )

@@ -8,7 +8,7 @@ import attrs
 import polars as pl
 
 from harvest import DatasetReader
-from harvest.toolkit.amounts import bytes_in_words
+from harvest.toolkit.amounts import bytes_in_words, count_in_words
 from harvest_report import Column, Notes, Section, Table
 from harvest_toolkit.frames import known_sum, safe_sum, sum_or_none
 
@@ -179,7 +179,11 @@ def _notes_on_processes(
         f"{buffered['write']} of writes.",
         *([f"All are processes of {programs[0]}."] if len(programs) == 1 else []),
         *([] if known else ["It is unknown which process is which worker."]),
-        *([f"{idle} processes without I/O are not listed."] if idle else []),
+        *(
+            [f"Not listed, without I/O: {count_in_words(idle, 'process', 'processes')}."]
+            if idle
+            else []
+        ),
         *([f"Darshan's record is cut off: {_cut_modules(cut)}."] if cut.height else []),
     ]
 

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from harvest.toolkit.amounts import count_in_words
-from harvest_report import Notes, Plot, legend, seconds_axis
+from harvest_report import Column, Marks, Notes, Plot, legend, seconds_axis
 
 from .figures import COLOURS, INK, OTHER, name_workers, shades, short, time_per_cell
 
@@ -72,7 +72,33 @@ def stream(tasks: pl.DataFrame, prefixes: Sequence[str | None]) -> Plot:
         f"{count_in_words(tasks.height, 'execution')} of {count_in_words(len(colours), 'kind')} of "
         f"tasks over time, on {_lines_sentence(lines)}.{_pale_sentence(tasks)}",
         size=(7.5, height + 0.2 * -(-min(len(colours), len(COLOURS) + 1) // 4)),
+        marks=lambda: _marks(placed, colours, lines),
     )
+
+
+def _marks(placed: pl.DataFrame, colours: dict[str | None, str], lines: pl.DataFrame) -> Marks:
+    """Each execution as a mark that says its task, time and place."""
+    kinds = pl.DataFrame(
+        {
+            "prefix": list(colours),
+            "colour": list(colours.values()),
+            "kind": [
+                _caption(name) if colour != OTHER else "other" for name, colour in colours.items()
+            ],
+        },
+        schema={"prefix": pl.String, "colour": pl.String, "kind": pl.String},
+    )
+    rows = placed.join(kinds, on="prefix", how="left", nulls_equal=True).select(
+        *("key", "seconds", "worker", "thread", "colour", "kind"),
+        left=pl.col("start") / 1e6,
+        right=pl.col("end") / 1e6,
+        bottom=pl.col("line") + 0.41,
+        top=pl.col("line") - 0.41,
+    )
+    tips = (Column("key", "task"), Column("seconds", "took", "s"), "worker", "thread")
+    blocks = lines.group_by("worker", maintain_order=True).agg(place=pl.col("line").mean())
+    names = {place: short(worker) for worker, place in blocks.iter_rows()}
+    return Marks(rows, tips, f"seconds {SINCE}", names, "kind")
 
 
 def _lines_sentence(lines: pl.DataFrame) -> str:

@@ -84,20 +84,19 @@ def _full_memory(run: Run, **_: float) -> Finding:
     thresholds={"warnings": Threshold(1, "such lines")},
 )
 def _memory_warnings(run: Run, **_: float) -> Finding:
-    said = [
-        (severity, f"{count_in_words(run[column], noun)} {what}")
-        for severity, column, noun, what in (
-            ("high", "memory_restarts", "worker", "ended for using too much memory"),
-            ("medium", "pauses", "pause", "of workers for lack of memory"),
-            ("low", "unmanaged_warnings", "warning", "of memory that Dask does not manage"),
+    headline, *others = (
+        f"{count_in_words(run[column], noun)} {what}"
+        for column, noun, what in (
+            ("memory_restarts", "worker", "ended for using too much memory"),
+            ("pauses", "pause", "of workers for lack of memory"),
+            ("unmanaged_warnings", "warning", "of memory that Dask does not manage"),
         )
         if run[column]
-    ]
-    (severity, headline), *others = said
+    )
     return Finding(
-        severity,
+        "high" if run["memory_restarts"] else "medium" if run["pauses"] else "low",
         headline,
-        f"The logs also have {' and '.join(text for _, text in others)}." if others else "",
+        f"The logs also have {' and '.join(others)}." if others else "",
     )
 
 

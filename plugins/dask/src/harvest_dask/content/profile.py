@@ -36,7 +36,7 @@ class Profile:
             )
             return
         if yappi.is_running():
-            logger.warning("this process is profiled already: the capture leaves that alone")
+            logger.warning("this process is already profiled: the capture adds no profile")
             return
         yappi.set_clock_type(clock)
         yappi.start()

@@ -72,7 +72,7 @@ class Export:
         for name, table in self._tables().items():
             number, token = table.transaction_version(self._app), _told(table).get("token")
             up = "up to date" if token == self._token else "not up to date"
-            lines[name] = f"{name}: no table of this dataset"
+            lines[name] = f"{name}: a table of another dataset"
             if number is not None:
                 lines[name] = (
                     f"{name}: commit {number} ({token or 'token not recorded'}), {up}; "
@@ -93,7 +93,7 @@ class Export:
         asked = {view.label for view in views}
         for name in held:
             if name not in asked:
-                remark(f"the table of the view {name} was not asked for, and stays as it is")
+                remark(f"the table of the view {name} is not exported, and stays as it is")
         for name in dict.fromkeys([*self._dataset.record_types, *there]):
             if name not in held:
                 self._again(name, self._bring)

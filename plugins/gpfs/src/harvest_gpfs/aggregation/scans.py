@@ -53,6 +53,11 @@ def label_of(time: datetime) -> str:
     return time.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
+def day(label: str) -> str:
+    """A scan as a table names it: ``2026-01-11`` where it was made at midnight."""
+    return label.removesuffix("Z").removesuffix("T00:00:00").replace("T", " ")
+
+
 def moment(text: str | datetime) -> datetime:
     """A time from ``2026-01-11`` or ``2026-01-11T12:00:00Z``; UTC where no zone is given.
 

@@ -20,19 +20,10 @@ from harvest_toolkit.frames import fraction
 
 from ..aggregation.groupings import parse_age
 from ..aggregation.listing import list_scans
-from ..aggregation.scans import Scan
+from ..aggregation.scans import Scan, day
 from ..views.change import span
 from ..views.common import rows_of
-from .plots import (
-    amount,
-    amounts,
-    day,
-    first_and_others,
-    growth_bars,
-    in_bytes,
-    most_changed,
-    percent,
-)
+from .plots import amount, amounts, first_and_others, growth_bars, in_bytes, most_changed, percent
 
 _OBJECTS: Final = {
     "old_inodes": "before", "new_inodes": "after", "created": "new", "deleted": "deleted",

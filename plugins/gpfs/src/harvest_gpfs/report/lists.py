@@ -10,9 +10,9 @@ from harvest import DatasetReader
 from harvest_report import Column, Section, Table
 
 from ..aggregation.listing import list_scans
-from ..aggregation.scans import ALL
+from ..aggregation.scans import ALL, day
 from ..views.common import rows_of
-from .plots import amount, day, first_and_others, growth_plot
+from .plots import amount, first_and_others, growth_plot
 
 
 def paths(data: DatasetReader, scan: str, n: int, passwd: Path | None) -> list[Section]:

@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 
 from harvest.toolkit.amounts import bytes_in_words, share_in_words
+from harvest.toolkit.texts import printable_line, shortened
 from harvest_report import Column, Plot, bytes_axis, legend, name_bars, with_others
 from harvest_toolkit.frames import sum_or_none
 
@@ -186,12 +187,7 @@ def _classes(axes: Any, labels: Sequence[str]) -> None:
 
 def _shortened(text: str | None) -> str:
     """A name as a label: control characters visible, the middle of a long one left out."""
-    if text is None:
-        return "–"
-    plain = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
-    if len(plain) <= _LONGEST_NAME:
-        return plain
-    return f"{plain[: _LONGEST_NAME // 2 - 1]}…{plain[-_LONGEST_NAME // 2 :]}"
+    return "–" if text is None else shortened(printable_line(text), _LONGEST_NAME)
 
 
 def amount(name: str, label: str, sign: str = "") -> Column:
@@ -209,11 +205,6 @@ def amounts(prefix: str, said: str = "", *, allocated: bool) -> list[Column]:
 def percent(name: str, label: str) -> Column:
     """A column of shares, in percent."""
     return Column(name, label, None, ".1%")
-
-
-def day(label: str) -> str:
-    """A scan as a table names it: ``2026-01-11`` where it was made at midnight."""
-    return label.removesuffix("Z").removesuffix("T00:00:00").replace("T", " ")
 
 
 def most_changed(table: pl.DataFrame, n: int) -> pl.DataFrame:

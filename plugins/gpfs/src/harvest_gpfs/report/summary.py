@@ -19,21 +19,11 @@ from harvest_report import Column, LazySection, Notes, Report, Section, Table, T
 from harvest_toolkit.frames import fraction, safe_sum, sum_or_none
 
 from ..aggregation.groupings import Setting, parse_age
-from ..aggregation.scans import label_of
+from ..aggregation.scans import day, label_of
 from ..measures import DEFAULT, DIRECTORY
 from ..views.common import SUMS, listing
 from .lists import odd_names, over_time, paths, quality
-from .plots import (
-    age_plot,
-    amount,
-    amounts,
-    bars,
-    day,
-    first_and_others,
-    in_bytes,
-    percent,
-    size_plot,
-)
+from .plots import age_plot, amount, amounts, bars, first_and_others, in_bytes, percent, size_plot
 
 _FILES = ("files", "size_bytes", "allocated_bytes")
 _OF_ALL = percent("share", "of all")

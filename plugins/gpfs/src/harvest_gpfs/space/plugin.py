@@ -42,10 +42,7 @@ SETTINGS: Final = {
         (),
     ),
     "kind": Setting(
-        "kinds of candidates; unknown is an object without a recorded kind",
-        WORDS,
-        ("file",),
-        some_of(_KINDS),
+        "kinds of candidates; unknown: not recorded", WORDS, ("file",), some_of(_KINDS)
     ),
     "pool": Setting("only objects in these storage pools", WORDS, ()),
     "scan": SCAN,

@@ -1,4 +1,4 @@
-"""Quotas as a file says them: output of ``mmrepquota -Y`` or ``mmlsquota -Y``, or CSV."""
+"""Quotas of a file: output of ``mmrepquota -Y`` or ``mmlsquota -Y``, or CSV."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _KINDS: Final = {"USR": "user", "GRP": "group", "FILESET": "fileset"}
 
 @attrs.frozen(kw_only=True)
 class Quota:
-    """A line of the file; number: of the user or group, where the file says it."""
+    """A line of the file; number: of the user or group, where the file has it."""
 
     kind: str
     name: str
@@ -53,7 +53,7 @@ def read_quotas(path: Path) -> list[Quota]:
         except (ValueError, KeyError, UsageError) as error:
             said = f"it has no {error}" if isinstance(error, KeyError) else str(error)
             raise UsageError(
-                said, where=f"{path}, line {number}", remedy="see the page on gpfs"
+                said, where=f"{path}, line {number}", remedy="see the README of the plugin gpfs"
             ) from error
     return found
 
@@ -70,12 +70,12 @@ def _printed(lines: list[str]) -> Iterator[tuple[int, dict[str, str]]]:
 
 
 def _of_printed(row: dict[str, str]) -> Quota:
-    """Blocks are in KiB, and 0 is for no limit."""
+    """Blocks are in KiB, and 0 means no limit."""
     soft, hard = (parse_size(f"{row[name]}K") or None for name in ("blockquota", "blocklimit"))
     soft_inodes, hard_inodes = (int(row[name]) or None for name in ("filesquota", "fileslimit"))
     kind = _KINDS.get(row["quotatype"])
     if kind is None:
-        raise ValueError(f"{row['quotatype']!r} is none of {', '.join(_KINDS)}")
+        raise ValueError(f"the type {row['quotatype']!r} is none of {', '.join(_KINDS)}")
     return Quota(
         kind=kind,
         name=row["name"],
@@ -97,7 +97,7 @@ def _table(lines: list[str]) -> Iterator[tuple[int, dict[str, str]]]:
 
 def _of_table(row: dict[str, str]) -> Quota:
     if row["kind"] not in _KINDS.values():
-        raise ValueError(f"{row['kind']!r} is none of {', '.join(_KINDS.values())}")
+        raise ValueError(f"the kind {row['kind']!r} is none of {', '.join(_KINDS.values())}")
     soft, hard = (parse_size(row[name]) if row[name] else None for name in ("soft", "hard"))
     counts = (int(row[n]) if row.get(n) else None for n in ("soft_files", "hard_files"))
     soft_inodes, hard_inodes = counts

@@ -50,13 +50,8 @@ def count(doc: str, default: int, least: int = 1) -> Setting:
 
 _BELOW_ROOT: Final = "depth of top-level directories below the root"
 SCAN: Final = Setting("latest, all, a time or its beginning, or the path of a list", str, "latest")
-NOW: Final = Setting(
-    "time that ages count from, for example 2026-01-11; default: time of the scan", str
-)
-ROOT: Final = Setting(
-    "directory that contains the top-level directories; default: the deepest one of all paths",
-    str,
-)
+NOW: Final = Setting("time that ages count from: 2026-01-11; default: time of the scan", str)
+ROOT: Final = Setting("directory above top-level directories; default: deepest of all paths", str)
 DEEPER: Final = count(_BELOW_ROOT, 2)
 PASSWD: Final = Setting("passwd file with users' names, as `getent passwd` prints it", Path)
 _GROUP: Final = Setting("group file with groups' names, as `getent group` prints it", Path)
@@ -66,13 +61,9 @@ GROUPED: Final = {**PLACE, **PEOPLE}
 TIMED: Final = {"scan": SCAN, "now": NOW}
 MEASURES: Final = Setting("metrics, as a comma list", WORDS, DEFAULT, some_of(METRICS))
 N: Final = count("number of rows", 50)
-COLD: Final = Setting(
-    "age of the last access and modification from which data are cold: 90d, 1y", str, "1y"
-)
+COLD: Final = Setting("time without access and modification of cold data: 90d, 1y", str, "1y")
 SMALL: Final = Setting("size below which a file is small", str, "64K")
 POLICY: Final = Setting("days of the policies to try, in rising order", str, "90,180,365")
 FROM: Final = Setting("the earlier scan, as a time or its beginning; default: the earliest", str)
 TO: Final = Setting("the later scan; default: the latest", str)
-OVER: Final = Setting(
-    "instead of from: 30d takes the scan nearest to 30 days before the later scan", str
-)
+OVER: Final = Setting("instead of from: 30d takes the scan nearest to 30 days earlier", str)

@@ -91,7 +91,7 @@ def _table(name: str, rows: pl.DataFrame, names: Sequence[str], title: str) -> T
         hours("cpu_hours", "CPU h", docs.get("cpu_hours")),
         Column("on_node", "node", doc=docs.get("on_node")),
         Column("in_step", "step", doc=docs.get("in_step")),
-        Column("at_once", "first step", doc=docs.get("at_once")),
+        Column("at_once", "first", doc=docs.get("at_once")),
         Column("last_job", "last job"),
     )
     return Table(

@@ -1,8 +1,8 @@
 """Whole columns of sacct's text as typed columns, as ``kinds`` says for each kind of field.
 
-A fast reader takes all bytes together and reads the spellings of nearly all of a dump; the functions
-of ``scalars`` read the few distinct texts that it leaves empty, and they alone decide what is an
-error.
+A fast reader takes all bytes together and reads the spellings of nearly all of a dump; the
+functions of ``scalars`` read the few distinct texts that it leaves empty, and they alone decide
+what is an error.
 """
 
 from __future__ import annotations

@@ -30,6 +30,9 @@ OURS: Final = ("standard streams", "random numbers (random.seed)", "processes th
 SMALL = 200
 """Files of few lines, which are read together."""
 
+LARGE = (64 << 20) + 1
+"""Bytes of a file that an engine gives out alone, if it gives anything out alone."""
+
 LOSSES, APART = 5, 6
 """Workers that are lost one after the other, and files from one of them to the next."""
 
@@ -129,7 +132,7 @@ class EngineConformance(Conformance):
         return attrs.evolve(ended.result or Trial(status=ended.status), errors=ended.errors)
 
     def require_local(self, inputs: Path, out: Path) -> None:
-        """The dataset is the one of the engine ``local``, and nothing is left beside it."""
+        """The dataset is the one of the engine ``local``, and nothing is left next to it."""
         there = inputs.parent / "local"
         if not there.exists():
             local = self.by_local(inputs, there)
@@ -144,7 +147,7 @@ class EngineConformance(Conformance):
     def test_the_dataset_is_that_of_the_engine_local(self, tmp_path: Path) -> None:
         texts = {f"s{n:03}": f"one\nbad\nnumber {n}\n" for n in range(SMALL)}
         odd = dict.fromkeys(("a b", "it's", "$HOME", "n\nl", "-x", os.fsdecode(b"\xe9")), "odd\n")
-        inputs = _inputs(tmp_path, texts | odd)
+        inputs = _inputs(tmp_path, texts | odd, large=False)
         for workers in {1: None, self.workers: None, None: None}:
             out = tmp_path / f"by-{workers}" / "out"
             trial = self.run(inputs, out, workers=workers)
@@ -200,7 +203,7 @@ class EngineConformance(Conformance):
         if (folder / "mine" / "run.pid").read_text() in died:
             does_not_apply("it reads in the run's own process, so that no worker can be lost")
 
-    @promise("what stops a bundle stops the run at once, by the error of the engine local")
+    @promise("what stops a bundle stops the run immediately, by the error of the engine local")
     def test_what_stops_a_bundle_stops_the_run(self, tmp_path: Path) -> None:
         for line in ("bad\nbad", "break"):
             folder = tmp_path / line[:3]
@@ -275,12 +278,14 @@ def _contents(out: Path) -> dict[str, Any]:
     }
 
 
-def _inputs(folder: Path, texts: Mapping[str, str]) -> Path:
-    """A directory of files."""
+def _inputs(folder: Path, texts: Mapping[str, str], *, large: bool = True) -> Path:
+    """A directory of files; behind the text of a large one is a hole."""
     inputs = folder / "inputs"
     inputs.mkdir()
     for name, text in texts.items():
         (inputs / name).write_text(text)
+        if large:
+            os.truncate(inputs / name, LARGE)
     return inputs
 
 

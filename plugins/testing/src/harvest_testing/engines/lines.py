@@ -3,7 +3,7 @@
 A run takes this file as a plugin by its path, so that a worker anywhere can find it.  A line
 ``bad`` is rejected, ``break`` is a defect of the source; ``pause S`` takes so long.
 ``die PATH N`` kills the first N processes that read it.
-Beside the inputs, ``journal`` gets a line for what is done: ``prepared`` and ``begun`` with the
+Next to the inputs, ``journal`` gets a line for what is done: ``prepared`` and ``begun`` with the
 process and the input, ``died`` of one that kills itself.
 """
 
@@ -18,6 +18,9 @@ from pathlib import Path
 import harvest
 from harvest import Partition, ReadContext, Record, field
 from harvest_testing.source.reading import ArrowSink
+
+READ = 1 << 20
+"""Letters that are read of a file: the rest of a large one is a hole."""
 
 
 @harvest.record("conformance.work", layer="workflow", level="client")
@@ -41,7 +44,9 @@ class WorkSource(harvest.Source):
     def read(self, partition: Partition, ctx: ReadContext) -> Iterator[WorkLine]:
         """A row per line."""
         note(partition, "begun")
-        for number, line in enumerate(partition.path.read_text().splitlines(), 1):
+        with partition.path.open() as file:
+            text = file.read(READ).partition("\0")[0]
+        for number, line in enumerate(text.splitlines(), 1):
             ctx.read(1)
             ctx.advance(len(line) + 1)
             _act(line, partition)

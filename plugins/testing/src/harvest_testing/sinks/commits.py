@@ -34,7 +34,7 @@ class CommitPromises(SinkKit):
         driver.commit({"b": [(OTHER, lines(OTHER, 1, origin="/in/b"))]})
         self.require_rows(driver, LINE, c, after="after a partition changed its record type")
         driver.commit({"b": [(LINE, c)], "c": [(LINE, a)]})
-        self.require_rows(driver, LINE, c, a, after="after two partitions changed at once")
+        self.require_rows(driver, LINE, c, a, after="after two partitions changed together")
         driver.commit({"b": []})
         self.require_rows(driver, LINE, a, after="after a partition was left without rows")
 
@@ -92,7 +92,7 @@ class CommitPromises(SinkKit):
             "remove rows that are replaced or given up, and let rows be found from finish() on",
         )
 
-    @promise("commits leave nothing behind: not beside the location, nor in it", quick=True)
+    @promise("commits leave nothing behind: not next to the location, nor in it", quick=True)
     def test_commits_leave_nothing_behind(self, tmp_path: Path) -> None:
         own: list[str] = []
         with at_home_in(tmp_path / "home"):

@@ -79,8 +79,8 @@ class SinkDriver:
             staged[key] = self.sink.state / "staging" / stem
             staged[key].mkdir(parents=True)
             rows = list(tables)
-            size = sum(size_of(table) for _, table in rows)
-            if self.sink.shares_files and size <= self.small_bytes:
+            shared = self.sink.shares_files
+            if shared and sum(size_of(table) for _, table in rows) <= self.small_bytes:
                 few = _by_record_type(rows)
                 parts[key] = tuple(_unwritten(name, table) for name, table in few.items())
                 if few:

@@ -113,7 +113,7 @@ class RowPromises(SinkKit):
             found |= files_below(directory, but=driver.sink.state)
         return found
 
-    @promise("environment, locale, random numbers and the like stay as they are", quick=True)
+    @promise("environment, locale, random numbers and similar state stay as they are", quick=True)
     def test_no_global_state(self, tmp_path: Path) -> None:
         before = snapshot()
         for name in ("first", "second"):

@@ -246,7 +246,7 @@ def _require_cut_seen(path: Path, pieces: list[Piece]) -> None:
     require(
         not packed or any(p.found is None or p.found.rejects or p.found.notes for p in pieces),
         "it was compressed, its end is missing, and nobody says so",
-        "let EOFError and the like become a SourceError, or a reject of what is missing",
+        "let EOFError and similar errors become a SourceError, or a reject of what is missing",
     )
 
 

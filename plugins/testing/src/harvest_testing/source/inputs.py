@@ -150,7 +150,7 @@ class InputPromises(SourceKit):
                 remedy = "let harvest.toolkit.files.input_path make the location a path"
                 require_same(alone, among, remedy, about=f"{origin!r} alone")
 
-    @promise("the same input is planned alike at another place", quick=True)
+    @promise("the same input has the same plan at another place", quick=True)
     def test_a_copy_is_planned_alike(self, tmp_path: Path) -> None:
         location = self.make_files(tmp_path)
         expected = plan_lines(self.partitions(self.open(location)), location.parent)
@@ -235,7 +235,7 @@ def _require_asked_alike(source: Source, way: str, files: list[Path]) -> None:
     require(
         not others,
         f"for the location {way}, plan() and plan_files() of all files differ in {others}",
-        "take the location alike in both: with its links resolved, or without",
+        "take the location in the same way in both: with its links resolved, or without",
     )
 
 

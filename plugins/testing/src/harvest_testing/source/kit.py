@@ -35,8 +35,8 @@ class SourceKit(Conformance):
     partition_setting: a setting that changes how inputs are cut into partitions, with values.
     header_lines: for a format of lines, each a unit that its number identifies: how many lines
         come before the first of them; None for any other format.
-    counted: reason -> how many units of the sample are filtered or folded for it; one that only
-        other input has counts 0.  None where nobody knows the sample.
+    counted: reason -> how many units of the sample are filtered or merged for it; one that only
+        other input has counts 0.  None where the class knows no sample.
     examples: setting -> a value that changes what comes of the sample; None as above.
     without_effect: setting -> why no value of it changes what comes of the sample.
     names_matter: True where a file's name is part of its format, so that tests leave it alone.
@@ -116,7 +116,7 @@ class SourceKit(Conformance):
         with contextlib.suppress(SourceError):
             origins = {partition.origin for partition in planned(self.open(folder))}
         if len(origins) < 2:
-            does_not_apply("the sample is one partition; give it two to see them beside each other")
+            does_not_apply("the sample is one partition; give it two to compare them")
         return folder
 
     def read(self, location: Path | str, **more: Any) -> list[Piece]:

@@ -46,7 +46,7 @@ SAME = (
 class ProcessPromises(SourceKit):
     """The tests in which it matters which process reads, and where."""
 
-    @promise("environment, locale, random numbers and the like stay as they are", quick=True)
+    @promise("environment, locale, random numbers and similar state stay as they are", quick=True)
     def test_no_global_state(self, tmp_path: Path) -> None:
         location = self.make(tmp_path)
         before = snapshot()

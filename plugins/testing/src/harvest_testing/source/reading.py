@@ -117,7 +117,7 @@ def _break_promise(doing: str, error: Exception) -> NoReturn:
 
 
 def left_out(pieces: Iterable[Piece]) -> Counter[str]:
-    """How many units are filtered or folded, by reason."""
+    """How many units are filtered or merged, by reason."""
     founds = (piece.found for piece in pieces if piece.found is not None)
     return sum((found.filtered + found.folded for found in founds), Counter())
 
@@ -153,7 +153,7 @@ def in_order(pieces: Iterable[Piece], root: Path | str | None = None) -> list[st
             said = (r.origin, r.position, r.raw, r.reason, r.record_type)
             lines.append(f"reject {without_place(said, root)!r}")
         lines += [f"note {without_place(note, root)!r}" for note in found.notes]
-        for what, counts in (("filtered", found.filtered), ("folded", found.folded)):
+        for what, counts in (("filtered", found.filtered), ("merged", found.folded)):
             lines += sorted(f"{what} {n} {without_place(why, root)!r}" for why, n in counts.items())
         lines.append(f"units {found.units}")
     return lines
@@ -161,7 +161,7 @@ def in_order(pieces: Iterable[Piece], root: Path | str | None = None) -> list[st
 
 def is_content(line: str) -> bool:
     """Whether a line of these is a row or a reject, not a count or note of a partition."""
-    return not line.startswith(("units ", "filtered ", "folded ", "note "))
+    return not line.startswith(("units ", "filtered ", "merged ", "note "))
 
 
 def rows_as_lines(name: str, table: Any, root: Path | str | None = None) -> list[str]:
@@ -192,10 +192,10 @@ def require_sound(piece: Piece) -> None:
     require(
         found.units is None or found.units == found.accounted,
         f"{place}: {found.units} units read, but {found.written} rows + {len(found.rejects)} "
-        f"rejected + {(found.filtered + found.folded).total()} filtered or folded = "
+        f"rejected + {(found.filtered + found.folded).total()} filtered or merged = "
         f"{found.accounted}",
         "call ctx.read(n) for every unit of the input, and see that each ends as a row, or in "
-        "ctx.reject, ctx.filtered or ctx.folded",
+        "`ctx.reject`, `ctx.filtered` or `ctx.folded`",
     )
     for table in found.tables.values():
         table.validate(full=True)

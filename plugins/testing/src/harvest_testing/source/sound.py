@@ -51,8 +51,7 @@ class ReadingPromises(SourceKit):
         problems = class_problems(self.source)
         require(not problems, "\n".join(problems), "declare and document it")
 
-    @promise("every unit read becomes a row at its own place or a reject, or is counted",
-             quick=True)  # fmt: skip
+    @promise("every unit read becomes a row or a reject, or is counted with a reason", quick=True)
     def test_accounting_adds_up(self, tmp_path: Path) -> None:
         pieces = self.read(self.make(tmp_path))
         require_places(pieces)
@@ -67,7 +66,7 @@ class ReadingPromises(SourceKit):
             "find the units that the source does not see or sees twice, or mend `units`",
         )
 
-    @promise("what is filtered or folded is so for declared reasons", quick=True)
+    @promise("units are filtered or merged for declared reasons", quick=True)
     def test_reasons_are_declared(self, tmp_path: Path) -> None:
         if self.counted is None:
             does_not_apply("it needs the reasons, which the plugin's own tests declare (counted)")
@@ -237,7 +236,7 @@ class ReadingPromises(SourceKit):
                 not (rows and size) or size <= total * 2 <= size * 2,
                 f"partition {partition.id!r} says that it has {size} bytes; when {rows} rows of it "
                 f"had come, ctx.advance had reported {total}",
-                "call ctx.advance(bytes) for each piece of the input that was read, as it lies in "
+                "call ctx.advance(bytes) for each piece of the input that was read, as it is in "
                 "the file: else nobody sees how far a run is, and when it ends",
             )
 
@@ -313,7 +312,7 @@ def _units(pieces: list[Piece]) -> Counter[str]:
 
 
 def _contents(pieces: list[Piece]) -> list[str]:
-    """Rows and rejects, and how many units are filtered or folded, whatever the partitions are."""
+    """Rows and rejects, and how many units are filtered or merged, whatever the partitions are."""
     return [*filter(is_content, all_lines(pieces)), *map(str, sorted(left_out(pieces).items()))]
 
 

@@ -84,7 +84,7 @@ def _read_dump(path: Path, ctx: ReadContext) -> Iterator[Any]:
     ctx.advance(path.stat().st_size)
     ctx.note(
         "a cluster dump: the state at one moment, with the last transitions, transfers and lines "
-        "that Dask still held; workers and threads of executions are those that workers recorded"
+        "that Dask still held; workers and threads of executions come from workers' records"
     )
 
 
@@ -162,8 +162,8 @@ class _Reader:
             self.ctx.note("the frame that names its process is missing")
         if self.facts.started and self.facts.version != VERSION:
             self.ctx.note(
-                f"the file is of version {self.facts.version!r} of the format, not {VERSION}; what "
-                f"is new in it is in the columns 'extra' and 'fields'"
+                f"the file has version {self.facts.version!r} of the format, not {VERSION}; new "
+                f"content is in the columns 'extra' and 'fields'"
             )
         if not self.facts.ended:
             yield from self._lost(size)
