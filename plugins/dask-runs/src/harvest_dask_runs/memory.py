@@ -67,7 +67,7 @@ class MemoryReader:
 class Harvested:
     """What was read: rows, rejects and notes.
 
-    units: input units that were read; folded: those merged into another row.
+    units: input units that were read; ``folded``: those merged into another row.
     label: the run that all rows belong to, where the files were named one by one and may lie in
         several directories; otherwise the directory of each file names its run.
     """
