@@ -57,7 +57,7 @@ def test_a_gpu_without_a_device_is_not_available(monkeypatch):
     monkeypatch.setattr(on_polars, "find_spec", lambda name: object())
     monkeypatch.setattr(on_polars, "gpu_devices", list)
     monkeypatch.setattr(on_polars.pl, "__version__", "1.44.0")
-    assert BACKENDS["gpu"]() == "no CUDA device is at hand"
+    assert BACKENDS["gpu"]() == "no CUDA device found"
     monkeypatch.setattr(on_polars.pl, "__version__", "2.1.0")
     assert "below 1.45" in (BACKENDS["gpu"]() or "")
 

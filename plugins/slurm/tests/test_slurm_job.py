@@ -264,7 +264,7 @@ def test_jobs_that_wait_or_run_say_so(reader):
     assert "State: RUNNING" in running
     assert "CPU Utilized: unknown" in running
     assert "CPU Efficiency: unknown of 04:00:00 core-walltime" in running
-    assert "WARNING: the job has not ended: what it uses is known when it has." in running
+    assert "WARNING: the job has not ended: its use is unknown until then." in running
 
 
 def test_an_id_that_two_clusters_have_is_asked_for(reader):
@@ -279,9 +279,9 @@ def test_an_id_that_two_clusters_have_is_asked_for(reader):
     [
         ("22", "has no job 22; the nearest are 21, 20, 9+0, 9+1, 5_[4%1]"),
         ("5_9", "has no job 5_9; the nearest are 5_3, 5_2, 5_1, "),
-        ("1.0", "'1.0' is not the id of a job; write 123, 123_4 for a task"),
-        ("ann", "'ann' is not the id of a job"),
-        ("", "is not the id of a job"),
+        ("1.0", "'1.0' is not a job id; write 123, 123_4 for a task"),
+        ("ann", "'ann' is not a job id"),
+        ("", "is not a job id"),
     ],
 )
 def test_a_wrong_or_unknown_id_is_an_error_with_what_to_do(reader, wanted, message):
@@ -425,9 +425,9 @@ def test_jobs_are_chosen_by_id_state_and_period(dataset, options, jobs):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["9"], "no job 9 among those that are chosen"),
+        (["9"], "no job 9 among the chosen ones"),
         (["--state", "bad"], "bad: no such state"),
-        (["--set", "year=2023"], "it holds jobs from 2024-05-01 to 2024-05-03"),
+        (["--set", "year=2023"], "it has jobs from 2024-05-01 to 2024-05-03"),
         (["--set", "year"], "'year' is not a setting; write --set KEY=VALUE"),
     ],
 )

@@ -196,7 +196,10 @@ def test_the_id_of_a_step_in_every_version(tmp_path: Path, job: Any, step_id: st
         ),
         (make_job(1, "plain", name=["a"]), "name: '[\"a\"]' instead of a text"),
         (make_job(1, "plain", het="no"), "het.job_id: 'no' instead of an object"),
-        (make_job(1, "plain", priority={"set": True}), "priority: '{\"set\":true}' where a number"),
+        (
+            make_job(1, "plain", priority={"set": True}),
+            "priority: '{\"set\":true}' instead of a number",
+        ),
         (make_job(1, "plain", flags=[["A"]]), "flags: '[\"A\"]' instead of a text"),
         (make_job(1, "plain", steps={"0": {}}), "steps: '{\"0\":{}}' instead of a list"),
         (make_job(1, "plain", exit_code=3), "exit_code.status: '3' instead of an object"),

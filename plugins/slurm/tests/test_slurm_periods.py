@@ -147,7 +147,7 @@ def test_where_a_period_holds_nothing_that_of_the_dataset_is_named(two_years):
     with pytest.raises(UsageError) as error:
         two_years.view("slurm.usage", last="year")
     assert "no jobs of last=year (" in str(error.value)
-    assert "it holds jobs from 2024-01-01 to 2024-06-01 (UTC)" in str(error.value)
+    assert "it has jobs from 2024-01-01 to 2024-06-01 (UTC)" in str(error.value)
     with pytest.raises(UsageError, match="no jobs of user ann of quarter=2024-Q2"):
         two_years.view("slurm.failures", user="ann", quarter="2024-Q2")
 

@@ -149,7 +149,7 @@ def test_a_time_that_does_not_exist_is_a_reject(tmp_path: Path) -> None:
         ("exit_code", "zero", "exit_code 'zero' is not valid; write CODE or CODE:SIGNAL"),
         ("states", ("sleeping",), "states 'sleeping' is not valid; job states are boot_fail, "),
         ("users", ("a;b",), "users 'a;b' is not valid"),
-        ("since", "sometime", "since 'sometime' is not a moment"),
+        ("since", "sometime", "since 'sometime' is not a time"),
         ("slice_days", 0, "must be at least 1"),
     ],
 )

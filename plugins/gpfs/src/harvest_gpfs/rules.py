@@ -318,7 +318,7 @@ RULES: Final = (
         numerator="owners missing from the passwd file, and their bytes",
         denominator="owners that the list names; bytes of all objects of known size",
         judged="owners that the list names",
-        unable=f"set passwd=FILE; {_SHOW.format('USER_ID')}",
+        unable=f"set passwd=FILE ({_SHOW.format('USER_ID')})",
         thresholds={
             "share": Threshold(0.01, "share of all bytes from which the severity is medium")
         },

@@ -150,9 +150,9 @@ def _spread(path: Path) -> Iterator[bytes]:
 
 
 def lists_of(location: Path) -> list[Path]:
-    """The list, or the lists of a directory, but hidden ones.
+    """The list, or the lists of a directory except hidden ones.
 
-    Raises SourceError when there is nothing to read, or not all parts of a list.
+    Raises SourceError without a list, or without all parts of a list.
     """
     if not location.is_dir():
         return [location]

@@ -1,6 +1,6 @@
 """``harvest_gpfs.aggregate``: one call from files to a result with its sources.
 
-``write_result`` makes a file of it: the same bytes for the same rows, whatever backend gave them.
+``write_result`` writes it to a file: the same bytes from every backend.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from .scans import LATEST, Rows, label_of, moment
 
 @attrs.frozen(eq=False)
 class Result:
-    """Groups with their metrics, and what they were made of.
+    """Groups with their metrics and sources.
 
     frame: a row for each group, sorted by the groups, nulls last.
-    choice: the backend and why it was taken.
-    scan: the scan that was summed up; root, now: what top-level directories and ages are counted
-    from, None where no grouping asks for it.
-    too_large: columns in which a sum is null, since no int64 holds it.
+    choice: the backend and the reason for it.
+    scan: the scan; root, now: the start of top-level directories and of ages, None where no
+    grouping needs it.
+    too_large: columns in which a sum is null, since it is too large for an int64.
     """
 
     frame: pl.DataFrame
@@ -50,7 +50,7 @@ class Result:
 
     @property
     def facts(self) -> dict[str, str]:
-        """What it was made of, for people: backend, scan, root, now."""
+        """Its sources, for people: backend, scan, root, now."""
         facts = {"backend": self.choice.backend, "because": self.choice.reason}
         more = {"scan": self.scan, "root": self.root, "now": self.now}
         more["null, since more than 2^63 - 1"] = self.too_large
@@ -85,7 +85,7 @@ def aggregate(
     by: names of groupings (``GROUPINGS``), none for one group of all; metrics: names of counts and
         sums (``METRICS``).  Both as a list or as text with commas.
     backend: ``auto``, ``memory``, ``streaming``, ``gpu`` or ``dask``; the result is the same.
-    scan: ``latest``, ``all`` (all rows are parts of one scan), a time or the beginning of one, or
+    scan: ``latest``, ``all`` (all rows are parts of one scan), a time or its beginning, or
         the path of a list.
     now: time that ages count from; default: the time of the scan.
     root: directory that contains the top-level directories; default: the deepest one of all paths.

@@ -1,4 +1,4 @@
-"""What can be counted and summed, and the aggregation itself: one lazy query for every backend.
+"""Metrics, and the aggregation itself: one lazy query for every backend.
 
 A metric is made of *parts*: columns that a backend sums (or takes the smallest or largest of) and
 that partial results are combined by in the same way.  Its value is computed from the parts at the
@@ -30,9 +30,9 @@ _ONE: Final = pl.lit(0, pl.Int8).alias(_ONE_GROUP)
 
 @attrs.frozen
 class Aggregation(Step):
-    """What to group by and what to sum, by name: a step (see ``scans``) over the rows of one scan.
+    """Groupings and sums by name: a step (see ``scans``) over the rows of one scan.
 
-    directories: whether rows of directories take part.
+    directories: whether rows of directories count.
     """
 
     by: tuple[str, ...]
@@ -55,7 +55,7 @@ class Aggregation(Step):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns of the record type that it needs."""
+        """The needed columns of the record type."""
         needed = [c for grouping in self.groupings for c in grouping.columns]
         needed += [c for metric in self.measured for c in metric.columns]
         return tuple(dict.fromkeys([*needed, *(() if self.directories else ("kind",))]))
@@ -64,7 +64,7 @@ class Aggregation(Step):
         return self._grouped(rows, self.parts)
 
     def surplus(self, rows: pl.LazyFrame) -> pl.LazyFrame:
-        """A partial result that takes off rows which ``partial`` counted and should not have."""
+        """A partial result that subtracts rows which ``partial`` counted too often."""
         taken = tuple(part for part in self.parts if not part.of_path)
         off = self._grouped(rows, taken).with_columns(-pl.col(part.name) for part in taken)
         nothing = [part.nothing() for part in self.parts if part.of_path]
@@ -75,7 +75,7 @@ class Aggregation(Step):
         return together.group_by(self._keys).agg(part.combined() for part in self.parts)
 
     def folded(self, finer: Aggregation, partial: pl.DataFrame) -> pl.DataFrame | None:
-        """The partial result, from one of smaller groups; None where that does not say enough."""
+        """The partial result, from one of smaller groups; None where that is not enough."""
         ours, theirs = self.setting, finer.setting
         enough = {part.name for part in self.parts} <= {part.name for part in finer.parts}
         if self.directories != finer.directories:

@@ -1,4 +1,4 @@
-"""One scan that questions are put to: its rows, and what is found out about them once.
+"""One scan: its rows, and results about them that are computed once.
 
 A scan lists an inode once per path.  It counts once, at its first path in the order of bytes, so
 that results add up to the whole whatever they are grouped by.
@@ -54,7 +54,7 @@ _ALL: Final = ("nlink", *(c for w in (GROUPINGS, METRICS) for g in w.values() fo
 
 
 def list_scans(rows: Rows) -> list[Scan]:
-    """The scans there are, oldest first; lists without a time before them, by name."""
+    """All scans, oldest first; before them lists without a time, by name."""
     counts = rows.reduce(Counts("scan_time")).sort("scan_time")
     timed = counts.drop_nulls("scan_time").iter_rows()
     scans = [Scan(label_of(time), time, None, count) for time, count in timed]
@@ -97,8 +97,8 @@ def _common(edges: tuple[str, str]) -> str:
 class Listing:
     """The rows of one scan.
 
-    rows: those of this scan; scan: which it is.
-    given_root, given_now: what the user says about them.
+    rows: those of this scan; scan: its name.
+    given_root, given_now: settings of the user.
     budget: bytes that finding hard links may use.
     found: what was found out about the rows; listings of the same rows share it.
     """
@@ -127,7 +127,7 @@ class Listing:
 
     @property
     def now(self) -> datetime:
-        """What ages are counted from: the time given, else that of the scan.
+        """The time that ages count from: the one given, else that of the scan.
 
         Raises UsageError where neither is known: the clock would give another result each day.
         """
@@ -206,7 +206,7 @@ def candidate(*, everything: bool = False) -> pl.Expr:
 
 
 def passes_for(rows: int, *, least: int, bytes_each: int, budget: int) -> int:
-    """Into how many shares rows are divided, an odd number.
+    """The number of shares of rows, an odd one.
 
     least: rows that are always taken together; bytes_each: what a row takes; budget: bytes that
     may be used.  Odd, since inode numbers are often given out in even steps.
@@ -218,7 +218,7 @@ def passes_for(rows: int, *, least: int, bytes_each: int, budget: int) -> int:
 
 @attrs.frozen
 class Candidates(Step):
-    """How many rows may be one of several paths."""
+    """The number of rows that may be one of several paths."""
 
     everything: bool = False
 

@@ -26,7 +26,7 @@ def _no_gpu() -> str | None:
     version = tuple(int(part) for part in pl.__version__.split(".")[:2])
     if version >= _NEWEST_FOR_GPU:
         return f"cudf-polars needs polars below 1.45, and {pl.__version__} is installed"
-    return None if gpu_devices() else "no CUDA device is at hand"
+    return None if gpu_devices() else "no CUDA device found"
 
 
 def _no_dask() -> str | None:
@@ -126,9 +126,9 @@ def choose_backend(
 
     size_bytes: of the columns needed, unpacked.
     wish: a backend's name, or ``auto``.
-    memory_limit: bytes that may be used; what ``available_memory`` finds unless given.
-    devices: bytes of memory of each GPU that can be used; looked for unless given.
-    address: of a Dask scheduler; to give it is to wish for Dask.
+    memory_limit: usable bytes; default: what ``available_memory`` finds.
+    devices: bytes of memory of each usable GPU; default: those of this machine.
+    address: of a Dask scheduler, which chooses Dask.
 
     >>> print(choose_backend(10 << 20, memory_limit=8 << 30, devices=[]))
     backend memory: only 10 MiB of columns

@@ -1,9 +1,9 @@
-"""Two scans compared object by object: what has become of each, summed by where it was and is.
+"""Two scans compared object by object: changes, summed by the groups before and after.
 
 Objects are compared by inode and generation, in passes that take a share of the inodes each, so
 that no more than a share of two scans is held at a time.  What remains of a pass are sums: a row
 for each pair of groups (owner, directory and so on) that objects were in before and are in after.
-Whatever is then asked about changes, by owner or by directory, is a sum over these few rows.
+All changes, by owner or by directory, are sums over these few rows.
 """
 
 from __future__ import annotations

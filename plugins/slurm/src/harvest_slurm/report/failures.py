@@ -112,7 +112,8 @@ def _in_words(runs: pl.DataFrame, whole: pl.DataFrame, names: Sequence[str]) -> 
     if not runs.height:
         return ["The dataset has no such jobs that ended in this period."]
     if not ended:
-        return ["The dump does not record how these jobs ended."]
+        unknown = runs["state"].null_count()
+        return ["The dump does not record how these jobs ended." if unknown else "No run ended."]
     if not whole["jobs"].sum():
         return [f"None of {count_in_words(ended, 'ended run')} failed."]
     return _patterns(runs, names)

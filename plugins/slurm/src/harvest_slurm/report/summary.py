@@ -119,7 +119,9 @@ def _tiles(users: pl.DataFrame) -> Iterator[Tile]:
     if ended or users["state_unknown"].sum():
         yield Tile("completed", share, f"of {count_in_words(ended, 'ended run')}" if ended else "")
     waited = int(users["waited_jobs"].sum())
-    wait = seconds_in_words(users["total_wait_s"].sum() / waited) if waited else "not recorded"
+    wait = (
+        seconds_in_words(float(users["total_wait_s"].sum()) / waited) if waited else "not recorded"
+    )
     yield Tile("mean wait", wait, f"of {count_in_words(waited, 'started job')}" if waited else "")
 
 
