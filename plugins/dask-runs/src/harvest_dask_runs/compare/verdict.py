@@ -111,7 +111,8 @@ def sentences(found: Comparison) -> list[str]:
     """The paragraphs with which the report begins."""
     rows = {(r["part"], r["name"], r["measure"]): r for r in found.rows.iter_rows(named=True)}
     if found.differing().is_empty():
-        return [_nothing(found), _who(found)]
+        compared = count_in_words(found.rows.height, "number")
+        return [f"Nothing differs: all {compared} known of both sides are equal.", _who(found)]
     return [
         " ".join([_capital(_headline(found, rows)), *_kinds(rows), *_path(rows)]),
         *_presence(found),
@@ -126,11 +127,6 @@ def sentences(found: Comparison) -> list[str]:
 def _capital(sentence: str) -> str:
     """The 3 runs after: with a capital; the name of a run stays as it is."""
     return f"The{sentence[3:]}" if sentence.startswith("the ") else sentence
-
-
-def _nothing(found: Comparison) -> str:
-    compared = count_in_words(found.rows.height, "number")
-    return f"Nothing differs: {compared} are known of both sides, and all are equal."
 
 
 def _who(found: Comparison) -> str:
@@ -160,7 +156,7 @@ def _headline(found: Comparison, rows: dict[Any, dict[str, Any]]) -> str:
 def _more(row: dict[str, Any]) -> str:
     """A difference of times: 9.7 s longer."""
     by = amount(abs(row["difference"]), "s")
-    return f"{by} {'longer' if row['difference'] > 0 else 'shorter'}"
+    return f"{by} {'longer' if row['difference'] > 0 else 'less'}"
 
 
 def _kinds(rows: dict[Any, dict[str, Any]]) -> Iterator[str]:
@@ -240,7 +236,7 @@ def _spread(found: Comparison) -> str:
     before, after = len(found.before), len(found.after)
     if before == after == 1:
         return (
-            "With one run on each side, it is unknown how much runs vary. Name several by "
+            "With one run on each side, it is unknown how much runs vary. Name several with "
             "before=A1,A2 and after=B1,B2."
         )
     least = min(2 / math.comb(before + after, before), 1.0)
