@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, Final
 
+import harvest_report  # its names are imported when used: a list of rules needs none
 from harvest.columns import Column
 from harvest.toolkit.amounts import count_in_words, share_in_words
-from harvest_report import Tile
 
 from ..views.declared.common import RESOURCES
 
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from datetime import date
 
     import polars as pl
+
+    from harvest_report import Tile
 
     from ..views.period import Selection
 
@@ -74,17 +76,17 @@ def use_tiles(groups: pl.DataFrame, note: str = "") -> Iterator[Tile]:
     )
     title = "CPU hours allocated"
     if given is None:
-        yield Tile(title, "not recorded", note)
+        yield harvest_report.Tile(title, "not recorded", note)
         return
-    yield Tile(title, hours_in_words(given), note)
+    yield harvest_report.Tile(title, hours_in_words(given), note)
     if used is not None and wasted is not None:
-        yield Tile("CPU hours used", hours_in_words(used), used_share(used, wasted))
+        yield harvest_report.Tile("CPU hours used", hours_in_words(used), used_share(used, wasted))
         rest = f"the use of {hours_in_words(unknown)} more is unknown" if unknown else ""
-        yield Tile("CPU hours wasted", hours_in_words(wasted), rest)
+        yield harvest_report.Tile("CPU hours wasted", hours_in_words(wasted), rest)
     elif unknown:
         still = (running or 0.0) >= 0.999 * unknown
         why = "these runs have not ended" if still else "the dump does not record usage"
-        yield Tile("CPU hours used", "not recorded", why)
+        yield harvest_report.Tile("CPU hours used", "not recorded", why)
 
 
 def used_share(used: float | None, wasted: float | None) -> str:
