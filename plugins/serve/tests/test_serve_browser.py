@@ -134,9 +134,9 @@ def test_three_people_find_what_they_came_for(folder, served, browser_of, tmp_pa
     person.follows("dask")
     verdict = harvest.open(folder / "dask").findings()
     assert verdict.summary() in person.text()
-    person.follows("Evidence")
     found = verdict.found[0]
-    assert found.finding.text in person.text("h1")
+    person.follows(found.finding.headline)
+    assert found.finding.headline in person.text("h1")
     assert f"{found.evidence.rows} row" in person.text()
     person.follows("report dask.run")
     browser.wait("document.querySelector('iframe').contentDocument?.readyState == 'complete'")

@@ -133,8 +133,8 @@ def test_five_questions_are_answered_with_the_numbers_that_commands_print(sessio
         by = {"slurm.reasons": "account", "slurm.usage": "user"}[name]
         return list(map(json.loads, encode_frame(dataset.view(name, by=by).collect())))
 
-    assert [each["text"] for each in session["findings"]["findings"]] == [
-        each["text"] for each in dataset.findings().to_dict()["findings"]
+    assert [each["headline"] for each in session["findings"]["findings"]] == [
+        each["headline"] for each in dataset.findings().to_dict()["findings"]
     ]
     assert list(map(known, session["reasons"]["rows"])) == list(map(known, view("slurm.reasons")))
     wasted = session["wasted"]

@@ -304,7 +304,7 @@ def test_several_datasets_are_listed_and_a_damaged_one_says_what_verify_says(dat
         lost = server.ask("/d/broken/")
 
     assert [name in listed for name in ("/d/out/", "/d/harmed/", "/d/broken/")] == [True] * 3
-    assert "It cannot be read" in listed
+    assert "Cannot be read" in listed
     assert harmed.status == 500
     assert all(html.escape(text, quote=False) in html.unescape(harmed.text) for text in said)
     assert "--repair" in harmed.text

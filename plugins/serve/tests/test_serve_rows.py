@@ -141,7 +141,7 @@ def test_a_view_takes_its_settings_and_its_durations_are_seconds(snapshot, every
         ({"where": (Filter("size", "eq", "many"),)}, "'many' is not of the type integer"),
         ({"where": (Filter("moment", "eq", "noon"),)}, "'noon' is not of the type time"),
         ({"sort": (("nope", True),)}, "no column is named 'nope'"),
-        ({"limit": 10**6}, "are not given at once"),
+        ({"limit": 10**6}, "are too many for one answer"),
         ({"condition": "1=1) union select (2"}, "this is not a condition"),
         ({"condition": 'name in (select name from "served.thing")'}, "asks one table alone"),
         ({"condition": "nope > 1"}, "nope"),

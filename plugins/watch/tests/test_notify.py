@@ -159,7 +159,7 @@ def test_findings_are_said_when_they_are_new_and_severe(folder: Folder) -> None:
     def run() -> list[list[str]]:
         subprocess.run(line, cwd=folder.path, env=folder.environment, timeout=100, check=True)
         return [
-            [each["text"] for each in message["findings"] if each["rule"] == "test.failing"]
+            [each["headline"] for each in message["findings"] if each["rule"] == "test.failing"]
             for message in folder.heard()
         ]
 
@@ -202,32 +202,90 @@ def test_a_user_and_a_password_in_an_address_are_sent_as_a_header(folder: Folder
     assert "cret" not in done.stdout + done.stderr
 
 
+class Post:
+    """A mail server that keeps what it is given."""
+
+    def __init__(self) -> None:
+        self.mails: list[Any] = []
+        controller = pytest.importorskip("aiosmtpd.controller")
+        self.server = controller.Controller(self, hostname="127.0.0.1", port=0)
+        self.server.port = free_port()
+        self.server.start()
+        self.setting = f"smtp=127.0.0.1:{self.server.port}"
+
+    async def handle_DATA(self, server: object, session: object, envelope: Any) -> str:
+        self.mails.append(envelope)
+        return "250 OK"
+
+
+@pytest.fixture
+def post() -> Iterator[Post]:
+    found = Post()
+    yield found
+    found.server.stop()
+
+
 @pytest.mark.slow
-def test_a_mail_server_gets_a_mail(folder: Folder) -> None:
-    controller = pytest.importorskip("aiosmtpd.controller")
-    mails: list[Any] = []
-
-    class Keep:
-        async def handle_DATA(self, server: object, session: object, envelope: Any) -> str:
-            mails.append(envelope)
-            return "250 OK"
-
-    server = controller.Controller(Keep(), hostname="127.0.0.1", port=0)
-    server.port = free_port()
-    server.start()
-    try:
-        folder.give("a.txt", job(1, "a", "COMPLETED"), "x|||||||")
-        done = folder.run("mail_to=ops@example.org,b@example.org", "mail_from=h@example.org",
-                          f"smtp=127.0.0.1:{server.port}")  # fmt: skip
-    finally:
-        server.stop()
+def test_a_mail_server_gets_a_mail(folder: Folder, post: Post) -> None:
+    folder.give("a.txt", job(1, "a", "COMPLETED"), "x|||||||")
+    done = folder.run(
+        "mail_to=ops@example.org,b@example.org", "mail_from=h@example.org", post.setting
+    )
     assert done.return_value == 3
-    (envelope,) = mails
+    (envelope,) = post.mails
     assert envelope.mail_from == "h@example.org"
     assert envelope.rcpt_tos == ["ops@example.org", "b@example.org"]
     letter = email.message_from_bytes(envelope.content, policy=email.policy.default)
     assert letter["Subject"] == f"harvest: 1 reject in {folder.path / 'out'}"
     assert "a.txt: 1 input unit could not be read" in letter.get_content()
+
+
+@pytest.mark.slow
+def test_a_mail_shows_a_view_as_a_table_where_its_rows_are_new(folder: Folder, post: Post) -> None:
+    settings = (
+        "mail_to=ops@example.org", post.setting, "view=slurm.usage:by=user", "sort=-jobs",
+        "columns=user,jobs", "limit=1", "severity=high",
+    )  # fmt: skip
+    # given two users, of whom ann has more jobs
+    folder.give("a.txt", job(1, "a", "COMPLETED"), job(2, "a", "COMPLETED"))
+    folder.give("b.txt", job(3, "b", "COMPLETED").replace("|ann|", "|bob|"))
+    assert folder.run(*settings).return_value == 0
+    letter = email.message_from_bytes(post.mails[0].content, policy=email.policy.default)
+    assert letter["Subject"] == f"harvest: slurm.usage:by=user in {folder.path / 'out'}"
+    text = letter.get_content()
+    assert text[text.index("slurm.usage") :].splitlines() == [
+        "slurm.usage:by=user, 1 of 2 rows:", "", "user  jobs", "ann      2"
+    ]  # fmt: skip
+    # when what the table shows stays the same, nobody gets a mail
+    folder.give("c.txt", "")
+    folder.run(*settings)
+    assert len(post.mails) == 1
+    # when it changes, the mail has the new rows
+    folder.give("d.txt", job(4, "a", "COMPLETED"))
+    folder.run(*settings)
+    assert "ann      3" in post.mails[1].content.decode()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("setting", "said"),
+    [
+        ("view=slurm.usag", "slurm.usage"),
+        ("view=slurm.usage:bx=user", "no setting 'bx'"),
+        ("columns=user,nothing", "nothing"),
+        ("sort=nothing", "nothing"),
+    ],
+)
+def test_a_view_that_does_not_fit_is_a_remark(folder: Folder, setting: str, said: str) -> None:
+    folder.give("a.txt", job(1, "a", "COMPLETED"))
+    given = [] if setting.startswith("view") else ["view=slurm.usage:by=user"]
+
+    done = folder.run("command=./ear", *given, setting)
+
+    assert done.return_value == 0
+    assert "is not sent" in done.stderr
+    assert said in done.stderr
+    assert all(message["table"] is None for message in folder.heard())
 
 
 def settings_of(path: Path, toml: str, monkeypatch: pytest.MonkeyPatch) -> Any:
@@ -364,7 +422,7 @@ def test_settings_of_a_file_count_for_all_runs_and_a_misspelt_one_is_said(folder
     folder.give("b.txt", job(2, "b", "COMPLETED"))
     done = folder.run("comand=./ear")
     assert done.return_value == 0
-    assert "'notify' has no setting 'comand'; did you mean 'command'?" in done.stderr
+    assert "'notify' has no setting 'comand'; did you mean 'command'" in done.stderr
 
 
 def test_nobody_hears_of_nothing_and_without_a_receiver_nothing_is_kept(folder: Folder) -> None:

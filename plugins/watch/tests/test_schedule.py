@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import os
 import re
 import shlex
@@ -265,6 +266,72 @@ def test_the_printed_line_harvests(tmp_path):
     subprocess.run(["/bin/sh", "-c", command], cwd="/", check=True, capture_output=True)
 
     assert len((here / "jobs.jsonl").read_text().splitlines()) == 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("code", [0, 3, 4])
+def test_a_report_follows_a_run_that_committed(code, tmp_path):
+    # given a program whose runs end with a code, and that keeps its words
+    program = tmp_path / "harvest"
+    program.write_text(f"""#!/bin/sh
+echo "$@" >> calls
+[ "$1" = report ] || exit {code}
+""")
+    program.chmod(0o755)
+    arguments, after = ("run", "night.toml"), ("report", "slurm.usage", "out", "--output=a b%.html")
+    made = Entry(
+        name="night", times=ALWAYS, program=[str(program)], arguments=arguments,
+        directory=str(tmp_path), after=after,
+    )  # fmt: skip
+
+    _, command = cron_reads(line_of(made.cron()))
+    done = subprocess.run(["/bin/sh", "-c", command], cwd="/", check=False)
+
+    # then 0 and 3, which is committed with rejects, have a report, and the run's code is kept
+    assert done.returncode == code
+    calls = (tmp_path / "calls").read_text().splitlines()
+    assert calls == [" ".join(words) for words in (arguments, after)][: 1 if code == 4 else 2]
+    # and systemd makes the second call where the first succeeded
+    assert [line for line in made.systemd().splitlines() if line.startswith("ExecStart")] == [
+        f"ExecStart={program} run night.toml",
+        f'ExecStart={program} report slurm.usage out "--output=a b%%.html"',
+    ]
+
+
+@pytest.mark.slow
+def test_the_printed_line_writes_the_report(tmp_path):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.txt").write_text(dump(1, 2))
+    told = schedule(
+        "-s", "slurm:in", "-k", "parquet:out", "--set", "slurm.timezone=UTC", "--workers", 1,
+        "--report", "slurm.usage:by=account", "--output", "page.json", cwd=tmp_path,
+    )  # fmt: skip
+    assert told.returncode == 0, told.stderr
+
+    for _ in range(2):  # the second time there is a report already
+        command = cron_reads(line_of(told.stdout))[1]
+        subprocess.run(["/bin/sh", "-c", command], cwd="/", check=True, capture_output=True)
+
+    made = json.loads((tmp_path / "page.json").read_text())
+    assert (made["report"], made["made_from"]["Settings"]) == ("slurm.usage", "by=account")
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (("--report", "slurm.usage"), "belong together"),
+        (("--output", "page.html"), "belong together"),
+        (("--report", "slurm.usag", "--output", "x.html"), "slurm.usage"),
+        (("--report", "slurm.usage:bx=a", "--output", "x.html"), "no setting 'bx'"),
+        (("--report", "slurm.usage:by", "--output", "x.html"), "no KEY=VALUE"),
+        (("--report", "slurm.usage", "--output", "x.html", "-k", "parquet:b"), "2 sinks"),
+    ],
+)
+def test_a_report_that_would_fail_at_night_is_refused(more, said, printed):
+    with pytest.raises(UsageError) as refused:
+        printed(*more)
+    assert said in str(refused.value)
+    assert refused.value.remedy
 
 
 @pytest.mark.slow

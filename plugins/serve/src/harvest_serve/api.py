@@ -52,7 +52,7 @@ def problem(_: Request, problem: Problem) -> Response:
 async def _tell(
     request: Request, ask: Callable[[Snapshot], Mapping[str, Any]], *, written: bool = False
 ) -> Response:
-    """What a question gives of the state in force, beside the commit that it is of."""
+    """What a question gives of the state in force, with its commit."""
 
     def tell(snapshot: Snapshot) -> Mapping[str, Any]:
         return {"commit": snapshot.commit, **ask(snapshot)}
@@ -253,7 +253,7 @@ async def download(
             await stack.enter_async_context(turns.one())
         except Busy:
             raise Refused(
-                "too many downloads at once", status=503, remedy="try again in a minute"
+                "too many downloads at the same time", status=503, remedy="try again in a minute"
             ) from None
         pieces, first = await answer(
             request, find_served(request), begin, time_s=downloads.TIME_S, written=written

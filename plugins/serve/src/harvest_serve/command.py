@@ -8,24 +8,25 @@ from typing import Annotated
 import typer
 
 Datasets = Annotated[
-    list[Path], typer.Argument(metavar="DATASET", help="What a sink wrote; one or several.")
+    list[Path], typer.Argument(metavar="DATASET", help="What a sink wrote. Repeatable.")
 ]
 Port = Annotated[
-    int, typer.Option(min=0, max=65535, metavar="N", help="Listen at this port; 0 is a free one.")
+    int,
+    typer.Option(min=0, max=65535, metavar="N", help="Listen at this port; 0 means a free one."),
 ]
 Host = Annotated[
     str,
     typer.Option(
         metavar="ADDRESS",
-        help="Listen at this address of the computer. Any but loopback lets others ask, and needs "
-        "a token.",
+        help="Listen at this address of the computer. With any but loopback, others can ask and "
+        "need the token.",
     ),
 ]
 AllowHost = Annotated[
     list[str] | None,
     typer.Option(
         metavar="NAME",
-        help="A name by which browsers may call the server besides, such as a proxy's. Repeatable.",
+        help="Another name by which browsers may call the server, for example a proxy's. Repeatable.",
     ),
 ]
 NoOpen = Annotated[bool, typer.Option("--no-open", help="Open no browser.")]
@@ -33,13 +34,22 @@ TokenFile = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE",
-        help="Take the token from this file, which only you can read, rather than a new one.",
+        help="Take the token from this file, which only you can read, instead of a new one.",
     ),
 ]
 NoToken = Annotated[
     bool,
     typer.Option(
-        "--no-token", help="Ask for no token: a proxy guards the server. On loopback alone."
+        "--no-token", help="Ask for no token, because a proxy guards the server. On loopback only."
+    ),
+]
+Set = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="NAME.KEY=VALUE",
+        help="A setting of views and reports, which may be a file: ncem.study=study.toml. NAME is "
+        "a view, a report, or how their names begin. Repeatable.",
     ),
 ]
 
@@ -52,15 +62,17 @@ def serve(
     no_open: NoOpen = False,
     token_file: TokenFile = None,
     no_token: NoToken = False,
+    settings: Set = None,
 ) -> int:
-    """Serve datasets in the browser, and to other programs by HTTP; nothing is written.
+    """Show datasets in the browser, and answer programs by HTTP; write nothing.
 
-    Prints the address, which holds a token; whoever has it can read the datasets. New commits are
-    noticed. Ctrl-C ends it.
+    Prints the address, which contains a token. Whoever has it can read the datasets. The server
+    notices new commits. Ctrl-C ends it.
 
     Example: harvest serve out --port 8800 --no-open
     """
-    from harvest_serve.serving import serve_datasets  # late: help needs no server
+    from harvest_serve.given import Given  # late: help needs no server
+    from harvest_serve.serving import serve_datasets
 
     return serve_datasets(
         datasets,
@@ -70,17 +82,19 @@ def serve(
         browser=not no_open,
         token_file=token_file,
         needs_token=not no_token,
+        given=Given.parse(settings),
     )
 
 
-def mcp(datasets: Datasets) -> int:
-    """Answer the Model Context Protocol over standard input and output; only read.
+def mcp(datasets: Datasets, settings: Set = None) -> int:
+    """Answer the Model Context Protocol over standard input and output; write nothing.
 
-    A client starts it, asks by its tools, and ends it by closing its input:
-    tables with their meaning, rows, SQL, findings with evidence, reports. Needs the extra mcp.
+    A client starts it, uses its tools (tables, rows, SQL, findings, reports), and ends it by
+    closing its input. Needs the extra mcp.
 
     Example: harvest mcp out
     """
-    from harvest_serve.mcp.stdio import serve_mcp  # late: help needs no server
+    from harvest_serve.given import Given  # late: help needs no server
+    from harvest_serve.mcp.stdio import serve_mcp
 
-    return serve_mcp(datasets)
+    return serve_mcp(datasets, Given.parse(settings))

@@ -39,7 +39,7 @@ _TYPES: Final = ("text", "boolean", "integer")
 class Facet:
     """The values of a column among the rows that are chosen.
 
-    values: the most frequent first, each with how many rows have it; None is one that is not known.
+    values: the most frequent first, each with how many rows have it; None is an unknown one.
     others: rows whose value is none of these; 0 where all are listed.
     """
 

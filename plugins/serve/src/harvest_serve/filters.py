@@ -23,7 +23,7 @@ _OPERATORS: Final = {
     "contains": ("contains", "contains({}, ?)"),
     "starts": ("begins with", "starts_with({}, ?)"),
     "ends": ("ends with", "ends_with({}, ?)"),
-    "null": ("is not known", "{} IS NULL"),
+    "null": ("is unknown", "{} IS NULL"),
     "notnull": ("is known", "{} IS NOT NULL"),
 }
 

@@ -160,7 +160,7 @@ class Guard:
             self._at_work -= 1
 
     def _refusal(self, asked: _Asked) -> Response | None:
-        """What is answered in place of the application; None where it may answer."""
+        """What is answered instead of the application; None where it may answer."""
         if not self._access.calls_us(asked.header("host")):
             return _refusal(
                 asked,
@@ -173,7 +173,9 @@ class Guard:
             if let_in is not None:
                 return let_in
         if self._at_work >= AT_ONCE:
-            return _refusal(asked, 503, "too much is asked at once", "try again in a moment")
+            return _refusal(
+                asked, 503, "too many questions at the same time", "try again in a moment"
+            )
         length = asked.header("content-length")
         if length.isdigit() and int(length) > BODY_BYTES:
             return _refusal(asked, 413, *_TOO_LARGE)

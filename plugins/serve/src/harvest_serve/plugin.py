@@ -13,13 +13,13 @@ def harvest_commands() -> list[Command]:
     return [
         Command(
             name="serve",
-            doc="Serve datasets in the browser, and to other programs by HTTP; nothing is written.",
+            doc="Show datasets in the browser, and answer programs by HTTP; write nothing.",
             app="harvest_serve.command:serve",
             after="query",
         ),
         Command(
             name="mcp",
-            doc="Answer the Model Context Protocol over standard input and output; only read.",
+            doc="Answer the Model Context Protocol over standard input and output; write nothing.",
             app="harvest_serve.command:mcp",
             after="serve",
         ),

@@ -28,7 +28,7 @@ class Refused(HarvestError):
 
 
 class Busy(Refused):
-    """Too much is asked at once; a later try may do."""
+    """Too many questions at the same time; a later try may do."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message, status=503, remedy="try again in a moment")

@@ -28,10 +28,11 @@ class Question:
 
     settings: of a view, by name.
     where: conditions on columns, all of which hold; condition: one in SQL, besides.
-    sort: columns, the first first, each with whether its largest values come first; what is not
-    known comes last.  Equal rows, and all without it, stand in the dataset's order.
+    sort: columns, the first first, each with whether its largest values come first; unknown values
+    come
+    last.  Equal rows, and all without it, stand in the dataset's order.
     offset: how many of these rows are left out before; limit: how many are given, None for as many
-    as whoever answers gives at once.  columns: only these, in this order; None for all.
+    as one answer gives.  columns: only these, in this order; None for all.
     """
 
     settings: Mapping[str, Any] = attrs.field(factory=dict)

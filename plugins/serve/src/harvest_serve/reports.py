@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import Any
 
 import attrs
 
+from harvest import ReportSpec
 from harvest.commands.declared import names_for
 from harvest.errors import suggestion
 from harvest.findings import Verdict
@@ -51,7 +52,17 @@ def reports(snapshot: Snapshot) -> list[ReportOf]:
             settings=settings_in_words(declared[name]),
         )
         for name in names_for(declared, snapshot.dataset)
+        if _can_fill(declared[name], snapshot.dataset)
     ]
+
+
+def _can_fill(spec: ReportSpec, held: Container[str]) -> bool:
+    """Whether record types of its own plugin are there, where it reads any: ``ncem`` ones for
+    ``ncem.comparison``, which reads Slurm's jobs as well.
+    """
+    family = spec.name.partition(".")[0]
+    own = [kind for kind in spec.requires if kind.partition(".")[0] == family]
+    return not own or any(kind in held for kind in own)
 
 
 def report(snapshot: Snapshot, name: str, settings: Mapping[str, Any] | None = None) -> Any:

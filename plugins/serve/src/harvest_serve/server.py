@@ -97,7 +97,7 @@ class _Server(uvicorn.Server):
 
 
 def run(app: Any, listening: socket.socket) -> None:
-    """Answer what comes to a socket until Ctrl-C or SIGTERM, which ends it at once."""
+    """Answer what comes to a socket until Ctrl-C or SIGTERM, which ends it immediately."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     most = _FILES if hard == resource.RLIM_INFINITY else min(_FILES, hard)
     if soft < most:

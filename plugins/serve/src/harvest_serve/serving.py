@@ -11,14 +11,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from harvest import HarvestError, UsageError, interrupt
+from harvest import UsageError, interrupt
 from harvest.commands import remark
 
 from .app import application
 from .engine.scratch import scratch
+from .given import Given
 from .guard import access, is_loopback
 from .server import listen, run
-from .state import Served, serve
+from .state import serve
 
 LEAST_TOKEN: Final = 16
 """Characters that a token has at least."""
@@ -33,6 +34,7 @@ def serve_datasets(
     browser: bool,
     token_file: Path | None,
     needs_token: bool,
+    given: Given,
 ) -> int:
     """Serve until Ctrl-C; raises HarvestError where that cannot begin.
 
@@ -49,32 +51,19 @@ def serve_datasets(
             remedy="leave --no-token out; or leave --host out, and have the proxy ask 127.0.0.1",
         )
     with interrupt.orderly(), scratch() as directory:
-        served = serve(datasets, directory)
-        check(list(served.values()))
+        served = serve(datasets, directory, given)
         listening = listen(host, port)
         with listening:
             here = listening.getsockname()[1]
             address = f"http://{_called(host)}:{here}/"
             whole = address if token is None else f"{address}?token={token}"
-            print(f"serving {', '.join(served)} at {whole}")
+            print(f"serving {', '.join(each.label for each in served.values())} at {whole}")
             print("Ctrl-C ends it", flush=True)
             if browser and sys.stdout.isatty():
                 threading.Thread(target=webbrowser.open, args=(whole,), daemon=True).start()
             run(application(served, access(token, host, here, names)), listening)
     remark("ended; nothing was written")
     return 0
-
-
-def check(served: Sequence[Served]) -> None:
-    """Raise the first error where no dataset can be opened."""
-    errors = []
-    for each in served:
-        try:
-            each.current()
-        except HarvestError as error:
-            errors.append(error)
-    if len(errors) == len(served):
-        raise errors[0]
 
 
 def _called(host: str) -> str:

@@ -16,7 +16,7 @@ _PLAIN: Final = (bool, int, float, str, date, datetime)
 
 @attrs.frozen(kw_only=True)
 class SettingOf:
-    """A setting of a view or report: what it means, the text of its default, and what it may be.
+    """A setting of a view or report: its meaning, the text of its default, and what it may be.
 
     type: in words; choices: all values, where these are some words.
     """
@@ -47,10 +47,9 @@ def check_settings(of: View | ReportSpec, given: Mapping[str, Any]) -> None:
     for name in given:
         if name in of.settings and name not in offered_settings(of):
             raise UsageError(
-                f"{name} of {of.name} is not declared as a number, a text or a time: it may be a "
-                "file, and the server opens none for a request",
+                f"{name} of {of.name} may be a file, and the server opens none for a request",
                 where=name,
-                remedy=f"leave it out, or give it on a command line: --set {name}=...",
+                remedy=f"give it when the server starts: --set {of.name}.{name}=FILE",
             )
 
 

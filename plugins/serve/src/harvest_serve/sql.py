@@ -24,10 +24,10 @@ from .state import Snapshot
 from .tables import tables
 
 MOST_ROWS: Final = 10_000
-"""Rows of a result that are given at once; a download gives all."""
+"""Rows of a result in one answer; a download gives all."""
 
 MOST_BYTES: Final = 64 * 2**20
-"""What the rows of a result that are given at once may hold."""
+"""What the rows of one answer may hold."""
 
 _DAY_NS: Final = 86_400 * 10**9
 _MONTH_DAYS: Final = 30

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import threading
 import time
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -20,6 +20,7 @@ from harvest import Dataset, DatasetChanged, DatasetError, HarvestError, UsageEr
 from harvest.errors import suggestion
 
 from .engine.scratch import Scratch
+from .given import NOTHING, Given, GivenDataset
 from .problems import Damaged, NotFound, Refused
 from .settings import check_settings
 
@@ -36,11 +37,15 @@ Answer = TypeVar("Answer")
 
 
 class Place:
-    """A dataset as addresses name it; location: as it was given, absolute."""
+    """A dataset as addresses name it.
 
-    def __init__(self, name: str, location: Path) -> None:
+    location: as it was given, absolute; label: what pages call it.
+    """
+
+    def __init__(self, name: str, location: Path, label: str = "") -> None:
         self.name = name
         self.location = location
+        self.label = label or name
 
     def to(self, *places: str, **query: Any) -> str:
         """The address of one of its pages; query: values by name, those that are None left out."""
@@ -58,13 +63,24 @@ class Snapshot(Place):
     """A dataset in the state that one commit put in force.
 
     commit: names the state; dataset: opened in it.
-    scratch: where rows of views lie while they are asked for.
+    scratch: where rows of views are while they are asked for.
+    given: settings of views and reports that the server was started with.
     """
 
-    def __init__(self, name: str, location: Path, dataset: Dataset, scratch: Scratch) -> None:
-        super().__init__(name, location)
-        self.dataset = dataset
+    def __init__(
+        self,
+        name: str,
+        location: Path,
+        dataset: Dataset,
+        scratch: Scratch,
+        *,
+        given: Given = NOTHING,
+        label: str = "",
+    ) -> None:
+        super().__init__(name, location, label)
+        self.dataset = GivenDataset.of(dataset, given)
         self.scratch = scratch
+        self.given = given
         self.commit = str(dataset.manifest.token)
         self._kept: OrderedDict[Hashable, _Once] = OrderedDict()
         self._lock = threading.Lock()
@@ -93,6 +109,12 @@ class Snapshot(Place):
         check_settings(self.dataset.plugins.reports[name], settings)
         return self.dataset.report(name, **settings)
 
+    def given_in_words(self, name: str) -> str:
+        """The settings that the server was started with for a view or report; files by name."""
+        plugins = self.dataset.plugins
+        spec = plugins.views.get(name) or plugins.reports.get(name)
+        return "" if spec is None else self.given.in_words(spec)
+
 
 class _Once:
     """A value that is made when it is first asked for; others who ask meanwhile wait for it."""
@@ -111,16 +133,19 @@ class _Once:
 class Served(Place):
     """One dataset that was given on the command line."""
 
-    def __init__(self, name: str, location: Path, scratch: Scratch) -> None:
-        super().__init__(name, location)
+    def __init__(
+        self, name: str, location: Path, scratch: Scratch, given: Given, label: str
+    ) -> None:
+        super().__init__(name, location, label)
         self._scratch = scratch
+        self._given = given
         self._lock = threading.Lock()
         self._opened: tuple[Any, Snapshot] | None = None
         self._looking = threading.Lock()
         self._looked: tuple[Any, float, Damaged | None] = (None, 0.0, None)
 
     def current(self) -> Snapshot:
-        """The state in force; it is opened anew only where the manifest is another file by now.
+        """The state in force; it is opened again only where the manifest is another file by now.
 
         Raises Damaged, with what ``harvest verify`` says, or DatasetError where there is none.
         """
@@ -144,7 +169,14 @@ class Served(Place):
             if before is not None and before[1].commit == str(dataset.manifest.token):
                 snapshot = before[1]  # the same state: what is kept of it holds
             else:
-                snapshot = Snapshot(self.name, self.location, dataset, self._scratch)
+                snapshot = Snapshot(
+                    self.name,
+                    self.location,
+                    dataset,
+                    self._scratch,
+                    given=self._given,
+                    label=self.label,
+                )
             self._opened = (mark, snapshot)
             return snapshot
 
@@ -206,18 +238,37 @@ class Served(Place):
 _PLAIN: Final = re.compile(r"[^A-Za-z0-9._-]+")
 
 
-def serve(locations: Iterable[Path], scratch: Scratch) -> dict[str, Served]:
-    """The datasets of some locations, by a name for addresses: that of the file or directory."""
+def serve(locations: Iterable[Path], scratch: Scratch, given: Given = NOTHING) -> dict[str, Served]:
+    """The datasets of some locations, by a name for addresses: that of the file or directory.
+
+    Pages show where datasets of the same name are.  Raises UsageError for given settings that do
+    not fit, and the first error where no dataset can be opened.
+    """
+    places = [each.expanduser().absolute() for each in locations]
+    names = Counter(location.name for location in places)
     found: dict[str, Served] = {}
-    for given in locations:
-        location = given.expanduser().absolute()
+    for location in places:
         word = _PLAIN.sub("-", location.name).strip(".-") or "dataset"
         name, number = word, 1
         while name in found:
             number += 1
             name = f"{word}-{number}"
-        found[name] = Served(name, location, scratch)
+        label = str(location) if names[location.name] > 1 else name
+        found[name] = Served(name, location, scratch, given, label)
+    _check(found.values(), given)
     return found
+
+
+def _check(served: Iterable[Served], given: Given) -> None:
+    errors, opened = [], []
+    for each in served:
+        try:
+            opened.append(each.current())
+        except HarvestError as error:
+            errors.append(error)
+    if not opened:
+        raise errors[0]
+    given.check(opened[0].dataset.plugins)
 
 
 def find_served(request: Request) -> Served:

@@ -26,7 +26,7 @@ from .settings import SettingOf, settings_in_words, settings_key
 from .state import Snapshot
 
 MOST_ROWS: Final = 10_000
-"""Rows that are given at most at once; ``downloads`` gives all."""
+"""Rows of one answer at most; ``downloads`` gives all."""
 
 
 @attrs.frozen(kw_only=True)
@@ -188,7 +188,7 @@ def rows(snapshot: Snapshot, table: str, asked: Question) -> tuple[pa.Table, int
     offset, limit = asked.offset, MOST_ROWS if asked.limit is None else asked.limit
     if offset < 0 or not 0 <= limit <= MOST_ROWS:
         raise UsageError(
-            f"rows {offset} to {offset + limit} are not given at once",
+            f"rows {offset} to {offset + limit} are too many for one answer",
             remedy=f"ask for at most {MOST_ROWS} rows, from 0",
         )
     types = describe(snapshot, table, asked.settings).types
@@ -223,7 +223,7 @@ def query(
     """The SQL of all rows that fit, in their order, with its values.
 
     types: of the table's columns, by name; files: of its rows.
-    places: columns of ``files`` that are read in place of those that are asked for.
+    places: columns of ``files`` that are read instead of those that are asked for.
     """
     for name in (*(asked.columns or ()), *(name for name, _ in asked.sort)):
         if name not in types:

@@ -95,7 +95,7 @@ def is_stopped() -> bool:
 
 
 class Turns:
-    """So many questions at once; the others wait, and of these not too many.
+    """So many questions at the same time; the others wait, and of these not too many.
 
     Questions with SQL that a user wrote have as many turns of their own: it may take all of its
     time, and no page waits for it.
@@ -108,7 +108,7 @@ class Turns:
     async def take(self, *, written: bool = False) -> None:
         """Wait for a turn; raises Busy where there is none."""
         if self._left <= 0:
-            raise Busy("too many questions are asked at once")
+            raise Busy("too many questions at the same time")
         self._left -= 1
         try:
             async with asyncio.timeout(TURN_S):
@@ -181,7 +181,7 @@ async def run_in_turn(
 
     has_left: whether nobody waits for it any more; it is stopped where it is cancelled, too.
     The turn is taken until the work has ended, though its answer was given up before: a view that
-    is being made cannot be stopped, and of such work, too, no more is done at once.
+    is being made cannot be stopped, and of such work, too, no more is done at the same time.
     """
     await turns.take(written=written)
     try:

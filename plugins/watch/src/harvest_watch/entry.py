@@ -9,29 +9,46 @@ from pathlib import Path
 
 from harvest import Session, UsageError
 from harvest.commands import RunOptions, remark
+from harvest.errors import suggestion
+from harvest.plugins import manager
 
+from .chosen import chosen
 from .schedule.forms import FORMS, Entry
 from .schedule.times import Times
 
 
-def print_entry(options: RunOptions, *, every: str, form: str, name: str) -> int:
+def print_entry(
+    options: RunOptions,
+    *,
+    every: str,
+    form: str,
+    name: str,
+    report: str | None = None,
+    output: str | None = None,
+) -> int:
     """Print what makes cron, systemd or Slurm run a harvest at set times."""
     if form not in FORMS:
         raise UsageError(f"unknown form {form!r}", remedy=f"use {', '.join(FORMS)}")
-    _check(options)
+    if (report is None) != (output is None):
+        raise UsageError(
+            "--report and --output belong together", remedy="write --report NAME --output FILE"
+        )
+    session = _checked(options)
+    after = _report(session, report, output) if report and output else ()
     entry = Entry(
         name=name,
         times=Times.parse(every),
         program=_program(),
         arguments=tuple(_arguments(options)),
         directory=str(Path.cwd()),
+        after=after,
     )
     print(FORMS[form](entry), end="")
     return 0
 
 
-def _check(options: RunOptions) -> None:
-    """Raise HarvestError for what would fail: better now than by a mail at night."""
+def _checked(options: RunOptions) -> Session:
+    """What the options make; raises HarvestError for what would fail at night."""
     recipe = options.recipe()
     recipe.refuse_pipes("a scheduled run")
     session = Session(recipe)
@@ -44,10 +61,33 @@ def _check(options: RunOptions) -> None:
             "the options hold a password or another secret, which others could read there",
             remedy="keep it in a file that only you can read: a recipe or a password file",
         )
+    return session
+
+
+def _report(session: Session, text: str, output: str) -> tuple[str, ...]:
+    """The words of ``harvest report``; raises UsageError for an unknown report or setting."""
+    name, settings = chosen(text, "--report")
+    spec = manager().report(name)
+    for key in settings:
+        if key not in spec.settings:
+            raise UsageError(
+                f"report {name!r} has no setting {key!r}",
+                where="--report",
+                remedy=suggestion(key, spec.settings),
+            )
+    if len(session.sinks) > 1:
+        raise UsageError(
+            f"the run has {len(session.sinks)} sinks, and a report is of one dataset",
+            where="--report",
+            remedy="schedule the report with one sink",
+        )
+    dataset = os.path.abspath(session.sinks[0].location)  # noqa: PTH100 - no link is followed
+    given = [f"--set={key}={value}" for key, value in settings.items()]
+    return ("report", name, dataset, *given, f"--output={os.path.abspath(output)}")  # noqa: PTH100
 
 
 def refuse_streams(session: Session, what: str) -> None:
-    """Raise UsageError for a sink that keeps nothing, of which ``what`` would begin anew."""
+    """Raise UsageError for a sink that keeps nothing, of which ``what`` would begin again."""
     for sink in session.sinks:
         if sink.streams:
             raise UsageError(

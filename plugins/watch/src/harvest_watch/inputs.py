@@ -1,6 +1,6 @@
 """The files that are watched: how they are, since when, and how the last round found them.
 
-Whether a file rests is judged by this machine's clock from one look to the next.  The times that
+Whether a file rests is decided by this machine's clock from one look to the next.  The times that
 the file system gives are used once, when a file is first seen: one that was last changed long ago
 need not be looked at twice.  A clock that is wrong makes a file wait, or be read while it is
 written, which a run notices by itself.

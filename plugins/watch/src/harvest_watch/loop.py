@@ -93,7 +93,7 @@ def watch(recipe: Recipe, options: WatchOptions, reporter: Reporter | None = Non
             raise UsageError(
                 "the sink is the very directory that is watched",
                 where=place,
-                remedy="write to a directory within it or beside it",
+                remedy="write to a directory within it or next to it",
             )
     ours = Ours(session.sinks, roots)
     inputs = Inputs(roots, ours, settle_s=options.settle_s, enters=session.enters)
@@ -216,7 +216,7 @@ class _Watch:
             self.bell.wait(left)
 
     def _due(self) -> float | None:
-        """When the next round is to be made; None as long as nothing changes."""
+        """When the next round must be made; None as long as nothing changes."""
         ready = self.inputs.due_at(self.patience_s)
         if self.again:
             ready = -float("inf")

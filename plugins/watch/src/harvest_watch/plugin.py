@@ -1,4 +1,4 @@
-"""What this plugin offers: two commands beside ``harvest run``."""
+"""What this plugin offers: two commands in addition to ``harvest run``."""
 
 from __future__ import annotations
 

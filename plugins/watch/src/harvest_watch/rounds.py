@@ -1,7 +1,7 @@
 """One round of a watch: an ordinary run of what may be read now.
 
 Sources that cannot list their input are left out, so that the others go on.  What is left out is
-listed all the same and thus neither replaced nor dropped.
+listed all the same and so neither replaced nor dropped.
 """
 
 from __future__ import annotations

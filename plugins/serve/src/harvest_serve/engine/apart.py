@@ -26,7 +26,7 @@ from harvest_serve.work import Left, is_stopped, stopping
 from .nursery import LENGTH
 
 DATA_MB: Final = 400
-"""What the process of one query may hold beside what it begins with."""
+"""What the process of one query may hold in addition to what it begins with."""
 
 TIME_S: Final = 30.0
 """How long one query may take; ``work`` may end it before."""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 FILE: Final = "harvest file"
 ROW: Final = "harvest row"
-"""Columns beside a table's own that say where a row stands: its order in the dataset."""
+"""More columns than a table's own, which say where a row is: its order in the dataset."""
 
 
 MOST_PICKED: Final = 200

@@ -151,7 +151,7 @@ def open_engine(
     setup: statements that are run before it is locked, such as views.
     spill: a directory for what is more than MEMORY_MB, up to SPILL; none without.
     written: whether a user's text is in its queries: then each runs in a process of its own, and
-        what is wrong may be theirs.
+        what is wrong may come from them.
     whole: whether all columns of all rows may have to be put in order, by one thread.
     """
     own = None if spill is None else spill / str(next(_numbers))

@@ -2,7 +2,7 @@
 
 It has DuckDB and Arrow imported, and so makes a process in a moment.  FD is a socket over which it
 gets one socket for each question.  The process that it makes reads the question there, answers
-there, and ends; at once, whatever it does, when the other end closes or its time is over.  It
+there, and ends; immediately, whatever it does, when the other end closes or its time is over.  It
 imports nothing of harvest.
 
 A question is a JSON document behind its length: ``config`` and ``setup`` of DuckDB, ``sql`` and
@@ -83,7 +83,7 @@ def _end(talk: socket.socket, time_s: float) -> None:
 
 
 def _limit(data_mb: int) -> None:
-    """Let the process have no more memory than this beside what it has."""
+    """Let the process have this much memory in addition to what it has."""
     with contextlib.suppress(OSError, ValueError):  # a system without /proc has other limits
         with open("/proc/self/statm", encoding="ascii") as file:  # noqa: PTH123 - quicker
             now = int(file.read().split()[5]) * resource.getpagesize()

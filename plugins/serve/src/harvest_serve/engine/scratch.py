@@ -22,7 +22,7 @@ _PREFIX: Final = "harvest-serve-"
 _LOCK: Final = "lock"
 
 MOST_BYTES: Final = 2 * 2**30
-"""Bytes of files that are kept at most, beside those in use."""
+"""Bytes of files that are kept at most, without those in use."""
 
 
 class Scratch:

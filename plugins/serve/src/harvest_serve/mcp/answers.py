@@ -140,7 +140,7 @@ def query(snapshot: Snapshot, text: str, settings: Mapping[str, Mapping[str, Any
 
 
 def findings(snapshot: Snapshot) -> Value:
-    """What rules conclude, the worst first, each with the first rows that it rests on."""
+    """What rules conclude, the worst first, each with the first rows of its evidence."""
     verdict = reports.findings(snapshot)
     whole = verdict.to_dict()
     room = MOST_CHARACTERS
@@ -189,7 +189,7 @@ def _of(snapshot: Snapshot, **found: Any) -> Value:
 
 
 def _known(value: Value) -> Value:
-    """Without what is not known, which needs no words."""
+    """Without unknown values, which need no words."""
     return {key: each for key, each in value.items() if each is not None}
 
 

@@ -29,7 +29,7 @@ INSTRUCTIONS: Final = (
     "Metadata of scientific computing: runs, files, jobs and instruments, harvested into tables. "
     "Begin with `findings` for what is wrong, or `tables` for what there is. A table is a record "
     "type (what was recorded) or a view (computed from it, with settings). Units stand with the "
-    "columns. Null means not known, never zero. Integers beyond 2^53 are text. Nothing can be "
+    "columns. Null means unknown, never zero. Integers beyond 2^53 are text. Nothing can be "
     "changed here."
 )
 
@@ -159,7 +159,7 @@ class Tools:
 
     async def findings(self, dataset: Dataset = None) -> str:
         """Say what is wrong by the rules, the worst first, each with how sure it is, the evidence,
-        and what to do; and which rules could not judge, and why."""
+        and what to do; and which checks lack data, and why."""
         return await self._ask(dataset, answers.findings)
 
     async def reports(self, dataset: Dataset = None) -> str:
@@ -204,7 +204,7 @@ class Tools:
 
 
 def server(served: Mapping[str, Served], turns: Turns) -> MCPServer[Any]:
-    """The server of the protocol over some datasets; turns: how many questions at once."""
+    """The server of the protocol over some datasets; turns: how many questions at the same time."""
     made: MCPServer[Any] = MCPServer(
         NAME,
         instructions=INSTRUCTIONS,

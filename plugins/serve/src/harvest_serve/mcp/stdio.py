@@ -10,20 +10,19 @@ from pathlib import Path
 
 from harvest import UsageError, interrupt
 from harvest_serve.engine.scratch import scratch
-from harvest_serve.serving import check
+from harvest_serve.given import Given
 from harvest_serve.state import serve
 from harvest_serve.work import Turns
 
 from . import MISSING, REMEDY
 
 
-def serve_mcp(datasets: Sequence[Path]) -> int:
+def serve_mcp(datasets: Sequence[Path], given: Given) -> int:
     """Answer until standard input ends, or Ctrl-C; raises HarvestError where that cannot begin."""
     if importlib.util.find_spec("mcp") is None:
         raise UsageError(MISSING, remedy=REMEDY)
     with interrupt.orderly(), scratch() as directory:
-        served = serve(datasets, directory)
-        check(list(served.values()))
+        served = serve(datasets, directory, given)
         from .server import server  # of an optional library
 
         made, failed = server(served, Turns()), list[BaseException]()

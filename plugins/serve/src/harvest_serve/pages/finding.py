@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+import attrs
 from starlette.requests import Request
 from starlette.responses import Response
 
 from harvest.commands.tables import how_many
+from harvest.findings import Found
 
 from .. import reports, tables
 from ..problems import NotFound
@@ -23,7 +25,7 @@ ROWS: Final = 50
 
 
 async def finding(request: Request) -> Response:
-    """What a rule found, how sure it is, what to try, and the rows that it rests on."""
+    """What a rule found, how certain it is, what to do next, and the evidence."""
     rule, number = request.path_params["rule"], request.path_params["number"]
 
     def ask(snapshot: Snapshot) -> dict[str, Any]:
@@ -57,13 +59,21 @@ async def finding(request: Request) -> Response:
             "shown": table,
             "empty": empty,
             "caption": f"Rows of {evidence.view} for which the rule's condition holds",
-            "command": evidence.command(str(snapshot.location)),
+            "command": _command(snapshot, found),
             "others": _others(items, at),
         }
 
     return await page(
         request, "finding.html.j2", ask, title=f"Finding of {rule}", section="", time_s=LONG_S
     )
+
+
+def _command(snapshot: Snapshot, found: Found) -> str:
+    """The command that gives the evidence, with the settings that the server was started with."""
+    evidence = found.evidence
+    given = snapshot.given.of(snapshot.dataset.plugins.views[evidence.view])
+    whole = attrs.evolve(evidence, settings={**given, **evidence.settings})
+    return whole.command(str(snapshot.location))
 
 
 def _others(items: list[dict[str, Any]], at: int) -> list[tuple[str, str]]:

@@ -37,7 +37,7 @@ async def runs(request: Request) -> Response:
         if kept:
             size = bytes_in_words(snapshot.dataset.kept_bytes())
             states = count_in_words(kept, "earlier state")
-            said += f"; {states} kept, in {size} beside the present one"
+            said += f"; {states} kept, in {size} in addition to the present one"
         return {
             "said": said,
             "runs": [_listed(each) for each in reversed(records)],

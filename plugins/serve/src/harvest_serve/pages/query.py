@@ -1,4 +1,4 @@
-"""SQL: a query with its result, and beside it the tables that it can read."""
+"""SQL: a query with its result, and next to it the tables that it can read."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Listed:
     """A table that a query can read.
 
     columns: None of a view that was not asked about: to know them may take as long as it.
-    problem: why they are not known.  open: whether they are shown.
+    problem: why they are unknown.  open: whether they are shown.
     """
 
     name: str

@@ -41,7 +41,7 @@ class Head:
 
 @attrs.frozen(kw_only=True)
 class Shown:
-    """A table: its columns, and for each row a text a column, None for a value that is not known.
+    """A table: its columns, and for each row a text a column, None for an unknown value.
 
     first_number: of the first row; rows_at: the address of each row by itself.
     """

@@ -36,7 +36,7 @@ async def datasets(request: Request) -> Response:
 
 
 async def _listed(request: Request, each: Served) -> dict[str, Any]:
-    found = {"name": each.name, "location": str(each.location), "address": each.to("")}
+    found = {"name": each.label, "location": str(each.location), "address": each.to("")}
     try:
         said = await answer(request, each, _size)
     except HarvestError as error:
@@ -77,7 +77,7 @@ async def start(request: Request) -> Response:
     cut = len(found) if len(found) <= FIRST + 1 else max(FIRST, worst)
     return respond(
         "start.html.j2",
-        title=here.name,
+        title=here.label,
         section="",
         summary=said if verdict is None else verdict.summary(),
         gaps=[] if verdict is None else verdict.gaps(),
@@ -115,6 +115,7 @@ def _values(snapshot: Snapshot) -> dict[str, Any]:
     return {
         **state_values(snapshot),
         "size": _size(snapshot),
+        "given": snapshot.given.in_words(),
         "held": [
             {
                 **each,
@@ -125,11 +126,7 @@ def _values(snapshot: Snapshot) -> dict[str, Any]:
         ],
         "spans": bool(moments) and min(moments) < max(moments),
         "views": count_in_words(views, "view"),
-        "reports": [
-            each
-            for each in reports.reports(snapshot)
-            if not each.requires or any(kind in snapshot.dataset for kind in each.requires)
-        ],
+        "reports": reports.reports(snapshot),
         "run": _run(last_run(snapshot)),
         "rejects": count_in_words(rejects, "input unit") if rejects else "",
     }

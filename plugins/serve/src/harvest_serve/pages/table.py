@@ -36,6 +36,15 @@ _TRIED: Final = 3 * COLUMNS
 _NESTED: Final = ("list", "map", "structure", "bytes")
 _LAST: Final = ("extra", "origin", "position")
 
+FACETS: Final = 5
+"""Columns whose values are counted where none are chosen."""
+
+VALUES: Final = 5
+"""Values that are listed of each of these columns."""
+
+_MOST_COUNTED: Final = 10_000_000
+"""Rows up to which values are counted without being asked for."""
+
 SORT: Final = {"ascending": False, "descending": True}
 DOWN_FIRST: Final = ("integer", "number", "time", "date")
 
@@ -82,7 +91,13 @@ def _values(snapshot: Snapshot, name: str, asked: Asked) -> dict[str, Any]:
         wanted = _wanted(described, asked, kept)
         found |= _columns(described, wanted)
         found |= _rows(snapshot, described, asked, wanted, kept)
-        found |= _facets(snapshot, described, asked)
+        found |= _facets(
+            snapshot,
+            described,
+            asked,
+            found["total"],
+            [head.name for head in found["shown"].columns],
+        )
     except NotFound:
         raise
     except (UsageError, Refused) as error:
@@ -195,6 +210,7 @@ def _rows(
     return {
         "shown": table,
         "empty": empty,
+        "total": total,
         "counted": counted,
         "caption": f"By {order}" if order else "In the order of the dataset",
         "files": address.downloads(snapshot, name, asked.pairs_of_all()),
@@ -234,8 +250,10 @@ def _link(head: Head, here: Place, described: tables.Description, asked: Asked) 
     )
 
 
-def _facets(snapshot: Snapshot, described: tables.Description, asked: Asked) -> dict[str, Any]:
-    name, question = described.name, asked.question
+def _facets(
+    snapshot: Snapshot, described: tables.Description, asked: Asked, rows: int, shown: Sequence[str]
+) -> dict[str, Any]:
+    name, question, plain = described.name, asked.question, asked
     kind = snapshot.dataset.plugins.record_types([name]).get(name)
     subject = kind.roles.get("subject") if kind else None  # mostly another in each row
     few = facets.facet_columns(snapshot, name, asked.settings)
@@ -245,8 +263,13 @@ def _facets(snapshot: Snapshot, described: tables.Description, asked: Asked) -> 
         if each.type == "text" and each.format != "path" and each.name not in (*_LAST, subject)
     ]
     offered = list(dict.fromkeys([*few, *texts[:COLUMNS], *asked.facets]))
+    most = facets.FEW if asked.facets else VALUES
+    if not asked.facets and rows <= _MOST_COUNTED:
+        filtered = {each.column for each in question.where}
+        first = [each for each in shown if each in few and each in texts and each not in filtered]
+        asked = attrs.evolve(asked, facets=tuple(first[:FACETS]))
     counted = attrs.evolve(question, columns=asked.facets)
-    found = facets.facets(snapshot, name, counted) if asked.facets else []
+    found = facets.facets(snapshot, name, counted, most) if asked.facets else []
     known = meanings(snapshot, name)
     return {
         "facets_of": [
@@ -257,7 +280,7 @@ def _facets(snapshot: Snapshot, described: tables.Description, asked: Asked) -> 
             }
             for each in offered
         ],
-        "facets": [_facet(snapshot, name, asked, each, known) for each in found],
+        "facets": [_facet(snapshot, name, plain, each, known) for each in found],
     }
 
 

@@ -24,6 +24,16 @@ Form = Annotated[
     ),
 ]
 Name = Annotated[str, typer.Option(metavar="NAME", help="What the units or the job are called.")]
+Report = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME[:KEY=VALUE]",
+        help="Write this report after each run that commits: slurm.usage:month=last.",
+    ),
+]
+Output = Annotated[
+    str | None, typer.Option(metavar="FILE|DIR", help="Where --report writes: page.html.")
+]
 
 
 @takes_run_options(without=("limit",))
@@ -32,6 +42,8 @@ def schedule(
     every: Every = "1d",
     form: Form = "cron",
     name: Name = "harvest",
+    report: Report = None,
+    output: Output = None,
 ) -> int:
     """Print what makes cron, systemd or Slurm run this harvest, here, at set times.
 
@@ -39,4 +51,4 @@ def schedule(
     """
     from harvest_watch.entry import print_entry  # late: help needs none of it
 
-    return print_entry(options, every=every, form=form, name=name)
+    return print_entry(options, every=every, form=form, name=name, report=report, output=output)

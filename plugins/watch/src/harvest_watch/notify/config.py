@@ -29,10 +29,14 @@ class Config:
     mail_to: tuple[str, ...] = setting("addresses that get a mail", ())
     mail_from: str | None = setting("its sender; the user at this host unless given")
     smtp: str = setting("HOST:PORT of the mail server", "localhost:25")
-    sendmail: str | None = setting("program that takes the mail in place of a server")
+    sendmail: str | None = setting("program that takes the mail instead of a server")
     url_file: str | None = setting("file with the address of a webhook")
     command: tuple[str, ...] = setting("program and arguments; it gets JSON", ())
-    severity: str = setting("findings from this on", "medium", one_of(SEVERITIES))
+    severity: str = setting("the least severe findings to send", "medium", one_of(SEVERITIES))
+    view: str | None = setting("NAME or NAME:KEY=VALUE of a view to send as a table")
+    columns: tuple[str, ...] = setting("columns of the table, all unless given", ())
+    sort: str | None = setting("COLUMN that sorts the table, or -COLUMN for the largest first")
+    limit: int = setting("rows of the table at most", 20, positive)
     timeout_s: float = setting("seconds that each receiver may take", 10.0, positive)
     state: str | None = setting("directory that keeps what was said")
 
@@ -64,7 +68,7 @@ def configured(given: Mapping[str, Any]) -> Config:
     for key, value in values.items():
         items = value if isinstance(value, (list, tuple)) else [value]
         text = all(isinstance(item, str) for item in items)
-        if not text and key.replace("-", "_") != "timeout_s":
+        if not text and key.replace("-", "_") not in ("timeout_s", "limit"):
             raise ConfigError(f"{value!r} does not fit: must be text", where=f"notify.{key}")
     return made
 

@@ -12,12 +12,17 @@ from typing import Any, Final
 import attrs
 import orjson
 import polars as pl
+from polars.exceptions import PolarsError
 
 from harvest import Dataset, HarvestError, RunResult
 from harvest.commands import remark
+from harvest.commands.tables import how_many
 from harvest.findings import SEVERITIES
 from harvest.toolkit.amounts import count_in_words
 from harvest.toolkit.texts import printable_line
+
+from .config import Config
+from .table import table_of
 
 _SHOWN: Final = 20
 """Inputs with rejects that a message names."""
@@ -27,28 +32,29 @@ _SHOWN: Final = 20
 class News:
     """All that could be said of a dataset, by what makes it new: a digest.
 
-    about: the dataset and the run.  findings: None where it is not known which there are.
+    about: the dataset and the run.  findings: None where they are unknown.
     """
 
     about: Mapping[str, Any]
     findings: Mapping[str, dict[str, Any]] | None
     rejects: Mapping[str, dict[str, Any]]
     exports: Mapping[str, dict[str, Any]]
+    tables: Mapping[str, dict[str, Any]]
 
     @property
     def keys(self) -> set[str]:
         """What each is known by."""
-        return {*(self.findings or ()), *self.rejects, *self.exports}
+        return {*(self.findings or ()), *self.rejects, *self.exports, *self.tables}
 
     def message(self, said: Collection[str]) -> dict[str, Any] | None:
         """What is new, as JSON shows it; None where nothing is."""
         new = [
             [value for key, value in part.items() if key not in said]
-            for part in (self.findings or {}, self.rejects, self.exports)
+            for part in (self.findings or {}, self.rejects, self.exports, self.tables)
         ]
         if not any(new):
             return None
-        findings, rejects, exports = new
+        findings, rejects, exports, tables = new
         return {
             **self.about,
             "findings": findings,
@@ -56,11 +62,12 @@ class News:
             "rejects": rejects[:_SHOWN],
             "inputs_with_rejects": len(rejects),
             "failed_exports": exports,
+            "table": tables[0] if tables else None,
         }
 
 
-def news_of(dataset: Dataset, result: RunResult, least: str) -> News:
-    """What there is to say; least: the severity from which findings count."""
+def news_of(dataset: Dataset, result: RunResult, config: Config) -> News:
+    """What there is to say of a dataset after a run."""
     place = printable_line(str(Path(dataset.sink.location).absolute()))
     return News(
         about={
@@ -70,13 +77,14 @@ def news_of(dataset: Dataset, result: RunResult, least: str) -> News:
             "time": f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}",
             "rows": result.rows,
         },
-        findings=_findings(dataset, SEVERITIES[: SEVERITIES.index(least) + 1]),
+        findings=_findings(dataset, SEVERITIES[: SEVERITIES.index(config.severity) + 1]),
         rejects=_rejects(dataset),
         exports={
             _key("export", text): {"export": text, "reason": why}
             for text, why in result.exports.items()
             if why is not None
         },
+        tables=_tables(dataset, config),
     )
 
 
@@ -94,7 +102,8 @@ def _findings(dataset: Dataset, severities: Collection[str]) -> dict[str, dict[s
     except HarvestError as error:
         remark(f"notify: findings could not be drawn, and none is said: {error}")
         return None
-    wanted = ("severity", "rule", "text", "advice", "view", "where", "certainty")
+    wanted = ("severity", "rule", "headline", "detail", "text", "advice")
+    wanted += ("view", "where", "certainty")
     return {
         _key("finding", each["rule"], each["where"], each["severity"]): {
             name: each[name] for name in wanted
@@ -102,6 +111,18 @@ def _findings(dataset: Dataset, severities: Collection[str]) -> dict[str, dict[s
         for each in found
         if each["severity"] in severities
     }
+
+
+def _tables(dataset: Dataset, config: Config) -> dict[str, dict[str, Any]]:
+    """The view that the settings name; the same rows are the same table."""
+    if config.view is None:
+        return {}
+    try:
+        table = table_of(dataset, config)
+    except (HarvestError, PolarsError) as error:
+        remark(f"notify: the view {config.view} is not sent: {error}")
+        return {}
+    return {_key("table", table): table}
 
 
 def _rejects(dataset: Dataset) -> dict[str, dict[str, Any]]:
@@ -122,12 +143,15 @@ def in_words(message: Mapping[str, Any]) -> tuple[str, str]:
         count_in_words(len(message["failed_exports"]), "failed export")
         if message["failed_exports"]
         else "",
+        message["table"]["view"] if message["table"] else "",
     ]
     dataset = message["dataset"]
     subject = f"harvest: {', '.join(filter(None, parts))} in {dataset}"
     lines = [f"Dataset {dataset} on {message['host']}, run {message['run']}."]
     for each in message["findings"]:
-        lines += ["", f"{each['severity'].upper()}: {each['text']}", f"  {each['advice']}"]
+        said = filter(None, (each["detail"], f"Next: {each['advice']}"))
+        lines += ["", f"{each['severity'].upper()}: {each['headline']}"]
+        lines += [f"  {text}" for text in said]
     if message["findings"]:
         lines += ["", f"Evidence: harvest findings {dataset}"]
     for each in message["rejects"]:
@@ -139,4 +163,7 @@ def in_words(message: Mapping[str, Any]) -> tuple[str, str]:
         lines += ["", f"Each with its reason: harvest rejects {dataset}"]
     for each in message["failed_exports"]:
         lines += ["", f"Not exported to {each['export']}: {each['reason']}"]
+    if table := message["table"]:
+        rows = how_many(len(table["rows"]), "row", table["total"])
+        lines += ["", f"{table['view']}, {rows}:", "", *table["lines"]]
     return printable_line(subject), "\n".join(map(printable_line, lines)) + "\n"

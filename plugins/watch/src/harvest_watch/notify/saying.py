@@ -28,7 +28,7 @@ def say(dataset: Dataset, result: RunResult, config: Config) -> None:
     """Say what is new; a receiver that fails is a remark, and hears it after the next commit."""
     place = str(Path(dataset.sink.location).absolute())
     name = hashlib.sha256(os.fsencode(place)).hexdigest()[:16]
-    news = news_of(dataset, result, config.severity)
+    news = news_of(dataset, result, config)
     with _alone(config.folder, name, config.timeout_s) as file:
         said = _read(file)
         for receiver in config.receivers:

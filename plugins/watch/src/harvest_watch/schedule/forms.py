@@ -34,6 +34,7 @@ class Entry:
 
     name: of the units or the job; program: the words that start harvest, its path first;
     arguments: those after them; directory: where it runs, absolute.
+    after: arguments of a second call, which follows one that committed; none for no such call.
     """
 
     name: str = attrs.field(validator=_checked_name)
@@ -41,6 +42,7 @@ class Entry:
     program: Sequence[str]
     arguments: Sequence[str]
     directory: str
+    after: Sequence[str] = ()
 
     def cron(self) -> str:
         """A line for ``crontab -e``."""
@@ -77,7 +79,11 @@ class Entry:
                 "take in a program's path",
                 remedy="install harvest elsewhere, or use --form cron",
             )
-        words = [for_systemd(program), *map(for_systemd, (*first, *self.arguments))]
+        calls = [
+            " ".join([for_systemd(program), *map(for_systemd, (*first, *arguments))])
+            for arguments in (self.arguments, self.after)
+            if arguments
+        ]
         calendars = [f"OnCalendar={calendar}" for calendar in self.times.calendars()]
         return "\n".join(
             (
@@ -89,7 +95,7 @@ class Entry:
                 "[Service]",
                 "Type=oneshot",
                 f"WorkingDirectory={for_systemd_path(self.directory)}",
-                f"ExecStart={' '.join(words)}",
+                *(f"ExecStart={call}" for call in calls),
                 "# 3: committed, with rejects",
                 "SuccessExitStatus=3",
                 "",
@@ -111,14 +117,20 @@ class Entry:
         )
 
     def _line(self) -> str:
-        words = " ".join(map(for_cron, (*self.program, *self.arguments)))
-        command = f"cd {for_cron(self.directory)} && exec {words}"
+        directory, run = for_cron(self.directory), self._words(self.arguments)
+        command = f"cd {directory} && exec {run}"
+        if self.after:  # 3: committed, with rejects
+            then = f"case $code in 0|3) {self._words(self.after)} || exit;; esac"
+            command = f"cd {directory} || exit; {run}; code=$?; {then}; exit $code"
         if len(command.encode()) > CRON_COMMAND_BYTES:
             raise UsageError(
                 f"the command has {len(command.encode())} bytes, more than every cron takes",
                 remedy="write the options into a recipe: harvest run ... --print-config",
             )
         return f"{self.times.cron} {command}"
+
+    def _words(self, arguments: Sequence[str]) -> str:
+        return " ".join(map(for_cron, (*self.program, *arguments)))
 
 
 FORMS: dict[str, Callable[[Entry], str]] = {

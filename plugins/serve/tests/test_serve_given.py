@@ -1,0 +1,142 @@
+"""Settings that are files are given at the start: they count on every page, and for programs."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import orjson
+import pytest
+from datasets import dump
+from serving import program, serving, things
+
+import harvest
+from harvest.plugins import manager
+from harvest_serve.given import Given
+
+EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
+
+
+def test_a_longer_name_counts_more_and_what_others_take_is_left_out():
+    given = Given.parse(["ncem.study=a", "ncem.comparison.study=b", "ncem.failed_scans.show=all"])
+    plugins = manager()
+
+    assert given.of(plugins.report("ncem.comparison")) == {"study": "b"}
+    assert given.of(plugins.view("ncem.failed_scans")) == {"study": "a", "show": "all"}
+    assert given.of(plugins.view("slurm.usage")) == {}
+
+
+@pytest.mark.slow
+def test_a_file_of_the_start_counts_in_rows_sql_and_pages(dataset, snapshot, tmp_path):
+    # given a view that reads the word to look for from a file
+    (tmp_path / "the words.txt").write_text("a")
+    expected = snapshot.dataset["served.thing"].collect()["word"].to_list().count("a")
+
+    with serving(dataset, "--set", f"served.words={tmp_path / 'the words.txt'}") as server:
+        rows = server.ask("/api/out/tables/served.of_word/rows").json
+        counted = server.sql("select count(*) as n from served.of_word").json
+        page = server.ask("/d/out/table/served.of_word").text
+        start = server.ask("/d/out/").text
+        refused = server.ask("/api/out/tables/served.of_word/rows?set.words=/etc/passwd")
+
+    assert rows["total"] == expected
+    assert counted["rows"] == [{"n": expected}]
+    # then pages name the setting and the file, and not where the file is
+    assert "words = the words.txt" in page
+    assert "served.words = the words.txt" in start
+    assert str(tmp_path / "the words.txt") not in page + start
+    # and an address cannot name another file
+    assert (refused.status, "may be a file" in refused.text) == (400, True)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", ["serve", "mcp"])
+@pytest.mark.parametrize(
+    ("setting", "said"),
+    [
+        ("servd.words=x", "did you mean 'served'"),
+        ("served.wrds=x", "did you mean 'words'"),
+        ("served.words=missing.txt", "there is no file 'missing.txt'"),
+        ("served=x", "NAME.KEY=VALUE"),
+    ],
+)
+def test_a_setting_that_does_not_fit_ends_the_start(dataset, command, setting, said, tmp_path):
+    done = subprocess.run(
+        program(command, dataset, "--set", setting),
+        capture_output=True, text=True, cwd=tmp_path, check=False, stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said in done.stderr
+
+
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory) -> Path:
+    """Inputs of the example's study, and a GPFS scan with its passwd file, harvested."""
+    folder = tmp_path_factory.mktemp("inputs")
+    for script, name in (("ncem-study/make_study.py", "study"), ("gpfs-scan/make_scan.py", "scan")):
+        subprocess.run([sys.executable, EXAMPLES / script, folder / name], check=True)
+    return folder
+
+
+@pytest.mark.slow
+def test_a_study_fills_the_comparison_in_the_browser(inputs, tmp_path):
+    study = EXAMPLES / "ncem-study" / "study.toml"
+    out = tmp_path / "out"
+    harvest.run(f"ncem:{inputs / 'study'}", f"parquet:{out}", workers=1)
+    without, expected = (
+        orjson.loads(orjson.dumps(made.to_dict(), option=orjson.OPT_UTC_Z))
+        for made in (
+            harvest.open(out).report("ncem.comparison", **settings)
+            for settings in ({}, {"study": study})
+        )
+    )
+
+    with serving(out, "--set", f"ncem.study={study}") as server:
+        made = server.ask("/api/out/reports/ncem.comparison").json
+        page = server.ask("/d/out/report/ncem.comparison").text
+        findings = server.ask("/api/out/findings").json["findings"]
+
+    assert made["sections"] == expected["sections"]
+    assert made["sections"] != without["sections"]
+    assert "study = study.toml" in page
+    with_study = harvest.open(out).findings(study=study).to_dict()["findings"]
+    assert [each["headline"] for each in findings] == [each["headline"] for each in with_study]
+
+
+@pytest.mark.slow
+def test_owners_have_names_with_a_passwd_file(inputs, tmp_path):
+    out, passwd = tmp_path / "out", inputs / "scan" / "passwd"
+    harvest.run(f"gpfs:{inputs / 'scan' / 'scans'}", f"parquet:{out}", workers=1)
+    expected = harvest.open(out).view("gpfs.owners", passwd=passwd).collect()["user"].to_list()
+
+    with serving(out, "--set", f"gpfs.passwd={passwd}") as server:
+        rows = server.ask("/api/out/tables/gpfs.owners/rows").json["rows"]
+
+    assert [row["user"] for row in rows] == expected
+    assert any(expected)
+
+
+@pytest.mark.slow
+def test_slurm_alone_is_not_offered_the_comparison_of_a_study(tmp_path):
+    (tmp_path / "dump.txt").write_text(dump(1, 2))
+    harvest.run(f"slurm:{tmp_path / 'dump.txt'}", f"parquet:{tmp_path / 'out'}", workers=1)
+
+    with serving(tmp_path / "out") as server:
+        offered = [each["name"] for each in server.ask("/api/out/reports").json["reports"]]
+
+    assert "slurm.usage" in offered
+    assert "ncem.comparison" not in offered
+
+
+@pytest.mark.slow
+def test_datasets_of_one_name_show_where_they_are(tmp_path):
+    first, second = (things(tmp_path / name, "3 1") for name in ("a", "b"))
+
+    with serving(first, second) as server:
+        listed = server.ask("/").text
+        page = server.ask("/d/out-2/").text
+
+    assert f"<strong>{first}</strong>" in listed
+    assert f"<h1>{second}</h1>" in page
+    assert str(first) not in page

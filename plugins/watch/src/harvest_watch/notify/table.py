@@ -1,0 +1,55 @@
+"""A view as a table in a message: some of its rows and columns, in an order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+import polars as pl
+
+from harvest import Column, Dataset
+from harvest.commands.declared import columns_of
+from harvest.model.json import encode_frame
+from harvest_report.values import form_of, texts_of
+
+from ..chosen import chosen
+from .config import Config
+
+
+def table_of(dataset: Dataset, config: Config) -> dict[str, Any]:
+    """The view that the settings name: its rows as JSON shows them, and as lines of text.
+
+    Raises HarvestError for a view or setting that does not fit, PolarsError for a wrong column.
+    """
+    assert config.view is not None
+    name, settings = chosen(config.view, "notify.view")
+    frame = dataset.view(name, **settings)
+    if config.sort is not None:
+        by = config.sort.removeprefix("-")
+        frame = frame.sort(by, descending=by != config.sort, nulls_last=True, maintain_order=True)
+    if config.columns:
+        frame = frame.select(config.columns)
+    rows = frame.collect()
+    first = rows.head(config.limit)
+    known = columns_of(dataset.plugins.view(name), dataset.plugins)
+    return {
+        "view": config.view,
+        "total": rows.height,
+        "rows": [orjson.loads(row) for row in encode_frame(first)],
+        "lines": _lines(first, known),
+    }
+
+
+def _lines(frame: pl.DataFrame, known: Mapping[str, Column]) -> list[str]:
+    """The rows below their headings, numbers to the right."""
+    columns = []
+    for values in frame:
+        column = known.get(values.name) or Column(values.name)
+        form, unit = form_of(column, values.dtype)
+        head = f"{values.name} [{unit}]" if unit else values.name
+        texts = [head, *texts_of(values.to_list(), form, scale=column.scale)]
+        width = max(map(len, texts))
+        is_number = values.dtype.is_numeric()
+        columns.append([t.rjust(width) if is_number else t.ljust(width) for t in texts])
+    return ["  ".join(row).rstrip() for row in zip(*columns, strict=True)]
