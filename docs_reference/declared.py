@@ -38,7 +38,7 @@ _COMMON = {
     "doc": "a line of documentation",
     "factory": "the class, or `package.module:Class`, imported when first used",
     "requires": "record types that it reads",
-    "settings": "what it accepts, by name: a Setting, or what it means as text for one of any type",
+    "settings": "settings by name: a Setting, or its meaning as text, for values of any type",
 }
 """Fields that several declarations have, where their docstrings leave them out."""
 
@@ -83,8 +83,8 @@ def _field_meanings(cls: type) -> dict[str, str]:
     name = ""
     for line in inspect.cleandoc(cls.__doc__ or "").splitlines():
         word, colon, rest = line.partition(": ")
-        if colon and word.isidentifier():
-            name = word
+        if colon and word.strip("`").isidentifier():
+            name = word.strip("`")
             meanings[name] = rest.replace("``", "`")
         elif name and line.startswith("    "):
             meanings[name] += " " + line.strip().replace("``", "`")
@@ -132,11 +132,11 @@ def views_and_reports() -> str:
 
 
 def rules() -> str:
-    """Every rule with its condition, thresholds, advice and what it rests on."""
+    """Every rule with its condition, thresholds, advice and source."""
     lines = [
         "# Rules",
         "",
-        "Generated from what the installed plugins declare. `harvest findings DATASET` asks all "
+        "Generated from what the installed plugins declare. `harvest findings DATASET` checks all "
         "of them; `--set RULE.THRESHOLD=NUMBER` changes a threshold. "
         "[Findings](../how-to/findings.md) shows how they are read.",
         "",
@@ -148,7 +148,7 @@ def rules() -> str:
             "",
             " ".join(rule.doc.split()),
             "",
-            f"Looks at `{rule.view}`{f' ({given})' if given else ''}{_among(rule)} where "
+            f"Checks `{rule.view}`{f' ({given})' if given else ''}{_among(rule)} where "
             f"`{' '.join(rule.where.split())}`.",
             "",
             *_basis(rule),
@@ -158,7 +158,7 @@ def rules() -> str:
             ),
             f"Try: {' '.join(rule.advice.split())}",
             "",
-            f"Rests on: {' '.join(rule.reference.split())}",
+            f"Source: {' '.join(rule.reference.split())}",
             "",
         ]
     return "\n".join(lines)
@@ -169,16 +169,16 @@ def _among(rule: Rule) -> str:
 
 
 def _basis(rule: Rule) -> list[str]:
-    """What the verdict rests on, as a table."""
+    """What the check is based on, as a table."""
     if not rule.numerator:
         return []
     rows = [
         ("numerator", rule.numerator),
         ("denominator", rule.denominator or "none: compared with the threshold alone"),
-        ("who is judged", rule.judged),
-        ("unable to judge", rule.unable),
+        ("checked", rule.judged),
+        ("lacks data", rule.unable),
     ]
-    return table(("the verdict", "rests on"), rows)
+    return table(("the check", "is based on"), rows)
 
 
 def _section(name: str, what: Any) -> list[str]:

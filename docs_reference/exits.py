@@ -11,41 +11,40 @@ __all__ = ["ENVIRONMENT", "MEANING", "page"]
 
 MEANING = {
     ExitCode.DONE: "done",
-    ExitCode.FAILED: "failed, nothing of this run was committed (the message says if some of "
-    "several sinks were); or what was asked for is not so: a dataset is damaged, a path is "
-    "recognised by no source; or who read standard output went away, as `| head` does, which is "
-    "not said",
+    ExitCode.FAILED: "failed, nothing was committed (the message names the sinks that were "
+    "committed before). Also: a check found something, such as a damaged dataset or a path that no "
+    "source recognises; or the reader of standard output went away, as `| head` does",
     ExitCode.USAGE: "wrong usage or configuration",
     ExitCode.REJECTS: "committed, with rejects",
     ExitCode.TOO_MANY_REJECTS: "more rejects than `--max-rejects`, nothing was committed",
-    ExitCode.EXPORT: "committed, with or without rejects, but an export that follows the run "
-    "failed; the next run makes it",
-    ExitCode.INTERRUPTED: "interrupted (Ctrl-C or SIGTERM); what was committed before stays",
+    ExitCode.EXPORT: "committed, with or without rejects, but an export failed; the next run "
+    "repeats it",
+    ExitCode.INTERRUPTED: "interrupted (Ctrl-C or SIGTERM); earlier commits stay",
 }
 """What each exit code means."""
 
 ENVIRONMENT = {
-    DISABLE_VARIABLE: "names of plugins that are left out, separated by commas",
-    PREFER_VARIABLE: "distributions whose names count where several plugins declare one: "
+    DISABLE_VARIABLE: "names of plugins not to load, separated by commas",
+    PREFER_VARIABLE: "distributions to prefer when several declare the same name: "
     "see [names](../plugins.md#names-that-two-plugins-declare)",
-    FAULT: "a step at which a test kills the run: "
+    FAULT: "the step at which a test kills the run: "
     "see [fault points](../reliability.md#fault-points)",
-    "PGPASSWORD": "the database's password, read by PostgreSQL's library; it is hidden in every "
-    "message and record",
-    "HARVEST_NOTIFY": "a TOML file of settings of [notify](../how-to/notify.md), for all runs",
+    "PGPASSWORD": "the database's password, read by PostgreSQL's library; messages and records "
+    "hide it",
+    "HARVEST_NOTIFY": "a TOML file with settings of [notify](../how-to/notify.md), for all runs",
     "HARVEST_NOTIFY_URL": "the address of its webhook, which is a secret",
-    "XDG_STATE_HOME": "below it lies what `notify` has said, `~/.local/state` unless set",
-    "SLURM_CONF": "which Slurm its commands talk to; read by them",
-    "SLURM_ARRAY_TASK_ID": "which command of an array a batch job runs; set by Slurm, like those "
-    "below",
+    "XDG_STATE_HOME": "where `notify` remembers what it sent, `~/.local/state` unless set",
+    "SLURM_CONF": "the configuration that Slurm's commands use",
+    "SLURM_ARRAY_TASK_ID": "the command of an array that a batch job runs; set by Slurm, like "
+    "those below",
     "SLURM_JOB_ID": "the job that a command's record names",
     "SLURM_RESTART_COUNT": "how often the job was requeued, for the same record",
-    "SLURM_CPUS_PER_TASK": "how many partitions a job of the engine `slurm` reads at once",
-    "SLURM_CPUS_ON_NODE": "with the next: memory that `harvest gpfs aggregate` may take",
+    "SLURM_CPUS_PER_TASK": "how many partitions a job of the engine `slurm` reads at a time",
+    "SLURM_CPUS_ON_NODE": "with the next one: the memory limit of `harvest gpfs aggregate`",
     "SLURM_MEM_PER_CPU": "memory of the job for each CPU, in MB",
     "SLURM_MEM_PER_NODE": "memory of the job on a node, in MB",
-    "COLUMNS": "width of tables, where the output is not a terminal",
-    "NO_COLOR": "where it is set, output on a terminal has no colours",
+    "COLUMNS": "the width of tables when the output is not a terminal",
+    "NO_COLOR": "if set, output on a terminal has no colours",
 }
 """Environment variables that the program or its plugins read, and why."""
 
@@ -60,13 +59,13 @@ def page() -> str:
         "## Exit codes",
         "",
         *table(("code", "name", "meaning"), [(str(int(c)), c.name, MEANING[c]) for c in ExitCode]),
-        "A script that may go on with rejects accepts 0 and 3.",
+        "A script that tolerates rejects accepts 0 and 3.",
         "",
         "## Environment variables",
         "",
         *table(("variable", "meaning"), [(f"`{n}`", doc) for n, doc in ENVIRONMENT.items()]),
-        "No variable changes what is read or written: that stands in the command and the recipe, "
-        "so that a run can be repeated.",
+        "No variable changes what is read or written. The command and the recipe say that, so you "
+        "can repeat a run.",
         "",
     ]
     return "\n".join(lines)

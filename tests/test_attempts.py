@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import threading
 from pathlib import Path
@@ -16,7 +17,7 @@ from harvest.reading import bundle, reading
 from harvest.reading.bundle import read_partitions
 from harvest.reading.task import Task
 from harvest.storage.part import Part, read_part
-from harvest.storage.staging import DONE, STAGING, clear_places, remove_tree
+from harvest.storage.staging import DONE, STAGING, clear_places, remove_tree, staged_parts
 
 
 @pytest.fixture
@@ -118,6 +119,25 @@ def test_an_attempt_that_fails_leaves_what_another_staged(task, tmp_path, monkey
     sink, part = task.targets[0]
     assert read_part(sink.state / STAGING / part.stem / DONE) == first[0].part
     assert attempts(task) == []
+
+
+@pytest.mark.parametrize(
+    "missing", ["files", "rows", "read", "filtered", "folded", "rejected", "rejects", "notes"]
+)
+def test_a_staged_part_without_its_whole_account_is_read_again(task, tmp_path, missing):
+    # given a description that another program, or a damaged disk, has cut
+    (tmp_path / "go").touch()
+    (first,) = read_partitions([task])
+    for each in first:
+        account = json.loads((each.directory / DONE).read_bytes())
+        del account[missing]
+        (each.directory / DONE).write_text(json.dumps(account))
+
+    # then it is not believed
+    assert [staged_parts(sink.state) for sink, _ in task.targets] == [{}, {}]
+    (again,) = read_partitions([task])
+    assert [each.part for each in again] == [each.part for each in first]
+    assert [len(staged_parts(sink.state)) for sink, _ in task.targets] == [1, 1]
 
 
 def test_what_is_to_be_read_again_is_cleared_before(task, tmp_path):

@@ -13,12 +13,12 @@ from harvest.cli.app import COMMANDS, app, load_command
 from harvest.plugins.registry import manager
 
 VERBS = {
-    "Answer", "Begin", "Bring", "Capture", "Check", "Collect", "Compile", "Convert", "Keep", "List",
-    "Print", "Read", "Run", "Say", "Serve", "Show", "Split", "Sum", "Write",
+    "Answer", "Begin", "Capture", "Check", "Collect", "Compile", "Convert", "Keep", "List",
+    "Print", "Read", "Restore", "Run", "Serve", "Show", "Split", "Sum", "Write",
 }  # fmt: skip
 """First words of what commands do."""
 
-SHOWING = {"Check", "List", "Say", "Show"}
+SHOWING = {"Check", "List", "Show"}
 """Those of commands that print what they found."""
 
 SHORT = {

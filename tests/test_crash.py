@@ -165,7 +165,7 @@ def test_a_run_that_is_asked_to_stop(
 
     assert process.returncode == 130, said
     *progress, last = said.splitlines()
-    assert last == "harvest: interrupted; what was committed before is unharmed, run again to go on"
+    assert last == "harvest: interrupted; earlier commits are intact, run again to continue"
     assert all(" partitions, " in line for line in progress)  # on a machine that is slow
     # no process of it is left, no work half done, and readers of the directories see one state
     crash.wait_until_gone(process)

@@ -206,9 +206,9 @@ def test_detection_and_a_run_agree_how_deep_a_source_looks(source, tmp_path):
                        settings=settings, workers=1)  # fmt: skip
 
     # then the former reads the files below, and the latter does so, too, or says that it does not
-    assert not [said for said in everywhere.choices if "reads no files so deep" in said]
+    assert not [said for said in everywhere.choices if "does not read so deep" in said]
     assert read_of(everywhere) > 0
-    said = [each for each in here.choices if "reads no files so deep" in each]
+    said = [each for each in here.choices if "does not read so deep" in each]
     assert (read_of(here) < read_of(everywhere)) == bool(said)
     assert all("in/sub/" in each for each in said)
 

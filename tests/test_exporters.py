@@ -69,7 +69,7 @@ def write(dataset, target):
 
 patient = harvest.ExporterSpec(name="patient", doc="Takes its time.", write=write)
 """
-AGAIN = "others wrote to the dataset again and again"
+AGAIN = "other runs kept writing to the dataset"
 
 
 @pytest.fixture
@@ -143,7 +143,7 @@ def test_the_command_line_takes_settings_and_the_options_of_their_names(place):
     assert (place / "a.txt").read_text() == "good!!!\nmorning!!!\n"
 
     for options, words in (
-        (("--license", "MIT"), "--license is not for --as shouting"),
+        (("--license", "MIT"), "--as shouting has no --license"),
         (("--set", "title=A"), "exporter 'shouting' has no setting 'title'"),
     ):
         again = harvest_here(*here, "export", str(place / "out"), str(place / "b.txt"), "--as",

@@ -315,9 +315,10 @@ def test_runs_are_listed_and_shown_on_the_command_line(tmp_path: Path) -> None:
     assert "slurm.timezone=UTC" in shown
     assert "hpc-harvest-slurm" in shown
     said = harvest_command("rollback", small.location, first)
-    assert f"back at the state of run {first}: 2 rows" in said
+    assert f"restored the state of run {first}: 2 rows" in said
     assert f"rollback to {first}" in harvest_command("runs", small.location)
-    assert harvest_command("rollback", small.location, small.manifest().run).endswith("already\n")
+    again = harvest_command("rollback", small.location, small.manifest().run)
+    assert again.startswith("the dataset is already in the state of run ")
     harvest_command("runs", small.location, "--keep-runs", "0")
     assert small.manifest().kept == ()
 

@@ -35,7 +35,7 @@ INTERRUPTS = 200 if NIGHT else 2
 EACH = 4
 """Instants that one test tries on one dataset."""
 
-LINE = "harvest: interrupted; what was committed before is unharmed, run again to go on\n"
+LINE = "harvest: interrupted; earlier commits are intact, run again to continue\n"
 AT_START = "harvest: interrupted; nothing was begun\n"
 SUPPORT = str(Path(worker_functions.__file__).parent)
 ROWS = 40 * 500

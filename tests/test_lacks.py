@@ -50,6 +50,17 @@ def test_other_errors_are_what_they_are(error):
     assert lack_of(error) is None
 
 
+class Unspeakable(Exception):
+    """An error of an author whose text cannot be made."""
+
+    def __str__(self) -> str:
+        raise AssertionError("the text was asked for")
+
+
+def test_only_the_text_of_a_library_s_error_is_read():
+    assert lack_of(Unspeakable()) is None
+
+
 def few_files() -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (10, 10))
 

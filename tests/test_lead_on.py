@@ -146,7 +146,7 @@ def test_where_no_more_files_may_be_open_it_says_how_many_and_how_to_raise_that(
         "too many open files: this process may have 64 open at a time; raise that before by "
         "`ulimit -n 512`\n"
         "too many open files: this process may have 512 open at a time; only an administrator can "
-        "raise that: `ulimit -Hn` shows the most\n"
+        "raise the limit: `ulimit -Hn` shows it\n"
     )
 
 

@@ -33,7 +33,7 @@ def test_what_a_report_lacks_is_said_once_with_what_brings_it(tmp_path):
 
     assert done.returncode == 1
     assert done.stderr == (
-        f"harvest: {tmp_path}/out: report 'gpfs.summary' reads what is not in this dataset; "
+        f"harvest: {tmp_path}/out: report 'gpfs.summary' needs rows that this dataset lacks; "
         "gpfs.file: harvest with the source 'gpfs'\n"
     )
 
@@ -126,7 +126,7 @@ def test_a_table_of_rejects_marks_what_it_cuts(tmp_path):
 
     assert "  3|FAILED|" + "é" * 51 + "…\n" in table
     assert "  4|a|b|c\n" in table
-    assert "… marks raw text that goes on; --json has all that was kept\n" in table
+    assert "… marks shortened text; --json shows all that was kept\n" in table
     assert json.loads(as_json.splitlines()[0])["raw"] == "3|FAILED|" + "é" * 60 + "|more|fields"
 
 
@@ -192,7 +192,7 @@ def test_what_prints_and_what_does_not_exclude_each_other(tmp_path, option):
     done = harvest_here("run", "-q", option, "-s", "slurm:a", "-k", "parquet:out", cwd=tmp_path)
 
     assert done.returncode == 2
-    assert f"{option} prints and --quiet does not" in done.stderr
+    assert f"{option} and --quiet exclude each other" in done.stderr
 
 
 # what a killed command left

@@ -151,7 +151,7 @@ def test_what_is_committed_before_a_run_fails_is_heard(plugins, inputs, tmp_path
 
     monkeypatch.setattr(sink, "publish", full)
     sinks = [f"parquet:{tmp_path / 'a'}", f"jsonl:{tmp_path / 'b'}"]
-    with pytest.raises(harvest.HarvestError, match="was committed to"):
+    with pytest.raises(harvest.HarvestError, match="was committed"):
         harvest.run(Lines(str(inputs)), sinks, plugins=found)
     monkeypatch.setattr(sink, "publish", publish)
 

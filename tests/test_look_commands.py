@@ -78,7 +78,7 @@ def test_look_names_the_source_the_command_for_all_and_what_nobody_knows(place: 
     assert shown.returncode == 0, shown.stderr
     assert "  harvest run \\\n      -s notes.py:notes:in/a.note \\\n" in shown.stdout
     assert "-s notes.py:notes:in/b.note" in shown.stdout
-    assert "1 file that nobody knows" in shown.stdout
+    assert "1 unrecognized file:" in shown.stdout
     assert "  harvest view notes.longest out\n" in shown.stdout
 
 
@@ -114,7 +114,7 @@ def test_detect_says_how_sure_a_source_is_and_why_and_ends_with_1_where_none_is(
 def test_an_address_is_not_detected_and_not_repeated(place: Path) -> None:
     shown = call(place, "detect", "postgresql://user:secret@host/db")
     assert shown.returncode == 2
-    assert "an address is not a path" in shown.stderr
+    assert "this is an address, not a path" in shown.stderr
     assert "secret" not in shown.stderr
 
 

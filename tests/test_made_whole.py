@@ -138,7 +138,7 @@ def test_a_dataset_can_be_made_whole(
         code, _ = verify(small, "--repair")
         assert code == (1 if what in LOST else 0)
         if what in LOST:
-            assert "harvest verify --repair --give-up does without what is lost" in said
+            assert "harvest verify --repair --give-up forgets what is lost" in said
             assert verify(small, "--repair", "--give-up")[0] == 0
         assert verify(small)[0] == 0
         assert rows(small) == expected

@@ -64,5 +64,5 @@ def test_of_very_many_some_are_named(tmp_path: Path) -> None:
     result = harvest.run(f"slurm:{tmp_path / 'slurm'}", f"jsonl:{tmp_path / 'out'}", workers=1)
     named = [each for each in result.left_out if each[0].startswith("a named pipe: ")]
     assert len(named) == 20
-    assert result.left_out[-1] == ("pipes, sockets and devices more", 5)
+    assert result.left_out[-1] == ("more pipes, sockets and devices", 5)
     assert len(result.no_files) == 25

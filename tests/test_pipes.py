@@ -364,7 +364,7 @@ def test_a_pipe_is_never_unchanged_and_replaces_what_came_through_it_before(
     assert b"takes the place" not in first.stderr
     again = here("run", "-s", "slurm:-", *ZONE, "-k", f"parquet:{out}", given=same)
     assert again.stdout.split(b"\n")[1].split()[:5] == [b"slurm", b"1", b"0", b"2", b"2"]
-    assert b"stdin: takes the place of 2 rows that an earlier run read from it" in again.stderr
+    assert b"stdin: replaces 2 rows that an earlier run read from it" in again.stderr
 
     other = dump(3, 4, 5).encode()
     here("run", "-s", "slurm:/dev/stdin", *ZONE, "-k", f"parquet:{out}", given=other)
@@ -541,7 +541,7 @@ def test_a_dry_run_reads_nothing_of_a_pipe(tmp_path: Path) -> None:
     with through(dump(1).encode()) as pipe:
         (planned,) = harvested(pipe, tmp_path / "out", dry_run=True).plan.to_read
         assert planned.partition.origin == pipe
-        with pytest.raises(UsageError, match="not read to name its source"):
+        with pytest.raises(UsageError, match="does not show which source"):
             harvest.run(pipe, f"parquet:{tmp_path / 'out'}", dry_run=True)
         assert harvested(pipe, tmp_path / "out").account.written == 1
 
@@ -554,7 +554,7 @@ def test_a_dry_run_reads_nothing_of_a_pipe(tmp_path: Path) -> None:
 def test_what_reads_later_or_again_refuses_a_pipe(words: tuple[str, ...], tmp_path: Path) -> None:
     done = here(*words, "-s", "slurm:-", cwd=tmp_path)
     assert done.returncode == 2
-    assert b"cannot read a pipe, from which everything comes once" in done.stderr
+    assert b"cannot read a pipe, which can be read only once" in done.stderr
 
 
 # --- looking before harvesting --------------------------------------------------------------------

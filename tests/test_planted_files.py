@@ -279,4 +279,4 @@ def test_a_record_that_is_lost_stops_no_view(tmp_path: Path) -> None:
     assert [code for code, _ in found] == [0, 0]
     said_of_zone = " ".join(found[1][1].split())
     assert "the record of a run cannot be read: this is a directory" in said_of_zone
-    assert "days and months are those of UTC" in said_of_zone
+    assert "days and months are in UTC" in said_of_zone

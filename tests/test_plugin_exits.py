@@ -392,7 +392,7 @@ def test_a_process_that_a_plugin_forks_does_not_hold_the_lock(plugin: Path) -> N
 
 # --- a plugin that hangs --------------------------------------------------------------------------
 
-LINE_SAID = "harvest: interrupted; what was committed before is unharmed, run again to go on\n"
+LINE_SAID = "harvest: interrupted; earlier commits are intact, run again to continue\n"
 
 
 @pytest.mark.slow

@@ -199,7 +199,7 @@ def test_verifying_says_what_repairing_cannot_mend(
     problem, last = done.stdout.splitlines()
     assert problem.startswith("rows of slurm.job are not checked: no installed plugin declares")
     assert "install hpc-harvest-slurm" in problem
-    assert last == "1 problem; harvest verify --repair mends none of this"
+    assert last == "1 problem; harvest verify --repair cannot fix this"
     assert ([left.text for left in again.left], again.result) == ([problem], None)
 
 
@@ -287,7 +287,7 @@ def test_files_that_a_killed_run_published_are_named_and_removed(tmp_path: Path)
     assert crash.killed_at(crash.start(words, HARVEST_FAULT="commit.published"))
 
     (problem,) = small.open().verify()
-    assert "left by a run that was cut short" in problem
+    assert "left by an interrupted run" in problem
     assert repair(small.location).left == []
     assert small.seen() == before
 
@@ -341,7 +341,7 @@ def test_verify_and_repair_on_the_command_line(tmp_path: Path) -> None:
         )
         return done.return_value, done.stdout
 
-    assert command() == (0, "all well: 2 files, 2 rows\n")
+    assert command() == (0, "no problems: 2 files, 2 rows checked\n")
     small.files()[0].unlink()
     flip(small.state / "manifest.json")
     code, text = command()
@@ -356,9 +356,9 @@ def test_verify_and_repair_on_the_command_line(tmp_path: Path) -> None:
     (small.inputs / "a.txt").unlink()
     code, text = command("--repair")
     assert code == 1
-    assert "cannot be read again: its input no longer exists; --deleted drop takes" in text
+    assert "cannot be read again: its input no longer exists; --deleted drop removes" in text
     code, text = command("--repair", "--deleted", "drop")
-    assert (code, text.splitlines()[-1]) == (0, "all well: 1 files, 1 rows")
+    assert (code, text.splitlines()[-1]) == (0, "no problems: 1 file, 1 row checked")
 
 
 # --- rejects, after a fix -------------------------------------------------------------------------

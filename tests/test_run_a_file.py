@@ -282,7 +282,7 @@ BAD = {
     "raises": ("x = 1\ny = x / 0\n", "greeting.py:2: ZeroDivisionError: division by zero"),
     "exits": ("import sys\nsys.exit(3)\n", "greeting.py:2: PluginExit: SystemExit(3)"),
     "absent module": ("import not_there_at_all\n", "greeting.py:1: ModuleNotFoundError"),
-    "sibling": ("import beside\n", "a file stands by itself: put both into one"),
+    "sibling": ("import beside\n", "a plugin file cannot import its neighbours"),
     "no source": ("x = 1\n", "greeting.py: it declares no source; define one"),
     "unfinished": (
         GREETING.replace("def read", "def raed"),

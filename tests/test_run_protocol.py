@@ -131,7 +131,7 @@ def test_every_unit_is_accounted_for(lines, harvested, tmp_path, demo_plugins):
     assert (account.read, account.written) == (6, 3)
     assert (account.filtered, account.folded, account.rejected) == (1, 1, 1)
     assert account.balanced
-    assert result.left_out == [("filtered: unwanted line", 1), ("folded: repeated line", 1)]
+    assert result.left_out == [("filtered: unwanted line", 1), ("merged: repeated line", 1)]
     assert result.exit_code == ExitCode.REJECTS
     document = result.document()
     assert (document["exit_code"], document["exports"]) == (3, {})

@@ -53,7 +53,7 @@ def test_directories_named_for_an_earlier_day_are_not_listed(tmp_path):
 
     assert found == sorted(listed)
     assert since.remarks() == [
-        "since 2026-11-03: 4 directories named for a day looked at, 5 of earlier days not"
+        "since 2026-11-03: 4 directories named for a day read, 5 of earlier days skipped"
     ]
 
 
@@ -86,7 +86,7 @@ def test_since_reads_late_days_alone_and_keeps_the_others(tmp_path, plan):
     assert archive.texts() == {
         ("2026/11/1/a", "old"), ("2026/11/3/a", "new, changed"), ("notes", "no day"),
     }  # fmt: skip
-    assert any("1 of earlier days not" in remark for remark in result.choices)
+    assert any("1 of earlier days skipped" in remark for remark in result.choices)
 
 
 def test_a_day_that_is_left_out_is_not_even_listed(archive, monkeypatch):
@@ -140,7 +140,7 @@ def test_since_the_last_run_starts_with_its_day_and_says_when_there_was_none(arc
     today = datetime.now().astimezone().date()
     archive.put(f"{today - timedelta(2):%Y%m%d}/b", "before")
     first = archive.run(since="last")
-    assert "all is looked at" in first.choices[-1]
+    assert "all inputs are read" in first.choices[-1]
     assert len(first.parts) == 5
     archive.put(f"{today - timedelta(2):%Y%m%d}/b", "before, changed")
     archive.put(f"{today + timedelta(1):%Y%m%d}/b", "after")
@@ -207,7 +207,7 @@ def test_days_are_counted_however_a_source_plans(tmp_path, plan):
     result = archive.run(since="2026-11-03")
 
     assert list(result.choices) == [
-        "since 2026-11-03: 1 directory named for a day looked at, 1 of earlier days not"
+        "since 2026-11-03: 1 directory named for a day read, 1 of earlier days skipped"
     ]
 
 
@@ -307,9 +307,9 @@ def test_with_all_that_changed_on_the_list_the_dataset_is_that_of_a_fresh_harves
     ("options", "words"),
     [
         ({"since": "yesterday"}, "'yesterday' is not a day"),
-        ({"since": "7d", "changed": "list"}, "do not go together"),
-        ({"since": "7d", "deleted": "drop"}, "needs all inputs to be listed"),
-        ({"changed": "list", "deleted": "drop"}, "needs all inputs to be listed"),
+        ({"since": "7d", "changed": "list"}, "exclude each other"),
+        ({"since": "7d", "deleted": "drop"}, "needs a list of all inputs"),
+        ({"changed": "list", "deleted": "drop"}, "needs a list of all inputs"),
     ],
 )
 def test_what_does_not_fit_is_refused(options, words):

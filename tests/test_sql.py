@@ -64,7 +64,7 @@ def test_each_result_is_printed_under_its_number(dataset):
     ],
 )
 def test_nothing_is_run_where_one_statement_would_do_other_than_read(dataset, statement, tmp_path):
-    with pytest.raises(UsageError, match=r"statement 2 is of the type [A-Z]+, .* only read"):
+    with pytest.raises(UsageError, match=r"statement 2 is of the type [A-Z]+, .* read-only"):
         harvest.open(dataset).sql_all(f"select 1; {statement}")
     with pytest.raises(UsageError, match=r"statement 1 is of the type"):
         harvest.open(dataset).sql(statement)

@@ -272,7 +272,7 @@ def test_a_directory_is_there_as_a_whole_or_not_at_all(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("there", "target", "words"),
-    [("a", "a", "this exists already"), ("a.incomplete", "a", "is left of what was cut short"),
+    [("a", "a", "this exists already"), ("a.incomplete", "a", "left by an interrupted command"),
      ("a", "b/c", "no such directory")],
 )  # fmt: skip
 def test_a_directory_that_cannot_be_new_is_refused(

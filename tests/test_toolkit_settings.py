@@ -86,6 +86,16 @@ def test_what_is_allowed_is_shown_to_users():
     }
 
 
+def test_a_hidden_setting_is_accepted_and_not_shown():
+    @attrs.frozen
+    class Fewer:
+        rows: int = setting("Rows at a time.", 10)
+        pace: str | None = setting("No longer does anything.", hidden=True)
+
+    assert [each.name for each in describe(Fewer)] == ["rows"]
+    assert structure(Fewer, {"pace": "slow"}, plugin="demo") == Fewer(pace="slow")
+
+
 def test_a_check_of_one_s_own_says_what_it_allows():
     @allows("an even number")
     def even(value):

@@ -75,14 +75,14 @@ def test_a_run_that_is_at_work_is_named_and_no_problem(small: Small, step: str) 
         # then the run is named, and what it has not finished is no alarm
         assert code == 0, said
         first, last = said.splitlines()
-        assert first.startswith(f"a run is writing into it: process {process.pid} on ")
-        assert last.startswith("all well: ")
+        assert first.startswith(f"a run is writing to it: process {process.pid} on ")
+        assert last.startswith("no problems: ")
     finally:
         os.killpg(process.pid, signal.SIGCONT)
     # and once it has ended, there is nothing to be left out
     os.waitpid(process.pid, 0)
     code, said = verify(small)
-    assert (code, said.startswith("all well: ")) == (0, True), said
+    assert (code, said.startswith("no problems: ")) == (0, True), said
 
 
 @pytest.mark.slow
@@ -100,7 +100,7 @@ def test_damage_is_found_beside_a_run(small: Small, step: str) -> None:
 
         assert code == 1
         assert str(damaged) in said
-        assert f"a run is writing into it: process {process.pid} on " in said
+        assert f"a run is writing to it: process {process.pid} on " in said
     finally:
         crash.kill_group(process)
         process.wait()
@@ -133,7 +133,7 @@ def test_a_commit_may_end_while_its_file_is_looked_for(
         assert small.jobs() == [1, 2, 6, 7, 3]
     else:
         code, said = verify(small)
-        assert (code, said.splitlines()[-1].startswith("all well: ")) == (0, True), said
+        assert (code, said.splitlines()[-1].startswith("no problems: ")) == (0, True), said
     assert process.returncode == 0
 
 
@@ -180,7 +180,7 @@ def test_it_looks_again_once_another_state_is_in_force(
 
     code, said = verify(small)
 
-    assert (code, said.startswith("all well: ")) == (0, True), said
+    assert (code, said.startswith("no problems: ")) == (0, True), said
 
 
 def test_in_python_a_dataset_that_has_changed_is_to_be_opened_again(

@@ -64,5 +64,5 @@ def test_a_view_that_refuses_a_dataset_without_rows_still_has_its_meanings(stran
     found = view_schema(strangers.view("test.refusing"), strangers)
     assert "there is nothing" in found.unknown
     assert [(c.name, c.type_text) for c in found.columns] == [
-        (name, "not known without rows") for name in ("extra", "size", "when")
+        (name, "unknown without rows") for name in ("extra", "size", "when")
     ]

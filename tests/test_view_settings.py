@@ -12,7 +12,8 @@ from night import NIGHT
 import harvest
 from harvest import HarvestError, ReportSpec, UsageError, View, hookimpl
 from harvest.plugins.registry import PluginManager
-from harvest_report import Notes, Report
+from harvest.toolkit.steps import watched
+from harvest_report import LazySection, Notes, Report, Tile
 
 MEANING = "how many rows to give"
 harvest_api = 1
@@ -27,6 +28,15 @@ def noted(dataset, *, n="3"):
     return Report(title="noted", sections=(Notes("n", [f"{int(n)}"]),))
 
 
+def lazy(dataset, *, n="3"):
+    """As ``noted``, but its section is made when it is shown."""
+    return Report("lazy", sections=[LazySection("n", lambda: Notes("n", [f"{int(n)}"]))])
+
+
+def tiled(dataset, *, n="3"):
+    return Report("tiled", tiles=lambda: [Tile("n", f"{int(n)}")])
+
+
 @hookimpl
 def harvest_views():
     settings = {"n": MEANING, "name": "of the column"}
@@ -35,7 +45,11 @@ def harvest_views():
 
 @hookimpl
 def harvest_reports():
-    return [ReportSpec(name="test.noted", doc="A number.", build=noted, settings={"n": MEANING})]
+    return [
+        ReportSpec(name=f"test.{build.__name__}", doc="A number.", build=build,
+                   settings={"n": MEANING})
+        for build in (noted, lazy, tiled)
+    ]  # fmt: skip
 
 
 @pytest.fixture
@@ -61,6 +75,18 @@ def test_a_value_that_a_view_or_report_does_not_take_is_the_user_s_mistake(datas
         # what was found, and what is allowed
         assert "does not take n='abc'" in str(refused.value)
         assert f"n: {MEANING}" in str(refused.value)
+
+
+@pytest.mark.parametrize("name", ["lazy", "tiled"])
+def test_a_report_refuses_a_value_in_the_same_words_when_it_is_shown(dataset, name):
+    with pytest.raises(UsageError) as early:
+        dataset.report("test.noted", n="abc")
+    report, steps = dataset.report(f"test.{name}", n="abc"), []
+    with pytest.raises(UsageError) as late, watched(steps.append):
+        report.text()
+
+    assert str(late.value) == str(early.value).replace("test.noted", f"test.{name}")
+    assert f"report test.{name}" in steps
 
 
 def test_a_setting_may_have_any_name(dataset):
@@ -104,7 +130,7 @@ def test_no_value_of_any_setting_of_an_installed_view_or_report_is_a_defect(ever
         (("view", "slurm.worst_days", "@", "--set", "top=1", "--set", "top=2"), "'1' and as '2'"),
         (("view", "slurm.jobs", "@", "--json", "-o", "x.csv"), "give one of them"),
         (("query", "@", "select 1", "--json", "-o", "x.csv"), "give one of them"),
-        (("query", "@", "select 1; select 2", "-o", "x.csv"), "2 queries, and one file"),
+        (("query", "@", "select 1; select 2", "-o", "x.csv"), "2 queries for one output file"),
         (
             ("query", "@", "select 1; create table a as select 2"),
             "statement 2 is of the type CREATE",

@@ -1,6 +1,6 @@
 """Columns as people meet them: in views, and in the tables of a report.
 
-A view declares a column by its kind, its name and what it means: ``seconds("wall_s", "How long it
+A view declares a column by its kind, its name and its meaning: ``seconds("wall_s", "How long it
 ran.")``.  The kind gives the type of the values, their unit and how people are shown them.  Nothing
 heavy is imported, so that a module that declares views stays quick to import.
 """
@@ -8,14 +8,14 @@ heavy is imported, so that a module that declares views stays quick to import.
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any
 
 import attrs
 
 __all__ = [
-    *("Column", "amount", "count", "flag", "hours", "named", "number", "passed_on", "path"),
-    *("rate", "seconds", "share", "size", "text", "texts", "time"),
-]
+    "Column", "amount", "count", "flag", "hours", "named", "number", "passed_on", "path", "rate",
+    "seconds", "share", "size", "text", "texts", "time",
+]  # fmt: skip
 
 
 @attrs.frozen
@@ -31,7 +31,7 @@ class Column:
         ``path``: where it is too long, its end is kept;
         ``id``: where it is too long, both its ends are kept, as of an id or an address.
         By the type of the values unless given.
-    doc: what it means.
+    doc: its meaning.
     scale: what values are divided by to be shown in their unit (``2**30`` for bytes in GiB).  CSV
         and JSON hold the values themselves.
     type: of the values, annotated as those of a record type are: ``int``, ``list[str]``.
@@ -47,7 +47,7 @@ class Column:
 
     @property
     def shown_unit(self) -> str | None:
-        """The unit, unless the values name theirs: ``3.2 ms``."""
+        """The unit, unless the values name it themselves: ``3.2 ms``."""
         return None if self.format in _WITH_UNIT else self.unit
 
     @property
@@ -59,32 +59,24 @@ class Column:
 _WITH_UNIT = ("duration", "seconds", "bytes", "share")
 
 
-class _Kind(Protocol):
-    def __call__(self, name: str, doc: str | None = None) -> Column: ...
+def text(name: str, doc: str | None = None) -> Column:
+    """A text."""
+    return Column(name, doc=doc, type=str)
 
 
-def _kind(means: str, values: Any, *, unit: str | None = None, form: str | None = None) -> _Kind:
-    """What declares columns of a kind, which ``help`` says of it."""
-
-    def declare(name: str, doc: str | None = None) -> Column:
-        return Column(name, unit=unit, format=form, doc=doc, type=values)
-
-    declare.__doc__ = means
-    return declare
+def texts(name: str, doc: str | None = None) -> Column:
+    """A list of texts."""
+    return Column(name, doc=doc, type=list[str])
 
 
-text = _kind("A text.", str)
-texts = _kind("A list of texts.", list[str])
-path = _kind("A path: where it is too long, its end is kept.", str, form="path")
-named = _kind(
-    "A key, an address, an id: where it is too long, both its ends are kept.", str, form="id"
-)
-size = _kind("An amount of bytes.", int, unit="bytes", form="bytes")
-rate = _kind("Bytes per second.", float, unit="bytes/s", form="bytes")
-seconds = _kind("A duration in seconds.", float, unit="s", form="seconds")
-share = _kind("A share of 1, shown in percent.", float, unit="1", form="share")
-flag = _kind("Whether something is so.", bool)
-time = _kind("A point in time, in UTC.", datetime)
+def path(name: str, doc: str | None = None) -> Column:
+    """A path: where it is too long, its end is kept."""
+    return Column(name, format="path", doc=doc, type=str)
+
+
+def named(name: str, doc: str | None = None) -> Column:
+    """A key, an address, an id: where it is too long, both its ends are kept."""
+    return Column(name, format="id", doc=doc, type=str)
 
 
 def number(name: str, doc: str | None = None, kind: Any = int) -> Column:
@@ -97,9 +89,29 @@ def count(name: str, doc: str | None = None, unit: str | None = None) -> Column:
     return Column(name, unit=unit, doc=doc, type=int)
 
 
+def size(name: str, doc: str | None = None) -> Column:
+    """An amount of bytes."""
+    return Column(name, unit="bytes", format="bytes", doc=doc, type=int)
+
+
+def rate(name: str, doc: str | None = None) -> Column:
+    """Bytes per second."""
+    return Column(name, unit="bytes/s", format="bytes", doc=doc, type=float)
+
+
+def seconds(name: str, doc: str | None = None) -> Column:
+    """A duration in seconds."""
+    return Column(name, unit="s", format="seconds", doc=doc, type=float)
+
+
 def hours(name: str, doc: str | None = None, unit: str = "h") -> Column:
     """Hours of something, as CPU hours."""
     return Column(name, unit=unit, format=",.1f", doc=doc, type=float)
+
+
+def share(name: str, doc: str | None = None) -> Column:
+    """A share of 1, shown in percent."""
+    return Column(name, unit="1", format="share", doc=doc, type=float)
 
 
 def amount(
@@ -107,6 +119,16 @@ def amount(
 ) -> Column:
     """A number with a fraction, in a unit of its own."""
     return Column(name, unit=unit, format=form, doc=doc, type=float)
+
+
+def flag(name: str, doc: str | None = None) -> Column:
+    """Whether something is so."""
+    return Column(name, doc=doc, type=bool)
+
+
+def time(name: str, doc: str | None = None) -> Column:
+    """A point in time, in UTC."""
+    return Column(name, doc=doc, type=datetime)
 
 
 def passed_on(*names: str) -> tuple[Column, ...]:

@@ -15,10 +15,10 @@ import traceback
 from collections.abc import Collection, Iterable
 
 __all__ = [
-    *("ConfigError", "DatasetChanged", "DatasetError", "ExitCode", "HarvestError"),
-    *("PluginError", "SourceError", "TooManyRejects", "UnknownTypeError", "UsageError"),
-    *("WorkerLost", "out_of_files", "suggestion"),
-]
+    "ConfigError", "DatasetChanged", "DatasetError", "ExitCode", "HarvestError", "PluginError",
+    "SourceError", "TooManyRejects", "UnknownTypeError", "UsageError", "WorkerLost",
+    "out_of_files", "suggestion",
+]  # fmt: skip
 
 
 class ExitCode(enum.IntEnum):
@@ -172,7 +172,7 @@ def system_reason(error: OSError) -> str:
     more = max(4 * now, 4096) if most == resource.RLIM_INFINITY else min(max(4 * now, 4096), most)
     remedy = f"raise that before by `ulimit -n {more}`"
     if now == most:
-        remedy = "only an administrator can raise that: `ulimit -Hn` shows the most"
+        remedy = "only an administrator can raise the limit: `ulimit -Hn` shows it"
     return f"too many open files: this process may have {now} open at a time; {remedy}"
 
 
@@ -189,30 +189,36 @@ def lack_of(error: BaseException) -> Exception | None:
     Libraries panic, or raise what looks like a defect of who called them, where the process may
     open no more files, start no more threads or have no more memory.
     """
-    home, text = type(error).__module__.partition(".")[0], str(error)
+    home = type(error).__module__.partition(".")[0]
     if home not in _LIBRARIES and not isinstance(error, RuntimeError | ImportError | NameError):
         return None
+    text = str(error)
     if _FILES.search(text):
         return OSError(errno.EMFILE, "too many open files")
     if _MEMORY.search(text):
         return MemoryError()
     if _THREADS.search(text):
         return HarvestError(
-            "this process may start no more threads",
-            remedy="`ulimit -u` shows the most; fewer --workers or POLARS_MAX_THREADS=1 need less",
+            "this process cannot start more threads",
+            remedy="`ulimit -u` shows the limit; fewer --workers or POLARS_MAX_THREADS=1 need less",
         )
     if _HALF_LOADED.search(text):
         return HarvestError(
             "polars cannot load its library",
-            remedy="there is too little memory, or it is not installed whole: try "
+            remedy="there is too little memory, or the installation is incomplete: try "
             "`python -c 'import polars'`",
         )
     return None
 
 
+NAMES_SHOWN = 15
+
+
 def suggestion(name: str, known: Iterable[str]) -> str:
-    """What to do about an unknown name: the nearest known ones, or all of them."""
+    """What to do about an unknown name: the nearest known ones, or the first of all."""
     names = sorted(known)
     if near := difflib.get_close_matches(name, names, n=3, cutoff=0.6):
         return "did you mean " + " or ".join(map(repr, near)) + "?"
-    return "known: " + ", ".join(names) if names else "no plugin offers any; install one"
+    more = f" and {len(names) - NAMES_SHOWN} more" if len(names) > NAMES_SHOWN else ""
+    shown = ", ".join(names[:NAMES_SHOWN])
+    return f"known: {shown}{more}" if names else "no plugin offers any; install one"

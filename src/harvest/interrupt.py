@@ -7,12 +7,12 @@ A handler that raises KeyboardInterrupt raises it wherever Python happens to be,
 can pass it on (a destructor, a callback of an import); Python then prints a traceback and goes on.
 So the handler here only remembers the signal, and a thread sees to the rest:
 
-- Outside of ``orderly`` there is nothing to clear up: the process ends at once.
+- Outside of ``orderly`` there is nothing to clear up: the process ends immediately.
 - Inside, the main thread has ``GRACE_S`` to come to a safe point, ``check``, which raises
   KeyboardInterrupt; from there the work is given up as after an error.  If it comes to none, since
   a library is at work, the process ends as if it were killed, which a run can bear at any time.
 - Inside ``deferred`` that time does not pass.
-- A second signal ends the process at once, whatever it does.
+- A second signal ends the process immediately, whatever it does.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from types import FrameType
 from typing import Final
 
 __all__ = [
-    *("POLL_S", "check", "deferred", "forget", "install", "kept_here", "orderly"),
-    *("requested", "sleep"),
-]
+    "POLL_S", "check", "deferred", "forget", "install", "kept_here", "orderly", "requested",
+    "sleep",
+]  # fmt: skip
 
-MESSAGE: Final = "interrupted; what was committed before is unharmed, run again to go on"
+MESSAGE: Final = "interrupted; earlier commits are intact, run again to continue"
 
 GRACE_S: Final = 1.0
 """How long the main thread may take to notice a signal."""
@@ -125,7 +125,7 @@ def sleep(seconds: float) -> None:
 
 @contextlib.contextmanager
 def orderly() -> Iterator[None]:
-    """Work that comes by ``check`` and is to be cleared up after when it is interrupted."""
+    """Work that comes by ``check`` and must be cleared up when it is interrupted."""
     global _orderly
     _orderly += 1
     try:
@@ -149,7 +149,7 @@ def deferred() -> Iterator[None]:
 def kept_here() -> Iterator[None]:
     """Keep SIGINT from threads and processes that are started inside, and from those they start.
 
-    A Ctrl-C goes to all processes of a terminal; this one decides what it means to the others.
+    A Ctrl-C goes to all processes of a terminal; this one decides how the others take it.
     """
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:

@@ -20,7 +20,7 @@ SHOWN: Final = 6
 
 _SAID: Final = ("name", "doc", "view", "among", "where")
 _BASIS: Final = ("numerator", "denominator", "judged", "unable")
-"""What the verdict of a rule rests on."""
+"""What the verdict of a rule is based on."""
 
 
 def print_declared(kind: str, specs: Sequence[Any], *, json: bool) -> None:
@@ -83,7 +83,7 @@ def named(kind: str, name: str, dataset: Path | None) -> tuple[Any, Path]:
     if name in declared or not (there := _opened(name)):
         spec = getattr(plugins, kind)(name)
         if dataset is None:
-            raise UsageError("which dataset?", remedy=f"write: harvest {kind} {name} DATASET")
+            raise UsageError("no dataset given", remedy=f"write: harvest {kind} {name} DATASET")
         return spec, dataset
     meant = [str(dataset)] if str(dataset) in declared else names_for(declared, there)
     also = f", or another {kind}: {', '.join(meant[1:SHOWN])}" if len(meant) > 1 else ""

@@ -54,7 +54,7 @@ def _line(cells: Sequence[str]) -> str:
 
 
 def _code(found: re.Match[str]) -> str:
-    """Code with a bar as HTML: renderers do not agree whether a bar in code is to be escaped."""
+    """Code with a bar as HTML: renderers do not agree whether a bar in code must be escaped."""
     return f"<code>{escape(found[1], quote=False).replace('|', '&#124;')}</code>"
 
 

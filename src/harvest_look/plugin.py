@@ -17,27 +17,23 @@ _WHERE: Final = {
 
 _COMMANDS: Final = {
     "run": {
-        "look": "Say what a directory is made of, and which command harvests it.",
-        "detect": "Say which sources can read a path, and how sure they are.",
-        "preview": "Show the first rows of a source; nothing is written.",
+        "look": "Show what a directory holds, and the command that harvests it.",
+        "detect": "Show which sources can read a path, and how sure each is.",
+        "preview": "Show the first rows of a source, without writing anything.",
     },
     "plugins": {
-        "show": "Say what a dataset holds, and which views and reports it can serve.",
-        "schema": "List the record types and views, or show the columns of one: type, unit and "
-        "meaning.",
-        "view": "List the views, or show or export one of a dataset.",
-        "report": "List the reports, or show one over a dataset, or write it to a file or "
-        "directory.",
-        "findings": "Say what a dataset shows: conclusions of rules, the worst first, each with "
-        "its evidence.",
-        "export": "Write a dataset in a form that others can find, understand and cite.",
+        "show": "Show what a dataset holds: rows, views and reports.",
+        "schema": "List record types and views, or show the columns of one.",
+        "view": "List the views, or show or export one.",
+        "report": "List the reports, or show or write one.",
+        "findings": "List what rules find in a dataset, the worst first, with what to do next.",
+        "export": "Write a dataset in another form: a research object, a database, a file.",
         "query": "Run SQL over a dataset.",
-        "runs": "List the runs that wrote a dataset, and which of their states are kept.",
-        "rollback": "Bring a dataset back to the state that an earlier run left.",
+        "runs": "List the runs that wrote a dataset, and the states kept for rollback.",
+        "rollback": "Restore a dataset to the state that an earlier run left.",
     },
     "verify": {
-        "rejects": "Show the input units that could not be read, and why; or try to read them "
-        "again.",
+        "rejects": "Show input that could not be read, and why; or read it again.",
     },
 }
 """The first line of the help of each, in its order behind one of the kernel's commands."""
@@ -57,12 +53,12 @@ def harvest_commands() -> list[Command]:
         *found,
         Command(
             name="plugins available",
-            doc="List the plugins that the project publishes, and which of them are here.",
+            doc="List the plugins that the project publishes, and which are installed.",
             app="harvest_look.commands.dataset:available",
         ),
         Command(
             name="plugins show",
-            doc="Show the settings of what plugins offer, or the thresholds of a rule.",
+            doc="Show the settings of a source, view or other offer, or the thresholds of a rule.",
             app="harvest_look.commands.dataset:show_plugin",
         ),
     ]

@@ -115,7 +115,7 @@ def print_sources(paths: Sequence[Path], *, json: bool) -> int:
         if "://" in str(path) or ":/" in str(path):
             # it may hold a password, and is not a path
             raise UsageError(
-                "an address is not a path, and is not detected",
+                "this is an address, not a path",
                 remedy="name its source: harvest preview -s NAME:ADDRESS",
             )
     rows: list[tuple[str, str | None, float | None, str]] = []

@@ -51,7 +51,7 @@ def show_dataset(dataset: Path, *, json: bool) -> int:
         print(f"\n{word}s:")
         print_lines(f"  harvest {word} {name} {dataset}" for name in names)
     print()
-    print_lines([f"what it means: harvest findings {dataset}"])
+    print_lines([f"next: harvest findings {dataset}"])
     return 0
 
 
@@ -103,7 +103,7 @@ def print_runs(records: list[dict[str, Any]], kept_bytes: Callable[[], int], *, 
     )
     if kept := sum(1 for record in records if record["state"] == "kept"):
         states = "1 earlier state is" if kept == 1 else f"{kept} earlier states are"
-        print(f"\n{states} kept, in {kept_bytes():,} bytes beside the present one")
+        print(f"\n{states} kept, in {kept_bytes():,} bytes")
 
 
 def _what(record: dict[str, Any]) -> str:
@@ -132,12 +132,13 @@ def _print_run(record: dict[str, Any]) -> None:
         rows += [(key if number == 0 else "", item) for number, item in enumerate(items)]
     print_table(("", ""), rows)
     columns = ("partitions", "read", "written", "filtered", "folded", "rejected")
+    heads = [column.replace("folded", "merged") for column in columns]
     if record["account"]:
         print()
         print_table(
-            ("source", *columns),
+            ("source", *heads),
             [(a["source"], *(a[column] for column in columns)) for a in record["account"]],
-            right=columns,
+            right=heads,
             upright=True,
         )
 
@@ -186,14 +187,14 @@ def print_rejects(
         forms={"origin": "path"},
     )
     if any(len(text) > RAW_SHOWN for text in texts):
-        print(f"{CUT} marks raw text that goes on; --json has all that was kept")
+        print(f"{CUT} marks shortened text; --json shows all that was kept")
     if total > rows:
         print(f"{how_many(rows, 'reject', total)} shown; --rows N or --json for more")
     return 0
 
 
 def _write(rows: Iterable[dict[str, Any]], lines: IO[str]) -> None:
-    """Write rows as JSON lines, in place of what was written before."""
+    """Write rows as JSON lines, instead of what was written before."""
     lines.seek(0)
     lines.truncate()
     with contextlib.redirect_stdout(lines):

@@ -79,7 +79,7 @@ def _print(path: Path, found: Survey, plugins: PluginManager) -> None:
         )
     if found.unknown:
         total = sum(group.files for group in found.unknown)
-        print(f"\n{count_in_words(total, 'file')} that nobody knows:")
+        print(f"\n{count_in_words(total, 'unrecognized file')}:")
         print_table(
             ("ending", "files", "size", "such as"),
             [
@@ -92,7 +92,7 @@ def _print(path: Path, found: Survey, plugins: PluginManager) -> None:
         if len(found.unknown) > UNKNOWN_SHOWN:
             print(f"and {len(found.unknown) - UNKNOWN_SHOWN} more endings")
     for dataset in found.datasets:
-        print_lines([f"{_below(dataset, found.root)} holds a dataset, and was not looked at"])
+        print_lines([f"{_below(dataset, found.root)} holds a dataset, and was skipped"])
     if found.known:
         print("\nto harvest all of it:\n")
         print_lines(_command(path, found, plugins))

@@ -21,7 +21,7 @@ from .markdown import prose, table
 class ViewColumn:
     """A column of a view.
 
-    type: of its values; None where it is not known, and type_text says why.
+    type: of its values; None where it is unknown, and type_text says why.
     unit: of the values themselves, in JSON and CSV.
     """
 
@@ -109,7 +109,7 @@ def view_schema(view: View, plugins: PluginManager) -> ViewSchema:
         kinds = {name: arrow_type_of(kind) for name, kind in schema.items()}
     except HarvestError as error:  # a view may want a choice, or refuse a dataset without rows
         unknown = str(error)
-    why = "not known without rows" if unknown else "depends on settings"
+    why = "unknown without rows" if unknown else "depends on settings"
     names = dict.fromkeys((*kinds, *(column.name for column in declared)))
     return ViewSchema(
         view=view,

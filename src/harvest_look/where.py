@@ -1,7 +1,7 @@
 """Conditions as people write them: SQL in which texts compared with times are times, as in DuckDB.
 
 polars compares no time with a text, and each of its versions knows other words for a moment.  So
-moments and intervals are rewritten to what all of them read before the condition is theirs.
+moments and intervals are rewritten to what all of them read before they get the condition.
 """
 
 from __future__ import annotations
@@ -233,8 +233,12 @@ class _Times:
 
     def _within_between(self, place: int) -> bool:
         """Whether this AND is that of a BETWEEN."""
-        words = (token.word for token in reversed(self.tokens[:place]))
-        return next((w == "between" for w in words if w == "between" or w in _BORDERS), False)
+        for token in reversed(self.tokens[:place]):
+            if token.word == "between":
+                return True
+            if token.word in _BORDERS:
+                return False
+        return False
 
     def _kind(self, operand: Sequence[_Token]) -> str | None:
         """What an operand is: ``time``, ``span`` of time, ``seconds``; None for all else."""
@@ -277,7 +281,7 @@ def _spelled(token: _Token) -> str:
 
 _SIDE: Final = r"series '(.+?)' of dtype: (.+?)"
 _SENTENCES: Final = (
-    (r"unable to parse .*", "a part of it is missing, or not in its place"),
+    (r"unable to parse .*", "a part of it is missing or misplaced"),
     (r"unsupported function '(.+?)'", r"there is no function \1 here (harvest query has more)"),
     (r"cannot compare string with numeric type.*", "a text is compared with a number"),
     (r"cannot compare 'date/datetime/time' to a string.*", "a time is compared with a text"),

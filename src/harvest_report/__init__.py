@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from .axes import bytes_axis, legend, legend_below, name_bars, seconds_axis
     from .draw import COLOURS
+    from .interactive import MOST_MARKS
     from .model import LazySection, Marks, Notes, Plot, Section, Table, Tile, with_others
     from .report import Report
 
@@ -29,14 +30,31 @@ _HOMES = {
     "harvest": ("Column",),
     ".axes": ("bytes_axis", "legend", "legend_below", "name_bars", "seconds_axis"),
     ".draw": ("COLOURS",),
+    ".interactive": ("MOST_MARKS",),
     ".model": ("LazySection", "Marks", "Notes", "Plot", "Section", "Table", "Tile", "with_others"),
     ".report": ("Report",),
 }
 """Where names are, which are imported when first used: help shows the command without them."""
 
-__all__ = ["COLOURS", "Column", "LazySection", "Marks", "Notes", "Plot", "Report", "Section",
-           "Table", "Tile", "bytes_axis", "legend", "legend_below", "name_bars", "seconds_axis",
-           "with_others"]  # fmt: skip
+__all__ = [
+    "COLOURS",
+    "MOST_MARKS",
+    "Column",
+    "LazySection",
+    "Marks",
+    "Notes",
+    "Plot",
+    "Report",
+    "Section",
+    "Table",
+    "Tile",
+    "bytes_axis",
+    "legend",
+    "legend_below",
+    "name_bars",
+    "seconds_axis",
+    "with_others",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""What plots share: legends beside the data, and axes whose units fit the data."""
+"""What plots share: legends next to the data, and axes whose units fit the data."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def legend_below(axes: Any) -> None:
 
 
 def name_bars(axes: Any, names: Sequence[str]) -> None:
-    """A name beside each horizontal bar, which lie at 0, 1, 2 and so on; the first on top."""
+    """A name next to each horizontal bar, which lie at 0, 1, 2 and so on; the first on top."""
     axes.set_yticks(range(len(names)), names)
     axes.invert_yaxis()
     axes.grid(visible=False, axis="y")

@@ -59,7 +59,7 @@ class Cells:
 
     @property
     def is_single(self) -> bool:
-        """Whether all rows hold one value, which is more than being shown alike."""
+        """Whether all rows hold one value, which is more than looking the same."""
         return len(set(self.texts)) == 1 and len(set(map(exact, self.values))) == 1
 
     def least(self, wanted: int) -> int:
@@ -89,7 +89,7 @@ class Cells:
     def narrowed(self, width: int) -> Cells:
         """The column no wider than ``width``, itself where it is not.
 
-        Notes are left to be folded, and so are texts that would look alike and are not.
+        Notes are left to be wrapped, and so are different texts that would look the same.
         """
         if self.is_number or self.is_prose or max(map(cell_len, self.texts)) <= width:
             return self
@@ -110,9 +110,9 @@ def narrowed(cells: Sequence[Cells], widths: Sequence[int]) -> list[Cells]:
 
 
 def parted(cells: Sequence[Cells], room: int) -> list[tuple[list[Cells], list[int]]]:
-    """All columns, texts folded, in tables that fit and each begin with what names a row.
+    """All columns, texts wrapped, in tables that fit and each begin with what names a row.
 
-    No tables where a column has no room beside the first.
+    No tables where a column has no room next to the first.
     """
     named = list(cells[: leading([c.texts for c in cells])])
     parts: list[list[Cells]] = [[cells[0]]]
@@ -182,7 +182,7 @@ def _rows(cells: Sequence[Cells]) -> set[tuple[str, ...]]:
 
 
 def _telling(shown: Sequence[Cells], hidden: Sequence[Cells]) -> Cells | None:
-    """Of the columns that are not shown, the first that tells most rows apart that look alike."""
+    """The hidden column that distinguishes most rows that look the same."""
     if not shown or len(_rows(shown)) == len(shown[0].texts):
         return None
     told = {c: len(_rows([*shown, c])) for c in hidden}

@@ -59,7 +59,7 @@ class _Cells:
         return max(map(cell_len, self.texts)) if self.is_number else min(self.natural, 4)
 
     def within(self, width: int) -> _Cells:
-        """Ids and paths are shortened; numbers stay, and words are folded by the table."""
+        """Ids and paths are shortened; numbers stay, and words are wrapped by the table."""
         if self.format not in LEAST:
             return self
         texts = [shorten(text, width, self.format) for text in self.texts]

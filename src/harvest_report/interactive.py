@@ -81,6 +81,8 @@ def item(marks: Marks, target: str, height: int) -> str:
     data["colour"] = [
         cycle[int(colour[1:])] if colour.startswith("C") else colour for colour in rows["colour"]
     ]
+    if marks.legend:
+        data["legend"] = [printable_line(str(text)) for text in rows[marks.legend]]
     tips = []
     for number, column in enumerate(marks.tips):
         texts = texts_of(rows[column.name].to_list(), column.format, scale=column.scale)
@@ -101,9 +103,20 @@ def item(marks: Marks, target: str, height: int) -> str:
     )  # fmt: skip
     figure.toolbar.logo = None
     source = models.ColumnDataSource(data)
-    sides = {side: side for side in _SIDES}
-    figure.quad(**sides, source=source, fill_color="colour", line_color=None)
     ink, grid = COLOURS["soft"][0], COLOURS["grid"][0]
+    drawn = {side: side for side in _SIDES} | ({"legend_field": "legend"} if marks.legend else {})
+    figure.quad(**drawn, source=source, fill_color="colour", line_color="colour", line_width=0.5)
+    if marks.legend:
+        figure.add_layout(figure.legend[0], "above")
+        figure.legend.update(
+            location="left",
+            orientation="horizontal",
+            ncols=3,
+            background_fill_color=None,
+            border_line_color=None,
+            label_text_color=ink,
+            padding=0,
+        )
     figure.xaxis.axis_label = marks.x
     for axis in figure.axis:
         axis.axis_label_text_color = axis.major_label_text_color = ink

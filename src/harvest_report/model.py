@@ -67,7 +67,7 @@ class Table:
     name: also of its CSV file.
     rows: a polars frame; only the columns listed are shown.
     columns: all of the frame's unless given; a name alone is a column that is called after it.
-    of: columns of views that these are, by their names: what has no unit here has theirs.
+    of: columns of views that these are, by their names: what has no unit here has the unit there.
     group: column at whose change of value a rule is drawn between rows.
     note: a sentence below it.
     """
@@ -105,12 +105,14 @@ class Marks:
     tips: the columns that are shown of the mark that is pointed at.
     x: what the horizontal axis shows, with its unit.
     names: labels of the vertical axis, by their places, from above; numbers unless given.
+    legend: the column of ``rows`` that says what a colour stands for.
     """
 
     rows: pl.DataFrame
     tips: tuple[Column, ...] = attrs.field(converter=_columns)
     x: str
     names: Mapping[float, str] = attrs.field(factory=dict)
+    legend: str | None = None
 
 
 @attrs.frozen(eq=False)
@@ -120,7 +122,7 @@ class Plot:
     name: also of its files.
     draw: takes an empty ``matplotlib.figure.Figure`` and draws into it; it uses no pyplot.
         Series take their colours from the cycle ("C0", "C1", ...), so that they suit a dark page.
-    alt: what is to be seen, in words, for those who cannot see it.
+    alt: what the plot shows, in words, for those who cannot see it.
     size: width and height in inches.
     marks: gives the same as marks, for a page on which a reader looks for single ones.
     """

@@ -194,7 +194,7 @@ def _section(section: Section, report: Report, *, whole: bool) -> dict[str, Any]
         if whole:  # of one figure; below, each is taken from what is drawn
             draw(section, "svg", "png")
         marks = section.marks if whole else None
-        target, height = f"{section.name}--marks", round(section.size[1] * 80)
+        target, height = f"{section.name}--marks", max(260, round(section.size[1] * 80))
         return shown | {
             "kind": "plot",
             "item": item(marks(), target, height) if marks else "",

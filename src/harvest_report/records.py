@@ -27,7 +27,7 @@ from .values import exact, form_of, texts_of
 __all__ = ["Style", "print_records", "print_rows_as_json"]
 
 LINES_OF_A_VALUE = 3
-"""Lines that a nested value or a path has beside its name; notes are never cut."""
+"""Lines that a nested value or a path has next to its name; notes are never cut."""
 
 
 @attrs.frozen(kw_only=True)

@@ -46,7 +46,7 @@ class Report:
         first plot unless given.
     name, facts: the report's name, and what it was made from.
     location: of the dataset, where the evidence of findings lies.  These are set by
-        ``completed``, thus in what ``Dataset.report`` gives.
+        ``completed``, so in what ``Dataset.report`` gives.
     """
 
     title: str
@@ -57,7 +57,7 @@ class Report:
     location: str = ""
     _context: ReportContext | None = None
     _tiles: Callable[[], tuple[Tile, ...]] = attrs.field(
-        converter=_when_shown, default=tuple[Tile, ...], kw_only=True
+        converter=_when_shown, default=lambda: (), kw_only=True
     )
     _picture: str = attrs.field(default="", kw_only=True)
 
@@ -69,9 +69,12 @@ class Report:
         _check_names(value)
 
     def __repr__(self) -> str:
-        tables = count_in_words(len(self.tables), "table")
-        plots = count_in_words(len(self.plots), "plot")
-        return f"<Report {self.title!r}: {tables}, {plots}>"
+        kinds = {"table": Table, "plot": Plot, "lazy section": LazySection}
+        counts = {
+            name: sum(isinstance(s, kind) for s in self._sections) for name, kind in kinds.items()
+        }
+        held = ", ".join(count_in_words(count, name) for name, count in counts.items() if count)
+        return f"<Report {self.title!r}: {held or 'no tables'}>"
 
     def _repr_html_(self) -> str:
         return to_fragment(self)

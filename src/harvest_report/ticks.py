@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def date_formatter() -> Formatter:
-    """Dates whose first label, and each at which a year or a day begins anew, says which.
+    """Dates whose first label, and each at which a year or a day begins, says which.
 
     matplotlib's own says the year of the last alone, which at the end of a year is another.
     """

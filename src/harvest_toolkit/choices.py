@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Final
+from typing import Final
 
 from harvest import UsageError
 
-__all__ = ["ChoiceNeeded", "choice_of_runs", "choices", "named_directory"]
+__all__ = ["ChoiceNeeded", "choice_of_runs", "choices", "named_directory", "run_choices"]
 
 SHOWN: Final = 10
 
@@ -19,9 +19,15 @@ class ChoiceNeeded(UsageError):
     """
 
     def __init__(
-        self, message: str, *, settings: Iterable[str] = (), names: Iterable[str] = (), **more: Any
+        self,
+        message: str,
+        *,
+        where: str | None = None,
+        remedy: str | None = None,
+        settings: Iterable[str] = (),
+        names: Iterable[str] = (),
     ):
-        super().__init__(message, **more)
+        super().__init__(message, where=where, remedy=remedy)
         self.settings, self.names = tuple(settings), tuple(names)
 
 
@@ -33,29 +39,35 @@ def named_directory(directories: Iterable[str], wanted: str) -> str:
     runs, name = sorted(directories), str(wanted).rstrip("/")
     chosen = [run for run in runs if run == name or run.endswith(f"/{name}")]
     if not chosen:
-        remedy = choices("choose one of", _names(runs))
-        raise UsageError(f"the dataset holds no run {name!r}", remedy=remedy)
+        raise UsageError(
+            f"the dataset holds no run {name!r}", remedy=run_choices("choose one of", runs)
+        )
     if len(chosen) > 1:
-        remedy = choices("choose", _names(chosen))
-        raise UsageError(f"{len(chosen)} runs are named {name!r}", remedy=remedy)
+        raise UsageError(
+            f"{len(chosen)} runs are named {name!r}", remedy=run_choices("choose", chosen)
+        )
     return chosen[0]
+
+
+def run_choices(what: str, runs: Sequence[str]) -> str:
+    """The names of the directories to choose one from; whole paths where names agree."""
+    return choices(what, _names(runs))
 
 
 def choice_of_runs(
     message: str, what: str, runs: Sequence[str], settings: Iterable[str]
 ) -> UsageError:
     """The error where settings are to name some of these directories; what: how, in words."""
-    names = _names(runs)
-    return ChoiceNeeded(message, remedy=choices(what, names), settings=settings, names=names)
+    remedy = run_choices(what, runs)
+    return ChoiceNeeded(message, remedy=remedy, settings=settings, names=_names(runs))
 
 
 def _names(runs: Sequence[str]) -> Sequence[str]:
-    """Of directories; whole paths where their names agree."""
     names = [run.rpartition("/")[2] or run for run in runs]
     return runs if len(set(names)) < len(names) else names
 
 
 def choices(what: str, names: Sequence[str]) -> str:
-    """The names of which one is to be chosen, or the first of them."""
+    """The names to choose one from, or the first of them."""
     more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
     return f"{what}: {', '.join(names[:SHOWN])}{more}" if names else "the dataset holds none"

@@ -27,9 +27,9 @@ from harvest.toolkit.amounts import count_in_words
 from .spans import Flags, Ints
 
 __all__ = [
-    *("Decided", "Length", "Shown", "decide", "decide_in_order"),
-    *("named", "named_in", "undecided_note"),
-]
+    "Decided", "Length", "Shown", "decide", "decide_in_order", "named", "named_in",
+    "undecided_note",
+]  # fmt: skip
 
 ROUNDED_US: Final = 60_000_000
 """By how much a length may differ from its two times, which may be written to the minute."""

@@ -1,6 +1,6 @@
 """A lazy frame whose rows a function computes when they are asked for.
 
-Millions of traced operations must not be held all at once, whatever engine the caller collects
+Millions of traced operations must not be held together, whatever engine the caller collects
 with.  So such views do their work in a function that runs the streaming engine itself; nothing is
 read until the frame is collected.
 """

@@ -1,7 +1,7 @@
 """Comma-separated values with quotes (RFC 4180): blocks of whole records, and their columns.
 
 Memory is bounded by the block.  A record ends at a newline outside quotes.  Where quotes come in
-pairs and stand where a writer puts them, that is found for a whole block at once; a block with a
+pairs and stand where a writer puts them, that is found for a whole block together; a block with a
 misplaced quote is cut record by record, and a record whose quotes do not fit costs its first line
 only: reading goes on with the next line::
 
@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
-    *("BLOCK_BYTES", "CUT", "MISPLACED", "RECORD_LIMIT", "Block", "Damage", "blocks"),
-    *("columns", "count_fields", "tables"),
-]
+    "BLOCK_BYTES", "CUT", "MISPLACED", "RECORD_LIMIT", "Block", "Damage", "blocks", "columns",
+    "count_fields", "tables",
+]  # fmt: skip
 
 BLOCK_BYTES: Final = 4 * 1024 * 1024
 """How much is read at a time."""

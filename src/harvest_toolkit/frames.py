@@ -14,11 +14,9 @@ import polars as pl
 from harvest.toolkit.frames import TEXT_MAP
 
 __all__ = [
-    "LONGEST_S",
-    *("complete_sum", "count_if_known", "directory_of", "extra_of"),
-    *("first_text", "fitted", "fraction", "known_sum", "possible", "safe_sum", "sum_or_none"),
-    "whole_nanoseconds",
-]
+    "LONGEST_S", "complete_sum", "count_if_known", "directory_of", "extra_of", "first_text",
+    "fitted", "fraction", "known_sum", "possible", "safe_sum", "sum_or_none", "whole_nanoseconds",
+]  # fmt: skip
 
 LONGEST_S: Final = 9e9
 """285 years.  A longer time does not fit 64 bits as nanoseconds, and is none that was measured."""
@@ -65,7 +63,7 @@ def sum_or_none(values: str | pl.Expr) -> pl.Expr:
 
 
 def complete_sum(values: str | pl.Expr) -> pl.Expr:
-    """The sum; null where one of the values is not known, or there are none."""
+    """The sum; null where one of the values is unknown, or there are none."""
     found = _column(values)
     return pl.when(found.len() > 0, found.is_not_null().all()).then(safe_sum(found))
 
@@ -77,12 +75,12 @@ def count_if_known(flag: str | pl.Expr) -> pl.Expr:
 
 
 def fraction(part: str | pl.Expr, whole: str | pl.Expr) -> pl.Expr:
-    """What share of the whole a part is; null where the whole is 0 or one of them is not known."""
+    """What share of the whole a part is; null where the whole is 0 or one of them is unknown."""
     return pl.when(_column(whole) > 0).then(_column(part) / _column(whole))
 
 
 def first_text(*cases: tuple[pl.Expr, str | pl.Expr]) -> pl.Expr:
-    """The text beside the first condition that is true, as a reason; null where none is.
+    """The text next to the first condition that is true, as a reason; null where none is.
 
     An expression for a text must have one wherever its condition is true.
     """

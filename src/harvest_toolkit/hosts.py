@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Final
 
 import polars as pl
@@ -14,8 +14,6 @@ __all__ = ["expand", "host_name", "same_host", "short", "short_name"]
 LIMIT: Final = 100_000
 """Hosts that a list may stand for; no cluster has as many, and a damaged list may claim more."""
 
-_COMMA: Final = re.compile(r",(?![^\[\]]*\])")
-"""One that is not in brackets."""
 _PART: Final = re.compile(r"([^,\[\]]*)\[([^\[\]]*)\]|([^,\[\]]+)")
 _BRACKETED: Final = re.compile(r"\[([^\[\]]*)\](?::\d*)?")
 _RANGE: Final = re.compile(r"(\d+)(?:-(\d+))?")
@@ -84,7 +82,7 @@ def expand(hosts: str) -> list[str]:
     Empty where the text is not such a list, or stands for more hosts than a cluster has.
     """
     found: list[str] = []
-    for item in _COMMA.split(hosts):
+    for item in _items(hosts):
         parts = list(_PART.finditer(item))
         if "".join(part[0] for part in parts) != item:
             return []
@@ -96,6 +94,17 @@ def expand(hosts: str) -> list[str]:
             names = [name + ending for name in names for ending in endings]
         found += [name for name in names if name]
     return found if len(found) <= LIMIT else []
+
+
+def _items(hosts: str) -> Iterator[str]:
+    """What stands between the commas that are outside of brackets."""
+    depth, begin = 0, 0
+    for place, character in enumerate(hosts):
+        depth += (character == "[") - (character == "]")
+        if character == "," and depth == 0:
+            yield hosts[begin:place]
+            begin = place + 1
+    yield hosts[begin:]
 
 
 def _numbers(prefix: str, ranges: str) -> list[str]:

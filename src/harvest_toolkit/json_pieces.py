@@ -67,7 +67,7 @@ class JsonPieces:
     """The pieces of a stream, in their order.
 
     array: name of the array of a document whose elements, objects, are wanted; others: of those
-    whose elements are given beside them.  mark: a member that an element alone is known by.
+    whose elements are given next to them.  mark: a member that an element alone is known by.
     noun: what an element is.  A stream may raise :class:`Unreadable`.
     """
 

@@ -1,6 +1,6 @@
 """What several views ask of one dataset, found out once.
 
-A report and the rules beside it need the same choice of a run, the same listing of scans.  Here
+A report and its rules need the same choice of a run, the same listing of scans.  Here
 it is kept as long as the dataset that it was found in:
 
     def runs_of(dataset):

@@ -27,10 +27,9 @@ import attrs
 from harvest.toolkit.texts import not_utf8
 
 __all__ = [
-    *("BLOCK_BYTES", "BOM", "RAW_BYTES", "DecodedLines", "InvalidLine", "Line"),
-    *("LongLine", "Readable", "blocks", "count_lines", "decode", "line_starts"),
-    *("numbered", "skip_line"),
-]
+    "BLOCK_BYTES", "BOM", "RAW_BYTES", "DecodedLines", "InvalidLine", "Line", "LongLine",
+    "Readable", "blocks", "count_lines", "decode", "line_starts", "numbered", "skip_line",
+]  # fmt: skip
 
 BLOCK_BYTES: Final = 8 * 1024 * 1024
 """Bytes that are read at a time."""

@@ -1,4 +1,4 @@
-"""Files and pipes, opened alike: what comes through a pipe is read as it comes.
+"""Files and pipes, opened in the same way: what comes through a pipe is read as it comes.
 
     class LogSource(Source):
         reads_live = True

@@ -1,4 +1,4 @@
-"""Numbers and times straight from bytes, for many texts at once, with numpy.
+"""Numbers and times straight from bytes, for many texts together, with numpy.
 
 Texts lie in one buffer; a ``Spans`` says where each begins and ends.  Eight bytes of each are
 fetched as one 64-bit word, whose digits are checked and added up together.  Every function gives
@@ -24,11 +24,10 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 __all__ = [
-    *("PAD", "Spans", "bytes_before", "clock_seconds", "date_days", "days_since_1970"),
-    *("digit_pairs", "digits_in", "epoch_microseconds", "leading_digits"),
-    *("long_clock_seconds", "padded", "places", "spans", "strings", "unsigned"),
-    "word_at",
-]
+    "PAD", "Spans", "bytes_before", "clock_seconds", "date_days", "days_since_1970",
+    "digit_pairs", "digits_in", "epoch_microseconds", "leading_digits", "long_clock_seconds",
+    "padded", "places", "spans", "strings", "unsigned", "word_at",
+]  # fmt: skip
 
 Bytes: TypeAlias = "npt.NDArray[np.uint8]"
 Words: TypeAlias = "npt.NDArray[np.uint64]"

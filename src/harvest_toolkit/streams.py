@@ -16,7 +16,7 @@ import abc
 import io
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, Self, cast
 
@@ -91,7 +91,7 @@ def open_stream(
         kind = compression(file.read(4))
     if kind is None:
         return _Range(path, once, start or 0, stop)
-    return _Unpacked(path, once, kind)
+    return _Unpacked(path, once, _gzip_members if kind == "gzip" else _zstd_frames)
 
 
 class _Range(Stream):
@@ -118,11 +118,17 @@ class _Range(Stream):
 class _Unpacked(Stream):
     """A compressed file, unpacked piece by piece."""
 
-    def __init__(self, path: Path, once: bool, kind: str):
+    def __init__(self, path: Path, once: bool, pieces: Callable[[Any], Any]):
         super().__init__(path, once)
-        self._pieces = self._unpacked(kind)
+        self._pieces = pieces(self)
         self._piece = b""
         self._used = 0
+
+    def packed(self, size: int) -> bytes:
+        """The next compressed bytes."""
+        found = self._file.read(size)
+        self.consumed += len(found)
+        return found
 
     def read(self, size: int, /) -> bytes:
         found = []
@@ -147,36 +153,52 @@ class _Unpacked(Stream):
         self._used += len(found)
         return found
 
-    def _unpacked(self, kind: str) -> Iterator[bytes]:
-        """The bytes of all members of a gzip file, or of all frames of a zstd file."""
-        is_gzip = kind == "gzip"
-        packed = self._packed(is_gzip)
-        while packed:
-            member: Any = zlib.decompressobj(zlib.MAX_WBITS | 16)
-            if not is_gzip:
-                member = zstandard.ZstdDecompressor().decompressobj()
-            while not member.eof:
-                packed = packed or self._packed(is_gzip)
-                if not packed:
-                    self.trouble = f"the {kind} stream is cut short"
-                    return
-                try:
-                    yield member.decompress(packed, *([_MOST] if is_gzip else []))
-                except (zlib.error, zstandard.ZstdError) as error:
-                    self.trouble = f"the {kind} stream is damaged ({error})"
-                    return
-                packed = member.unconsumed_tail
-            packed = member.unused_data or self._packed(is_gzip)
-            if not is_gzip:
-                continue
-            packed = packed.lstrip(b"\0")
-            while len(packed) < len(_GZIP) and (more := self._packed(is_gzip)):
-                packed = (packed + more).lstrip(b"\0")  # zeros may pad a tape's last block
-            if packed and not packed.startswith(_GZIP):
-                self.trouble = "bytes that are not gzip follow the gzip stream"
-                return
 
-    def _packed(self, is_gzip: bool) -> bytes:
-        found = self._file.read(_PIECE if is_gzip else _SMALL_PIECE)
-        self.consumed += len(found)
-        return found
+def _gzip_members(file: _Unpacked) -> Any:
+    """The bytes of all members of a gzip file, as gzip itself gives them."""
+    packed = file.packed(_PIECE)
+    while packed:
+        member = zlib.decompressobj(zlib.MAX_WBITS | 16)
+        while not member.eof:
+            if not packed:
+                packed = file.packed(_PIECE)
+                if not packed:
+                    file.trouble = "the gzip stream is cut short"
+                    return
+            try:
+                yield member.decompress(packed, _MOST)
+            except zlib.error as error:
+                file.trouble = f"the gzip stream is damaged ({error})"
+                return
+            packed = member.unconsumed_tail
+        packed = (member.unused_data or file.packed(_PIECE)).lstrip(b"\0")
+        while len(packed) < len(_GZIP):  # zeros may pad a tape's last block
+            more = file.packed(_PIECE)
+            if not more:
+                break
+            packed = (packed + more).lstrip(b"\0")
+        if packed and not packed.startswith(_GZIP):
+            file.trouble = "bytes that are not gzip follow the gzip stream"
+            return
+
+
+def _zstd_frames(file: _Unpacked) -> Any:
+    """The bytes of all frames of a zstd file."""
+    packed = file.packed(_SMALL_PIECE)
+    while packed:
+        frame = zstandard.ZstdDecompressor().decompressobj()
+        while not frame.eof:
+            if not packed:
+                packed = file.packed(_SMALL_PIECE)
+                if not packed:
+                    file.trouble = "the zstd stream is cut short"
+                    return
+            try:
+                unpacked = frame.decompress(packed)
+            except zstandard.ZstdError as error:
+                file.trouble = f"the zstd stream is damaged ({error})"
+                return
+            packed = b""
+            if unpacked:
+                yield unpacked
+        packed = frame.unused_data or file.packed(_SMALL_PIECE)

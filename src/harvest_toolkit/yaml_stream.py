@@ -32,7 +32,7 @@ _TYPED: Final = tuple(f"tag:yaml.org,2002:{kind}" for kind in ("null", "bool", "
 class YamlStream(io.RawIOBase):
     """A stream of YAML read as one of JSON.  Reading raises Unreadable where it is not YAML.
 
-    Memory holds one text of the input, and what is read at once.  where: named in errors.
+    Memory holds one text of the input, and what is read together.  where: named in errors.
     """
 
     def __init__(self, stream: IO[bytes], where: str):
@@ -99,7 +99,7 @@ class _Open:
         return bool(self.mapping) and self.count % 2 == 1
 
     def before_next(self) -> bytes:
-        """What stands in JSON before the next, which is counted."""
+        """What is in JSON before the next, which is counted."""
         self.count += 1
         if self.mapping is None:
             return b"\n"

@@ -39,7 +39,7 @@ __all__ = ["Forks", "History", "Mismatch"]
 STEPS = 12
 LEFT = (
     "it is a copy, from which the manifest is restored",
-    "left by a run that was cut short",
+    "left by an interrupted run",
     "the last commit is not finished, its rows are in",
 )
 """What a kill leaves to be put in order by the next run."""

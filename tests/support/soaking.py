@@ -205,7 +205,7 @@ class Verify:
     def __call__(self) -> None:
         done = harvest_here("verify", self.place)
         assert done.returncode == 0, done
-        assert done.stdout.splitlines()[-1].startswith("all well: "), done
+        assert done.stdout.splitlines()[-1].startswith("no problems: "), done
 
 
 READERS: dict[str, Callable[[Small], Callable[[], None]]] = {

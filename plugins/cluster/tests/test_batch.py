@@ -256,8 +256,8 @@ KILLED = ENDED | {"exit_code": None, "signal": 15}
         (RUNNING, "TIMEOUT", None, ("failed", False, "its task ended as TIMEOUT")),
         (RUNNING, None, "OUT_OF_MEMORY", ("failed", False, "its task ended as OUT_OF_MEMORY")),
         (None, None, "CANCELLED", ("failed", False, "its task ended as CANCELLED")),
-        (RUNNING, None, "RUNNING", ("failed", False, "left no word (killed, or its node lost)")),
-        (RUNNING, None, None, ("failed", False, "left no word (killed, or its node lost)")),
+        (RUNNING, None, "RUNNING", ("failed", False, "a result (killed, or its node was lost)")),
+        (RUNNING, None, None, ("failed", False, "a result (killed, or its node was lost)")),
         (None, "COMPLETED", None, ("failed", False, "do all nodes see this directory?")),
     ],
 )

@@ -27,7 +27,6 @@ class TestDask(testing.EngineConformance):
 class TestSlurm(testing.EngineConformance):
     engine = SlurmEngine
     settings: ClassVar = {"memory": "300M", "time": "5"}
-    reports_while_reading = False
 
     @pytest.fixture(autouse=True, scope="class")
     def _slurm(self):

@@ -141,3 +141,20 @@ def test_the_page_begins_with_what_there_is_to_gain(two_jobs):
     assert tables["gains"].data["job"].to_list() == [52, 51]
     assert tables["gains"].data["findings"].to_list()[0] == "small_requests, one_sided"
     assert tables["bandwidth"].data["layer"].to_list() == ["POSIX", "POSIX"]
+
+
+def test_key_numbers_are_the_sums_of_the_tables(two_jobs):
+    """Given 30 MB in 14 s of two jobs of 100 s, and a third job without counters."""
+    report = page_of(two_jobs, "darshan.io")
+
+    tables = {table.name: table.data for table in report.tables}
+
+    assert [str(tile) for tile in report.tiles] == [
+        "jobs: 3 (3 processes)",
+        "bytes moved: at least 28.6 MiB (2 of 3 jobs)",
+        "time in I/O: 7 % (of process time, at least 14 s, 2 of 3 jobs)",
+        "possible gain: 14 s (of process time, at most)",
+    ]
+    assert (tables["jobs"].height, tables["jobs"]["bytes"].sum()) == (3, 30_000_000)
+    assert round(3600 * tables["gains"]["hours"].sum(), 6) == 14
+    assert report.picture.name == "cost"

@@ -96,10 +96,10 @@ def test_of_a_program_on_daos_a_stream_is_not_all(dataset):
     stream = wrote(2210, WRITES=40)
     report = dataset(a=log(("DFS", X, dfs), ("STDIO", Y, stream), nprocs=16)).report("darshan.io")
 
-    assert "They moved 32.0 MiB." in " ".join(report.intro)
-    texts = {found.rule.name: found.finding.text for found in report.verdict.found}
+    assert "bytes moved: 32.0 MiB (in 1 log)" in map(str, report.tiles)
+    texts = {found.rule.name: found.finding.headline for found in report.verdict.found}
     assert "io.stdio" not in texts
-    assert texts["io.no_mpiio"].startswith("Job 50 (a.out): its 16 ranks move 32.0 MiB without")
+    assert texts["io.no_mpiio"] == "Job 50 (a.out): 16 ranks move 32.0 MiB without MPI-IO"
     (layers,) = (table for table in report.tables if table.name == "layers")
     assert layers.data["layer"].to_list() == ["STDIO", "DFS"]
 
@@ -113,7 +113,8 @@ def test_where_posix_was_cut_off_a_job_moved_at_least_what_mpi_io_did(dataset):
 
     assert (job["bytes"], job["write_bytes"], job["mpiio_bytes"]) == (200, 30, 200)
     assert job["certainty"] == ["lower_bound"]
-    assert "They moved at least 200 bytes." in " ".join(page_of(data, "darshan.io").intro)
+    tiles = map(str, page_of(data, "darshan.io").tiles)
+    assert "bytes moved: at least 200 bytes (in 1 log)" in tiles
 
 
 def test_a_module_that_could_not_be_read_leaves_its_sums_unknown(dataset):
@@ -224,4 +225,4 @@ def test_a_copy_of_a_log_counts_once_and_is_named(dataset):
     report = page_of(data, "darshan.io")
     assert data.findings(["io.copied_logs"]).found
     (gaps,) = (section for section in report.sections if section.name == "gaps")
-    assert "Logs that are copies of others, and are left out: 2." in gaps.items
+    assert "Copied logs, which are left out: 2." in gaps.items

@@ -7,16 +7,23 @@ from typing import Any
 import polars as pl
 import pytest
 
+import harvest
+from harvest.toolkit.frames import condition
 from harvest_darshan.rules import RULES
 from harvest_testing import judge
 
 BY_NAME = {rule.name: rule for rule in RULES}
 
 
-def spoken(name: str, *rows: dict[str, Any], **thresholds: float) -> list[tuple[str, str]]:
-    """Severity and sentence of what a rule says of rows of its view."""
-    found = judge(BY_NAME[name], pl.DataFrame(list(rows), infer_schema_length=None), **thresholds)
-    return [(f.finding.severity, f.finding.text) for f in found]
+def found(name: str, *rows: dict[str, Any], **thresholds: float) -> list[harvest.Finding]:
+    """What a rule finds in rows of its view."""
+    frame = pl.DataFrame(list(rows), infer_schema_length=None)
+    return [each.finding for each in judge(BY_NAME[name], frame, **thresholds)]
+
+
+def spoken(name: str, *rows: dict[str, Any], **thresholds: float) -> list[tuple[str, str, str]]:
+    """Severity, headline and detail of what a rule says of rows of its view."""
+    return [(f.severity, f.headline, f.detail) for f in found(name, *rows, **thresholds)]
 
 
 def reads(**more: Any) -> dict[str, Any]:
@@ -92,85 +99,97 @@ ODD = job(impossible="POSIX_BYTES_READ, POSIX_F_META_TIME", certainty=["impossib
 
 SPOKEN = [
     ("io.small_requests", [SMALL, writes()], "high",
-     "Job 7 (a.out): 1,001 of 10,000 reads (10 %) are smaller than 1 MiB, the most (900) of /x; "
-     "reads take 30 % of its processes' time."),
+     "Job 7 (a.out): 10 % of reads are below 1 MiB",
+     "1,001 of 10,000 reads, 900 of them to /x; reads take 30 % of process time."),
     # without a scheduler Darshan names a log by a process id, which is no job's
     ("io.small_requests", [SMALL | {"job": None, "pid": 815, "time_share": None}], "low",
-     "The run of a.out (process 815): 1,001 of 10,000 reads (10 %) are smaller than 1 MiB, the "
-     "most (900) of /x; how much of its processes' time that takes is not known."),
+     "a.out (pid 815): 10 % of reads are below 1 MiB",
+     "1,001 of 10,000 reads, 900 of them to /x; the share of process time is unknown."),
     ("io.small_requests_shared", [reads(), FEW], "low",
-     "Job 7 (a.out): 1,001 of 1,200 writes (83 %) of files that all ranks share are smaller than "
-     "1 MiB; writes take 4 % of its processes' time."),
+     "Job 7 (a.out): 83 % of shared-file writes are small",
+     "1,001 of 1,200 writes to files that all ranks share are below 1 MiB; writes take 4 % of "
+     "process time."),
     ("io.random_access", [RANDOM, writes()], "medium",
-     "Job 7 (a.out): 2,001 of 10,000 reads (20 %) do not begin behind the one before, the most of "
-     "/x; reads take 5 % of its processes' time."),
+     "Job 7 (a.out): 20 % of reads are random",
+     "2,001 of 10,000 reads start before the end of the last one, most in /x; reads take 5 % "
+     "of process time."),
     ("io.redundant", [AGAIN, writes()], "high",
-     "Job 7 (a.out): 715 MiB of 954 MiB read (75 %) were read before, the most of /x; reads take "
-     "30 % of its processes' time."),
+     "Job 7 (a.out): 75 % of bytes read are repeats",
+     "715 MiB of 954 MiB were read before, most in /x; reads take 30 % of process time."),
     ("io.independent_mpiio", [reads(), ALONE], "medium",
-     "Job 7 (a.out): 1,001 writes through MPI-IO are independent, none is collective; writes take "
-     "6 % of its processes' time."),
+     "Job 7 (a.out): 1,001 MPI-IO writes, none collective",
+     "Every rank calls MPI-IO by itself for its writes; writes take 6 % of process time."),
     # never more than medium
     ("io.blocking_mpiio", [BLOCKING, writes()], "medium",
-     "Job 7 (a.out): its 4 reads through MPI-IO wait until they are done; none is non-blocking; "
-     "reads take 90 % of its processes' time."),
-    ("io.stdio", [STDIO], "high",
-     "Job 7 (a.out): 95.4 MiB of 954 MiB (10 %) go through STDIO, the buffered streams of C; these "
-     "take 20 % of its processes' time."),
-    ("io.many_stdio_requests", [LINES], "low",
-     "Job 7 (a.out): 1,001 of 2,001 requests (50 %) go through STDIO, of 31 bytes each on average; "
-     "these take 1 % of its processes' time."),
-    ("io.no_mpiio", [job(uses_mpiio=False, time_share=0.7)], "medium",
-     "Job 7 (a.out): its 4 ranks move 954 MiB without MPI-IO; I/O takes 70 % of its processes' "
+     "Job 7 (a.out): 4 blocking MPI-IO reads",
+     "No read is non-blocking, so computing waits for all of them; reads take 90 % of process "
      "time."),
+    ("io.stdio", [STDIO], "high",
+     "Job 7 (a.out): 10 % of bytes go through STDIO",
+     "95.4 MiB of 954 MiB use C's buffered streams; they take 20 % of process time."),
+    ("io.many_stdio_requests", [LINES], "low",
+     "Job 7 (a.out): 50 % of requests use STDIO",
+     "1,001 of 2,001 requests move 31 bytes each on average; they take 1 % of process time."),
+    ("io.no_mpiio", [job(uses_mpiio=False, time_share=0.7)], "medium",
+     "Job 7 (a.out): 4 ranks move 954 MiB without MPI-IO",
+     "They cannot use collective I/O; I/O takes 70 % of process time."),
     # what waits in MPI-IO is not misaligned: POSIX takes less than I/O
     ("io.misaligned_file", [job(misaligned_file=101, posix_share=0.007)], "low",
-     "Job 7 (a.out): 101 of 1,000 requests (10 %) to POSIX begin within a block of the file "
-     "system; POSIX takes 0.7 % of its processes' time."),
+     "Job 7 (a.out): 10 % of requests start inside a block",
+     "101 of 1,000 POSIX requests do not start at a block of the file system; POSIX takes 0.7 "
+     "% of process time."),
     ("io.misaligned_memory", [job(misaligned_memory=500)], "medium",
-     "Job 7 (a.out): the buffers of 500 of 1,000 requests (50 %) to POSIX are not aligned in "
-     "memory; POSIX takes 10 % of its processes' time."),
+     "Job 7 (a.out): 50 % of buffers are misaligned",
+     "500 of 1,000 POSIX requests use a buffer that is not aligned in memory; POSIX takes 10 %"
+     " of process time."),
     ("io.mostly_metadata", [OPENS], "high",
-     "Job 7 (a.out): 75 % of its I/O time are metadata operations (30 s in all processes, on 1,200 "
-     "files of POSIX); these take 25 % of its processes' time."),
+     "Job 7 (a.out): 75 % of I/O time is metadata",
+     "Open, stat, seek and other metadata operations on 1,200 POSIX files take 30 s in all "
+     "processes; this is 25 % of process time."),
     # threads that wait side by side
     ("io.mostly_metadata", [job(meta_s=90.0, io_s=91.0, meta_share=7.64)], "high",
-     "Job 7 (a.out): 99 % of its I/O time are metadata operations (1.5 min in all processes, on 1 "
-     "file of POSIX); these take 764 % of its processes' time, the time of each thread counted."),
+     "Job 7 (a.out): 99 % of I/O time is metadata",
+     "Open, stat, seek and other metadata operations on 1 POSIX file take 1.5 min in all "
+     "processes; this is 764 % of process time, counted for each thread."),
     ("io.one_sided", [job(read_bytes=10**8, write_bytes=3 * 10**8)], "low",
-     "Job 7 (a.out): of 381 MiB that go through POSIX, 25 % is read; 500 of 1,000 requests (50 %) "
-     "to POSIX are reads."),
+     "Job 7 (a.out): 75 % of POSIX bytes are writes",
+     "POSIX reads 25 % of 381 MiB and 50 % of 1,000 requests."),
     ("io.incomplete_logs", [job(), CUT], "high",
-     "Job 7 (a.out): its logs are incomplete (POSIX cut off): numbers are lower bounds, and files "
-     "may be missing."),
+     "Job 7 (a.out): logs incomplete, POSIX cut off",
+     "POSIX cut off: numbers are lower bounds, and files may be missing."),
     ("io.incomplete_logs", [CUT | {"missing_counters": False}], "medium",
-     "Job 7 (a.out): its logs are incomplete (POSIX cut off): the counters are complete."),
+     "Job 7 (a.out): logs incomplete, POSIX cut off",
+     "POSIX cut off: the trace is incomplete, the counters are complete."),
     ("io.copied_logs", [job(), job(copies=2)], "low",
-     "Job 7 (a.out): beside its 1 log there are 2 copies with the same bytes, which are left out."),
+     "Job 7 (a.out): 2 copied logs are left out",
+     "1 log counts; a copy has the same bytes as one of these."),
     ("io.long_metadata", [file(), SLOW], "medium",
-     "/y of job 7 (a.out): a process spends 45 s in opening, seeking and asking about it (the file "
-     "takes 6 % of its processes' time)."),
+     "/y: a process spends 45 s on metadata",
+     "Open, stat, seek and similar, in job 7 (a.out); the file takes 6 % of process time."),
     ("io.long_metadata", [SHARED], "high",
-     "/x of job 7 (a.out): its ranks spend, on average, 31 s in opening, seeking and asking about "
-     "it (the file takes 30 % of its processes' time)."),
+     "/x: ranks spend 31 s on metadata on average",
+     "Open, stat, seek and similar, in job 7 (a.out); the file takes 30 % of process time."),
     ("io.stragglers", [LATE, file()], "high",
-     "/x of job 7 (a.out): rank 3 needs 20 s longer than rank 1, 20 % of the run."),
+     "/x: rank 3 is 20 s slower than rank 1",
+     "The difference is 20 % of the run of job 7 (a.out)."),
     ("io.unequal_bytes", [LATE, file()], "high",
-     "/x of job 7 (a.out): of its slowest and fastest rank one moves 50 % less than the other, and "
-     "rank 3 needs 20 s longer than rank 1, 20 % of the run."),
+     "/x: one rank moves 50 % less than another",
+     "Rank 3 is 20 s slower than rank 1, 20 % of the run of job 7 (a.out)."),
     ("io.unequal_processes", [UNEQUAL, file()], "medium",
-     "/x of job 7 (a.out): of its 4 processes one writes 31 % less than another (the file takes "
-     "90 % of its processes' time)."),
+     "/x: one process writes 31 % less than another",
+     "4 processes of job 7 (a.out) use it; the file takes 90 % of process time."),
     ("io.slow_ranks", RANKS, "high",
-     "2 of 4 traced ranks (2 high) spend over 2 times as long in reads and writes as the median of "
-     "their program: the longest, rank 3 of job 7 (a.out), 6 s where the median is 2 s; these are "
-     "30 % of its processes' time."),
+     "Job 7 (a.out): rank 3 spends 6 s in I/O",
+     "The median of its program is 2 s. 2 of 4 traced ranks (2 high) spend over 2 times the "
+     "median; I/O takes 30 % of process time."),
     ("io.impossible_values", [ODD, job()], "medium",
-     "Job 7 (a.out): its logs have values that cannot be, below 0 or no finite time, of "
-     "POSIX_BYTES_READ, POSIX_F_META_TIME: they are left out, and sums are lower bounds."),
+     "Job 7 (a.out): 2 counters have impossible values",
+     "POSIX_BYTES_READ, POSIX_F_META_TIME: below 0 or not a finite time. These values are left"
+     " out, so sums are lower bounds."),
     ("io.impossible_values", [job(impossible=", ".join(f"C{n}" for n in range(8)))], "medium",
-     "Job 7 (a.out): its logs have values that cannot be, below 0 or no finite time, of C0, C1, "
-     "C2, C3, C4, C5 and 2 more: they are left out, and sums are lower bounds."),
+     "Job 7 (a.out): 8 counters have impossible values",
+     "C0, C1, C2 and 5 more: below 0 or not a finite time. These values are left out, so sums "
+     "are lower bounds."),
 ]  # fmt: skip
 
 SILENT = [
@@ -220,9 +239,9 @@ SILENT = [
 """Rows at a threshold, or that the rule is not about."""
 
 
-@pytest.mark.parametrize(("rule", "rows", "severity", "text"), SPOKEN)
-def test_a_rule_says(rule, rows, severity, text):
-    assert spoken(rule, *rows) == [(severity, text)]
+@pytest.mark.parametrize(("rule", "rows", "severity", "headline", "detail"), SPOKEN)
+def test_a_rule_says(rule, rows, severity, headline, detail):
+    assert spoken(rule, *rows) == [(severity, headline, detail)]
 
 
 @pytest.mark.parametrize(("rule", "row"), SILENT)
@@ -242,29 +261,30 @@ def test_of_many_jobs_the_costliest_is_named_and_each_other_has_a_severity_of_it
 
     shares = {8: 0.01, 9: None, 10: 0.5, 11: 0.06, 12: 0.2}
     rows = [row for job, share in shares.items() for row in many(job, 2000, share)]
-    ((severity, text),) = spoken("io.small_requests", *rows, *many(13, 0, 0.9))
+    ((severity, headline, detail),) = spoken("io.small_requests", *rows, *many(13, 0, 0.9))
     assert severity == "high"
-    assert text.startswith("Job 10 (a.out): 2,000 of 10,000 reads")
-    assert text.endswith("The same holds for 4 others: 1 high, 1 medium, 2 low.")
+    assert headline == "Job 10 (a.out): 20 % of reads are below 1 MiB"
+    assert detail.startswith("2,000 of 10,000 reads, ")
+    assert detail.endswith("Also 4 other jobs: 1 high, 1 medium, 2 low.")
 
 
 def test_of_logs_with_gaps_each_has_the_severity_of_its_own_gap():
     cut, trace = ({"gaps": f"{name} cut off"} for name in ("POSIX", "DXT_POSIX"))
     rows = [job(**trace), job(job=8, missing_counters=True, **cut), job(job=9, **trace)]
-    ((severity, text),) = spoken("io.incomplete_logs", *rows)
+    ((severity, headline, detail),) = spoken("io.incomplete_logs", *rows)
     assert severity == "high"
-    assert text.startswith("Job 8 (a.out): its logs are incomplete (POSIX cut off)")
-    assert text.endswith("The same holds for 2 others: 2 medium.")
+    assert headline == "Job 8 (a.out): logs incomplete, POSIX cut off"
+    assert detail.endswith("Also 2 other jobs: 2 medium.")
 
 
 def test_shared_files_name_others_that_are_less():
-    ((severity, text),) = spoken("io.stragglers", LATE, LATE | {"late_share": 0.06}, file())
-    assert (severity, text.endswith("The same holds for 1 other (medium).")) == ("high", True)
+    ((severity, _, detail),) = spoken("io.stragglers", LATE, LATE | {"late_share": 0.06}, file())
+    assert (severity, detail.endswith("Also 1 other file: 1 medium.")) == ("high", True)
 
 
 def test_what_was_not_watched_makes_a_part_and_a_sum_of_ranks_a_lower_bound():
     assert certainty("io.misaligned_file", job(misaligned_file=101, watched_file=500)) == ("part",)
-    # a sum that 64 bits do not hold is not known, and says nothing of what was watched
+    # a sum beyond 64 bits is unknown, and says nothing of what was watched
     unknown = job(reads=None, misaligned_file=101, watched_file=500)
     assert certainty("io.misaligned_file", unknown) == ()
     assert certainty("io.misaligned_file", unknown, job(misaligned_file=101, watched_file=500)) == (
@@ -275,8 +295,8 @@ def test_what_was_not_watched_makes_a_part_and_a_sum_of_ranks_a_lower_bound():
 
 
 def certainty(name: str, *rows: dict[str, Any]) -> tuple[str, ...]:
-    (found,) = judge(BY_NAME[name], pl.DataFrame(list(rows), infer_schema_length=None))
-    return found.finding.certainty
+    (finding,) = found(name, *rows)
+    return finding.certainty
 
 
 def test_a_finding_is_as_sure_as_the_least_sure_of_its_jobs():
@@ -297,15 +317,89 @@ def test_jobs_that_are_less_sure_than_the_one_named_are_counted():
         return reads(requests=requests, certainty=list(words), **some)
 
     named, exact, coarse = small(9000), small(5000), small(4000, "coarse_clock", "one_process")
-    ((_, text),) = spoken("io.small_requests", named, exact, coarse, small(3000, "lower_bound"))
-    assert text.endswith(
-        "holds for 3 others: 3 high; 1 of them a lower bound; 1 of them by a coarse clock."
+    ((_, _, detail),) = spoken(
+        "io.small_requests", named, exact, coarse, small(3000, "lower_bound")
     )
-    ((_, text),) = spoken("io.small_requests", named, coarse)
-    assert text.endswith("holds for 1 other (high), by a coarse clock.")
+    assert detail.endswith("Also 3 other jobs: 3 high; lower bound in 1; coarse clock in 1.")
+    ((_, _, detail),) = spoken("io.small_requests", named, coarse)
+    assert detail.endswith("Also 1 other job: 1 high; coarse clock in 1.")
     # what is so of the one named need not be said again
-    ((_, text),) = spoken("io.small_requests", small(9000, "coarse_clock"), coarse)
-    assert text.endswith("holds for 1 other (high).")
+    ((_, _, detail),) = spoken("io.small_requests", small(9000, "coarse_clock"), coarse)
+    assert detail.endswith("Also 1 other job: 1 high.")
+
+
+NAME = "n" * 300
+COUNT = 9_999_999_999
+LONGEST = {
+    **dict.fromkeys(("requests", "reads", "writes", "processes", "files", "copies", "logs"), COUNT),
+    **dict.fromkeys(("largest_log", "nprocs", "rank", "fastest_rank", "slowest_rank"), COUNT),
+    **dict.fromkeys(("independent", "collective", "bytes", "shared", "stdio_requests"), COUNT),
+    **dict.fromkeys(("late_s", "seconds", "slowest_meta_s", "meta_s", "io_s"), 1e9),
+    **dict.fromkeys(("file", "host", "small_file", "random_file", "redundant_file"), NAME),
+    "gaps": "; ".join([f"{NAME} cut off"] * 3),
+    "impossible": ", ".join([NAME] * 9),
+}
+"""A value for each column that a finding may name, as long as one can be."""
+
+
+@pytest.mark.parametrize(
+    ("rule", "rows", "headline"), [(r, rows, h) for r, rows, _, h, _ in SPOKEN]
+)
+def test_a_headline_is_short_whatever_the_names_and_numbers(rule, rows, headline):
+    # given the rows that the rule chooses, with the longest values instead of their own
+    declared = BY_NAME[rule]
+    limits = {name: limit.value for name, limit in declared.thresholds.items()}
+    given = pl.DataFrame(rows, infer_schema_length=None)
+    chosen = given.filter(condition(declared.condition(limits), given)).to_dicts()
+    longest = [row | {k: v for k, v in LONGEST.items() if row.get(k) is not None} for row in chosen]
+    longest = [row | {"job": None, "pid": COUNT, "program": NAME} for row in longest]
+    frame = pl.DataFrame(longest, infer_schema_length=None).select(declared.columns)
+
+    findings = list(declared.judge(frame, len(rows), **limits))
+
+    assert findings
+    for finding in findings:
+        assert len(finding.headline) <= 80
+        assert "…" in finding.headline
+        assert NAME in finding.detail
+    # names and numbers as they are usually fit behind the severity, on a terminal of 80 columns
+    assert len(headline) <= 66
+    assert not headline.endswith(".")
+    assert ";" not in headline
+
+
+def advised(name: str, **row: Any) -> str:
+    """The advice of a rule to a job that is like the one that makes it speak, but for this."""
+    rows = next(rows for rule, rows, *_ in SPOKEN if rule == name)
+    (finding,) = found(name, rows[0] | row)
+    return finding.advice or BY_NAME[name].advice
+
+
+def test_advice_fits_the_program():
+    """Collective calls are for ranks, passing data on for processes, MPI-IO for MPI programs."""
+    mpi, one = {"largest_log": 4, "uses_mpiio": True}, {"largest_log": 1, "uses_mpiio": False}
+    assert "collective" in advised("io.small_requests", **mpi)
+    assert "collective" not in advised("io.small_requests", **one)
+    assert "collective" not in advised("io.small_requests", largest_log=4, uses_mpiio=False)
+    assert "MPI-IO" in advised("io.stdio", **mpi)
+    assert "MPI" not in advised("io.stdio", **one)
+    assert "broadcast" in advised("io.redundant")
+    assert "broadcast" not in advised("io.redundant", certainty=["one_process"])
+    assert "Read" not in advised("io.redundant", op="write")
+    assert "one rank" in advised("io.long_metadata", **SHARED)
+    assert "rank" not in advised("io.long_metadata", **SLOW | {"processes": 1})
+    assert advised("io.one_sided", read_bytes=10**8, write_bytes=10**7).startswith("Tune reads")
+    assert "NAME_EXCLUDE" in advised("io.incomplete_logs", **CUT)
+    unread = advised("io.incomplete_logs", **CUT | {"gaps": "POSIX not read"})
+    assert ("rejects" in unread, "MODMEM" in unread) == (True, False)
+
+
+def test_advice_and_details_are_short():
+    for rule, rows, *_ in SPOKEN:
+        for finding in found(rule, *rows):
+            assert len(finding.detail) <= 160, finding.detail
+            assert len(finding.advice) <= 160, finding.advice
+        assert len(BY_NAME[rule].advice) <= 160, rule
 
 
 def test_every_rule_says_what_it_rests_on():

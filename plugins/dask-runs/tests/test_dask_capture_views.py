@@ -83,8 +83,8 @@ def test_a_worker_that_was_killed_is_named_with_the_time_of_its_last_record(tmp_
     assert by_worker(data)[A]["lost"]
     assert found["lost_processes"] == [f"worker {A} (since 2023-11-14 22:13:22)"]
     assert (
-        f"the record of worker {A} (since 2023-11-14 22:13:22) stops without an end: killed, "
-        "unable to write, or still running when it was read"
+        "1 record without an end (killed, unable to write, or still running when it was read): "
+        f"worker {A} (since 2023-11-14 22:13:22)"
     ) in found["completeness_notes"]
     assert not found["complete"]
 
@@ -93,7 +93,7 @@ def test_several_lost_processes_are_one_sentence(tmp_path):
     data = captured(write(tmp_path, s=scheduler(), a=worker(A), b=worker(B, captures.END)))
 
     (note,) = (n for n in summary(data)["completeness_notes"] if "without an end" in n)
-    assert note.startswith("the records of 2 processes stop without an end")
+    assert note.startswith("2 records without an end")
     assert note.endswith(
         f": scheduler {SCHEDULER} (since 2023-11-14 22:13:21), worker {A} "
         "(since 2023-11-14 22:13:20)"
@@ -120,7 +120,7 @@ def test_a_blind_spell_is_named_with_its_times_and_losses(tmp_path):
 
     (note,) = (n for n in summary(data)["completeness_notes"] if "not recorded" in n)
     assert note == (
-        f"a part was not recorded: worker {A}: could record nothing since "
+        f"not recorded: worker {A}: could record nothing since "
         "2023-11-14 22:13:22.500000+00:00 (disk full); 70 rows are lost"
     )
 

@@ -89,7 +89,7 @@ def test_the_kind_that_was_made_twice_as_slow_is_named_first(slower):
     assert first["difference"] == pytest.approx(longer)
     cause = table(report, "causes")[0]
     assert (cause["by_count"], cause["by_duration"]) == pytest.approx((0, longer), abs=1e-9)
-    assert [row["name"] for row in rest] == ["(2 that are the same)", "in all"]
+    assert [row["name"] for row in rest] == ["(2 equal)", "in all"]
     assert rest[-1]["difference"] == pytest.approx(longer)
 
 
@@ -105,7 +105,7 @@ def test_its_durations_are_compared_pair_by_pair(slower):
     assert rows["prefix", prefix, "mean_s"]["pairs_share"] == pytest.approx(longer)
     times = {name: rows["prefix", name, "total_s"]["difference"] for name in DURATIONS}
     assert [name for name, difference in times.items() if difference] == [prefix]
-    # what reads alike on both sides is no difference to name
+    # what reads the same on both sides is no difference to name
     assert rows["run", "all", "moved_bytes"]["difference"] == 1
     assert not any("bytes transferred" in text for text in report_of(dataset).intro)
 
@@ -167,12 +167,14 @@ def test_failures_and_bytes_are_named(changed):
     assert rows["prefix", "sum", "failed"]["after"] == 1
     assert rows["run", "all", "moved_bytes"]["difference"] == 4_000
     assert any(
-        text.startswith("Failures: failed executions 1 in place of 0") for text in report.intro
+        text.startswith("Failures: failed executions 1 instead of 0") for text in report.intro
     )
-    moved = "bytes transferred 4.88 KiB in place of 1,000 bytes"
+    tiles = {tile.label: tile.value for tile in report.tiles}
+    assert tiles["transferred"] == "+3.91 KiB"
+    moved = "bytes transferred 4.88 KiB instead of 1,000 bytes"
     assert any(moved in text for text in report.intro)
     (other,) = (text for text in report.intro if text.startswith("Other conditions: "))
-    assert "workers 3 in place of 2; threads 3 in place of 2" in other
+    assert "workers 3 instead of 2; threads 3 instead of 2" in other
 
 
 def test_other_workers_are_compared_by_rank(changed):
@@ -206,10 +208,10 @@ def test_a_kind_that_a_silent_worker_may_have_had_is_not_new(tmp_path):
     # then what it may have executed is not known, and is not 0
     new = rows["prefix", "sum", "total_s"]
     assert (new["presence"], new["before"], new["difference"]) == ("not seen before", None, None)
-    assert "Not seen before, where the record has gaps: sum." in report.intro
+    assert "Not seen before (the record has gaps): sum." in report.intro
     # and what workers report themselves is known in part
     assert rows["run", "all", "moved_bytes"]["sure"] == "in part"
-    moved = "at least 4.88 KiB in place of at least 1,000 bytes"
+    moved = "at least 4.88 KiB instead of at least 1,000 bytes"
     assert any(moved in text for text in report.intro)
     (lacks,) = (section for section in report.sections if section.name == "completeness")
     assert any("R1 (before): 1 of 2 registered workers" in item for item in lacks.items)
@@ -242,11 +244,11 @@ def test_of_a_record_that_was_cut_it_is_not_said_how_long_the_run_took(tmp_path)
 
     report = report_of(dataset)
 
-    assert report.intro[0].startswith("Whether R2 took longer than R1 is not known")
+    assert report.intro[0].startswith("It is unknown whether R2 took longer than R1")
     assert {row["difference"] for row in table(report, "kinds")} == {None}
     assert "phases" not in {section.name for section in report.sections}
     (unknown,) = (section for section in report.sections if section.name == "one-sided")
-    assert unknown.items[0].startswith("Known of after alone: span of executions, ")
+    assert unknown.items[0].startswith("Known only after: span of executions, ")
 
 
 # ---- several runs of each side -------------------------------------------------------------------
@@ -284,9 +286,9 @@ def test_the_verdict_of_several_runs_says_how_sure_it_is(several):
     report = report_of(several, before=("A*",), after=("B*",))
 
     assert report.title == "Dask runs compared: the 3 runs before and the 3 runs after"
-    assert "(runs apart, chance 10 %)" in report.intro[0]
+    assert "(runs apart, p = 0.1)" in report.intro[0]
     assert report.intro[0].index("sum took") > 0
-    assert any("in 10 % of comparisons" in text for text in report.intro)
+    assert any("p is at least 0.1." in text for text in report.intro)
 
 
 # ---- choosing ------------------------------------------------------------------------------------
@@ -295,9 +297,9 @@ def test_the_verdict_of_several_runs_says_how_sure_it_is(several):
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({}, "the dataset holds 6 runs, and two sides are compared"),
-        ({"runs": ("A0",)}, "runs= names 1 run, and two are compared: A0"),
-        ({"runs": ("A0", "B0"), "after": ("B1",)}, "runs= names both sides"),
+        ({}, "the dataset holds 6 runs: a comparison has two sides"),
+        ({"runs": ("A0",)}, "runs= names 1 run instead of two: A0"),
+        ({"runs": ("A0", "B0"), "after": ("B1",)}, "runs= and before= or after= are both given"),
         ({"runs": ("A0", "C0")}, "the dataset holds no run 'C0'"),
         ({"before": ("X*",), "after": ("B0",)}, r"the dataset holds no run 'X\*'"),
         ({"before": ("A0", "A1"), "after": ("A1", "B0")}, "on both sides: A1"),
@@ -311,7 +313,7 @@ def test_sides_that_cannot_be_told_are_refused_with_words(several, settings, sai
 
 
 def test_one_run_alone_has_nothing_to_be_compared_with(same):
-    with pytest.raises(harvest.UsageError, match="holds one Dask run") as caught:
+    with pytest.raises(harvest.UsageError, match="holds only one Dask run") as caught:
         report_of(same)
     assert "other=" in str(caught.value.remedy)
 

@@ -20,6 +20,7 @@ from harvest_dask_runs.io.ties import TRACE
 from harvest_dask_runs.memory import MemoryReader
 from harvest_dask_runs.views.kinds import prefixes
 from harvest_dask_runs.views.task_io import task_io
+from harvest_dask_runs.views.tasks import tasks
 
 T0 = datetime(2024, 5, 6, 7, 0, tzinfo=UTC)
 RUN = "/runs/D2024-05-06_07:00:00_R1_W2"
@@ -147,6 +148,27 @@ def test_counted_io_is_the_task_s_that_alone_ran_throughout(rows, first, last, k
     rows = [*rows, *executed("other-0", 99, 101)]
 
     assert whose(rows, first, last) == (key, beside)
+
+
+def test_tasks_have_what_was_counted_while_they_ran_alone():
+    """X ran alone from before its file was used, Y only after; two others ran together."""
+    rows = [
+        *(*executed(X, 1, 5), *executed(Y, 11, 15), *executed("other-0", 99, 101)),
+        *(*executed("load-3", 21, 25), *executed("load-4", 22, 24, 8)),
+    ]
+    stdio = [
+        counted("STDIO", first, last, size, record_id=number)
+        for number, (first, last, size) in enumerate([(2, 4, 500), (10, 14, 70), (22, 23, 9)])
+    ]
+    data = Reader(rows, [did(100, 6)], stdio=stdio)
+
+    found = tasks(data).select("key", "io_read_bytes", "io_alone_read_bytes").collect()
+
+    assert {key: rest for key, *rest in found.rows()} == {
+        X: [0, 500], Y: [0, 70], "other-0": [6, None], "load-3": [0, None], "load-4": [0, None],
+    }  # fmt: skip
+    no_logs = tasks(Reader(rows, [])).collect()
+    assert no_logs["io_alone_read_bytes"].to_list() == [None] * 5
 
 
 def test_of_what_is_traced_only_the_rest_is_counted_and_sums_are_those_of_the_counters():
@@ -286,10 +308,12 @@ def test_owners_are_those_that_looking_at_each_execution_finds(ran, used):
             and there[0]["sure"]
             and (there[0]["start"] <= first and last <= there[0]["end"])
         ):
-            expected[n] = (there[0]["key"], None)
+            expected[n] = (there[0]["key"], None, None)
         elif there and len({row["prefix"] for row in there}) == 1:
-            expected[n] = (None, there[0]["prefix"])
+            only = there[0]["key"] if len(there) == 1 else None
+            expected[n] = (None, there[0]["prefix"], only)
 
     found = owners(intervals, executions)
 
-    assert {row["place"]: (row["key"], row["beside"]) for row in found.to_dicts()} == expected
+    found = found.select("place", "key", "beside", "beside_key").rows_by_key("place", unique=True)
+    assert found == expected

@@ -153,9 +153,7 @@ def test_a_run_that_is_only_begun_has_a_page(tmp_path):
     report = harvested(tmp_path / "out", f"mofka-dask:{run}").report("dask.run")
     (said,) = notes(report, "stream")
     assert said.startswith("No execution is recorded")
-    assert notes(report, "transfers") == (
-        "No transfer is recorded: whether data moved between workers, and how much, is not known.",
-    )
+    assert notes(report, "transfers") == ("No transfer is recorded.",)
     assert "<svg" not in report.html()
 
 
@@ -217,4 +215,4 @@ def test_lines_of_a_thread_that_overlaps_itself_are_not_said_to_be_of_unknown_th
 
     said = stream(pl.DataFrame({**times, **on}), ["a"]).alt
 
-    assert "2 lines of 1 workers: one for each of 1 threads, and others where what a" in said
+    assert "1 thread of 1 worker, with 1 more lines for executions that overlap" in said

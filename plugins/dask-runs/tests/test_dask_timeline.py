@@ -149,7 +149,7 @@ def test_the_words_of_the_page_account_for_every_row_of_the_view(dataset, page):
     rows = dataset.view("dask.trace").collect()
     by_phase = Counter(rows["ph"])
     (said,) = re.findall(
-        r"Of the ([\d,]+) rows .*?, ([\d,]+) are events .*?: (.*?)\. ([\d,]+) are ends of "
+        r"has ([\d,]+) rows .*?\. ([\d,]+) are events .*?: (.*?)\. ([\d,]+) are ends of "
         r"arrows.*?; ([\d,]+) name lanes", page.words, re.DOTALL,
     )  # fmt: skip
     total, events, kinds, arrows, lanes = said
@@ -218,7 +218,7 @@ def test_a_page_holds_any_trace(drawn, batch):
     assert page_events(page) == Counter(
         (f"worker {process}", f"thread {thread}", *rest) for process, thread, *rest in drawn
     )
-    assert "In no picture: 2 executions without time." in page.words
+    assert "Not drawn: 2 executions without time." in page.words
 
 
 def test_a_run_without_events_is_a_page_too():

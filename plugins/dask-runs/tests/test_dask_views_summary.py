@@ -52,7 +52,7 @@ def test_bytes_that_both_sides_told_are_moved_once():
     assert summary["bytes_moved"] == 100 + 40 + 7 + 105
 
 
-def test_copies_are_counted_beside_transfers():
+def test_copies_are_counted_next_to_transfers():
     move = transfer(1, "incoming", B, A, x=1)
     move.copies = 3
     summary = one(run_summary_view(dataset(*complete_run(), move)))
@@ -68,26 +68,25 @@ def test_copies_are_counted_beside_transfers():
         ([r.LogEvent(time=None, message="data failure: {", kind="data_failure")], (),
          "1 event was lost in the consumer"),
         ([], (r.WorkerEvent,),
-         "no worker registration is recorded: which workers took part is not known"),
+         "no worker registration is recorded: workers without events are unknown"),
         ([], (r.TaskTransition,),
-         "no scheduler transition is recorded: states of tasks, the threads that ran them and "
-         "the sizes of results are not known; executions are those that workers recorded, and "
-         "kinds of tasks are derived from their keys"),
+         "no scheduler transition is recorded: states of tasks, their threads and the sizes of "
+         "results are unknown; workers recorded the executions, and kinds of tasks are derived "
+         "from keys"),
         ([], (r.Transfer,),
-         "no transfer is recorded: whether data moved, and how much, is not known"),
+         "no transfer is recorded: it is unknown how much data moved"),
         ([], (r.GraphTask,),
-         "no graph is recorded: what tasks need, and who asked for them, is not known"),
+         "no graph is recorded: dependencies and clients of tasks are unknown"),
         ([], (r.LogEvent,),
-         "no log of Dask is recorded: warnings of memory, and deaths of workers, are unknown"),
+         "no log of Dask is recorded: memory warnings and deaths of workers are unknown"),
         # the worker's record begins after this execution
         ([ran("x", 0.5, A, 0.1, 0.4)], (),
-         "1 execution of workers that recorded others is known from the scheduler alone: their "
-         "records may begin late, or lack events"),
+         "only the scheduler recorded 1 execution of workers that recorded others: records of "
+         "workers may begin late, or lack events"),
         ([worker("x", 2, "a>b", "0")], (),
-         "1 worker is reporting under a name or address that is not registered: 0"),
+         "1 worker reported without registration: 0"),
         ([scheduler("y", 1, "waiting>processing")], (),
-         "1 task was last seen before reaching memory, erred or released: "
-         "the record may end before the run did"),
+         "1 task did not reach memory, erred or released: the record may end before the run did"),
         ([r.GraphTask(time=at(0), client="c", key=k, dependencies=[], requested=False, graph=1)
           for k in "xyz"],
          (), "2 of 3 tasks in the graphs have no scheduler transition"),
@@ -105,7 +104,7 @@ def test_a_directory_named_for_more_workers_than_registered_is_noted():
     run = "/runs/D2024-05-06_07:00:00_R1_W8"
     summary = one(run_summary_view(dataset(*complete_run(), run=run)))
     assert summary["completeness_notes"] == [
-        "the directory is named for 8 workers but 2 registered"
+        "the directory's name says 8 workers, but 2 registered"
     ]
 
 
@@ -114,7 +113,7 @@ def test_a_run_without_transitions_of_workers_is_noted():
     rows = [row for row in complete_run() if not isinstance(row, r.WorkerTransition)]
     moved = [transfer(1, "incoming", A, B, x=1), transfer(1, "incoming", B, A, x=1)]
     (note,) = one(run_summary_view(dataset(*rows, *moved)))["completeness_notes"]
-    assert note.startswith("no worker transition is recorded: executions are those that the")
+    assert note.startswith("no worker transition is recorded: the executions and their times")
 
 
 def test_many_silent_workers_are_listed_in_part_and_told_in_whole():
@@ -132,7 +131,7 @@ def test_a_silent_worker_that_ran_tasks_is_told_of():
     own = (r.WorkerTransition, r.Transfer)
     rows = [row for row in complete_run() if not isinstance(row, own)]
     notes = one(run_summary_view(dataset(*rows)))["completeness_notes"]
-    assert "the scheduler credits executions to 1 worker that reported no events" in notes
+    assert "the scheduler recorded executions on 1 worker without events" in notes
 
 
 @pytest.mark.parametrize(

@@ -183,7 +183,7 @@ def test_a_capture_that_comes_late_records_what_is_there(tmp_path: Path) -> None
         wait([after])
         with capture(client, tmp_path / "R1"):
             pass
-        with pytest.raises(CaptureError, match="holds a capture already"):
+        with pytest.raises(CaptureError, match="already holds a capture"):
             capture(client, tmp_path / "R1").__enter__()
 
     frames = cap.only(tmp_path / "R1", "scheduler")

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any, ClassVar
 
 import captures
+import pytest
 
 from harvest_dask.records.captures.source import DaskSource
 from harvest_testing import SourceConformance
@@ -31,10 +34,36 @@ class TestDask(SourceConformance):
         killed.write_bytes(killed.read_bytes()[:-9])
         return run
 
-    def enlarge(self, directory: Path, times: int) -> Path:
+
+READING = """
+import sys, tempfile
+from pathlib import Path
+import harvest
+from harvest_dask.records.captures.source import DaskSource
+source = DaskSource(sys.argv[1])
+for partition in source.plan():
+    with tempfile.TemporaryDirectory() as scratch:
+        ctx = harvest.ReadContext(partition.origin, Path(scratch), on_reject=lambda reject: None)
+        for _ in harvest.tables(source, partition, ctx):
+            pass
+print(Path("/proc/self/status").read_text().partition("VmHWM:")[2].split()[0])
+"""
+
+
+@pytest.mark.slow
+def test_memory_does_not_grow_with_the_capture(tmp_path):
+    def peak_kib(times: int) -> int:
+        """The most memory that a process held which read a run of so many frames of each kind."""
         full = {name: list(map(filled, c)) for name, c in captures.example().items()}
         files = {name: captures.again(contents, times) for name, contents in full.items()}
-        return captures.write(directory / "R1", files)
+        run = captures.write(tmp_path / f"R{times}", files)
+        said = subprocess.run([sys.executable, "-c", READING, run], capture_output=True, check=True)
+        print(times, sum(path.stat().st_size for path in run.iterdir()), said.stdout)
+        return int(said.stdout)
+
+    few = peak_kib(20)
+
+    assert peak_kib(80) - few < 16 * 1024
 
 
 def filled(content: Any) -> Any:

@@ -15,7 +15,6 @@ class TestDistiller(SourceConformance):
     examples: ClassVar = {"scan_size": "256x256"}
     without_effect: ClassVar = {"connect_timeout": "a file is not connected to"}
     counted: ClassVar = {"blank line": 1}
-    changed_values: ClassVar = {"distiller.job.extra": "blanks around a value are no part of it"}
     names_matter = True  # a file's name gives the scan size
     blocks: ClassVar = {"harvest_toolkit.delimited:BLOCK_BYTES": (1, 7, 40)}
 

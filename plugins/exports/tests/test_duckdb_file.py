@@ -241,7 +241,7 @@ def test_a_failure_half_way_leaves_the_old_file_and_nothing_else(tmp_path):
 def test_a_file_that_is_no_export_is_refused_and_left(tmp_path):
     dataset, file = zoo(tmp_path, BLANK), tmp_path / "z.duckdb"
     file.write_text("notes")
-    with pytest.raises(harvest.UsageError, match="cannot be seen") as caught:
+    with pytest.raises(harvest.UsageError, match="cannot see whether this is") as caught:
         dataset.export("duckdb", file)
     assert "name another file" in str(caught.value.remedy)
     assert file.read_text() == "notes"
@@ -249,7 +249,7 @@ def test_a_file_that_is_no_export_is_refused_and_left(tmp_path):
     with duckdb.connect(str(file)) as mine:
         mine.execute("CREATE TABLE results AS SELECT 1 AS one")
     before = file.read_bytes()
-    with pytest.raises(harvest.UsageError, match="no export of harvest"):
+    with pytest.raises(harvest.UsageError, match="not an export of harvest"):
         dataset.export("duckdb", file)
     assert file.read_bytes() == before
     # and an export that somebody has open for writing, of which nothing can be seen
@@ -257,7 +257,7 @@ def test_a_file_that_is_no_export_is_refused_and_left(tmp_path):
     dataset.export("duckdb", file)
     with (
         duckdb.connect(str(file)),
-        pytest.raises(harvest.UsageError, match="cannot be seen"),
+        pytest.raises(harvest.UsageError, match="cannot see whether this is"),
     ):
         dataset.export("duckdb", file)
     dataset.export("duckdb", file)

@@ -195,8 +195,8 @@ def test_wrong_inputs_are_told(tmp_path):
 @pytest.mark.parametrize(
     ("settings", "error"),
     [
-        ({"by": "colour"}, "no grouping 'colour'; there are uid, gid"),
-        ({"metrics": "bytes"}, "no metric 'bytes'; there are paths, inodes"),
+        ({"by": "colour"}, "no grouping 'colour'; use uid, gid"),
+        ({"metrics": "bytes"}, "no metric 'bytes'; use paths, inodes"),
         ({"sizes": "1M,4K"}, "are not classes of size"),
         ({"ages": "soon"}, "'soon' is not an age"),
         ({"cold": "later"}, "is not an age"),

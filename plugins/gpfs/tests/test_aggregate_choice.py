@@ -13,13 +13,13 @@ GB = 1 << 30
 @pytest.mark.parametrize(
     ("size", "memory", "devices", "backend", "because"),
     [
-        (1 << 20, 8 * GB, [], "memory", "1 MiB of columns are few"),
-        (1 << 20, 8 * GB, [80 * GB], "memory", "few"),
+        (1 << 20, 8 * GB, [], "memory", "only 1 MiB of columns"),
+        (1 << 20, 8 * GB, [80 * GB], "memory", "only"),
         (1 << 24, 1 << 25, [], "streaming", "16 MiB of columns, 32 MiB of memory"),
-        (10 * GB, 8 * GB, [], "streaming", "10 GiB of columns, 8 GiB of memory, no GPU"),
-        (10 * GB, 500 * GB, [], "streaming", "no GPU"),
-        (10 * GB, 8 * GB, [80 * GB], "gpu", "fit a GPU of 80 GiB"),
-        (30 * GB, 8 * GB, [16 * GB, 80 * GB], "streaming", "with 80 GiB is too small"),
+        (10 * GB, 8 * GB, [], "streaming", "10 GiB of columns, 8 GiB of memory, no usable GPU"),
+        (10 * GB, 500 * GB, [], "streaming", "no usable GPU"),
+        (10 * GB, 8 * GB, [80 * GB], "gpu", "fit into a GPU with 80 GiB"),
+        (30 * GB, 8 * GB, [16 * GB, 80 * GB], "streaming", "a GPU with only 80 GiB"),
     ],
 )
 def test_auto_goes_by_size_memory_and_devices(size, memory, devices, backend, because):
@@ -30,7 +30,7 @@ def test_auto_goes_by_size_memory_and_devices(size, memory, devices, backend, be
 
 def test_a_wish_is_granted_and_told():
     choice = choose_backend(500 * GB, "memory", 1 * GB, [])
-    assert str(choice) == "backend memory: as asked for"
+    assert str(choice) == "backend memory: your choice"
 
 
 def test_an_address_of_a_scheduler_is_a_wish_for_dask():
@@ -39,7 +39,7 @@ def test_an_address_of_a_scheduler_is_a_wish_for_dask():
 
 
 def test_an_unknown_backend_is_told():
-    with pytest.raises(UsageError, match="no backend 'spark'; there are auto, memory, streaming"):
+    with pytest.raises(UsageError, match="no backend 'spark'; use auto, memory, streaming"):
         choose_backend(1, "spark", GB, [])
 
 
@@ -47,7 +47,7 @@ def test_a_gpu_that_is_not_there_is_told_with_what_is_missing(monkeypatch):
     from harvest_gpfs.aggregation import on_polars
 
     monkeypatch.setattr(on_polars, "find_spec", lambda name: None)
-    with pytest.raises(UsageError, match="cudf-polars is not installed; take backend=streaming"):
+    with pytest.raises(UsageError, match="cudf-polars is not installed; use backend=streaming"):
         choose_backend(1, "gpu", GB, [])
 
 
@@ -57,7 +57,7 @@ def test_a_gpu_without_a_device_is_not_available(monkeypatch):
     monkeypatch.setattr(on_polars, "find_spec", lambda name: object())
     monkeypatch.setattr(on_polars, "gpu_devices", list)
     monkeypatch.setattr(on_polars.pl, "__version__", "1.44.0")
-    assert BACKENDS["gpu"]() == "no CUDA device is at hand"
+    assert BACKENDS["gpu"]() == "no CUDA device found"
     monkeypatch.setattr(on_polars.pl, "__version__", "2.1.0")
     assert "below 1.45" in (BACKENDS["gpu"]() or "")
 

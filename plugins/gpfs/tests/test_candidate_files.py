@@ -167,7 +167,7 @@ def test_owners_get_their_paths_and_a_message(tmp_path, data, rows):
     mail = email.message_from_bytes(raw, policy=email.policy.default)
     text = mail.get_content()
     assert mail["To"] == "ada@example.org"
-    assert mail["Subject"].startswith(f"{len(ada)} files, ")
+    assert mail["Subject"].startswith(f"Deletion candidates: {len(ada)} files, ")
     assert "by 31 March" in text
     assert "help@example.org" in text
     assert str(todo / "lists" / "ada.txt") in text

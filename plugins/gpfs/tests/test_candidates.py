@@ -1,4 +1,4 @@
-"""What could go, against a count over the raw lists in plain Python."""
+"""Deletion candidates, against a count over the raw lists in plain Python."""
 
 from __future__ import annotations
 

@@ -116,5 +116,5 @@ def test_errors_of_the_engine_are_a_finding(tmp_path: Path) -> None:
     found = open_dataset(tmp_path / "out").view("findings").collect()
 
     (text,) = found.filter(rule="gpfs.errors_reported")["text"]
-    assert "reported errors in 1 list" in text
+    assert text.startswith("Policy engine errors in 1 list: files may be missing.")
     assert "[E:22] Error reading inode 7" in text

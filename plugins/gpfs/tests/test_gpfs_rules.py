@@ -16,38 +16,37 @@ RULES = [rule for rule in rules.RULES if rule.view != "notes"]
 
 BY_NAME = {rule.name: rule for rule in RULES}
 GIB = 2**30
-MUCH = (
-    "from 2026-01-11 to 2026-02-11 by 50 % of what there was, or more (at least 1.00 GiB), or by "
-    "1.00 TiB"
-)
+MUCH = "passed the limits: 50 % and 1 GiB, or 1,024 GiB."
+MONTH = "between 2026-01-11 and 2026-02-11"
 
 
-def spoken(name: str, rows: dict[str, list], **thresholds: float) -> list[tuple[str, str]]:
-    """What a rule says of rows of its view."""
+def spoken(name: str, rows: dict[str, list], **thresholds: float) -> list[tuple[str, str, str]]:
+    """Severity, headline and detail of what a rule finds in rows of its view."""
     columns = BY_NAME[name].columns
     length = max(map(len, rows.values()))
     full = {column: rows.get(column, [None] * length) for column in (*columns, *rows)}
     found = judge(BY_NAME[name], pl.DataFrame(full), **thresholds)
-    return [(f.finding.severity, f.finding.text) for f in found]
+    return [(f.finding.severity, f.finding.headline, f.finding.detail) for f in found]
 
 
 COLD = {
     "uid": [1, 2, 3], "user": ["ada", "bob", None], "cold_size_bytes": [15 * GIB, 5 * GIB, 0],
     "cold_share": [0.5, 0.25, 0.0], "cold_inodes": [9, 9, 0],
     "all_cold_known_bytes": [100 * GIB] * 3, "all_cold_known_inodes": [18] * 3,
-    "all_data_inodes": [18] * 3,
+    "all_data_inodes": [18] * 3, "cold_days": [180] * 3,
 }  # fmt: skip
 
 
 def test_cold_data_is_said_from_a_share_of_all_bytes_with_who_has_most():
-    text = (
-        "20 % of the bytes (20.0 GiB of 100 GiB) are cold; user ada has the most, 15.0 GiB, "
-        "50 % of what is theirs."
+    headline = "20 % of all data unused for 180 days: 20.0 GiB"
+    detail = (
+        "20 of 100 GiB were neither accessed nor modified. User ada has the most: 15.0 GiB, 50 % "
+        "of their data."
     )
 
-    assert spoken("gpfs.cold_data", COLD) == [("medium", text)]
+    assert spoken("gpfs.cold_data", COLD) == [("medium", headline, detail)]
     assert spoken("gpfs.cold_data", COLD, share=0.201) == []
-    assert spoken("gpfs.cold_data", COLD, high=0.2) == [("high", text)]
+    assert spoken("gpfs.cold_data", COLD, high=0.2) == [("high", headline, detail)]
     assert spoken("gpfs.cold_data", COLD | {"cold_size_bytes": [0, 0, 0]}, share=0) == []
 
 
@@ -57,7 +56,7 @@ def test_cold_data_are_a_share_of_what_is_known_to_be_cold_or_not():
 
     (found,) = judge(BY_NAME["gpfs.cold_data"], pl.DataFrame(rows))
 
-    assert found.finding.text.startswith("20 % of the bytes (20.0 GiB of 100 GiB) are cold")
+    assert found.finding.detail.startswith("20 of 100 GiB were neither accessed nor modified.")
     assert found.certainty == ("part",)
 
 
@@ -66,18 +65,19 @@ def test_small_files_are_said_from_a_share_and_a_number_with_what_they_occupy():
         "uid": [1, None], "user": ["ada", None], "small_inodes": [40_000, 60_000],
         "small_share": [0.4, 0.6], "small_size_bytes": [GIB, GIB],
         "small_allocated_bytes": [GIB, 3 * GIB], "all_small_known_inodes": [200_000] * 2,
-        "all_data_inodes": [200_000] * 2,
+        "all_data_inodes": [200_000] * 2, "small_below": [8192] * 2,
     }  # fmt: skip
-    text = (
-        "50 % of the files (100,000 of 200,000) are small. They hold 2.00 GiB and occupy 4.00 GiB; "
-        "an owner whom the list does not name has the most, 60,000."
+    headline = "50 % of all files are below 8.00 KiB: 100,000 files"
+    detail = (
+        "100,000 of 200,000 files hold 2 and occupy 4 GiB. An unrecorded owner has the most: "
+        "60,000."
     )
 
-    assert spoken("gpfs.small_files", rows) == [("medium", text)]
+    assert spoken("gpfs.small_files", rows) == [("medium", headline, detail)]
     assert spoken("gpfs.small_files", rows, files=100_001) == []
     assert spoken("gpfs.small_files", rows, share=0.51) == []
     (unknown,) = spoken("gpfs.small_files", rows | {"small_allocated_bytes": [None, None]})
-    assert "They hold 2.00 GiB; an owner" in unknown[1]
+    assert "files hold 2.00 GiB. An unrecorded owner" in unknown[2]
 
 
 def test_one_owner_of_more_than_all_others_together_is_named():
@@ -87,7 +87,11 @@ def test_one_owner_of_more_than_all_others_together_is_named():
     }  # fmt: skip
 
     assert spoken("gpfs.one_owner", rows) == [
-        ("low", "User LabAda has 51 % of all bytes: 51.0 GiB of 100 GiB, in 1 object.")
+        (
+            "low",
+            "User LabAda owns 51 % of all data: 51.0 GiB",
+            "User LabAda owns 1 object with 51 of 100 GiB.",
+        )
     ]
     assert spoken("gpfs.one_owner", rows, share=0.51) == []
     assert len(spoken("gpfs.one_owner", rows, share=0.3)) == 2
@@ -102,10 +106,12 @@ def test_owners_that_passwd_lacks_are_counted(size, severity):
         "inodes": [5, 1200, 0], "share": [0.99, 0.01, 0.0], "all_bytes": [100 * GIB] * 3,
     }  # fmt: skip
 
-    ((said, text),) = spoken("gpfs.unknown_owners", rows)
+    ((said, headline, detail),) = spoken("gpfs.unknown_owners", rows)
 
     assert said == severity
-    assert text.startswith("1 owner of 2 is not in the passwd file: 1,200 objects of 1")
+    assert headline.startswith("1 of 2 owners is not in the passwd file: 1")
+    assert detail.startswith("It owns 1,200 objects, ")
+    assert "% of all data. Uid 7 has the most: " in detail
     assert spoken("gpfs.unknown_owners", rows | {"unknown": [False, False, None]}) == []
 
 
@@ -118,8 +124,9 @@ def test_times_after_the_scan_are_counted():
     assert spoken("gpfs.future_times", rows) == [
         (
             "low",
-            "1 object of 1,000 was accessed or modified over a day after the scan; user ada has "
-            "the most, 1. Policies by age never take them.",
+            "1 of 1,000 objects has a time after the scan",
+            "Access or modification is more than a day after the scan, so age policies skip them. "
+            "User ada has the most: 1.",
         )
     ]
     assert spoken("gpfs.future_times", rows | {"future_inodes": [None, None]}) == []
@@ -131,14 +138,14 @@ def test_possible_copies_are_a_guess_and_called_so():
         "extra_bytes": [8 * GIB, GIB], "all_names": [1204] * 2, "all_extra_bytes": [10 * GIB] * 2,
         "extra_share": [0.1] * 2,
     }  # fmt: skip
-    text = (
-        "10.0 GiB (10 % of all bytes) may be copies: 1,204 file names occur with one size in "
-        "several directories; model.pt most, 3 times 4.00 GiB. This is a guess: contents were not "
-        "compared."
+    headline = "10.0 GiB may be copies: 1,204 file names in several directories"
+    detail = (
+        "This is 10 % of all data, by name and size only. The largest is model.pt: 3 files of "
+        "4.00 GiB."
     )
 
-    assert spoken("gpfs.duplicates", rows) == [("medium", text)]
-    assert spoken("gpfs.duplicates", rows, share=0.11) == [("low", text)]
+    assert spoken("gpfs.duplicates", rows) == [("medium", headline, detail)]
+    assert spoken("gpfs.duplicates", rows, share=0.11) == [("low", headline, detail)]
     assert spoken("gpfs.duplicates", rows, extra=1.1e10) == []
 
 
@@ -150,7 +157,8 @@ def test_directories_of_a_million_entries_are_counted_and_the_largest_is_named()
     assert spoken("gpfs.crowded_directories", rows) == [
         (
             "medium",
-            "2 directories have 1,000,000 entries or more; the most, 2,500,000, /fs/b.",
+            "Directory /fs/b has 2,500,000 entries",
+            "2 directories have 1,000,000 entries or more. The largest is /fs/b.",
         )
     ]
     assert spoken("gpfs.crowded_directories", rows, entries=2_500_001) == []
@@ -177,23 +185,23 @@ def test_growth_counts_by_bytes_or_by_percent_of_what_is_not_little():
     assert spoken("gpfs.owners_grew", rows) == [
         (
             "high",
-            f"2 of 4 users grew {MUCH}; of these x0 the most, by 1.00 TiB (1.1 %) to 91.9 TiB.",
+            "2 of 4 users grew sharply, by up to 1.00 TiB",
+            f"User x0 grew to 91.9 TiB (1.1 %) {MONTH}. 2 of 4 users {MUCH}",
         )
     ]
     assert spoken("gpfs.owners_grew", grown("user", growth[2:], [10**10, 10**6])) == []
-    ((severity, text),) = spoken("gpfs.owners_grew", rows, growth=1.2e12)
-    assert (severity, text[:14]) == ("medium", "1 of 4 users g")
+    ((severity, headline, _),) = spoken("gpfs.owners_grew", rows, growth=1.2e12)
+    assert (severity, headline) == ("medium", "User x1 grew by 4.66 GiB (50 %)")
 
 
 def test_who_grew_much_is_not_called_who_grew_most():
     """The finding is on growth by half; the user of most bytes grew by less than that."""
     rows = grown("user", [7 * GIB, 5 * GIB, 4 * GIB], [60 * GIB, 6 * GIB, 5 * GIB])
 
-    ((_, text),) = spoken("gpfs.owners_grew", rows)
+    ((_, headline, detail),) = spoken("gpfs.owners_grew", rows)
 
-    assert text == (
-        f"2 of 3 users grew {MUCH}; of these x1 the most, by 5.00 GiB (83 %) to 11.0 GiB."
-    )
+    assert headline == "2 of 3 users grew sharply, by up to 5.00 GiB"
+    assert detail == f"User x1 grew to 11.0 GiB (83 %) {MONTH}. 2 of 3 users {MUCH}"
 
 
 def test_growth_that_leaves_objects_out_is_of_a_part():
@@ -209,10 +217,48 @@ def test_a_new_directory_counts_by_its_bytes():
     assert spoken("gpfs.directories_grew", grown("top", [GIB], [0], "new")) == [
         (
             "medium",
-            f"1 of 1 directory grew {MUCH}; x0, by 1.00 GiB (new) to 1.00 GiB.",
+            "Directory x0 grew by 1.00 GiB (new)",
+            f"Directory x0 grew to 1.00 GiB (new) {MONTH}. 1 of 1 directory {MUCH}",
         )
     ]
     assert spoken("gpfs.directories_grew", grown("top", [GIB - 1], [0], "new")) == []
+
+
+MANY = 9_999_999_999
+LONG = {
+    "user": "u" * 300, "top": f"/{'d' * 300}", "directory": f"/{'d' * 300}", "name": "n" * 300,
+    "uid": MANY, "share": 0.9991, "cold_share": 0.5, "extra_share": 0.5, "growth_percent": 1e15,
+    "all_bytes": 2**63 - 1, "size_bytes": 2**62, "unmeasured": 0, "state": "kept", "unknown": True,
+    "cold_size_bytes": 2**62, "all_cold_known_bytes": 2**62, "all_extra_bytes": 2**62,
+    "growth_bytes": 2**62, "old_bytes": 1, "new_bytes": 2**62,
+    "old_scan": "2026-01-11T00:00:00Z", "new_scan": "2026-02-11T00:00:00Z",
+}  # fmt: skip
+"""The longest names, and large numbers; all others are ``MANY``."""
+
+
+@pytest.mark.parametrize("rows", [1, 2])
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
+def test_headlines_are_short_for_the_longest_names_and_numbers(rule, rows):
+    """What a headline shortens stands in full in the detail."""
+    row = {name: LONG.get(name, MANY) for name in (*rule.columns, "unknown", "share")}
+
+    found = rule.judge(
+        pl.DataFrame([row] * rows), MANY, **{n: t.value for n, t in rule.thresholds.items()}
+    )
+
+    for finding in found:
+        assert len(finding.headline) <= 80
+        assert not finding.headline.endswith(".")
+        if "…" in finding.headline:
+            assert any(
+                str(row.get(name)) in finding.detail for name in ("user", "top", "directory")
+            )
+
+
+def test_cold_data_are_said_with_the_days_that_were_asked_for(data):
+    (found,) = data.findings(["gpfs.cold_data"], cold="90d").found
+
+    assert "unused for 90 days" in found.finding.headline
 
 
 @pytest.fixture(scope="module")
@@ -240,27 +286,17 @@ def passwd(tmp_path_factory):
 def test_what_is_known_of_a_dataset_is_found(data, passwd):
     verdict = data.findings([rule.name for rule in RULES], passwd=passwd)
 
-    found = {f.rule.name: (f.finding.severity, f.finding.text) for f in verdict.found}
+    found = {f.rule.name: (f.finding.severity, f.finding.headline) for f in verdict.found}
     assert found == {
-        "gpfs.cold_data": (
-            "medium",
-            "38 % of the bytes (3.00 GiB of 8.00 GiB) are cold; user ada has the most, 3.00 GiB, "
-            "100 % of what is theirs.",
-        ),
-        "gpfs.unknown_owners": (
-            "medium",
-            "1 owner of 3 is not in the passwd file: 1 object of 1.00 GiB (12 % of all bytes); "
-            "uid 3 has the most, 1.00 GiB.",
-        ),
-        "gpfs.owners_grew": (
-            "medium",
-            f"1 of 3 users grew {MUCH}; bob, by 3.00 GiB (300 %) to 4.00 GiB.",
-        ),
-        "gpfs.directories_grew": (
-            "medium",
-            f"1 of 3 directories grew {MUCH}; /fs/projects/b, by 3.00 GiB (300 %) to 4.00 GiB.",
-        ),
+        "gpfs.cold_data": ("medium", "38 % of all data unused for 365 days: 3.00 GiB"),
+        "gpfs.unknown_owners": ("medium", "1 of 3 owners is not in the passwd file: 1.00 GiB"),
+        "gpfs.owners_grew": ("medium", "User bob grew by 3.00 GiB (300 %)"),
+        "gpfs.directories_grew": ("medium", "Directory /fs/projects/b grew by 3.00 GiB (300 %)"),
     }
+    details = {f.rule.name: f.finding.detail for f in verdict.found}
+    assert details["gpfs.unknown_owners"] == (
+        "It owns 1 object, 12 % of all data. Uid 3 has the most: 1.00 GiB."
+    )
     assert verdict.unjudged == ()
     for f in verdict.found:
         shown = data.view(f.evidence.view, **f.evidence.settings)

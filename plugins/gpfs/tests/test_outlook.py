@@ -94,10 +94,10 @@ def test_fewer_scans_say_less(tmp_path):
     (pair,) = rows(dataset_of(two, SIZES[:2]), "gpfs.forecast", "scans", capacity="27G").values()
 
     assert single["bytes_per_day"] is None
-    assert single["outlook"] == "no trend: two scans with a time are needed"
+    assert single["outlook"] == "no trend: harvest two scans with a time"
     assert close(pair["full_time"], at(7 + 14))
     assert (pair["earliest_time"], pair["latest_time"], pair["least_per_day"]) == (None,) * 3
-    assert pair["outlook"] == "full in about 14 days; two scans do not say how sure that is"
+    assert pair["outlook"] == "full in about 14 days; two scans give no interval"
 
 
 PRINTED = """\
@@ -134,7 +134,7 @@ def test_quotas_as_the_file_system_prints_them(three, tmp_path):
     # the list says no filesets: that is not 0
     home = found["fileset", "home"]
     assert (home["used_bytes"], home["used_share"]) == (None, None)
-    assert home["outlook"] == "not known: no scan says the filesets and their bytes"
+    assert home["outlook"] == "unknown: no scan records filesets and their bytes"
 
 
 def test_quotas_of_a_table_are_of_the_names_in_the_passwd_file(three, tmp_path):
@@ -147,7 +147,7 @@ def test_quotas_of_a_table_are_of_the_names_in_the_passwd_file(three, tmp_path):
     assert found["ada",]["used_share"] == pytest.approx(0.9)
     assert found["8",]["outlook"] == "full"
     assert found["carl",]["used_bytes"] is None
-    assert found["carl",]["outlook"] == "not known: no number of the user is given"
+    assert found["carl",]["outlook"] == "unknown: the number of the user is not given"
     assert found["77",]["used_bytes"] == 0
     assert [*found] == [("8",), ("ada",), ("77",), ("carl",)]
 
@@ -176,5 +176,5 @@ def test_a_file_that_is_none_is_refused_with_its_line(three, tmp_path, text, wor
 def test_a_file_that_is_not_there_or_not_given_is_said(three, tmp_path):
     with pytest.raises(harvest.UsageError, match="cannot be read"):
         three.view("gpfs.quotas", quotas=tmp_path / "none")
-    with pytest.raises(harvest.UsageError, match="give it: quotas=FILE"):
+    with pytest.raises(harvest.UsageError, match="set quotas=FILE"):
         three.view("gpfs.quotas").collect()

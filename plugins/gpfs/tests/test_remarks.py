@@ -34,7 +34,7 @@ def scans(tmp_path_factory):
 def test_a_query_that_mixes_scans_is_remarked_on(scans, dataset, sql, remarked):
     done = harvest_here("query", scans / dataset, sql)
 
-    said = "gpfs.file holds 2 scans, and this query counts the rows of all of them"
+    said = "gpfs.file has 2 scans, and this query counts rows of all of them"
     assert (said in done.stderr) == remarked
     assert "where scan_time = '2026-02-11T00:00:00Z'" in done.stderr or not remarked
     assert done.stdout.startswith("result: ")

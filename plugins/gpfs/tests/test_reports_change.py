@@ -1,4 +1,4 @@
-"""The report gpfs.change: its tables are one comparison, and add up to its first lines."""
+"""The report gpfs.change: its tables are one comparison, and add up to its key numbers."""
 
 from __future__ import annotations
 
@@ -71,21 +71,35 @@ def volume(rows):
     return len(sizes), sum(sizes.values())
 
 
-def test_the_first_lines_say_who_grew_and_by_what(report):
+def test_the_key_numbers_say_who_grew_and_by_what(report):
     before, after = volume(first_scan()), volume(second_scan())
 
     # 820 MiB and 780 bytes, less files of 4, 8 and 12 MiB, and 4 new ones of 3 MiB
-    assert report.intro[0] == (
-        "From 2026-01-11 to 2026-02-10 (30 days): 820 MiB became 808 MiB (-12.0 MiB, -1.5 %)."
-    )
-    assert (before[1] // MIB, after[1] // MIB) == (820, 808)
-    assert report.intro[1] == (
-        f"{before[0]} objects became {after[0]}: 4 are new, 3 were deleted, 3 modified, 4 renamed."
-    )
     # user 0 had files of 1, 6, ... 36 MiB, and got those of 5, 15, 25 and 35 MiB from user 4
-    assert report.intro[2] == (
-        "Grew by most bytes: the user 0 (+80.0 MiB, +54 %) and the directory /fs/new/d (+12.0 MiB)."
+    assert [*map(str, report.tiles)] == [
+        "growth: -12.0 MiB (-1.5 % in 30 days)",
+        "logical size: 808 MiB (820 MiB before)",
+        "new: 12.0 MiB (4 objects)",
+        "deleted: 24.0 MiB (3 objects)",
+        "fastest-growing user: 0 (+80.0 MiB, +54 %)",
+    ]
+    assert (before[1] // MIB, after[1] // MIB) == (820, 808)
+    assert report.intro == (
+        f"From 2026-01-11 to 2026-02-10: {before[0]} objects became {after[0]}. "
+        "3 were modified, 4 renamed.",
     )
+    assert report.picture.name == "user-plot"
+
+
+def test_key_numbers_are_sums_of_the_tables(report):
+    from harvest.toolkit.amounts import bytes_in_words
+
+    tiles, users = {tile.label: tile for tile in report.tiles}, tables(report)["users"]
+
+    for label, column in (("new", "created"), ("deleted", "deleted"), ("growth", "growth")):
+        assert tiles[label].value == bytes_in_words(users[f"{column}_bytes"].sum())
+    objects = tables(report)["user-objects"]
+    assert tiles["new"].note == f"{objects['created'].sum()} objects"
 
 
 def net_by_user():
@@ -111,9 +125,8 @@ def test_who_shrank_stands_beside_who_grew(report):
     assert users["growth_bytes"].to_list()[:2] == [net[uid] for uid in ordered]
     before, after = volume(first_scan()), volume(second_scan())
     assert users["growth_bytes"].sum() == sum(net.values()) == after[1] - before[1]
-    assert report.intro[3].startswith(f"Shrank by most bytes: the user {ordered[1]} (-")
     (note,) = [table.note for table in report.tables if table.name == "users"]
-    assert note.endswith("Growth of all rows together: -12.0 MiB.")
+    assert note.endswith("Growth of all rows: -12.0 MiB.")
 
 
 def test_every_table_adds_up_to_the_whole(report):
@@ -171,7 +184,7 @@ def test_it_fits_eighty_columns_and_a_page(report):
     text = report.text(80)
 
     assert max(map(len, text.splitlines())) <= 80
-    for heading in ("growth", "deleted", "others", "modified", "renamed", "of theirs"):
+    for heading in ("growth", "deleted", "others", "modified", "renamed", "cold share"):
         assert heading in text  # not broken within the word
     assert report.html() == report.html()
     assert "<svg" in report.html()
@@ -186,7 +199,8 @@ def test_lists_without_a_time_are_compared_by_name_and_have_no_ages(tmp_path):
 
     report = data.report("gpfs.change", **{"from": "a.list", "to": "b.list"})
 
-    assert report.intro[0].startswith("From /lists/a.list to /lists/b.list: 5 bytes became 5 bytes")
+    assert report.intro[0].startswith("From /lists/a.list to /lists/b.list: 1 object became 1.")
+    assert str(report.tiles[0]) == "growth: 0 bytes (0 %)"
     assert not {"cold", "policy"} & set(tables(report))
 
 
@@ -196,5 +210,5 @@ def test_a_picture_says_how_many_it_leaves_out_and_of_how_many_nothing_is_known(
 
     alt = growth_bars("users", "Growth", table, "user").alt
 
-    assert alt.startswith("Bars: growth of the 15 of 20 that changed most; from u17 with ")
-    assert alt.endswith(" Of 2 it is not known.")
+    assert alt.startswith("Growth of the 15 of 20 that changed most, from u17 (18 bytes) to ")
+    assert alt.endswith(" The growth of 2 is unknown.")

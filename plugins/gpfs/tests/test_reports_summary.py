@@ -74,6 +74,34 @@ def test_a_page_needs_nothing_from_elsewhere_and_is_the_same_twice(data):
     assert pages[0] == pages[1]
 
 
+def test_key_numbers_are_sums_of_the_tables(report):
+    users = tables(report)["users"]
+    tiles = {tile.label: str(tile).partition(": ")[2] for tile in report.tiles}
+
+    # 7 GiB and 1 MiB, and a file of 5 GiB; of one of the four files nothing is known
+    assert tiles["logical size"] == "12.0 GiB (allocated: 12.0 GiB)"
+    assert sum(row["size_bytes"] or 0 for row in users) == (12 << 30) + (1 << 20)
+    assert tiles["objects"] == "5 (4 files, 1 directory)"
+    assert tiles["unused for 365 days"].startswith("0 bytes")
+    assert tiles["files below 64.0 KiB"] == "0 (0 % of files with a size)"
+    assert tiles["largest user"] == "1000 (12.0 GiB, 99.9 % of all data)"
+    assert report.picture.name == "users-plot"
+
+
+def test_key_numbers_that_a_list_does_not_record_say_so(tmp_path):
+    missing = {"scan_time": None, "uid": None, "allocated_bytes": None, "kind": None}
+    data = harvested(tmp_path, [row("/fs/d/f", 1, None, **missing)])
+
+    tiles = [str(tile) for tile in data.report("gpfs.summary").tiles]
+
+    assert tiles == [
+        "logical size: not recorded (allocated: not recorded)",
+        "objects: 1 (kinds not recorded)",
+        "unused for 365 days: not recorded",
+        "files below 64.0 KiB: not recorded",
+    ]
+
+
 def test_many_users_share_the_last_row(tmp_path):
     data = harvested(tmp_path, [row(f"/fs/d/f{n}", n, n << 20, uid=n) for n in range(30)])
     users = tables(data.report("gpfs.summary", n="4"))["users"]
@@ -88,7 +116,7 @@ def test_one_list_without_a_time_has_no_ages_and_says_why(tmp_path):
     report = data.report("gpfs.summary")
     assert "ages" not in tables(report)
     assert "growth" not in tables(report)
-    assert "does not say when its scan was made" in report.text()
+    assert "does not record when its scan was made" in report.text()
     assert "allocated" not in "".join(c.name for t in report.tables for c in t.columns)
     dated = data.report("gpfs.summary", now="2026-02-01")
     assert "ages" in tables(dated)

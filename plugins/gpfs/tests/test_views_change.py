@@ -138,10 +138,10 @@ def test_of_two_scans_equally_near_the_earlier_one_counts():
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"from": "2026-01-21", "over": "30d"}, "both say where to begin"),
+        ({"from": "2026-01-21", "over": "30d"}, "both set the earlier scan"),
         ({"from": "2026-02-20"}, "compared with itself"),
-        ({"from": "all"}, "compared with one other"),
-        ({"to": "2026-01-11"}, "no earlier scan is known"),
+        ({"from": "all"}, "all is not one scan"),
+        ({"to": "2026-01-11"}, "no earlier scan to compare with"),
         ({"over": "soon"}, "is not an age"),
         ({"by": "owner"}, "must be of user, group, fileset, pool, top, not 'owner'"),
     ],
@@ -155,7 +155,7 @@ def test_one_scan_alone_has_no_changes(tmp_path):
     data = dataset(tmp_path, [row("/fs/a", 1, 1)])
 
     assert data.rows("gpfs.change") == []
-    with pytest.raises(UsageError, match="no earlier scan is known"):
+    with pytest.raises(UsageError, match="no earlier scan to compare with"):
         data.view("gpfs.change", over="30d")
 
 

@@ -191,7 +191,7 @@ def test_ages_without_a_time_to_count_from_are_refused(tmp_path, view, given):
     ],
 )
 def test_what_a_view_divides_groups_by_is_refused_as_a_group(scan, view, by):
-    with pytest.raises(UsageError, match="is what this view divides each group by"):
+    with pytest.raises(UsageError, match="this view already divides groups by"):
         scan.view(view, by=by)
 
 

@@ -27,9 +27,6 @@ class TestMofkaDask(SourceConformance):
         "directive behind the first command, which the batch system ignores": 0,
         "repeated host": 0,
     }
-    changed_values: ClassVar = {
-        **dict.fromkeys(("dask.client.action", "dask.worker.action"), "add or remove, in any case")
-    }
     names_matter = True
     blocks: ClassVar = {
         "harvest_toolkit.delimited:BLOCK_BYTES": (64, 500),

@@ -97,8 +97,8 @@ def test_workers_and_transfers_may_be_missing(here, capture):
     (here / "worker_transfer.csv").unlink()
     code, out, err = capture()
     assert code == 0
-    assert "no workers.csv or worker.csv here: going on without workers" in err
-    assert "no worker_transfer.csv here: going on without transfers" in err
+    assert "no workers.csv or worker.csv here: continuing without workers" in err
+    assert "no worker_transfer.csv here: continuing without transfers" in err
     assert "registered" not in out
 
 

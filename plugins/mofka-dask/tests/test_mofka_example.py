@@ -32,6 +32,6 @@ def test_everything_in_it_is_read():
     assert summary["completeness_notes"] == [
         "1 of 4 registered workers reported no events: tcp://10.9.0.22:40202; "
         "silence there is not idleness",
-        "the scheduler credits executions to 1 worker that reported no events",
+        "the scheduler recorded executions on 1 worker without events",
         "1 event was lost in the consumer",
     ]

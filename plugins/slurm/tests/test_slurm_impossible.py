@@ -146,5 +146,5 @@ def test_a_run_whose_times_cannot_be_is_at_one_moment_and_its_hours_stay(wrong):
 def test_each_report_says_what_cannot_be(wrong):
     for report in (usage_report, summary, failures, queue_time):
         text = " ".join(report(wrong, user="end before start").text(400).split())
-        assert "Of 1 job times or amounts cannot be: start_time to end_time (1)." in text
-    assert "cannot be" not in queue_time(wrong, user="nothing").text(400)
+        assert "Impossible times or amounts of 1 job: start_time to end_time (1)." in text
+    assert "Impossible" not in queue_time(wrong, user="nothing").text(400)

@@ -90,16 +90,16 @@ def seff(number: str, cpus: int, nodes: int, elapsed: int, gib: int, steps: list
              "State: COMPLETED (exit code 0)"]  # fmt: skip
     found += ["Cores: 1"] if cpus == 1 else [f"Nodes: {nodes}", f"Cores per node: {cpus // nodes}"]
     found += [
-        f"CPU Utilized: {perl_time(used) if gathered else 'not known'}",
-        f"CPU Efficiency: {f'{used / core * 100:.2f}%' if gathered else 'not known'} of "
+        f"CPU Utilized: {perl_time(used) if gathered else 'unknown'}",
+        f"CPU Efficiency: {f'{used / core * 100:.2f}%' if gathered else 'unknown'} of "
         f"{perl_time(core)} core-walltime",
         f"Job Wall-clock time: {perl_time(elapsed)}",
     ]
     # what was not gathered is 0 to seff, and not known here
-    share = "not known" if memory is None else f"{memory / given * 100:.2f}%"
+    share = "unknown" if memory is None else f"{memory / given * 100:.2f}%"
     return [
         *found,
-        f"Memory Utilized: {'not known' if memory is None else perl_size(memory)}",
+        f"Memory Utilized: {'unknown' if memory is None else perl_size(memory)}",
         f"Memory Efficiency: {share} of {perl_size(given)} ({perl_size(given / nodes)}/node)",
     ]
 
@@ -157,7 +157,7 @@ def test_sizes_keep_their_meaning(count):
 
 
 def test_unknown_amounts_are_said_to_be_unknown():
-    assert size(None) == clock(None) == "not known"
+    assert size(None) == clock(None) == "unknown"
 
 
 # what seff does not print
@@ -237,8 +237,8 @@ def test_an_array_is_summed_up_and_its_tasks_have_ids(reader):
         "Memory Utilized by the largest task (5_2):",
         "  Memory Utilized: 2.00 GB",
         "  Memory Efficiency: 25.00% of 8.00 GB (4.00 GB/node)",
-        "The CPU time used is not known of 1 task of 4.",
-        "The memory used is not known of 1 task of 4.",
+        "Unknown CPU time of 1 task of 4.",
+        "Unknown memory of 1 task of 4.",
         "Not completed: 2",
         "  5_2  FAILED (exit code 1)  00:30:00",
         "  5_[4%1]  PENDING (exit code 0)  00:00:00",
@@ -262,9 +262,9 @@ def test_jobs_that_wait_or_run_say_so(reader):
     assert "Efficiency not available for jobs in the PENDING state." in lines_of(reader, "5_[4%1]")
     running = lines_of(reader, "21")
     assert "State: RUNNING" in running
-    assert "CPU Utilized: not known" in running
-    assert "CPU Efficiency: not known of 04:00:00 core-walltime" in running
-    assert "WARNING: the job has not ended: what it uses is known when it has." in running
+    assert "CPU Utilized: unknown" in running
+    assert "CPU Efficiency: unknown of 04:00:00 core-walltime" in running
+    assert "WARNING: the job has not ended: its use is unknown until then." in running
 
 
 def test_an_id_that_two_clusters_have_is_asked_for(reader):
@@ -277,11 +277,11 @@ def test_an_id_that_two_clusters_have_is_asked_for(reader):
 @pytest.mark.parametrize(
     ("wanted", "message"),
     [
-        ("22", "holds no job 22; the nearest are 21, 20, 9+0, 9+1, 5_[4%1]"),
-        ("5_9", "holds no job 5_9; the nearest are 5_3, 5_2, 5_1, "),
-        ("1.0", "'1.0' is not the id of a job; write 123, 123_4 for a task"),
-        ("ann", "'ann' is not the id of a job"),
-        ("", "is not the id of a job"),
+        ("22", "has no job 22; the nearest are 21, 20, 9+0, 9+1, 5_[4%1]"),
+        ("5_9", "has no job 5_9; the nearest are 5_3, 5_2, 5_1, "),
+        ("1.0", "'1.0' is not a job id; write 123, 123_4 for a task"),
+        ("ann", "'ann' is not a job id"),
+        ("", "is not a job id"),
     ],
 )
 def test_a_wrong_or_unknown_id_is_an_error_with_what_to_do(reader, wanted, message):
@@ -314,7 +314,7 @@ def test_the_command_prints_a_job_and_ends_with_2_where_there_is_none(tmp_path):
     assert json.loads(run("7", "out", "--json").stdout)["cpu_eff"] == 0.5
     unknown = run("8", "out")
     assert (unknown.returncode, unknown.stdout) == (2, "")
-    assert unknown.stderr == "harvest: the dataset holds no job 8; the nearest is 7\n"
+    assert unknown.stderr == "harvest: the dataset has no job 8; the nearest is 7\n"
 
 
 def test_every_job_of_a_real_cluster_has_the_numbers_of_its_json(shared_data):
@@ -425,9 +425,9 @@ def test_jobs_are_chosen_by_id_state_and_period(dataset, options, jobs):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["9"], "no job 9 among those that are chosen"),
+        (["9"], "no job 9 among the chosen ones"),
         (["--state", "bad"], "bad: no such state"),
-        (["--set", "year=2023"], "it holds jobs from 2024-05-01 to 2024-05-03"),
+        (["--set", "year=2023"], "it has jobs from 2024-05-01 to 2024-05-03"),
         (["--set", "year"], "'year' is not a setting; write --set KEY=VALUE"),
     ],
 )

@@ -151,7 +151,7 @@ def test_what_sacct_says_is_a_finding(tmp_path: Path) -> None:
     (finding,) = [each for each in found if each.rule.name == "slurm.errors_reported"]
     assert finding.finding.severity == "high"
     assert finding.finding.text == (
-        f"sacct reported errors in 1 input, so that jobs may be missing; the first is {SAID}."
+        f"sacct reported errors in 1 input. Jobs may be missing. The first message: {SAID}."
     )
     assert finding.evidence.first["origin"].to_list() == [str(tmp_path / "failed.json")]
 
@@ -189,20 +189,23 @@ def test_the_id_of_a_step_in_every_version(tmp_path: Path, job: Any, step_id: st
 @pytest.mark.parametrize(
     ("job", "reason"),
     [
-        (with_step_id({"job_id": 101}), "steps[0].step.id: 'null' where the id of a step is due"),
+        (with_step_id({"job_id": 101}), "steps[0].step.id: 'null' instead of the id of a step"),
         (
             with_step_id({"number": 1}),
-            "steps[0].step.id: '{\"number\":1}' where the id of a step is due",
+            "steps[0].step.id: '{\"number\":1}' instead of the id of a step",
         ),
-        (make_job(1, "plain", name=["a"]), "name: '[\"a\"]' where a text is due"),
-        (make_job(1, "plain", het="no"), "het.job_id: 'no' where an object is due"),
-        (make_job(1, "plain", priority={"set": True}), "priority: '{\"set\":true}' where a number"),
-        (make_job(1, "plain", flags=[["A"]]), "flags: '[\"A\"]' where a text is due"),
-        (make_job(1, "plain", steps={"0": {}}), "steps: '{\"0\":{}}' where a list is due"),
-        (make_job(1, "plain", exit_code=3), "exit_code.status: '3' where an object is due"),
+        (make_job(1, "plain", name=["a"]), "name: '[\"a\"]' instead of a text"),
+        (make_job(1, "plain", het="no"), "het.job_id: 'no' instead of an object"),
+        (
+            make_job(1, "plain", priority={"set": True}),
+            "priority: '{\"set\":true}' instead of a number",
+        ),
+        (make_job(1, "plain", flags=[["A"]]), "flags: '[\"A\"]' instead of a text"),
+        (make_job(1, "plain", steps={"0": {}}), "steps: '{\"0\":{}}' instead of a list"),
+        (make_job(1, "plain", exit_code=3), "exit_code.status: '3' instead of an object"),
         (
             make_job(1, "plain", tres={"allocated": [{"type": {"a": 1}, "count": 1}]}),
-            "tres.allocated: type: '{\"a\":1}' where a text is due",
+            "tres.allocated: type: '{\"a\":1}' instead of a text",
         ),
     ],
 )

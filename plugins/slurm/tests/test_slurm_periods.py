@@ -92,8 +92,8 @@ def test_from_and_to_hold_every_moment_of_their_days(first, days):
         ({"year": "2024-01"}, "is not a year"),
         ({"quarter": "2024-Q5"}, "is not a quarter; write 2024-Q1"),
         ({"last": "March"}, "last='March' is not a period; write month, year, 30d"),
-        ({"last": "9999 years"}, "begins before the first year"),
-        ({"from": "2024-02-30"}, "from: '2024-02-30' is not a moment"),
+        ({"last": "9999 years"}, "starts before the year 1"),
+        ({"from": "2024-02-30"}, "from: '2024-02-30' is not a time"),
         ({"year": "2024", "month": "2024-01"}, "year=2024, month=2024-01 name two periods"),
         ({"from": "2024", "since": "2024-01-01"}, "name two periods"),
         ({"last": "30d", "to": "2024"}, "name two periods"),
@@ -137,7 +137,7 @@ def test_a_job_counts_when_it_ended_and_a_wait_when_it_began(two_years, name, of
     found = two_years.view(name, year="2024").collect()
     assert found["job_id"].to_list() == of_2024
     if of_2023 is None:
-        with pytest.raises(UsageError, match="no jobs of year=2023"):
+        with pytest.raises(UsageError, match="no jobs in year=2023"):
             two_years.view(name, year="2023")
     else:
         assert two_years.view(name, year="2023").collect()["job_id"].to_list() == of_2023
@@ -146,9 +146,9 @@ def test_a_job_counts_when_it_ended_and_a_wait_when_it_began(two_years, name, of
 def test_where_a_period_holds_nothing_that_of_the_dataset_is_named(two_years):
     with pytest.raises(UsageError) as error:
         two_years.view("slurm.usage", last="year")
-    assert "no jobs of last=year (" in str(error.value)
-    assert "it holds jobs from 2024-01-01 to 2024-06-01 (UTC)" in str(error.value)
-    with pytest.raises(UsageError, match="no jobs of user ann of quarter=2024-Q2"):
+    assert "no jobs in last=year (" in str(error.value)
+    assert "it has jobs from 2024-01-01 to 2024-06-01 (UTC)" in str(error.value)
+    with pytest.raises(UsageError, match="no jobs of user ann in quarter=2024-Q2"):
         two_years.view("slurm.failures", user="ann", quarter="2024-Q2")
 
 

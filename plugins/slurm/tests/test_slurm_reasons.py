@@ -47,7 +47,7 @@ def reasons_of(data, **settings):
         (("FAILED", "0:11"), [], "signal 11 (SIGSEGV)", None),
         (("FAILED", "0:53"), [], "signal 53", None),
         (("FAILED", "137:0"), [], "exit code 137 (SIGKILL)", None),
-        (("FAILED", ""), [], "not known", None),
+        (("FAILED", ""), [], "unknown", None),
         (("TIMEOUT", "0:0"), [("batch", "CANCELLED", "0:15")], "time limit", "batch"),
         (("DEADLINE", "1:0"), [], "deadline", None),
         (("NODE_FAIL", "0:0"), [], "node", None),
@@ -102,12 +102,12 @@ def test_nine_of_ten_on_one_node_is_said(read):
     (found,) = reasons_of(data)
     assert (found["top_node"], found["top_node_jobs"], found["node_known_jobs"]) == ("n7", 9, 10)
     said = failures(data).intro
-    assert said[1] == (
-        "9 of 10 runs of account maths that failed by exit code 1 were on n7, which ran 18 % of "
-        "all."
+    assert said == (
+        "Node n7: 9 of 10 runs of account maths with the reason exit code 1 failed there. The "
+        "node ran 18 % of all runs.",
     )
     everywhere = read(*bad)
-    assert len(failures(everywhere).intro) == 1
+    assert failures(everywhere).intro == ()
 
 
 def test_by_node_a_run_counts_at_each_of_its_nodes(read):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import statistics
+from collections import Counter
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
@@ -14,7 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from slurm_reader import Reader
 
+from harvest import UsageError
+from harvest_slurm.report.failures import failures
 from harvest_slurm.report.summary import summary
+from harvest_slurm.report.usage import usage_report
 from harvest_slurm.report.waits import queue_time, wait_statistics
 
 START = datetime(2024, 3, 30, 12, tzinfo=UTC)
@@ -93,7 +97,12 @@ def test_jobs_that_have_not_started_are_counted_not_averaged(tmp_path):
     assert "3 of 5 jobs had not started and are left out." in report.text()
     one = queue_time(waited(tmp_path, [wait(10), wait(30)], jobs=3))
     assert "1 of 3 jobs had not started and is left out." in one.text()
-    assert "started: 100 % within a minute" in one.intro[0]
+    assert [str(tile) for tile in one.tiles] == [
+        "median wait: 20 s (2 started jobs)",
+        "9 of 10 jobs waited at most: 28 s",
+        "longest wait: 30 s",
+        "started within an hour: 100 % (100 % within a minute)",
+    ]
 
 
 def test_waits_are_shown_as_slurm_writes_them(tmp_path):
@@ -132,8 +141,31 @@ def test_a_dump_without_usage_says_so_instead_of_zero(tmp_path):
     report = summary(dump(tmp_path / "dump.txt", ("ann", "COMPLETED", "", "")))
     row = report.tables[0].data.to_dicts()[0]
     assert not {"cpu_hours", "cpu_eff"} & row.keys()
-    assert "CPU hours not known" in report.intro[0]
-    assert "Not in this dump: CPU hours; sacct --format=Elapsed,AllocCPUS" in report.text(200)
+    assert "CPU hours allocated: not recorded" in map(str, report.tiles)
+    said = "The dump does not record CPU hours: harvest with sacct --format=Elapsed,AllocCPUS"
+    assert said in report.text(200)
+
+
+def test_all_reports_group_jobs_by_what_by_names(tmp_path):
+    """Five jobs of ann and bob: each report has a row for each pair of user and state."""
+    users = [("ann", "FAILED"), ("ann", "COMPLETED"), ("bob", "FAILED"), ("bob", "FAILED")]
+    data = dump(tmp_path / "dump.txt", *((*each, "01:00:00", 2) for each in users))
+    by = ["user", "state"]
+    expected = Counter((user, state.lower()) for user, state in users)
+
+    for report in (summary(data, by), usage_report(data, by)):
+        rows = report.tables[0].rows.select(*by, "jobs").rows()
+        assert {row[:2]: row[2] for row in rows} == expected
+    failed = next(t for t in failures(data, by).tables if t.name == "by-user-state").rows
+    rows = failed.select(*by, "jobs").rows()
+    assert {row[:2]: row[2] for row in rows} == {
+        group: count for group, count in expected.items() if group[1] == "failed"
+    }
+    waits = queue_time(data, by).tables[0].rows.filter(pl.col("by") == "group")
+    found = {tuple(row["name"].split(", ")): row["jobs"] for row in waits.to_dicts()}
+    assert found == expected
+    with pytest.raises(UsageError, match="write one or more of month, day, cluster"):
+        queue_time(data, ["colour"])
 
 
 @pytest.mark.slow

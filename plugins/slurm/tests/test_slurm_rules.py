@@ -28,7 +28,7 @@ WASTE = {
     "slurm.memory_waste": ("GiB hours of memory", "mem_wasted_gib_hours", 0.35, 1000, 0.5),
     "slurm.gpu_waste": ("GPU hours", "gpu_wasted_hours", 0.25, 50, 0.1),
     "slurm.timelimit_waste": (
-        "hours of run time", "timelimit_wasted_hours", 0.2, 1000, 0.75,
+        "hours of time limit", "timelimit_wasted_hours", 0.2, 1000, 0.75,
     ),
 }  # fmt: skip
 
@@ -47,18 +47,18 @@ def test_users_who_waste_are_counted_and_the_worst_is_named(name):
         f"{resource}_unknown_jobs": [0, 0, 0, 0, 9],
         column.replace("_wasted", ""): [9e9, 9e9, 9e9, 9e9, 9.0],
     }
-    under = f"{share * 100:.0f} %"
+    said = "{} left {} {} unused" if resource == "timelimit" else "{} wasted {} {}"
     text = (
-        f"2 users used less than {under} of the {unit} given to them and wasted "
-        f"{hours + 3000:,}, {much * 100:.0f} % of all whose use is known; worst (physics) wasted "
-        "most, 3,000, and used 10 %."
+        f"{said.format('2 users', f'{hours + 3000:,}', unit)}. This is {much * 100:.0f} % of all "
+        f"{unit} with known use. worst (physics) has the most: 3,000 unused, 10 % used. The rule "
+        f"expects {share * 100:.0f} %."
     )
 
     high, medium = ("medium", "low") if resource == "timelimit" else ("high", "medium")
     assert spoken(name, rows) == [(high, text)]
     (only_one,) = spoken(name, rows, hours=hours + 0.1)
     assert only_one[0] == medium
-    assert only_one[1].startswith(f"1 user used less than {under}")
+    assert only_one[1].startswith(said.format("worst", "3,000", unit))
     assert spoken(name, rows, share=0.1, hours=hours) == []
 
 
@@ -79,8 +79,8 @@ def test_runs_that_failed_are_counted_with_their_most_frequent_exit_code():
         cpu_hours=[5.0, 20.0, 24.9, 100.0],
     )
     text = (
-        "10 of 1,000 runs (1 %) ended in the state FAILED, with {} of the CPU hours (50); most are "
-        "of bob (7); exit code 1 is the most frequent."
+        "10 of 1,000 runs ended as FAILED (1 %). They took {} of the CPU hours (50). bob has the "
+        "most: 7 runs. The main exit code is 1."
     )
 
     assert spoken("slurm.failed_jobs", rows, hours=50) == [("medium", text.format("10 %"))]
@@ -97,17 +97,17 @@ def test_runs_that_failed_are_counted_with_their_most_frequent_exit_code():
     ("name", "state", "words"),
     [
         ("slurm.out_of_memory", "out_of_memory", "ran out of memory"),
-        ("slurm.timeouts", "timeout", "were stopped at their time limit"),
-        ("slurm.timeouts", "deadline", "were stopped at their time limit"),
-        ("slurm.node_failures", "node_fail", "were lost with their node"),
-        ("slurm.node_failures", "boot_fail", "were lost with their node"),
+        ("slurm.timeouts", "timeout", "reached the time limit"),
+        ("slurm.timeouts", "deadline", "reached the time limit"),
+        ("slurm.node_failures", "node_fail", "hit a node failure"),
+        ("slurm.node_failures", "boot_fail", "hit a node failure"),
     ],
 )
 def test_each_cause_has_its_words(name, state, words):
     rows = failures(state=[state, "cancelled"], jobs=[20, 900], cpu_hours=[500.0, 0.0])
-    expected = f"20 of 1,000 runs (2 %) {words}, with 100 % of the CPU hours (500); most are of ann"
+    expected = f"20 of 1,000 runs {words} (2 %). They took 100 % of the CPU hours (500). ann has"
 
-    assert spoken(name, rows) == [("high", f"{expected} (20).")]
+    assert spoken(name, rows) == [("high", f"{expected} the most: 20 runs.")]
     rows["state"] = ["completed", "cancelled"]
     assert spoken(name, rows) == []
 
@@ -119,8 +119,8 @@ def test_runs_whose_cpu_hours_or_users_are_not_known_are_counted_all_the_same():
     assert spoken("slurm.failed_jobs", rows) == [
         (
             "medium",
-            "1,000 of 1,000 runs (100 %) ended in the state FAILED, whose CPU hours are not known; "
-            "whose they are is not known.",
+            "1,000 of 1,000 runs ended as FAILED (100 %). Their CPU hours are unknown. The dump "
+            "does not record their users.",
         )
     ]
 
@@ -131,7 +131,10 @@ def test_repeated_runs_are_counted_by_what_ended_them():
         jobs=[5, 9, 1, 7],
         run_again=[4, 5, 1, 0],
     )
-    text = "10 of 1,000 runs (1 %) had to be repeated: preempted 5, node_fail 4, requeued 1."
+    text = (
+        "10 of 1,000 runs had to be repeated (1 %). By final state: preempted 5, node_fail 4, "
+        "requeued 1."
+    )
 
     assert spoken("slurm.requeues", rows) == [("medium", text)]
     assert spoken("slurm.requeues", rows, much=0.01) == [("high", text)]
@@ -150,8 +153,8 @@ def test_partitions_where_jobs_wait_longer_than_they_run():
         "started": [1200, 50, 50, 19, 50],
     }
     text = (
-        "In 1 of 4 partitions the median wait of the jobs that ended is longer than their median "
-        "run time; the longest is in partition long of cluster c: 2.0 h for 1.0 h (1,200 jobs)."
+        "Partition long: jobs wait 2.0 h to run 1.0 h. Medians of 1,200 jobs in partition long of "
+        "cluster c. In 1 of 4 partitions, jobs wait longer than their run time."
     )
 
     assert spoken("slurm.long_waits", rows) == [("medium", text)]
@@ -171,8 +174,8 @@ ARRAYS = {
 
 def test_arrays_of_many_short_tasks():
     text = (
-        "2 of 3 arrays have 100 tasks or more, of which half ran less than 10.0 min, 1,000 tasks "
-        "together; the largest is 6 of bob: 900 tasks with a median of 30 s."
+        "Array 6: 900 tasks run 30 s each (median). It belongs to bob. In 2 of 3 arrays, 100 or "
+        "more tasks have a median below 10.0 min: 1,000 tasks in all."
     )
 
     assert spoken("slurm.short_array_tasks", ARRAYS) == [("medium", text)]
@@ -187,8 +190,8 @@ def test_arrays_most_of_whose_tasks_failed():
     assert spoken("slurm.failed_arrays", rows) == [
         (
             "high",
-            "In 1 of 3 arrays more than 50 % of the tasks failed, 6 tasks together; the most in 5 "
-            "of ann: 6 of 10.",
+            "Array 5: 6 of 10 tasks failed. It belongs to ann. In 1 of 3 arrays, more than 50 % of "
+            "the tasks failed: 6 tasks in all.",
         )
     ]
     assert spoken("slurm.failed_arrays", {**rows, "failed": [5, 9, 50]}) == []
@@ -205,11 +208,37 @@ def test_arrays_that_use_a_small_share_of_their_cpus():
     assert spoken("slurm.idle_arrays", rows) == [
         (
             "medium",
-            "1 of 3 arrays used less than 25 % of their CPUs and wasted 100 CPU hours; the most 5 "
-            "of ann: 100 CPU hours, 24 % used.",
+            "Array 5 wasted 100 CPU hours (24 % used). It belongs to ann. 1 of 3 arrays used less "
+            "than 25 % of their CPUs and wasted 100 CPU hours.",
         )
     ]
     assert spoken("slurm.idle_arrays", rows, share=0.24) == []
+
+
+NAME, COUNT = "x" * 150 + " " + "y" * 149, 9_999_999_999
+HOSTILE = {
+    "cluster": NAME, "partition": NAME, "user": NAME, "account": NAME, "name": NAME,
+    "origin": NAME, "note": f"sacct says: error: {NAME}", "source": "slurm",
+    "array_job_id": COUNT, "median_compared_wait_s": 3e9, "median_compared_run_s": 1e9,
+    "median_run_s": 599.0, "ended": COUNT, "exit_code": COUNT,
+}  # fmt: skip
+"""Values of a row by column; other numbers are COUNT, and shares 0.123456."""
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
+def test_a_headline_has_80_characters_for_the_longest_names_and_numbers(rule):
+    shares = {c: 0.123456 for c in rule.columns if c.endswith(("_eff", "_share"))}
+    values = dict.fromkeys(rule.columns, COUNT) | shares | HOSTILE
+    frame = pl.DataFrame({c: [values[c]] * 3 for c in rule.columns if c != "state"})
+    frame = frame.with_columns(pl.lit("node_fail").alias("state"))
+    limits = {name: limit.value for name, limit in rule.thresholds.items()}
+
+    (found,) = rule.judge(frame, 3, **limits)
+    assert len(found.headline) <= 80
+    assert not found.headline.endswith(".")
+    assert NAME not in found.headline
+    if "x" in found.headline:  # what was shortened is in full below it
+        assert NAME in found.detail
 
 
 # whole datasets, whose findings are known beforehand
@@ -251,16 +280,16 @@ def test_one_wasteful_user_and_one_broken_array_are_what_is_found(tmp_path):
     ]
     dataset = harvested(tmp_path, rows)
     waste = (
-        "1 user used less than 60 % of the CPU hours given to them and wasted 1,800, 56 % of all "
-        "whose use is known; ann (physics) wasted most, 1,800, and used 10 %."
+        "ann wasted 1,800 CPU hours. This is 56 % of all CPU hours with known use. ann (physics) "
+        "has the most: 1,800 unused, 10 % used. The rule expects 60 %."
     )
     failed = (
-        "11 of 32 runs (34 %) ended in the state FAILED, with 34 % of the CPU hours (1,100); most "
-        "are of bob (11); exit code 1 is the most frequent."
+        "11 of 32 runs ended as FAILED (34 %). They took 34 % of the CPU hours (1,100). bob has "
+        "the most: 11 runs. The main exit code is 1."
     )
     array = (
-        "In 1 of 1 array more than 50 % of the tasks failed, 11 tasks together; the most in 30 of "
-        "bob: 11 of 12."
+        "Array 30: 11 of 12 tasks failed. It belongs to bob. In 1 of 1 array, more than 50 % of "
+        "the tasks failed: 11 tasks in all."
     )
 
     assert sorted(texts(dataset)) == sorted([("high", waste), ("high", failed), ("high", array)])

@@ -66,7 +66,7 @@ def ids(found: Collected) -> tuple[list[str], list[str]]:
         ({"started": True}, "123", ["1.batch", "2.batch", "2.0"], {"the job has not started": 2}),
         ({"started": False}, "45", [], {"the job has started": 6}),
         ({"users": ("ann",)}, "2", ["2.batch", "2.0"], {"user is not in slurm.users": 5}),
-        ({"states": ("cancelled", "FAILED")}, "34", [], {"state not asked for": 6}),
+        ({"states": ("cancelled", "FAILED")}, "34", [], {"state is not in slurm.states": 6}),
     ],
 )
 def test_filters(
@@ -149,7 +149,7 @@ def test_a_time_that_does_not_exist_is_a_reject(tmp_path: Path) -> None:
         ("exit_code", "zero", "exit_code 'zero' is not valid; write CODE or CODE:SIGNAL"),
         ("states", ("sleeping",), "states 'sleeping' is not valid; job states are boot_fail, "),
         ("users", ("a;b",), "users 'a;b' is not valid"),
-        ("since", "sometime", "since 'sometime' is not a moment"),
+        ("since", "sometime", "since 'sometime' is not a time"),
         ("slice_days", 0, "must be at least 1"),
     ],
 )

@@ -6,7 +6,6 @@ left out.
 
 from __future__ import annotations
 
-import re
 import tempfile
 from collections.abc import Callable, Collection
 from datetime import UTC, datetime, timedelta
@@ -22,6 +21,7 @@ from slurm_reader import Reader, read_dump
 
 from harvest_report import Notes, Report, Table
 from harvest_slurm.report.summary import summary
+from harvest_slurm.report.words import hours_in_words
 from harvest_slurm.views.jobs import jobs
 from harvest_slurm.views.runs import efficiency
 
@@ -237,7 +237,7 @@ def test_end_minus_start_without_suspensions_is_noted(tmp_path: Path) -> None:
     found = read_dump(tmp_path, text, timezone="UTC")
     assert [row["elapsed_s"] for row in found.rows("slurm.job")] == [3600.0]
     assert found.notes == [
-        "elapsed times are End minus Start, in which suspensions count; ask sacct for Elapsed"
+        "elapsed times are End minus Start, with suspensions; add Elapsed to sacct --format"
     ]
 
 
@@ -290,7 +290,7 @@ def said_once(report: Report, field: str) -> bool:
     """Whether a note says which option brings a field; never twice."""
     notes = [section for section in report.sections if isinstance(section, Notes)]
     said = [item for section in notes for item in section.items]
-    count = sum(f"sacct --format={field} brings it" in item for item in said)
+    count = sum(f"harvest with sacct --format={field}" in item for item in said)
     assert count < 2
     return count == 1
 
@@ -299,15 +299,14 @@ def said_once(report: Report, field: str) -> bool:
 def test_totals_of_the_summary_equal_the_sums_of_its_tables(missing: set[str]) -> None:
     names = set(EVERY) - missing
     report = summary(dump(sorted(names)), top=1)
-    (text,) = report.intro
+    tiles = {tile.label: tile for tile in report.tiles}
     jobs = len(JOBS) + 1
-    assert text.startswith(f"{jobs} jobs")
+    assert tiles["jobs"].value == f"{jobs}"
     # a job that waits has used no CPU hours, where it is known that it did not run
     expected = sum(job.seconds * job.cpus for job in JOBS) / 3600
     is_known = any(source <= names for source in CPU_TIME)
-    assert ("CPU hours not known" in text) is not is_known
-    if is_known:
-        assert f"{expected:,.1f} CPU hours" in text
+    given = tiles["CPU hours allocated"].value
+    assert given == (hours_in_words(expected) if is_known else "not recorded")
     for name in ("user", "partition", "state", "month"):
         if name.title() in missing:  # not even a table of dashes
             assert name not in [section.name for section in report.sections]
@@ -321,6 +320,5 @@ def test_totals_of_the_summary_equal_the_sums_of_its_tables(missing: set[str]) -
     for field in ("User", "Partition", "State"):
         assert said_once(report, field) is (field in missing)
     # of those that ended; where no state says whether they completed, no share is given
-    done = re.search(r"(\d+) ended, (\d+) % of them completed", text)
-    assert (done is not None) is ("State" in names)
-    assert done is None or (int(done[1]), int(done[2])) == (len(JOBS), 50)
+    done = f"completed: 50 % (of {len(JOBS)} ended runs)"
+    assert str(tiles["completed"]) == (done if "State" in names else "completed: not recorded")

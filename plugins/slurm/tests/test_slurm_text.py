@@ -74,7 +74,7 @@ def test_a_damaged_line_costs_that_line(tmp_path: Path) -> None:
     assert names(found) == ["a", "c"]
     (reject,) = found.rejects
     assert (reject.position, reject.raw) == (3, b"2|b|an")
-    assert "3 fields where 7 are due" in reject.reason
+    assert "3 fields instead of 7" in reject.reason
 
 
 def test_a_file_that_ends_early(tmp_path: Path) -> None:
@@ -131,7 +131,7 @@ def test_csv_with_quotes(tmp_path: Path) -> None:
     found = harvest(tmp_path, text)
     assert names(found) == ['a,b "c"', "two\nlines"]
     (reject,) = found.rejects
-    assert reject.reason == "2 fields where 3 are due"
+    assert reject.reason == "2 fields instead of 3"
 
 
 def test_an_empty_file_and_a_header_alone(tmp_path: Path) -> None:

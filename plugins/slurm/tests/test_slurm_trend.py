@@ -80,7 +80,9 @@ def test_months_of_groups_add_up_to_the_months(two_years):
         mine = parts.filter(month=month["month"])
         for name in ("jobs", "cpu_hours", "failed_jobs", "cpu_wasted_hours"):
             assert mine[name].sum() == pytest.approx(month[name])
-    with pytest.raises(UsageError, match="cluster, account, user, partition, qos, state, with"):
+    with pytest.raises(
+        UsageError, match="cluster, account, user, partition, qos, state, name, with"
+    ):
         two_years.view("slurm.trend", by="month")
 
 

@@ -240,18 +240,19 @@ def test_what_running_jobs_use_is_not_known_beside_those_that_ended(tmp_path):
     assert bob["mem_eff"] is bob["gpu_eff"] is bob["median_run_s"] is None
     assert (ann["cpu_hours"], ann["cpu_eff"]) == (28, pytest.approx(0.1))
     report = usage_report(data)
-    assert report.intro[1] == (
-        f"CPU hours: {hours + 28:,} given, 2.8 used (10 %), 25 wasted, use of {hours:,} not known "
-        f"({hours:,} of it by runs that have not ended)."
-    )
-    assert f"bob use of {hours:,} not known" in report.plots[0].alt
-    whole = f"All groups together: 2.8 used and 25 wasted, use of {hours:,} not known."
+    assert [str(tile) for tile in report.tiles][:3] == [
+        f"CPU hours allocated: {hours + 28:,} (10 jobs)",
+        "CPU hours used: 2.8 (10 % of the hours with known use)",
+        f"CPU hours wasted: 25 (the use of {hours:,} more is unknown)",
+    ]
+    whole = f"All groups together: 2.8 used, 25 wasted, {hours:,} unknown."
     assert report.plots[0].alt.endswith(whole)
-    assert "7 ended, 100 % of them completed" in summary(data).intro[0]
+    only_bob = [str(tile) for tile in usage_report(data, user="bob").tiles]
+    assert "CPU hours used: not recorded (these runs have not ended)" in only_bob
+    assert "completed: 100 % (of 7 ended runs)" in map(str, summary(data).tiles)
     waste = [f for f in evaluate(data, manager(), rules=RULES, thresholds=LOW).found
              if f.rule.name == "slurm.cpu_waste"]  # fmt: skip
-    assert "1 user used less than 60 %" in waste[0].finding.text
-    assert "ann" in waste[0].finding.text
+    assert waste[0].finding.headline == "ann wasted 25 CPU hours"
     (one,) = find(data, "11").runs
     assert one["cpu_s"] is one["mem_used_bytes"] is None
     assert of_group([one])["cpu_unknown"] == 1
@@ -307,7 +308,7 @@ def test_without_states_nothing_is_counted_as_failed_or_completed(tmp_path):
     ends = data.view("slurm.failures").collect()
     assert ends["state"].null_count() == ends.height
     assert (ends["jobs"].sum(), ends["ended_jobs"].null_count()) == (len(jobs), ends.height)
-    assert "state not known" in summary(data).intro[0]
+    assert "completed: not recorded" in map(str, summary(data).tiles)
 
 
 def test_without_steps_a_cpu_time_of_0_is_not_known(tmp_path):
@@ -322,6 +323,8 @@ def test_without_steps_a_cpu_time_of_0_is_not_known(tmp_path):
         assert rows["cpu_eff"].null_count() == rows.height
         assert rows["cpu_unknown_hours"].sum() == rows["cpu_hours"].sum() == 13 * 4
         assert verdict(data)["slurm.cpu_waste"] == "unjudged"
+        said = "CPU hours used: not recorded (the dump does not record usage)"
+        assert said in map(str, usage_report(data).tiles)
 
 
 def test_every_state_of_a_run_that_ended_is_one_of_sacct():

@@ -264,7 +264,7 @@ def test_jobs_are_chosen_by_period_and_by_what_they_are(two_clusters, chosen, jo
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"by": "colour"}, "does not name what jobs can be grouped by; write one or several of"),
+        ({"by": "colour"}, "does not name what jobs can be grouped by; write one or more of"),
         ({"by": "user,user"}, "each once"),
         ({"by": ""}, "does not name"),
         ({"month": "March"}, "'March' is not a month; write 2024-01, `this` or `last`"),
@@ -337,14 +337,17 @@ def test_the_page_sums_up_its_tables_and_names_the_period(two_clusters):
     tables = {t.name: t.data for t in report.sections if isinstance(t, Table)}
 
     assert report.title == "What jobs used and wasted by user, 2024-03-01 to 2024-03-31"
-    assert report.intro == (
-        "3 jobs from 2024-03-31 to 2024-03-31 (Europe/Zurich).",
-        "CPU hours: 6 given, 3 used (75 %), 1 wasted, use of 2 not known.",
-    )
+    assert [str(tile) for tile in report.tiles] == [
+        "CPU hours allocated: 6 (3 jobs)",
+        "CPU hours used: 3 (75 % of the hours with known use)",
+        "CPU hours wasted: 1 (the use of 2 more is unknown)",
+        "failed runs: 1 (33 % of 3 ended runs)",
+    ]
+    assert report.intro == ()
     assert tables["cpu"]["cpu_hours"].sum() == 6.0
     assert tables["cpu"]["jobs"].sum() == 3
     assert tables["ends"]["completed"].sum() + tables["failures"]["failed"].sum() == 3
-    assert "CPU hours: the use is not known for 1 of 3 jobs that ran." in " ".join(
+    assert "CPU hours: the use of 1 of 3 jobs that ran is unknown." in " ".join(
         report.text(200).split("\n")
     )
     whole = usage_report(two_clusters)
@@ -353,4 +356,5 @@ def test_the_page_sums_up_its_tables_and_names_the_period(two_clusters):
 
 def test_a_choice_without_jobs_says_so(two_clusters):
     report = usage_report(two_clusters, user="nobody")
-    assert report.intro == ("The dataset holds no jobs of user nobody.",)
+    assert report.intro == ("The dataset has no such jobs.",)
+    assert report.title.startswith("What jobs of user nobody used")

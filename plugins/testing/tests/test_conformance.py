@@ -17,7 +17,6 @@ from harvest_testing import BrokenPromise, SourceConformance
 from harvest_testing.check import try_promises
 
 SOUND = '''
-from pathlib import Path
 import harvest
 from harvest import Record, Source, field
 
@@ -41,14 +40,6 @@ class LineSource(Source):
                     ctx.reject(raw, str(error), position=number)
                     continue
                 yield Line(text=text, position=number)
-
-class RememberingSource(LineSource):
-    """Leaves out what it has begun to read in an earlier run."""
-    def read(self, partition, ctx):
-        mark = Path(__file__).with_name(f"begun-{partition.id}-" + self.location.replace("/", "_"))
-        if not mark.exists():
-            mark.touch()
-            yield from super().read(partition, ctx)
 '''
 
 
@@ -74,16 +65,9 @@ class LinesKit(SourceConformance):
         (directory / "b.txt").write_bytes("Zürich\n".encode() + b"\xff\n")
         return directory
 
-    def enlarge(self, directory, times):
-        path = directory / "a.txt"
-        path.write_text(("x" * 999 + "\n") * 10_000 * times)
-        return path
-
 
 class TestSoundSource(LinesKit):
     """What an author writes; here with a source that keeps every promise."""
-
-    max_memory_mb = 40
 
     @pytest.fixture(autouse=True)
     def _source(self, module, monkeypatch):
@@ -206,12 +190,6 @@ def test_damage_that_breaks_a_source_is_named(source, corruption, seen, tmp_path
         kit.test_corrupt_input_becomes_rejects(tmp_path, corruption)
     assert raised.value.seen.startswith("a.txt, ")
     assert seen in raised.value.seen
-
-
-@pytest.mark.slow
-def test_state_between_runs_is_found_by_a_kill(module, tmp_path):
-    seen = broken(module.RememberingSource, "test_killed_runs_resume", tmp_path).seen
-    assert "ended with 0" in seen
 
 
 def test_undocumented_columns_and_settings_are_named(tmp_path):

@@ -59,20 +59,21 @@ def test_a_sound_plugin_keeps_what_can_be_tried(plugins, tmp_path):
 
     assert "broken" not in {*without.values(), *within.values()}
     tried = [sum(result == "kept" for result in all_.values()) for all_ in (without, within)]
-    assert tried[0] >= 3
+    assert tried[0] >= 2
     assert tried[1] > 15
 
 
-def test_a_broken_promise_is_told_and_ends_with_1(plugins, capsys):
+def test_a_broken_promise_is_told_and_ends_with_1(plugins, capsys, tmp_path):
     plugins("strict", PLUGIN.replace("ERRORS", ""))
+    (sample := tmp_path / "sample.txt").write_text("good\nmorning\n")
 
-    assert check(["checked"]) == 1
+    assert check(["checked"], sample=sample) == 1
     told = capsys.readouterr().out
-    assert "FAILED   checked: source checked: what is not there or nothing of its kind" in told
+    assert "FAILED   checked: source checked: damaged input becomes rows and rejects" in told
     assert "UnicodeDecodeError" in told
     assert "skipped  checked: source checked: " in told
 
-    assert check(["checked"], json=True) == 1
+    assert check(["checked"], sample=sample, json=True) == 1
     document = json.loads(capsys.readouterr().out)
     assert {"kept", "broken", "skipped"} == {found["result"] for found in document["checked"]}
 

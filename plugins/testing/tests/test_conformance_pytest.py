@@ -1,8 +1,7 @@
-"""The kit in pytest: files of columns, and failures told in words."""
+"""The kit in pytest: failures told in words."""
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -32,14 +31,12 @@ class LineSource(Source):
                 yield Line(text=line, number=1.5, position=number)
 '''
 TESTS = """
-from pathlib import Path
 from golden_lines import LineSource
 from harvest_testing import SourceConformance
 
 class TestLines(SourceConformance):
     source = LineSource
     units = 3
-    schema_file = Path(__file__).with_name("schemas.json")
     def sample(self, directory):
         (directory / "a.txt").write_text("good\\nbad\\n")
         return directory
@@ -70,24 +67,6 @@ def test_the_plugin_imports_nothing_large():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
     assert not {"pyarrow", "numpy", "polars", "cattrs"} & set(done.stdout.split())
-
-
-@pytest.mark.slow
-def test_columns_are_written_compared_and_a_lost_one_is_named(project):
-    wanted = ["-k", "test_schema_is_stable"]
-    absent = run_pytest(project, *wanted)
-    assert "missing file" in absent.stdout
-    assert "--harvest-update-schemas" in absent.stdout
-
-    assert run_pytest(project, *wanted, "--harvest-update-schemas").returncode == 0
-    kept = project / "schemas.json"
-    assert json.loads(kept.read_text())["golden.line"]["columns"]["number"] == "double"
-    assert run_pytest(project, *wanted).returncode == 0
-
-    kept.write_text(kept.read_text().replace('"double"', '"int64"'))
-    changed = run_pytest(project, *wanted)
-    assert changed.returncode == 1
-    assert "golden.line.number was int64, and is double" in changed.stdout
 
 
 @pytest.mark.slow

@@ -200,7 +200,7 @@ def test_a_called_function_that_the_save_does_not_define_has_its_number_for_a_na
     # the time that main spent there is not lost: 1 ms, and half a second
     assert rows["main"]["ttot_s"] == 0.501
     assert (found.rejects, len(found.notes)) == ([], 1)
-    assert "1 called function not defined" in found.notes[0]
+    assert "1 called function without a name in the save" in found.notes[0]
 
 
 def test_lines_that_cannot_be_parsed_are_rejects(tmp_path):
@@ -211,8 +211,8 @@ def test_lines_that_cannot_be_parsed_are_rejects(tmp_path):
 
     reasons = {(r.position, r.reason) for r in found.rejects}
     assert (17, "function 9 is not defined") in reasons
-    assert (29, "no line of Yappi's callgrind format") in reasons
-    assert (35, "no line of Yappi's callgrind format") in reasons
+    assert (29, "not a line of Yappi's callgrind format") in reasons
+    assert (35, "not a line of Yappi's callgrind format") in reasons
     assert found.units == found.accounted
 
 

@@ -1,7 +1,7 @@
 """Sinks that write a directory of files: ``<record type>/<part><suffix>`` below the location.
 
 A part is written as files of its own, one for each record type in it.  Publishing moves them to
-their place beside the old ones, so that every file that the old manifest names stays as it is;
+their place next to the old ones, so that every file that the old manifest names stays as it is;
 finishing removes those that the new manifest does not name.  A subclass says how one file is
 written (``writer``) and how files are read (``scan``).
 """
@@ -68,7 +68,7 @@ class DirectorySink(Sink):
                 raise UsageError(
                     "this is a symbolic link, through which rows would be written elsewhere",
                     where=str(path),
-                    remedy="put the directory itself in its place",
+                    remedy="replace the link by the directory itself",
                 )
         known = self.state.is_dir()
         for path in self._files():
@@ -128,7 +128,7 @@ class DirectorySink(Sink):
         raise DatasetError(
             "a staged file is missing",
             where=str(staged),
-            remedy="run again; its input will be read anew",
+            remedy="run again; its input is read again then",
         )
 
     def _path_with_tag(self, file: PartFile) -> str:

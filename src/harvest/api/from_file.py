@@ -40,7 +40,7 @@ class LoadedFile:
 
 
 class _Loader(SourceFileLoader):
-    """Executes the bytes that were read, and keeps no compiled copy beside the file."""
+    """Executes the bytes that were read, and keeps no compiled copy next to the file."""
 
     def __init__(self, name: str, path: str, data: bytes):
         super().__init__(name, path)
@@ -115,11 +115,9 @@ def _failure(path: Path, error: BaseException) -> PluginError:
     if isinstance(error, ModuleNotFoundError) and error.name:
         remedy = f"install what brings {error.name!r}"
         if (path.parent / f"{error.name}.py").exists() or (path.parent / error.name).is_dir():
-            remedy = "a file stands by itself: put both into one, or make a package of them"
+            remedy = "a plugin file cannot import its neighbours: merge them, or make a package"
     return PluginError(
-        f"{type(error).__name__}: {error}",
-        where=line[1] if line else str(path),
-        remedy=remedy,
+        f"{type(error).__name__}: {error}", where=line[1] if line else str(path), remedy=remedy
     )
 
 

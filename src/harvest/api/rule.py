@@ -26,7 +26,7 @@ CERTAINTIES: Final[Mapping[str, str]] = {
     "one_process": "one process: processes cannot be compared",
     "part": "partial data: only rows with the needed values were checked",
 }
-"""What makes a finding less than certain: a short name, and what it means."""
+"""What makes a finding less than certain: a short name, and its meaning."""
 
 HEADLINE: Final = 80
 """Characters of a headline at most."""
@@ -37,11 +37,16 @@ class Threshold:
     """A number that a rule decides by, and that a user may set.
 
     value: the default.
-    doc: what it means, with its unit.
+    doc: its meaning, with the unit.
     """
 
     value: float
     doc: str
+
+
+# written out, since a type checker cannot see through `converter=tuple`
+def _words(given: Iterable[str]) -> tuple[str, ...]:
+    return tuple(given)
 
 
 @attrs.frozen
@@ -56,7 +61,7 @@ class Finding:
     where: values by column that choose this finding's rows among those of its rule; none where
         all of them are its evidence.
     certainty: what makes it less than certain, out of ``CERTAINTIES``; ``part`` is added to it
-        where some rows could not be judged.
+        where some rows lack data.
     advice: what to try, where the rule's advice does not fit this case.
     """
 
@@ -66,7 +71,7 @@ class Finding:
     where: Mapping[str, str | int | bool | None] = attrs.field(factory=dict)
     certainty: tuple[str, ...] = attrs.field(
         default=(),
-        converter=tuple,
+        converter=_words,
         validator=attrs.validators.deep_iterable(attrs.validators.in_(CERTAINTIES)),
     )
     advice: str = ""
@@ -86,18 +91,18 @@ class Rule:
     view: the view that it looks at; with ``settings``, where that view takes some.
     among: an SQL condition over the view's columns: the rows that the rule is about, all unless
         given (``processes > 1``).
-    where: an SQL condition that chooses rows among these.  A threshold stands in braces:
+    where: an SQL condition that chooses rows among these.  Write a threshold in braces:
         ``requests >= {requests} and small > {share} * requests``.  A row for which it is neither
-        true nor false, since a column has no value, could not be judged.
+        true nor false, since a column has no value, cannot be checked.
     columns: of the view: what ``judge`` reads and the evidence shows, the most important first.
     judge: callable, or ``module:function`` imported on first use.  It takes a polars frame of the
-        chosen rows with these columns (at least one row), the number of rows that could be
-        judged, and the thresholds by name, and gives findings.
+        chosen rows with these columns (at least one row), the number of rows that were
+        checked, and the thresholds by name, and gives findings.
     advice: what to try.
-    reference: what the rule and its thresholds rest on: a document, a paper, another tool.
+    reference: the source of the rule and its thresholds: a document, a paper, another tool.
     numerator: what its verdict compares, with its unit.
     denominator: what it is compared with; none where that is a threshold alone.
-    judged: who is judged, and who is left out.
+    judged: what the rule checks, and what it leaves out.
     unable: what makes it unable to judge, and which field or option of the recorder brings it.
     thresholds: by name.
     requires: record types without which it cannot judge, beyond what the view needs.

@@ -135,7 +135,7 @@ class Described(NamedTuple):
 
 
 def describe(declared: type | Mapping[str, Setting]) -> list[Described]:
-    """The settings of a class, or those of a view or report."""
+    """The settings of a class that are not hidden, or those of a view or report."""
     if not isinstance(declared, type):
         return [
             _described(name, s.type, s.default, s.doc, s.choices, s.allowed)
@@ -145,6 +145,7 @@ def describe(declared: type | Mapping[str, Setting]) -> list[Described]:
     return [
         _described(f.name, f.type, default_of(f), _doc(f), *map(f.metadata.get, shown))
         for f in attrs.fields(declared)
+        if not f.metadata.get("hidden")
     ]
 
 

@@ -69,7 +69,7 @@ class PartWriter(abc.ABC):
 
     @abc.abstractmethod
     def abort(self) -> None:
-        """Let go of open files; what was written is thrown away."""
+        """Close open files; what was written is discarded."""
 
 
 @attrs.frozen
@@ -97,7 +97,7 @@ class PartFiles(Mapping[str, Sequence[PartFile]]):
     """The files of partitions, by key and in the dataset's order.
 
     A dataset may have a million of them.  Its own are made one by one when they are asked for; what
-    is asked of all of them at once is answered without.
+    is asked of all of them together is answered without.
     """
 
     def __init__(self, files: Mapping[str, Sequence[PartFile]]):
@@ -166,11 +166,13 @@ class Publication:
 class Sink(Located):
     """Writes rows to one location.
 
-    shares_files: whether a file may hold rows of several partitions.  ``publish`` then gets those
-        of small partitions as ``Publication.small`` and writes them together; without it, each
-        partition is written by a ``writer`` of its own.
-    streams: whether rows go on at once and for good, as to standard output.  A run reads them in
-        this process, in order, and commits nothing; ``root`` is for the time of the run alone.
+    name: what users type before the location.
+    Config: attrs class of its settings.
+    shares_files: whether a file may hold rows of several partitions.  ``publish`` then gets the
+        rows of small partitions as ``Publication.small`` and writes them together.  Otherwise each
+        partition has its own ``writer``.
+    streams: whether rows leave immediately, for example to standard output.  A run then reads in
+        this process, in order, and commits nothing; ``root`` lasts only for the run.
     """
 
     shares_files: ClassVar[bool] = False
@@ -224,7 +226,7 @@ class Sink(Located):
     def scan(self, files: Sequence[PartFile], record_type: RecordType) -> pl.LazyFrame:
         """The rows of one record type in committed files, as a lazy frame.
 
-        One of an earlier state may lie where ``kept`` says; a piece is then the whole file.
+        A file of an earlier state may be where ``kept`` says; a piece is then a whole file.
 
         Columns have the polars types of the record type's Arrow schema, maps as lists of
         key-value structs; ``origin`` is text.

@@ -63,7 +63,7 @@ class ReadContext:
 
     origin: the partition's origin, used where a call names none.
     scratch: an empty directory for temporary files, removed afterwards; made when asked for.
-    on_reject: takes each reject at once; without it they gather in ``rejects``.
+    on_reject: takes each reject immediately; without it they gather in ``rejects``.
     """
 
     origin: str
@@ -184,9 +184,9 @@ class Partition:
 class Source(Located):
     """Turns one location into rows of its record types.
 
-    record_types: every record class that ``read`` may yield; all else as of ``Located``.
-    reads_live: whether it opens its files by ``harvest_toolkit.live.open_input`` alone: then it may
-        be given a pipe, of which rows are wanted as they come.
+    record_types: every record class that ``read`` may yield; the other fields are ``Located``'s.
+    reads_live: whether it opens files only by ``harvest_toolkit.live.open_input``.  Then it may get
+        a pipe and must yield rows as they arrive.
     """
 
     record_types: ClassVar[tuple[type[Record], ...]]
@@ -196,8 +196,8 @@ class Source(Located):
     def detect(cls, path: Path) -> Detection | None:
         """Whether this source can read ``path``, which exists; None if not.
 
-        Files are enough: a directory for which it gives None is made of the files below it, of
-        which each belongs to the source that is surest of it.
+        Recognising files is enough.  If it gives None for a directory, each file below belongs to
+        the source that is surest of it.
         """
         return None
 
@@ -210,10 +210,9 @@ class Source(Located):
         """The partitions of the location.
 
         By default the location itself, or each file directly below it, is one partition.
-        A file that cannot be looked into is a partition, too (``harvest.toolkit.files.may_be``):
-        reading it is one reject, while an error here ends the run, for all sources.
-        Raises SourceError when there is nothing to read, OSError for a directory that cannot be
-        listed.
+        An unreadable file is a partition, too (``harvest.toolkit.files.may_be``): reading it gives
+        one reject, while an error here ends the run for all sources.
+        Raises SourceError when there is nothing to read, OSError for an unreadable directory.
         """
         path = input_path(self.location)
         if not path.is_dir():
@@ -221,22 +220,20 @@ class Source(Located):
             return
         folder, names = next(walk_names(path))
         if not names:
-            raise SourceError(
-                "the directory holds no file", where=str(path), remedy="check the location"
-            )
+            problem = "the directory has no files"
+            raise SourceError(problem, where=str(path), remedy="check the location")
         for name in names:
             yield file_partition(os.path.join(folder, name), id=name)  # noqa: PTH118
 
     def plan_files(self, files: Iterable[Path]) -> Iterable[Partition] | None:
         """The partitions of some files of the location, just as ``plan`` gives them.
 
-        A run that knows which files have changed asks for these alone, and does not list the
-        location.  files: absolute; those of which ``plan`` makes no partition give none here.  One
-        that is gone stands for the partitions that it was in together with others; a partition of
-        nothing else may be given, and is left out.  Of an origin all partitions are given, or none:
-        what is not given of it any more leaves the dataset.
-        None where only ``plan`` knows: so it is for each source that has a ``plan`` of its own and
-        does not say otherwise.
+        A run that knows which files have changed asks only for these, and does not list the
+        location.  files: absolute paths; a file without a partition in ``plan`` gives none here.
+        A file that is gone stands for the partitions that it shared with others; the run leaves
+        out a partition of only such files.  Give all partitions of an origin or none: those that
+        are missing leave the dataset.
+        None if only ``plan`` knows, which is the default of a source with its own ``plan``.
         """
         if type(self).plan is not Source.plan:
             return None
@@ -245,11 +242,10 @@ class Source(Located):
     def prepare(self, partition: Partition) -> Partition:
         """The partition with what one process must find out before it can be read.
 
-        Such as the number of lines before a byte range, which is known once all ranges before were
-        looked at.  It is called in the process that plans, once for each partition that is to be
-        read, in the plan's order, just before the partition is given out.  What it finds goes into
-        ``options`` as plain values; all other fields stay.  Raise SourceError when the partition
-        cannot be read at all.  By default there is nothing to find out.
+        An example is the number of lines before a byte range.  It is called in the planning
+        process, once for each partition to read, in the plan's order, just before the partition is
+        handed out.  Put what it finds into ``options`` as plain values; all other fields stay.
+        Raise SourceError when the partition cannot be read.  The default finds out nothing.
         """
         return partition
 
@@ -259,12 +255,12 @@ class Source(Located):
 
         Rows that leave ``origin`` or ``position`` empty get the partition's origin and a running
         number per record type.  Raise SourceError when the partition cannot be read at all: it
-        becomes one reject, and the other partitions are unharmed.
+        becomes one reject, and the other partitions are still read.
         """
 
 
 def file_partitions(location: str, files: Iterable[Path]) -> Iterator[Partition]:
-    """Those of some files that are a location, or lie directly in it, each as one partition."""
+    """One partition for each of the files that is the location, or is directly in it."""
     path = input_path(location)
     for file in files:
         if path in (file, file.parent):
@@ -272,7 +268,7 @@ def file_partitions(location: str, files: Iterable[Path]) -> Iterator[Partition]
 
 
 def file_partition(path: Path | str, *, id: str, **more: Any) -> Partition:  # noqa: A002
-    """The partition that is one whole file; reading one that cannot be read makes it a reject."""
+    """The partition of one whole file; reading an unreadable one gives a reject."""
     origin = os.fspath(path)
     if not origin.startswith("/"):
         origin = str(Path(origin).absolute())

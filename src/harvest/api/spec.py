@@ -84,9 +84,9 @@ class ReportSpec:
     """Declares a report: tables and plots over views.
 
     build: callable or ``module:function`` that takes a DatasetReader and the settings by name and
-        gives a report, such as a ``harvest_report.Report``; it raises ValueError for a setting's
-        value that it does not take.  Its method ``completed`` takes a ReportContext, what the
-        dataset knows besides, and gives what ``Dataset.report`` shall give.
+        gives a report, for example a ``harvest_report.Report``.  It raises ValueError for a value
+        of a setting that it does not take.  The report's method ``completed`` takes a ReportContext
+        and gives what ``Dataset.report`` returns.
     """
 
     name: str
@@ -101,10 +101,9 @@ class ExporterSpec:
     """Declares an exporter: a dataset in a form that others take, ``harvest export --as NAME``.
 
     write: callable or ``module:function`` that takes a ``harvest.Dataset``, the target as the user
-        gave it and the settings by name, writes, and gives the paths of the files that it wrote, or
-        what it did as a text; it raises ValueError for a setting's value that it does not take,
-        UsageError for a target.
-    targets: how targets begin (``postgresql://``) or end (``.duckdb``) that mean it without a name.
+        gave it and the settings by name.  It writes, and gives the paths of its files, or a text on
+        what it did.  It raises ValueError for a value of a setting, UsageError for a target.
+    targets: beginnings (``postgresql://``) or endings (``.duckdb``) of targets that it writes.
     """
 
     name: str
@@ -157,11 +156,11 @@ class Hooks(Protocol):
 
     @hookspec
     def harvest_rules(self) -> Iterable[Rule]:
-        """Rules of this plugin, which draw findings from views."""
+        """Rules of this plugin, which find conclusions in views."""
 
     @hookspec
     def harvest_exporters(self) -> Iterable[ExporterSpec]:
-        """Exporters of this plugin, which write datasets in forms that others take."""
+        """Exporters of this plugin, which write datasets in other forms."""
 
     @hookspec
     def harvest_engines(self) -> Iterable[EngineSpec]:
@@ -171,16 +170,15 @@ class Hooks(Protocol):
     def harvest_commands(self) -> Iterable[Command]:
         """Commands of this plugin; the entry points ``harvest.commands`` name them, too.
 
-        These may name another module of it that has this hook, which help imports sooner.
+        These may name a smaller module with this hook, so that help starts faster.
         """
 
     @hookspec
     def harvest_committed(self, dataset: Any, result: Any) -> None:
-        """Hear that a dataset has changed: called after each commit, once nothing is locked.
+        """Called after each commit that changed a dataset, when nothing is locked.
 
-        dataset: the ``harvest.Dataset``, opened in the state that is in force.
-        result: the ``harvest.RunResult`` of the run, of which each dataset that it changed is
-            heard; None where the dataset went back to an earlier state, for which nothing is read.
-        Runs, rounds of a watch, what is read again for its rejects or to repair, and going back
-        are commits.  What a listener raises becomes a remark, and harms nothing.
+        dataset: the ``harvest.Dataset``, opened in its new state.
+        result: the ``harvest.RunResult`` of the run; None after a rollback, which reads nothing.
+        Runs, rounds of a watch, replays of rejects, repairs and rollbacks commit.  An exception
+        here becomes a remark, and harms nothing.
         """

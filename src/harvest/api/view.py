@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 class Setting:
     """A setting of a view or report.
 
-    doc: what it means.
+    doc: its meaning.
     type: of its values, written as the fields of a source's ``Config`` are (``int``,
         ``tuple[str, ...]``); text from the command line is read as one.
     default: its value unless given; None where the view or report decides.
@@ -44,7 +44,7 @@ class Setting:
 
 
 def by_name(declared: Mapping[str, Setting | str]) -> dict[str, Setting]:
-    """Settings by name; one that is declared with what it means alone takes any value."""
+    """Settings by name; one that is declared by its meaning alone takes any value."""
     return {
         name: setting if isinstance(setting, Setting) else Setting(setting)
         for name, setting in declared.items()
@@ -77,25 +77,25 @@ class DatasetReader(Protocol):
 
     @property
     def notes(self) -> list[str]:
-        """The remarks that sources made while reading."""
+        """The remarks of the sources on their inputs."""
 
 
 @attrs.frozen(kw_only=True)
 class View:
-    """A named derived table.
+    """A named table that is derived from a dataset.
 
     name: ``family.view`` (``dask.tasks``).
     doc: one or two sentences for ``harvest view``.
     build: callable, or ``module:function`` imported on first use, that takes a DatasetReader and
         the settings by name, and gives a lazy frame; it raises ValueError for a setting's value
         that it does not take.
-    requires: record types it reads; it can be asked for where a dataset holds at least one.
-    settings: what it accepts, by name: a Setting, or what it means as text for one of any type.
-    columns: what its columns are, in the order of its rows, declared by the kinds of
-        ``harvest.columns``; or ``module:NAME`` of them, imported when first used.  A column without
-        ``doc`` takes its meaning and unit from the column of the same name of a record type that
-        the view requires.  A setting may add or remove columns: all that can be are listed.
-    first: names of those that people are shown first, which stay where a terminal is narrow.
+    requires: record types it reads; a dataset with at least one of them can serve the view.
+    settings: what it accepts, by name: a Setting, or its meaning as text, for values of any type.
+    columns: its columns in order, declared by the functions of ``harvest.columns``; or their
+        ``module:NAME``, imported when first used.  A column without ``doc`` takes meaning and unit
+        from the column of the same name of a required record type.  If settings add or remove
+        columns, list all that are possible.
+    first: names of the columns to show first, which stay on a narrow terminal.
     text: callable or ``module:function`` that takes the collected frame and gives readable text,
         one string per row; for ``-o FILE.txt``.
     """

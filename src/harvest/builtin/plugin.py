@@ -33,17 +33,17 @@ FINDINGS: Final = (
     text("severity", "high: costs much, or puts results in doubt; medium: worth a change; low: "
          "good to know."),
     text("rule", "The rule that found it."),
-    text("text", "What was found, in one sentence."),
+    text("text", "What was found: the headline and its detail."),
     texts("certainty", "complete, or what makes it less than certain: lower_bound, "
           "impossible_value, too_large, coarse_clock, one_process, part."),
-    count("judged", "How many rows of view its rule could judge."),
-    count("unknown", "How many rows of view its rule is about and could not judge."),
+    count("judged", "Rows of the view that the rule checked."),
+    count("unknown", "Rows of the view that the rule is about but that lack data."),
     text("advice", "What to try."),
     text("view", "The view with the evidence."),
     text("settings", "The settings that view had, as a JSON object."),
     text("where", "The SQL condition that chooses the evidence among the rows of view."),
-    count("rows", "How many rows of view the finding rests on."),
-    text("reference", "What the rule and its thresholds rest on."),
+    count("rows", "Rows of the view that are the evidence."),
+    text("reference", "The source of the rule and its thresholds."),
 )  # fmt: skip
 
 NOTES: Final = (
@@ -90,7 +90,7 @@ def harvest_engines() -> Iterable[EngineSpec]:
             name="local",
             doc="this process, or worker processes on this machine",
             factory="harvest.engines.local:LocalEngine",
-        ),
+        )
     ]
 
 

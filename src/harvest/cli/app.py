@@ -24,12 +24,9 @@ if TYPE_CHECKING:
     from harvest.plugins.registry import PluginManager
 
 COMMANDS: Final = {
-    "run": ("run", "Read sources, write them to sinks; skip what is unchanged."),
-    "plugins": ("app", "List plugins; show, check or begin one."),
-    "verify": (
-        "verify",
-        "Check a dataset: checksums, rows, schemas, records, kept states, what does not belong.",
-    ),
+    "run": ("run", "Read sources and write them to sinks; skip unchanged inputs."),
+    "plugins": ("app", "List plugins; show, check or create one."),
+    "verify": ("verify", "Check a dataset for damage and for files that do not belong to it."),
 }
 """By name, in the order of help: its name in ``commands``, and the first sentence of its help."""
 
@@ -193,7 +190,7 @@ app = typer.Typer(
     rich_markup_mode=None,  # plain help: importing rich would triple its time
     pretty_exceptions_enable=False,
     context_settings=CONTEXT,
-    help="Collect the metadata that scientific runs leave behind, as one model.",
+    help="Collect the metadata of scientific runs into datasets, and report on them.",
     epilog="Example: harvest run --source mofka-dask:runs/R1 --sink parquet:out",
 )
 
@@ -215,8 +212,7 @@ def _load(ctx: typer.Context, value: list[str] | None) -> list[str] | None:
 @app.callback()
 def program(
     version: Annotated[
-        bool,
-        typer.Option("--version", callback=_version, is_eager=True, help="Show the version."),
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
     ] = False,
     plugin: Annotated[
         list[str] | None,
@@ -224,12 +220,9 @@ def program(
             metavar="FILE.py",
             callback=_load,
             is_eager=True,
-            help="Use a plugin that is a Python file: its views, reports and record types, too. "
-            "Repeatable.",
+            help="Load a plugin from a Python file. Repeatable.",
         ),
     ] = None,
-    debug: Annotated[
-        bool, typer.Option("--debug", help="Show tracebacks of errors. Works anywhere.")
-    ] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
 ) -> None:
-    """Collect the metadata that scientific runs leave behind, as one model."""
+    """Collect the metadata of scientific runs into datasets, and report on them."""

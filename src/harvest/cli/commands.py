@@ -26,17 +26,17 @@ from harvest.errors import ConfigError, UsageError
 from harvest.recipes.recipe import DELETED
 from harvest.toolkit.completion import words
 
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would be read; write nothing.")]
-Force = Annotated[bool, typer.Option("--force", help="Read everything again, changed or not.")]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Show what would be read, without reading or writing.")
+]
+Force = Annotated[bool, typer.Option("--force", help="Read all inputs again, also unchanged ones.")]
 PrintConfig = Annotated[
-    bool, typer.Option("--print-config", help="Print all this as a recipe and stop.")
+    bool, typer.Option("--print-config", help="Print these options as a recipe and stop.")
 ]
 Quiet = Annotated[
-    bool, typer.Option("-q", "--quiet", help="Print nothing but errors, and how many rejects.")
+    bool, typer.Option("-q", "--quiet", help="Print only errors and the number of rejects.")
 ]
-JsonAccount = Annotated[
-    bool, typer.Option("--json", help="Print the account as JSON on standard output.")
-]
+JsonAccount = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 
 @takes_run_options()
@@ -48,7 +48,7 @@ def run(
     json: JsonAccount = False,
     quiet: Quiet = False,
 ) -> int:
-    """Read sources, write them to sinks; skip what is unchanged.
+    """Read sources and write them to sinks; skip unchanged inputs.
 
     Exit codes: 0 done; 1 failed, nothing committed; 2 wrong usage; 3 committed with rejects;
     4 more rejects than --max-rejects, nothing committed; 5 committed, an export failed;
@@ -59,7 +59,7 @@ def run(
     asked = {"--dry-run": dry_run, "--print-config": print_config, "--json": json}
     for option in asked if quiet else ():
         if asked[option]:
-            raise UsageError(f"{option} prints and --quiet does not", remedy="give one of them")
+            raise UsageError(f"{option} and --quiet exclude each other", remedy="give one of them")
     if print_config:
         return print_recipe(options)
     recipe = options.recipe()
@@ -73,13 +73,13 @@ Kind = Annotated[
     str | None,
     typer.Option(
         metavar="KIND",
-        help=f"All of this kind, with what each is for: {', '.join(KINDS[:-1])} or {KINDS[-1]}.",
+        help=f"List only this kind, with descriptions: {', '.join(KINDS[:-1])} or {KINDS[-1]}.",
         autocompletion=words(*KINDS),
     ),
 ]
 
 app = typer.Typer(
-    help="List plugins; show, check or begin one.",
+    help="List plugins; show, check or create one.",
     invoke_without_command=True,
     no_args_is_help=False,
 )
@@ -87,7 +87,7 @@ app = typer.Typer(
 
 @app.callback()
 def plugins(ctx: typer.Context, kind: Kind = None, json: Json = False) -> int | None:
-    """List plugins; show, check or begin one."""
+    """List plugins; show, check or create one."""
     if ctx.invoked_subcommand is None:
         return list_plugins(kind, json=json)
     return None
@@ -95,7 +95,7 @@ def plugins(ctx: typer.Context, kind: Kind = None, json: Json = False) -> int | 
 
 @app.command("list")
 def list_plugins(kind: Kind = None, json: Json = False) -> int:
-    """List the plugins and what each offers, and those that cannot be used, with the remedy."""
+    """List the installed plugins, what each offers, and how to fix those that do not load."""
     from harvest.cli.actions.plugins import print_declared, print_plugins  # late: help needs none
 
     return print_plugins(json=json) if kind is None else print_declared(kind, json=json)
@@ -104,22 +104,20 @@ def list_plugins(kind: Kind = None, json: Json = False) -> int:
 def verify(
     dataset: DatasetPath,
     repair: Annotated[
-        bool,
-        typer.Option("--repair", help="Restore a damaged manifest; read damaged parts again."),
+        bool, typer.Option("--repair", help="Restore the manifest; read damaged parts again.")
     ] = False,
     deleted: Annotated[
         str,
         typer.Option(
             metavar="keep|drop",
-            help="With --repair, damaged rows whose input is gone: keep (as they are) or drop.",
+            help="With --repair: keep or drop damaged rows whose input is gone.",
             autocompletion=words(*DELETED),
         ),
     ] = "keep",
     give_up: Annotated[
         bool,
         typer.Option(
-            "--give-up",
-            help="With --repair, do without kept states and records of runs that are lost.",
+            "--give-up", help="With --repair: forget kept states and records of runs that are lost."
         ),
     ] = False,
     settings: SettingsAgain = None,
@@ -127,12 +125,12 @@ def verify(
     wait: Wait = 0.0,
     json: Json = False,
 ) -> int:
-    """Check a dataset: checksums, rows, schemas, records, kept states, what does not belong.
+    """Check a dataset for damage and for files that do not belong to it.
 
-    --repair restores the manifest and copies, and reads damaged parts again from their inputs. A
-    kept state, or the record of a run, has no copy: what is lost of these stays a problem until
-    --give-up lets it go. A run that is at work is named; what its commit has yet to finish is no
-    problem. Ends with 1 when there is a problem, or one is left after --repair.
+    It checks checksums, row counts, schemas, records of runs and kept states. --repair restores the
+    manifest and reads damaged parts again from their inputs. Kept states and records of runs have
+    no copy: a lost one stays a problem until --give-up. The unfinished work of a run in progress
+    is not a problem. Exit code 1: there are problems, or some remain after --repair.
     """
     from harvest.cli.actions.verify import print_problems, print_repair  # late: help needs none
     from harvest.dataset.repair import repair as mend
@@ -146,10 +144,6 @@ def verify(
     if deleted not in DELETED:
         raise ConfigError(f"deleted {deleted!r} is unknown", remedy="use keep or drop")
     done = mend(
-        dataset,
-        settings=plugin_settings(settings),
-        deleted=deleted,
-        give_up=give_up,
-        wait_s=wait,
+        dataset, settings=plugin_settings(settings), deleted=deleted, give_up=give_up, wait_s=wait
     )
     return print_repair(dataset, done, dropped=deleted == "drop", json=json)

@@ -14,7 +14,7 @@ from harvest.plugin_code import contained
 from harvest.toolkit.steps import remark
 
 _End: TypeAlias = "tuple[int, Callable[[], object] | str | None]"
-"""An exit code, and what is to be said before: a line, or a function that says it."""
+"""An exit code, and what to print before: a line, or a function that says it."""
 
 
 def main(arguments: list[str] | None = None) -> NoReturn:

@@ -2,7 +2,7 @@
 
 A function with ``takes_run_options`` above it takes the options of ``harvest run``; their
 ``recipe()`` is what ``harvest.Session`` carries out.  What a command shows is in the modules
-beside this one, which its help does without.
+next to this one, which its help does without.
 """
 
 from __future__ import annotations

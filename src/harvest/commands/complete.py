@@ -32,7 +32,7 @@ def engines(incomplete: str) -> Items:
 def settings(incomplete: str) -> Items:
     """``NAME.`` of what has settings, then ``NAME.KEY=``, then the values where they are words.
 
-    Where one name is left its keys follow at once: a shell puts a blank behind a single word.
+    Where one name is left its keys follow immediately: a shell puts a blank behind a single word.
     """
     found = _plugins()
     kinds = (("source", found.sources), ("sink", found.sinks), ("engine", found.engines))

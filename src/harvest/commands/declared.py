@@ -1,6 +1,6 @@
 """What plugins declare, as commands show it: settings in words, columns with their meanings.
 
-``config_from`` makes a class of settings of what a recipe or a file gives.
+``config_from`` makes an instance of a plugin's settings class from the values of a recipe or file.
 """
 
 from __future__ import annotations

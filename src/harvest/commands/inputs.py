@@ -65,16 +65,16 @@ class Reader:
 
     @property
     def cut(self) -> str | None:
-        """What is to be said of a pipe of which there was more than its beginning."""
+        """What to say about a pipe of which there was more than its beginning."""
         pipe = self.pipe
         if pipe is None or pipe.file is None or pipe.file.stat().st_size < PIPE_BYTES:
             return None
         shown, size = printable_line(pipe.origin), bytes_in_words(PIPE_BYTES)
-        return f"{shown}: only its first {size} were read, and may end in a record"
+        return f"{shown}: only its first {size} were read; the last record may be incomplete"
 
 
 def readers(recipe: Recipe, plugins: PluginManager | None = None) -> tuple[list[Reader], list[str]]:
-    """The sources of a recipe, and what is to be said of locations without the name of one.
+    """The sources of a recipe, and what to say about locations without the name of one.
 
     Raises as ``harvest.Session``.
     """

@@ -17,24 +17,23 @@ from harvest.toolkit.completion import words
 from . import complete
 
 __all__ = [
-    *("DatasetPath", "Exact", "Json", "Settings", "SettingsAgain", "SettingsAsBefore"),
-    *("Wait", "Wide", "key_values", "plugin_settings", "refuse_without"),
-]
+    "DatasetPath", "Exact", "Json", "Settings", "SettingsAgain", "SettingsAsBefore", "Wait",
+    "Wide", "key_values", "plugin_settings", "refuse_without",
+]  # fmt: skip
 
 DatasetPath = Annotated[
-    Path, typer.Argument(metavar="DATASET", help="What a sink wrote.", readable=False)
+    Path, typer.Argument(metavar="DATASET", help="The path that a sink wrote to.", readable=False)
 ]
 Exact = Annotated[
     bool,
     typer.Option(
         "--exact/--human",
-        help="Values with all digits and in full, or for people: 5.00 MiB, 3.5 min, 1,204.",
+        help="Show full values, or rounded ones with units: 5.00 MiB, 3.5 min, 1,204.",
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 RecipeFile = Annotated[
-    Path | None,
-    typer.Argument(metavar="RECIPE.toml", help="Recipe; options go on top of it."),
+    Path | None, typer.Argument(metavar="RECIPE.toml", help="A recipe file; options override it.")
 ]
 Sources = Annotated[
     list[str] | None,
@@ -42,8 +41,8 @@ Sources = Annotated[
         "-s",
         "--source",
         metavar="NAME:LOCATION",
-        help="What to read; without NAME, by all sources that are sure. NAME:- is standard "
-        "input. FILE.py:LOCATION is read by the source of a Python file. Repeatable.",
+        help="What to read; NAME:- is standard input. Without NAME, every source that recognises "
+        "the location reads it. NAME may be a Python file, FILE.py. Repeatable.",
         autocompletion=complete.sources,
     ),
 ]
@@ -53,7 +52,7 @@ Sinks = Annotated[
         "-k",
         "--sink",
         metavar="NAME:LOCATION",
-        help="Where to; NAME may be a FILE.py. Repeatable.",
+        help="Where to write. NAME may be a FILE.py. Repeatable.",
         autocompletion=complete.sinks,
     ),
 ]
@@ -69,12 +68,12 @@ Settings = Annotated[
 ]
 SettingsAgain = Annotated[
     list[str] | None,
-    _set("A setting for reading again, on top of those of the first time. Repeatable."),
+    _set("A setting for reading again; it overrides the one of the first run. Repeatable."),
 ]
 # elsewhere -o is the output
 SettingsAsBefore = Annotated[list[str] | None, _set("The same as --set.", "-o", hidden=True)]
 Wide = Annotated[
-    bool, typer.Option("--wide", help="All columns in full, in lines as long as they are.")
+    bool, typer.Option("--wide", help="Show all columns in full, however long the lines get.")
 ]
 Wait = Annotated[
     float,
@@ -112,7 +111,7 @@ class RunOptions(NamedTuple):
         )
 
     def hold_secrets(self) -> bool:
-        """Whether the options themselves, not the recipe file, hold a password or the like."""
+        """Whether the options themselves, not the recipe file, hold a secret."""
         from harvest.pipeline.record import without_secrets  # late: help needs none of it
         from harvest.plugins.registry import manager
 
@@ -214,4 +213,4 @@ def refuse_without(switch: str, options: Mapping[str, Any]) -> None:
     """Raise UsageError for an option that was given and means nothing without a switch."""
     for option, value in options.items():
         if value:
-            raise UsageError(f"{option} is for {switch}, which is not given")
+            raise UsageError(f"{option} needs {switch}")

@@ -70,7 +70,7 @@ def print_recipe(options: RunOptions) -> int:
     say(choices)
     shown = without_secrets(recipe, plugins)
     if shown != recipe:
-        print("# passwords and other secrets are hidden; give them anew to run this recipe")
+        print("# passwords and other secrets are hidden; give them again to run this recipe")
     print(shown.to_toml(), end="")
     return 0
 
@@ -141,9 +141,8 @@ def rejects_line(result: RunResult, recipe: Recipe) -> list[str]:
         return []
     units = count_in_words(rejected, "input unit")
     target = printable_line(str(recipe.sinks[0].location))
-    return [
-        f"{units} could not be read" + ("" if result.streamed else f": harvest rejects {target}")
-    ]
+    more = "" if result.streamed else f": harvest rejects {target}"
+    return [f"{units} could not be read{more}"]
 
 
 def exports_failed(result: RunResult) -> list[str]:

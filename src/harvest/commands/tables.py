@@ -16,15 +16,15 @@ from harvest.toolkit.layout import GAP, fit, fold, shorten, table_lines
 from harvest.toolkit.texts import printable_line
 
 __all__ = [
-    *("how_many", "print_columns", "print_json", "print_lines", "print_plain"),
-    *("print_table", "print_text", "width_of_terminal"),
-]
+    "how_many", "print_columns", "print_json", "print_lines", "print_plain", "print_table",
+    "print_text", "width_of_terminal",
+]  # fmt: skip
 
 INDENT = " " * 4
 LEAST = 8
-"""Characters of a text that a column keeps where cells are folded."""
+"""Characters of a text that a column keeps where cells are wrapped."""
 PROSE_LEAST = 32
-"""Characters below which text does not stand beside the other columns."""
+"""Characters below which text does not stand next to the other columns."""
 
 
 def print_json(value: Any) -> None:
@@ -76,9 +76,9 @@ def print_table(
 ) -> None:
     """A table that fits the terminal; numbers of the columns ``right`` are aligned right.
 
-    Where the terminal is too narrow, cells are folded, the widest first, or else
+    Where the terminal is too narrow, cells are wrapped, the widest first, or else
     prose: these last columns go below each row, as text, where they would have little room.
-    forms: ``id`` or ``path`` by column: their cells are shortened and not folded.
+    forms: ``id`` or ``path`` by column: their cells are shortened and not wrapped.
     upright: each row becomes lines of name and value.
     """
     room = width_of_terminal()

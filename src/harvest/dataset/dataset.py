@@ -80,7 +80,7 @@ def _no_dataset(path: Path) -> DatasetError:
 
 
 def states_of(path: Path) -> tuple[Path, Path]:
-    """Where the state of a dataset may lie: within its directory, or beside its file."""
+    """Where the state of a dataset may lie: within its directory, or next to its file."""
     return path / "_harvest", path.with_name(path.name + "._harvest")
 
 
@@ -94,13 +94,13 @@ class Dataset:
     """The committed rows of one sink, read-only, in the state in which it was opened.
 
     ``dataset["dask.transfer"]`` is a polars LazyFrame; iterating gives the names of the record
-    types that have rows.  Once another state is in force, this one is read as long as it is kept;
-    then reading raises DatasetChanged.
+    types that have rows.  After later commits, this state can be read as long as it is kept; then
+    reading raises DatasetChanged.
 
-    sink: which wrote it, with its ``location``.
-    manifest: its ``token`` names the commit that left this state, ``runs`` all runs, oldest first.
-    plugins: those by which it is read: ``sources`` by name, the class ``source(name)``, all
-        ``record_types()`` by name, and those that are ``broken``, by name with cause and remedy.
+    sink: the sink that wrote it, with its ``location``.
+    manifest: ``token`` names the commit of this state, ``runs`` all runs, oldest first.
+    plugins: the plugins that read it: ``sources`` by name, the class ``source(name)``, all
+        ``record_types()`` by name, and ``broken`` plugins by name, with cause and remedy.
     """
 
     def __init__(self, sink: Sink, manifest: Manifest, plugins: PluginManager):
@@ -113,11 +113,7 @@ class Dataset:
 
     @classmethod
     def blank(cls, plugins: PluginManager | None = None) -> Dataset:
-        """A dataset that has no rows of any record type and lies nowhere.
-
-        Every declared record type is an empty frame of its columns, so that a view shows which
-        columns it gives.
-        """
+        """A dataset without rows and location, in which views show the columns that they give."""
         sink = Nowhere("nowhere")
         manifest = Manifest(sink=sink.name, location=sink.location)
         return Dataset(sink, manifest, plugins or manager())
@@ -152,7 +148,7 @@ class Dataset:
             return holdings(self)
 
     def accounts(self) -> pl.DataFrame:
-        """What became of each partition: a row with these columns, in the dataset's order.
+        """A row for each partition, in the dataset's order, with these columns.
 
         source, origin: what read it, and from where; plugin, run: with which version, and when.
         written: its rows; rejected: units that could not be read; failed: whether none could.
@@ -197,7 +193,7 @@ class Dataset:
                     return frame
 
     def is_current(self) -> bool:
-        """Whether the state that it was opened in is in force still."""
+        """Whether it was opened in the current state."""
         return self._other_state() is None
 
     def _other_state(self) -> Manifest | None:
@@ -245,10 +241,7 @@ class Dataset:
         return f"{remedy}, which wrote its rows{self.plugins.unless_disabled()}"
 
     def files(self, name: str) -> list[PartFile]:
-        """Committed files that hold rows of a record type, in the dataset's order.
-
-        One that holds rows of several partitions is there once.
-        """
+        """Committed files with rows of a record type, each once, in the dataset's order."""
         if name not in self._files:
             self._files[name] = self.manifest.files.of_type(name)
         return list(self._files[name])
@@ -262,10 +255,7 @@ class Dataset:
             return build("view", self.plugins.view(name), self, settings)  # type: ignore[no-any-return]
 
     def summary(self) -> dict[str, Any]:
-        """What it holds and what can be asked of it, as plain values: ``harvest show --json``.
-
-        Its rows, inputs, bytes and rejects; runs; record types with their times; views; reports.
-        """
+        """What ``harvest show --json`` prints: rows, inputs, runs, record types, views, reports."""
         with self.reading():
             return summary(self)
 
@@ -274,7 +264,7 @@ class Dataset:
         return names_for(self.plugins.views, self)
 
     def describe(self, name: str, /, **settings: Any) -> Description:
-        """What the columns of a record type or a view mean; settings of the view by name.
+        """The meaning of the columns of a record type or a view; settings of the view by name.
 
         >>> ds.describe("dask.tasks")  # doctest: +SKIP
 
@@ -285,8 +275,7 @@ class Dataset:
     def report(self, name: str, /, **settings: Any) -> Any:
         """A report over this dataset; settings by name, as the report declares them.
 
-        It is of the class that its plugin builds, completed with what the dataset knows of it:
-        ``harvest_report.Report``, or the plugin's own.
+        Its class is ``harvest_report.Report``, or the plugin's own.
 
         Raises UsageError for an unknown report, or a setting that it does not have or take;
         DatasetError when the dataset lacks what the report reads.
@@ -295,7 +284,7 @@ class Dataset:
             return build_report(self, name, settings)
 
     def export(self, name: str, target: str | os.PathLike[str], /, **settings: Any) -> Exported:
-        """Write it in a form that others take, as ``harvest export`` does; gives the files.
+        """Write it in another form, as ``harvest export`` does; gives the files.
 
         name: of the exporter; settings by name, as it declares them.
 
@@ -321,12 +310,12 @@ class Dataset:
     ) -> Verdict:
         """What the rules of installed plugins conclude, each finding with its evidence.
 
-        rules: names of those to ask, all unless given.
-        thresholds: by rule and name, in place of the declared ones.
-        settings: of views, such as ``run``; each is passed to the views that have it.
+        rules: names of the rules to check, all unless given.
+        thresholds: by rule and name, instead of the declared ones.
+        settings: of views, for example ``run``; each is passed to the views that have it.
 
         Raises UsageError for an unknown rule or threshold, a setting that no view has, or
-        settings with which no rule can judge.
+        settings for which all rules lack data.
         """
         chosen = [self.plugins.rule(name) for name in rules or self.plugins.rules]
         views = [self.plugins.views[r.view] for r in chosen if r.view in self.plugins.views]
@@ -387,14 +376,14 @@ class Dataset:
         return read_runs(self.sink, self.manifest, skip)
 
     def keep_runs(self, count: int, *, wait_s: float = 0) -> None:
-        """Keep so many states before the present one from now on; remove older ones at once.
+        """Keep so many earlier states from now on; remove older ones immediately.
 
-        wait_s: how long to wait for another run on the dataset to end.
+        wait_s: how many seconds to wait for another run on the dataset to end.
         """
         keep_runs(self.sink, count, wait_s=wait_s)
 
     def kept_bytes(self) -> int:
-        """What the states that are kept take beside the present one."""
+        """Bytes of the kept earlier states."""
         return kept_bytes(self.sink.state)
 
     def harvested_with(self, source: str, setting: str) -> list[Any]:
@@ -407,34 +396,34 @@ class Dataset:
         return settings_used(self.sink, self.manifest, source, setting, config)
 
     def verify(self) -> list[str]:
-        """What is wrong with its files, in a sentence each; empty when all is well."""
+        """Problems of its files, each in a sentence; empty if there are none."""
         return [problem.text for problem in self.problems()]
 
     def problems(self) -> list[Problem]:
-        """What is wrong with its files: each problem's ``text`` names the file.
+        """Problems of its files: each ``text`` names the file.
 
-        ``lasting`` of one says that `harvest verify --repair` leaves it as it is.  All files are
-        read once for their checksums, and once more to count their rows; what a writer that is at
-        work has yet to finish is left out.
+        `harvest verify --repair` cannot fix one that is ``lasting``.  All files are read once for
+        their checksums, and once more to count their rows; the unfinished work of a run in progress
+        is not checked.
         """
         return judge(self).problems
 
     def replay(self, **which: Any) -> Any:
         """Read its partitions with rejects again, as ``harvest rejects --replay`` does.
 
-        source, reason: those of a source, of a reason that holds a text; settings: on top of those
-        of the first time; wait_s: as for ``rollback``.
-        Gives the rejects ``before`` and ``left``, and ``again``: its ``result`` is the RunResult,
-        and ``gone`` are the parts whose input is not there, each with why.
+        source, reason: only rejects of a source, or whose reason contains a text; settings: they
+        override those of the first run; wait_s: as for ``rollback``.
+        Gives the numbers of rejects ``before`` and ``left``, and ``again``: its ``result`` is the
+        RunResult, and ``gone`` has the parts whose input is gone, each with the reason.
         """
         return resolve_name("harvest.dataset.repair:replay")(self, **which)  # it knows this class
 
     def rollback(self, run: str, *, wait_s: float = 0) -> str | None:
-        """Put the state that an earlier run left in force again, as ``harvest rollback`` does.
+        """Restore the state that an earlier run left, as ``harvest rollback`` does.
 
-        wait_s: how long to wait for another run on the dataset to end.
-        Gives the id of the run as which this is recorded, None where that state is in force
-        already; this object keeps the state in which it was opened.
+        wait_s: how many seconds to wait for another run on the dataset to end.
+        Gives the id of the run that records this, None if that is the current state already; this
+        object keeps the state in which it was opened.
         Raises DatasetError when the state is not kept, or a file of it is damaged.
         """
         with announcing(self.plugins) as committed:

@@ -219,8 +219,7 @@ def to_html(dataset: Dataset) -> str:
             count_in_words(len(views), "view"), html.table(("view", "what it shows"), views)
         ),
         html.details(
-            count_in_words(len(reports), "report"),
-            html.table(("report", "what it shows"), reports),
+            count_in_words(len(reports), "report"), html.table(("report", "what it shows"), reports)
         ),
-        html.paragraph("What it means: dataset.findings()"),
+        html.paragraph("Next: dataset.findings()"),
     )

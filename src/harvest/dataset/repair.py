@@ -109,14 +109,14 @@ def repair(
 
 
 def _in_place_of_one_file(path: Path, state: Path) -> Iterator[tuple[Path, str]]:
-    """What lies in the place of a dataset that is one file, which may be a link of the user's."""
+    """What is found instead of a dataset that is one file, which may be a link of the user's."""
     what = what_else(Path(os.path.realpath(path)))
     if what is not None and state in states_of(path)[1:]:
         yield path, what
 
 
 def _in_place_of_rows(dataset: Dataset) -> Iterator[tuple[Path, str]]:
-    """What lies in the place of files of rows, and what it is."""
+    """What is found instead of files of rows, and what it is."""
     root = dataset.sink.root
     files = dataset.manifest.files.distinct()
     for name in sorted({file.path for file in files if file.offset is None}):
@@ -126,7 +126,7 @@ def _in_place_of_rows(dataset: Dataset) -> Iterator[tuple[Path, str]]:
 
 
 def _clear_places(state: Path, places: Iterable[tuple[Path, str]]) -> list[str]:
-    """Move aside what lies in the place of files; a sentence on each."""
+    """Move aside what is there instead of files; a sentence on each."""
     return [f"{path}: was {what}, now {set_aside(path, state)}" for path, what in list(places)]
 
 

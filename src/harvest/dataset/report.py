@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
@@ -12,7 +12,7 @@ import attrs
 from harvest.errors import DatasetError, PluginError
 from harvest.findings import Verdict, evaluate
 from harvest.model import record_type as declared
-from harvest.plugins.building import build, check_settings
+from harvest.plugins.building import build, check_settings, refusing
 from harvest.plugins.registry import PluginManager
 
 if TYPE_CHECKING:
@@ -41,8 +41,7 @@ class ReportContext:
     @cached_property
     def verdict(self) -> Verdict | None:
         """What the rules that name the report conclude; None where there are none."""
-        with self.reading():
-            return self.judge()
+        return self.judge()
 
 
 @runtime_checkable
@@ -65,7 +64,7 @@ def build_report(dataset: Dataset, name: str, settings: Mapping[str, Any]) -> An
     gaps = _gaps(absent, dataset.plugins)
     if spec.requires and len(absent) == len(spec.requires):
         raise DatasetError(
-            f"report {name!r} reads what is not in this dataset",
+            f"report {name!r} needs rows that this dataset lacks",
             where=dataset.sink.location,
             remedy="; ".join(gaps),
         )
@@ -81,7 +80,13 @@ def build_report(dataset: Dataset, name: str, settings: Mapping[str, Any]) -> An
         rules = [rule for rule in dataset.plugins.rules.values() if name in rule.reports]
         if not rules:
             return None
-        return evaluate(dataset, dataset.plugins, rules=rules, settings=settings)
+        with dataset.reading():
+            return evaluate(dataset, dataset.plugins, rules=rules, settings=settings)
+
+    @contextmanager
+    def reading() -> Iterator[None]:
+        with dataset.reading(), refusing("report", spec, settings):
+            yield
 
     return report.completed(
         ReportContext(
@@ -90,7 +95,7 @@ def build_report(dataset: Dataset, name: str, settings: Mapping[str, Any]) -> An
             gaps=tuple(gaps),
             location=str(dataset.sink.location),
             judge=judge,
-            reading=dataset.reading,
+            reading=reading,
         )
     )
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 SHOW_TABLES: Final = re.compile(r"\s*show\s+tables\s*;?\s*", re.IGNORECASE)
 """DuckDB would show the tables that were opened, and only those that a query names are."""
 READING: Final = ("SELECT", "EXPLAIN", "MULTI")
-"""Types of the statements that give rows and change nothing; a PIVOT is several at once."""
+"""Types of the statements that give rows and change nothing; a PIVOT is several together."""
 _Settings = Mapping[str, Mapping[str, Any]]
 _NO_TABLE: Final = re.compile(r"Table with name \"?(.+?)\"? does not exist")
 
@@ -29,8 +29,7 @@ def query(dataset: Dataset, text: str, settings: _Settings | None = None) -> pl.
     found = queries(dataset, text, settings)
     if len(found) != 1:
         raise UsageError(
-            f"{len(found)} statements where one query is expected",
-            remedy="ask each query in a call of its own",
+            f"{len(found)} statements where one query is expected", remedy="make one call per query"
         )
     return found[0]
 
@@ -99,12 +98,12 @@ def _rows(answer: Any) -> pl.DataFrame:
 def _check(statements: Sequence[Any]) -> None:
     """Raise UsageError where there is none, or one that does other than reading."""
     if not statements:
-        raise UsageError("0 statements where a query is expected", remedy="ask with SELECT or FROM")
+        raise UsageError("0 statements where a query is expected", remedy="use SELECT or FROM")
     for number, statement in enumerate(statements, start=1):
         if (kind := statement.type.name) not in READING:
             raise UsageError(
-                f"statement {number} is of the type {kind}, and a dataset is only read",
-                remedy="ask with SELECT or FROM",
+                f"statement {number} is of the type {kind}, but a dataset is read-only",
+                remedy="use SELECT or FROM",
             )
 
 
@@ -146,7 +145,7 @@ def _register_all(
         if name not in names:
             raise UsageError(
                 f"settings for {name}, which the query does not name",
-                remedy="take them away, or ask this view",
+                remedy="remove them, or query this view",
             )
     for name in names:
         is_view, given = name in dataset.plugins.views, settings.get(name, {})

@@ -1,4 +1,4 @@
-"""Checking a dataset against its manifest: bytes, rows, schemas, and that nothing is beside it."""
+"""Checking a dataset against its manifest: bytes, rows, schemas, and files that do not belong."""
 
 from __future__ import annotations
 
@@ -225,8 +225,8 @@ def _stray_files(dataset: Dataset) -> Iterator[Problem]:
         for path in sorted(folder.glob(f"*{suffix}")):
             if path not in named:
                 yield Problem(
-                    f"{path}: does not belong to the dataset: left by a run that was cut short, or "
-                    "put there by somebody",
+                    f"{path}: does not belong to the dataset: left by an interrupted run, or put "
+                    "there by someone",
                     passing=True,
                 )
 

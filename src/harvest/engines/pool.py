@@ -122,7 +122,7 @@ class WorkerProcess:
         self._drain()
 
     def end(self) -> None:
-        """End it at once, and what it has started, unless it has ended already."""
+        """End it immediately, and what it has started, unless it has ended already."""
         for number in (signal.SIGTERM, signal.SIGKILL):
             if self._process.poll() is not None:
                 break
@@ -150,7 +150,7 @@ class WorkerProcess:
             said = "\n".join(["; it printed:", *lines[-_LAST_LINES:]]) if lines else ""
             return HarvestError(
                 f"a worker process could not start: it {ending(code)}{said}",
-                remedy="mend what keeps the interpreter from starting, or give --workers 1",
+                remedy="fix what keeps the interpreter from starting, or give --workers 1",
             )
         return WorkerLost(
             f"a worker process {ending(code)}",
@@ -193,7 +193,7 @@ def interpreter(module: str) -> list[str]:
     """The command for a new interpreter that calls ``main`` of a module.
 
     It imports from where this process does, and never the program that this process executes.
-    The number that is to be given to ``main`` is to be appended.
+    Append the number to give to ``main``.
     """
     paths = [path for path in sys.path if isinstance(path, str)]
     options = [option for name, option in _FLAGS.items() if getattr(sys.flags, name)]

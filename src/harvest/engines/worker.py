@@ -45,7 +45,7 @@ def main(descriptor: int) -> None:
 
 
 def _receive(connection: Connection, messages: queue.SimpleQueue[bytes]) -> None:
-    """Take messages as they come, so that the end of the other process is noticed at once."""
+    """Take messages as they come, so that the end of the other process is noticed immediately."""
     while True:
         try:
             messages.put(connection.recv_bytes())

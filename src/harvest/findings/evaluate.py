@@ -36,7 +36,7 @@ class _Question:
     settings: dict[str, Any]
 
     def population(self, frame: pl.LazyFrame) -> pl.Expr:
-        """Whom it is about: also those of whom that is not known."""
+        """Whom it is about: also rows where that is unknown."""
         return condition(self.rule.population(self.thresholds), frame).fill_null(True)
 
     def condition(self, frame: pl.LazyFrame) -> pl.Expr:
@@ -55,7 +55,7 @@ def evaluate(
     """What rules conclude from a dataset.
 
     rules: those to ask; all that plugins declare unless given.
-    thresholds: by rule and name, in place of the declared ones; numbers, or text that is one.
+    thresholds: by rule and name, instead of the declared ones; numbers, or text that is one.
     settings: of views, as ``run``; each is passed to the views that have it.
 
     A rule whose view does not take the settings, wants one to choose by, or has no value of
@@ -125,8 +125,7 @@ def thresholds_of(rule: Rule, given: Mapping[str, Any]) -> dict[str, float]:
             numbers[name] = float(value)
         except (TypeError, ValueError):
             raise UsageError(
-                f"{rule.name}.{name}: {value!r} is not a number",
-                remedy=rule.thresholds[name].doc,
+                f"{rule.name}.{name}: {value!r} is not a number", remedy=rule.thresholds[name].doc
             ) from None
     return numbers
 
@@ -134,7 +133,7 @@ def thresholds_of(rule: Rule, given: Mapping[str, Any]) -> dict[str, float]:
 def judge(rule: Rule, rows: pl.DataFrame, **thresholds: float) -> list[Found]:
     """What a rule concludes from the rows of its view, given as a frame.
 
-    thresholds: in place of the declared ones.
+    thresholds: instead of the declared ones.
     """
     question = _Question(rule, thresholds_of(rule, thresholds), dict(rule.settings))
     (answer,) = _answers(rows.lazy(), [question])
@@ -145,8 +144,8 @@ def judge(rule: Rule, rows: pl.DataFrame, **thresholds: float) -> list[Found]:
 class _Answer:
     """The rows of a view that a rule chooses.
 
-    about: how many rows of the view it is about; judged: how many of these it could judge.
-    gap: why it could judge no more; empty where it judged all.
+    about: how many rows of the view it is about; ``judged``: how many of these it checked.
+    gap: why it checked no more; empty where it checked all.
     """
 
     chosen: pl.DataFrame
@@ -165,22 +164,19 @@ def _answers(frame: pl.LazyFrame, group: list[_Question]) -> list[_Answer]:
         about, judged = pl.col(f"about {n}"), pl.col(f"chosen {n}").is_not_null()
         numbers += [
             about.sum(),
-            (about & judged).sum().alias(f"judged {n}"),
+            (about & judged).sum().alias(f"checked {n}"),
             *((about & pl.col(name).is_not_null()).any().alias(f"{name} {n}") for name in names),
         ]
     marked = frame.with_columns(marks)
     flags = [f"chosen {n}" for n in range(len(group))]
     columns = sorted({name for question in group for name in question.rule.columns})
     counted, kept = pl.collect_all(
-        [
-            marked.select(numbers),
-            marked.filter(pl.any_horizontal(flags)).select(*columns, *flags),
-        ]
+        [marked.select(numbers), marked.filter(pl.any_horizontal(flags)).select(*columns, *flags)]
     )
     counts = counted.row(0, named=True)
     answers = []
     for n, (question, names) in enumerate(zip(group, used, strict=True)):
-        about_n, judged_n = int(counts[f"about {n}"]), int(counts[f"judged {n}"])
+        about_n, judged_n = int(counts[f"about {n}"]), int(counts[f"checked {n}"])
         missing = [name for name in names if not counts[f"{name} {n}"]]
         gap = "" if judged_n == about_n else _gap(question.rule, about_n, judged_n, missing, names)
         rows = kept.filter(pl.col(f"chosen {n}")).select(question.rule.columns)

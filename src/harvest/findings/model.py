@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @attrs.frozen(eq=False)
 class Evidence:
-    """The rows of a view that a finding rests on.
+    """The rows of a view that are the evidence of a finding.
 
     where: the SQL condition that chooses them; settings: of the view.
     rows: how many there are; first: some of them, with the rule's columns.
@@ -50,7 +50,7 @@ class Evidence:
 class Found:
     """A finding of a rule, with its evidence.
 
-    judged: how many rows of the view the rule could judge; unknown: how many it could not, among
+    ``judged``: how many rows of the view the rule checked; unknown: how many lack data, among
         those that it is about.
     """
 

@@ -34,11 +34,7 @@ _SHOWN = _BRIEF.maxstring = _BRIEF.maxother = 60
 
 
 def conform(
-    record_type: RecordType,
-    data: Any,
-    *,
-    origin: str | None = None,
-    position: int | None = None,
+    record_type: RecordType, data: Any, *, origin: str | None = None, position: int | None = None
 ) -> pa.Table:
     """A table of exactly ``record_type``'s schema.
 
@@ -108,7 +104,7 @@ def _as_table(record_type: RecordType, data: Any) -> pa.Table:
 
 
 def _filled(array: Column, origin: str) -> Column:
-    """The column ``origin`` with one in place of nulls."""
+    """The column ``origin`` with a value instead of nulls."""
     if array.null_count == len(array):
         indices = pc.fill_null(pa.nulls(len(array), pa.int32()), 0)
         return pa.chunked_array([pa.DictionaryArray.from_arrays(indices, pa.array([origin]))])

@@ -80,7 +80,7 @@ def fit(array: Column, shape: Shape) -> Column:
         made = array.cast(kind)
     except pa.ArrowException as error:
         raise Misfit(str(error)) from error
-    # of all safe casts, only that to a narrower float loses something without a word
+    # of all safe casts, only that to a narrower float loses something without a message
     if pa.types.is_floating(given) and made.type.bit_width < given.bit_width:
         same = pc.or_(pc.equal(made.cast(given), array), pc.is_nan(array))
         if not pc.all(same).as_py():

@@ -50,7 +50,7 @@ def json_schema(record_type: RecordType) -> dict[str, Any]:
 
 
 def in_words(doc: str, unit: str | None, role: str | None = None) -> dict[str, str]:
-    """What JSON Schema says of a column beside its type."""
+    """What JSON Schema says of a column in addition to its type."""
     words = {"description": doc, "x-unit": unit, "x-role": role}
     return {key: word for key, word in words.items() if word}
 

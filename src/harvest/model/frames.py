@@ -1,6 +1,6 @@
 """Record types as polars frames.
 
-A frame of a record type has plain columns only, alike in all versions of polars and whatever file
+A frame of a record type has plain columns only, the same in all versions of polars and all files
 the rows come from: maps are lists of key-value structs, and dictionary-encoded text is text.
 """
 
@@ -20,9 +20,9 @@ from .record import RecordType
 from .types import arrow_type
 
 __all__ = [
-    *("arrow_type_of", "frame_of", "no_rows", "plain_columns", "polars_schema", "polars_type"),
-    *("scan_parquet", "seconds", "types_of", "without_maps"),
-]
+    "arrow_type_of", "frame_of", "no_rows", "plain_columns", "polars_schema", "polars_type",
+    "scan_parquet", "seconds", "types_of", "without_maps",
+]  # fmt: skip
 
 Microseconds = TypeVar("Microseconds", pl.Expr, pl.Series)
 
@@ -129,7 +129,7 @@ def frame_of(record_type: RecordType, table: pa.Table) -> pl.DataFrame:
 
 
 def without_maps(array: pa.ChunkedArray | pa.Array) -> pa.ChunkedArray | pa.Array:
-    """The array with maps as lists of key-value structs, which every polars takes in alike."""
+    """The array with maps as lists of key-value structs, which every polars reads."""
     return array.cast(_without_maps(array.type))
 
 

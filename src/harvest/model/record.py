@@ -188,14 +188,9 @@ def record(
             raise RecordTypeError(f"{name}: {cls.__qualname__} must subclass harvest.Record")
         made = attrs.define(cls, kw_only=True, field_transformer=_optional_means_none)
         derived = RecordType(
-            name=name,
-            version=version,
-            layer=layer,
-            level=level,
-            doc=inspect.cleandoc(made.__doc__ or ""),
-            cls=made,
-            columns=_columns(made),
-        )
+            name=name, version=version, layer=layer, level=level,
+            doc=inspect.cleandoc(made.__doc__ or ""), cls=made, columns=_columns(made),
+        )  # fmt: skip
         setattr(made, _ATTRIBUTE, derived)
         return typing.cast("type[T]", made)
 

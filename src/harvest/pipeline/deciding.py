@@ -1,4 +1,4 @@
-"""What is to be done with each of the partitions that are listed: read it, use it, or leave it."""
+"""What to do with each listed partition: read it, use it, or leave it."""
 
 from __future__ import annotations
 
@@ -170,25 +170,20 @@ class Planned:
             state = (self.fingerprint, self.use.version, self.config)
             stem = part_stem(self.key, partition.id, *state)
         return Part(
-            key=self.key,
-            stem=stem,
-            source=self.use.source.name,
-            partition=printable(partition.id),
-            origin=printable(partition.origin),
-            fingerprint=self.fingerprint or "",
-            plugin=self.use.version,
-            config=self.config,
-            run=self.run,
-            live=partition.fingerprint is None and not partition.inputs,
+            key=self.key, stem=stem, source=self.use.source.name,
+            partition=printable(partition.id), origin=printable(partition.origin),
+            fingerprint=self.fingerprint or "", plugin=self.use.version, config=self.config,
+            files=(), rows={}, read=0, filtered={}, folded={}, rejected=0, rejects=None,
+            notes=(), run=self.run, live=partition.fingerprint is None and not partition.inputs,
             facts=(self.facts or b"").hex(),
-        )
+        )  # fmt: skip
 
     def is_for(self, number: int) -> bool:
         return number in (*self.read_for, *self.staged_for)
 
 
 def order_of(use: SourceUse, partition: Partition) -> tuple[str, str, str]:
-    """Where a partition stands in the dataset."""
+    """The order of a partition in the dataset."""
     return (use.source.name, printable(partition.origin), printable(partition.id))
 
 
@@ -235,7 +230,7 @@ class Deciding:
         config: str,
         states: Sequence[State],
     ) -> Planned:
-        """What is to be done with a partition; known: its facts; states: by ``Held.states``."""
+        """What to do with a partition; known: its facts; states: by ``Held.states``."""
         now: str | None = None
         staged = [number for number, each in enumerate(self.staged) if each.has(key)]
         if known is None or staged or any(isinstance(there, str) for there in states):
@@ -253,17 +248,9 @@ class Deciding:
             staged_for = {n: each for n, each in found.items() if each is not None}
         others = (n for n in range(len(states)) if n not in held_by and n not in staged_for)
         return Planned(
-            use=use,
-            partition=partition,
-            key=key,
-            fingerprint=now,
-            facts=known,
-            config=config,
-            run=self.run,
-            read_for=tuple(others),
-            staged_for=staged_for,
-            held_by=held_by,
-        )
+            use=use, partition=partition, key=key, fingerprint=now, facts=known, config=config,
+            run=self.run, read_for=tuple(others), staged_for=staged_for, held_by=held_by,
+        )  # fmt: skip
 
 
 def _facts(partition: Partition) -> bytes | None:

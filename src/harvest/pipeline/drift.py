@@ -10,7 +10,7 @@ new, and one whose type has values that the dataset's has not.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import attrs
@@ -125,15 +125,9 @@ class Drift:
 def _refuse_different(
     kind: RecordType, recorded: Mapping[str, pa.DataType], version: int, where: str
 ) -> None:
-    declared: dict[str, Any] = {**declared_types(kind), "": kind.version}
-    before: dict[str, Any] = {**recorded, "": version}
-    for name in [*recorded, *declared]:
-        then, now = before.get(name, "absent"), declared.get(name, "absent")
-        if then == now:
-            continue
-        what = f"column {name!r} is" if name else "it has version"
+    for found in _differences(kind, recorded, version):
         raise DatasetError(
-            f"{kind.name}: {what} {then} in the dataset and {now} in the installed plugin",
+            f"{kind.name}: {found}",
             where=where,
             remedy="nothing was written; --schema-drift evolve or freeze accepts it, or harvest "
             "into a new dataset",
@@ -148,8 +142,20 @@ def _refuse_changed(kind: RecordType, recorded: Mapping[str, pa.DataType], where
                 "in the installed plugin, and no type has the values of both",
                 where=where,
                 remedy="nothing was written; --schema-drift freeze puts the new values into "
-                "'extra', --force reads all inputs anew, or harvest into a new dataset",
+                "'extra', --force reads all inputs again, or harvest into a new dataset",
             )
+
+
+def _differences(
+    kind: RecordType, recorded: Mapping[str, pa.DataType], version: int
+) -> Iterator[str]:
+    declared = declared_types(kind)
+    for name in [*recorded, *declared]:
+        before, now = recorded.get(name, "absent"), declared.get(name, "absent")
+        if before != now:
+            yield f"column {name!r} is {before} in the dataset and {now} in the installed plugin"
+    if version != kind.version:
+        yield f"it has version {version} in the dataset and {kind.version} in the installed plugin"
 
 
 def _unite(kind: RecordType, recorded: Mapping[str, pa.DataType]) -> Schema:

@@ -63,7 +63,7 @@ class Work:
         """The same for workers elsewhere, inside the ``with``.
 
         Its bundles mean the same in another working directory, and refuse to be read by a worker
-        that has another version of harvest, the engine or a plugin, or other directories in place
+        that has another version of harvest, the engine or a plugin, or other directories instead
         of the datasets'.
         lasting: whether they may be read after the ``with``, too; then directories are not checked.
         Raises UsageError for sources and sinks that no worker elsewhere could have.
@@ -131,7 +131,7 @@ def _left(bundle: Bundle, held: dict[int, Manifest | None]) -> Bundle:
         there = manifest.parts.get(part.key) if manifest is not None else None
         if there is not None and there.stem == part.stem and there.settled:
             raise UsageError(
-                "--force cannot be left to a last job, which would find nothing changed",
+                "--force does not work with a last job, which would find nothing changed",
                 remedy="let the run wait for the jobs",
             )
     return Bundle(tasks, bundle.terms)
@@ -142,7 +142,7 @@ class Engine(abc.ABC):
 
     name: what users type after ``--engine``, and before a setting of it.
     Config: attrs class of its settings; each field's metadata key ``doc`` documents it.
-    workers: how many at once; None for as many as make sense.
+    workers: how many at the same time; None for as many as make sense.
 
     Raises ConfigError for a setting that is unknown or does not fit.
     """

@@ -41,7 +41,9 @@ def check_exports(recipe: Recipe, plugins: PluginManager) -> None:
     """Raise UsageError for an export whose exporter is unknown, or does not have a setting."""
     for name, target in map(_parts, recipe.export):
         if not (name and target):
-            raise ConfigError(f"export {name or target!r} is none", remedy="write NAME:TARGET")
+            raise ConfigError(
+                f"export {name or target!r} lacks a name or a target", remedy="write NAME:TARGET"
+            )
         check_settings("exporter", plugins.exporter(name), recipe.settings.get(name, {}))
 
 
@@ -72,7 +74,7 @@ def _export(text: str, recipe: Recipe, sink: Sink, plugins: PluginManager) -> st
         except Exception as error:  # noqa: BLE001 - a stranger's code; the commit stands
             return without_password(f"{type(error).__name__}: {error}; {plugins.blame(error)}")
         return None
-    return "others wrote to the dataset again and again"
+    return "other runs kept writing to the dataset"
 
 
 @contextlib.contextmanager
@@ -92,6 +94,6 @@ def announcing(
                 dataset = resolve(DATASET)(sink, manifest_of(sink), plugins)
                 failed = plugins.announce(dataset, result)
             except HarvestError as error:  # somebody has damaged it meanwhile
-                failed = [f"plugins cannot hear of the commit: {error}"]
+                failed = [f"plugins were not told of the commit: {error}"]
             for text in failed:
                 print(f"harvest: {printable_line(text)}", file=sys.stderr, flush=True)

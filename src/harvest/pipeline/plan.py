@@ -26,12 +26,12 @@ from harvest.toolkit.texts import printable
 from .deciding import Deciding, Earlier, Held, Planned, Unlisted, order_of
 
 _BATCH: Final = 65_536
-"""Partitions that are compared with the datasets at once."""
+"""Partitions that are compared with the datasets together."""
 
 
 @attrs.frozen(kw_only=True)
 class Plan:
-    """What is to be done with the partitions of a run, and for each sink the parts that it loses.
+    """What to do with the partitions of a run, and for each sink the parts that it loses.
 
     partitions: those that some sink needs, in the dataset's order.
     listed: what the sources list; unchanged: which of it, by number, every sink has as it is.
@@ -61,7 +61,7 @@ class Plan:
         return self.replaced[number] | self.dropped[number]
 
     def staying(self, number: int, manifest: Manifest) -> set[str]:
-        """Record types of which a sink's dataset keeps rows that are not written anew."""
+        """Record types of which a sink's dataset keeps rows that are not written again."""
         gone = self.gone(number) | {p.key for p in self.partitions if p.is_for(number)}
         rows = manifest.parts.changed({}, gone).record_types()
         return {name for name, count in rows.items() if count}

@@ -45,7 +45,7 @@ def prepare_sources(recipe: Recipe, plugins: PluginManager) -> list[SourceUse]:
         if versions.setdefault(name, use.version) != use.version:
             raise UsageError(
                 f"source {name!r} of both {versions[name]} and {use.version}",
-                remedy="make a run for each, into datasets of their own",
+                remedy="run each into a dataset of its own",
             )
     return uses
 
@@ -130,7 +130,7 @@ def _check_stream(recipe: Recipe, sinks: Sequence[Sink]) -> None:
     given += ["second sink"] * (len(sinks) > 1) + ["last run"] * recipe.since_last
     if given:
         raise UsageError(
-            "this sink takes rows as they are read, by one process, and keeps nothing: for it "
+            "this sink writes rows as they are read and keeps nothing: for it "
             f"there is no {' and no '.join(given)}",
             where=printable_line(str(next(sink.location for sink in sinks if sink.streams))),
             remedy="leave that out, or write a dataset",
@@ -151,7 +151,7 @@ def _sink_by_suffix(location: str, plugins: PluginManager) -> str:
         if any(location.endswith(suffix) for suffix in spec.suffixes):
             return spec.name
     raise UsageError(
-        "which sink?",
+        "no sink writes to such a location",
         where=printable_line(location),
         remedy="write NAME:LOCATION; sinks: " + ", ".join(plugins.sinks),
     )
@@ -189,7 +189,7 @@ class PreparedRun:
     """What a run has to do, with its sources and sinks ready to work.
 
     listed: the partitions that the sources list; partial: of which there may be others.
-    no_files: pipes, sockets and devices beside them, by path what each is.
+    no_files: pipes, sockets and devices next to them, by path what each is.
     force: read what is unchanged too; only: the keys of those to read, each with its source and
         origin, None for all; drop: keys of parts that leave the datasets in any case.
     action: what the record of the run calls it.
@@ -223,17 +223,11 @@ class PreparedRun:
     def plan(self, manifests: Sequence[Manifest], run: str) -> Plan:
         drift = self.drift
         plan = make_plan(
-            self.listed,
-            self.sinks,
-            manifests,
-            run=run,
-            force=self.force,
+            self.listed, self.sinks, manifests, run=run, force=self.force,
             limit=self.recipe.limit,
-            drop_deleted=self.recipe.deleted == "drop" and not self.partial,
-            only=self.only,
-            drop=self.drop,
-            frozen=[drift.frozen(manifest) for manifest in manifests],
-        )
+            drop_deleted=self.recipe.deleted == "drop" and not self.partial, only=self.only,
+            drop=self.drop, frozen=[drift.frozen(manifest) for manifest in manifests],
+        )  # fmt: skip
         for number, (sink, manifest) in enumerate(zip(self.sinks, manifests, strict=True)):
             drift.check(plan, number, manifest, where=printable(sink.location))
         fault.point("run.planned")

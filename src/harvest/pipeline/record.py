@@ -267,7 +267,7 @@ def last_day(uses: Sequence[SourceUse], sinks: Sequence[Sink]) -> date | None:
     """The day, here, of the last run of these sources into these datasets.
 
     Of several the earliest; None where some source was not read into some dataset, or where that
-    is not known, since a run's record was given up.  Runs that looked at some inputs only do not
+    is unknown, since a run's record was given up.  Runs that looked at some inputs only do not
     count, unless these were all since the last.
     """
     days = [_last_day(use, sink) for use in uses for sink in sinks]

@@ -28,7 +28,7 @@ from .result import RunResult
 from .runner import carry_out
 from .session import Session
 
-_THROUGH_PIPE: Final = "it came through a pipe, which is read once; harvest it again, from there"
+_THROUGH_PIPE: Final = "it came through a pipe, which can be read only once; harvest it again"
 
 
 @attrs.frozen(kw_only=True)
@@ -36,7 +36,7 @@ class Again:
     """What became of partitions that were to be read again.
 
     result: of the run that did it; None where nothing could be read or dropped.
-    gone: those whose input no longer exists or is not known, each with the reason.
+    gone: those whose input no longer exists or is unknown, each with the reason.
     """
 
     result: RunResult | None
@@ -94,7 +94,7 @@ class _Inputs:
 
     recipe: of those runs together; uses: the sources that can list their input.
     listed: partitions by key; reasons: why a source cannot list its input, by its name, or that
-        of a part is not known, by its key.
+        of a part is unknown, by its key.
     """
 
     recipe: Recipe
@@ -117,7 +117,7 @@ def _list_inputs(
     plugins: PluginManager,
     settings: Mapping[str, Mapping[str, Any]],
 ) -> _Inputs:
-    """What the sources that parts were read from list now; ``settings`` go on top of theirs."""
+    """What the sources that parts were read from list now; ``settings`` override their own."""
     location = Endpoint(target.sink.name, target.sink.location)
     inputs = _Inputs(recipe=Recipe(sinks=(location,)))
     for run in sorted({part.run for part in wanted.values()}, reverse=True):

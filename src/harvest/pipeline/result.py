@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, overload
 
 import attrs
 
@@ -22,7 +22,7 @@ from .plan import Plan
 
 @attrs.define(kw_only=True)
 class SourceAccount:
-    """Units of one source: read = written + filtered + folded + rejected.
+    """Units of one source: ``read = written + filtered + folded + rejected``.
 
     partitions: read in this run; skipped: unchanged since an earlier run.
     """
@@ -51,9 +51,9 @@ class Account:
     sources: dict[str, SourceAccount]
 
     COLUMNS: ClassVar = (
-        "source", "parts", "unchanged", "read", "written", "filtered", "folded", "rejected"
+        "source", "parts", "unchanged", "read", "written", "filtered", "merged", "rejected"
     )  # fmt: skip
-    """What people see of it, beside the reasons."""
+    """What people see of it, with the reasons."""
 
     @property
     def rows(self) -> list[tuple[str | int, ...]]:
@@ -83,7 +83,7 @@ def account_of(read: Iterable[Part], skipped: Iterable[str]) -> Account:
         account.folded += sum(part.folded.values())
         account.rejected += part.rejected
         account.failed += part.failed
-        for word, counts in (("filtered", part.filtered), ("folded", part.folded)):
+        for word, counts in (("filtered", part.filtered), ("merged", part.folded)):
             for reason, count in counts.items():
                 key = f"{word}: {reason}"
                 account.reasons[key] = account.reasons.get(key, 0) + count
@@ -112,7 +112,11 @@ class Unchanged(Sequence[Part]):
     def __len__(self) -> int:
         return (len(self._plan.unchanged) if self._plan else 0) + len(self._others)
 
-    def __getitem__(self, at: Any) -> Any:
+    @overload
+    def __getitem__(self, at: int) -> Part: ...
+    @overload
+    def __getitem__(self, at: slice) -> tuple[Part, ...]: ...
+    def __getitem__(self, at: int | slice) -> Part | tuple[Part, ...]:
         found = self._places[at]
         return tuple(map(self._part, found)) if isinstance(found, list) else self._part(found)
 
@@ -122,7 +126,7 @@ class Unchanged(Sequence[Part]):
 
     @cached_property
     def _places(self) -> list[tuple[tuple[str, str, str], str, int]]:
-        """For each, where it stands in the dataset, its key and the number of its manifest."""
+        """For each, its order in the dataset, its key and the number of its manifest."""
         skipped = self._plan.skipped() if self._plan else ()
         return sorted(
             [
@@ -146,7 +150,7 @@ class RunResult:
     parts: the partitions it read (or found staged); skipped: those it left as they were.
     dropped: parts that left the dataset because their input is gone.
     scripts: of a dry run, the batch scripts that its engine would submit.
-    choices: what is to be said about locations that were given without a source, and about
+    choices: what to say about locations that were given without a source, and about
         inputs that were not looked at.
     no_files: pipes, sockets and devices in input directories, which are never opened; by path what
         each is.
@@ -170,7 +174,7 @@ class RunResult:
 
     @property
     def account(self) -> Account:
-        """Units read, written, filtered, folded and rejected, by source."""
+        """Units read, written, filtered, merged and rejected, by source."""
         return account_of(self.parts, self.skipped.sources())
 
     @property
@@ -189,7 +193,7 @@ class RunResult:
         passed = sorted(self.no_files.items())
         found += [(f"{kind}: {printable_line(path)}", 1) for path, kind in passed[:_NOTES_SHOWN]]
         more = len(passed) - _NOTES_SHOWN
-        return found + ([("pipes, sockets and devices more", more)] if more > 0 else [])
+        return found + ([("more pipes, sockets and devices", more)] if more > 0 else [])
 
     @property
     def notes(self) -> list[str]:
@@ -252,8 +256,7 @@ class RunResult:
             html.table(("left out of the rows", "units"), self.left_out, right=("units",)),
             html.details(count_in_words(len(self.notes), "note"), html.bullets(self.first_notes)),
             html.paragraph(
-                f"{count_in_words(rejected, 'input unit')} could not be read: "
-                "see the rejects() of the dataset"
+                f"{count_in_words(rejected, 'input unit')} could not be read: dataset.rejects()"
             )
             if rejected
             else "",

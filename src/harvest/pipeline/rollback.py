@@ -27,7 +27,7 @@ from harvest.storage.target import new_run_id, writing
 from .record import describe_rollback
 
 _BATCH: Final = 2_048
-"""Parts that are compared at once."""
+"""Parts that are compared together."""
 
 
 def roll_back(sink: Sink, to: str, *, wait_s: float = 0) -> str | None:
@@ -65,7 +65,7 @@ def roll_back(sink: Sink, to: str, *, wait_s: float = 0) -> str | None:
 
 
 def keep_runs(sink: Sink, count: int, *, wait_s: float = 0) -> Manifest:
-    """Keep ``count`` states before the present one from now on, and remove older ones at once."""
+    """Keep ``count`` earlier states from now on, and remove older ones immediately."""
     with writing(sink, wait_s=wait_s) as target:
         now = target.manifest
         kept = now.kept[len(now.kept) - min(len(now.kept), count) :]

@@ -32,7 +32,10 @@ from .result import RunResult, Unchanged
 
 @contained()
 def carry_out(prepared: PreparedRun, targets: Sequence[Target]) -> RunResult:
-    """Read, stage and commit into datasets, which are locked."""
+    """Read, stage and commit into datasets, which are locked.
+
+    Raises HarvestError for everything that stops the run; then no dataset has changed.
+    """
     run = new_run_id()
     plan = prepared.plan([target.manifest for target in targets], run)
     execution = _Execution(prepared, targets, plan, run)
@@ -94,17 +97,13 @@ class _Execution:
     def _result(self, parts: Mapping[str, Part], choices: Iterable[str]) -> RunResult:
         left = [p for p in self.plan.partitions if p.held_by and p.key not in parts]
         return RunResult(
-            run=self.run if self.committed else None,
-            plan=self.plan,
-            parts=tuple(parts.values()),
-            skipped=Unchanged(self.plan, left, self.manifests),
-            dropped=self._dropped_parts(),
-            choices=tuple(choices),
+            run=self.run if self.committed else None, plan=self.plan,
+            parts=tuple(parts.values()), skipped=Unchanged(self.plan, left, self.manifests),
+            dropped=self._dropped_parts(), choices=tuple(choices),
             datasets=tuple(str(sink.location) for sink in self.sinks),
-            streamed=any(sink.streams for sink in self.sinks),
-            no_files=self.prepared.no_files,
+            streamed=any(sink.streams for sink in self.sinks), no_files=self.prepared.no_files,
             settings=self.recipe.settings,
-        )
+        )  # fmt: skip
 
     def _commit(self, number: int, parts: Mapping[str, Part]) -> None:
         sink, manifest = self.sinks[number], self.manifests[number]
@@ -154,7 +153,7 @@ class _Execution:
         if len(self.committed) == len(self.sinks):
             return "everything was committed; the next run removes what is left of the old state"
         done = ", ".join(str(sink.location) for sink in self.committed)
-        return f"it was committed to {done} alone; run again to complete the others"
+        return f"only {done} was committed; run again to complete the others"
 
     def _read(self) -> None:
         todo = self.plan.to_read
@@ -258,7 +257,7 @@ def _replaced_through(plan: Plan, manifests: Sequence[Manifest]) -> list[str]:
                 held[part.origin] += part.written
         rows |= held
     return [
-        f"{printable_line(name)}: takes the place of {count_in_words(count, 'row')} that an "
+        f"{printable_line(name)}: replaces {count_in_words(count, 'row')} that an "
         "earlier run read from it"
         for name, count in sorted(rows.items())
     ]

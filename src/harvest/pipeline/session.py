@@ -63,17 +63,17 @@ class Listing:
 class Session:
     """A recipe made ready: its sources are chosen, and all of it is configured.
 
-    It lists what there is to read and commits what is new of it, once or again and again;
-    ``harvest.run`` is a session with one of each.
+    It lists what there is to read and commits what is new, once or repeatedly; ``harvest.run``
+    is a session with one of each.
 
     recipe: with the name of a source at every location.
-    choices: what is to be said about locations that were given without one.
+    choices: what to say about locations that were given without one.
 
     >>> session = harvest.Session(harvest.Recipe.load("nightly.toml"))  # doctest: +SKIP
     >>> result = session.commit(session.list())  # doctest: +SKIP
 
-    Raises UsageError for a recipe that names what is not there, SourceError for a location without
-    the name of a source that is not there.
+    Raises UsageError for a recipe that names something unknown, SourceError for a missing location
+    without the name of a source.
     """
 
     @contained()
@@ -157,7 +157,7 @@ class Session:
         """Read what is new of a listing and put it in force, as a run does.
 
         ready: whether a partition may be read now; one that may not is left as it is, with all of
-            its origin.  Without it, inputs are listed anew where another run was first.
+            its origin.  Without it, inputs are listed again where another run was first.
         force: read what is unchanged, too.
         wait_s: how long to wait for another run on a dataset to end, in seconds.
         Raises HarvestError for everything that stops the run; then no dataset has changed.
@@ -190,16 +190,10 @@ class Session:
         self, listing: Listing, *, observer: Observer | None = None, **more: Any
     ) -> PreparedRun:
         return PreparedRun(
-            recipe=self.recipe,
-            plugins=self._plugins,
-            uses=self._uses,
-            listed=listing.listed,
-            sinks=self.sinks,
-            partial=listing.partial,
-            no_files=listing.no_files,
-            observer=observer or Observer(),
-            **more,
-        )
+            recipe=self.recipe, plugins=self._plugins, uses=self._uses, listed=listing.listed,
+            sinks=self.sinks, partial=listing.partial, no_files=listing.no_files,
+            observer=observer or Observer(), **more,
+        )  # fmt: skip
 
     def _describe(self, listing: Listing, *, force: bool, observer: Observer | None) -> RunResult:
         """What a commit would do; raises as ``commit``."""
@@ -210,15 +204,10 @@ class Session:
         if type(engine).scripts is not Engine.scripts:  # which needs all tasks, of many inputs many
             scripts = engine.scripts(prepared.work(plan, plan.to_read))
         return RunResult(
-            run=None,
-            plan=plan,
-            parts=(),
-            skipped=Unchanged(),
-            dry=True,
-            no_files=listing.no_files,
-            scripts=tuple(scripts),
+            run=None, plan=plan, parts=(), skipped=Unchanged(), dry=True,
+            no_files=listing.no_files, scripts=tuple(scripts),
             datasets=tuple(str(sink.location) for sink in self.sinks),
-        )
+        )  # fmt: skip
 
 
 def _partitions(
@@ -256,7 +245,12 @@ def execute(
     wait_s: float = 0,
     observer: Observer | None = None,
 ) -> RunResult:
-    """Carry out a recipe."""
+    """Carry out a recipe.
+
+    wait_s: how long to wait for another run on a dataset to end, in seconds.
+    Raises UsageError for a recipe that names something unknown, HarvestError for everything that
+    stops the run; then no dataset has changed.
+    """
     recipe = with_pipes(recipe)
     announced = announcing(plugins, lambda: {} if dry_run else session._export())
     with announced as committed, contextlib.ExitStack() as stack:
@@ -277,7 +271,7 @@ def execute(
     choices = [*session.choices, *done.choices, *listing.remarks]
     if not listing.partial:
         if recipe.since_last:
-            choices = [*choices, "no earlier run of these sources: all is looked at"]
+            choices = [*choices, "no earlier run of these sources: all inputs are read"]
         choices = [*choices, *unread_below(listing.listed)]
     return attrs.evolve(done, choices=tuple(choices), exports=session._exports)
 
@@ -338,16 +332,16 @@ def run(
     """Harvest sources into sinks, as ``harvest run`` does.
 
     sources, sinks: one or several ``NAME:LOCATION``; a bare location is read by every
-        source that is sure of files there, and ``choices`` of the result says by which.
-        ``FILE.py:LOCATION`` is the source or sink of a Python file, and an object of a class of
-        yours is as good: ``GreetingSource("hello.txt")``.
-    recipe: path of a TOML recipe, or a Recipe; the other arguments go on top of it.
+        source that recognises files there, and ``choices`` of the result names them.
+        ``FILE.py:LOCATION`` is the source or sink of a Python file.  You can also give an object:
+        ``GreetingSource("hello.txt")``.
+    recipe: path of a TOML recipe, or a Recipe; the other arguments override it.
     settings: plugin name -> key -> value.
-    since, changed: look at some inputs only: those of late days, or those that a list names.
-    schema_drift: evolve, freeze or reject, where columns are not those of a dataset.
-    progress: show how far it is: a bar on a terminal or in a notebook, else a line of standard
-        error now and then; None where a person watches alone, which is a terminal or a notebook.
-    observer: is called instead, to show or record progress in a way of one's own.
+    since, changed: read only inputs of recent days, or those in a list.
+    schema_drift: evolve, freeze or reject, when columns differ from the dataset's.
+    progress: show progress: a bar on a terminal or in a notebook, otherwise a line on standard
+        error now and then; None shows it only on a terminal or in a notebook.
+    observer: called instead, to show or record progress in your own way.
 
     >>> result = harvest.run("mofka-dask:runs/R1", "parquet:out")  # doctest: +SKIP
     >>> result.account.written  # doctest: +SKIP
@@ -362,25 +356,12 @@ def run(
         base = load_recipe(Path(base))
     merged = base.merged(
         sources=endpoints_of(sources, "source", plugins),
-        sinks=endpoints_of(sinks, "sink", plugins),
-        settings=settings,
-        engine=engine,
-        workers=workers,
-        on_error=on_error,
-        max_rejects=max_rejects,
-        limit=limit,
-        deleted=deleted,
-        keep_runs=keep_runs,
-        schema_drift=schema_drift,
-        since=since,
+        sinks=endpoints_of(sinks, "sink", plugins), settings=settings, engine=engine,
+        workers=workers, on_error=on_error, max_rejects=max_rejects, limit=limit,
+        deleted=deleted, keep_runs=keep_runs, schema_drift=schema_drift, since=since,
         changed=changed,
-    )
+    )  # fmt: skip
     with display(progress if observer is None else False) as shown:
         return execute(
-            merged,
-            plugins,
-            force=force,
-            dry_run=dry_run,
-            wait_s=wait_s,
-            observer=observer or shown,
+            merged, plugins, force=force, dry_run=dry_run, wait_s=wait_s, observer=observer or shown
         )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+import contextlib
+from collections.abc import Container, Iterator, Mapping
 from typing import Any
 
 from harvest.api.settings import typed
@@ -63,11 +64,23 @@ def call(
     kind: what it is, for messages; target: the function, or what names it.
     """
     check_settings(kind, spec, settings)
-    step(f"{kind} {spec.name}")
     values = typed(spec.settings, settings, name=spec.name)
     function = resolve(target)
-    try:
+    with refusing(kind, spec, settings):
         return function(*given, **values)
+
+
+@contextlib.contextmanager
+def refusing(
+    kind: str, spec: View | ReportSpec | ExporterSpec, settings: Mapping[str, Any]
+) -> Iterator[None]:
+    """Within the block, which is a step, a ValueError is about the settings: it becomes UsageError.
+
+    Where no setting is given it stays as it is.
+    """
+    step(f"{kind} {spec.name}")
+    try:
+        yield
     except ValueError as error:
         if not settings:
             raise

@@ -206,8 +206,7 @@ class Lookup:
                 f"{kind} {name!r} is disabled", remedy=f"change {DISABLE_VARIABLE} to use it"
             )
         raise UsageError(
-            f"unknown {kind} {name!r}",
-            remedy=self.remedy(name, self.claims.all(f"{kind}s"), kind),
+            f"unknown {kind} {name!r}", remedy=self.remedy(name, self.claims.all(f"{kind}s"), kind)
         )
 
     def _remark(self, contested: Contested) -> None:

@@ -65,8 +65,5 @@ def _completed(column: Column, known: Column | None) -> Column:
     if column.doc is not None or known is None:
         return column
     return attrs.evolve(
-        column,
-        doc=known.doc,
-        unit=column.unit or known.unit,
-        format=column.format or known.format,
+        column, doc=known.doc, unit=column.unit or known.unit, format=column.format or known.format
     )

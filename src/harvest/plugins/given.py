@@ -22,7 +22,7 @@ from .claims import Plugin
 from .registered import HOOKS
 
 _DECLARED = (View, ReportSpec, Rule, ExporterSpec)
-"""What may stand in a file by itself, beside classes."""
+"""What may stand in a file by itself, apart from classes."""
 
 
 def _those_of(kind: type) -> Any:
@@ -64,7 +64,7 @@ class Objects:
 
 
 def of_module(module: ModuleType) -> Any:
-    """What a user's file declares: by its hooks, or else all that stands in it."""
+    """What a user's file declares: by its hooks, or else all that it contains."""
     if any(callable(getattr(module, hook, None)) for hook in HOOKS):
         return module
     classes = [cls for cls in _classes_of(module) if not inspect.isabstract(cls)]

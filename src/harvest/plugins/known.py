@@ -42,10 +42,9 @@ _DOCS: Final = {
     "dask": "captures any Dask cluster while it runs, and reads captures and cluster dumps",
     "dask-runs": "shows and compares Dask runs of any recorder: tasks, workers, I/O, findings",
     "distiller": "reads Distiller's job exports, or its PostgreSQL",
-    "exports": "exports datasets: to PostgreSQL, to Delta Lake, to a file of DuckDB, as research "
-    "objects (RO-Crate)",
-    "gpfs": "reads GPFS (Storage Scale) policy lists: files, what could go, how long space lasts",
-    "insight": "shows what sources say together: from a job to its files, and what was harvested",
+    "exports": "exports datasets to PostgreSQL, Delta Lake, DuckDB or a research object (RO-Crate)",
+    "gpfs": "reads GPFS (Storage Scale) policy lists: files, deletion candidates, growth",
+    "insight": "joins sources: from a job to its files, and what was harvested",
     "jsonl": "writes a directory of JSON Lines, or one consolidated file of events",
     "mofka-dask": "reads Dask runs recorded through Mofka: tasks, transfers, workers, graphs, "
     "logs, job files",
@@ -53,8 +52,8 @@ _DOCS: Final = {
     "parquet": "writes a directory of Parquet files, one folder per record type",
     "serve": "shows datasets in the browser, and answers other programs by HTTP",
     "slurm": "reads Slurm accounting: sacct dumps in every layout, JSON, or a live cluster",
-    "testing": "tests of all that plugins promise, and new plugins: for their authors",
-    "watch": "harvests again, as files arrive or at set times, and says what a commit brought",
+    "testing": "for authors of plugins: tests, and a template for new ones",
+    "watch": "harvests as files arrive or at set times, and reports what is new",
     "yappi": "reads Yappi and cProfile saves: functions and coroutines",
 }
 

@@ -61,7 +61,7 @@ class Registered(Lookup):
         *,
         modules: Mapping[EntryPoint, EntryPoint] | None = None,
     ):
-        """modules: what is imported in place of a plugin's own entry point."""
+        """modules: what is imported instead of a plugin's own entry point."""
         self._modules = modules or {}
         self._pluggy = pluggy.PluginManager(GROUP)
         self._pluggy.add_hookspecs(Hooks)

@@ -221,7 +221,7 @@ class PluginManager(Registered):
         return dict(sorted(types.items()))
 
     def record_type_names(self) -> list[str]:
-        """The names of all record types; imports the sources that do not say theirs."""
+        """The names of all record types; imports the sources that do not declare them."""
         specs = self.sources.values()
         silent = [spec for spec in specs if spec.record_types is None]
         kinds = chain(self._types_of(silent), self._types_of_plugins())

@@ -16,7 +16,7 @@ from .task import Progress, identify
 
 @attrs.frozen
 class Missing:
-    """A partition that is to be staged: where it comes from, and for each sink where it will be."""
+    """A partition to stage: where it comes from, and for each sink where it will be."""
 
     origin: str
     size_bytes: int
@@ -51,7 +51,7 @@ class Awaited:
         return self._waiting[number][0]
 
     def expect(self, number: int, bundle: Bundle) -> Bundle:
-        """Await a bundle; gives it as it is to be read, so that its work is recognised."""
+        """Await a bundle; gives it as it must be read, so that its work is recognised."""
         tasks = tuple(map(identify, bundle._tasks))
         self._waiting[number] = [
             Missing(

@@ -37,7 +37,7 @@ BUNDLE_PARTITIONS: Final = 32
 """How many are read together at most: so much is read again when a run is killed."""
 
 OPENING_BYTES: Final = 64 << 10
-"""Input that is read in the time that a partition costs beside its bytes: about a millisecond."""
+"""Bytes that are read in the time of a partition's fixed cost, about a millisecond."""
 
 UNKNOWN_BYTES: Final = 64 << 20
 """What a partition of unknown size counts: it may be a large one."""
@@ -60,7 +60,7 @@ class Result:
 
 @attrs.frozen
 class Bundle:
-    """Partitions that are given out at once, and read in their order.
+    """Partitions that are given out together, and read in their order.
 
     It can be pickled, or written as JSON, and read in any process that sees the same files.
     ``len`` says how many partitions it has.
@@ -183,7 +183,7 @@ def cost_bytes(partition: Partition) -> int:
 
 
 def bundles(todo: Iterable[T], sinks: Callable[[T], Hashable]) -> Iterator[tuple[T, ...]]:
-    """What is to be read in the same order, neighbours together that are small.
+    """What to read in the same order, neighbours together that are small.
 
     sinks: names the sinks that one is for; only those for the same are taken together.
     It depends on these alone, so that every number of workers makes the same of them.

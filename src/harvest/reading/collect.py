@@ -22,7 +22,7 @@ class Collected:
     """What a source gave for a location or a partition.
 
     tables: rows per record type name.
-    rejects, notes: as reported; filtered, folded: units per reason.
+    rejects, notes: as reported; filtered, ``folded``: units per reason.
     units: input units read, as the source counted them; None where it never did.
     """
 
@@ -45,7 +45,7 @@ class Collected:
 
     @property
     def accounted(self) -> int:
-        """Rows, rejects, filtered and folded units together; equals ``units``."""
+        """Rows, rejects, filtered and merged units together; equals ``units``."""
         return self.written + len(self.rejects) + self.filtered.total() + self.folded.total()
 
 

@@ -148,7 +148,7 @@ class _Stage:
             if reject.position is not None:
                 where += f", record {reject.position}"
             raise SourceRejected(
-                reject.reason, where=where, remedy="mend the input, or use --on-error reject"
+                reject.reason, where=where, remedy="fix the input, or use --on-error reject"
             )
         self.rejected += 1
         for each in self.sinks:
@@ -232,7 +232,7 @@ class _Stage:
         if whole and ctx.units not in (None, out):
             raise PluginError(
                 f"source {task.source.name!r} read {ctx.units} units but accounts for {out} "
-                "(rows + filtered + folded + rejected)",
+                "(rows + filtered + merged + rejected)",
                 where=printable(task.partition.origin),
                 remedy="report this to the plugin's author; nothing of this run was committed",
             )

@@ -100,7 +100,7 @@ def versions_for(used: Iterable[Source | Sink]) -> dict[str, str]:
 
 
 def _libraries(distribution: str) -> list[str]:
-    """The distributions of ours, beside the core, that one needs without any extra."""
+    """Our distributions that one needs in addition to the core without any extra."""
     needed = [text.partition(";") for text in requires(distribution) or ()]
     names = [re.match(r"[\w.-]+", text) for text, _, marker in needed if "extra" not in marker]
     return [name[0] for name in names if name and name[0].startswith(f"{CORE}-")]

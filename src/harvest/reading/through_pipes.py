@@ -72,7 +72,7 @@ def _names(partition: Partition) -> _Names:
 
 @attrs.frozen
 class _Names:
-    """Puts a pipe's name in place of the file's wherever a source names that."""
+    """Puts a pipe's name instead of the file's wherever a source names that."""
 
     file: str
     pipe: str

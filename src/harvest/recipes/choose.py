@@ -35,7 +35,7 @@ LOOKED_AT: Final = 20
 def name_sources(
     recipe: Recipe, plugins: PluginManager, *, absent: bool = False
 ) -> tuple[Recipe, list[str]]:
-    """The recipe with the name of a source at every location, and what is to be said about it.
+    """The recipe with the name of a source at every location, and what to say about it.
 
     A directory is what ``survey`` finds in it: every source that is sure reads the files that it
     recognises, or the surest does if none is sure.  Where several come into question, one line says
@@ -70,7 +70,7 @@ def name_sources(
 def _file_of(pipe: Pipe) -> Path:
     if pipe.file is None:
         raise UsageError(
-            "what comes through a pipe is not read to name its source",
+            "a pipe does not show which source can read it",
             where=printable_line(pipe.origin),
             remedy="name the source as NAME:LOCATION; `harvest plugins` lists them",
         )
@@ -78,7 +78,7 @@ def _file_of(pipe: Pipe) -> Path:
 
 
 def unread_below(listed: Listed) -> Iterator[str]:
-    """What is to be said of sources that do not enter the directories below their locations.
+    """What to say about sources that do not enter the directories below their locations.
 
     That is of those that recognise one of the first files there, which none of the same name reads.
     """
@@ -92,9 +92,8 @@ def unread_below(listed: Listed) -> Iterator[str]:
                 unread.difference_update(partition.inputs)
         if unread:
             yield (
-                f"{printable_line(source.location)}: {source.name} reads no files so deep below it "
-                f"as {printable_line(min(unread))}; name the directory of that, too, or give the "
-                "location without a source"
+                f"{printable_line(source.location)}: {source.name} does not read so deep below it: "
+                f"{printable_line(min(unread))}; name that directory, too, or leave out the source"
             )
 
 

@@ -42,9 +42,9 @@ def with_pipes(recipe: Recipe) -> Recipe:
         pipe = endpoint.pipe or pipe_of(endpoint.location)
         if pipe is not None and pipe.identity in seen:
             raise UsageError(
-                "two sources would read this pipe, from which everything comes once",
+                "two sources would read this pipe, which can be read only once",
                 where=printable_line(pipe.origin),
-                remedy="make a run for each, or save it to a file first",
+                remedy="make two runs, or save it to a file first",
             )
         seen |= {pipe.identity} if pipe is not None else set()
         sources.append(attrs.evolve(endpoint, pipe=pipe))

@@ -126,44 +126,41 @@ class Recipe:
     sinks: tuple[Endpoint, ...] = ()
     settings: Mapping[str, Mapping[str, Any]] = attrs.field(factory=dict)
     engine: str = _option(
-        "Where partitions run: local (the default), dask, slurm, or an engine that a plugin "
-        "brings.",
+        "Where inputs are read: local (the default), dask, slurm, or an engine of a plugin.",
         "NAME",
         default="local",
     )
-    workers: int | None = _number("Worker processes. [default: as many as pay]", least=1)
+    workers: int | None = _number(
+        "Worker processes. [default: chosen by CPUs and input size]", least=1
+    )
     on_error: str = _word(
-        "An unreadable input unit: reject (the default: keep and go on) or fail.", "reject", "fail"
+        "What to do with unreadable input: reject (the default: keep it aside, go on) or fail.",
+        "reject",
+        "fail",
     )
-    max_rejects: int | None = _number("Commit nothing when there are more rejects.", least=0)
-    limit: int | None = _number("Rows per source at most.", metavar="ROWS", least=1)
-    deleted: str = _word(
-        "Rows whose input is no longer there: keep (the default) or drop.", *DELETED
-    )
+    max_rejects: int | None = _number("Commit nothing if there are more rejects.", least=0)
+    limit: int | None = _number("Read at most so many rows per source.", metavar="ROWS", least=1)
+    deleted: str = _word("Rows whose input is gone: keep (the default) or drop.", *DELETED)
     keep_runs: int | None = _number(
-        "Earlier states that the dataset keeps from now on, for `harvest rollback`. "
-        "[default: as before, at first 1]",
+        "How many earlier states to keep for `harvest rollback`. [default: as before, at first 1]",
         least=0,
         recorded=False,
     )
     schema_drift: str = _word(
-        "Columns that are not those of the dataset: evolve (the default: add and widen), "
-        "freeze (what is new goes to 'extra') or reject (refuse the run).",
+        "When columns differ from the dataset's: evolve (the default: add or widen columns), "
+        "freeze (put new columns into 'extra') or reject (refuse the run).",
         *("evolve", "freeze", "reject"),
     )
     since: str | None = _option(
-        "Leave out directories that are named for a day (YYYY/M/D, YYYY-MM-DD, YYYYMMDD) before "
-        "this one: 2026-11-03, 7d (days ago), last (of the last run) or last-7d. What is left out "
-        "stays in the dataset.",
+        "Skip directories named for an earlier day (YYYY/M/D, YYYY-MM-DD, YYYYMMDD): "
+        "2026-11-03, 7d (days ago), last (day of the last run) or last-7d. Their rows stay.",
         "DAY",
     )
     changed: str | None = _option(
-        "A list of files, one a line or ended by NUL: look at these alone. All else stays in the "
-        "dataset.",
-        "LIST",
+        "Read only the files of this list (one a line, or ended by NUL). Other rows stay.", "LIST"
     )
     export: Sequence[str] = _option(
-        "Then export the dataset as `harvest export` does. Repeatable.",
+        "Export the dataset afterwards, as `harvest export` does. Repeatable.",
         "NAME:TARGET",
         kind=list[str],
         default=(),
@@ -177,11 +174,11 @@ class Recipe:
             )
         given = [name for name in ("since", "changed") if getattr(self, name) is not None]
         if len(given) > 1:
-            raise ConfigError("since and changed do not go together", remedy="give one of them")
+            raise ConfigError("since and changed exclude each other", remedy="give one of them")
         if given and self.deleted == "drop":
             raise ConfigError(
-                f"deleted 'drop' needs all inputs to be listed, which {given[0]!r} does not",
-                remedy="keep what is deleted here, and drop it in a run of all inputs",
+                f"deleted 'drop' needs a list of all inputs, and {given[0]!r} limits it",
+                remedy="leave out --deleted drop here; use it in a run over all inputs",
             )
 
     @classmethod
@@ -194,9 +191,9 @@ class Recipe:
         for endpoint in self.sources:
             if endpoint.location != STDIN and names_pipe(endpoint.location):
                 raise UsageError(
-                    f"{what} cannot read a pipe, from which everything comes once",
+                    f"{what} cannot read a pipe, which can be read only once",
                     where=printable_line(endpoint.location),
-                    remedy="save it to a file first, and name that",
+                    remedy="save it to a file first and name the file",
                 )
 
     @property
@@ -243,7 +240,8 @@ def load_recipe(path: Path) -> Recipe:
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
-        raise UsageError(f"the recipe cannot be read: {error.strerror}", where=str(path)) from error
+        problem = f"the recipe cannot be read: {error.strerror}"
+        raise UsageError(problem, where=str(path), remedy="check the path") from error
     except UnicodeDecodeError as error:
         raise ConfigError("the recipe is not UTF-8 text", where=str(path)) from error
     try:

@@ -99,7 +99,7 @@ class Named(Selection):
     def has(self, location: Path, path: str) -> bool:
         """Whether it is named, as such or by its directory, or is the directory of what is named.
 
-        So is what lies in one directory with a named file that is gone.
+        So is what is in one directory with a named file that is gone.
         """
         if location not in self._real:  # once, not for each of a million paths
             self._real[location] = os.path.realpath(location)
@@ -164,7 +164,7 @@ class Since(Selection):
     def remarks(self) -> list[str]:
         return [
             f"since {self.day}: {count_in_words(len(self._listed), 'directory', 'directories')} "
-            f"named for a day looked at, {len(self._left):,} of earlier days not"
+            f"named for a day read, {len(self._left):,} of earlier days skipped"
         ]
 
 

@@ -1,4 +1,4 @@
-"""What a directory tree is made of: which source reads which files, and what nobody knows.
+"""What a directory tree is made of: which source reads which files, and which are unrecognized.
 
 All sources are asked of each file whether they can read it.
 """
@@ -158,7 +158,7 @@ class _Tree:
     def reads(self, name: str, place: Path, own: set[Path]) -> set[Path] | None:
         """What a source reads at a place; None where it takes others' files, or refuses the place.
 
-        own: files of its own directly there.  Refusing those it has a reason, which the run shall
+        own: files of its own directly there.  Refusing those it has a reason, which the run will
         show: it counts as if it read them.
         """
         try:
@@ -201,15 +201,10 @@ class _Tree:
         taken = set().union(*(taken for _, taken in found))
         mine = taken & claimed.keys()
         return Known(
-            source=name,
-            confidence=surest.confidence,
-            reason=surest.reason,
-            example=example,
-            files=len(mine),
-            size_bytes=sum(self.sizes[path] for path in mine),
-            locations=tuple(place for place, _ in found),
-            others=self.strangers(taken),
-        )
+            source=name, confidence=surest.confidence, reason=surest.reason, example=example,
+            files=len(mine), size_bytes=sum(self.sizes[path] for path in mine),
+            locations=tuple(place for place, _ in found), others=self.strangers(taken),
+        )  # fmt: skip
 
 
 @contained()

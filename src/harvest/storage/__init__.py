@@ -1,1 +1,1 @@
-"""What lies on disk beside the rows: manifest, staging, commit, lock, history, rejects."""
+"""What is on disk next to the rows: manifest, staging, commit, lock, history, rejects."""

@@ -123,17 +123,12 @@ def part_of(row: Mapping[str, Any]) -> Part:
     as_they_are: dict[str, Any] = {each: row[each] for each in _AS_THEY_ARE}
     counted = {each: {item["of"]: item["count"] for item in row[each]} for each in _COUNTED}
     return Part(
-        **as_they_are | counted,
-        key=key,
-        stem=stem,
-        origin=row["folder"] + name,
-        partition=partition,
-        fingerprint=fingerprint,
-        facts=(row["facts"] or b"").hex(),
+        **as_they_are | counted, key=key, stem=stem, origin=row["folder"] + name,
+        partition=partition, fingerprint=fingerprint, facts=(row["facts"] or b"").hex(),
         files=tuple(file_of(**piece) for piece in row["files"]),
         rejects=None if row["rejects"] is None else reject_of(row["rejects"]),
         notes=tuple(row["notes"]),
-    )
+    )  # fmt: skip
 
 
 def key_bytes(key: str) -> bytes:
@@ -163,15 +158,9 @@ def file_of(file: str, rows: int | None = None, first_row: int | None = None) ->
     """A file from its text, and which rows are meant; all where that is not given."""
     path, record_type, size, digest, offset, file_rows = _known(file)
     return PartFile(
-        path=path,
-        record_type=record_type,
-        rows=file_rows if rows is None else rows,
-        size_bytes=size,
-        sha256=digest,
-        offset=offset,
-        first_row=first_row,
-        file_rows=file_rows,
-    )
+        path=path, record_type=record_type, rows=file_rows if rows is None else rows,
+        size_bytes=size, sha256=digest, offset=offset, first_row=first_row, file_rows=file_rows,
+    )  # fmt: skip
 
 
 def reject_of(file: str) -> PartFile:

@@ -1,6 +1,6 @@
 """Making a run's work visible in one dataset, by one rename.
 
-Order: publish the new files and rejects beside the old ones; keep those that are replaced, for
+Order: publish the new files and rejects next to the old ones; keep those that are replaced, for
 going back; write the run's record; rename the manifest (the commit); remove what the new manifest
 no longer names.  A kill before the rename leaves the old dataset, a kill after it the new one;
 ``recover`` tidies up either way.
@@ -74,7 +74,11 @@ class Commit:
         )
 
     def prepare(self) -> None:
-        """Put all files where the new manifest will name them."""
+        """Put all files where the new manifest will name them.
+
+        Raises PluginError when the sink does not publish all rows.  When it fails or is
+        interrupted, ``recover`` undoes it.
+        """
         fault.point("commit.begun")
         runs = self.sink.state / RUNS
         runs.mkdir(exist_ok=True)
@@ -116,7 +120,10 @@ class Commit:
         return files
 
     def put_in_force(self) -> Manifest:
-        """Rename the manifest; gives it."""
+        """Rename the manifest; gives it.
+
+        Raises OSError when it cannot be written; then the old one is still in force.
+        """
         self.new = self.new.save(self.sink.state)
         return self.new
 

@@ -60,7 +60,7 @@ _FILES: Final = ("lock", "manifest.json")
 
 
 def in_place_of_files(state: Path, *, top: bool = False) -> Iterator[tuple[Path, str]]:
-    """What lies in a state directory in the place of a file or directory, and what it is.
+    """What a state directory has instead of a file or directory, and what it is.
 
     A link to a directory in the place of one may be the user's, and is left to ``refuse_links``;
     of ``aside`` nobody has made one.

@@ -4,9 +4,9 @@ What the system says of a file (its inode, size, times) is asked first: where th
 file is unchanged and is not opened.  Where it differs, or is too new to be relied on, the
 fingerprint decides.
 
-A local disk answers at once, and what such calls take is the interpreter's own time, of which
+A local disk answers immediately, and what such calls take is the interpreter's own time, of which
 threads need twice as much.  A file system on the network takes its time for each answer, and gives
-many at once: there threads ask.
+many at the same time: there threads ask.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ from .stored_files import StoredFiles
 def apart(here: Parts, there: Parts) -> pa.BooleanArray:
     """Which rows of ``here.table`` count, and do not count in the same segment there.
 
-    What lies in other segments may still be alike.
+    What is in other segments may still be the same.
     """
     theirs = dict(zip(map(_name, there.segments), there.counting_by_segment, strict=True))
     found = [
@@ -72,11 +72,13 @@ def rejects_apart(here: Parts, there: Parts) -> list[PartFile]:
     return [reject_of(text) for text in _texts_apart(here, there, StoredFiles.reject_texts)]
 
 
-def _texts_apart(here: Parts, there: Parts, texts: Callable[..., Any]) -> list[str]:
+def _texts_apart(
+    here: Parts, there: Parts, texts: Callable[[StoredFiles, pa.Array | None], pa.Array]
+) -> list[str]:
     rows = apart(here, there)
     if not rows.true_count:
         return []
-    return _outside(texts(StoredFiles(here), rows), texts(StoredFiles(there)))
+    return _outside(texts(StoredFiles(here), rows), texts(StoredFiles(there), None))
 
 
 def _outside(values: pa.Array | pa.ChunkedArray, others: pa.Array | pa.ChunkedArray) -> list[Any]:
@@ -206,7 +208,7 @@ def damaged_copies(state: Path, manifest: Manifest) -> Iterator[Path]:
 
 
 def mend_copies(state: Path, manifest: Manifest) -> None:
-    """Write segments and their copies anew, each from the other where that is whole."""
+    """Write segments and their copies again, each from the other where that is whole."""
     for name in _listed(state, manifest):
         segment, copy = state / SEGMENTS / name, state / COPIES / name
         restore_segment(copy, segment)
@@ -283,7 +285,7 @@ def changed(sink: Sink) -> DatasetChanged:
 
 
 def kept_bytes(state: Path) -> int:
-    """Bytes that kept states take beside the state in force."""
+    """Bytes that kept states take in addition to the state in force."""
     directory = state / KEPT
     return sum(path.lstat().st_size for path in directory.iterdir()) if directory.is_dir() else 0
 

@@ -173,12 +173,9 @@ def _newest(state: Path) -> tuple[int, Path | None]:
 def _require_free(state: Path, path: Path) -> None:
     try:
         data = read_plain(path)
-        if data == _FREE:
-            return
         known = Holder.parse(data)
-        if known is not None and known.known_dead():
-            return
-        if _age_s(path) >= STALE_S:
+        dead = known is not None and known.known_dead()
+        if data == _FREE or dead or _age_s(path) >= STALE_S:
             return
     except FileNotFoundError:  # replaced by a newer one meanwhile
         return
@@ -209,10 +206,7 @@ def _create(path: Path, record: bytes) -> bool:
 def _busy(state: Path, known: Holder | None, path: Path | None = None) -> Busy:
     remedy = "wait for it to end, or let --wait SECONDS do it"
     if path is not None:
-        remedy += (
-            f"; if that process is dead, the lock is free {STALE_S:.0f} s after its last "
-            "sign of life"
-        )
+        remedy += f"; a lock is free {STALE_S:.0f} s after its last sign of life"
     return Busy(
         f"another run is writing this dataset ({known or 'holder unknown'})",
         where=str(state),

@@ -69,7 +69,7 @@ class Manifest:
     sink, location: what wrote it; token: names the commit that made it; run: the last run.
     runs: all runs that were committed, oldest first.
     records: SHA-256 of the record of each of them, or GIVEN_UP.
-    kept: those of them whose state can be gone back to, beside the last; keep_runs: how many of
+    kept: those of them whose state can be gone back to, without the last; keep_runs: how many of
         them the dataset keeps.
     schemas: columns by record type.
     """
@@ -205,12 +205,12 @@ _PLAIN = ("sink", "location", "token", "run", "runs", "kept", "keep_runs")
 
 
 def _state_of(path: Path) -> Path:
-    """The state directory that a manifest, or a copy of one, lies in."""
+    """The state directory that a manifest, or a copy of one, is in."""
     return path.parent.parent if path.parent.name == HISTORY else path.parent
 
 
 def segments_of(path: Path) -> set[str] | None:
-    """The files of the segments that a manifest lists; None where that is not known."""
+    """The files of the segments that a manifest lists; None where that is unknown."""
     try:
         data = read_plain(path)
         document = orjson.loads(data)

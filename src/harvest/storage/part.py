@@ -35,7 +35,8 @@ class Part:
     key: names source, origin and partition; stem: names their state too, and the files.
     fingerprint, plugin, config: of the input, the plugin's version, the settings it was read with.
     files: what the sink wrote; rows: how many of each record type.
-    read, filtered, folded, rejected: the account; read = rows + filtered + folded + rejected.
+    read, filtered, ``folded``, rejected: the account; ``read = rows + filtered + folded +
+        rejected``.
     rejects: file of rejects below the state directory, if any.
     failed: the partition could not be read at all; it is tried again in every run.
     limited: reading was stopped by ``--limit``.
@@ -54,15 +55,15 @@ class Part:
     fingerprint: str
     plugin: str
     config: str
+    files: tuple[PartFile, ...]
+    rows: dict[str, int]
+    read: int
+    filtered: dict[str, int]
+    folded: dict[str, int]
+    rejected: int
+    rejects: PartFile | None
+    notes: tuple[str, ...]
     run: str
-    files: tuple[PartFile, ...] = ()
-    rows: dict[str, int] = attrs.field(factory=dict)
-    read: int = 0
-    filtered: dict[str, int] = attrs.field(factory=dict)
-    folded: dict[str, int] = attrs.field(factory=dict)
-    rejected: int = 0
-    rejects: PartFile | None = None
-    notes: tuple[str, ...] = ()
     failed: bool = False
     limited: bool = False
     live: bool = False
@@ -128,7 +129,7 @@ def read_part(path: Path) -> Part | None:
 
 
 def read_parts(path: Path) -> tuple[Part, ...]:
-    """As ``read_part``, of parts that are staged together; none in place of None."""
+    """As ``read_part``, of parts that are staged together; none instead of None."""
     parts: tuple[Part, ...] = _read(path, tuple[Part, ...]) or ()
     return parts if all(astray(part) is None for part in parts) else ()
 

@@ -29,7 +29,7 @@ FEW_PARTS: Final = 512
 """Segments of so few parts are always merged."""
 
 _BATCH: Final = 2_048
-"""Parts that are made at once."""
+"""Parts that are made together."""
 
 
 class Parts(Mapping[str, Part]):
@@ -188,7 +188,7 @@ class Parts(Mapping[str, Part]):
         return int(pc.sum(self.table(ACCOUNT).column(name).filter(self.counting)).as_py() or 0)
 
     def changed(self, put: Mapping[str, Part], gone: Iterable[str] = ()) -> Parts:
-        """These parts with some put in, in place of those of their keys, and others gone."""
+        """These parts with some put in, instead of those of their keys, and others gone."""
         parts = sorted(put.values(), key=lambda part: part.order)
         return self.followed_by(parts, [key for key in gone if key not in put])
 

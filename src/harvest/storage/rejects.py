@@ -1,4 +1,4 @@
-"""The file of rejects that stands beside a partition's rows."""
+"""The file of rejects next to a partition's rows."""
 
 from __future__ import annotations
 

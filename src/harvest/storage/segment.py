@@ -37,17 +37,17 @@ SUFFIX: Final = ".arrow"
 REMOVED: Final = "removed"
 
 _BATCH: Final = 8_192
-"""Parts that are made columns at once."""
+"""Parts that are made columns together."""
 
 _PIECE: Final = 65_536
-"""Parts that are written, and can be read, at once: memory that is used again costs less."""
+"""Parts that are written, and can be read, together: memory that is used again costs less."""
 
 _ALL: Final = {**SCHEMAS, REMOVED: SCHEMAS[KEYS]}
 
 
 @attrs.frozen
 class Section:
-    """Where a table lies in a segment's file: start and length in bytes, SHA-256 of these."""
+    """Where a table is in a segment's file: start and length in bytes, SHA-256 of these."""
 
     start: int
     size_bytes: int

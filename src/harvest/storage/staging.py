@@ -264,13 +264,17 @@ def write_small_parts(
     size, digest = flush(staging / ROWS)
     whole = {name: sum(table.num_rows for table in each) for name, each in tables.items()}
     first = dict.fromkeys(tables, 0)
-
-    def described(name: str, rows: int) -> PartFile:
-        at, first[name] = first[name], first[name] + rows
-        file = PartFile(path=ROWS, record_type=name, rows=rows, size_bytes=size, sha256=digest)
-        return attrs.evolve(file, first_row=at, file_rows=whole[name])
-
-    return [[described(name, table.num_rows) for name, table in part.items()] for part in parts]
+    files: list[list[PartFile]] = []
+    for part in parts:
+        files.append([])
+        for name, table in part.items():
+            file = PartFile(
+                path=ROWS, record_type=name, rows=table.num_rows, size_bytes=size, sha256=digest,
+                first_row=first[name], file_rows=whole[name],
+            )  # fmt: skip
+            files[-1].append(file)
+            first[name] += table.num_rows
+    return files
 
 
 def small_parts(staged: Mapping[str, Staged]) -> dict[str, Callable[[], dict[str, SmallRows]]]:
@@ -284,9 +288,7 @@ def small_parts(staged: Mapping[str, Staged]) -> dict[str, Callable[[], dict[str
 
 
 def read_small(
-    staging: Path,
-    files: Sequence[PartFile],
-    read: Callable[[Path], Mapping[str, _Rows]] = _read,
+    staging: Path, files: Sequence[PartFile], read: Callable[[Path], Mapping[str, _Rows]] = _read
 ) -> dict[str, SmallRows]:
     """The rows of a partition that was staged so, by record type."""
     found = read(staging / ROWS)

@@ -117,7 +117,7 @@ def refuse_links(state: Path) -> None:
             raise UsageError(
                 "this is a symbolic link, through which rows could be written or removed elsewhere",
                 where=printable(str(path)),
-                remedy="put the directory itself in its place",
+                remedy="replace the link by the directory itself",
             )
 
 
@@ -132,9 +132,7 @@ def storage_errors(
         raise
     except OSError as error:
         raise HarvestError(
-            system_reason(error),
-            where=printable(str(error.filename or where)),
-            remedy=standing(),
+            system_reason(error), where=printable(str(error.filename or where)), remedy=standing()
         ) from error
     except MemoryError as error:
         raise HarvestError(

@@ -23,10 +23,9 @@ from typing import Final, TypeVar
 from harvest.errors import SourceError, UsageError, out_of_files
 
 __all__ = [
-    *("flush", "folders_of", "fsync", "fsync_directory"),
-    *("input_path", "list_files", "may_be", "new_directory", "out_of_files", "replacing"),
-    *("walk_files", "walk_names", "write_atomically"),
-]
+    "flush", "folders_of", "fsync", "fsync_directory", "input_path", "list_files", "may_be",
+    "new_directory", "out_of_files", "replacing", "walk_files", "walk_names", "write_atomically",
+]  # fmt: skip
 
 _NO_FULL_FSYNC = frozenset((errno.ENOTSUP, errno.EOPNOTSUPP, errno.EINVAL, errno.ENOTTY))
 """How file systems, such as those of networks, refuse to flush a device's cache."""
@@ -60,7 +59,7 @@ def input_path(location: str) -> Path:
 
 @contextlib.contextmanager
 def report_unreadable(location: Path) -> Iterator[None]:
-    """Raise a SourceError in place of an OSError: what at a location cannot be listed or read."""
+    """Raise a SourceError instead of an OSError: what at a location cannot be listed or read."""
     try:
         yield
     except OSError as error:
@@ -257,7 +256,7 @@ def new_directory(target: Path) -> Iterator[Path]:
         incomplete.mkdir()
     except FileExistsError:
         raise UsageError(
-            "this is left of what was cut short, or is being written",
+            "this is left by an interrupted command, or is being written",
             where=str(incomplete),
             remedy="remove it, or name another directory",
         ) from None

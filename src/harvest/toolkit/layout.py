@@ -1,4 +1,4 @@
-"""Text in the columns of a terminal: what is too long is shortened or folded, and widths fit.
+"""Text in the columns of a terminal: what is too long is shortened or wrapped, and widths fit.
 
 Widths are those of a terminal, on which some characters take two columns.
 """
@@ -70,7 +70,7 @@ def fit(natural: Sequence[int], least: Sequence[int], room: int) -> list[int]:
 def table_lines(
     rows: Sequence[Sequence[str]], widths: Sequence[int], right: Sequence[bool]
 ) -> Iterator[str]:
-    """The lines of a table; cells wider than their column are folded.
+    """The lines of a table; cells wider than their column are wrapped.
 
     right: for each column whether its cells are aligned right.
     """

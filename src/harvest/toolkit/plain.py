@@ -75,7 +75,7 @@ def odd(path: Path, what: str) -> DatasetError:
     return DatasetError(
         f"this is {what}",
         where=printable(str(path)),
-        remedy="`harvest verify DATASET --repair` moves it aside or mends it",
+        remedy="`harvest verify DATASET --repair` moves it aside or repairs it",
     )
 
 
@@ -149,7 +149,7 @@ def refuse_link(directory: Path) -> None:
         raise DatasetError(
             "this is a symbolic link, which may lead out of the dataset",
             where=printable(str(directory)),
-            remedy="put the directory itself in its place, or harvest into a new one",
+            remedy="replace the link by the directory itself, or harvest into a new one",
         )
 
 

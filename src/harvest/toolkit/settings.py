@@ -19,9 +19,9 @@ from typing import Any, TypeVar
 import attrs
 
 __all__ = [
-    *("allows", "at_least", "matches", "one_of", "positive", "setting", "some_of"),
-    *("time_zone", "within"),
-]
+    "allows", "at_least", "matches", "one_of", "positive", "setting", "some_of", "time_zone",
+    "within",
+]  # fmt: skip
 
 Check = Callable[[Any], None]
 Checking = TypeVar("Checking", bound=Check)
@@ -41,12 +41,15 @@ def allows(text: str = "", *, choices: Iterable[str] = ()) -> Callable[[Checking
     return decorate
 
 
-def setting(doc: str, default: Any = None, check: Check | None = None, **more: Any) -> Any:
+def setting(
+    doc: str, default: Any = None, check: Check | None = None, *, hidden: bool = False, **more: Any
+) -> Any:
     """A field of a plugin's ``Config``, to be given to ``attrs.field``.
 
     doc: what the setting means; the reference and error messages show it.
     default: its value unless set; ``attrs.Factory(dict)`` for a mapping.
     check: raises ValueError for a value that is not allowed; None is not checked.
+    hidden: accepted, and shown nowhere: a setting that no longer does anything.
     more: passed to ``attrs.field`` (``converter``).
     """
 
@@ -61,6 +64,7 @@ def setting(doc: str, default: Any = None, check: Check | None = None, **more: A
         "doc": doc,
         "allowed": getattr(check, "allowed", ""),
         "choices": getattr(check, "choices", ()),
+        "hidden": hidden,
     }
     return attrs.field(default=default, validator=validate, metadata=metadata, **more)
 

@@ -12,7 +12,6 @@ import sys
 import textwrap
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
-from typing import Any
 
 from .texts import printable_line
 
@@ -47,7 +46,16 @@ def remark(text: str) -> None:
     lines[0] = f"harvest: {lines[0]}"
     if sys.stderr.isatty():
         width = os.get_terminal_size(sys.stderr.fileno()).columns or 80
-        as_they_are = ("break_long_words", "break_on_hyphens", "replace_whitespace")
-        whole: dict[str, Any] = dict.fromkeys(as_they_are, False)
-        lines = [textwrap.fill(line, width, subsequent_indent="  ", **whole) for line in lines]
+        lines = [_filled(line, width) for line in lines]
     print("\n".join(lines), file=sys.stderr, flush=True)
+
+
+def _filled(line: str, width: int) -> str:
+    return textwrap.fill(
+        line,
+        width,
+        subsequent_indent="  ",
+        break_long_words=False,
+        break_on_hyphens=False,
+        replace_whitespace=False,
+    )

@@ -14,7 +14,7 @@ import re
 import shlex
 from typing import Final
 
-__all__ = ["excerpt", "not_utf8", "printable", "printable_line", "shell_word"]
+__all__ = ["excerpt", "not_utf8", "printable", "printable_line", "shell_word", "shortened"]
 
 _NO_BYTE: Final = re.compile("[\ud800-\udc7f\udd00-\udfff]")
 """Surrogates that stand for no byte of a name."""

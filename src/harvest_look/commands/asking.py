@@ -1,4 +1,4 @@
-"""The commands that ask a dataset: its views, reports, findings, and SQL."""
+"""The commands that query a dataset: its views, reports, findings, and SQL."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from harvest import Dataset, View
 
 AskedDataset = Annotated[
-    Path | None, typer.Argument(metavar="DATASET", help="What a sink wrote.", readable=False)
+    Path | None,
+    typer.Argument(metavar="DATASET", help="The path that a sink wrote to.", readable=False),
 ]
 
 
@@ -31,7 +32,7 @@ def view(
         str | None,
         typer.Argument(
             metavar="NAME",
-            help="A view; all are listed without.",
+            help="A view. Without it, all are listed.",
             autocompletion=completion.views,
         ),
     ] = None,
@@ -53,13 +54,13 @@ def view(
         str | None,
         typer.Option(
             metavar="SQL",
-            help="Only rows for which this holds: \"state = 'lost' and nbytes > 1e9\", "
+            help="Only rows that match, for example \"state = 'lost' and nbytes > 1e9\", "
             "\"start_time < '2025-01-31'\", \"start_time > now() - interval '7 days'\".",
         ),
     ] = None,
     sort: Annotated[
         str | None,
-        typer.Option(metavar="COLUMNS", help="Order of rows, such as 'wasted desc, user'."),
+        typer.Option(metavar="COLUMNS", help="Order of rows, for example 'wasted desc, user'."),
     ] = None,
     columns: Annotated[
         str | None, typer.Option(metavar="COLUMNS", help="Only these columns, in this order.")
@@ -72,16 +73,16 @@ def view(
             "--limit",
             min=1,
             metavar="N",
-            help="Rows shown or written. [default: 20 of a table, else all]",
+            help="Number of rows. [default: 20 on screen, all otherwise]",
         ),
     ] = None,
     exact: Exact = False,
     wide: Wide = False,
     json: JsonRows = False,
 ) -> int:
-    """List the views, or show or export one of a dataset.
+    """List the views, or show or export one.
 
-    A table shows the columns that matter most, as many as fit, and names the others.
+    The table shows the most important columns that fit, and names the others.
     """
     if name is None:
         return _list("view", json=json)
@@ -114,7 +115,7 @@ def view(
     elif json:
         tools.print_rows_as_json(name, first)
     else:
-        rest = "--wide shows all, --columns NAME,NAME these, -o FILE.csv writes all"
+        rest = "--wide shows all, --columns NAME,NAME some, -o FILE.csv writes all"
         style = tools.Style(exact=exact, wide=wide, every=columns is not None, rest=rest)
         tools.print_records(name, first, choice.meanings(spec, first), style, total=total)
     return 0
@@ -125,7 +126,7 @@ def report(
         str | None,
         typer.Argument(
             metavar="NAME",
-            help="A report; all are listed without.",
+            help="A report. Without it, all are listed.",
             autocompletion=completion.reports,
         ),
     ] = None,
@@ -136,8 +137,8 @@ def report(
             "-o",
             "--output",
             metavar="FILE|DIR",
-            help="Write .html, .csv (the main table), .tex, .json, .txt, .png or .svg; "
-            "or all of it to a directory.",
+            help="Write .html, .csv (the main table), .tex, .json, .txt, .png or .svg, or all "
+            "of these to a directory.",
         ),
     ] = None,
     settings: Annotated[
@@ -146,11 +147,11 @@ def report(
     ] = None,
     only: Annotated[
         str | None,
-        typer.Option("--only", metavar="SECTION", help="One table or plot alone, by its name."),
+        typer.Option("--only", metavar="SECTION", help="Only this table or plot, by name."),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
 ) -> int:
-    """List the reports, or show one over a dataset, or write it to a file or directory."""
+    """List the reports, or show or write one."""
     if name is None:
         return _list("report", json=json)
     from harvest_look import tools  # late: a list needs no polars
@@ -191,7 +192,7 @@ def findings(
         Path | None,
         typer.Argument(
             metavar="DATASET",
-            help="What a sink wrote; without, all rules are listed.",
+            help="The path that a sink wrote to. Without it, all rules are listed.",
             readable=False,
         ),
     ] = None,
@@ -200,14 +201,14 @@ def findings(
         typer.Option(
             "--rule",
             metavar="NAME",
-            help="Ask this rule alone. Repeatable.",
+            help="Check only this rule. Repeatable.",
             autocompletion=completion.rules,
         ),
     ] = None,
     settings: Annotated[
         list[str] | None,
         setting_option(
-            "A threshold, RULE.NAME=NUMBER, or a setting of the views, such as run=R1. Repeatable.",
+            "A threshold (RULE.NAME=NUMBER) or a setting of views (run=R1). Repeatable.",
             completion.finding_settings,
         ),
     ] = None,
@@ -266,7 +267,9 @@ def findings(
 
 def query(
     dataset: DatasetPath,
-    sql: Annotated[str, typer.Argument(metavar="SQL", help="SQL, or - to read it.")],
+    sql: Annotated[
+        str, typer.Argument(metavar="SQL", help="SQL, or - to read it from standard input.")
+    ],
     output: Annotated[
         Path | None,
         typer.Option("-o", "--output", metavar="FILE", help="Write .csv, .parquet or .jsonl."),
@@ -274,7 +277,7 @@ def query(
     settings: Annotated[
         list[str] | None,
         setting_option(
-            "A setting of a view that the query names. Repeatable.",
+            "A setting of a view in the query. Repeatable.",
             completion.query_settings,
             metavar="VIEW.KEY=VALUE",
         ),
@@ -285,8 +288,8 @@ def query(
 ) -> int:
     """Run SQL over a dataset.
 
-    Record types and views are tables; 'show tables' lists them. Several queries, divided by
-    semicolons, are run in order. Example:
+    Record types and views are tables; 'show tables' lists them. Several queries, separated by
+    semicolons, run in order. Example:
     harvest query out 'select prefix, count(*) from dask.tasks group by all'
     """
     from harvest_look import tools  # late: help needs none of it
@@ -307,7 +310,7 @@ def query(
     if output is not None:
         if len(frames) > 1:
             raise UsageError(
-                f"{len(frames)} queries, and one file", remedy="ask each in a command of its own"
+                f"{len(frames)} queries for one output file", remedy="run a command for each query"
             )
         rows = tools.export(frames[0].lazy(), output)
         print(f"{tools.how_many(rows, 'row')} written to {output}")
@@ -331,7 +334,7 @@ def _list(kind: str, *, json: bool) -> int:
 
 def _require_one(output: Path | None, *, json: bool) -> None:
     if output is not None and json:
-        raise UsageError("--json prints and --output writes", remedy="give one of them")
+        raise UsageError("--json and --output exclude each other", remedy="give one of them")
 
 
 def _by_name(settings: Mapping[str, str]) -> dict[str, dict[str, Any]]:

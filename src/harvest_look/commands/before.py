@@ -19,13 +19,15 @@ def look(
     path: Annotated[Path, typer.Argument(metavar="PATH", help="A directory, or a file.")],
     run: Annotated[
         Path | None,
-        typer.Option("--run", metavar="OUT", help="Harvest all of it into Parquet at OUT."),
+        typer.Option(
+            "--run", metavar="OUT", help="Harvest all of it into a Parquet dataset at OUT."
+        ),
     ] = None,
     json: Json = False,
 ) -> int:
-    """Say what a directory is made of, and which command harvests it.
+    """Show what a directory holds, and the command that harvests it.
 
-    Every file below it is looked at. With --run, the command is executed.
+    It looks at every file below the directory. --run executes the command.
     """
     from harvest_look.tree import look_at  # late: help needs none of it
 
@@ -39,9 +41,9 @@ def detect(
     ],
     json: Json = False,
 ) -> int:
-    """Say which sources can read a path, and how sure they are.
+    """Show which sources can read a path, and how sure each is.
 
-    Ends with 1 when a path is recognised by none.
+    Exit code 1: no source recognises one of the paths.
     """
     from harvest_look.preview import print_sources  # late: help needs none of it
 
@@ -69,7 +71,7 @@ def preview(
     wide: Wide = False,
     json: JsonRows = False,
 ) -> int:
-    """Show the first rows of a source; nothing is written."""
+    """Show the first rows of a source, without writing anything."""
     from harvest_look.preview import print_first_rows  # late: help needs none of it
 
     settings = [*(settings or ()), *(before or ())]
@@ -81,7 +83,7 @@ def schema(
         str | None,
         typer.Argument(
             metavar="NAME",
-            help="A record type or a view; all are listed without.",
+            help="A record type or a view. Without it, all are listed.",
             autocompletion=completion.schemas,
         ),
     ] = None,
@@ -95,9 +97,9 @@ def schema(
     ] = "table",
     json: Annotated[bool, typer.Option("--json", help="The same as --format json-schema.")] = False,
 ) -> int:
-    """List the record types and views, or show the columns of one: type, unit and meaning.
+    """List record types and views, or show the columns of one.
 
-    Without NAME, the other forms than a table hold the record types alone.
+    Without NAME, forms other than table list only the record types.
     """
     from harvest_look.schema import print_schema  # late: help needs none of it
 

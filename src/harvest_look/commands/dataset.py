@@ -1,4 +1,4 @@
-"""The commands that show a dataset as a whole, pass it on, put it right; and what plugins offer."""
+"""The commands that show, export and restore whole datasets, and show what plugins offer."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .completion import setting_option
 
 
 def show(dataset: DatasetPath, json: Json = False) -> int:
-    """Say what a dataset holds, and which views and reports it can serve."""
+    """Show what a dataset holds: rows, views and reports."""
     from harvest_look.show import show_dataset  # late: help needs none of it
 
     return show_dataset(dataset, json=json)
@@ -37,7 +37,7 @@ def export(
         str,
         typer.Argument(
             metavar="TARGET",
-            help="Where to: a directory that does not exist yet, a file, the URI of a database.",
+            help="Where to write: a new directory, a file, or the URI of a database.",
         ),
     ],
     form: Annotated[
@@ -45,9 +45,8 @@ def export(
         typer.Option(
             "--as",
             metavar="NAME",
-            help="The exporter, of those that `harvest plugins list --kind exporter` lists; unless "
-            "given, the one that TARGET means (FILE.duckdb, postgresql://HOST/NAME), else "
-            "ro-crate: a research object (RO-Crate 1.1).",
+            help="The exporter; `harvest plugins list --kind exporter` lists them. [default: by "
+            "TARGET (FILE.duckdb, postgresql://HOST/NAME), else ro-crate, a research object]",
             autocompletion=completion.exporters,
         ),
     ] = None,
@@ -58,37 +57,40 @@ def export(
     license_: Annotated[
         str | None,
         typer.Option(
-            "--license", metavar="ID", help="An SPDX identifier, such as CC-BY-4.0, or a URL."
+            "--license",
+            metavar="ID",
+            help="The licence: an SPDX identifier such as CC-BY-4.0, or a URL.",
         ),
     ] = None,
-    title: Annotated[str | None, typer.Option(metavar="TEXT", help="What it is called.")] = None,
+    title: Annotated[str | None, typer.Option(metavar="TEXT", help="Title of the dataset.")] = None,
     description: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="What it is about.")
+        str | None, typer.Option(metavar="TEXT", help="Description of the dataset.")
     ] = None,
     authors: Annotated[
         list[str] | None,
         typer.Option(
-            "--author", metavar="NAME[, ORCID]", help="Who made it. Repeatable; the first ran it."
+            "--author",
+            metavar="NAME[, ORCID]",
+            help="An author. The first ran the harvest. Repeatable.",
         ),
     ] = None,
     publisher: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="The organisation that offers it.")
+        str | None, typer.Option(metavar="TEXT", help="The organisation that publishes it.")
     ] = None,
     schema: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The schema of a database that takes it.")
+        str | None, typer.Option(metavar="NAME", help="The database schema to write to.")
     ] = None,
     views: Annotated[
         list[str] | None,
         typer.Option(
             "--view",
             metavar="NAME[:KEY=VALUE]",
-            help="A view that is exported as a table, too, with settings; all; or none. "
-            "Repeatable.",
+            help="A view to export as a table, with settings; or all, or none. Repeatable.",
             autocompletion=completion.views,
         ),
     ] = None,
 ) -> int:
-    """Write a dataset in a form that others take: a research object, a database, a file.
+    """Write a dataset in another form: a research object, a database, a file.
 
     Example: harvest export out crate --as ro-crate --license CC-BY-4.0 --author 'Ada Lovelace'
     """
@@ -110,9 +112,11 @@ def export(
         if not value:
             continue
         if name in given:
-            raise UsageError(f"{option} and --set {name}=... are given", remedy="give one of them")
+            raise UsageError(
+                f"{option} and --set {name}=... are both given", remedy="give one of them"
+            )
         if name not in known:
-            raise UsageError(f"{option} is not for --as {form}", remedy="leave it out")
+            raise UsageError(f"--as {form} has no {option}", remedy="leave it out")
         given[name] = value
     files = answer(dataset, lambda opened: opened.export(form, target, **given))
     print(files.text or f"{how_many(len(files), 'file')} written to {target}")
@@ -131,20 +135,20 @@ def _meant_by(target: str) -> str | None:
 def runs(
     dataset: DatasetPath,
     run: Annotated[
-        str | None, typer.Argument(metavar="RUN", help="Show all that is known of this run.")
+        str | None, typer.Argument(metavar="RUN", help="Show the full record of this run.")
     ] = None,
     keep_runs: Annotated[
         int | None,
         typer.Option(
             min=0,
             metavar="N",
-            help="Keep N states before the present one from now on; remove older ones at once.",
+            help="Keep N earlier states from now on. Older ones are removed immediately.",
         ),
     ] = None,
     wait: Wait = 0.0,
     json: Json = False,
 ) -> int:
-    """List the runs that wrote a dataset, and which of their states are kept."""
+    """List the runs that wrote a dataset, and the states kept for rollback."""
     from harvest_look.show import print_run, print_runs  # late: help needs none of it
 
     if keep_runs is not None:
@@ -159,7 +163,7 @@ def runs(
 
 
 def available(json: Json = False) -> int:
-    """List the plugins that the project publishes: what each reads or writes, and if it is here."""
+    """List the plugins that the project publishes, and which are installed."""
     from harvest_look.plugins import print_available  # late: help needs none of it
 
     return print_available(json=json)
@@ -170,16 +174,15 @@ def show_plugin(
         str,
         typer.Argument(
             metavar="NAME",
-            help="A source, sink, engine, view, report, rule or exporter; or a FILE.py with some.",
+            help="A source, sink, engine, view, report, rule or exporter, or a FILE.py with some.",
             autocompletion=completion.with_settings,
         ),
     ],
     json: Json = False,
 ) -> int:
-    """Show the settings of a source, sink, engine, view or report, or the thresholds of a rule.
+    """Show the settings of a source, view or other offer, or the thresholds of a rule.
 
-    Each with the values that it may have, its default and its meaning; of a source also the record
-    types that it yields.
+    Each has its allowed values, default and meaning. For a source it lists the record types, too.
     """
     from harvest_look.plugins import print_plugin  # late: help needs none of it
 
@@ -188,51 +191,49 @@ def show_plugin(
 
 def rollback(
     dataset: DatasetPath,
-    run: Annotated[
-        str, typer.Argument(metavar="RUN", help="The run whose result is to be restored.")
-    ],
+    run: Annotated[str, typer.Argument(metavar="RUN", help="The run whose result to restore.")],
     wait: Wait = 0.0,
 ) -> int:
-    """Bring a dataset back to the state that an earlier run left.
+    """Restore a dataset to the state that an earlier run left.
 
-    This is recorded as a run, and can itself be rolled back. The next `harvest run` reads again
-    what has changed since that state.
+    This is recorded as a run, and you can roll it back, too. The next `harvest run` reads again
+    all inputs that changed since that state.
     """
     made = harvest.open(dataset).rollback(run, wait_s=wait)
     if made is None:
-        print(f"the state of run {run} is in force already")
+        print(f"the dataset is already in the state of run {run}")
         return 0
     rows = sum(harvest.open(dataset).record_types.values())
-    print(f"back at the state of run {run}: {rows:,} rows; recorded as run {made}")
+    print(f"restored the state of run {run}: {rows:,} rows; recorded as run {made}")
     return 0
 
 
 def rejects(
     dataset: DatasetPath,
     rows: Annotated[
-        int, typer.Option("-n", "--rows", min=1, metavar="N", help="Rejects shown.")
+        int, typer.Option("-n", "--rows", min=1, metavar="N", help="Number of rejects to show.")
     ] = 20,
     replay: Annotated[
         bool,
-        typer.Option("--replay", help="Read inputs with rejects again, after a fix."),
+        typer.Option("--replay", help="Read the inputs with rejects again."),
     ] = False,
     source: Annotated[
         str | None, typer.Option(metavar="NAME", help="Only rejects of this source.")
     ] = None,
     reason: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="Only rejects whose reason holds this.")
+        str | None, typer.Option(metavar="TEXT", help="Only rejects whose reason contains this.")
     ] = None,
     settings: SettingsAgain = None,
     before: SettingsAsBefore = None,
     wait: Wait = 0.0,
     json: Annotated[
-        bool, typer.Option("--json", help="Print all, one JSON object per line.")
+        bool, typer.Option("--json", help="Print all rejects, one JSON object per line.")
     ] = False,
 ) -> int:
-    """Show the input units that could not be read, and why; or try to read them again.
+    """Show input that could not be read, and why; or read it again.
 
-    With --replay the partitions that have rejects are read again as a whole, and committed; ends
-    with 3 when rejects remain.
+    --replay reads each input with rejects again as a whole, and commits the result. Exit code 3:
+    some rejects remain.
     """
     from harvest_look.show import print_rejects, print_replay  # late: help needs none of it
 

@@ -8,6 +8,7 @@ import duckdb
 import pytest
 from harvest_duckdb.sink import DuckdbSink
 
+import harvest
 from harvest import DatasetError, Record, field, record, record_type
 from harvest.model.arrow import table_of
 from harvest_testing import SinkConformance, SinkDriver
@@ -95,3 +96,28 @@ def test_a_half_written_next_database_is_thrown_away(driver: SinkDriver) -> None
 
     assert list(driver.sink.state.glob("next-*")) == []
     assert ask(driver, 'select text from "demo.line"') == [("one",)]
+
+
+class LineSource(harvest.Source):
+    """Lines of text files."""
+
+    name, record_types = "demo-lines", (Line,)
+
+    def read(self, partition, ctx):
+        for number, text in enumerate(partition.path.read_text().splitlines(), 1):
+            yield Line(text=text, position=number)
+
+
+def test_going_back_to_an_earlier_run_gives_its_rows(tmp_path: Path) -> None:
+    plugins = harvest.plugins_of(LineSource, DuckdbSink)
+    path, out = tmp_path / "a.txt", tmp_path / "out.duckdb"
+    for text in ("one\ntwo\n", "three\n"):
+        path.write_text(text)
+        harvest.run(f"demo-lines:{path}", f"duckdb:{out}", plugins=plugins, workers=1)
+    dataset = harvest.open(out, plugins=plugins)
+
+    dataset.rollback(dataset.runs()[0]["run"])
+
+    dataset = harvest.open(out, plugins=plugins)
+    assert dataset["demo.line"].collect()["text"].to_list() == ["one", "two"]
+    assert dataset.verify() == []

@@ -26,17 +26,9 @@ class TestNodeExporter(SourceConformance):
     units = 18
     header_lines = 0
     counted: ClassVar = {"HELP or TYPE line": 6, "comment or empty line": 2}
-    max_memory_mb = 24
-    schema_file = DATA / "schemas.json"
 
     def sample(self, directory: Path) -> Path:
         return Path(shutil.copy2(DATA / "node.prom", directory))
-
-    def enlarge(self, directory: Path, times: int) -> Path:
-        path = directory / "node.prom"
-        # long lines, since memory is judged by bytes and time is spent by lines
-        path.write_text("".join(f'up{{n="{n:0500}"}} 1\n' for n in range(1_000 * times)))
-        return path
 
 
 def test_the_sample_is_read_as_prometheus_reads_it() -> None:

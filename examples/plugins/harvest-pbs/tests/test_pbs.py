@@ -42,19 +42,11 @@ class TestPbs(SourceConformance):
     units = 16
     examples: ClassVar = {"timezone": "America/New_York"}
     counted: ClassVar = {"empty line": 1}
-    max_memory_mb = 96
-    schema_file = HERE / "data" / "schemas.json"
     partition_setting = ("partition_bytes", (300, 1000, 1 << 30))
 
     def sample(self, directory: Path) -> Path:
         path = directory / "20260302"
         path.write_bytes(SAMPLE.read_bytes())
-        return path
-
-    def enlarge(self, directory: Path, times: int) -> Path:
-        path = directory / "20260302"
-        generate(path, 4000)
-        path.write_bytes(path.read_bytes() * times)
         return path
 
 

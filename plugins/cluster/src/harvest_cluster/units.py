@@ -1,4 +1,4 @@
-"""Work that a scheduler is given at once: so much that a million inputs are not as many tasks."""
+"""Work that a scheduler is given together: so much that a million inputs are not as many tasks."""
 
 from __future__ import annotations
 

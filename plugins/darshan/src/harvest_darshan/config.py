@@ -1,4 +1,4 @@
-"""Settings of the source ``darshan``: how much work one log may cause."""
+"""Settings of the source ``darshan``: limits for one log."""
 
 from __future__ import annotations
 
@@ -12,11 +12,13 @@ class DarshanConfig:
     """Settings of the source ``darshan``."""
 
     max_inflated_bytes: int = setting(
-        "Bytes that the regions of one log may inflate to; beyond, a reject.", 16 << 30, positive
+        "Most inflated bytes of the regions of one log; more is a reject.", 16 << 30, positive
     )
     max_ratio: int = setting(
-        "How many times its size a region over 64 MiB may inflate to.", 500, positive
+        "Largest ratio of inflated to compressed size, above 64 MiB.",
+        500,
+        positive,
     )
     max_seconds: float = setting(
-        "Seconds that checking one log may take; beyond, a reject.", 600.0, positive
+        "Longest time to check one log, in seconds; more is a reject.", 600.0, positive
     )

@@ -1,7 +1,7 @@
-"""Darshan's counters: their names in the order of the log, and what they mean.
+"""Darshan's counters: their names in the order of the log, and their meaning.
 
 The names are those of Darshan's own headers (``include/darshan-*-log-format.h``, release 3.5.0)
-and of ``darshan-parser``; a table of a dataset can be read with Darshan's documentation at hand.
+and of ``darshan-parser``, so Darshan's documentation explains the tables of a dataset.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ COUNTS: Final = re.compile(
 )
 """Counters of operations and bytes, which Darshan always watches: none is below 0.
 
-Others are -1 where it did not watch them, and the sum of that over ranks, as POSIX_MMAPS.
+Others, for example POSIX_MMAPS, are -1 where it did not watch them, or the sum of that over ranks.
 """
 
 TIMES: Final = re.compile(r"_F_(READ|WRITE|META|FASTEST_RANK|SLOWEST_RANK)_TIME$")
-"""Timers of how long operations took."""
+"""Timers of operations."""
 
 
 def words(*lines: str) -> tuple[str, ...]:
@@ -194,24 +194,24 @@ _MEANINGS: Final = (
     (r"_F_VARIANCE_RANK_(TIME|BYTES)$", "Variance of I/O {0} among ranks, for shared records."),
     (r"_F_(.*)_MAX_DURATION$", "Duration of the slowest {0}."),
     (r"_F_(.*)_TIME$", "Cumulative time spent in {0} operations."),
-    (r"_SIZE_(READ|WRITE)_(?:AGG_)?(.*)$", "Number of {0}s of a size of {1} bytes."),
+    (r"_SIZE_(READ|WRITE)_(?:AGG_)?(.*)$", "Number of {0}s with a size of {1} bytes."),
     (r"_MAX_(READ|WRITE)_TIME_SIZE$", "Size of the slowest {0}."),
     (r"_MAX_BYTE_(READ|WRITTEN)$", "Highest offset {0}."),
     (r"_BYTES_(READ|WRITTEN)$", "Bytes {0} in total."),
     (r"(FASTEST|SLOWEST)_RANK_BYTES$", "Bytes moved by the {0} rank, for shared records."),
     (r"(FASTEST|SLOWEST)_RANK$", "The {0} rank, for shared records."),
     (r"STRIDE(\d)_STRIDE$", "Stride {0} of the four most common."),
-    (r"(ACCESS|STRIDE)(\d)_COUNT$", "How often {0} {1} of the four most common occurred."),
+    (r"(ACCESS|STRIDE)(\d)_COUNT$", "Number of uses of {0} {1}, one of the four most common."),
     (r"ACCESS(\d)_ACCESS$", "Size of access {0} of the four most common."),
     (r"ACCESS(\d)_(LENGTH|STRIDE)_D(\d)$", "The {1} of common access {0} in dimension {2}."),
     (r"RENAMED_FROM$", "Record id of the first rename source, where this file was the target."),
-    (r"RENAME_(SOURCES|TARGETS)$", "How often the file was among a rename's {0}."),
+    (r"RENAME_(SOURCES|TARGETS)$", "Number of renames with the file among the {0}."),
     (r"_MODE$", "Mode that the file was opened in."),
     (r"_CONSEC_(READS|WRITES)$", "Number of exactly adjacent {0}."),
     (r"_SEQ_(READS|WRITES)$", "Number of {0} at increasing offsets."),
-    (r"_RW_SWITCHES$", "How often access alternated between read and write."),
+    (r"_RW_SWITCHES$", "Number of changes between reads and writes."),
     (r"_(MEM|FILE)_ALIGNMENT$", "Alignment in bytes: {0}."),
-    (r"_(MEM|FILE)_NOT_ALIGNED$", "Number of accesses not aligned: {0}."),
+    (r"_(MEM|FILE)_NOT_ALIGNED$", "Number of misaligned accesses: {0}."),
     (r"_CHUNK_SIZE_D(\d)$", "Chunk size of the dataset in dimension {0}."),
     (r"_DATASPACE_(.*)$", "{0} of the dataset's dataspace."),
     (r"_DATATYPE_SIZE$", "Size of one element."),
@@ -223,7 +223,7 @@ _MEANINGS: Final = (
 
 
 def describe(counter: str) -> str:
-    """What a counter counts, in a sentence."""
+    """The meaning of a counter, in a sentence."""
     for pattern, text in _MEANINGS:
         if found := re.search(pattern, counter):
             parts = [w.lower().replace("_", " ") for w in found.groups()]

@@ -40,7 +40,7 @@ def harvest_views() -> Iterable[View]:
 
 @hookimpl
 def harvest_rules() -> Iterable[Rule]:
-    """What slows I/O, and what logs lack."""
+    """What slows I/O, and gaps in logs."""
     return RULES
 
 
@@ -57,9 +57,9 @@ def harvest_reports() -> Iterable[ReportSpec]:
             settings={
                 **ONE_JOB,
                 "top": Setting(
-                    "how many files, jobs and processes are listed", int, 20, at_least(1)
+                    "number of files, jobs and logs that are listed", int, 20, at_least(1)
                 ),
-                "by": Setting("what files are sorted by", str, "time", one_of(("time", "bytes"))),
+                "by": Setting("order of files", str, "time", one_of(("time", "bytes"))),
             },
         )
     ]

@@ -18,36 +18,30 @@ from .counters import COUNTERS, TIMERS, describe, unit_of
 
 @record("darshan.job", layer="job", level="job")
 class Job(Record):
-    """The job record of a log: one row per log that could be opened."""
+    """The job record of a log: one row per readable log."""
 
-    job_id: int = field(
-        role="job", doc="Id the scheduler gave, or the process id where it has none."
-    )
+    job_id: int = field(role="job", doc="Job id of the scheduler, or the process id without one.")
     uid: int = field(role="user", doc="Numeric user id.")
-    exe: str | None = field(role="subject", doc="Command line, cut by Darshan to what fits.")
+    exe: str | None = field(role="subject", doc="Command line, cut by Darshan.")
     nprocs: int = field(doc="Number of MPI processes; 1 for a process without MPI.")
     start_time: datetime = field(role="time", doc="When Darshan started.")
     end_time: datetime | None = field(role="end_time", doc="When Darshan ended; null if killed.")
     run_time_s: float | None = field(unit="s", doc="End minus start, as Darshan computes it.")
     log_version: str = field(doc="Version of the log format.")
-    hostname: str | None = field(role="host", doc="The host, where all records name the same one.")
+    hostname: str | None = field(role="host", doc="Host, if all records have the same one.")
     pid: int | None = field(role="pid", doc="Process id of rank 0, from the log's file name.")
-    modules: list[str] = field(doc="Modules that the log holds, in Darshan's spelling.")
+    modules: list[str] = field(doc="Modules of the log, in Darshan's spelling.")
     partial_modules: list[str] = field(
-        doc="Modules whose records are incomplete: Darshan ran out of memory for them."
+        doc="Modules with incomplete records, because Darshan ran out of memory."
     )
-    unread_modules: list[str] = field(
-        doc="Modules that could not be read; the rejects of the run say why."
-    )
+    unread_modules: list[str] = field(doc="Modules that were not read; `harvest rejects` says why.")
     module_versions: dict[str, int] = field(doc="Version of each module's record format.")
     dxt_layout: str | None = field(
-        doc="How DXT_POSIX segments are laid out: stock, or pthread_id with a thread each."
+        doc="Layout of DXT_POSIX segments: stock, or pthread_id with a thread each."
     )
-    compression: str = field(doc="How the log's regions are compressed: zlib, bzip2 or none.")
+    compression: str = field(doc="Compression of the log's regions: zlib, bzip2 or none.")
     metadata: dict[str, str] = field(doc="Key and value pairs of the job record.")
-    sha256: str | None = field(
-        doc="SHA-256 of the log's bytes; logs that share it are copies of one log."
-    )
+    sha256: str | None = field(doc="SHA-256 of the log's bytes; logs with the same one are copies.")
 
 
 @record("darshan.file", layer="system", level="process")
@@ -56,16 +50,16 @@ class File(Record):
 
     record_id: UInt64 = field(doc="Darshan's hash of the name.")
     path: str = field(role="subject", doc="The name; bytes that are not UTF-8 as \\xNN.")
-    mount_point: str | None = field(doc="Mount point of the file system the path lies on.")
-    fs_type: str | None = field(doc="Type of that file system.")
+    mount_point: str | None = field(doc="Mount point of the file system of the path.")
+    fs_type: str | None = field(doc="Type of the file system.")
 
 
 @record("darshan.mount", layer="system", level="job")
 class Mount(Record):
     """One mounted file system of the job's mount table."""
 
-    mount_point: str = field(role="subject", doc="Where it was mounted.")
-    fs_type: str = field(doc="Its type.")
+    mount_point: str = field(role="subject", doc="Mount point.")
+    fs_type: str = field(doc="Type of the file system.")
 
 
 @record("darshan.dxt_segment", layer="system", level="thread")
@@ -76,20 +70,20 @@ class DxtSegment(Record):
     record_id: UInt64 = field(doc="Record id of the file.")
     path: str | None = field(role="subject", doc="Path of the file.")
     rank: int = field(doc="MPI rank.")
-    shared_record: int = field(doc="-1 where the record is one of a file that ranks share.")
+    shared_record: int = field(doc="-1 in the record of a file that ranks share.")
     hostname: str | None = field(role="host", doc="Host of the process.")
-    pid: int | None = field(role="pid", doc="Process id, where the log has that of this rank.")
+    pid: int | None = field(role="pid", doc="Process id, if the log has that of this rank.")
     thread: int | None = field(
         role="thread", doc="pthread id; null in stock Darshan, which does not record it."
     )
     op: str = field(doc="read or write.")
-    segment: int = field(doc="Number among the record's reads or its writes, from 0.")
+    segment: int = field(doc="Number among the reads or writes of the record, from 0.")
     offset: int | None = field(unit="bytes", doc="Offset in the file; null in DXT_MPIIO version 1.")
-    length: int = field(unit="bytes", doc="Bytes asked for.")
-    start_time: datetime | None = field(role="time", doc="Start: that of the job plus start_s.")
+    length: int = field(unit="bytes", doc="Bytes requested.")
+    start_time: datetime | None = field(role="time", doc="Start: start of the job plus start_s.")
     end_time: datetime | None = field(role="end_time", doc="End: start of the job plus end_s.")
-    start_s: float = field(unit="s", doc="Start, after the start of the job.")
-    end_s: float = field(unit="s", doc="End, after the start of the job.")
+    start_s: float = field(unit="s", doc="Start, in seconds after the start of the job.")
+    end_s: float = field(unit="s", doc="End, in seconds after the start of the job.")
     job_id: int = field(role="job", doc="Job id of the log.")
 
 
@@ -99,9 +93,9 @@ class Heatmap(Record):
 
     record_id: UInt64 = field(doc="Record id of the heat map.")
     rank: int = field(doc="MPI rank.")
-    path: str | None = field(role="subject", doc="Name of the heat map, heatmap:POSIX for one.")
-    hostname: str | None = field(role="host", doc="Host of the process, where the log says.")
-    pid: int | None = field(role="pid", doc="Process id, where the log has that of this rank.")
+    path: str | None = field(role="subject", doc="Name of the heat map, for example heatmap:POSIX.")
+    hostname: str | None = field(role="host", doc="Host of the process, if the log has it.")
+    pid: int | None = field(role="pid", doc="Process id, if the log has that of this rank.")
     job_id: int = field(role="job", doc="Job id of the log.")
     first_time: datetime = field(role="time", doc="Start of the first interval.")
     HEATMAP_F_BIN_WIDTH_SECONDS: float = field(unit="s", doc="Length of an interval.")
@@ -118,10 +112,10 @@ _BASE: _Columns = {
     "rank": (int, field(doc="MPI rank; -1 for a record that all ranks share.")),
     "path": (
         str | None,
-        field(role="subject", doc="Name of the record, mostly a path; null if not in the log."),
+        field(role="subject", doc="Name of the record, usually a path; null if not in the log."),
     ),
-    "hostname": (str | None, field(role="host", doc="Host of the process, where the log says.")),
-    "pid": (int | None, field(role="pid", doc="Process id, where the log has that of this rank.")),
+    "hostname": (str | None, field(role="host", doc="Host of the process, if the log has it.")),
+    "pid": (int | None, field(role="pid", doc="Process id, if the log has that of this rank.")),
     "job_id": (int, field(role="job", doc="Job id of the log.")),
 }
 _TIMES: _Columns = {
@@ -141,11 +135,11 @@ _UUIDS: _Columns = {
 
 
 OF_MODULE: dict[str, type[Record]] = {}
-"""Those of modules with counters, by module."""
+"""Record types of modules with counters, by module."""
 
 
 def _of_file(name: str) -> _Columns:
-    return {name: (UInt64 | None, field(doc="Record id of the file it belongs to."))}
+    return {name: (UInt64 | None, field(doc="Record id of its file."))}
 
 
 def _counter(name: str) -> tuple[Any, Any]:
@@ -158,9 +152,9 @@ def _counter(name: str) -> tuple[Any, Any]:
 def _of_module(
     module: str, doc: str, after: _Columns | None = None, *, before: _Columns | None = None
 ) -> type[Record]:
-    """The record class of a module: a column per counter, and what is its own.
+    """The record class of a module: a column per counter, and columns of its own.
 
-    before, after: its own columns, before and behind its counters.
+    before, after: its own columns, before and after its counters.
     """
     type_name = module.lower().replace("-", "").replace("/", "")
     name = "".join(word.capitalize() for word in type_name.split("_"))
@@ -203,19 +197,19 @@ PnetcdfFile = _of_module(
 PnetcdfVar = _of_module(
     "PNETCDF_VAR", "I/O on one PnetCDF variable.", before=_of_file("PNETCDF_VAR_FILE_REC_ID")
 )
-Bgq = _of_module("BG/Q", "The Blue Gene/Q partition a job ran on.")
+Bgq = _of_module("BG/Q", "The Blue Gene/Q partition of a job.")
 Lustre = _of_module(
     "LUSTRE",
     "One component of a file's Lustre layout: one row per component.",
     {
         "LUSTRE_COMP_POOL_NAME": (str | None, field(doc="OST pool; null if none is named.")),
-        "LUSTRE_COMP_OST_IDS": (list[int] | None, field(doc="OSTs the component is striped over.")),
+        "LUSTRE_COMP_OST_IDS": (list[int] | None, field(doc="OSTs of the component.")),
         "LUSTRE_NUM_COMPONENTS": (int, field(doc="Components of the layout.")),
         "LUSTRE_OSTS": (int | None, field(doc="OSTs of the file system, in version 1.")),
         "LUSTRE_MDTS": (int | None, field(doc="MDTs of the file system, in version 1.")),
         "LUSTRE_STRIPE_OFFSET": (
             int | None,
-            field(doc="OST offset asked for when the file was made, in version 1."),
+            field(doc="OST offset requested when the file was made, in version 1."),
         ),
     },
     before={"component": (int | None, field(doc="Number of the component, from 0; null if none."))},
@@ -239,9 +233,15 @@ Apmpi = _of_module(
     "APMPI",
     "MPI calls of one process (AutoPerf): counts, bytes, message sizes and times by name.",
     {
-        "counters": (dict[str, UInt64], field(doc="Counts and bytes, as MPI_SEND_CALL_COUNT.")),
-        "timers": (dict[str, float], field(unit="s", doc="Times, as MPI_SEND_TOTAL_TIME.")),
-        "sync_flag": (int, field(doc="Whether synchronisation times were taken.")),
+        "counters": (
+            dict[str, UInt64],
+            field(doc="For example MPI_SEND_CALL_COUNT."),
+        ),
+        "timers": (
+            dict[str, float],
+            field(unit="s", doc="For example MPI_SEND_TOTAL_TIME."),
+        ),
+        "sync_flag": (int, field(doc="Whether synchronisation times were recorded.")),
         "MPI_TOTAL_COMM_TIME_VARIANCE": (float, field(doc="Variance among all processes.")),
         "MPI_TOTAL_COMM_SYNC_TIME_VARIANCE": (float, field(doc="Variance among all processes.")),
     },
@@ -256,14 +256,14 @@ Apxc = _of_module(
         },
         "counters": (
             dict[str, UInt64],
-            field(doc="Flits and stalls, as APXC_AR_RTR_0_0_INQ_PRF_ROWBUS_STALL_CNT."),
+            field(doc="Flits and stalls, for example APXC_AR_RTR_0_0_INQ_PRF_ROWBUS_STALL_CNT."),
         ),
         **{
             f"n{part}": (int, field(doc=f"{part.capitalize()} of the job."))
             for part in ("blades", "chassis", "groups")
         },
-        "memory_mode": (int, field(doc="Memory mode of the nodes, as Darshan encodes it.")),
-        "cluster_mode": (int, field(doc="Cluster mode of the nodes, as Darshan encodes it.")),
+        "memory_mode": (int, field(doc="Memory mode of the nodes, in Darshan's code.")),
+        "cluster_mode": (int, field(doc="Cluster mode of the nodes, in Darshan's code.")),
         "appid": (UInt64, field(doc="Application id.")),
     },
 )

@@ -20,7 +20,7 @@ SUFFIXES = (".darshan", ".darshan_partial")
 
 
 class DarshanSource(Source):
-    """Darshan logs: a log, or a directory that holds some, at any depth."""
+    """Darshan logs: a log, or a directory with logs at any depth."""
 
     name: ClassVar[str] = "darshan"
     record_types: ClassVar[tuple[type[Record], ...]] = records.ALL
@@ -37,9 +37,9 @@ class DarshanSource(Source):
         return Detection(0.5, "its name") if path.name.endswith(SUFFIXES) else None
 
     def plan(self) -> Iterable[Partition]:
-        """One partition per log: a named file whatever it is, in a directory what looks like one.
+        """One partition per log: the named file, or those in a directory that look like logs.
 
-        A file is taken for a log by its ending or by its magic number.
+        A log has the file ending or the magic number of one.
         """
         path = input_path(self.location)
         if not path.is_dir():
@@ -53,7 +53,7 @@ class DarshanSource(Source):
             yield log
         if not found:
             raise SourceError(
-                "the directory holds no Darshan log",
+                "the directory has no Darshan log",
                 where=str(path),
                 remedy="name a directory with *.darshan files, or a log",
             )
@@ -66,7 +66,7 @@ class DarshanSource(Source):
         return _logs(path, map(str, files))
 
     def read(self, partition: Partition, ctx: ReadContext) -> Iterator[Rows]:
-        """The rows of one log; what cannot be read becomes a reject."""
+        """The rows of one log; its unreadable parts become rejects."""
         from .read import log, rows  # they need numpy and Arrow, which planning does not
 
         with partition.path.open("rb") as file:
@@ -82,7 +82,7 @@ class DarshanSource(Source):
 
 
 def _logs(folder: Path, files: Iterable[str]) -> Iterator[Partition]:
-    """Those of the files below a directory that look like a log."""
+    """The files below a directory that look like logs."""
     above = f"{str(folder).rstrip('/')}/"
     for path in files:
         if path.endswith(SUFFIXES) or _is_log(path):
@@ -96,5 +96,5 @@ def _is_log(path: str) -> bool:
     except OSError as error:
         if out_of_files(error):
             raise
-        # a file of another kind that may not be read is not ours to complain about
+        # an unreadable file of another kind is no fault
         return False

@@ -15,7 +15,9 @@ from .record_names import CATEGORIES
 
 __all__ = ["app", "timeline", "trace"]
 
-app = typer.Typer(help="Dask runs from whatever recorder.", no_args_is_help=True)
+app = typer.Typer(
+    help="Write a Dask run, of any recorder, as a trace or page.", no_args_is_help=True
+)
 
 DatasetArgument = Annotated[Path, typer.Argument(metavar="DATASET", help="What a sink wrote.")]
 RunOption = Annotated[
@@ -35,8 +37,8 @@ def trace(
 ) -> None:
     """Write a run as a trace for https://ui.perfetto.dev or chrome://tracing.
 
-    A track per worker and thread holds the executions of tasks, and within
-    them the I/O that Darshan traced. Transfers are joined by arrows.
+    Each worker and thread has a track with its tasks and their traced I/O.
+    Arrows join the two sides of a transfer.
     """
     # only when the command runs: ``--help`` needs no polars
     from .trace import write_trace
@@ -56,7 +58,7 @@ def timeline(
     """Write a run as a page that zooms from the whole run to single events.
 
     It shows the same events as ``trace``, in one file that opens without a
-    network. Pointing at an event shows what is known of it.
+    network. Point at an event to see its details.
     """
     from .timeline import write_timeline
 

@@ -1,6 +1,6 @@
-"""What all views of Dask runs stand on: which runs there are, their rows, and what moved.
+"""What all views of Dask runs share: the runs of a dataset, their rows, and their transfers.
 
-Several runs may lie in one dataset.  The files of a run lie in one directory, so the directory
+A dataset may hold several runs.  The files of a run are in one directory, so the directory
 of ``origin`` names the run; task keys, worker addresses and client ids are only compared
 within a run.
 """
@@ -21,7 +21,7 @@ from .record_names import DASK_TYPES
 
 
 def runs_of(dataset: DatasetReader) -> list[str]:
-    """The directories of all Dask runs in a dataset, sorted; found out once."""
+    """The directories of all Dask runs in a dataset, sorted; looked up once."""
     return kept(dataset, "dask.runs", lambda: _directories(dataset))
 
 
@@ -40,7 +40,7 @@ def _directories(dataset: DatasetReader) -> list[str]:
 def named_run(dataset: DatasetReader, run: str | None) -> str | None:
     """The directory of the run that a setting names; None where it names none.
 
-    Raises UsageError when none or several bear the name.
+    Raises UsageError when none or several have the name.
     """
     return None if run is None else named_directory(runs_of(dataset), run)
 
@@ -49,7 +49,7 @@ def choose_run(dataset: DatasetReader, run: str | None, how: str) -> str:
     """The one run that is named, or the only one there is.
 
     how: the setting or option by which a user names it (``--set run=``).
-    Raises UsageError when there is none, or a choice is to be made.
+    Raises UsageError when there is none, or several and none is named.
     """
     runs = runs_of(dataset)
     if run is not None:
@@ -101,7 +101,7 @@ def sentence(*parts: str | pl.Expr) -> pl.Expr:
 def exact_sum(seconds: pl.Expr) -> pl.Expr:
     """A sum of durations by whole nanoseconds: it does not depend on their order.
 
-    What no duration can be, as one below 0, is left out.
+    Impossible durations, for example below 0, are left out.
     """
     whole = whole_nanoseconds(seconds)
     return (safe_sum(pl.when(whole >= 0).then(whole)) / 1e9).round(9)
@@ -121,8 +121,8 @@ UNNAMED: Final = "a worker not recorded"
 def pairs_of(transfers: pl.LazyFrame) -> pl.LazyFrame:
     """One row per run and pair: source, target, movements, bytes, seconds, and who reported.
 
-    A movement is reported by the side that sends and the side that receives, or by one of them: per
-    pair the larger of the two accounts is taken.  Bytes and seconds that nobody recorded are null.
+    The sender, the receiver or both report a movement: of each pair the larger sum counts.  Bytes
+    and seconds that are not recorded are null.
     """
     pair = ["run", "source", "target"]
     sides = transfers.select(

@@ -29,6 +29,9 @@ DECLARED: dict[str, RecordType] = {
 }
 
 
+_VIEWS = {"dask.tasks": tasks, "dask.workers": workers, "dask.run_summary": run_summary}
+
+
 class MemoryReader:
     """A DatasetReader over Arrow tables of this plugin's record types."""
 
@@ -50,8 +53,11 @@ class MemoryReader:
 
     def view(self, name: str, /, **settings: Any) -> pl.LazyFrame:
         """One of this plugin's views; raises KeyError for another."""
-        known = {"dask.tasks": tasks, "dask.workers": workers, "dask.run_summary": run_summary}
-        return known[name](self, **settings)
+        return _VIEWS[name](self, **settings)
+
+    def views(self) -> list[str]:
+        """Names of the views."""
+        return list(_VIEWS)
 
     def harvested_with(self, source: str, setting: str) -> list[Any]:
         """Nothing: these rows come from no run."""
@@ -67,7 +73,7 @@ class MemoryReader:
 class Harvested:
     """What was read: rows, rejects and notes.
 
-    units: input units that were read; folded: those merged into another row.
+    units: input units that were read; ``folded``: those merged into another row.
     label: the run that all rows belong to, where the files were named one by one and may lie in
         several directories; otherwise the directory of each file names its run.
     """

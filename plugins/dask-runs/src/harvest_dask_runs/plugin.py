@@ -26,17 +26,16 @@ def harvest_reports() -> list[ReportSpec]:
         ReportSpec(
             name="dask.run",
             doc="A run on one page: task stream, occupancy of workers, time in states, transfers, "
-            "I/O over time, slowest tasks, and what the record lacks.",
+            "I/O over time, slowest tasks, and gaps in the record.",
             build="harvest_dask_runs.report.run:dask_run",
             requires=(*EXECUTED, "dask.transfer", "dask.worker", SEGMENT),
             settings={
                 "run": Setting(
-                    "the run: its directory, or the directory's name; needed where there are "
-                    "several",
+                    "the run: its directory, or the directory's name; needed if there are several",
                     str,
                 ),
                 "top": Setting(
-                    "how many of the slowest tasks and of the largest transfers are listed",
+                    "number of slowest tasks and largest transfers listed",
                     int,
                     20,
                     at_least(1),
@@ -45,13 +44,13 @@ def harvest_reports() -> list[ReportSpec]:
         ),
         ReportSpec(
             name="dask.indicators",
-            doc="What runs are judged by, side by side: a row per indicator, a column per run.",
+            doc="Indicators of several runs: a row per indicator, a column per run.",
             build="harvest_dask_runs.report.indicators:indicators_of_runs",
             requires=JOINED,
             settings={
                 "runs": Setting(
-                    "the runs, in this order: their directories, or the directories' names; all "
-                    "unless given",
+                    "the runs, in this order: their directories, or the directories' names; "
+                    "default: all",
                     tuple[str, ...],
                     (),
                 ),

@@ -167,7 +167,7 @@ async def _warn_of_missing(client: Any) -> None:
     missing = sorted(worker for worker, installed in found.items() if installed is not True)
     if missing:
         logger.warning(
-            "%d of %d workers record nothing, since hpc-harvest-dask is not installed there: %s",
+            "%d of %d workers record nothing: hpc-harvest-dask is not installed there: %s",
             len(missing),
             len(found),
             ", ".join(missing[:5]) + (", ..." if len(missing) > 5 else ""),

@@ -13,7 +13,7 @@ from harvest.toolkit.completion import words
 
 __all__ = ["app"]
 
-app = typer.Typer(help="Dask clusters that run.", no_args_is_help=True)
+app = typer.Typer(help="Capture running Dask clusters.", no_args_is_help=True)
 
 
 @app.callback()
@@ -24,7 +24,7 @@ def dask() -> None:
 @app.command("capture")
 def capture_command(
     scheduler: Annotated[
-        str, typer.Argument(metavar="ADDRESS", help="The scheduler, such as tcp://node1:8786.")
+        str, typer.Argument(metavar="ADDRESS", help="The scheduler, for example tcp://node1:8786.")
     ],
     output: Annotated[
         Path,
@@ -38,19 +38,17 @@ def capture_command(
     interval: Annotated[float, typer.Option(metavar="SECONDS", help="Time between samples.")] = 1.0,
     flush: Annotated[
         float,
-        typer.Option(
-            metavar="SECONDS", help="What a killed process may lose of its events; at most 1."
-        ),
+        typer.Option(metavar="SECONDS", help="Events that a killed process may lose; at most 1."),
     ] = 0.5,
     via_scheduler: Annotated[
         bool,
-        typer.Option("--via-scheduler", help="The scheduler writes for all: only it sees DIR."),
+        typer.Option("--via-scheduler", help="The scheduler writes for all: only it needs DIR."),
     ] = False,
     yappi: Annotated[
         str | None,
         typer.Option(
             metavar="cpu|wall",
-            help="Profile the workers with Yappi, by this clock.",
+            help="Profile the workers with Yappi, in this time.",
             autocompletion=words("cpu", "wall"),
         ),
     ] = None,
@@ -58,7 +56,7 @@ def capture_command(
         float, typer.Option(metavar="SECONDS", help="Wait for a scheduler that does not answer.")
     ] = 30.0,
 ) -> None:
-    """Capture what a running Dask cluster does, until Ctrl-C or the cluster's end.
+    """Capture a running Dask cluster until Ctrl-C or the cluster's end.
 
     hpc-harvest-dask must be installed where the scheduler and the workers run.
     Read the capture with `harvest run -s dask:DIR`.

@@ -74,7 +74,7 @@ class SchedulerCapture(SchedulerPlugin):
         settings = self._settings
         if find_capture(settings.directory) != settings.capture:
             raise CaptureError(
-                f"the scheduler at {scheduler.address} does not see the capture's directory "
+                f"the scheduler at {scheduler.address} cannot see the capture's directory "
                 f"{settings.directory}: use one that all machines share"
             )
         self._running = True
@@ -265,7 +265,7 @@ class SchedulerCapture(SchedulerPlugin):
         if not self._warned:
             self._warned = True
             logger.warning(
-                "%s records nothing: %s; the computation goes on (others that follow stand in the "
+                "%s records nothing: %s; the computation goes on (later ones are in the "
                 "scheduler's file)",
                 report["process"],
                 report["reason"],

@@ -36,7 +36,7 @@ LONGEST_FLUSH: Final = 1.0
 
 
 class CaptureError(Exception):
-    """A capture cannot be started as it was asked for."""
+    """A capture cannot start with these settings."""
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import polars as pl
 import pyarrow as pa
 
 BATCH_ROWS: Final = 65_536
-"""Rows in memory at once: polars' own batches are read far ahead of who takes them."""
+"""Rows in memory together: polars' own batches are read far ahead of who takes them."""
 
 
 def batches(frame: pl.LazyFrame) -> Iterator[pl.DataFrame]:

@@ -74,8 +74,8 @@ def export(
     """
     if license is None:
         raise UsageError(
-            "an RO-Crate says under which license it may be used",
-            remedy="give --license with an SPDX identifier, such as CC-BY-4.0, or a URL",
+            "an RO-Crate needs a licence",
+            remedy="give --license with an SPDX identifier, for example CC-BY-4.0, or a URL",
         )
     each = authors.split(";") if isinstance(authors, str) else authors
     named = tuple(author.strip() for author in each if author.strip())

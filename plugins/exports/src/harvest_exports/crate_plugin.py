@@ -18,12 +18,14 @@ def harvest_exporters() -> Iterable[ExporterSpec]:
             doc="a research object (RO-Crate 1.1): files, schemas, runs, software, people, licence",
             write="harvest_exports.crate:export",
             settings={
-                "license": Setting("an SPDX identifier, such as CC-BY-4.0, or a URL", type=str),
-                "title": Setting("what it is called", type=str),
-                "description": Setting("what it is about", type=str),
-                "authors": "who made it, the first ran it: names, each with an ORCID iD after a "
-                "comma if there is one; semicolons between them",
-                "publisher": Setting("the organisation that offers it", type=str),
+                "license": Setting(
+                    "licence: an SPDX identifier, such as CC-BY-4.0, or a URL", type=str
+                ),
+                "title": Setting("title of the dataset", type=str),
+                "description": Setting("description of the dataset", type=str),
+                "authors": "names, separated by semicolons, each with an ORCID iD after a comma if "
+                "there is one; the first ran the harvest",
+                "publisher": Setting("organisation that publishes it", type=str),
             },
         )
     ]

@@ -1,7 +1,7 @@
 """The exporter ``duckdb``: one file that DuckDB opens without harvest.
 
 Record types and views are tables of the same names and columns as in ``harvest query``:
-``dask.transfer`` is the table ``transfer`` of the schema ``dask``.  The file is written beside its
+``dask.transfer`` is the table ``transfer`` of the schema ``dask``.  The file is written next to its
 place and renamed, in a format that the oldest DuckDB that harvest works with reads.
 """
 
@@ -40,7 +40,7 @@ _TELLS_FORMAT: Final = (1, 2)
 def write(
     dataset: Dataset, target: str, *, views: str | Iterable[str] = "all", memory: str = "512MB"
 ) -> list[Path] | str:
-    """Write the file, in place of an earlier export; gives its path, or says that it is up to date.
+    """Write the file, instead of an earlier export; gives its path, or says that it is up to date.
 
     views: as ``chosen.views_named`` takes them; memory: what DuckDB may take, such as ``2GB``.
     Raises UsageError for a target that is none, and for a file that is there and no export, or
@@ -49,14 +49,14 @@ def write(
     path = Path(target).expanduser()
     if path.is_dir() or not path.absolute().parent.is_dir():
         raise UsageError(
-            "this cannot be a file of DuckDB",
+            "DuckDB cannot write a file here",
             where=str(path),
             remedy="name a file in a directory that exists",
         )
     chosen = views_named(dataset, views) or []
     made_of = _made_of(dataset, chosen)
     if _present(path) == made_of:
-        return f"{path} is up to date, and was left as it is"
+        return f"{path} is up to date"
     with contextlib.ExitStack() as until_there, replacing(path) as temporary:
         # DuckDB takes no empty file, and makes one anew: beside that which keeps others away
         made = temporary.with_name(f"{temporary.name}.duckdb")
@@ -69,8 +69,8 @@ def write(
             raise HarvestError(
                 f"DuckDB says: {str(error).splitlines()[0]}",
                 where=str(path),
-                remedy="the file is as it was before; make room on the disk or, where it is "
-                "memory that lacks, let DuckDB have more with --memory",
+                remedy="the file is unchanged; make room on the disk, or give DuckDB more memory "
+                "with --memory",
             ) from error
         held = until_there.enter_context(made.open("rb"))
         with contextlib.suppress(OSError):  # no locks here
@@ -79,8 +79,8 @@ def write(
     catalog = path.name.partition(".")[0]
     if any(name.startswith(f"{catalog}.") for name in dataset.record_types):
         remark(
-            f"DuckDB names a file by its first word, and {catalog!r} is the schema of tables, too: "
-            f"ask for them as {catalog}.{catalog}.NAME, or export into a file of another name"
+            f"DuckDB names this file {catalog!r}, which is also a schema: query its tables as "
+            f"{catalog}.{catalog}.NAME, or export to a file of another name"
         )
     return [path]
 
@@ -113,14 +113,14 @@ def _present(path: Path) -> str | None:
                 return str(there.execute(f"SELECT made_of FROM {EXPORT}").fetchall()[0][0])
     except duckdb.Error as error:
         raise UsageError(
-            f"whether this is an earlier export cannot be seen: {str(error).splitlines()[0]}",
+            f"cannot see whether this is an earlier export: {str(error).splitlines()[0]}",
             where=str(path),
-            remedy="close it where it is open for writing (duckdb -readonly leaves it to exports), "
+            remedy="close the program that writes to it (duckdb -readonly does not block exports), "
             "or name another file",
         ) from error
     if not found:
         raise UsageError(
-            "this file is no export of harvest, and would be replaced",
+            "this file is not an export of harvest, and would be replaced",
             where=str(path),
             remedy="remove it, or name another file",
         )

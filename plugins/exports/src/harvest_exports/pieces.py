@@ -1,4 +1,4 @@
-"""Which rows of a dataset a table has, and which it shall have.
+"""Which rows of a dataset a table has, and which it must have.
 
 What one run read of one input, its *piece*, keeps its rows and their order, also where a commit
 writes them into another file, together with those of other inputs.  So a row is known by its piece

@@ -11,8 +11,8 @@ from harvest.toolkit.settings import at_least
 harvest_api = 1
 
 _VIEWS: Final = (
-    "views as tables, each NAME or NAME:KEY=VALUE,KEY=VALUE; semicolons between them; "
-    "all: every view that the dataset serves without a setting; none: no view"
+    "views to export as tables, each NAME or NAME:KEY=VALUE,KEY=VALUE, separated by semicolons; "
+    "all: every view that needs no setting; none: no view"
 )
 
 
@@ -22,42 +22,42 @@ def harvest_exporters() -> Iterable[ExporterSpec]:
     return [
         ExporterSpec(
             name="postgresql",
-            doc="tables in a schema of a PostgreSQL; what changed since the last export is sent",
+            doc="tables in a PostgreSQL schema; sends what changed since the last export",
             write="harvest_exports.postgresql.export:write",
             targets=("postgresql://", "postgres://"),
             settings={
-                "schema": Setting("the schema that holds the tables", type=str, default="harvest"),
-                "views": f"{_VIEWS}; unless given, those exported before",
+                "schema": Setting("schema of the tables", type=str, default="harvest"),
+                "views": f"{_VIEWS}; by default those of the last export",
             },
         ),
         ExporterSpec(
             name="duckdb",
-            doc="one file for DuckDB: record types and views as tables, with what columns mean",
+            doc="one DuckDB file with record types and views as tables, with column comments",
             write="harvest_exports.duckdb_file:write",
             targets=(".duckdb",),
             settings={
                 "views": Setting(_VIEWS, default="all"),
-                "memory": Setting("memory that DuckDB may take", type=str, default="512MB"),
+                "memory": Setting("memory limit of DuckDB", type=str, default="512MB"),
             },
         ),
         ExporterSpec(
             name="delta",
-            doc="tables of Delta Lake in a directory or an object store; what changed is written",
+            doc="tables of Delta Lake in a directory or an object store; writes what changed",
             write="harvest_exports.delta:write",
             settings={
-                "views": f"{_VIEWS}; unless given, those exported before",
+                "views": f"{_VIEWS}; by default those of the last export",
                 "partition": Setting(
-                    "a column that divides new tables; or day, month or year, of their time",
+                    "column that partitions new tables; or day, month or year of their time",
                     type=str,
                 ),
                 "keep": Setting(
-                    "days of old versions that stay; older ones are removed for good",
+                    "days to keep old versions; older ones are removed",
                     type=int,
                     check=at_least(1),
                 ),
-                "optimize": Setting("make few files of many", type=bool, default=False),
+                "optimize": Setting("merge small files", type=bool, default=False),
                 "check": Setting(
-                    "write nothing, and say of which commit each table is", type=bool, default=False
+                    "write nothing, and show the commit of each table", type=bool, default=False
                 ),
                 "storage": Setting("a TOML file with options of an object store", type=str),
             },

@@ -1,4 +1,4 @@
-"""``harvest_gpfs.churn``: what happened between two scans that lie in two places."""
+"""``harvest_gpfs.churn``: changes between two scans in two places."""
 
 from __future__ import annotations
 
@@ -32,21 +32,21 @@ def churn(
     settings: Mapping[str, Any] | None = None,
     scratch: str | Path | None = None,
 ) -> pl.DataFrame:
-    """What was created, deleted, modified, accessed and renamed, per top-level directory.
+    """Objects created, deleted, modified, accessed and renamed, by top-level directory.
 
     old, new: datasets, directories of Parquet files or files of ``gpfs.file``; or policy lists,
-        which are converted first.  old_scan, new_scan: which of several scans in them is meant;
-        the latest unless given.  Of one dataset, given twice, the latest two are compared.
-    root: where top-level directories begin; the longest directory that all paths lie in unless
-        given.  top_depth: how many directories below it ``top`` has.
-    settings: of the source gpfs, for lists.  scratch: where lists are converted to; the system's
-        directory for temporary files unless given.
+        which are converted first.  old_scan, new_scan: a scan in each; default: the latest.  For
+        one dataset given twice, the latest two are compared.
+    root: directory that contains the top-level directories; default: the deepest one of all paths.
+        top_depth: depth of ``top`` below it.
+    settings: of the source gpfs, for lists.  scratch: directory for converted lists; default: the
+        system's directory for temporary files.
 
         churn("scans/20260111", "scans/20260118")     # top, created, created_bytes, ...
 
     The columns are those of the view ``gpfs.churn``; ``old_scan`` and ``new_scan`` name the scans.
-    Raises UsageError for what does not exist, and for a scan that would be compared with itself;
-    HarvestError for what cannot be read.
+    Raises UsageError for a missing input, and for a scan that would be compared with itself;
+    HarvestError for an unreadable input.
     """
     setting = Setting(top_depth=top_depth)
     with tempfile.TemporaryDirectory(prefix="harvest-churn-", dir=scratch) as folder:
@@ -57,10 +57,10 @@ def churn(
         later = _rows(Path(new), Path(folder) / "new", settings)
         before = pick(list_scans(earlier), old_scan or LATEST)
         after = pick(list_scans(later), new_scan or LATEST)
-        # without a time it is not known: a list may have been written anew under its name
+        # without a time it is unknown: a list may have been replaced under its name
         same_time = before.time is not None and before.time == after.time
         if same_time and _origins(earlier.of(before)) == _origins(later.of(after)):
-            said = "the same scan is in both places and would be compared with itself"
+            said = "both places have the same scan, which would be compared with itself"
             remedy = "name another one by old_scan or new_scan"
             raise UsageError(said, where=after.label, remedy=remedy)
         return compare((earlier, before), (later, after), root, setting)

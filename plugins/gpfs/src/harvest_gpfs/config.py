@@ -25,25 +25,25 @@ class GpfsConfig:
     """Settings of the source ``gpfs``."""
 
     show: str | None = setting(
-        "what the SHOW clause prints, where the list does not say: its SQL expression, "
-        "'{FILE_SIZE} {ACCESS_TIME}', or names with what stands between them, 'size|atime'",
+        "SHOW clause of the policy, for lists that do not name attributes: its SQL expression, "
+        "'{FILE_SIZE} {ACCESS_TIME}', or names with separators, 'size|atime'",
         check=template,
     )
     keys: tuple[str, ...] = setting(
-        "attributes that the list's keys stand for: 'sz=FILE_SIZE,own=USER_ID,x=extra'", (), _keys
+        "attributes of the list's keys: 'sz=FILE_SIZE,own=USER_ID,x=extra'", (), _keys
     )
     escape: str = setting(
-        "how paths are written: percent (ESCAPE '%...'), none (\\n and \\\\ alone), or auto: as "
-        "SHOW is, and where that proves nothing, by all paths at the list's beginning",
+        "encoding of paths: percent (ESCAPE '%...'), none (only \\n and \\\\), or auto: that of "
+        "SHOW, or else that of the first paths",
         "auto",
         one_of(("auto", "none", "percent")),
     )
     scan_time: datetime | None = setting(  # noqa: RUF009
-        "when the scan was made, UTC where it names no zone; otherwise from the list's header, or "
-        "from a date in its name"
+        "time of the scan, UTC without a zone; default: from the list's header, or from a date in "
+        "its name"
     )
     partition_bytes: int = setting(
-        "bytes of a plain list that are one unit of parallel work", 128 << 20, at_least(4096)
+        "bytes of a plain list in one unit of parallel work", 128 << 20, at_least(4096)
     )
 
 

@@ -1,7 +1,7 @@
 """From lists to Parquet: a dataset, or sorted files in directories ``top=.../date=...``.
 
 ``top`` is the top-level directory, ``date`` the day of the scan.  DuckDB sorts and writes; what
-does not fit into its memory waits in files beside the target.
+does not fit into its memory waits in files next to the target.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ SHELF_ROWS: Final = 1_000_000
 BATCH_ROWS: Final = 131_072
 
 MEMORY: Final = "2GB"
-"""What DuckDB may hold; the rest waits on disk."""
+"""Memory of DuckDB; the rest waits on disk."""
 
 THREADS: Final = 4
 """At most: each one has files of its own open, and takes its share of the memory."""
@@ -59,8 +59,8 @@ def write_hive(
 
     source: a dataset, a directory of Parquet files, a file or a pattern.
     target: a directory that does not exist yet, or is empty; it appears when it is complete.
-    root: where top-level directories begin; the longest directory that all paths lie in unless
-        given.  top_depth: how many directories below it ``top`` has.
+    root: directory that contains the top-level directories; default: the deepest one of all paths.
+    top_depth: depth of ``top`` below it.
     shelf_rows: rows of a file, rounded up to a multiple of 2048, DuckDB's unit.
 
     Raises HarvestError when the target has something in it, or cannot be written.
@@ -88,7 +88,7 @@ def write_hive(
         raise HarvestError(
             f"cannot be written: {getattr(error, 'strerror', None) or error}",
             where=str(getattr(error, "filename", None) or out),
-            remedy="make room there, or choose another directory; nothing is left of this attempt",
+            remedy="free space there, or choose another directory; this attempt left nothing",
         ) from error
     finally:
         shutil.rmtree(work, ignore_errors=True)
@@ -153,24 +153,24 @@ def convert(
 ) -> Any:
     """Convert policy lists, or directories of them, to Parquet; gives the run's result.
 
-    target: for ``flat`` a dataset, which a second call brings up to date; for ``hive`` a directory
-        that is not there yet.  There, rows are sorted by path, and lie in directories by top-level
-        directory and by the day of the scan (``acquisition date``).
-    root: where top-level directories begin; the longest directory that all paths lie in unless
-        given.  top_depth: how many directories below it ``top`` has.  Both for ``hive`` alone.
+    target: for ``flat`` a dataset, which a second call updates; for ``hive`` a new directory.  Its
+        rows are sorted by path, in directories by top-level directory and by the day of the scan
+        (``acquisition date``).
+    root: directory that contains the top-level directories; default: the deepest one of all paths.
+        top_depth: depth of ``top`` below it.  Both are for ``hive`` only.
     settings: of the source gpfs, such as ``{"show": "..."}``.
-    engine, engine_settings, workers: where the lists are read, as for ``harvest.run``.
-    max_rejects: nothing is converted when there are more.
+    engine, engine_settings, workers: as for ``harvest.run``.
+    max_rejects: with more rejects, nothing is converted.
     observer: follows the progress, as in ``harvest.run``.
     dry_run: only plan.
 
         convert("scan.list", "out", workers=8)
         convert("scan.list", "sorted", layout="hive", top_depth=2)
 
-    A conversion to ``hive`` that was cut short goes on where it was: what was read is kept in
-    ``.NAME.converting`` beside the target until it is complete.
+    An interrupted conversion to ``hive`` continues where it stopped: ``.NAME.converting`` next to
+    the target keeps the rows until it is complete.
 
-    Raises UsageError for what cannot be asked, HarvestError for what stops it.
+    Raises UsageError for invalid arguments, HarvestError for what stops it.
     """
     out, hive = Path(target).expanduser().absolute(), layout == "hive"
     if layout not in LAYOUTS:
@@ -180,7 +180,7 @@ def convert(
         raise UsageError(said, remedy="leave them out, or choose it")
     if hive and out.exists() and (not out.is_dir() or any(out.iterdir())):
         remedy = "choose another target, or remove it"
-        raise HarvestError("there is something already", where=str(out), remedy=remedy)
+        raise HarvestError("the target exists", where=str(out), remedy=remedy)
     dataset = out.with_name(f".{out.name}.converting") if hive else out
     given = [lists] if isinstance(lists, (str, Path)) else lists
     asked = {"gpfs": dict(settings or {})}

@@ -1,4 +1,4 @@
-"""What this distribution adds to harvest: the source, views, reports, rules and commands."""
+"""The plugin: source, views, reports, rules and commands."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from .views import VIEWS, settings
 
 harvest_api = 1
 
-_ROWS: Final = settings.count("rows of the longer tables", 20)
+_ROWS: Final = settings.count("rows of longer tables", 20)
 
 REPORTS: Final = (
     ReportSpec(
         name="gpfs.summary",
-        doc="A file system at a glance: who uses it, where, how old, how large, how it grows.",
+        doc="A file system at a glance: users, directories, age, size and growth.",
         build="harvest_gpfs.report.summary:summary",
         requires=settings.REQUIRES,
         settings={
             **settings.TIMED,
             **settings.PLACE,
-            "depth": settings.count("how deep the directory tree is shown", 2, 0),
+            "depth": settings.count("depth of the directory tree", 2, 0),
             "cold": settings.COLD,
             "n": _ROWS,
             **settings.PEOPLE,
@@ -32,7 +32,7 @@ REPORTS: Final = (
     ),
     ReportSpec(
         name="gpfs.change",
-        doc="Who grew between two scans, what came, went and moved, what is cold, and what a "
+        doc="Changes between two scans: growth, new, deleted and moved data, cold data, and what a "
         "policy would free.",
         build="harvest_gpfs.report.change:change",
         requires=settings.REQUIRES,
@@ -61,7 +61,7 @@ def harvest_sources() -> Iterable[SourceSpec]:
 
 @hookimpl
 def harvest_views() -> Iterable[View]:
-    """Views of one scan, and of how scans differ."""
+    """Views of one scan, and of changes between scans."""
     return VIEWS
 
 
@@ -73,5 +73,5 @@ def harvest_reports() -> Iterable[ReportSpec]:
 
 @hookimpl
 def harvest_rules() -> Iterable[Rule]:
-    """What can be wrong with a scan, or worth a look."""
+    """Rules on scans."""
     return RULES

@@ -1,7 +1,7 @@
-"""Rules on scans: what costs space, what puts sums in doubt, and who grew.
+"""Rules on scans: what costs space, what makes sums incomplete, and who grew.
 
-Most look at ``gpfs.owners``, a row per owner; shares are of objects other than directories of which
-the list says what decides, as in the tables of the reports.
+Most look at ``gpfs.owners``, a row per owner.  Shares leave directories out, and objects whose
+value the list does not record, as the tables of the reports do.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from harvest import Finding, Rule, Threshold
-from harvest.toolkit.amounts import bytes_in_words, count_in_words, share_in_words
+from harvest.toolkit.amounts import BINARY_UNITS, bytes_in_words, count_in_words, share_in_words
+from harvest.toolkit.texts import shortened
 
 if TYPE_CHECKING:
     import polars as pl
@@ -22,12 +23,14 @@ _BOTH: Final = ("gpfs.summary", "gpfs.change")
 
 
 def _owner(row: dict[str, Any]) -> str:
-    return "an owner whom the list does not name" if row["user"] is None else f"user {row['user']}"
+    return "An unrecorded owner" if row["user"] is None else f"User {row['user']}"
 
 
-def _bytes(size: float | None) -> str:
-    """A sum in words; a view has none that is more than 2^63 - 1."""
-    return "a number of bytes that is not known" if size is None else bytes_in_words(size)
+def _in_one_unit(*sizes: float) -> tuple[str, ...]:
+    """Sizes in the unit of the smallest above 0, and this unit: ``("611", "2,136", "GiB")``."""
+    unit = bytes_in_words(min(filter(None, sizes), default=0)).split()[1]
+    values = [size / 1024 ** BINARY_UNITS.index(unit) for size in sizes]
+    return (*(f"{x:,.0f}" if x >= 99.95 or x == int(x) else f"{x:.3g}" for x in values), unit)
 
 
 def _sum(rows: pl.DataFrame, column: str) -> int:
@@ -41,33 +44,38 @@ def _most(rows: pl.DataFrame, column: str) -> dict[str, Any]:
 
 
 def _part(rows: pl.DataFrame, known: str) -> tuple[str, ...]:
-    """Less than certain where only some objects could be judged."""
+    """Less than certain where the list has the needed values for only some objects."""
     judged, everything = rows[f"all_{known}"][0], rows["all_data_inodes"][0]
     return ("part",) if judged is not None and judged < (everything or 0) else ()
 
 
 def cold(rows: pl.DataFrame, total: int, *, share: float, high: float) -> Iterator[Finding]:
-    """On what nobody touched, with the owner of the most."""
+    """One finding on cold data, with the owner of the most."""
     cold, everything = _sum(rows, "cold_size_bytes"), rows["all_cold_known_bytes"][0]
     if not everything or cold < share * everything:
         return
-    worst = _most(rows, "cold_size_bytes")
+    worst, sizes = _most(rows, "cold_size_bytes"), _in_one_unit(cold, everything)
     yield Finding(
         "high" if cold >= high * everything else "medium",
-        f"{share_in_words(cold / everything)} of the bytes ({_bytes(cold)} of "
-        f"{_bytes(everything)}) are cold; {_owner(worst)} has the most, "
-        f"{_bytes(worst['cold_size_bytes'])}, {share_in_words(worst['cold_share'])} of what is "
-        "theirs.",
+        f"{share_in_words(cold / everything)} of all data unused for {worst['cold_days']:,} days: "
+        f"{bytes_in_words(cold)}",
+        f"{sizes[0]} of {sizes[1]} {sizes[2]} were neither accessed nor modified. "
+        f"{_owner(worst)} has the most: {bytes_in_words(worst['cold_size_bytes'])}, "
+        f"{share_in_words(worst['cold_share'])} of their data.",
         certainty=_part(rows, "cold_known_inodes"),
     )
 
 
 def errors_said(rows: pl.DataFrame, total: int) -> Iterator[Finding]:
-    """On lists that the policy engine did not finish as it should."""
+    """One finding on lists in which the policy engine reported errors."""
     first = rows["note"][0].partition("the policy engine said: ")[2]
     lists = count_in_words(rows["origin"].n_unique(), "list")
-    said = f"The policy engine reported errors in {lists}, so that files may be missing"
-    yield Finding("high", f"{said}; the first is {first}.", certainty=("lower_bound",))
+    yield Finding(
+        "high",
+        f"Policy engine errors in {lists}: files may be missing",
+        f"The first error is: {first}.",
+        certainty=("lower_bound",),
+    )
 
 
 def small(rows: pl.DataFrame, total: int, *, share: float, files: float) -> Iterator[Finding]:
@@ -75,14 +83,17 @@ def small(rows: pl.DataFrame, total: int, *, share: float, files: float) -> Iter
     count, everything = _sum(rows, "small_inodes"), rows["all_small_known_inodes"][0]
     if count < files or count < share * everything:
         return
-    worst, occupied = _most(rows, "small_inodes"), ""
+    worst, size = _most(rows, "small_inodes"), _sum(rows, "small_size_bytes")
+    held = f"hold {bytes_in_words(size)}"
     if rows["small_allocated_bytes"].count():
-        occupied = f" and occupy {_bytes(_sum(rows, 'small_allocated_bytes'))}"
+        both = _in_one_unit(size, _sum(rows, "small_allocated_bytes"))
+        held = "hold {} and occupy {} {}".format(*both)
     yield Finding(
         "medium",
-        f"{share_in_words(count / everything)} of the files ({count:,} of {everything:,}) are "
-        f"small. They hold {_bytes(_sum(rows, 'small_size_bytes'))}{occupied}; {_owner(worst)} has "
-        f"the most, {worst['small_inodes']:,}.",
+        f"{share_in_words(count / everything)} of all files are below "
+        f"{bytes_in_words(worst['small_below'])}: {count:,} files",
+        f"{count:,} of {everything:,} files {held}. {_owner(worst)} has the most: "
+        f"{worst['small_inodes']:,}.",
         certainty=_part(rows, "small_known_inodes"),
     )
 
@@ -90,42 +101,43 @@ def small(rows: pl.DataFrame, total: int, *, share: float, files: float) -> Iter
 def one_owner(rows: pl.DataFrame, total: int, *, share: float) -> Iterator[Finding]:
     """A finding per owner of much, where there are others."""
     for row in rows.iter_rows(named=True) if total > 1 else ():
-        name = _owner(row)
+        sizes = _in_one_unit(row["size_bytes"], row["all_bytes"])
         yield Finding(
             "low",
-            f"{name[0].upper()}{name[1:]} has {share_in_words(row['share'])} of all bytes: "
-            f"{_bytes(row['size_bytes'])} of {_bytes(row['all_bytes'])}, in "
-            f"{count_in_words(row['inodes'], 'object')}.",
-            {"uid": row["uid"]},
+            f"{shortened(_owner(row))} owns {share_in_words(row['share'])} of all data: "
+            f"{bytes_in_words(row['size_bytes'])}",
+            f"{_owner(row)} owns {count_in_words(row['inodes'], 'object')} with {sizes[0]} of "
+            f"{sizes[1]} {sizes[2]}.",
+            where={"uid": row["uid"]},
         )
 
 
 def unknown_owners(rows: pl.DataFrame, total: int, *, share: float) -> Iterator[Finding]:
     """One finding on owners without a name, with the one of most."""
     size, worst = _sum(rows, "size_bytes"), _most(rows, "size_bytes")
-    everything = worst["all_bytes"]
-    held = ", whose sizes the list does not say"
+    everything, objects = worst["all_bytes"], count_in_words(_sum(rows, "inodes"), "object")
+    held, most = "", "The list has no sizes."
     if worst["size_bytes"] is not None:
-        of_all = f" ({share_in_words(size / everything)} of all bytes)" if everything else ""
-        most = f"uid {worst['uid']} has the most, {_bytes(worst['size_bytes'])}"
-        held = f" of {_bytes(size)}{of_all}; {most}"
+        held = f": {bytes_in_words(size)}"
+        most = f"Uid {worst['uid']} has the most: {bytes_in_words(worst['size_bytes'])}."
+        objects += f", {share_in_words(size / everything)} of all data" if everything else ""
+    verb, their = ("is", "It owns") if rows.height == 1 else ("are", "They own")
     yield Finding(
         "medium" if everything and size >= share * everything else "low",
-        f"{count_in_words(rows.height, 'owner')} of {total:,} "
-        f"{'is' if rows.height == 1 else 'are'} not in the passwd file: "
-        f"{count_in_words(_sum(rows, 'inodes'), 'object')}{held}.",
+        f"{rows.height:,} of {count_in_words(total, 'owner')} {verb} not in the passwd file{held}",
+        f"{their} {objects}. {most}",
     )
 
 
 def future(rows: pl.DataFrame, total: int) -> Iterator[Finding]:
-    """One finding on times that lie after the scan."""
+    """One finding on times after the scan."""
     count, worst = _sum(rows, "future_inodes"), _most(rows, "future_inodes")
+    everything = count_in_words(rows["all_future_known_inodes"][0], "object")
     yield Finding(
         "low",
-        f"{count_in_words(count, 'object')} of {rows['all_future_known_inodes'][0]:,} "
-        f"{'was' if count == 1 else 'were'} accessed or modified over a day after the scan; "
-        f"{_owner(worst)} has the most, {worst['future_inodes']:,}. Policies by age never take "
-        "them.",
+        f"{count:,} of {everything} {'has' if count == 1 else 'have'} a time after the scan",
+        "Access or modification is more than a day after the scan, so age policies skip them. "
+        f"{_owner(worst)} has the most: {worst['future_inodes']:,}.",
         certainty=_part(rows, "future_known_inodes"),
     )
 
@@ -133,56 +145,62 @@ def future(rows: pl.DataFrame, total: int) -> Iterator[Finding]:
 def duplicates(rows: pl.DataFrame, total: int, *, extra: float, share: float) -> Iterator[Finding]:
     """One finding on all names that several files have, with the one of most bytes."""
     worst = rows.row(0, named=True)
+    names = count_in_words(worst["all_names"], "file name")
     yield Finding(
         "medium" if (worst["extra_share"] or 0) >= share else "low",
-        f"{_bytes(worst['all_extra_bytes'])} ({share_in_words(worst['extra_share'] or 0)} of all "
-        f"bytes) may be copies: {count_in_words(worst['all_names'], 'file name')} "
-        f"{'occurs' if worst['all_names'] == 1 else 'occur'} with one size in several "
-        f"directories; {worst['name']} most, {worst['copies']:,} times "
-        f"{_bytes(worst['size_bytes'])}. This is a guess: contents were not compared.",
+        f"{bytes_in_words(worst['all_extra_bytes'])} may be copies: {names} in several directories",
+        f"This is {share_in_words(worst['extra_share'] or 0)} of all data, by name and size only. "
+        f"The largest is {worst['name']}: {worst['copies']:,} files of "
+        f"{bytes_in_words(worst['size_bytes'])}.",
     )
 
 
 def crowded(rows: pl.DataFrame, total: int, *, entries: float) -> Iterator[Finding]:
     """One finding on directories that are slow to list."""
     worst = _most(rows, "entries")
-    number = count_in_words(rows.height, "directory", "directories")
+    number = count_in_words(rows.height, "directory has", "directories have")
     yield Finding(
         "medium",
-        f"{number} {'has' if rows.height == 1 else 'have'} {entries:,.0f} entries or more; the "
-        f"most, {worst['entries']:,}, {worst['directory']}.",
+        f"Directory {shortened(worst['directory'])} has {worst['entries']:,} entries",
+        f"{number} {entries:,.0f} entries or more. The largest is {worst['directory']}.",
     )
 
 
 def grew(
     rows: pl.DataFrame, total: int, *, name: str, words: tuple[str, str], **limits: float
 ) -> Iterator[Finding]:
-    """On the groups that grew much, with the one of these that grew most.
+    """One finding on the groups that grew sharply, with the largest growth.
 
     name: the column of the groups; words: what one is called, and several are.
     """
-    worst = _most(rows, "growth_bytes")
-    which = "what the list does not name" if worst[name] is None else worst[name]
-    most = f"of these {which} the most" if rows.height > 1 else which
-    percent = worst["growth_percent"]
+    worst, (one, several) = _most(rows, "growth_bytes"), words
+    which = "(not recorded)" if worst[name] is None else worst[name]
+    growth, percent = bytes_in_words(worst["growth_bytes"]), worst["growth_percent"]
     share = "new" if percent is None else share_in_words(percent / 100)
+    headline = f"{rows.height:,} of {total:,} {several} grew sharply, by up to {growth}"
+    if rows.height == 1:
+        headline = f"{one.capitalize()} {shortened(which)} grew by {growth} ({share})"
+    size = bytes_in_words(worst["new_bytes"])
+    days = f"between {worst['old_scan'][:10]} and {worst['new_scan'][:10]}"
+    least, much, unit = _in_one_unit(limits["least"], limits["growth"])
     yield Finding(
         "high" if worst["growth_bytes"] >= limits["growth"] else "medium",
-        f"{rows.height:,} of {count_in_words(total, *words)} grew from {worst['old_scan'][:10]} to "
-        f"{worst['new_scan'][:10]} by {limits['percent']:g} % of what there was, or more (at least "
-        f"{_bytes(limits['least'])}), or by {_bytes(limits['growth'])}; {most}, by "
-        f"{_bytes(worst['growth_bytes'])} ({share}) to {_bytes(worst['new_bytes'])}.",
+        headline,
+        f"{one.capitalize()} {which} grew to {size} ({share}) {days}. {rows.height:,} of "
+        f"{count_in_words(total, one, several)} passed the limits: "
+        f"{limits['percent']:g} % and {least} {unit}, or {much} {unit}.",
         certainty=("part",) if _sum(rows, "unmeasured") else (),
     )
 
 
-_SIZES: Final = "a list without logical sizes (FILE_SIZE in the SHOW clause of the policy)"
-_KINDS: Final = "without kinds (MISC_ATTRIBUTES or MODE)"
+_SHOW: Final = "the list needs {} in the policy's SHOW clause"
+_SIZES: Final = _SHOW.format("FILE_SIZE")
+_KINDS: Final = "MISC_ATTRIBUTES (or MODE)"
 _TIMES: Final = (
-    "a list without access or modification times (ACCESS_TIME, MODIFICATION_TIME in the SHOW "
-    f"clause of the policy), {_KINDS}, or whose time is not known (setting now, gpfs.scan_time)"
+    "the list needs a time (set now=, or harvest with gpfs.scan_time); it also needs ACCESS_TIME, "
+    f"MODIFICATION_TIME and {_KINDS} in the policy's SHOW clause"
 )
-_OWNERS: Final = "a list without owners (USER_ID in the SHOW clause of the policy)"
+_OWNERS: Final = _SHOW.format("FILE_SIZE and USER_ID")
 
 
 _GREW: Final = (
@@ -192,7 +210,7 @@ _GREW: Final = (
 
 
 def _growth(name: str, by: str, what: str, where: str, words: tuple[str, str], **more: Any) -> Rule:
-    """The rule on groups that grew.
+    """The rule on groups that grew sharply.
 
     what: the groups in words; words: what one is called, and several are.
     """
@@ -207,16 +225,15 @@ def _growth(name: str, by: str, what: str, where: str, words: tuple[str, str], *
             "new_scan",
         ),
         judge=partial(grew, name=by, words=words),
-        reference="limits of this project; the scans are those of from, to and over",
-        numerator=f"{what} whose bytes grew by the thresholds: those of the later scan less those "
-        "of the earlier one",
+        reference="limits of this project; the settings from, to and over choose the scans",
+        numerator=f"bytes of {what} in the later scan minus those in the earlier scan",
         denominator="bytes in the earlier scan",
-        judged=f"{what} with objects in either scan, directories left out; of each the objects "
-        "whose size both scans say",
+        judged=f"{what} in either scan, without directories; only objects whose size both scans "
+        "record",
         thresholds={
-            "percent": Threshold(50, "growth in percent of what there was"),
+            "percent": Threshold(50, "growth in percent of the earlier bytes"),
             "least": Threshold(2**30, "bytes of growth (1 GiB) below which percents do not count"),
-            "growth": Threshold(2**40, "bytes of growth (1 TiB) that count whatever the percents"),
+            "growth": Threshold(2**40, "bytes of growth (1 TiB) that count at any percentage"),
         },
         reports=("gpfs.change",),
         **more,
@@ -226,109 +243,109 @@ def _growth(name: str, by: str, what: str, where: str, words: tuple[str, str], *
 RULES: Final = (
     Rule(
         name="gpfs.cold_data",
-        doc="Bytes that nobody read or wrote for long take the place of what is in use.",
+        doc="Data that nobody has used for a long time fill space that active data need.",
         view="gpfs.owners",
         where="cold_size_bytes > 0",
         columns=(
             *("uid", "user", "cold_size_bytes", "cold_share", "cold_inodes"),
-            *("all_cold_known_bytes", "all_cold_known_inodes", "all_data_inodes"),
+            *("all_cold_known_bytes", "all_cold_known_inodes", "all_data_inodes", "cold_days"),
         ),
         judge=cold,
-        advice="Ask the owners of the most, or move it to a colder pool; gpfs.policy shows what "
-        "a limit of days would free.",
-        reference="neither access nor modification within the setting cold (a year); access times "
-        "are as exact as the file system keeps them (mmchfs -S, relatime)",
+        advice="Ask the largest owners, or move the data to a colder pool. gpfs.policy shows what "
+        "other age limits would free.",
+        reference="the setting cold (a year unless given); access times are as exact as the file "
+        "system keeps them (mmchfs -S, relatime)",
         numerator="bytes neither accessed nor modified within the setting cold",
-        denominator="bytes of which it is known whether they are cold",
-        judged="owners with data of known size, kind and times; directories are left out",
+        denominator="bytes with known size, kind and times",
+        judged="owners with data of known size, kind and times; without directories",
         unable=f"{_TIMES}; {_SIZES}",
         thresholds={
             "share": Threshold(0.2, "share of all bytes that may be cold"),
-            "high": Threshold(0.5, "share of all bytes from which it is a high finding"),
+            "high": Threshold(0.5, "share of all bytes from which the severity is high"),
         },
         reports=_BOTH,
     ),
     Rule(
         name="gpfs.small_files",
-        doc="Very many small files cost metadata and time, and may occupy more than they hold.",
+        doc="Many small files cost metadata and time, and can occupy more space than they hold.",
         view="gpfs.owners",
         where="small_inodes > 0",
         columns=(
             *("uid", "user", "small_inodes", "small_share", "small_size_bytes"),
-            *("small_allocated_bytes", "all_small_known_inodes", "all_data_inodes"),
+            *("small_allocated_bytes", "all_small_known_inodes", "all_data_inodes", "small_below"),
         ),
         judge=small,
-        advice="Pack them: archives, HDF5 or Zarr with larger chunks, a database; gpfs.small "
-        "shows in which directories they are.",
+        advice="Pack them into archives, a database, or HDF5 or Zarr with larger chunks. "
+        "gpfs.small shows which directories have them.",
         reference="IBM Storage Scale 5.2, Block size: a file takes whole subblocks (8 KiB where "
-        "blocks have 4 MiB) unless it fits its inode; small is below the setting below (64 KiB)",
+        "blocks have 4 MiB) unless it fits into its inode; the setting below (64 KiB) is the limit",
         numerator="files smaller than the setting below",
-        denominator="files whose size is known",
-        judged="owners with files of known size and kind; directories are left out",
-        unable=f"{_SIZES}, or {_KINDS}",
+        denominator="files of known size",
+        judged="owners with files of known size and kind; without directories",
+        unable=_SHOW.format(f"FILE_SIZE and {_KINDS}"),
         thresholds={
             "share": Threshold(0.5, "share of all files that may be small"),
-            "files": Threshold(100_000, "small files that are always allowed"),
+            "files": Threshold(100_000, "number of small files that is always allowed"),
         },
         reports=_SUMMARY,
     ),
     Rule(
         name="gpfs.one_owner",
-        doc="Who has most of a file system decides when it is full.",
+        doc="An owner of most of a file system decides when it is full.",
         view="gpfs.owners",
         where="case when uid is not null then share > {share} end",
         columns=("uid", "user", "share", "size_bytes", "inodes", "all_bytes"),
         judge=one_owner,
-        advice="Talk to the owner before anybody else; see what of it is cold.",
-        reference="a limit of this project: more than all others together",
+        advice="Talk to this owner first. gpfs.candidates with owner= lists old files.",
+        reference="a limit of this project: more than all other owners together",
         numerator="bytes of the owner",
-        denominator="bytes of all owners, known by name or not",
-        judged="owners whom the list names, with data of known size",
-        unable=f"{_SIZES}, or {_OWNERS}",
+        denominator="bytes of all owners, named or not",
+        judged="owners that the list names, with data of known size",
+        unable=_OWNERS,
         thresholds={"share": Threshold(0.5, "share of all bytes that one owner may have")},
         reports=_SUMMARY,
     ),
     Rule(
         name="gpfs.unknown_owners",
-        doc="What belongs to nobody is cleaned up by nobody.",
+        doc="Data of an owner without an account are cleaned up by no one.",
         view="gpfs.owners",
         where="unknown",
         columns=("uid", "size_bytes", "inodes", "share", "all_bytes"),
         judge=unknown_owners,
-        advice="Find out who takes it over: by the group, and by the directory it lies in "
-        "(gpfs.usage, by=uid,gid,top).",
-        reference="the file given as passwd; a user who is in none left, or is of another cluster",
-        numerator="owners whom the passwd file lacks, and their bytes",
-        denominator="owners whom the list names; bytes of all whose size is known",
-        judged="owners whom the list names",
-        unable=f"no passwd file (setting passwd), or {_OWNERS}",
+        advice="Find who takes the data over, by group and directory: gpfs.usage with "
+        "by=uid,gid,top shows both.",
+        reference="the file given as passwd; the owner left, or belongs to another cluster",
+        numerator="owners missing from the passwd file, and their bytes",
+        denominator="owners that the list names; bytes of all objects of known size",
+        judged="owners that the list names",
+        unable=f"set passwd=FILE ({_SHOW.format('USER_ID')})",
         thresholds={
-            "share": Threshold(0.01, "share of all bytes from which it is a medium finding")
+            "share": Threshold(0.01, "share of all bytes from which the severity is medium")
         },
         reports=_BOTH,
     ),
     Rule(
         name="gpfs.future_times",
-        doc="Times after the scan: a wrong clock, or a program that set them. Such objects never "
-        "grow old.",
+        doc="A time after the scan comes from a wrong clock or from a program. Age policies never "
+        "select such objects.",
         view="gpfs.owners",
         where="future_inodes > 0",
         columns=(
             *("uid", "user", "future_inodes", "all_future_known_inodes", "all_data_inodes", "now"),
         ),
         judge=future,
-        advice="Correct them with touch, or except them in policies; gpfs.scan_quality counts "
-        "access and modification apart.",
-        reference="the time of the scan and a day, since a scan takes hours and clocks differ",
+        advice="Correct the times with touch, or exclude the objects from policies. "
+        "gpfs.scan_quality counts both kinds of times.",
+        reference="the time of the scan plus a day, since a scan takes hours and clocks differ",
         numerator="objects accessed or modified more than a day after the scan",
-        denominator="objects whose times are known",
-        judged="owners with data of known kind and times; directories are left out",
+        denominator="objects with known times",
+        judged="owners with data of known kind and times; without directories",
         unable=_TIMES,
         reports=_SUMMARY,
     ),
     Rule(
         name="gpfs.duplicates",
-        doc="The same name and size in several directories may be the same data several times.",
+        doc="Files of one name and size in several directories may be copies of the same data.",
         view="gpfs.duplicates",
         where="all_extra_bytes >= {extra}",
         columns=(
@@ -336,34 +353,31 @@ RULES: Final = (
             *("all_names", "all_extra_bytes", "extra_share"),
         ),
         judge=duplicates,
-        advice="Compare the largest by a checksum; share what is equal, by a common directory or "
-        "links.",
-        reference="name and size alone: a guess, and files below the setting above (64 MiB) are "
-        "left out",
-        numerator="bytes of all but one of the objects of one name and size",
-        denominator="bytes of all objects but directories",
-        judged="names of objects of known size, at least the setting above, that several objects "
-        "have",
+        advice="Compare the largest by checksum. Share equal files, for example by links.",
+        reference="a guess by name and size; files below the setting above (64 MiB) do not count",
+        numerator="bytes of all but one of the objects with one name and size",
+        denominator="bytes of all objects except directories",
+        judged="names that several objects share, each at least as large as the setting above",
         unable=_SIZES,
         thresholds={
-            "extra": Threshold(1e10, "bytes of further copies from which it is said"),
-            "share": Threshold(0.1, "share of all bytes from which it is a medium finding"),
+            "extra": Threshold(1e10, "bytes of further copies from which the rule reports them"),
+            "share": Threshold(0.1, "share of all bytes from which the severity is medium"),
         },
         reports=_SUMMARY,
     ),
     Rule(
         name="gpfs.crowded_directories",
-        doc="Whoever lists a directory of millions of entries reads all of them, and waits.",
+        doc="Listing a directory of millions of entries reads all of them, and takes long.",
         view="gpfs.crowded",
         where="entries >= {entries}",
         columns=("directory", "entries", "files", "directories", "size_bytes"),
         judge=crowded,
-        advice="Spread them over subdirectories, or pack them; avoid ls -l and patterns there.",
+        advice="Spread the entries over subdirectories, or pack them. Avoid ls -l there.",
         reference="GPFS finds one name among millions by extensible hashing, but a listing reads "
         "every block of the directory (GPFS users' list, 2018-09-11)",
-        numerator="paths that lie directly in a directory",
-        judged="directories of at least as many entries as the view lists",
-        unable="nothing: each list says paths",
+        numerator="paths directly in a directory",
+        judged="directories with at least as many entries as the view lists",
+        unable="every list has paths, so this is always possible",
         thresholds={"entries": Threshold(1_000_000, "entries of a directory, at least 10,000")},
         reports=_SUMMARY,
     ),
@@ -373,9 +387,10 @@ RULES: Final = (
         "users",
         f'case when "user" is not null then {_GREW} end',
         ("user", "users"),
-        doc="Users whose data grew much between the scans.",
-        advice="Ask whether it goes on like that, and until when the space lasts.",
-        unable=f"{_SIZES}, or {_OWNERS}, of one of the scans or both",
+        doc="Users whose data grew sharply between two scans.",
+        advice="Ask these users how long this growth continues. gpfs.forecast shows when the space "
+        "runs out.",
+        unable=f"{_OWNERS} in both scans",
     ),
     _growth(
         "gpfs.directories_grew",
@@ -383,23 +398,23 @@ RULES: Final = (
         "top-level directories",
         _GREW,
         ("directory", "directories"),
-        doc="Top-level directories whose data grew much between the scans.",
-        advice="See what is new in it: harvest view gpfs.change with by=user,top.",
-        unable=f"{_SIZES}, of one of the scans or both",
+        doc="Top-level directories whose data grew sharply between two scans.",
+        advice="See whose data are new there: harvest view gpfs.change DATASET --set by=user,top.",
+        unable=f"{_SIZES} in both scans",
     ),
     Rule(
         name="gpfs.errors_reported",
-        doc="Lists in which the policy engine says that it failed: files may be missing.",
+        doc="The policy engine reported an error, so the list may lack files.",
         view="notes",
         among="source = 'gpfs'",
         where="source = 'gpfs' and note like '%the policy engine said: [E%'",
         columns=("origin", "note"),
         judge=errors_said,
-        advice="Mend the cause, run the policy again and harvest its new list.",
+        advice="Fix the cause, run the policy again and harvest the new list.",
         reference="messages of mmapplypolicy in IBM Storage Scale's administration guide",
         numerator="errors that the policy engine printed",
-        judged="notes on lists, made when they were read",
-        unable="it is never unable: what the engine said is a note of the run",
+        judged="notes about lists, written when they were read",
+        unable="every run records these notes, so this is always possible",
         reports=_SUMMARY,
     ),
 )

@@ -150,9 +150,9 @@ def _spread(path: Path) -> Iterator[bytes]:
 
 
 def lists_of(location: Path) -> list[Path]:
-    """The list, or the lists of a directory, but hidden ones.
+    """The list, or the lists of a directory except hidden ones.
 
-    Raises SourceError when there is nothing to read, or not all parts of a list.
+    Raises SourceError without a list, or without all parts of a list.
     """
     if not location.is_dir():
         return [location]
@@ -171,7 +171,7 @@ def _check_parts(directory: Path, files: Sequence[Path]) -> None:
     for file in files:
         name = file.stem if file.suffix in _PACKED else file.name
         if name in seen:
-            said = f"the same list is there twice, as {seen[name]} and {file.name}"
+            said = f"the same list exists twice, as {seen[name]} and {file.name}"
             remedy = "keep one of them, or name the lists one by one"
             raise SourceError(said, where=str(directory), remedy=remedy)
         seen[name] = file.name
@@ -186,5 +186,5 @@ def _check_parts(directory: Path, files: Sequence[Path]) -> None:
         if missing := sorted(due - there):
             listed = ", ".join(map(str, missing[:10])) + (", ..." if len(missing) > 10 else "")
             said = f"{len(missing)} of the {count} parts of {name} are missing: {listed}"
-            remedy = "bring them back, or name the parts that are there one by one"
+            remedy = "restore them, or name the existing parts one by one"
             raise SourceError(said, where=str(directory), remedy=remedy)

@@ -1,9 +1,9 @@
-"""Splitting one list into parts that can be read, kept and moved each for itself.
+"""Splitting one list into parts that can be read, kept and moved separately.
 
 A part is a list: it begins with the list's header, and where the list ends with a trailer, so does
 each part, with its own number of rows.  Parts are ranges of the list's lines in their order; the
 rows of all parts together are the list's.  A part appears under its name when it is complete, so
-that splitting can be taken up again where it was cut short.
+that an interrupted split can continue.
 """
 
 from __future__ import annotations
@@ -44,18 +44,18 @@ def split(
     only: Sequence[int] | None = None,
     on_part: Callable[[Path], None] | None = None,
 ) -> list[Path]:
-    """Split a list into so many parts in a directory; gives the parts' paths in order.
+    """Split a list into parts in a directory; returns their paths in order.
 
     path: the list, plain, .gz or .zst; a compressed one is unpacked twice, first for its length.
-    parts: how many; they are about equally large, and some are empty where there are fewer lines.
+    parts: their number; all are about equally large, and some are empty with fewer lines.
     compress: none, gzip or zstd, of the parts.
-    only: numbers, from 1, of the parts to be made; all unless given.  Parts that are there from
-        the same list are not made again.
-    on_part: called with each part that is now there.
+    only: numbers, from 1, of the parts to make; default: all.  Existing parts of the same list are
+        kept.
+    on_part: called with each part when it exists.
 
         split("scan.list", "parts", 16)        # parts/scan.list.part-00001-of-00016, ...
 
-    Raises UsageError for what cannot be asked, SourceError for a list that cannot be read,
+    Raises UsageError for invalid arguments, SourceError for a list that cannot be read,
     HarvestError where the directory holds parts of another list.
     """
     plan = Split.of(Path(path), Path(directory), parts, compress)
@@ -73,7 +73,7 @@ def split(
 
 @attrs.frozen(kw_only=True)
 class Split:
-    """What is to be made of a list."""
+    """The plan of a split."""
 
     path: Path
     directory: Path
@@ -83,10 +83,10 @@ class Split:
 
     @classmethod
     def of(cls, path: Path, directory: Path, parts: int, compress: str) -> Split:
-        """Check what is asked; raises UsageError or SourceError."""
+        """Check the arguments; raises UsageError or SourceError."""
         path, directory = path.expanduser().absolute(), directory.expanduser().absolute()
         if not 1 <= parts <= 99_999:
-            raise UsageError(f"{parts} parts cannot be made", remedy="ask for 1 to 99999")
+            raise UsageError(f"{parts} parts cannot be made", remedy="give 1 to 99999")
         if compress not in COMPRESSIONS:
             remedy = "choose one of " + ", ".join(COMPRESSIONS)
             raise UsageError(f"parts cannot be compressed by {compress!r}", remedy=remedy)
@@ -99,7 +99,7 @@ class Split:
         return cls(path=path, directory=directory, parts=parts, compress=compress, packed=packed)
 
     def path_of(self, number: int) -> Path:
-        """Where a part lies; numbers are from 1."""
+        """The path of a part; numbers are from 1."""
         name = self.path.stem if self.path.suffix in _PACKED else self.path.name
         suffix = COMPRESSIONS[self.compress]
         return self.directory / f"{name}.part-{number:05}-of-{self.parts:05}{suffix}"
@@ -193,7 +193,7 @@ class _Lines:
         self._listed = 0  # lines that list a file since the last trailer
 
     def part(self, bound: int, *, closed: bool) -> Iterator[bytes]:
-        """The lines of a part, with trailers that speak of the part's own rows.
+        """The lines of a part, with trailers that count the part's own rows.
 
         A trailer counts the rows since the last one; those that lie in earlier parts are taken
         off, so that a number that was wrong stays wrong by as much.
@@ -243,5 +243,5 @@ def _unwritable(error: OSError, path: Path) -> HarvestError:
     return HarvestError(
         f"cannot be written: {error.strerror}",
         where=str(error.filename or path),
-        remedy="make room there, or choose another directory; parts that are there are kept",
+        remedy="free space there, or choose another directory; finished parts are kept",
     )

@@ -1,7 +1,7 @@
 """``jsonl:FILE.jsonl[.gz|.zst]``: one file of all rows in the shape of the events model.
 
 The file is the pieces of its partitions one after the other; each is a text, a gzip member or a
-zstd frame of its own.  A commit writes the next file beside it, in the state directory: new pieces
+zstd frame of its own.  A commit writes the next file next to it, in the state directory: new pieces
 from staging, unchanged ones as byte ranges of the present file.  Its rename finishes the commit.
 """
 
@@ -52,7 +52,7 @@ class JsonlFile(Sink):
 
     @property
     def state(self) -> Path:
-        """``FILE._harvest`` beside the file."""
+        """``FILE._harvest`` next to the file."""
         return self.path.with_name(self.path.name + "._harvest")
 
     def check(self) -> None:
@@ -85,7 +85,7 @@ class JsonlFile(Sink):
     def publish(self, publication: Publication) -> Mapping[str, Sequence[PartFile]]:
         """Write the next file in full, durably; the present one stays as it is.
 
-        Raises DatasetError when a piece that is to be kept is damaged.
+        Raises DatasetError when a piece to keep is damaged.
         """
         final: dict[str, list[PartFile]] = {}
         following = self._next(publication.token)
@@ -108,7 +108,7 @@ class JsonlFile(Sink):
             raise DatasetError(
                 f"the piece at byte {start} is not what was written there (checksum)",
                 where=str(source),
-                remedy="run again with --force, which reads all inputs anew",
+                remedy="run again with --force, which reads all inputs again",
             )
         return attrs.evolve(file, path=self.path.name, offset=offset)
 

@@ -75,7 +75,7 @@ class JsonlSink(Sink):
             f"{suffix}." in name for suffix in (".jsonl", ".ndjson")
         ):
             raise UsageError(
-                "the ending names a compression that is not known",
+                "the ending names an unknown compression",
                 where=self.location,
                 remedy="use one of " + ", ".join(SUFFIXES),
             )

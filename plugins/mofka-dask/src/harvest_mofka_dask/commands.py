@@ -145,7 +145,7 @@ def _usual(role: str) -> Path | None:
             remedy=f"name the file with {option}, or go to the run's directory",
         )
     if usual:
-        typer.echo(f"no {names} here: going on without {role}", err=True)
+        typer.echo(f"no {names} here: continuing without {role}", err=True)
     return None
 
 
@@ -154,7 +154,7 @@ def _account(found: Harvested, tasks: TaskHandler) -> list[str]:
     events = int(tasks.frame["events"].list.len().sum() or 0)
     lines = [f"{found.units:,} rows read: {len(tasks):,} tasks with {events:,} events"]
     if found.folded:
-        lines.append(f"{found.folded:,} of them repeat a transfer and are folded into it")
+        lines.append(f"{found.folded:,} of them repeat a transfer and are merged into it")
     if "dask.worker" in found.reader:
         for row in found.summary().iter_rows(named=True):
             registered, reported = row["workers"] or 0, row["workers_reported"] or 0

@@ -45,7 +45,7 @@ def harvest_files(files: Mapping[str, str | os.PathLike[str]]) -> Harvested:
         raise UsageError(f"no CSV has the role {role!r}", remedy=suggestion(role, KINDS))
     paths = {KINDS[role]: Path(path).absolute() for role, path in files.items()}
     if not paths:
-        raise SourceError("no file is named", remedy="name one CSV at least")
+        raise SourceError("no file is named", remedy="name at least one CSV")
     collected: list[Collected] = []
     empty: list[str] = []
     for kind, path in paths.items():

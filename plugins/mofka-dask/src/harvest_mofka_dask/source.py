@@ -105,7 +105,7 @@ class MofkaDaskSource(Source):
     def plan_files(self, files: Iterable[Path]) -> Iterable[Partition] | None:
         """One partition per file of the runs that some files lie in.
 
-        One may make a run of the scripts beside it.  One directly in the location may change what
+        One may make a run of the scripts next to it.  One directly in the location may change what
         all runs are called: then only ``plan`` knows.
         """
         location = self._location()
@@ -128,7 +128,7 @@ class MofkaDaskSource(Source):
         if kind == layout.UNREADABLE:
             partition.path.open("rb").close()
             raise SourceError(
-                "could not be opened when the run was planned, so nobody knows what it is",
+                "could not be opened when the run was planned, so it is unrecognized",
                 where=partition.origin,
                 remedy="run again",
             )
@@ -158,4 +158,4 @@ def _detect_file(path: Path) -> Detection | None:
     if file.kind in layout.EVIDENCE:
         return Detection(0.5, f"is named like a {file.kind} of a Dask run")
     # scripts and settings lie anywhere; this source reads them where it is asked to
-    return Detection(0.2, f"is named like a {file.kind} beside a Dask run")
+    return Detection(0.2, f"is named like a {file.kind} next to a Dask run")

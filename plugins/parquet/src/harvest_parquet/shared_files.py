@@ -1,4 +1,4 @@
-"""Which shared files are to be written anew: known from the descriptions of parts alone.
+"""Which shared files must be written again: known from the descriptions of parts alone.
 
 What writes them (``sharing``) comes with Arrow, which a run without small partitions can spare.
 """

@@ -97,7 +97,7 @@ def query(
         if name not in named:
             raise UsageError(
                 f"settings for {name}, which the query does not name",
-                remedy="take them away, or ask this view",
+                remedy="remove them, or query this view",
             )
     with contextlib.ExitStack() as stack:
         setup: list[str] = []

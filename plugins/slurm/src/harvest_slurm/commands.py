@@ -1,4 +1,4 @@
-"""The commands ``harvest slurm ...``: one job in full, and one line a job."""
+"""The commands ``harvest slurm ...``: one job in full, and one line per job."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from harvest.commands.options import key_values
 from harvest.toolkit.texts import printable_line
 
 app = typer.Typer(
-    help="Slurm's accounting: one job in full, or one line a job.", no_args_is_help=True
+    help="Slurm's accounting: one job in full, or one line per job.", no_args_is_help=True
 )
 
 
 @app.callback()
 def slurm() -> None:
-    """Slurm's accounting: one job in full, or one line a job."""
+    """Slurm's accounting: one job in full, or one line per job."""
 
 
 @app.command("job")
@@ -36,25 +36,25 @@ def job_command(
     dataset: Annotated[Path, typer.Argument(metavar="DATASET", help="What a sink wrote.")],
     cluster: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="The cluster, where several have a job of this id."),
+        typer.Option(metavar="NAME", help="The cluster, where several have a job with this id."),
     ] = None,
     restart: Annotated[
         int | None,
         typer.Option(
-            min=0, metavar="N", help="Which run of a requeued job, from 0; the last unless given."
+            min=0, metavar="N", help="Run of a requeued job, from 0; the last unless given."
         ),
     ] = None,
     timezone: Annotated[
         str | None,
-        typer.Option(metavar="ZONE", help="Zone of times; that of the harvest unless given."),
+        typer.Option(metavar="ZONE", help="Time zone; that of the harvest unless given."),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Show what a job used of what it was given, as seff does, and more.
+    """Show the resources that a job used, like seff, and more.
 
-    The id of a whole array or heterogeneous job sums up its tasks or components.
-    Below what seff prints follow waits, GPUs, the time limit, steps, and where it
-    failed. What the accounting does not hold is "not known", where seff prints 0.
+    The id of an array or heterogeneous job sums up its tasks or components. Below
+    the lines of seff follow waits, GPUs, the time limit, steps, and where it
+    failed. Values that were not recorded are "unknown", where seff prints 0.
     """
     # only when the command runs: ``--help`` needs no polars
     from .job.find import find
@@ -76,30 +76,30 @@ def jobs_command(
     dataset: Annotated[Path, typer.Argument(metavar="DATASET", help="What a sink wrote.")],
     ids: Annotated[
         list[str] | None,
-        typer.Argument(metavar="ID", help="Only these; an array's id means all its tasks."),
+        typer.Argument(metavar="ID", help="Only these jobs; an array's id means all its tasks."),
     ] = None,
     settings: Annotated[
         list[str] | None,
         typer.Option(
             "--set",
             metavar="KEY=VALUE",
-            help="Which jobs: year=2024, last=week, user=ann; the settings of slurm.efficiency. "
+            help="Which jobs: year=2024, last=week, user=ann; settings of slurm.efficiency. "
             "Repeatable.",
         ),
     ] = None,
     state: Annotated[
         list[str] | None,
-        typer.Option(metavar="STATE", help="Only jobs in this state, or several with commas."),
+        typer.Option(metavar="STATE", help="Only jobs in this state, or in several, with commas."),
     ] = None,
     color: Annotated[
         bool | None, typer.Option("--color/--no-color", help="Colours; on a terminal unless given.")
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print a line of JSON a job.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print a line of JSON per job.")] = False,
 ) -> None:
-    """Show one line a job: its state, its time, and what it used of what it was given.
+    """Show one line per job: state, elapsed time, and the shares that it used.
 
-    Red is a job that failed, less than 20 % used, and memory above 90 %; green is
-    more than 80 % of the time limit and of CPUs and GPUs, and 60 to 90 % of memory.
+    Red: the job failed, less than 20 % used, or more than 90 % of memory. Green:
+    more than 80 % of time limit, CPUs or GPUs, or 60 to 90 % of memory.
     """
     # only when the command runs: ``--help`` needs no polars
     from .job.listing import chosen, lines

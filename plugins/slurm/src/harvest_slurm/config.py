@@ -35,7 +35,7 @@ def moment(text: str, zone: ZoneInfo, now: datetime | None = None) -> datetime:
         read = datetime.fromisoformat(text)
     except ValueError:
         raise ValueError(
-            f"{text!r} is not a moment; write 2024-01-31, 2024-01-31T12:00:00, or 7d for 7 days ago"
+            f"{text!r} is not a time; write 2024-01-31, 2024-01-31T12:00:00, or 7d for 7 days ago"
         ) from None
     if read.tzinfo is None:
         read = read.replace(tzinfo=zone)
@@ -46,57 +46,56 @@ def _moment(value: str) -> None:
     moment(value, ZoneInfo("UTC"))
 
 
-_EXIT_CODE = matches(r"\d{1,9}(:\d{1,9})?", "write CODE or CODE:SIGNAL, as 0:0")
+_EXIT_CODE = matches(r"\d{1,9}(:\d{1,9})?", "write CODE or CODE:SIGNAL, for example 0:0")
 _LOGINS = matches(r"[\w.@$+\\][\w.@$+\\-]*", "write logins as the cluster knows them")
 _JOB_STATES = matches(f"(?i:{'|'.join(STATES)})", f"job states are {', '.join(STATES).lower()}")
 
 
 @attrs.frozen(kw_only=True)
 class SlurmConfig:
-    """Settings; the last five are for ``slurm:live``, where users and states filter files too."""
+    """Settings; the last four are for ``slurm:live``."""
 
     timezone: str | None = setting(
-        "zone of times that carry none (Europe/Zurich); UTC unless given", None, time_zone
+        "time zone of times without one (Europe/Zurich); UTC unless given", None, time_zone
     )
     columns: tuple[str, ...] = setting(
-        "fields of a dump without header (sacct --noheader), in their order", ()
+        "fields of a dump without a header (sacct --noheader), in order", ()
     )
     layout: str | None = setting(
-        "order of columns of a dump without header, by the program that it was made for: "
-        f"{', '.join(PRESETS)}; the one that its lines fit where neither this nor columns is set",
+        "column order of a dump without a header, named after the program that wants it: "
+        f"{', '.join(PRESETS)}. Unless columns is set, the default is the order that the lines fit",
         None,
         one_of(PRESETS),
     )
     cluster: str | None = setting(
-        "name of the cluster of rows that carry none: jobs of two clusters may have the same ids"
+        "cluster name of rows without one: jobs of two clusters may have the same ids"
     )
     delimiter: str | None = setting(
-        "text between fields (sacct --delimiter), of which nothing is quoted; found by itself "
-        "where there is a header"
+        "text between fields (sacct --delimiter), without quoting; detected where there is a header"
     )
     name_contains: str | None = setting("only jobs whose name contains this")
     qos_contains: str | None = setting("only jobs whose QOS contains this")
-    req_nodes: int | None = setting("only jobs that asked for this many nodes")
+    req_nodes: int | None = setting("only jobs that requested this many nodes")
     exit_code: str | None = setting(
         "only jobs that ended with this exit code: CODE or CODE:SIGNAL", None, _EXIT_CODE
     )
-    started: bool | None = setting("true: only jobs that have started; false: only others")
+    started: bool | None = setting("true: only jobs that have started; false: only the others")
     users: tuple[str, ...] = setting("only jobs of these users", (), _LOGINS)
     states: tuple[str, ...] = setting("only jobs in these states", (), _JOB_STATES)
     since: str | None = setting(
-        "begin of the time window: 2024-01-31[T12:00:00], or 7d, 12h, 4w ago; today unless given",
+        "start of the time window: 2024-01-31[T12:00:00], or 7d, 12h, 4w ago; today unless given",
         None,
         _moment,
     )
     until: str | None = setting("end of the time window; now unless given", None, _moment)
-    slice_days: int = setting("days that one call of sacct covers", 7, at_least(1))
+    slice_days: int = setting("days per call of sacct", 7, at_least(1))
     sacct: str = setting("program to run", "sacct")
 
     def __attrs_post_init__(self) -> None:
         if self.layout is not None and self.columns:
-            raise ValueError("columns and layout both name the columns; set one of them")
+            raise ValueError("columns and layout both name the columns: set one of them")
 
     @property
     def named_columns(self) -> tuple[str, ...]:
-        """Fields of a dump without header, as the settings name them."""
+        """Fields of a dump without a header, from the settings."""
         return PRESETS[self.layout] if self.layout is not None else self.columns

@@ -90,13 +90,13 @@ def _note_doubts(convert: Context, config: SlurmConfig, ctx: ReadContext) -> Non
     if convert.naive_times and config.timezone is None:
         ctx.note(
             "times carry no zone and were read as UTC; set slurm.timezone to the zone of the "
-            "cluster if that is another"
+            "cluster if it differs"
         )
     if convert.undecided:
         ctx.note(undecided_note(convert.undecided, convert.zone.key))
     if convert.elapsed_from_times:
         ctx.note(
-            "elapsed times are End minus Start, in which suspensions count; ask sacct for Elapsed"
+            "elapsed times are End minus Start, with suspensions; add Elapsed to sacct --format"
         )
     if convert.cpus_from_request:
         ctx.note(

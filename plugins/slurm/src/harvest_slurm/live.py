@@ -30,7 +30,7 @@ from .values.fields import FIELDS, FREE
 from .window import ORIGIN, Window
 
 DELIMITER: Final = "\x1f\x1e\x1f"
-"""No text that a user can type at a prompt."""
+"""A delimiter that no user can type at a prompt."""
 
 _SAID_BY_OTHERS: Final = frozenset(
     ["ElapsedRaw", "CPUTime", "TimelimitRaw", "PlannedCPU", "ResvCPU", "NCPUS", "ConsumedEnergy"]
@@ -40,7 +40,7 @@ WANTED: Final = sorted(
     (item.name for item in FIELDS if item.name not in _SAID_BY_OTHERS),
     key=lambda name: (name in FREE, name == "JobName"),
 )
-"""Fields asked for, as far as this version of sacct has them; free text last."""
+"""Wanted fields, as far as this version of sacct has them; free text last."""
 
 
 def read_slice(partition: Partition, config: SlurmConfig, ctx: ReadContext) -> Iterator[Any]:
@@ -99,7 +99,7 @@ def _fields(config: SlurmConfig) -> list[str]:
         raise SourceError(
             f"sacct does not list its fields: {said[-1] if said else error}",
             where=ORIGIN,
-            remedy=f"try it by hand: {config.sacct} --helpformat",
+            remedy=f"run {config.sacct} --helpformat by hand",
         ) from error
     known = {name.lower() for name in listed.split()}
     fields = [name for name in WANTED if name.lower() in known]
@@ -116,14 +116,14 @@ def _missing(program: str) -> SourceError:
     return SourceError(
         f"program {program!r} was not found",
         where=ORIGIN,
-        remedy="run this where Slurm's commands are, set slurm.sacct to its path, or harvest a "
+        remedy="run this where Slurm is installed, set slurm.sacct to its path, or harvest a "
         "file written by sacct",
     )
 
 
 @contextmanager
 def _running(command: list[str], ctx: ReadContext) -> Iterator[IO[bytes]]:
-    """Runs sacct; gives its output as a stream, and complains about its failure at the end."""
+    """Runs sacct; gives its output as a stream, and raises SourceError at the end if it failed."""
     messages = ctx.scratch / "sacct.err"
     with messages.open("wb") as errors:
         try:
@@ -148,7 +148,7 @@ def _running(command: list[str], ctx: ReadContext) -> Iterator[IO[bytes]]:
     said = messages.read_text("utf-8", "replace").strip().splitlines()
     if status != 0:
         raise SourceError(
-            f"sacct ended with status {status}: {said[-1] if said else 'it said nothing'}",
+            f"sacct ended with status {status}: {said[-1] if said else 'no message'}",
             where=ORIGIN,
             remedy="check that the accounting daemon answers: sacctmgr show cluster",
         )

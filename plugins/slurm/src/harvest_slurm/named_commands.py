@@ -1,4 +1,4 @@
-"""The commands of this plugin, by name alone, so that ``harvest --help`` imports no more."""
+"""The names of this plugin's commands, so that ``harvest --help`` imports nothing else."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def harvest_commands() -> list[Command]:
     return [
         Command(
             name="slurm",
-            doc="Slurm's accounting: one job in full, or one line a job.",
+            doc="Slurm's accounting: one job in full, or one line per job.",
             app="harvest_slurm.commands:app",
         )
     ]

@@ -1,4 +1,4 @@
-"""What this distribution adds to harvest: the source ``slurm`` and views of its jobs."""
+"""What this distribution adds: the source ``slurm``, and views, reports and rules on jobs."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ def harvest_sources() -> list[SourceSpec]:
 
 @hookimpl
 def harvest_views() -> tuple[View, ...]:
-    """Views of jobs: one row a job, efficiency, waits, and the days with the longest waits."""
+    """Views of jobs: runs, efficiency, waits, usage, failures, arrays."""
     return VIEWS
 
 
 @hookimpl
 def harvest_reports() -> tuple[ReportSpec, ...]:
-    """Reports of jobs: their waits, and who used what."""
+    """Reports of jobs: usage, waits, failures."""
     return REPORTS
 
 

@@ -1,9 +1,9 @@
 """Record types of Slurm's accounting: jobs, and the steps that ran inside them.
 
-The columns are sacct's fields under one spelling.  Values that sacct prints as words where a
-number is due (``UNLIMITED``, ``Partition_Limit``, ``INVALID``, ``16?``) leave the column empty and
-stay readable in ``extra`` under sacct's field name.  A column without a field of its own in a dump
-is filled from others that say the same; the plugin's README lists them in their order.
+The columns are sacct's fields under one spelling.  Where sacct prints a word
+instead of a number (``UNLIMITED``, ``Partition_Limit``, ``INVALID``, ``16?``), the column is empty
+and ``extra`` keeps the word under sacct's field name.  A column without its field in a dump is
+filled from other fields with the same meaning; the plugin's README lists them in order.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import harvest
 from harvest import Record, field
 
 _UNDECIDED = (
-    "Which of its times, by name, may be later: clocks that are set back, mostly by an hour, show "
-    "times twice, and where nothing decides it, the first occurrence is given. Null for none."
+    "Names of its ambiguous times: clocks that are set back show an hour twice. Where nothing "
+    "decides between both, the first occurrence is given. Null without any."
 )
 
 
@@ -31,10 +31,10 @@ class Job(Record):
     job_id_raw: int | None = field(
         doc="Number that the scheduler uses; unique for each array task."
     )
-    array_job_id: int | None = field(doc="Id of the job array that it is a task of.")
+    array_job_id: int | None = field(doc="Id of the job array of which it is a task.")
     array_task_id: int | None = field(doc="Index within the job array.")
     array_tasks: str | None = field(doc="Indices of a pending array that is one row: 1-4%2.")
-    het_job_id: int | None = field(doc="Id of the heterogeneous job that it is a component of.")
+    het_job_id: int | None = field(doc="Id of the heterogeneous job of which it is a component.")
     het_offset: int | None = field(doc="Index of the component.")
     cluster: str | None = field(doc="Name of the cluster.")
     db_index: int | None = field(doc="Key of the row in Slurm's database.")
@@ -44,14 +44,14 @@ class Job(Record):
     uid: int | None = field(doc="Numeric id of its owner.")
     gid: int | None = field(doc="Numeric id of its group.")
     account: str | None = field(doc="Account that is charged.")
-    partition: str | None = field(doc="Partition that it ran in, or the list it may run in.")
+    partition: str | None = field(doc="Partition in which it ran, or the list of those allowed.")
     qos: str | None = field(doc="Quality of service.")
     reservation: str | None = field(doc="Name of the reservation.")
-    constraints: str | None = field(doc="Node features asked for.")
+    constraints: str | None = field(doc="Node features requested.")
     priority: int | None = field(doc="Priority when it was last scheduled.")
     state: str | None = field(doc="State in lower case: completed, failed, cancelled, timeout, ...")
     state_by: str | None = field(doc="Who cancelled it: a uid, or a login in JSON dumps.")
-    reason: str | None = field(doc="Why it waited, if it did.")
+    reason: str | None = field(doc="Why it waited, if it waited.")
     flags: str | None = field(doc="How it was scheduled, as sacct prints it.")
     exit_code: int | None = field(doc="Exit code of the batch script or of salloc.")
     exit_signal: int | None = field(doc="Signal that ended it, 0 for none.")
@@ -69,22 +69,22 @@ class Job(Record):
     )
     planned_cpu_s: float | None = field(unit="s", doc="planned_s times CPUs (PlannedCPU, ResvCPU).")
     timelimit_s: float | None = field(
-        unit="s", doc="Time limit; empty where there is none, with the word in extra."
+        unit="s", doc="Time limit; empty without one, with the word in extra."
     )
-    nodes: int | None = field(doc="Nodes allocated, or asked for while it waits (NNodes).")
-    req_nodes: int | None = field(doc="Nodes asked for.")
+    nodes: int | None = field(doc="Nodes allocated, or requested while it waits (NNodes).")
+    req_nodes: int | None = field(doc="Nodes requested.")
     alloc_nodes: int | None = field(doc="Nodes allocated.")
-    req_cpus: int | None = field(doc="CPUs asked for.")
+    req_cpus: int | None = field(doc="CPUs requested.")
     alloc_cpus: int | None = field(doc="CPUs allocated.")
     req_mem_bytes: int | None = field(
-        unit="bytes", doc="Memory asked for: per CPU or node as req_mem_per says, else in total."
+        unit="bytes", doc="Memory requested: per CPU or node as in req_mem_per, else in total."
     )
     req_mem_per: str | None = field(doc="cpu, node, or empty for the whole job.")
     req_tres: dict[str, int | None] | None = field(
-        doc="Resources asked for; mem in bytes; an amount is null where it is marked as not set."
+        doc="Resources requested; mem in bytes; null for an amount that is marked as not set."
     )
     alloc_tres: dict[str, int | None] | None = field(
-        doc="Resources allocated; mem in bytes; an amount is null where it is marked as not set."
+        doc="Resources allocated; mem in bytes; null for an amount that is marked as not set."
     )
     node_list: str | None = field(doc="Nodes it ran on, as Slurm's host list.")
     restarts: int | None = field(doc="How often it was restarted.")
@@ -113,7 +113,7 @@ class Step(Record):
         doc="Position of the row of its job in the same origin, which differs between the "
         "runs of a requeued job."
     )
-    job_submit_time: datetime | None = field(doc="submit_time of its job's row.")
+    job_submit_time: datetime | None = field(doc="submit_time in the row of its job.")
     cluster: str | None = field(doc="Name of the cluster.")
     db_index: int | None = field(doc="Key of its job's row in Slurm's database.")
     name: str | None = field(role="subject", doc="Name of the step.")
@@ -122,8 +122,8 @@ class Step(Record):
     state_by: str | None = field(doc="Who cancelled it: a uid, or a login in JSON dumps.")
     exit_code: int | None = field(doc="Exit code.")
     exit_signal: int | None = field(doc="Signal that ended it, 0 for none.")
-    submit_time: datetime | None = field(doc="As sacct prints it: the step's start.")
-    eligible_time: datetime | None = field(doc="As sacct prints it: the step's start.")
+    submit_time: datetime | None = field(doc="The step's start, as sacct prints it.")
+    eligible_time: datetime | None = field(doc="The step's start, as sacct prints it.")
     start_time: datetime | None = field(role="time", doc="When it started.")
     end_time: datetime | None = field(role="end_time", doc="When it ended; empty while it runs.")
     undecided_times: str | None = field(doc=_UNDECIDED)
@@ -132,9 +132,9 @@ class Step(Record):
     ntasks: int | None = field(doc="Tasks of the step.")
     layout: str | None = field(doc="How tasks were laid out on nodes.")
     nodes: int | None = field(doc="Nodes of the step.")
-    req_nodes: int | None = field(doc="Nodes asked for.")
+    req_nodes: int | None = field(doc="Nodes requested.")
     alloc_nodes: int | None = field(doc="Nodes allocated.")
-    req_cpus: int | None = field(doc="CPUs asked for.")
+    req_cpus: int | None = field(doc="CPUs requested.")
     alloc_cpus: int | None = field(doc="CPUs allocated.")
     node_list: str | None = field(doc="Nodes it ran on, as Slurm's host list.")
     cpu_time_s: float | None = field(unit="s", doc="CPU seconds allocated: elapsed times CPUs.")
@@ -142,30 +142,32 @@ class Step(Record):
     user_cpu_s: float | None = field(unit="s", doc="CPU seconds used in user mode.")
     system_cpu_s: float | None = field(unit="s", doc="CPU seconds used in system mode.")
     ave_cpu_s: float | None = field(unit="s", doc="CPU seconds used, mean of its tasks.")
-    min_cpu_s: float | None = field(unit="s", doc="CPU seconds used, least of its tasks.")
-    min_cpu_node: str | None = field(doc="Node of that task.")
-    min_cpu_task: int | None = field(doc="Number of that task.")
+    min_cpu_s: float | None = field(unit="s", doc="CPU seconds used, minimum of its tasks.")
+    min_cpu_node: str | None = field(doc="Node of the task with min_cpu_s.")
+    min_cpu_task: int | None = field(doc="Number of the task with min_cpu_s.")
     max_rss_bytes: int | None = field(
-        unit="bytes", doc="Resident memory, most of its tasks; empty where it was not sampled."
+        unit="bytes", doc="Resident memory, maximum of its tasks; empty where not sampled."
     )
     ave_rss_bytes: int | None = field(unit="bytes", doc="Resident memory, mean of its tasks.")
     max_rss_node: str | None = field(doc="Node of the task with max_rss_bytes.")
-    max_rss_task: int | None = field(doc="Number of that task.")
-    max_vm_size_bytes: int | None = field(unit="bytes", doc="Virtual memory, most of its tasks.")
+    max_rss_task: int | None = field(doc="Number of the task with min_cpu_s.")
+    max_vm_size_bytes: int | None = field(unit="bytes", doc="Virtual memory, maximum of its tasks.")
     ave_vm_size_bytes: int | None = field(unit="bytes", doc="Virtual memory, mean of its tasks.")
-    max_pages: int | None = field(doc="Page faults, most of its tasks.")
+    max_pages: int | None = field(doc="Page faults, maximum of its tasks.")
     ave_pages: int | None = field(doc="Page faults, mean of its tasks.")
-    max_disk_read_bytes: int | None = field(unit="bytes", doc="Read, most of its tasks.")
-    max_disk_write_bytes: int | None = field(unit="bytes", doc="Written, most of its tasks.")
-    ave_disk_read_bytes: int | None = field(unit="bytes", doc="Read, mean of its tasks.")
-    ave_disk_write_bytes: int | None = field(unit="bytes", doc="Written, mean of its tasks.")
+    max_disk_read_bytes: int | None = field(unit="bytes", doc="Bytes read, maximum of its tasks.")
+    max_disk_write_bytes: int | None = field(
+        unit="bytes", doc="Bytes written, maximum of its tasks."
+    )
+    ave_disk_read_bytes: int | None = field(unit="bytes", doc="Bytes read, mean of its tasks.")
+    ave_disk_write_bytes: int | None = field(unit="bytes", doc="Bytes written, mean of its tasks.")
     consumed_energy_j: int | None = field(unit="J", doc="Energy consumed.")
     alloc_tres: dict[str, int | None] | None = field(
-        doc="Resources allocated; mem in bytes; an amount is null where it is marked as not set."
+        doc="Resources allocated; mem in bytes; null for an amount that is marked as not set."
     )
     usage_in_tot: dict[str, float | None] | None = field(
         doc="Resources used by all tasks: cpu in seconds, mem, vmem and gpumem in bytes, gpuutil "
-        "in percent, fs/disk in bytes read; an amount is null where it is marked as not set."
+        "in percent, fs/disk in bytes read; null for an amount that is marked as not set."
     )
     tres_usage_in_ave: str | None = field(doc="TRESUsageInAve as sacct prints it.")
     tres_usage_in_max: str | None = field(doc="TRESUsageInMax as sacct prints it.")

@@ -1,4 +1,4 @@
-"""States of jobs: those that sacct prints, and how runs end by what they mean."""
+"""States of jobs that sacct prints, grouped by their meaning."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ ENDS: Final[dict[str, tuple[str, ...]]] = {
 """How runs end: column -> states of sacct."""
 
 FAILURES: Final = ("failed", "out_of_memory", "timeout", "node_fail")
-"""Ends that nobody wished."""
+"""Groups of states that are failures."""
 
 ENDED: Final = tuple(state for states in ENDS.values() for state in states)
 """States of runs that ended."""
 
 FAILED: Final = tuple(state for name in FAILURES for state in ENDS[name])
-"""States of runs that ended as nobody wished."""
+"""States of runs that failed."""
 
 SIGNALS: Final = {
     1: "SIGHUP",

@@ -1,4 +1,4 @@
-"""The time window of a live cluster, and the slices that it is read in."""
+"""The time window of a live cluster, and its slices."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from harvest import Partition, SourceError
 from .config import SlurmConfig, moment
 
 ORIGIN: Final = "slurm:live"
-"""What rows of a live cluster name as their origin."""
+"""The origin of rows of a live cluster."""
 
 SETTLED: Final = timedelta(days=1)
-"""How long after its end a slice may still change: daemons hand in late records."""
+"""How long after its end a slice may still change: daemons deliver records late."""
 
 
 @attrs.frozen
 class Window:
-    """A window in time, cut into slices."""
+    """A time window, cut into slices."""
 
     since: datetime
     until: datetime
@@ -48,7 +48,7 @@ def window_of(config: SlurmConfig, now: datetime | None = None) -> Window:
     until = moment(config.until or "now", zone, now)
     if since >= until:
         raise SourceError(
-            f"the time window is empty: it begins at {since:%Y-%m-%dT%H:%M:%SZ} and ends at "
+            f"the time window is empty: it starts at {since:%Y-%m-%dT%H:%M:%SZ} and ends at "
             f"{until:%Y-%m-%dT%H:%M:%SZ}",
             where=ORIGIN,
             remedy="set slurm.since and slurm.until",

@@ -4,7 +4,7 @@
 of it.  ``SourceConformance``, ``ViewConformance``, ``ReportConformance``, ``SinkConformance``,
 ``EngineConformance`` and ``ExporterConformance`` are tests of all that plugins promise, to be
 inherited; ``SinkDriver`` takes a sink through a commit step by step.
-``check_schemas`` compares record types with a file; ``check_view`` builds a view and wants a
+``check_view`` builds a view and wants a
 meaning for each of its columns; ``faults_of_unknown`` looks for what a view and its rules say too
 much where less is known (``without_column``); ``judge`` applies a rule to rows of its view.  None
 of it needs pytest.
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from .exporters import ExporterConformance as ExporterConformance
     from .promise import BrokenPromise as BrokenPromise
     from .reports import ReportConformance as ReportConformance
-    from .schemas import check_schemas as check_schemas
-    from .schemas import update_schemas as update_schemas
     from .sinks import SinkConformance as SinkConformance
     from .sinks import SinkDriver as SinkDriver
     from .source import SourceConformance as SourceConformance
@@ -43,7 +41,6 @@ _HOMES = {
     ".exporters": ("ExporterConformance",),
     ".promise": ("BrokenPromise",),
     ".reports": ("ReportConformance",),
-    ".schemas": ("check_schemas", "update_schemas"),
     ".sinks": ("SinkConformance", "SinkDriver"),
     ".source": ("SourceConformance",),
     ".unknown": ("faults_of_unknown", "without_column"),

@@ -1,4 +1,4 @@
-"""``harvest plugins check``: declarations, and what of a plugin's promises can be tried at once.
+"""``harvest plugins check``: declarations, and what of a plugin's promises can be tried together.
 
 Its sources and sinks do what the conformance kit (:mod:`harvest_testing`) asks of them, as far as
 that starts no process; the kit's whole is for the plugin's own tests.
@@ -185,7 +185,7 @@ OVER_A_DATASET = (
     ("reports", "report", ReportConformance),
     ("exporters", "exporter", ExporterConformance),
 )
-UNSAID = "an example is not known; a test class of the plugin's own gives it"
+UNSAID = "an example is unknown; a test class of the plugin's own gives it"
 
 
 def _kits(

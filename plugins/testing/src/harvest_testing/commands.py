@@ -25,7 +25,7 @@ def check(
         bool,
         typer.Option(
             "--thorough",
-            help="Try all of the kit, kills and memory too, and say what to declare for the rest.",
+            help="Try all of the kit, other processes too, and say what to declare for the rest.",
         ),
     ] = False,
 ) -> int:

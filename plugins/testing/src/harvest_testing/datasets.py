@@ -1,15 +1,12 @@
-"""What views and reports promise alike: the same answer for the same rows, whatever is around."""
+"""What both views and reports promise: the same answer for the same rows, whatever is around."""
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import Callable, Mapping
 from functools import partial
-from itertools import product
 from pathlib import Path
-from typing import Any, ClassVar, Final
-from zoneinfo import ZoneInfo, available_timezones
+from typing import Any, ClassVar
 
 import polars as pl
 
@@ -54,10 +51,9 @@ class DatasetKit(Conformance):
 
     examples: setting -> a value that changes the answer, such as users type it.
     without_effect: setting -> why no value of it changes the answer for these datasets.
-    null_says: ``record_type.column`` -> what its null says, where that is not "not known".
+    null_says: ``record_type.column`` -> what its null says, where that is not "unknown".
     """
 
-    kind: ClassVar[str]
     examples: ClassVar[Mapping[str, Any]] = {}
     without_effect: ClassVar[Mapping[str, str]] = {}
     null_says: ClassVar[Mapping[str, str]] = {}
@@ -140,41 +136,6 @@ class DatasetKit(Conformance):
                 found = self.lines(AlteredDataset(tied, change))
                 about = f"with the rows of the dataset {words}{alike}"
                 require_same(found, expected, remedy, about=about)
-
-    def frames(self, dataset: Dataset, **settings: Any) -> list[tuple[str, pl.DataFrame]]:
-        """The tables of the answer, each with words that name it."""
-        raise NotImplementedError
-
-    @promise("days are those of the zone that is set, in any year and season")
-    def test_days_are_those_of_the_zone(self, tmp_path: Path) -> None:
-        dataset = self.two(tmp_path)
-        spec = self.spec(dataset)
-        zones = [n for n, v in self.examples.items() if str(v) in available_timezones()]
-        usual = next((str(spec.settings[n].default) for n in zones), "UTC")
-        frames = [dataset[n].select(pl.selectors.datetime()).collect() for n in spec.requires]
-        times = {t for frame in frames for column in frame for t in column if t is not None}
-        pieces = {
-            (about, name): piece
-            for piece in _PIECES
-            for of in [{piece(t.astimezone(ZoneInfo(usual))) for t in times}]
-            for about, frame in self.frames(dataset)
-            for name in frame.columns
-            for held in [frame[name].drop_nulls().to_list()]
-            if len(frame[name].unique()) > 1 and all(value in of for value in held)
-        }
-        for setting, zone in [(None, usual), *product(zones, ZONES)] if pieces else ():
-            at = [datetime(*d, h, 30, tzinfo=ZoneInfo(zone)) for d, h in product(_DAYS, (0, 23))]
-            altered = AlteredDataset(dataset, partial(_at, at))
-            found = dict(self.frames(altered, **({setting: zone} if setting else {})))
-            for (about, name), piece in pieces.items():
-                wanted = {piece(t) for t in at}
-                odd = [v for v in found[about][name].drop_nulls() if v not in wanted]
-                require(
-                    not odd,
-                    f"{about}{name} is {odd[:1]} in {zone}, which no time is of in this zone",
-                    "convert each time to the zone (dt.convert_time_zone), for its offset changes "
-                    "with the season; and format the calendar's year (%Y)",
-                )
 
     @promise("settings are declared, typed, have an effect, and refuse what they do not take")
     def test_settings_have_an_effect(self, tmp_path: Path) -> None:
@@ -276,29 +237,6 @@ def _all_zero(frame: pl.LazyFrame) -> pl.LazyFrame:
 def _all_at_once(frame: pl.LazyFrame) -> pl.LazyFrame:
     times = pl.selectors.datetime()
     return frame.with_columns(pl.when(times.is_not_null()).then(times.min()))
-
-
-_PIECES: Final[tuple[Callable[[datetime], Any], ...]] = (
-    *(partial(lambda form, t: format(t, form), f) for f in ("%Y-%m-%d", "%Y-%m", "%Y", "%G-W%V")),
-    datetime.date,
-    lambda t: t.replace(hour=0, minute=0, second=0, microsecond=0),
-)
-ZONES: Final = ("America/St_Johns", "Pacific/Auckland")
-_DAYS: Final = ((1969, 12, 31), (2024, 2, 29), (2024, 12, 30), (2026, 7, 15), (2027, 1, 3))
-"""The last day of an era, a leap day, days that weeks of another year have, and summer."""
-
-
-def _at(times: Sequence[datetime], frame: pl.LazyFrame) -> pl.LazyFrame:
-    """The rows at each of these times."""
-    every = pl.selectors.datetime()
-    known = [n for n, kind in frame.collect_schema().items() if kind == pl.Datetime]
-    return pl.concat(
-        frame.with_columns(
-            pl.col("position") + number * 10**9,
-            **{n: pl.when(pl.col(n).is_not_null()).then(pl.lit(t.astimezone(UTC))) for n in known},
-        ).with_columns(every.cast(pl.Datetime("us", "UTC")))
-        for number, t in enumerate(times)
-    )
 
 
 def copies(dataset: Dataset, times: int) -> Dataset:

@@ -1,4 +1,4 @@
-"""The kit in pytest: an option, and failures in words.
+"""The kit in pytest: failures in words.
 
 Every pytest run with this package installed imports it, so it imports neither pyarrow nor numpy.
 A promise that is broken is shown as its author wants to read it: what was promised, what was seen,
@@ -12,25 +12,9 @@ from collections.abc import Generator
 
 import pytest
 
-import harvest_testing
 from harvest import HarvestError
 
 from .promise import BrokenPromise
-
-
-def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the option that writes files of columns."""
-    parser.getgroup("harvest").addoption(
-        "--harvest-update-schemas",
-        action="store_true",
-        help="write the columns of record types anew instead of comparing with them",
-    )
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    """Take up the option."""
-    if config.getoption("--harvest-update-schemas"):
-        harvest_testing.update_schemas()
 
 
 @pytest.hookimpl(wrapper=True)

@@ -1,4 +1,4 @@
-"""Unknown is not zero: what views and rules say where a value of the input is not known.
+"""Unknown is not zero: what views and rules say where a value of the input is unknown.
 
 A dataset is altered so that less of it is known: a column that may be null is null throughout, a
 worker reported nothing, a job still runs.  Then nothing that was counted is 0, and no rule

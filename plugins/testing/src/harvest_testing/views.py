@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
@@ -13,7 +11,7 @@ import polars as pl
 from harvest import Column, Dataset, View
 from harvest.model.frames import types_of
 
-from .datasets import AlteredDataset, DatasetKit, copies
+from .datasets import AlteredDataset, DatasetKit
 from .promise import BrokenPromise, does_not_apply, promise, require
 from .unknown import faults_of_unknown, without_each_column
 
@@ -119,26 +117,10 @@ class ViewConformance(DatasetKit):
     """What every view promises, as tests that an author's class inherits.
 
     view: its name.  key: columns that identify a row.
-    row_of: a record type of which every row gives one of the view's, where that is so.
-    counts: column -> what its sum counts or sums up, for a recount by SQL: a record type or a
-        column of one, as ``greeting.line``, ``greeting.line.size``, also with a condition:
-        ``greeting.line WHERE text = ''``.
     """
 
-    kind = "view"
     view: ClassVar[str]
     key: ClassVar[tuple[str, ...]] = ()
-    row_of: ClassVar[str | None] = None
-    counts: ClassVar[Mapping[str, str]] = {}
-
-    def less_known(self, dataset: Dataset) -> Iterator[tuple[str, Dataset]]:
-        """The dataset altered so that less of it is known, each time with words for it.
-
-        One column that may be null at a time; an author adds others with ``AlteredDataset``.
-        """
-        for column, less in without_each_column(dataset, self.spec(dataset).requires):
-            if column not in self.null_says:
-                yield f"without {column}", less
 
     def spec(self, dataset: Dataset) -> View:
         return dataset.plugins.view(self.view)
@@ -146,9 +128,6 @@ class ViewConformance(DatasetKit):
     def lines(self, dataset: Dataset, **settings: Any) -> list[str]:
         frame = dataset.view(self.view, **settings).collect()
         return [repr(row) for row in frame.iter_rows(named=True)]
-
-    def frames(self, dataset: Dataset, **settings: Any) -> list[tuple[str, pl.DataFrame]]:
-        return [("", dataset.view(self.view, **settings).collect())]
 
     @promise("columns are what their declarations say")
     def test_columns_are_as_declared(self, tmp_path: Path) -> None:
@@ -171,52 +150,21 @@ class ViewConformance(DatasetKit):
                 "let empty frames take the same way, and cast what depends on rows",
             )
 
-    @promise("what a view counts and sums up is what SQL finds in its record types")
-    def test_a_recount_finds_the_same(self, tmp_path: Path) -> None:
-        two = self.two(tmp_path)
-        requires = self.spec(two).requires
-        if not (self.counts or self.row_of or self.key):
-            does_not_apply("say in `counts` what a column counts, as in {'lines': 'greeting.line'}")
-        self._recount(two, "")
-        self._recount(self.one(tmp_path), "of one input alone, ")
-        for words, less in altered(two, requires, self.null_says):
-            self._recount(less, f"with {words}, ")
-        rows = sum(two[name].select(pl.len()).collect().item() for name in requires)
-        self._recount(copies(two, max(3, MANY // max(1, rows))), f"with {MANY} rows, ")
-
-    def _recount(self, dataset: Dataset, about: str) -> None:
-        """Each column sums up to what SQL finds, and no row is lost or doubled."""
-        frame = dataset.view(self.view).collect()
-        for column, counted in self.counts.items():
-            found, wanted = frame[column].sum() or 0, asked(dataset, counted)
-            require(
-                equal(found, wanted),
-                f"{about}{column} sums up to {found}; SQL finds {wanted} for {counted}",
-                "keep rows whose key is null (nulls_equal=True in joins), and sum up before a join "
-                "multiplies rows; leave none out because there are many",
-            )
-        twice = [k for k, n in Counter(frame.select(self.key).iter_rows()).items() if n > 1]
-        require(not (self.key and twice), f"{about}{self.key} is {twice[:1]} in several rows", LOST)
-        if self.row_of is not None:
-            held = dataset[self.row_of].select(pl.len()).collect().item()
-            require(
-                frame.height == held, f"{about}{frame.height} rows of {held} of {self.row_of}", LOST
-            )
-
-    @promise("what is not known is not zero: no count becomes 0, and no rule concludes more")
+    @promise("what is unknown is not zero: no count becomes 0, and no rule concludes more")
     def test_unknown_is_not_zero(self, tmp_path: Path) -> None:
         if not self.key:
             does_not_apply("the class does not say what a row is (key)")
         dataset = self.two(tmp_path)
         faults = [
-            f"{words}, {fault}"
-            for words, less in self.less_known(dataset)
+            f"without {column}, {fault}"
+            for column, less in without_each_column(dataset, self.spec(dataset).requires)
+            if column not in self.null_says
             for fault in faults_of_unknown(dataset, less, self.view, self.key)
         ]
         require(
             not faults,
             "\n".join(faults),
-            "give null for what is not known, and let rules judge rows that have what they need; "
+            "give null for what is unknown, and let rules judge rows that have what they need; "
             "where null says something else, say so in `null_says` of the test class",
         )
 
@@ -238,12 +186,6 @@ class ViewConformance(DatasetKit):
         )
 
 
-MANY = 30_000
-"""Rows of a dataset that is made large."""
-
-LOST = "see whether a join drops rows without a partner, or doubles those with two"
-
-
 class _Read(Exception):
     """Rows were asked for."""
 
@@ -253,61 +195,3 @@ def _read_alarm(frame: pl.LazyFrame) -> pl.LazyFrame:
         raise _Read(_Read.__name__)
 
     return frame.map_batches(alarm, schema=frame.collect_schema())
-
-
-def asked(dataset: Dataset, counted: str) -> Any:
-    """Rows of a record type, or the sum of its column, by SQL.
-
-    counted: ``planted.event``, ``planted.flow.size_bytes``; with a condition in SQL,
-        ``planted.event WHERE level = 'error'``.
-    """
-    target, _, condition = counted.partition(" WHERE ")
-    name, column = target.strip(), ""
-    if name not in dataset.plugins.record_types():
-        name, _, column = name.rpartition(".")
-    what = f'SUM("{column}")' if column else "COUNT(*)"
-    where = f" WHERE {condition}" if condition else ""
-    return dataset[name].sql(f"SELECT {what} AS n FROM self{where}").collect()["n"].item() or 0
-
-
-def altered(
-    dataset: Dataset, requires: tuple[str, ...], spared: Mapping[str, str]
-) -> Iterator[tuple[str, Dataset]]:
-    """The dataset with a column null in every other row, or with one record type's rows twice."""
-    kinds = dataset.plugins.record_types()
-    for name in requires:
-        for column in kinds[name].columns:
-            full = f"{name}.{column.name}"
-            if column.nullable and full not in spared:
-                change = partial(_null_in_half, column.name)
-                yield f"{full} null in every other row", AlteredDataset(dataset, change, of=name)
-        yield f"each row of {name} twice", AlteredDataset(dataset, twice, of=name)
-    for text in sorted({c.name for n in requires for c in kinds[n].columns} - {"position"}):
-        yield f"each row again of another {text}", AlteredDataset(dataset, partial(_again, text))
-
-
-def _null_in_half(column: str, frame: pl.LazyFrame) -> pl.LazyFrame:
-    if column not in frame.collect_schema():
-        return frame
-    odd = pl.int_range(pl.len()) % 2 == 1
-    return frame.with_columns(pl.when(odd).then(pl.col(column)).alias(column))
-
-
-def twice(frame: pl.LazyFrame) -> pl.LazyFrame:
-    """Each row twice; the copy has a position of its own."""
-    return pl.concat([frame, frame.with_columns(pl.col("position") + 10**9)])
-
-
-def _again(column: str, frame: pl.LazyFrame) -> pl.LazyFrame:
-    """Each row twice, where a text of it is another in the copy; in another file at one place."""
-    if frame.collect_schema().get(column) not in (pl.String, pl.Categorical):
-        return frame
-    text = frame.with_columns(pl.col(column).cast(pl.String))
-    away = 0 if column == "origin" else 10**9
-    other = text.with_columns(pl.col(column) + "~", pl.col("position") + away)
-    return pl.concat([text, other])
-
-
-def equal(one: Any, other: Any) -> bool:
-    """Whether numbers are the same, but for what adding in another order costs."""
-    return bool(abs((one or 0) - (other or 0)) <= 1e-9 * max(abs(one or 0), abs(other or 0)))

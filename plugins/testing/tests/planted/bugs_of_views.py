@@ -5,17 +5,11 @@ from __future__ import annotations
 from planted.planting import bug
 
 BUGS = (
-    bug("views", "test_a_recount_finds_the_same", "counts-sizes-for-rows",
-        "Transfers without a size are not counted as transfers.",
-        ("transfers=pl.len()", 'transfers=pl.col("size_bytes").count()')),
     bug("views", "test_absent_record_types_are_empty", "fails-without-rows",
         "Over a dataset without transfers it ends with an error.",
         ("    grouped = (\n",
          '    last = dataset["planted.transfer"].select(pl.col("time").max()).collect().item()\n'
          "    last.isoformat()\n    grouped = (\n")),
-    bug("views", "test_days_are_those_of_the_zone", "views-years-of-weeks",
-        "The year is that of the ISO week: the last days of December are of next year.",
-        ('dt.strftime("%Y-%m-%d")', 'dt.strftime("%G-%m-%d")')),
     bug("views", "test_it_is_lazy", "views-collects-when-built",
         "All rows are read into memory when the view is built, also where only its columns are asked for.",
         ("""\
@@ -89,10 +83,4 @@ BUGS = (
         "Users with as many bytes have no order: two prints differ.",
         ('users.sort("size_bytes", "user", descending=[True, False], nulls_last=True)',
          'users.sort("size_bytes", descending=True)')),
-    bug("report", "test_totals_add_up", "others-left-out",
-        "The row of the other hosts is left out: the table does not add up to its total.",
-        ("others if rest.height else others.clear()", "others.clear()")),
-    bug("report", "test_unknown_is_not_zero", "hosts-without-name-left-out",
-        "Transfers whose host is not known are in neither rows nor total.",
-        ("    hosts = days.group_by", '    hosts = days.drop_nulls("host").group_by')),
 )  # fmt: skip

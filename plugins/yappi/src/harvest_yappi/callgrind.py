@@ -25,7 +25,7 @@ _HEADER: Final = ("version:", "creator:", "cmd:", "part:", "events:")
 
 @attrs.define
 class Subject:
-    """A function.  line: of its definition in the save; own_us: None where it has no block."""
+    """A function.  line: of its definition in the save; own_us: None without a block."""
 
     line: int
     name: str
@@ -82,13 +82,13 @@ class _Reader:
         elif found := _COST.fullmatch(text):
             self._cost(number, text, int(found[1]), int(found[2]))
         else:
-            self.reject(number, text, "no line of Yappi's callgrind format")
+            self.reject(number, text, "not a line of Yappi's callgrind format")
 
     def drop_calls(self) -> None:
-        """Set calls aside whose cost did not come."""
+        """Reject calls without a cost."""
         if self.calls is not None:
             line, count = self.calls
-            self.reject(line, f"calls={count}", "no cost of these calls follows")
+            self.reject(line, f"calls={count}", "the cost of these calls is missing")
         self.calls = None
 
     def _reference(self, line: int, text: str, word: str, number: int, rest: str | None) -> None:

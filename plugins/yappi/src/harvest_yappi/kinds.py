@@ -1,4 +1,4 @@
-"""Which format a file has, by its first bytes."""
+"""The format of a file, by its first bytes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Final
 from harvest_toolkit.lines import BOM, RAW_BYTES, LongLine, blocks
 
 LONGEST: Final = RAW_BYTES
-"""Bytes of a line; Yappi writes none that is longer."""
+"""Longest line in bytes; Yappi writes no longer ones."""
 
 HEAD: Final = 4096
 REPORT: Final = 4 << 20
@@ -33,7 +33,7 @@ class Format(Enum):
 
 
 def format_of(path: Path) -> Format | None:
-    """The format of a file; None where it is none of Yappi's.  Raises OSError."""
+    """The format of a file; None if it is not Yappi's.  Raises OSError."""
     with path.open("rb") as file:
         head = file.read(HEAD)
         if _REPORT.match(head):

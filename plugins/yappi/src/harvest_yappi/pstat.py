@@ -1,4 +1,4 @@
-"""Pstat files: the marshalled dict of cProfile, which Yappi saves too."""
+"""Pstat files: the marshalled dict of cProfile, which Yappi also saves."""
 
 from __future__ import annotations
 
@@ -16,12 +16,11 @@ class UnreadableError(Exception):
 
 
 def read_pstat(path: Path, scratch: Path, *, memory: int, seconds: int) -> Iterator[list[Any]]:
-    """The rows of :mod:`.unmarshal`, which runs as a process of its own.
+    """The rows of :mod:`.unmarshal`, which runs as a separate process.
 
-    scratch: a directory for its output; memory, seconds: what it may take.
+    scratch: a directory for its output; memory, seconds: its limits.
 
-    Raises UnreadableError when the file is not a pstat, or reading it crashes, hangs or takes too
-    much.
+    Raises UnreadableError when the file is not a pstat, or its reader crashes or exceeds a limit.
     """
     output = scratch / "pstat.jsonl"
     program = Path(__file__).with_name("unmarshal.py")
@@ -48,5 +47,5 @@ def _reason(done: subprocess.CompletedProcess[bytes], seconds: int) -> str:
     if done.returncode < 0:
         return f"reading it crashed the reader with {signal.Signals(-done.returncode).name}"
     if last.startswith("MemoryError"):
-        return "reading it took more memory than is allowed"
+        return "reading it took more memory than max_memory_bytes"
     return last or f"the reader ended with status {done.returncode}"

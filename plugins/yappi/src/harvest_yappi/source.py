@@ -29,7 +29,7 @@ _LARGEST = 16 << 20
 
 
 class _Place(NamedTuple):
-    """Where a function is, and what it is called."""
+    """The place and name of a function."""
 
     module: str | None
     lineno: int | None
@@ -41,18 +41,18 @@ class YappiConfig:
     """Settings of the source ``yappi``."""
 
     look_up_kinds: bool = setting(
-        "Distinguish coroutines from functions by the source files, where they are here.", False
+        "Distinguish coroutines from functions by the source files, if they are here.", False
     )
     max_memory_bytes: int = setting(
-        "Memory that reading one pstat file may take; beyond, a reject.", 2 << 30, positive
+        "Most memory to read one pstat file, in bytes; more is a reject.", 2 << 30, positive
     )
     max_seconds: int = setting(
-        "Seconds that reading one pstat file may take; beyond, a reject.", 120, positive
+        "Longest time to read one pstat file, in seconds; more is a reject.", 120, positive
     )
 
 
 class YappiSource(Source):
-    """Yappi saves: one, or a directory that holds some, at any depth."""
+    """Yappi saves: a file, or a directory with saves at any depth."""
 
     name: ClassVar[str] = "yappi"
     record_types: ClassVar[tuple[type[Record], ...]] = (Function, Call, Thread)
@@ -74,9 +74,9 @@ class YappiSource(Source):
         saves = list(_saves(path, (file for _, files in walk_files(path) for file in files)))
         if not saves:
             raise SourceError(
-                "the directory holds no Yappi save",
+                "the directory has no Yappi save",
                 where=str(path),
-                remedy="name one with files saved as callgrind or pstat",
+                remedy="name a directory with files saved as callgrind or pstat",
             )
         return saves
 
@@ -86,7 +86,7 @@ class YappiSource(Source):
         return _saves(path, files) if path.is_dir() else None
 
     def read(self, partition: Partition, ctx: ReadContext) -> Iterator[Record]:
-        """The rows of one save; what cannot be read becomes a reject."""
+        """The rows of one save; its unreadable parts become rejects."""
         path = partition.path
         kind = format_of(path)
         if kind is Format.CALLGRIND:
@@ -111,11 +111,11 @@ class YappiSource(Source):
         ctx.read(len(profile.functions) + len(profile.edges))
         if profile.unnamed:
             unnamed = count_in_words(profile.unnamed, "called function")
-            ctx.note(f"{unnamed} not defined in the save, as of older versions: named by number")
+            ctx.note(f"{unnamed} without a name in the save of an older Yappi: named by number")
         sums = _edge_sums(profile)
         for number, subject in profile.functions.items():
             if sums.calls[number] >= 2**63:
-                reason = f"{sums.calls[number]} calls in all are more than a count of 64 bits"
+                reason = f"{sums.calls[number]} calls in all do not fit into 64 bits"
                 ctx.reject(subject.name, reason, position=subject.line,
                            record_type="yappi.function")  # fmt: skip
             else:
@@ -134,11 +134,11 @@ class YappiSource(Source):
 
     def _callgrind_function(self, profile: Profile, number: int, sums: _EdgeSums) -> Function:
         subject = profile.functions[number]
-        # what its callers spent in it, and what it and those it called took: where a caller
-        # or a callee was not profiled, one of the two is less than the time it took
+        # the time of its callers in it, and its own time and that of its callees: where a caller
+        # or a callee was not profiled, one of the two is too small
         below = (subject.own_us or 0) + sums.below_us[number]
         count = sums.calls[number] or None
-        # without a cost of its own, and without callers, nothing says it
+        # without an own cost and without callers it is unknown
         known = subject.own_us is not None or count is not None
         total = max(sums.above_us[number], below) / 1e6 if known else None
         own = None if subject.own_us is None else subject.own_us / 1e6
@@ -207,7 +207,7 @@ class YappiSource(Source):
 class _EdgeSums:
     """Sums over the edges of a callgrind save, by the number of the function.
 
-    calls: calls of it.  above_us: what its callers spent in it.  below_us: what it spent in others.
+    calls: of it.  above_us: time of its callers in it.  below_us: its time in others.
     """
 
     calls: Counter[int] = attrs.field(factory=Counter)
@@ -260,7 +260,7 @@ def _threads(path: Path, ctx: ReadContext) -> Iterator[Record]:
         if isinstance(row, Thread):
             yield row
         else:
-            ctx.reject(row.text, "no row of a thread table", position=row.line,
+            ctx.reject(row.text, "not a row of a thread table", position=row.line,
                        record_type="yappi.thread")  # fmt: skip
 
 
@@ -271,14 +271,14 @@ def _reject_whole(path: Path, reason: str, ctx: ReadContext) -> None:
 
 
 def _saves(folder: Path, files: Iterable[Path]) -> Iterator[Partition]:
-    """Those of the files below a directory that are saves; a pickle is one, to be refused."""
+    """The saves among the files below a directory, including pickles, which are refused."""
     for path in files:
         if may_be(path, format_of):
             yield file_partition(path, id=path.relative_to(folder).as_posix())
 
 
 def kind_of(module: str | None, lineno: int | None) -> str | None:
-    """``function`` or ``coroutine``; None where the source is not here or does not fit."""
+    """``function`` or ``coroutine``; None without a source file that fits."""
     if module is None or lineno is None or not module.endswith(".py"):
         return None
     return _definitions(module).get(lineno)
@@ -292,7 +292,7 @@ def _definitions(module: str) -> dict[int, str]:
             return {}
         tree = ast.parse(path.read_bytes())
     except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
-        # the file of another machine or another version: nothing can be said
+        # the file of another machine or another version: unknown
         return {}
     found = {}
     for node in ast.walk(tree):

@@ -1,6 +1,6 @@
 """Printed thread tables.
 
-No save of Yappi holds threads; ``get_thread_stats().print_all(out=file)`` prints them.
+No save of Yappi has threads; ``get_thread_stats().print_all(out=file)`` prints them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _NUMBERS: Final = re.compile(r"(-?\d{1,18}) (?:(\d{1,18}) )?(\d{1,18}\.\d{1,18})
 
 @attrs.frozen
 class Unreadable:
-    """A line of a table that is not a row."""
+    """A line of a table that is no row."""
 
     line: int
     text: str
@@ -43,7 +43,7 @@ def parse_threads(lines: Iterable[str]) -> Iterator[Thread | Unreadable]:
         elif not text:
             inside = False
         elif inside:
-            # from the right, for a name may hold blanks and numbers
+            # from the right, because a name may contain blanks and numbers
             name, *numbers = text.rsplit(None, 4 if with_thread else 3)
             found = _NUMBERS.fullmatch(" ".join(numbers))
             if found is None or (found[2] is not None) != with_thread:

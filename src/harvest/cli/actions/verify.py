@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Final
 
 from harvest.commands.asking import answer
 from harvest.commands.tables import print_json, print_lines
@@ -11,6 +12,8 @@ from harvest.dataset import open as open_dataset
 from harvest.dataset.repair import Repair, problem_of_manifest
 from harvest.dataset.verify import Problem, Verdict, judge
 from harvest.toolkit.amounts import count_in_words
+
+_FORGETS: Final = "forgets what is lost"
 
 
 def print_problems(dataset: Path, *, json: bool) -> int:
@@ -24,7 +27,7 @@ def print_problems(dataset: Path, *, json: bool) -> int:
         print_json({"dataset": str(dataset), "problems": texts, "writer": writer})
         return 1 if problems else 0
     if writer is not None:
-        print(f"a run is writing into it: {writer}; what it has yet to finish is left out")
+        print(f"a run is writing to it: {writer}; its unfinished work is not checked")
     print_lines(texts)
     if problems:
         print(f"{count_in_words(len(problems), 'problem')}; harvest verify {_remedy(problems)}")
@@ -37,10 +40,9 @@ def _remedy(problems: Sequence[Problem]) -> str:
     """What options do about problems."""
     lost = any(problem.lost for problem in problems)
     if all(problem.lasting for problem in problems):
-        gives = "does without what is lost"
-        return f"--repair --give-up {gives}" if lost else "--repair mends none of this"
-    more = "; with --give-up it does without what is lost" if lost else ""
-    return f"--repair mends what can be mended{more}"
+        return f"--repair --give-up {_FORGETS}" if lost else "--repair cannot fix this"
+    more = f"; with --give-up it {_FORGETS}" if lost else ""
+    return f"--repair fixes what it can{more}"
 
 
 def print_repair(dataset: Path, done: Repair, *, dropped: bool, json: bool) -> int:
@@ -70,12 +72,12 @@ def print_repair(dataset: Path, done: Repair, *, dropped: bool, json: bool) -> i
         count = count_in_words(len(done.result.parts), "partition")
         print(f"{count} read again, as run {done.result.run}")
     for origin, reason in done.gone:
-        what = "its rows were dropped" if dropped else "--deleted drop takes its rows out"
+        what = "its rows were dropped" if dropped else "--deleted drop removes its rows"
         print_lines([f"{origin} cannot be read again: {reason}; {what}"])
     print_lines(done.given_up)
     if left:
         lost = any(problem.lost for problem in done.left)
-        more = "; --give-up does without what is lost" if lost else ""
+        more = f"; --give-up {_FORGETS}" if lost else ""
         print(f"{count_in_words(len(left), 'problem')} left{more}")
         print_lines(f"  {text}" for text in left)
         return 1
@@ -87,4 +89,5 @@ def _print_all_well(dataset: Path) -> None:
     opened = open_dataset(dataset)
     files = len({(file.path, file.offset) for file in opened.manifest.files.distinct()})
     rows = sum(opened.record_types.values())
-    print(f"all well: {files:,} files, {rows:,} rows")
+    checked = f"{count_in_words(files, 'file')}, {count_in_words(rows, 'row')}"
+    print(f"no problems: {checked} checked")

@@ -58,7 +58,7 @@ class Job:
         all, before this one begins.  It is cancelled when that can no longer be.
     per_task: commands that one array task runs, one after the other; by default as few as keep
         the array within 1,000 tasks.
-    array_limit: array tasks that run at once, at most.
+    array_limit: array tasks that run at the same time, at most.
     cwd: absolute directory that the commands run in; by default that of the caller.
     requeue: whether Slurm may begin a task again when its node fails or it is preempted; commands
         of the task that ended well are then not repeated.

@@ -157,7 +157,7 @@ def _call(command: Sequence[str]) -> str:
             f"{command[0]} did not answer within {_TIMEOUT_S:.0f} s", remedy="try again"
         ) from error
     if done.returncode != 0:
-        message = done.stderr.decode("utf-8", "backslashreplace").strip() or "without a word"
+        message = done.stderr.decode("utf-8", "backslashreplace").strip() or "without a message"
         raise SlurmError(
             f"{command[0]} ended with status {done.returncode}: {message}",
             remedy="see the message; check partition, account and limits",

@@ -168,7 +168,7 @@ def _command(
 def _end(ended: TaskState | None) -> str:
     """What became of a task that left no word of its own."""
     if ended is not None and ended.state == "COMPLETED":
-        return "its task ended, but left no word here: do all nodes see this directory?"
+        return "its task ended without a result here: do all nodes see this directory?"
     if ended is not None and not ended.active:
         return f"its task ended as {ended.state}"
-    return "its task is gone from the queue and left no word (killed, or its node lost)"
+    return "its task left the queue without a result (killed, or its node was lost)"

@@ -44,8 +44,8 @@ def _setting(doc: str, default: Any, **shown: Any) -> Any:
 class DaskConfig(Options):
     """Settings of the engine ``dask``."""
 
-    address: str | None = setting("Address of a scheduler that runs, such as tls://node1:8786.")
-    scheduler_file: str | None = setting("File in which a scheduler that runs wrote its address.")
+    address: str | None = setting("Address of a running scheduler, such as tls://node1:8786.")
+    scheduler_file: str | None = setting("File with the address of a running scheduler.")
     cluster: str = _setting(
         "Without an address: local (workers on this machine) or slurm (workers in Slurm jobs, by "
         "dask-jobqueue).",
@@ -53,11 +53,9 @@ class DaskConfig(Options):
         choices=("local", "slurm"),
     )
     threads: int = _setting(
-        "Partitions that a worker process reads at once.", 1, allowed="at least 1"
+        "Partitions that a worker process reads at the same time.", 1, allowed="at least 1"
     )
-    host: str | None = setting(
-        "Host name or address at which the jobs' workers reach this process."
-    )
+    host: str | None = setting("Host name or address of this process, as the jobs' workers see it.")
     directory: str = setting(
         "Directory that all nodes see, for the jobs' certificates and logs.",
         "~/.cache/harvest/dask",
@@ -67,13 +65,13 @@ class DaskConfig(Options):
     tls_cert: str | None = setting("File of this user's certificate, PEM.")
     tls_key: str | None = setting("File of the certificate's key, PEM.")
     retries: int = _setting(
-        "How often a partition is given out again after its workers were lost.",
+        "How often to retry a partition whose workers were lost.",
         3,
         allowed="at least 0",
     )
     timeout: float = _setting(
-        "Seconds to wait for a scheduler, and for a worker when there is none; the wait for Slurm "
-        "jobs to start has no bound.",
+        "Seconds to wait for a scheduler, and for a worker when there is none. Waiting for Slurm "
+        "jobs to start has no limit.",
         60.0,
         allowed="more than 0",
     )
@@ -88,7 +86,7 @@ class DaskConfig(Options):
         if not self.timeout > 0:
             raise _unfit("timeout", self.timeout, "give seconds, more than 0")
         if self.address is not None and self.scheduler_file is not None:
-            raise _unfit("scheduler_file", self.scheduler_file, "give it or the address, not both")
+            raise _unfit("scheduler_file", self.scheduler_file, "give either this or the address")
         if len({self.tls_ca is None, self.tls_cert is None, self.tls_key is None}) > 1:
             raise ConfigError(
                 "TLS needs all of tls_ca, tls_cert and tls_key", where="dask", remedy="give all"
@@ -96,11 +94,13 @@ class DaskConfig(Options):
         for name in _OF_SLURM:
             given = getattr(self, name) != getattr(attrs.fields(DaskConfig), name).default
             if given and (self.existing or self.cluster != "slurm"):
-                raise _unfit(name, getattr(self, name), "it is for dask.cluster=slurm")
+                raise _unfit(name, getattr(self, name), "it needs dask.cluster=slurm")
         if self.existing and not self.tls:
-            raise _unfit("tls", self.tls, "a running cluster's address says it: tcp:// or tls://")
+            raise _unfit(
+                "tls", self.tls, "the address of a running cluster decides: tcp:// or tls://"
+            )
         if self.existing and self.memory is not None:
-            raise _unfit("memory", self.memory, "a running cluster has its own")
+            raise _unfit("memory", self.memory, "a running cluster has its own memory setting")
         if not self.existing and self.cluster == "slurm":
             self._check_slurm()
 

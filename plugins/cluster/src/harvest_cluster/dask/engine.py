@@ -36,7 +36,7 @@ UNIT_BYTES: Final = 16 << 20
 """What a unit costs at least, while there is much to do: about half a second."""
 
 UNITS: Final = 10_000
-"""Units that all the work is at most, beside the small ones at its end."""
+"""The most units that the work is divided into, without the small ones at its end."""
 
 SHARES: Final = 4
 """Shares of what is left that each thread could take: units get smaller towards the end, so that
@@ -196,7 +196,7 @@ class ClusterTasks:
     def _give_again(self, given: _Given, reason: str) -> None:
         if given.lost >= self.config.retries:
             raise HarvestError(
-                f"its workers were lost again and again: {reason}",
+                f"its workers were lost repeatedly: {reason}",
                 where=self.origin(given.task),
                 remedy="run again: finished partitions are kept; give workers more memory "
                 "(fewer threads or processes on a node), or look at their logs",

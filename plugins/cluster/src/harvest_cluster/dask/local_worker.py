@@ -2,7 +2,7 @@
 
 Dask itself starts workers by multiprocessing, which executes the program that uses harvest again
 in each of them.  Here a new interpreter (``main``) runs Dask's nanny, which keeps one worker
-alive.  Over its connection to the process that started it, it is sent what it is to be, answers
+alive.  Over its connection to the process that started it, it is sent its settings, answers
 once it works, and ends when the connection closes, however that happens.
 """
 
@@ -86,7 +86,7 @@ class _Worker:
                 self.process.wait(_END_S)
             raise HarvestError(
                 f"a worker of the Dask cluster could not start: it {ending(self.process.poll())}",
-                remedy="mend what it printed",
+                remedy="fix what it printed",
             ) from None
 
     def end(self) -> None:

@@ -97,7 +97,7 @@ class ArrayWatch:
         log = printable(str(self.batch.directory / STAGE / "log"))
         if command.state == "done":
             return HarvestError(
-                "an array task ended well, but what it staged is not here",
+                "an array task succeeded, but its staged files are missing here",
                 where=str(missing.place),
                 remedy=f"check that all nodes see the dataset's directory; logs are in {log}",
             )

@@ -42,19 +42,19 @@ class SlurmConfig(Options):
     """Settings of the engine ``slurm``."""
 
     tasks_per_job: int | None = setting(
-        "Partitions that one array task reads; by default so many that they are 64 MiB of input, "
-        "each counted with 64 KiB more than it has, and that there are at most 1,000 array tasks."
+        "Partitions that one array task reads. The default gives each task 64 MiB of input, with "
+        "64 KiB added per partition, in at most 1,000 array tasks."
     )
     directory: str | None = setting(
-        "Directory that all nodes see, for scripts, states and logs; by default in the first "
+        "Directory that all nodes see, for scripts, states and logs. The default is in the first "
         "dataset's _harvest/."
     )
     wait: bool = setting(
-        "Wait for the jobs and commit. If false, a last job commits and the command returns once "
-        "all is submitted.",
+        "Wait for the jobs and commit. If false, a last job commits and the command returns after "
+        "submitting.",
         True,
     )
-    retries: int = setting("How often an array task that was lost is submitted again.", 3)
+    retries: int = setting("How often to submit a lost array task again.", 3)
 
     def __attrs_post_init__(self) -> None:
         for name, least in (("tasks_per_job", 1), ("retries", 0)):
@@ -68,7 +68,7 @@ class SlurmConfig(Options):
 
 
 class Submitted(HarvestError):
-    """The jobs are submitted and the run's work is theirs now; no failure, but no result either.
+    """The jobs are submitted and they do the run's work now; no failure, but no result either.
 
     directory: of the batch, for ``harvest_cluster.batch.Batch.open``.
     """
@@ -77,7 +77,7 @@ class Submitted(HarvestError):
 
 
 class SlurmEngine(Engine):
-    """An array of Slurm jobs; ``workers`` bounds how many of its tasks run at once."""
+    """An array of Slurm jobs; ``workers`` bounds how many of its tasks run at the same time."""
 
     name = "slurm"
     Config = SlurmConfig

@@ -1,8 +1,8 @@
-"""The container of a log: its header, and where its regions lie.
+"""The container of a log: its header and its regions.
 
 A log is a header (not compressed) followed by regions, each compressed on its own: the job
-record, the map of names, and one region per module.  The header says where each lies.  It is
-written last, so a log of a killed process may have regions but no header.
+record, the map of names, and one region per module.  The header has their places.  It is written
+last, so a log of a killed process may have regions but no header.
 
 Source of the layout: ``include/darshan-log-format.h`` of Darshan 3.0 to 3.5.
 """
@@ -27,7 +27,7 @@ _NEWEST: Final = words(
     "NULL POSIX MPI-IO H5F H5D PNETCDF_FILE PNETCDF_VAR BG/Q LUSTRE STDIO DXT_POSIX DXT_MPIIO",
     "MDHIM APXC APMPI HEATMAP DFS DAOS",
 )
-# Modules that came in the middle of the numbering, and the log version they came with.
+# Modules inserted into the numbering, and the log version that did it.
 _INSERTED: Final = (("PNETCDF_VAR", "3.41"), ("H5D", "3.20"))
 
 ByteOrder = Literal["<", ">"]
@@ -54,9 +54,9 @@ class Extent:
 class Module:
     """One module's entry in the header.
 
-    name: Darshan's name of it, or ``module 40`` where the number is not known.
+    name: Darshan's name, or ``module 40`` for an unknown number.
     version: the version of its record format.
-    partial: the runtime ran out of memory for it, so that its records are not complete.
+    partial: its records are incomplete, because Darshan ran out of memory.
     """
 
     name: str
@@ -82,7 +82,7 @@ class Header:
 
 
 def text_of(data: bytes) -> str:
-    """The text in a field of fixed size, which a zero ends; bytes that are not UTF-8 as \\xNN."""
+    """The text of a field of fixed size, up to a zero; bytes that are not UTF-8 as \\xNN."""
     return data.split(b"\0", 1)[0].decode("utf-8", "backslashreplace")
 
 
@@ -103,7 +103,7 @@ def parse_header(head: bytes, size: int) -> Header:
     head: the first :data:`HEADER_BYTES` of the file, or all of a shorter one.
     size: the size of the file.
 
-    Raises DamagedError when it is not the header of a log that can be read.
+    Raises DamagedError when it is no readable header of a log.
     """
     order, version = _order_and_version(head, size)
     wide = version >= "3.41"
@@ -139,13 +139,13 @@ def parse_header(head: bytes, size: int) -> Header:
 
 
 def _order_and_version(head: bytes, size: int) -> tuple[ByteOrder, str]:
-    """The byte order of a log, and its format version, which is one of those known."""
+    """The byte order of a log, and its format version, one of the known ones."""
     if size == 0:
         raise DamagedError("the file is empty")
     if not any(head):
         raise DamagedError(
             f"the first {len(head)} of {size} bytes are all zero: the process ended before "
-            "Darshan wrote the header, so nothing says where the data lie"
+            "Darshan wrote the header, so the places of the data are unknown"
         )
     if len(head) < 16:
         raise DamagedError(f"the file has only {size} bytes, less than any Darshan log")
@@ -158,7 +158,7 @@ def _order_and_version(head: bytes, size: int) -> tuple[ByteOrder, str]:
     version = head[:8].split(b"\0")[0].decode("ascii", "replace")
     if version not in VERSIONS:
         raise DamagedError(
-            f"log format version {version!r} is none of those known ({', '.join(VERSIONS)})"
+            f"unknown log format version {version!r}; known are {', '.join(VERSIONS)}"
         )
     return order, version
 

@@ -33,7 +33,7 @@ _LONGEST: Final = 18  # digits of a thread id that surely fits 64 bits
 
 @attrs.frozen
 class _Head:
-    """The head of a record, checked to fit what is left of the region."""
+    """The head of a record, which fits the rest of the region."""
 
     record_id: int
     rank: int
@@ -61,7 +61,7 @@ class _Run:
 class _Shape:
     """What a walk over all records found.
 
-    segments: how many; bare: records without any; hosts: by rank.
+    segments: their number; bare: records without any; hosts: by rank.
     first: the bytes of the first segment.
     """
 
@@ -74,7 +74,7 @@ class _Shape:
 class DxtRecords(Decoder):
     """The segments of DXT_POSIX or DXT_MPIIO.
 
-    rows: segments; folded: records without any, which leave no row.
+    rows: segments; ``folded``: records without segments, which give no row.
     layout: ``stock`` or ``pthread_id``; None without segments.
     """
 
@@ -112,7 +112,7 @@ class DxtRecords(Decoder):
         return shape.segments
 
     def _walk(self, size: int) -> _Shape:
-        """All records, by the lengths that segments of ``size`` bytes give."""
+        """Walk over all records, with segments of ``size`` bytes."""
         shape = _Shape()
         stream = self.region.stream()
         for head in self._heads(stream, size):

@@ -1,4 +1,4 @@
-"""Modules whose records have a fixed size: most of them."""
+"""Modules with records of a fixed size, which are most."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _PIECE = 8 << 20
 
 
 def matrix(data: memoryview, words: int, order: str) -> NDArray[np.uint64]:
-    """Records of so many 8-byte words as a matrix of native numbers: one row per word."""
+    """Records of ``words`` 8-byte words as a matrix of native numbers, one row per word."""
     rows = np.frombuffer(data, f"{order}u8")
     return np.ascontiguousarray(rows.reshape(-1, words).T.astype(np.uint64))
 
@@ -34,7 +34,7 @@ class FixedRecords(Decoder):
         versions = FIXED[module.name]
         if module.version not in versions:
             raise DamagedError(
-                f"version {module.version} of its records is not known; "
+                f"unknown version {module.version} of its records; "
                 f"known are {', '.join(map(str, versions))}"
             )
         self.known = tuple(versions)
@@ -46,7 +46,7 @@ class FixedRecords(Decoder):
         if rest:
             raise DamagedError(
                 f"its {self.region.size} bytes are not a whole number of records of "
-                f"{self.layout.size} bytes, as version {self.module.version} has them"
+                f"{self.layout.size} bytes (version {self.module.version})"
             )
         return rows
 

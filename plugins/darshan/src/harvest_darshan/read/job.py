@@ -1,6 +1,6 @@
-"""The job record: who ran what, when, on which mounted file systems.
+"""The job record: user, command, times and mounted file systems.
 
-It is a fixed structure, followed by the command line and, line by line, the mount table.
+It is a fixed structure, followed by the command line and the lines of the mount table.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import attrs
 from .container import DamagedError, text_of
 
 JOB_BYTES: Final = 4096
-"""Size of the job record with command line and mounts, at most."""
+"""Largest size of the job record, with command line and mounts."""
 
 _METADATA: Final = 1024
 _LAST_SECOND: Final = 253_402_300_799  # the end of the year 9999
@@ -59,7 +59,7 @@ class Job:
 def parse_job(data: bytes, version: str, order: str, file_name: str) -> Job:
     """The job record in the inflated bytes of its region.
 
-    Raises DamagedError when it is too short or holds values that no job can have.
+    Raises DamagedError when it is too short or has impossible values.
     """
     exact = version >= "3.41"
     layout = struct.Struct(order + ("7q" if exact else "5q"))
@@ -78,7 +78,7 @@ def parse_job(data: bytes, version: str, order: str, file_name: str) -> Job:
         ("number of processes", nprocs, 1, 2**31),
     ):
         if not least <= value <= most:
-            raise DamagedError(f"the job record is garbage: its {name} is {value}")
+            raise DamagedError(f"the job record is damaged: its {name} is {value}")
     metadata, unparsed = _metadata(text_of(data[layout.size : layout.size + _METADATA]))
     exe, *lines = text_of(data[layout.size + _METADATA :]).split("\n")
     ended = end != 0

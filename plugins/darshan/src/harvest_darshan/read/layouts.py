@@ -1,4 +1,4 @@
-"""How the records of each module lie in a log, version by version.
+"""The layouts of each module's records in a log, by version.
 
 A record of fixed size is a row of 8-byte words.  Its layout is the list of the columns those words
 fill; a word without a column is padding.  Counters that a version does not have are simply not in

@@ -1,4 +1,4 @@
-"""One log: everything checked, ready to be given as rows."""
+"""One log, checked and ready to be read as rows."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .tables import Decoder
 from .variable import HeatmapRecords, LustreRecords, MdhimRecords
 
 NAMES_BYTES: Final = 512 << 20
-"""The map of names is held in memory; it may not be larger than this."""
+"""Largest map of names, which stays in memory."""
 
 
 _DECODERS: Final[Mapping[str, Callable[[Module, Region, str], Decoder]]] = {
@@ -51,9 +51,9 @@ class Failure(NamedTuple):
 
 @attrs.frozen
 class CheckedLog:
-    """A log whose header and job record are sound.
+    """A log with a sound header and job record.
 
-    decoders: by module name, those that could be read; failures: what could not.
+    decoders: of readable modules, by name; failures: the unreadable parts.
     sha256: of the bytes of the file, in hexadecimal digits.
     """
 
@@ -66,7 +66,7 @@ class CheckedLog:
 
 
 def check_log(file: BufferedReader, path: Path, limits: DarshanConfig) -> CheckedLog:
-    """Check all of an open log; its rows can then be given without another surprise.
+    """Check all of an open log, so that reading its rows cannot fail later.
 
     Raises DamagedError when the header or the job record cannot be read; damage elsewhere is
     among the ``failures``.
@@ -104,7 +104,7 @@ def _decoders(header: Header, reader: RegionReader, failures: list[Failure]) -> 
     for module in header.modules:
         try:
             if module.name not in _DECODERS:
-                raise DamagedError("no such module is known")
+                raise DamagedError("unknown module")
             region = reader.region(module.extent)
             decoders[module.name] = _DECODERS[module.name](module, region, header.order)
         except DamagedError as error:

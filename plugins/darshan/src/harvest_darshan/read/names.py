@@ -1,4 +1,4 @@
-"""The map of names: which path (or other name) a record id stands for."""
+"""The map of names: the path, or other name, of each record id."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .container import DamagedError
 from .job import Mount
 
 MOST: Final = 4_000_000
-"""Names of one log, at most: they are held in memory."""
+"""Most names of one log, which stay in memory."""
 
 
 @attrs.define
@@ -22,7 +22,7 @@ class Names:
 
     ids, paths: the entries in the order of the log, without repeats.
     by_id: the first path of each id.
-    repeated: entries that say the same as an earlier one.
+    repeated: entries equal to an earlier one.
     """
 
     ids: list[int] = attrs.field(factory=list)
@@ -72,7 +72,7 @@ def parse_names(data: bytes, version: str, order: str) -> Names:
 
 
 def mount_finder(mounts: Iterable[Mount]) -> Callable[[str], Mount | None]:
-    """A function that gives the mount a path lies on: the longest that leads to it."""
+    """A function that gives the mount of a path: the longest mount point above it."""
     by_point = {mount.mount_point.rstrip("/"): mount for mount in mounts}
     if not by_point:
         return lambda path: None

@@ -1,8 +1,8 @@
 """Regions of a log, inflated in pieces of bounded size.
 
 Decompression is where a hostile log can hurt: a megabyte may inflate to gigabytes.  Nothing here
-holds more than a piece of a region, unless the region is small; and what a log may inflate to,
-and how long that may take, is limited.
+holds more than a piece of a region, unless the region is small.  Limits hold for the inflated
+size of a log and for the time.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ RATIO_FREE: Final = 64 << 20
 
 
 class RegionReader:
-    """Gives the regions of an open log, and counts what they cost."""
+    """Gives the regions of an open log, and counts their bytes and time."""
 
     def __init__(self, file: BinaryIO, size: int, compression: str, limits: DarshanConfig):
         self.file = file
@@ -40,9 +40,9 @@ class RegionReader:
         self.deadline = time.monotonic() + limits.max_seconds
 
     def region(self, extent: Extent, *, at_most: int | None = None) -> Region:
-        """A region, checked: it lies in the file and inflates to its very end.
+        """A region, checked: it is inside the file and inflates to its end.
 
-        at_most: bytes it may inflate to, where the format bounds it or it is kept in memory.
+        at_most: bytes it may inflate to, where the format or memory limits it.
 
         Raises DamagedError.
         """
@@ -98,7 +98,7 @@ class RegionReader:
 
 
 def _zlib(pieces: Iterable[bytes]) -> Generator[bytes, None, bool]:
-    """Inflate a sequence of zlib streams, as each process of an MPI job wrote one; is it whole?"""
+    """Inflate a sequence of zlib streams, one of each MPI process; gives whether it is whole."""
     stream = zlib.decompressobj()
     for data in pieces:
         while data:
@@ -107,14 +107,14 @@ def _zlib(pieces: Iterable[bytes]) -> Generator[bytes, None, bool]:
             if piece := stream.decompress(data, PIECE):
                 yield piece
             data = stream.unused_data if stream.eof else stream.unconsumed_tail
-        # output may wait in the decoder although all input is taken
+        # the decoder may still hold output after it took all input
         while not stream.eof and (piece := stream.decompress(b"", PIECE)):
             yield piece
     return stream.eof
 
 
 def _bzip2(pieces: Iterable[bytes]) -> Generator[bytes, None, bool]:
-    """Inflate a sequence of bzip2 streams; is it whole?"""
+    """Inflate a sequence of bzip2 streams; gives whether it is whole."""
     stream = bz2.BZ2Decompressor()
     for data in pieces:
         while data or not (stream.eof or stream.needs_input):
@@ -128,7 +128,7 @@ def _bzip2(pieces: Iterable[bytes]) -> Generator[bytes, None, bool]:
 
 @attrs.frozen(eq=False)
 class Region:
-    """An inflated region of known size that can be read more than once."""
+    """An inflated region of known size, which can be read repeatedly."""
 
     reader: RegionReader
     extent: Extent
@@ -165,7 +165,7 @@ class Stream:
         return full[0] if len(full) == 1 else memoryview(b"".join(full))
 
     def skip(self, size: int) -> bool:
-        """Pass over ``size`` bytes; False when there are not so many."""
+        """Pass over ``size`` bytes; False when there are fewer."""
         while size > len(self._rest):
             size -= len(self._rest)
             piece = next(self._pieces, None)

@@ -1,4 +1,4 @@
-"""From an opened log to rows, and to the account of what became of every unit in it.
+"""From a checked log to rows, and to the account of all its units.
 
 A unit is the job record, a mount, a name, a record of a module (of Lustre a component of a layout,
 of DXT a segment), or a module that cannot be read.
@@ -37,21 +37,21 @@ def rows_of(opened: CheckedLog, ctx: ReadContext) -> Iterator[Rows]:
         ctx.folded(decoder.folded, f"{name}: part of its other rows, or a record without content")
     for number, line in enumerate(job.mounts, start=1):
         if isinstance(line, str):
-            ctx.reject(line, "no mount: not a type, a tab and a path", position=number,
+            ctx.reject(line, "not a mount: a type, a tab and a path expected", position=number,
                        record_type="darshan.mount")  # fmt: skip
     for part, reason, raw in opened.failures:
         ctx.reject(raw, f"{part}: {reason}", record_type=_type(part))
     partial = [module.name for module in opened.header.modules if module.partial]
     if partial:
-        ctx.note(f"incomplete modules, as Darshan ran out of memory for them: {', '.join(partial)}")
+        ctx.note(f"incomplete modules, because Darshan ran out of memory: {', '.join(partial)}")
     if job.end_ns is None or ctx.origin.endswith("_partial"):
         ctx.note(
-            "Darshan did not finish the log, as where its program was killed: records may lack"
+            "Darshan did not finish the log, because its program was killed: records may be missing"
         )
     if job.run_time_s is not None and job.run_time_s < 0:
         ctx.note(
-            f"the log ends {seconds_in_words(-job.run_time_s)} before it begins, by a clock that "
-            "was set back: how long it ran is not known"
+            f"the log ends {seconds_in_words(-job.run_time_s)} before it begins, because its clock "
+            "was set back: its run time is unknown"
         )
     yield _job(opened, partial, log)
     if mounts:
@@ -64,7 +64,7 @@ def rows_of(opened: CheckedLog, ctx: ReadContext) -> Iterator[Rows]:
             f"{name} is {example}" + (f" and {count - 1:,} others" if count > 1 else "")
             for name, (example, count) in log.impossible.items()
         )
-        ctx.note(f"values that cannot be, which views leave out: {'; '.join(said)}")
+        ctx.note(f"impossible values, which views leave out: {'; '.join(said)}")
 
 
 def _type(part: str) -> str | None:

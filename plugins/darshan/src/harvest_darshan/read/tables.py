@@ -1,4 +1,4 @@
-"""What reads the records of a module, and makes Arrow batches of columns of numbers."""
+"""Decoders of a module's records, and the Arrow batches that they give."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ Rows: TypeAlias = "Record | tuple[type[Record], Any]"
 BATCH_ROWS: Final = 65_536
 TIMESTAMP: Final = pa.timestamp("us", tz="UTC")
 _FAR: Final = 4e9
-"""Seconds after the job's start beyond which a relative time is garbage: 126 years."""
+"""Longest credible time after the job's start, in seconds: 126 years."""
 
 
 @attrs.define
 class Log:
-    """What rows of any module need to know of their log.
+    """What rows of any module need from their log.
 
     origin: the log's path; paths: name by record id.
-    hosts: host by rank, as far as the log's modules say.
-    given: how many rows of each record type were given, for their positions.
-    impossible: counters with values that none can have: an example, and in how many records.
+    hosts: host by rank, where the log's modules have it.
+    given: rows of each record type so far, for their positions.
+    impossible: counters with impossible values: an example, and the number of records.
     """
 
     origin: str
@@ -47,7 +47,7 @@ class Log:
     impossible: dict[str, tuple[float, int]] = attrs.field(factory=dict)
 
     def watch(self, counter: str, values: NDArray[Any]) -> None:
-        """Note values below 0 of a counter, and times of one that are no finite time."""
+        """Note values of a counter below 0, and times that are not finite."""
         wrong = values < 0 if values.dtype == np.int64 else ~(np.abs(values) < LONGEST_S)
         if count := int(np.count_nonzero(wrong)):
             example, before = self.impossible.get(counter, (values[wrong][0].item(), 0))
@@ -77,12 +77,12 @@ class Log:
 
 
 class Decoder(abc.ABC):
-    """A module's records, checked, whose number is known before any is given.
+    """A module's checked records, whose number is known before any is read.
 
-    known: the versions of its records that can be read.
+    known: the readable versions of its records.
     rows: rows that ``batches`` will give.
-    folded: records of the log that leave no row of their own.
-    hosts: host by rank, where the records say.
+    ``folded``: records of the log without a row of their own.
+    hosts: host by rank, where the records have it.
 
     Raises DamagedError when the records do not fill the region exactly.
     """
@@ -91,7 +91,7 @@ class Decoder(abc.ABC):
 
     def __init__(self, module: Module, region: Region, order: str):
         if module.version not in self.known:
-            raise DamagedError(f"version {module.version} of its records is not known")
+            raise DamagedError(f"unknown version {module.version} of its records")
         self.module = module
         self.region = region
         self.order = order
@@ -101,7 +101,7 @@ class Decoder(abc.ABC):
 
     @abc.abstractmethod
     def _check(self) -> int:
-        """How many rows there are.  Raises DamagedError where the records are not sound."""
+        """The number of rows.  Raises DamagedError for damaged records."""
 
     @abc.abstractmethod
     def batches(self, log: Log) -> Iterator[tuple[type[Record], Any]]:
@@ -111,7 +111,7 @@ class Decoder(abc.ABC):
 def batch(
     cls: type[Record], columns: Mapping[str, Any], log: Log
 ) -> tuple[type[Record], pa.RecordBatch]:
-    """A batch of a record type; columns that are not given are null."""
+    """A batch of a record type; missing columns are null."""
     rows = len(next(iter(columns.values())))
     first = log.given[cls] + 1
     log.given[cls] += rows
@@ -146,6 +146,6 @@ def times(start_ns: int, seconds: NDArray[np.float64]) -> pa.Array:
 
 
 def strings(values: Sequence[str | None], counts: NDArray[np.int64]) -> pa.Array:
-    """A column in which each value is repeated so many times."""
+    """A column that repeats each value as often as ``counts`` says."""
     indices = np.repeat(np.arange(len(values), dtype=np.int32), counts)
     return pa.array(values, pa.string()).take(pa.array(indices))

@@ -32,7 +32,7 @@ _Row = dict[str, Any]
 
 
 def _chunks(rows: Iterable[_Row]) -> Iterator[list[_Row]]:
-    """Rows by the thousand, or fewer where they hold long lists."""
+    """Rows in chunks, smaller ones where rows have long lists."""
     chunk: list[_Row] = []
     weight = 0
     for row in rows:
@@ -46,7 +46,7 @@ def _chunks(rows: Iterable[_Row]) -> Iterator[list[_Row]]:
 
 
 class _Variable(Decoder):
-    """Records that say themselves how long they are."""
+    """Records that contain their own length."""
 
     record: ClassVar[type[Record]]
     left_over: ClassVar[str] = "its records do not fill it: {} bytes are left over"
@@ -82,7 +82,7 @@ class _Variable(Decoder):
 
     @abc.abstractmethod
     def _read(self, stream: Stream, left: int) -> tuple[list[_Row], int]:
-        """The rows of one record and its size in bytes; at most ``left`` may be taken."""
+        """The rows of one record and its size in bytes, at most ``left``."""
 
     def _numbers(self, stream: Stream, layout: str, left: int) -> tuple[Any, ...]:
         form = struct.Struct(self.order + layout)
@@ -131,7 +131,7 @@ class MdhimRecords(_Variable):
 
 
 class LustreRecords(_Variable):
-    """Layouts of files over storage targets, a row per component; in version 1 there is one."""
+    """Layouts of files over storage targets, a row per component; version 1 has one."""
 
     known = (1, 2)
     record = records.Lustre

@@ -1,4 +1,4 @@
-"""Bytes over time by process: the logs' heat maps, or the trace where they have none."""
+"""Bytes over time by process, from the heat maps of the logs or, without these, the trace."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ The columns: origin, rank, pid, op, bytes, and start and end in microseconds of 
 
 
 def heat_map(dataset: DatasetReader, logs: pl.DataFrame, which: str) -> Plot | Notes:
-    """A line per process, its colour stronger where it moved more.
+    """A line per process, with a stronger colour where it moved more.
 
-    logs: of one job; which: says of which, for the title.
+    logs: of one job; which: says which job, for the title.
     """
     found = _from_heat_maps(dataset) or _from_trace(dataset)
     if found is None:
-        text = "The logs hold neither heat maps (Darshan 3.4 and later) nor a trace (DXT)."
+        text = "The logs have no heat map (Darshan 3.4 and later) and no trace (DXT)."
         return Notes("heat-map", [text], title=f"{TITLE}{which}")
     pieces, said = found
     extent = window(logs, int(pieces["end"].max() or 0), COLUMNS)  # type: ignore[arg-type]
@@ -59,8 +59,7 @@ def heat_map(dataset: DatasetReader, logs: pl.DataFrame, which: str) -> Plot | N
     left_out = part_of_logs(pieces, logs)
     if shown.height < lines.height:
         share = share_in_words(int(shown["bytes"].sum()) / total)
-        most = f"{shown.height} of {lines.height:,} processes with the most bytes"
-        left_out += f" The {most}, {share} of all."
+        left_out += f" Shown: {shown.height} of {lines.height:,} processes, with {share} of bytes."
     sums = " and ".join(
         f"{bytes_in_words(int(pieces.filter(pl.col('op') == op)['bytes'].sum()))} {done}"
         for op, done in (("read", "read"), ("write", "written"))
@@ -69,15 +68,14 @@ def heat_map(dataset: DatasetReader, logs: pl.DataFrame, which: str) -> Plot | N
         "heat-map",
         draw,
         f"{TITLE}{which}",
-        f"Above, all processes together; below, a line for each of "
-        f"{count_in_words(shown.height, 'process', 'processes')} that moved any, its colour "
-        f"stronger where it moved more: {sums}, {said}.{left_out}",
-        size=(9.4, min(3.4 + 0.11 * max(len(labels), 4), 8.5)),
+        f"{sums}, {said}. Above, all processes together; below, a line for each of "
+        f"{count_in_words(shown.height, 'process', 'processes')} with I/O.{left_out}",
+        size=(7.5, min(3.0 + 0.09 * max(len(labels), 4), 6.6)),
     )
 
 
 def _from_heat_maps(dataset: DatasetReader) -> _Bytes | None:
-    """Those of POSIX, STDIO and DFS; of MPI-IO, or DAOS, in logs that have none below, or above."""
+    """Heat maps of POSIX, STDIO and DFS; of MPI-IO or DAOS in logs without these."""
     held = dataset["darshan.heatmap"].select("origin", "path").unique().collect()
 
     def having(*modules: str) -> pl.DataFrame:
@@ -100,7 +98,7 @@ def _from_heat_maps(dataset: DatasetReader) -> _Bytes | None:
             read="HEATMAP_READ_BINS",
             write="HEATMAP_WRITE_BINS",
         )
-        # of intervals that are no length of time, when is not known
+        # intervals without a length have no time
         .filter(pl.col("width") > 0, pl.col("width") * pl.col("read").list.len() < LONGEST_S * 1e6)
     )
     pieces = pl.concat(
@@ -120,12 +118,12 @@ def _from_heat_maps(dataset: DatasetReader) -> _Bytes | None:
         for op in OPS
     ).collect(engine="streaming")
     modules = kept["path"].str.strip_prefix("heatmap:").replace("MPIIO", "MPI-IO")
-    said = f"by the heat maps of {' and '.join(sorted(modules.unique()))}"
+    said = f"from the heat maps of {' and '.join(sorted(modules.unique()))}"
     return (pieces, said) if pieces.height else None
 
 
 def _from_trace(dataset: DatasetReader) -> _Bytes | None:
-    """Traced operations, summed where they begin."""
+    """Traced operations, summed at their start."""
     begin = pl.col("start_time").dt.epoch("us")
     step = 1000
     pieces = (
@@ -137,12 +135,12 @@ def _from_trace(dataset: DatasetReader) -> _Bytes | None:
         .collect(engine="streaming")
         .select("origin", "rank", "pid", "op", "bytes", "start", "end")
     )
-    said = "by the trace (DXT), each operation where it begins; buffered I/O is not in it"
+    said = "from the trace (DXT), each operation at its start, without buffered I/O"
     return (pieces, said) if pieces.height else None
 
 
 def _grid(places: pl.DataFrame, lines: int, extent: Window) -> NDArray[np.float64]:
-    """Bytes of each line (rows) in each part of the time (columns), spread evenly over a piece."""
+    """Bytes by line (row) and part of the time (column), spread evenly over a piece."""
     part = pl.col("inside") / (pl.col("end") - pl.col("start"))
     cells = (
         extent.in_columns(places.lazy().select("line", "start", "end", "bytes"))
@@ -158,7 +156,7 @@ def _grid(places: pl.DataFrame, lines: int, extent: Window) -> NDArray[np.float6
 def _draw(
     figure: Any, grids: dict[str, NDArray[np.float64]], labels: list[str], extent: Window
 ) -> None:
-    """Per op, all processes as a curve above and each as a line of cells below."""
+    """Per op, a curve of all processes above and a line of cells for each below."""
     edges = np.linspace(0, extent.seconds, extent.columns + 1)
     width = extent.seconds / extent.columns
     grid = figure.subplots(
@@ -174,7 +172,7 @@ def _draw(
         image = axes.pcolormesh(
             edges,
             np.arange(len(labels) + 1) - 0.5,
-            # the square root: what is little is still to be seen
+            # the square root: small amounts stay visible
             np.sqrt(values / width / (most or 1)),
             cmap=shades(("#0072b2", "#d55e00")[column]),
             vmin=0,

@@ -1,4 +1,4 @@
-"""What stands on the page, in the order of reading."""
+"""The report ``darshan.io``: its key numbers, and its sections in the order of reading."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ import polars as pl
 
 from harvest import DatasetReader, UsageError
 from harvest.toolkit.amounts import bytes_in_words, count_in_words, seconds_in_words, share_in_words
-from harvest_report import LazySection, Report
+from harvest_report import LazySection, Report, Section, Tile
 
 from ..rules.words import job_name
 from ..views.files import files as files_of
+from ..views.gains import gains as gains_of
 from ..views.grouping import OfLogs, logs_by_job, named_run
 from ..views.jobs import jobs as jobs_of
 from .over_time import heat_map
@@ -30,7 +31,7 @@ from .tables import (
 from .traced import traced_plots
 
 SHOWN = 12
-"""Values of a fact that are shown."""
+"""Values of a fact that the page shows."""
 
 
 def io_report(
@@ -40,17 +41,17 @@ def io_report(
     top: int = 20,
     by: str = "time",
 ) -> Report:
-    """The report over the logs of a dataset, of a run, or of a job.
+    """The report on the logs of a dataset, a run, or a job.
 
-    run: the directory of the logs, or the directory's name; job: a job's number in ``io.jobs``.
-    top: how many files, jobs and logs are listed; by: what files are sorted by, time or bytes.
+    run: the directory of the logs, or its name; job: a job's number in ``io.jobs``.
+    top: how many files, jobs and logs it lists; by: how it sorts files, time or bytes.
 
-    Raises UsageError where nothing is left, or for a setting that is none of these.
+    Raises UsageError where no log is left, or for an unknown setting.
     """
     logs = logs_by_job(dataset, named_run(dataset, run, job), job)
     if logs.is_empty():
         raise UsageError(
-            "the dataset holds no log of Darshan", remedy="harvest some with the source 'darshan'"
+            "the dataset has no Darshan log", remedy="harvest logs with the source 'darshan'"
         )
     chosen = OfLogs.among(dataset, logs)
     jobs = (
@@ -60,13 +61,14 @@ def io_report(
     )
     per_log = jobs_of(chosen, per="log").collect() if logs.height > 1 else jobs
     files = cache(lambda: files_of(chosen).collect())
+    gains = cache(lambda: gains_of(chosen).collect())
     shown = jobs.row(0, named=True)
     same = (pl.col("run") == shown["run"]) & (pl.col("job") == _number(shown))
     of_job = logs.filter(same & (pl.col("began") == shown["began"]))
     narrow = OfLogs.among(dataset, of_job)
     which = "" if jobs.height == 1 else f" of {job_name(shown)}"
-    sections = [
-        LazySection("gains", lambda: gains_table(chosen, top)),
+    sections: list[Section | LazySection] = [
+        LazySection("gains", lambda: gains_table(gains(), top)),
         LazySection("layers", lambda: layers_table(chosen, logs, jobs)),
         *([jobs_table(jobs, top)] if jobs.height > 1 else []),
         LazySection("bandwidth", lambda: bandwidth_table(chosen, jobs, top)),
@@ -80,7 +82,14 @@ def io_report(
         gaps_notes(per_log, int(logs["copies"].sum())),
         reading_notes(),
     ]
-    return Report(_title(jobs), intro=_intro(jobs), sections=sections, facts=_facts(logs))
+    return Report(
+        _title(jobs),
+        intro=_intro(jobs),
+        sections=sections,
+        facts=_facts(logs),
+        tiles=lambda: _tiles(jobs, gains()),
+        picture="heat-map" if jobs.height == 1 else "cost",
+    )
 
 
 def _title(jobs: pl.DataFrame) -> str:
@@ -91,12 +100,12 @@ def _title(jobs: pl.DataFrame) -> str:
 
 
 def _number(job: dict[str, Any]) -> int:
-    """By what the setting job chooses it."""
+    """What the setting job chooses it by."""
     return int(job["pid"] if job["job"] is None else job["job"])
 
 
 def _facts(logs: pl.DataFrame) -> tuple[tuple[str, str], ...]:
-    """What the job records say; of several values the first few."""
+    """What the job records say; only the first few of several values."""
     library = pl.col("metadata").list.eval(
         pl.element().struct.field("value").filter(pl.element().struct.field("key") == "lib_ver")
     )
@@ -118,58 +127,66 @@ def _facts(logs: pl.DataFrame) -> tuple[tuple[str, str], ...]:
 
 
 def _intro(jobs: pl.DataFrame) -> list[str]:
-    logs, processes = int(jobs["logs"].sum()), int(jobs["processes"].sum())
-    (first,) = jobs.select(pl.col("began").min().dt.strftime("%Y-%m-%d %H:%M:%S"))["began"]
-    many = f"{count_in_words(jobs.height, 'job')}: " if jobs.height > 1 else ""
-    wall = jobs["wall_s"][0] if jobs.height == 1 else None
-    ran = "" if wall is None else f", {seconds_in_words(wall)} long"
-    pictures = (
-        f"Pictures over time show {job_name(jobs.row(0, named=True))}, which spends most time in "
-        "I/O; --set job=NUMBER shows another, by its job or pid."
-    )
+    if jobs.height == 1:
+        return []
     return [
-        f"{many}{count_in_words(processes, 'process', 'processes')} in "
-        f"{count_in_words(logs, 'log')}, from {first} UTC{ran}.",
-        f"They {_moved(jobs)}. {_spent(jobs)}.",
-        *([pictures] if jobs.height > 1 else []),
+        f"Plots over time show {job_name(jobs.row(0, named=True))}, which spends the most time in "
+        "I/O. Use --set job=NUMBER for another, by its job or pid."
     ]
 
 
+def _tiles(jobs: pl.DataFrame, gains: pl.DataFrame) -> list[Tile]:
+    processes = count_in_words(int(jobs["processes"].sum()), "process", "processes")
+    logs = count_in_words(int(jobs["logs"].sum()), "log")
+    counted = jobs.drop_nulls("bytes")
+    whole = counted.height in (0, jobs.height)
+    hours = gains["hours"].drop_nulls()
+    gain = seconds_in_words(float(hours.sum()) * 3600) if len(hours) else "none found"
+    return [
+        *(_ran(jobs) if jobs.height == 1 else [Tile("jobs", f"{jobs.height:,}", processes)]),
+        Tile("bytes moved", _moved(jobs), f"in {logs}" if whole else _part(counted, jobs)),
+        _spent(jobs),
+        Tile("possible gain", gain, "of process time, at most"),
+    ]
+
+
+def _ran(jobs: pl.DataFrame) -> list[Tile]:
+    job = jobs.row(0, named=True)
+    wall = "not recorded" if job["wall_s"] is None else seconds_in_words(job["wall_s"])
+    began = f"from {job['began']:%Y-%m-%d %H:%M} UTC"
+    return [Tile("wall time", wall, began), Tile("processes", f"{job['processes']:,}")]
+
+
 def _moved(jobs: pl.DataFrame) -> str:
-    """``moved at least 107 GB``: what the logs of all jobs count, or those of some."""
-    known = jobs.drop_nulls("bytes")
-    if known.is_empty() and any("too_large" in words for words in jobs["certainty"].to_list()):
-        return "moved, by their logs, more bytes than a number of 64 bits holds"
-    if known.is_empty():
-        return "moved what no module counts whose records are there"
-    moved = bytes_in_words(sum(known["bytes"].to_list()))
-    return f"moved {_least(known, jobs)}{moved}{_part(known, jobs)}"
+    """``at least 107 GiB``: what the logs of all jobs count, or those of some."""
+    known = jobs["bytes"].drop_nulls().to_list()
+    if not known and any("too_large" in words for words in jobs["certainty"].to_list()):
+        return "too large"
+    return f"{_least(jobs, 'bytes')}{bytes_in_words(sum(known))}" if known else "not recorded"
 
 
-def _spent(jobs: pl.DataFrame) -> str:
-    """How long they were in I/O, and what part of their time that is, of those that have both."""
-    known = jobs.drop_nulls("io_s")
+def _spent(jobs: pl.DataFrame) -> Tile:
+    """The share of I/O in the time that processes ran, of the jobs that have both."""
+    known, whole = jobs.drop_nulls("io_s"), jobs.drop_nulls(["io_s", "process_s"])
     if known.is_empty():
-        return "How long they were in I/O is not known"
-    least = _least(known, jobs).capitalize()
-    seconds = seconds_in_words(float(known["io_s"].sum()))
-    text = f"{least}{seconds}{_part(known, jobs)} went into I/O, all processes and threads together"
-    whole = known.drop_nulls("process_s")
+        return Tile("time in I/O", "not recorded")
+    spent = f"{_least(jobs, 'io_s')}{seconds_in_words(float(known['io_s'].sum()))}"
     ran = float(whole["process_s"].sum())
-    if ran:
-        share = share_in_words(float(whole["io_s"].sum()) / ran)
-        text += f", {share} of the time they ran{_part(whole, known)}"
-    if any("coarse_clock" in words for words in jobs["certainty"].to_list()):
-        text += " (by clocks of whole seconds: shares may be off)"
-    return text
+    if not ran:
+        return Tile("time in I/O", spent, "in all processes")
+    coarse = any("coarse_clock" in words for words in jobs["certainty"].to_list())
+    notes = ["of process time", spent, _part(whole, jobs), "coarse clock" if coarse else ""]
+    share = share_in_words(float(whole["io_s"].sum()) / ran)
+    return Tile("time in I/O", share, ", ".join(filter(None, notes)))
 
 
-def _least(known: pl.DataFrame, jobs: pl.DataFrame) -> str:
-    """``at least``, where the sum of some jobs does not have all of them or of theirs."""
+def _least(jobs: pl.DataFrame, column: str) -> str:
+    """``at least``, where a sum lacks some jobs or a part of their data."""
+    known = jobs.drop_nulls(column)
     is_part = any("lower_bound" in words for words in known["certainty"].to_list())
     return "at least " if is_part or known.height < jobs.height else ""
 
 
 def _part(some: pl.DataFrame, of: pl.DataFrame) -> str:
-    """`` (of 41 of 42 jobs)``, where it is not of all."""
-    return f" (of {some.height:,} of {of.height:,} jobs)" if some.height < of.height else ""
+    """``41 of 42 jobs``, where it is not of all."""
+    return f"{some.height:,} of {of.height:,} jobs" if some.height < of.height else ""

@@ -1,4 +1,4 @@
-"""The processes of a job as lines of a plot: which ones, in which order, by which name."""
+"""The processes of a job as lines of a plot: their order, names and time."""
 
 from __future__ import annotations
 
@@ -8,14 +8,16 @@ from typing import Any, Final
 import attrs
 import polars as pl
 
+from harvest.toolkit.texts import shortened
+
 from ..views.grouping import program_of
 
-LABELLED: Final = 64
+LABELLED: Final = 32
 
 
 @attrs.frozen
 class Window:
-    """The time that a plot covers: from microsecond 0 of a job to its last, in columns."""
+    """The time that a plot covers, from the start of a job to its end, in columns."""
 
     start_us: int
     span_us: int
@@ -23,12 +25,12 @@ class Window:
 
     @property
     def seconds(self) -> float:
-        """Its length."""
+        """Its length in seconds."""
         return self.span_us / 1e6
 
     @property
     def width_us(self) -> float:
-        """Length of a column."""
+        """Length of a column in microseconds."""
         return self.span_us / self.columns
 
     def in_columns(self, pieces: pl.LazyFrame) -> pl.LazyFrame:
@@ -64,15 +66,15 @@ def window(logs: pl.DataFrame, last_us: int | None, columns: int) -> Window:
 
 
 def part_of_logs(lines: pl.DataFrame, logs: pl.DataFrame) -> str:
-    """`` 3 of 33 logs have any.``; nothing where all have. lines: with ``origin``."""
+    """`` 3 of 33 logs have any.``; empty where all have. lines: with ``origin``."""
     some = lines["origin"].n_unique()
     return f" {some:,} of {logs.height:,} logs have any." if some < logs.height else ""
 
 
 def named(lines: pl.DataFrame, logs: pl.DataFrame) -> pl.DataFrame:
-    """Lines with a ``label`` each: the rank, where one log has all; else the program and process.
+    """Lines with a ``label``: the rank in one log, else the program and process.
 
-    lines: origin, rank, and pid; a thread is named too, where a process has several.
+    lines: origin, rank and pid.
     """
     known = logs.select("origin", "nprocs", program=program_of(pl.col("exe")))
     number = pl.col("pid").cast(pl.String).fill_null("")
@@ -89,20 +91,16 @@ def named(lines: pl.DataFrame, logs: pl.DataFrame) -> pl.DataFrame:
 
 
 def label_lines(axes: Any, labels: Sequence[str]) -> None:
-    """Names beside the lines: all where there is room, else some of them."""
+    """Names of the lines: all where there is room, else some."""
     step = -(-len(labels) // LABELLED) or 1
-    axes.set_yticks(range(0, len(labels), step), [_short(name) for name in labels[::step]])
+    axes.set_yticks(range(0, len(labels), step), [shortened(name, 30) for name in labels[::step]])
     axes.tick_params(axis="y", length=0, labelsize=7)
     axes.set_ylim(len(labels) - 0.5, -0.5)
     axes.grid(visible=False)
 
 
-def _short(name: str) -> str:
-    return name if len(name) <= 30 else f"{name[:14]}…{name[-15:]}"
-
-
 def shades(colour: str) -> Any:
-    """A colour map from nothing to a colour, so that it suits light and dark pages."""
+    """A colour map from transparent to a colour, for light and dark pages."""
     from matplotlib.colors import LinearSegmentedColormap, to_rgb  # optional: the extra "report"
 
     red, green, blue = to_rgb(colour)

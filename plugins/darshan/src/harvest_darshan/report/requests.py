@@ -1,4 +1,4 @@
-"""How large requests are and how they follow each other, and how files are used."""
+"""The sizes and the order of requests, and how files are used."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def sizes_sections(dataset: DatasetReader) -> list[Section]:
     counted = counter_rows(dataset, None, traced.clear()).filter(pl.col("module") != "STDIO")
     rows = counted if counted.height else traced
     sums = rows.group_by("op").agg(
-        # a number of requests that 64 bits do not hold is not known
+        # a number of requests beyond 64 bits is unknown
         sum_or_none(name).cast(pl.Int64, strict=False).alias(name)
         for name in BINS
     )
@@ -42,20 +42,20 @@ def sizes_sections(dataset: DatasetReader) -> list[Section]:
     )
     totals = {op: int(table[op].sum()) for op in OPS}
     if not any(totals.values()):
-        text = "No request has a size: buffered I/O (STDIO) is not counted by size."
-        return [Notes("sizes", [text], title="Sizes of requests")]
+        text = "No request has a size. Darshan does not count buffered I/O (STDIO) by size."
+        return [Notes("sizes", [text], title="Request sizes")]
     said = " and ".join(f"{totals[op]:,} {op}" for op in OPS)
     modules = " and ".join(sorted(counted["module"].unique()))
-    source = f"as counted by {modules}, each once" if modules else "as traced"
+    source = f"counted by {modules}, each once" if modules else "as traced"
     return [
         _plot(table, said),
         Table(
             "sizes",
             table,
             ("size", "reads", "writes"),
-            title="Sizes of requests",
-            note=f"{said}, {source}; buffered I/O (STDIO) is not counted by size. A size belongs "
-            "to the row that it is the limit of: 1 MiB to the one to 1 MiB.",
+            title="Request sizes",
+            note=f"{said}, {source}; without buffered I/O (STDIO). Each row includes its limit: "
+            "1 MiB is in the row to 1 MiB.",
         ),
     ]
 
@@ -75,7 +75,7 @@ def _plot(table: pl.DataFrame, said: str) -> Plot:
             axes.bar_label(bars, counts, fontsize=6.5, padding=1.5, rotation=90)
         axes.set_xticks(range(len(labels)), [label.replace(" ", "\n", 1) for label in labels])
         axes.tick_params(axis="x", length=0, labelsize=7.5)
-        # a linear scale from 0 to 1, then by powers of ten: bars of one request are to be seen
+        # a linear scale from 0 to 1, then powers of ten, so that one request is visible
         axes.set_yscale("symlog", linthresh=1)
         axes.set_ylim(0, highest * 30)
         axes.yaxis.set_major_formatter("{x:,.0f}")
@@ -89,14 +89,13 @@ def _plot(table: pl.DataFrame, said: str) -> Plot:
         "sizes-plot",
         draw,
         "Requests by size",
-        f"Bars on a logarithmic scale: {said} by size; the most are {most[0]} of a size "
-        f"{labels[most[1]]}.",
+        f"{said} by size, on a logarithmic scale. Most are {most[0]} of a size {labels[most[1]]}.",
         size=(7.5, 3.4),
     )
 
 
-UNKNOWN: Final = "not known"
-"""The use of files whose reads or writes no log counts."""
+UNKNOWN: Final = "unknown"
+"""The use of files whose reads or writes are not recorded."""
 
 LAYERS: Final = ("POSIX", "MPI-IO", "STDIO", "DFS")
 COUNTERS: Final = {
@@ -114,7 +113,7 @@ COUNTERS: Final = {
 
 
 def use_table(files: pl.DataFrame) -> Table:
-    """Files that are only read, only written, both, or neither."""
+    """Files by use: only read, only written, both, or neither."""
     read, written = pl.col("reads") > 0, pl.col("writes") > 0
     kinds = ("read only", "written only", "read and written", "neither")
     kind = first_text(
@@ -136,26 +135,26 @@ def use_table(files: pl.DataFrame) -> Table:
     some = [*kinds, UNKNOWN] if UNKNOWN in sums["kind"] else kinds
     order = pl.DataFrame({"kind": some})
     rows = order.join(sums, on="kind", how="left", maintain_order="left").with_columns(
-        # there is no file of the kind
+        # no file has this use
         pl.when(pl.col("files").is_null()).then(0).otherwise(pl.exclude("kind")).name.keep()
     )
     return Table(
         "use",
         rows,
         (
-            Column("kind", "files that are"),
+            Column("kind", "use"),
             "files",
             Column("read_bytes", "read", "bytes"),
             Column("write_bytes", "written", "bytes"),
             Column("spent", "time", "s", ",.3f"),
         ),
-        title="Use of files",
-        note="Neither: files that were opened, asked about or mapped alone.",
+        title="File use",
+        note="Neither: files that were only opened, stated or mapped.",
     )
 
 
 def order_table(dataset: DatasetReader) -> Table:
-    """How many reads and writes follow each other, and how many other operations there are."""
+    """How many reads and writes are in order, and how many other operations there are."""
     layers = {layer: _counts(dataset, layer) for layer in LAYERS}
     used = {layer: counts for layer, counts in layers.items() if counts is not None}
     rows = pl.DataFrame(
@@ -167,8 +166,8 @@ def order_table(dataset: DatasetReader) -> Table:
         rows,
         ("operation", *(Column(layer) for layer in used)),
         title="Operations and their order",
-        note="Sequential: at a higher offset than the one before of the same process and file; "
-        "adjacent: exactly where it ended. No value: not counted by this layer or this log.",
+        note="Sequential: at a higher offset than the last one of the same process and file. "
+        "Adjacent: exactly where it ended. No value: not recorded.",
     )
 
 
@@ -180,7 +179,7 @@ def _counts(dataset: DatasetReader, layer: str) -> list[int | None] | None:
 
     def total(names: tuple[str, ...]) -> pl.Expr:
         columns = [f"{prefix}_{name}" for name in names if f"{prefix}_{name}" in known]
-        # a counter that Darshan did not watch is -1
+        # Darshan gives -1 to a counter that it did not watch
         watched = [known_sum(possible(column)) for column in columns]
         if not watched:
             return pl.lit(None, pl.Int64)

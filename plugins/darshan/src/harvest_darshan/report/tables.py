@@ -1,4 +1,4 @@
-"""The tables and notes of the page."""
+"""The tables and notes of the report."""
 
 from __future__ import annotations
 
@@ -13,12 +13,11 @@ from harvest_report import Column, Notes, Plot, Section, Table, legend, name_bar
 from harvest_toolkit.frames import known_sum, possible, sum_or_none
 
 from ..views.declared.jobs import BANDWIDTH_COLUMNS, GAIN_COLUMNS, JOB_COLUMNS
-from ..views.gains import gains
 from ..views.jobs import bandwidth, layer_sums
 from ..views.layers import LAYERS, SEGMENTS, spent_ns, sum_of, traced_once
 
 NAMES: Final = {"h5d": "HDF5 datasets", "pnetcdf_var": "PnetCDF variables"}
-"""Layers that are not called after their module."""
+"""Layers with another name than their module."""
 
 TIMES: Final = {"read_s": "reading", "write_s": "writing", "meta_s": "metadata"}
 FILE_NAME: Final = pl.col("log").str.extract(r"([^/]*)$", 1)
@@ -31,7 +30,7 @@ _AMOUNTS: Final = (
 def layers_table(
     dataset: DatasetReader, logs: pl.DataFrame, jobs: pl.DataFrame
 ) -> Iterator[Section]:
-    """What each layer moved and how long it took, as a table and a picture."""
+    """What each layer moved and how long it took, as a table and a plot."""
     parts = [
         layer_sums(dataset, logs, name).select(
             pl.lit(NAMES.get(name, layer.module)).alias("layer"), pl.exclude("run")
@@ -54,13 +53,12 @@ def layers_table(
             Column("read_s", "reading", "s", ",.3f"),
             Column("write_s", "writing", "s", ",.3f"),
             Column("meta_s", "metadata", "s", ",.3f", doc="open, stat, seek, close, flush"),
-            Column("share", "of run", None, ".2%", doc="of the time that all processes ran"),
+            Column("share", "of run", None, ".2%", doc="share of the time that all processes ran"),
         ),
         title="Layers",
-        note="Layers overlap: what goes through HDF5 or PnetCDF goes through MPI-IO or POSIX, what "
-        "goes through MPI-IO reaches the file system through POSIX or DFS, and counts in each; "
-        "STDIO (buffered streams) counts in itself alone; traced (DXT) is a record of single "
-        "requests to POSIX, or to MPI-IO where POSIX was not traced. No value: not known.",
+        note="Layers overlap: HDF5 and PnetCDF use MPI-IO or POSIX, and MPI-IO uses POSIX or DFS. "
+        "STDIO (buffered streams) overlaps with none. Traced (DXT) is the record of single POSIX "
+        "requests, or of MPI-IO where POSIX was not traced. No value: unknown.",
     )
     timed = counted.drop_nulls("seconds")
     if timed.height:
@@ -68,7 +66,7 @@ def layers_table(
 
 
 def _traced(dataset: DatasetReader) -> pl.DataFrame:
-    """A row like those of layers for the trace; none where there is none."""
+    """A row as for a layer, for the trace; none without a trace."""
     spent, length = spent_ns(), possible("length")
     ops = {"read": pl.col("op") == "read", "write": pl.col("op") == "write"}
     return (
@@ -101,7 +99,7 @@ def _cost(rows: pl.DataFrame, whole: float) -> Plot:
         name_bars(axes, names)
         axes.set_xlim(left=0)
         if whole:
-            axes.set_xlabel("% of the time that the processes ran")
+            axes.set_xlabel("% of process time")
         else:
             seconds_axis(axes.xaxis, max(left), "of all processes")
         legend(figure)
@@ -111,14 +109,14 @@ def _cost(rows: pl.DataFrame, whole: float) -> Plot:
         "cost",
         draw,
         "Time in each layer",
-        f"Bars: time in reading, writing and metadata of {', '.join(names)}; the longest is "
-        f"{most['layer']} with {seconds_in_words(most['seconds'])} of all processes together.",
+        f"Time in reading, writing and metadata by layer. {most['layer']} takes longest: "
+        f"{seconds_in_words(most['seconds'])} in all processes.",
         size=(7.5, 1.2 + 0.42 * len(names)),
     )
 
 
 def job_columns(jobs: pl.DataFrame) -> tuple[Column, ...]:
-    """What names a job; those without any value are left out."""
+    """The columns that name a job, without empty ones."""
     named = (Column("program"), Column("job"), Column("pid", "process"))
     return tuple(c for c in named if jobs[c.name].null_count() < jobs.height)
 
@@ -133,13 +131,14 @@ def jobs_table(jobs: pl.DataFrame, top: int) -> Table:
             *("began", "processes"),
             Column("wall_s", "run", format=",.1f"),
             "bytes",
-            Column("io_s", "I/O", format=",.2f", doc="of all processes and threads together"),
-            Column("time_share", "of run", format=".2%", doc="of the time that all processes ran"),
+            Column("io_s", "I/O", format=",.2f", doc="in all processes and threads"),
+            Column("time_share", "of run", format=".2%",
+                   doc="share of the time that all processes ran"),
         ),
         of=JOB_COLUMNS,
         title="Jobs",
-        note=f"{some(jobs.height, top, 'jobs')}, those with the most time in I/O first.",
-    )
+        note=f"{some(jobs.height, top, 'jobs')}, the most time in I/O first.",
+    )  # fmt: skip
 
 
 def files_table(files: pl.DataFrame, top: int, by: str) -> Table:
@@ -151,11 +150,11 @@ def files_table(files: pl.DataFrame, top: int, by: str) -> Table:
     ).sort(by, "file", descending=[True, False], nulls_last=True)
     shown = rows.head(top)
     parts = [
-        f"{share_in_words(shown[name].cast(pl.Float64).sum() / whole)} of the {name}"
+        f"{share_in_words(float(shown[name].sum()) / whole)} of the {name}"
         for name in ("time", "bytes")
-        if (whole := rows[name].cast(pl.Float64).sum())
+        if (whole := float(rows[name].sum()))
     ]
-    held = f"; they hold {' and '.join(parts)}" if shown.height < rows.height and parts else ""
+    held = f", with {' and '.join(parts)}" if shown.height < rows.height and parts else ""
     return Table(
         "files",
         shown.with_columns(
@@ -167,7 +166,7 @@ def files_table(files: pl.DataFrame, top: int, by: str) -> Table:
         (
             Column("file", format="path"),
             Column("used_by", "used by",
-                   doc="processes that read it / wrote it; ? where a record of all ranks hides it"),
+                   doc="processes that read it / wrote it; ? in a record of all ranks"),
             Column("operations", "requests"),
             Column("read_mb", "read", "MB", ",.2f"),
             Column("write_mb", "written", "MB", ",.2f"),
@@ -175,7 +174,7 @@ def files_table(files: pl.DataFrame, top: int, by: str) -> Table:
             Column("meta_s", "metadata", "s", ",.3f"),
         ),
         title=f"Files by {by}",
-        note=f"{some(rows.height, top, 'files')}{held}. `io.files` has all of them.",
+        note=f"{some(rows.height, top, 'files')}{held}. `io.files` has all.",
     )  # fmt: skip
 
 
@@ -200,14 +199,14 @@ def logs_table(logs: pl.DataFrame, top: int) -> Table:
         ),
         of=JOB_COLUMNS,
         title="Logs",
-        note=f"{some(logs.height, top, 'logs')}, those with the most time in I/O first.",
+        note=f"{some(logs.height, top, 'logs')}, the most time in I/O first.",
     )
 
 
 def gaps_notes(logs: pl.DataFrame, copies: int) -> Notes:
-    """Modules that are cut off, or could not be read, and what else is in no sum.
+    """Modules that were cut off or not read, and what else is in no sum.
 
-    logs: of ``io.jobs``, one each; copies: how many logs are left out as they are copies.
+    logs: of ``io.jobs``, one each; copies: how many copied logs are left out.
     """
     gaps = (
         logs.drop_nulls("gaps")
@@ -221,7 +220,7 @@ def gaps_notes(logs: pl.DataFrame, copies: int) -> Notes:
     ]
     wrong = logs.drop_nulls("impossible").select(FILE_NAME, "impossible")
     items += [
-        f"{name}: values that cannot be, of {counters}; they are left out."
+        f"{name}: impossible values of {counters}, which are left out."
         for name, counters in wrong.iter_rows()
     ]
     unsummed = (
@@ -232,46 +231,41 @@ def gaps_notes(logs: pl.DataFrame, copies: int) -> Notes:
         .sort("unsummed_modules")
     )
     items += [
-        f"{module}: in {count_in_words(count, 'log')}; what it moves is in no sum, unless another "
-        "module counts it."
+        f"{module} in {count_in_words(count, 'log')}: no sum has its bytes, unless another module "
+        "counts them."
         for module, count in unsummed.iter_rows()
     ]
     blank = logs.filter(pl.col("bytes").is_null())
     empty = blank.filter(~pl.col("has_counters")).height
     counts = {
         "Logs without a module that counts bytes": empty,
-        "Logs with a module that counts bytes, of which no records could be read, so that their "
-        "sums are not known": blank.height - empty,
-        "Logs that are copies of others, and are left out": copies,
-        "Logs without an end, so that shares of the run are not known": int(
-            logs["process_s"].is_null().sum()
-        ),
+        "Logs whose modules could not be read, so their sums are unknown": blank.height - empty,
+        "Copied logs, which are left out": copies,
+        "Logs without an end, so their process time is unknown": logs["process_s"].null_count(),
     }
     items += [f"{what}: {count:,}." for what, count in counts.items() if count]
     return Notes(
         "gaps",
-        items or ["Nothing: no module is cut off, and all could be read."],
-        title="What the logs lack",
+        items or ["None: no module was cut off, and all were read."],
+        title="Gaps in the logs",
     )
 
 
 def reading_notes() -> Notes:
-    """What words on the page mean."""
+    """What words in the report mean."""
     return Notes(
         "notes",
         [
-            "A job is the logs of one directory, user and job id; where no scheduler gave an id, "
-            "those of one directory and user whose times overlap, as the processes of a Dask run.",
-            "Times are sums over all processes and their threads, so that they may exceed the run. "
-            "A file's figures come from its trace where it has one, else from counters of POSIX: "
-            "what MPI-IO takes beyond them, as waiting for other ranks, is in the layers alone.",
-            "A finding is high where it concerns a fifth of the processes' time or more, medium "
-            "from a twentieth, else low: what takes no time is not worth a change. Where the time "
-            "is not known, it is low.",
-            "Each finding says how sure it is: complete, or a lower bound, by a coarse clock, of "
-            "one process, or of a part.",
+            "A job is the logs of one directory, user and job id. Without a job id, it is the logs "
+            "of one directory and user whose times overlap, for example of a Dask run.",
+            "Process time is the run time of all processes together. Times in I/O are sums over "
+            "processes and threads, so they may exceed it.",
+            "The numbers of a file come from its trace if it has one, else from POSIX counters. "
+            "Only the layers show what MPI-IO takes beyond POSIX, for example to wait for ranks.",
+            "A finding is high from 20 % of process time, medium from 5 %, else low, also where "
+            "the time is unknown.",
         ],
-        title="How to read it",
+        title="Definitions",
     )
 
 
@@ -280,9 +274,8 @@ def some(number: int, top: int, word: str) -> str:
     return f"{top:,} of {number:,} {word}" if number > top else f"All {number:,} {word}"
 
 
-def gains_table(dataset: DatasetReader, top: int) -> Iterator[Table]:
-    """The jobs with most to gain; nothing where no rule found anything."""
-    found = gains(dataset).collect()
+def gains_table(found: pl.DataFrame, top: int) -> Iterator[Table]:
+    """The jobs with the largest possible gain; nothing where no rule found anything."""
     if found.is_empty():
         return
     several = found.height > 1
@@ -297,17 +290,17 @@ def gains_table(dataset: DatasetReader, top: int) -> Iterator[Table]:
         ),
         (
             *job_columns(found),
-            Column("findings", doc="the rule that concerns most time first; all begin with io."),
-            Column("hours", "to gain", "h", "seconds", "of processes, at most", scale=1 / 3600),
-            Column("share", "of run", None, ".2%", doc="of the time that all processes ran"),
-            Column("sure", "how sure"),
+            Column("findings", doc="rules, the one on the most time first; all begin with io."),
+            Column("hours", "gain", "h", "seconds", "process hours, at most", scale=1 / 3600),
+            Column("share", "of run", None, ".2%", doc="share of the time that all processes ran"),
+            Column("sure", "certainty"),
         ),
         of=GAIN_COLUMNS,
-        title="What there is to gain",
-        note=(f"{some(found.height, top, 'jobs')}, most to gain first. " if several else "")
-        + "To gain is, at most, the time of processes that the findings concern. Reads, writes and "
-        "metadata add up; of findings on the same time the most counts. No value: they cost no "
-        "time, or it is not known. `io.gains` with per=finding has each finding by itself.",
+        title="Possible gains",
+        note=(f"{some(found.height, top, 'jobs')}, the largest gain first. " if several else "")
+        + "The gain is at most the process time that the findings concern. Reads, writes and "
+        "metadata add up; of findings on the same time the longest counts. No value: no time, or "
+        "unknown. `io.gains` with per=finding lists each finding.",
     )
 
 
@@ -339,14 +332,13 @@ def bandwidth_table(dataset: DatasetReader, jobs: pl.DataFrame, top: int) -> Ite
         of=BANDWIDTH_COLUMNS,
         title="Bandwidth by job and layer" if jobs.height > 1 else "Bandwidth by layer",
         note=(_FIRST.format(some(jobs.height, top, "jobs")) if jobs.height > 1 else "")
-        + "The slowest process is what a job waits for: of "
-        "files that all ranks share, the slowest rank of each. Layers overlap, so their bytes do "
-        "not add up.",
+        + "A job waits for its slowest process, or the slowest rank of each shared file. Layers "
+        "overlap, so their bytes do not add up.",
     )
 
 
-_FIRST = "{}, those with the most time in I/O first, and the layers that moved their bytes. "
+_FIRST = "{}, the most time in I/O first. "
 
 
 LAYER_NAMES = {name.upper(): shown for name, shown in NAMES.items()}
-"""Modules that are not called by their name."""
+"""Modules with another name in the report."""

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from harvest import DatasetReader
 from harvest.toolkit.amounts import count_in_words, share_in_words
-from harvest_report import Notes, Plot, legend, seconds_axis
+from harvest_report import MOST_MARKS, Column, Marks, Notes, Plot, legend, seconds_axis
 from harvest_toolkit.frames import safe_sum
 
 from ..views.layers import SEGMENTS, traced_once
@@ -23,20 +23,16 @@ COLOURS: Final = {"read": "#0072b2", "write": "#d55e00"}
 
 
 def traced_plots(dataset: DatasetReader, logs: pl.DataFrame, which: str) -> list[Plot | Notes]:
-    """When each process and thread was reading or writing, as DXT traced it.
+    """When each process and thread read or wrote, as DXT traced it.
 
-    What goes through MPI-IO is shown twice where both layers were traced: above as it reached the
-    file, below with the time that a rank waited for it.
+    Where both layers were traced, MPI-IO has a plot of its own, with the time that ranks waited.
 
-    logs: of one job; which: says of which, for the title.
+    logs: of one job; which: says which job, for the title.
     """
     segments = dataset[SEGMENTS]
     plot = _plot("traced", f"{TITLE}{which}", _trace(traced_once(segments)), logs)
     if plot is None:
-        text = (
-            "The logs hold no trace. Darshan records one when a program runs with "
-            "DXT_ENABLE_IO_TRACE=1."
-        )
+        text = "The logs have no trace. Run the program with DXT_ENABLE_IO_TRACE=1 to record one."
         return [Notes("traced", [text], title=f"{TITLE}{which}")]
     modules = segments.select(pl.col("module").unique()).collect()["module"]
     if set(modules) != {"DXT_POSIX", "DXT_MPIIO"}:
@@ -67,7 +63,7 @@ def _plot(name: str, title: str, trace: pl.LazyFrame, logs: pl.DataFrame) -> Plo
 
     operations = int(totals["operations"].sum())
     limited = (
-        f" The {shown.height} of {totals.height:,} lines that are longest at it, with "
+        f" Shown: the longest {shown.height} of {totals.height:,} lines, with "
         f"{share_in_words(int(shown['operations'].sum()) / operations)} of the operations."
         if shown.height < totals.height
         else ""
@@ -77,23 +73,49 @@ def _plot(name: str, title: str, trace: pl.LazyFrame, logs: pl.DataFrame) -> Plo
         draw,
         title,
         f"{count_in_words(operations, 'operation')} on {count_in_words(totals.height, 'line')}, "
-        "one for each process, or thread where threads are recorded; a cell has the colour of "
-        f"what it did longest there, the fuller the longer.{part_of_logs(totals, logs)}{limited}",
+        "one for each process or recorded thread. A cell has the colour of its longest kind of "
+        f"operation.{part_of_logs(totals, logs)}{limited}",
         size=(9.4, 1.3 + 0.16 * max(len(labels), 4)),
+        marks=lambda: _marks(trace, shown, extent),
     )
 
 
+def _marks(trace: pl.LazyFrame, lines: pl.DataFrame, extent: Window) -> Marks:
+    """Each operation as a mark that says its process, op, bytes and time."""
+    one = ["origin", "rank", "thread"]
+    rows = (
+        trace.join(lines.lazy().select(*one, "line", "label"), on=one, nulls_equal=True)
+        .select(
+            *("label", "op", "length"),
+            took=(pl.col("end") - pl.col("start")) / 1e6,
+            left=(pl.col("start") - extent.start_us) / 1e6,
+            right=(pl.col("end") - extent.start_us) / 1e6,
+            bottom=pl.col("line") + 0.4,
+            top=pl.col("line") - 0.4,
+            colour=pl.col("op").replace_strict(COLOURS, default="C5", return_dtype=pl.String),
+        )
+        .head(MOST_MARKS + 1)
+        .collect(engine="streaming")
+    )
+    tips = (
+        Column("label", "process"),
+        *("op", Column("length", "bytes", format=","), Column("took", "time", "s", "g")),
+    )
+    names = {float(line): label for line, label in lines.select("line", "label").iter_rows()}
+    return Marks(rows, tips, "seconds since the job began", names, "op")
+
+
 def _trace(segments: pl.LazyFrame) -> pl.LazyFrame:
-    """Operations with a time, in microseconds of the epoch."""
+    """Operations with a time, in microseconds since the epoch."""
     return segments.filter(pl.col("start_time").is_not_null()).select(
-        *("origin", "rank", "thread", "pid", "op"),
+        *("origin", "rank", "thread", "pid", "op", "length"),
         start=pl.col("start_time").dt.epoch("us"),
         end=pl.max_horizontal("start_time", "end_time").dt.epoch("us"),
     )
 
 
 def _lines(trace: pl.LazyFrame) -> pl.LazyFrame:
-    """A row per process and thread, those that spend longest in operations first."""
+    """A row per process and thread, the longest time in operations first."""
     return (
         trace.group_by("origin", "rank", "thread")
         .agg(
@@ -125,7 +147,7 @@ def _with_threads(shown: pl.DataFrame, totals: pl.DataFrame) -> pl.DataFrame:
 
 
 def _cells(trace: pl.LazyFrame, lines: pl.DataFrame, extent: Window) -> pl.DataFrame:
-    """What part of each column of the picture each line spends in each op."""
+    """The part of each column of the picture that each line spends in each op."""
     shown = trace.join(lines.lazy(), on=["origin", "rank", "thread"], nulls_equal=True)
     return (
         extent.in_columns(shown.select("line", "op", "start", "end"))
@@ -149,7 +171,7 @@ def _picture(cells: pl.DataFrame, lines: int, extent: Window) -> NDArray[np.floa
         mine = longest.filter(pl.col("op") == op)
         place = (mine["line"].to_numpy(), mine["column"].to_numpy())
         picture[(*place, slice(0, 3))] = to_rgb(colour)
-        # what is short is faint, but never gone
+        # short operations are faint, but visible
         picture[(*place, 3)] = 0.3 + 0.7 * mine["covered"].clip(0, 1).to_numpy()
     return picture
 

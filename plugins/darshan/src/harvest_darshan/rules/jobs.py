@@ -2,227 +2,259 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Final
 
 from harvest import Rule, Threshold
 from harvest.toolkit.amounts import bytes_in_words, count_in_words, seconds_in_words, share_in_words
+from harvest.toolkit.texts import shortened
 
-from .words import DRISHTI, NO_POSIX, REPORTS, Row, of, on_jobs, ranked
+from .words import DRISHTI, NO_POSIX, REPORTS, Row, is_mpi, on_jobs, part, ranked
 
 _rule = partial(Rule, view="io.jobs", reports=REPORTS)
-_of_stdio = partial(on_jobs, takes="these take", share="stdio_share")
+_of_stdio = partial(on_jobs, takes="they take", share="stdio_share")
 _of_posix = partial(on_jobs, takes="POSIX takes", share="posix_share")
 
 
-def _mostly_metadata(row: Row) -> str:
-    part = share_in_words(row["meta_s"] / row["io_s"])
-    on = f", on {count_in_words(row['files'], 'file')} of POSIX" if row["files"] else ""
+def _share(row: Row, some: str, whole: str) -> str:
+    return share_in_words(row[some] / row[whole])
+
+
+def _larger_buffers(rows: Sequence[Row]) -> str:
+    """MPI-IO is for programs of several ranks."""
+    if is_mpi(rows[0]):
+        return ""
+    return "Use POSIX calls with large buffers, or enlarge the buffers of streams with setvbuf."
+
+
+def _metadata(row: Row) -> str:
+    on = f" on {count_in_words(row['files'], 'POSIX file')}" if row["files"] else ""
     spent = seconds_in_words(row["meta_s"])
-    return f"{part} of its I/O time are metadata operations ({spent} in all processes{on})"
+    return f"Open, stat, seek and other metadata operations{on} take {spent} in all processes"
 
 
-def _one_sided(row: Row) -> str:
+def _sides(row: Row) -> list[tuple[float, str, float]]:
+    """Of bytes and of requests: the share of reads, what they are, and all of them."""
+    sides = []
+    for what in ("bytes", "requests"):
+        names = ("read_bytes", "write_bytes") if what == "bytes" else ("reads", "writes")
+        reads, writes = row[names[0]], row[names[1]]
+        # bytes may be counted where no request is, for example of files mapped into memory
+        if None not in (reads, writes) and reads + writes:
+            sides.append((reads / (reads + writes), what, reads + writes))
+    return sides
+
+
+def _one_side(row: Row) -> str:
+    share, what, _ = max(_sides(row), key=lambda side: abs(side[0] - 0.5))
+    side = "reads" if share >= 0.5 else "writes"
+    return f"{share_in_words(max(share, 1 - share))} of POSIX {what} are {side}"
+
+
+def _both_sides(row: Row) -> str:
     parts = []
-    if None not in (row["read_bytes"], row["write_bytes"]):
-        moved = row["read_bytes"] + row["write_bytes"]
-        share = share_in_words(row["read_bytes"] / moved) if moved else "nothing"
-        parts.append(f"of {bytes_in_words(moved)} that go through POSIX, {share} is read")
-    # bytes may be counted where no request is, as of what is mapped into memory
-    known = None not in (row["reads"], row["writes"])
-    if known and (requests := row["reads"] + row["writes"]):
-        parts.append(f"{of(row['reads'], requests, 'request')} to POSIX are reads")
-    return "; ".join(parts)
+    for share, what, whole in _sides(row):
+        amount = bytes_in_words(whole) if what == "bytes" else count_in_words(int(whole), "request")
+        parts.append(f"{share_in_words(share)} of {amount}")
+    return f"POSIX reads {' and '.join(parts)}"
+
+
+def _tuning(rows: Sequence[Row]) -> str:
+    sides = {_one_side(row).split()[-1] for row in rows}
+    if sides == {"reads"}:
+        return "Tune reads first: stripe count and read-ahead."
+    return "Tune writes first: aggregation and write-behind." if sides == {"writes"} else ""
 
 
 def _incomplete(row: Row) -> str:
-    lower = "numbers are lower bounds, and files may be missing"
-    effect = lower if row["missing_counters"] else "the counters are complete"
-    return f"its logs are incomplete ({row['gaps']}): {effect}"
+    if row["missing_counters"]:
+        return f"{row['gaps']}: numbers are lower bounds, and files may be missing"
+    return f"{row['gaps']}: the trace is incomplete, the counters are complete"
+
+
+def _complete_logs(rows: Sequence[Row]) -> str:
+    """What helps against the gaps of these logs."""
+    gaps = "; ".join(row["gaps"] for row in rows)
+    steps = {
+        "cut off": "Give Darshan more memory (DARSHAN_MODMEM) or exclude files (NAME_EXCLUDE).",
+        "not read": "Run `harvest rejects` to see why a module was not read.",
+        "not finished": "Let the program end normally, so that Darshan finishes its log.",
+    }
+    return " ".join(step for gap, step in steps.items() if gap in gaps)
 
 
 def _impossible(row: Row) -> str:
     names = row["impossible"].split(", ")
     more = f" and {len(names) - SHOWN:,} more" if len(names) > SHOWN else ""
     return (
-        f"its logs have values that cannot be, below 0 or no finite time, of "
-        f"{', '.join(names[:SHOWN])}{more}: they are left out, and sums are lower bounds"
+        f"{', '.join(names[:SHOWN])}{more}: below 0 or not a finite time. These values are left "
+        "out, so sums are lower bounds"
     )
 
 
-def _copied(row: Row) -> str:
-    logs, copies = row["logs"], row["copies"]
-    are = "is" if copies == 1 else "are"
-    return (
-        f"beside its {count_in_words(logs, 'log')} there {are} "
-        f"{count_in_words(copies, 'copy', 'copies')} with the same bytes, which {are} left out"
-    )
-
-
-SHOWN: Final = 6
-"""Counters that a sentence names, at most."""
+SHOWN: Final = 3
+"""Counters that a detail names, at most."""
 
 _OF_JOB: Final = ("job", "pid", "program", "logs", "processes")
 _COST: Final = ("io_s", "time_share", "certainty")
 _POSIX_COST: Final = ("reads", "writes", "posix_s", "posix_share", "certainty")
 _STDIO: Final = ("stdio_bytes", "stdio_requests", "stdio_s", "stdio_share", "certainty")
 _ALL_LAYERS: Final = (
-    "through all layers that the logs count (POSIX, MPI-IO, STDIO, DFS or DAOS; HDF5 and PnetCDF "
-    "where a log has none of these), each byte once"
+    "through POSIX, MPI-IO, STDIO, DFS or DAOS (else HDF5, PnetCDF), each byte once"
 )
 _NO_SUM: Final = (
-    "the records of a module that counts bytes are not there though a log lists it: `harvest "
-    "rejects` says why; MDHIM counts no bytes and is in no sum"
+    "a log lists a module without records: `harvest rejects` says why; MDHIM has no bytes"
 )
-_MISALIGNED: Final = {
-    "share": Threshold(0.1, "share of the reads and writes that were watched, from 0 to 1")
-}
-_WATCHED: Final = (
-    "jobs of which a log has the module POSIX; requests to files whose {what} alignment Darshan "
-    "does not know are left out"
-)
+_MISALIGNED: Final = {"share": Threshold(0.1, "share of the watched reads and writes, from 0 to 1")}
+_WATCHED: Final = "jobs with POSIX in a log, without files that have no {what} alignment"
 _UNWATCHED: Final = (
-    "Darshan watched the alignment of no request (POSIX_{what}_NOT_ALIGNED or "
-    "POSIX_{what}_ALIGNMENT is -1){more}; or "
+    "POSIX_{what}_NOT_ALIGNED or POSIX_{what}_ALIGNMENT is -1{more}; or "
 ) + NO_POSIX
 
 JOB_RULES: Final = (
     _rule(
         name="io.stdio",
-        doc="Much goes through C's buffered streams (fopen, fread, fwrite), which parallel file "
-        "systems serve badly: small buffers, one process at a time.",
+        doc="Many bytes go through C's buffered streams (fopen, fread, fwrite). Their buffers are "
+        "small, which parallel file systems serve badly.",
         among="uses_stdio",
         where="stdio_bytes > {share} * bytes",
-        columns=(*_OF_JOB, "bytes", *_STDIO),
+        columns=(*_OF_JOB, "bytes", *_STDIO, "largest_log"),
         judge=_of_stdio(
             "stdio_bytes",
+            lambda row: f"{_share(row, 'stdio_bytes', 'bytes')} of bytes go through STDIO",
             lambda row: (
-                f"{bytes_in_words(row['stdio_bytes'])} of {bytes_in_words(row['bytes'])} "
-                f"({share_in_words(row['stdio_bytes'] / row['bytes'])}) go through STDIO, the "
-                "buffered streams of C"
+                f"{bytes_in_words(row['stdio_bytes'])} of {bytes_in_words(row['bytes'])} use "
+                "C's buffered streams"
             ),
+            advice=_larger_buffers,
         ),
-        advice="Use POSIX calls with large buffers, MPI-IO or a library upon it (HDF5, PnetCDF).",
+        advice="Use POSIX calls with large buffers, or MPI-IO, HDF5 or PnetCDF.",
         reference=f"{DRISHTI}: S01",
         numerator="bytes moved through STDIO",
         denominator=f"bytes moved {_ALL_LAYERS}",
-        judged="jobs of which a log has the module STDIO",
+        judged="jobs with the module STDIO in a log",
         unable=_NO_SUM,
         thresholds={"share": Threshold(0.1, "share of all bytes, from 0 to 1")},
     ),
     _rule(
         name="io.many_stdio_requests",
-        doc="Many small calls of C's buffered streams, as of logging or of reading line by line.",
+        doc="Many small calls of C's buffered streams, for example to log or to read lines.",
         among="uses_stdio",
         where="stdio_requests > {requests} and stdio_requests > {share} * requests "
         "and stdio_bytes < {size} * stdio_requests",
         columns=(*_OF_JOB, "requests", *_STDIO),
         judge=_of_stdio(
             "stdio_requests",
+            lambda row: f"{_share(row, 'stdio_requests', 'requests')} of requests use STDIO",
             lambda row: (
-                f"{of(row['stdio_requests'], row['requests'], 'request')} go through "
-                f"STDIO, of {bytes_in_words(row['stdio_bytes'] / row['stdio_requests'])} each on "
-                "average"
+                f"{part(row['stdio_requests'], row['requests'], 'request')} move "
+                f"{bytes_in_words(row['stdio_bytes'] / row['stdio_requests'])} each on average"
             ),
         ),
-        advice="Write less, or collect it and write it at once; setvbuf enlarges the buffer.",
+        advice="Read and write larger pieces, or enlarge the buffers of streams with setvbuf.",
         reference="the limits of Drishti 0.8 for small requests (P05, P06), applied to STDIO",
-        numerator="reads and writes of STDIO, whose mean size is small",
+        numerator="reads and writes of STDIO with a small mean size",
         denominator=f"reads and writes {_ALL_LAYERS}",
-        judged="jobs of which a log has the module STDIO",
+        judged="jobs with the module STDIO in a log",
         unable=_NO_SUM,
         thresholds={
-            "size": Threshold(1e6, "mean bytes of a request from which it is not small"),
+            "size": Threshold(1e6, "mean bytes of a request that is not small"),
             "share": Threshold(0.1, "share of the requests to all layers, from 0 to 1"),
             "requests": Threshold(1000, "requests of a job to STDIO"),
         },
     ),
     _rule(
         name="io.no_mpiio",
-        doc="An MPI program that does without MPI-IO cannot use collective I/O.",
+        doc="An MPI program without MPI-IO cannot use collective I/O.",
         among="largest_log > {processes} and has_counters",
         where="bytes > 0 and uses_mpiio = false",
         columns=(*_OF_JOB, "largest_log", "bytes", "uses_mpiio", *_COST),
         judge=on_jobs(
             "bytes",
             lambda row: (
-                f"its {row['largest_log']:,} ranks move {bytes_in_words(row['bytes'])} "
-                "without MPI-IO"
+                f"{row['largest_log']:,} ranks move {bytes_in_words(row['bytes'])} without MPI-IO"
             ),
+            lambda row: "They cannot use collective I/O",
             "I/O takes",
             most="medium",
         ),
-        advice="Where ranks share files, use MPI-IO or a library upon it (HDF5, PnetCDF).",
+        advice="Use MPI-IO or a library on top of it (HDF5, PnetCDF) where ranks share files.",
         reference=f"{DRISHTI}: M01, for programs of more than one process",
         numerator=f"bytes moved {_ALL_LAYERS}, where no log has the module MPI-IO",
-        judged="jobs with a log of several processes that has a module that counts bytes",
+        judged="jobs with a log of several processes and a module that counts bytes",
         unable=_NO_SUM,
         thresholds={"processes": Threshold(1, "processes of an MPI program")},
     ),
     _rule(
         name="io.misaligned_file",
-        doc="Requests that begin within a block of the file system: it reads and locks whole "
-        "blocks, so that neighbours wait for each other.",
+        doc="Requests that start inside a block of the file system. It reads and locks whole "
+        "blocks, so neighbours wait for each other.",
         among="uses_posix",
         where="misaligned_file > {share} * watched_file",
         columns=(*_OF_JOB, "misaligned_file", "watched_file", *_POSIX_COST),
         judge=_of_posix(
             "misaligned_file",
             lambda row: (
-                f"{of(row['misaligned_file'], row['watched_file'], 'request')} to POSIX "
-                "begin within a block of the file system"
+                f"{_share(row, 'misaligned_file', 'watched_file')} of requests start inside a block"
+            ),
+            lambda row: (
+                f"{part(row['misaligned_file'], row['watched_file'], 'POSIX request')} do not "
+                "start at a block of the file system"
             ),
             watched="watched_file",
         ),
-        advice="Begin requests at multiples of the block or stripe size (in HDF5, "
-        "H5Pset_alignment).",
+        advice="Start requests at multiples of the block or stripe size (HDF5: H5Pset_alignment).",
         reference=f"{DRISHTI}: P08",
-        numerator="reads and writes of POSIX whose offset is not a multiple of "
-        "POSIX_FILE_ALIGNMENT",
-        denominator="reads and writes of POSIX to files whose alignment Darshan knows",
+        numerator="POSIX requests whose offset is not a multiple of POSIX_FILE_ALIGNMENT",
+        denominator="reads and writes of POSIX to files whose alignment Darshan records",
         judged=_WATCHED.format(what="file"),
         unable=_UNWATCHED.format(what="FILE", more=""),
         thresholds=_MISALIGNED,
     ),
     _rule(
         name="io.misaligned_memory",
-        doc="Buffers that do not begin at a word of memory are copied more slowly.",
+        doc="Buffers that do not start at a word of memory are copied more slowly.",
         among="uses_posix",
         where="misaligned_memory > {share} * watched_memory",
         columns=(*_OF_JOB, "misaligned_memory", "watched_memory", *_POSIX_COST),
         judge=_of_posix(
             "misaligned_memory",
             lambda row: (
-                "the buffers of "
-                f"{of(row['misaligned_memory'], row['watched_memory'], 'request')} to POSIX are "
-                "not aligned in memory"
+                f"{_share(row, 'misaligned_memory', 'watched_memory')} of buffers are misaligned"
+            ),
+            lambda row: (
+                f"{part(row['misaligned_memory'], row['watched_memory'], 'POSIX request')} use a "
+                "buffer that is not aligned in memory"
             ),
             watched="watched_memory",
         ),
-        advice="Allocate buffers aligned (posix_memalign, or arrays rather than slices of them).",
+        advice="Allocate aligned buffers (posix_memalign), or pass whole arrays instead of slices.",
         reference=f"{DRISHTI}: P07",
         numerator="reads and writes of POSIX whose buffer is not a multiple of POSIX_MEM_ALIGNMENT",
-        denominator="reads and writes of POSIX of which Darshan knows the alignment",
+        denominator="reads and writes of POSIX whose alignment Darshan records",
         judged=_WATCHED.format(what="memory"),
         unable=_UNWATCHED.format(what="MEM", more=", which DARSHAN_MEMALIGN sets"),
         thresholds=_MISALIGNED,
     ),
     _rule(
         name="io.mostly_metadata",
-        doc="A job that spends its I/O time in opening, seeking and asking about files, not in "
-        "moving data: many small files, imports of Python, or files opened again and again.",
+        doc="A job that spends its I/O time on metadata, for example of small files or imports.",
         among="has_counters",
         where="meta_s > {seconds} and meta_s > {share} * io_s",
         columns=(*_OF_JOB, "meta_s", "io_s", "files", "meta_share", "time_share", "certainty"),
-        judge=on_jobs("meta_s", _mostly_metadata, "these take", share="meta_share"),
-        advice="Join small files, keep files open, and put software on a local disk or in an "
-        "image.",
-        reference="PyDarshan's plot of I/O cost, which sets the same times beside each other; "
-        "the limits are ours",
-        numerator="time in metadata operations, summed over processes, s; of MPI-IO only for files "
-        "that POSIX does not count",
+        judge=on_jobs(
+            "meta_s",
+            lambda row: f"{_share(row, 'meta_s', 'io_s')} of I/O time is metadata",
+            _metadata,
+            "this is",
+            share="meta_share",
+        ),
+        advice="Merge small files, keep files open, or move software to a local disk or image.",
+        reference="PyDarshan's plot of I/O cost compares the same times; the limits are ours",
+        numerator="metadata time in all processes, s; of MPI-IO only for files without POSIX",
         denominator="time in reads, writes and metadata operations, summed over processes, s",
-        judged="jobs of which a log has a module that counts bytes",
+        judged="jobs with a module that counts bytes in a log",
         unable=_NO_SUM,
         thresholds={
             "share": Threshold(0.5, "share of the I/O time, from 0 to 1"),
@@ -231,18 +263,18 @@ JOB_RULES: Final = (
     ),
     _rule(
         name="io.one_sided",
-        doc="A job that mostly reads, or mostly writes: what is worth tuning.",
+        doc="A job that mostly reads, or mostly writes: tune that side first.",
         among="uses_posix",
         where="abs(read_bytes - write_bytes) > {difference} * (1.0 * read_bytes + write_bytes) "
         "or abs(reads - writes) > {difference} * (1.0 * reads + writes)",
         columns=(*_OF_JOB, "read_bytes", "write_bytes", "reads", "writes", "bytes", "certainty"),
-        judge=ranked("bytes", _one_sided, lambda row: "low", sure=True),
-        advice="Tune what there is more of: stripes and read-ahead for reads, aggregation and "
+        judge=ranked("bytes", _one_side, _both_sides, lambda row: "low", sure=True, advice=_tuning),
+        advice="Tune the larger side first: stripes and read-ahead for reads, aggregation and "
         "write-behind for writes.",
         reference=f"{DRISHTI}: P01 to P04",
         numerator="reads minus writes of POSIX: of bytes, or of requests",
         denominator="reads and writes of POSIX together",
-        judged="jobs of which a log has the module POSIX; other layers are left out",
+        judged="jobs with the module POSIX in a log, without other layers",
         unable=NO_POSIX,
         thresholds={
             "difference": Threshold(0.1, "reads minus writes, of both: of bytes or requests")
@@ -250,33 +282,42 @@ JOB_RULES: Final = (
     ),
     _rule(
         name="io.incomplete_logs",
-        doc="Logs whose records Darshan cut off for want of memory, with modules that could not be "
-        "read, or that Darshan did not finish.",
+        doc="Logs that Darshan cut off because it ran out of memory, or did not finish, or with "
+        "modules that could not be read.",
         where="gaps is not null",
         columns=(*_OF_JOB, "gaps", "missing_counters"),
         judge=ranked(
             "missing_counters",
+            lambda row: f"logs incomplete, {shortened(row['gaps'].replace('; ', ', '), 27)}",
             _incomplete,
             lambda row: "high" if row["missing_counters"] else "medium",
+            advice=_complete_logs,
         ),
-        advice="Run with more memory for Darshan (DARSHAN_MODMEM, or MODMEM in its "
-        "configuration) and without needless files (NAME_EXCLUDE); `harvest rejects` says why a "
-        "module could not be read; a log is finished when its program ends in order.",
+        advice="Give Darshan more memory (DARSHAN_MODMEM), exclude files (NAME_EXCLUDE), and let "
+        "the program end normally; `harvest rejects` says why a module was not read.",
         reference="the log's own partial flags, end and name; Darshan's runtime documentation",
-        numerator="modules that a log marks as partial, or that could not be read, and logs "
-        "without an end or with the name of one that is not done (.darshan_partial)",
+        numerator="modules that are partial or not read, and unfinished logs",
         judged="all jobs",
         unable="never",
     ),
     _rule(
         name="io.impossible_values",
-        doc="Counters with values that cannot be, as bytes below 0 or an infinite time: the log, "
-        "or what wrote it, is damaged there.",
+        doc="Counters with impossible values, for example bytes below 0 or an infinite time. The "
+        "log, or what wrote it, is damaged there.",
         where="impossible is not null",
         columns=(*_OF_JOB, "impossible", "certainty"),
-        judge=ranked(None, _impossible, lambda row: "medium", sure=True),
-        advice="Look at the records themselves (darshan.posix and its like, or darshan-parser); "
-        "take the log anew, or from a newer Darshan.",
+        judge=ranked(
+            None,
+            lambda row: (
+                count_in_words(row["impossible"].count(", ") + 1, "counter has", "counters have")
+                + " impossible values"
+            ),
+            _impossible,
+            lambda row: "medium",
+            sure=True,
+        ),
+        advice="Look at the records (darshan.posix and others, or darshan-parser). Record the log "
+        "again, with a newer Darshan if there is one.",
         reference="counters are numbers of operations and bytes, or finite times",
         numerator="counters that have such a value in a record of a layer that counts bytes",
         judged="all jobs",
@@ -284,16 +325,25 @@ JOB_RULES: Final = (
     ),
     _rule(
         name="io.copied_logs",
-        doc="Logs that are there more than once: each counts once, in all views and findings.",
+        doc="Logs with the same bytes as another log. Views and findings count each log once.",
         where="copies > 0",
         columns=(*_OF_JOB, "copies", "run"),
-        judge=ranked("copies", _copied, lambda row: "low"),
-        advice="Remove the copies, or harvest a directory without them; record types keep the "
-        "rows of all.",
+        judge=ranked(
+            "copies",
+            lambda row: (
+                count_in_words(row["copies"], "copied log is", "copied logs are") + " left out"
+            ),
+            lambda row: (
+                f"{count_in_words(row['logs'], 'log counts', 'logs count')}; a copy has the same "
+                "bytes as one of these"
+            ),
+            lambda row: "low",
+        ),
+        advice="Remove the copies, or harvest a directory without them. Record types keep the rows "
+        "of all logs.",
         reference="the SHA-256 of the logs (darshan.job, sha256)",
-        numerator="logs whose bytes are those of another log",
+        numerator="logs with the same bytes as another log",
         judged="jobs whose logs were read with their SHA-256",
-        unable="the logs were harvested by an older version: `harvest run --force` reads them "
-        "again",
+        unable="an older version harvested the logs: `harvest run --force` reads them again",
     ),
 )

@@ -1,4 +1,4 @@
-"""The view ``io.files``: who used each file, how much, and in what manner."""
+"""The view ``io.files``: users, bytes and order of use of each file."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ BINS = (
     *("0_100", "100_1K", "1K_10K", "10K_100K", "100K_1M"),
     *("1M_4M", "4M_10M", "10M_100M", "100M_1G", "1G_PLUS"),
 )
-"""Darshan's bins of the sizes of reads and writes, in its own words."""
+"""Darshan's names of the size bins of reads and writes."""
 
 _LIMITS = (
     *(-1, 100, 2**10, 10 * 2**10, 100 * 2**10, 2**20),
     *(4 * 2**20, 10 * 2**20, 100 * 2**20, 2**30, 2**63 - 1),
 )
-"""Darshan's bins reach from behind one of these sizes to the next."""
+"""Limits of Darshan's size bins: each bin includes its upper limit."""
 
 
 def files(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
@@ -187,7 +187,7 @@ def _count_untraced(dataset: DatasetReader, run: str | None, traced: pl.DataFram
 
 
 def _tasks(dataset: DatasetReader, sums: pl.DataFrame) -> pl.DataFrame:
-    """How many Dask tasks used each file; a row for every file below a Dask run."""
+    """Number of Dask tasks that used each file; a row for every file of a Dask run."""
     none = pl.DataFrame(schema={"run": pl.String, "record_id": pl.UInt64, "tasks": pl.Int64})
     if SEGMENTS not in dataset or "dask.task_transition" not in dataset:
         return none
@@ -222,8 +222,8 @@ def counter_rows(dataset: DatasetReader, run: str | None, traced: pl.DataFrame) 
         their buffered I/O.
 
     Columns: origin, record_id, rank (-1: all processes), module, op, path, count, bytes,
-    nanoseconds, sequential (null: not known), part (whether a number is left out that cannot be),
-    and a column per bin of sizes (null: not known).
+    nanoseconds, sequential (null: unknown), part (whether a number is left out that cannot be),
+    and a column per bin of sizes (null: unknown).
     """
     rows = [
         _of_op(layer, frame, op)
@@ -262,7 +262,7 @@ def _of_op(layer: Layer, frame: pl.LazyFrame, op: str) -> pl.LazyFrame:
 def metadata_seconds(dataset: DatasetReader, run: str | None) -> pl.DataFrame:
     """Time in metadata operations by run and record_id, of the records that count its bytes.
 
-    meta_part: whether that of a record is left out, as it cannot be.
+    meta_part: whether an impossible time of a record is left out.
     """
     rows = [
         frame.select(*("origin", "record_id"), spent=layer.spent("meta"))

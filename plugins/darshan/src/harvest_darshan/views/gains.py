@@ -1,4 +1,4 @@
-"""The view ``io.gains``: jobs ranked by the time that what the rules find in them concerns."""
+"""The view ``io.gains``: jobs, the largest possible gain first."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ CONCERNED: Final = {
 }
 """By rule: seconds of all processes that a row of its view concerns, and the part of I/O they are.
 
-The parts ``read``, ``write`` (as the column ``op`` says) and ``meta`` lie apart from each other;
-``all`` may overlap them.  Rules that are not here say what there is, and nothing is to be gained.
+The parts ``read``, ``write`` (the column ``op``) and ``meta`` do not overlap; ``all`` may overlap
+them.  Rules that are not here cost no time.
 """
 
 _REQUESTS = pl.col("reads").cast(pl.Int128) + pl.col("writes")
@@ -59,13 +59,13 @@ _UNSURE: Final = {
     "io.misaligned_memory": (pl.when(pl.col("watched_memory") < _REQUESTS).then(pl.lit("part")),),
     "io.long_metadata": (pl.when("shared").then(pl.lit("lower_bound")),),
 }
-"""What makes a finding less sure than its rows, as its rule says."""
+"""What makes a finding less certain than its rows, by rule."""
 
 
 def gains(
     dataset: DatasetReader, *, run: str | None = None, job: int | None = None, per: str = "job"
 ) -> pl.LazyFrame:
-    """One row per job with findings, or per job and finding; those with most to gain first."""
+    """One row per job with findings, or per job and finding; the largest gain first."""
     built = {name: build(dataset, run=run, job=job) for name, build in VIEWS.items()}
 
     def compute() -> pl.DataFrame:
@@ -106,7 +106,7 @@ def _known(limit: str) -> pl.Expr:
 
 
 def _chosen(rule: Rule, rows: pl.DataFrame) -> pl.DataFrame:
-    """The rows that a rule chooses by its own thresholds, with the time that they concern."""
+    """The rows that a rule chooses by its default thresholds, with the time that they concern."""
     numbers = {name: threshold.value for name, threshold in rule.thresholds.items()}
     seconds, part = CONCERNED.get(rule.name, (pl.lit(None, pl.Float64), "all"))
     spent = pl.col(seconds) if isinstance(seconds, str) else seconds
@@ -120,7 +120,7 @@ def _chosen(rule: Rule, rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _summed(parts: pl.DataFrame, by: list[str]) -> pl.DataFrame:
-    """Parts of some findings together: those apart from each other add up, of others the most."""
+    """Parts of some findings together: those that do not overlap add up, of others the most."""
     apart = [pl.col("seconds").filter(pl.col("part") == word).max() for word in _APART]
     together = pl.col("seconds").filter(pl.col("part") == "all").max()
     known = pl.col("seconds").is_not_null().any()

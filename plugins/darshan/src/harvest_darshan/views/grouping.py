@@ -1,4 +1,4 @@
-"""Which logs make one job, and a dataset narrowed to the logs of one."""
+"""The logs of each job, and a dataset narrowed to the logs of one job."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from harvest_toolkit.frames import safe_sum
 from .layers import BASE, LAYERS, ORIGIN, of_run, run_of
 
 KEY = ("run", "job", "began", "log")
-"""What names a job, or one log of it: ``log`` is null where all logs of a job count together."""
+"""The key of a job or a log: ``log`` is null where all logs of a job count together."""
 
 COARSE_S = 100.0
-"""Seconds of a log below which the second to which old logs are exact is over 1 % of the run."""
+"""Seconds of a log below which one second is over 1 % of the run."""
 
 EXACT = "3.41"
 """The first version of logs whose times have fractions of seconds."""
 
 
 def named_run(dataset: DatasetReader, run: str | None, job: int | None = None) -> str | None:
-    """The directory of the run that a setting names; None where it names none.
+    """The directory of the run in a setting; None without one.
 
     Raises UsageError for a run that no log is of or several are named, or a job that is not there.
     """
@@ -114,7 +114,7 @@ def logs_by_job(
 
 
 def unfinished() -> pl.Expr:
-    """Whether Darshan did not finish a log: it has no end, or still the name of one not done."""
+    """Whether Darshan did not finish a log: it has no end, or the name of an unfinished one."""
     return (pl.col("end_time").is_null() | ORIGIN.str.ends_with("_partial")).alias("unfinished")
 
 
@@ -179,7 +179,7 @@ def layer_states(dataset: DatasetReader, logs: pl.DataFrame) -> pl.DataFrame:
 
 
 def certainty(dataset: DatasetReader, logs: pl.DataFrame, *modules: str) -> pl.DataFrame:
-    """Per job (:data:`KEY`), what makes its numbers less than certain, in ``certainty``.
+    """Per job (:data:`KEY`), the ``certainty`` of its numbers.
 
     They are lower bounds where a module was cut off or could not be read, a log was not finished,
     a time is below 0, or a value cannot be, which is left out.
@@ -225,7 +225,7 @@ def certainty(dataset: DatasetReader, logs: pl.DataFrame, *modules: str) -> pl.D
 
 
 def exe_of_job() -> pl.Expr:
-    """The command line of the log that moved most, of some logs; of several the first's.
+    """The command line of the log that moved most bytes; of several the first.
 
     That is the program: what started it, as mpiexec, moves little or nothing.
     """
@@ -276,14 +276,14 @@ def program_of(exe: pl.Expr) -> pl.Expr:
 
 @attrs.frozen
 class OfLogs:
-    """A dataset whose Darshan records are those of some logs alone; all else is as it has it."""
+    """A dataset with the Darshan records of only some logs, and all other records."""
 
     dataset: DatasetReader
     origins: tuple[str, ...]
 
     @classmethod
     def among(cls, dataset: DatasetReader, logs: pl.DataFrame) -> OfLogs:
-        """Of the logs that a frame names in ``origin``."""
+        """For the logs in the column ``origin`` of a frame."""
         return cls(dataset, tuple(logs["origin"].cast(pl.String)))
 
     def __contains__(self, name: object) -> bool:
@@ -298,14 +298,14 @@ class OfLogs:
         return self.dataset.view(name, **settings)
 
     def views(self) -> list[str]:
-        """Those of the whole dataset."""
+        """As in the whole dataset."""
         return self.dataset.views()
 
     def harvested_with(self, source: str, setting: str) -> list[Any]:
-        """As the dataset says."""
+        """As in the whole dataset."""
         return self.dataset.harvested_with(source, setting)
 
     @property
     def notes(self) -> list[str]:
-        """Those of the dataset."""
+        """As in the whole dataset."""
         return self.dataset.notes

@@ -1,4 +1,4 @@
-"""The views ``io.jobs``, the I/O of a job as a whole, and ``io.bandwidth``, how fast it moved.
+"""The views ``io.jobs``, the I/O of a job, and ``io.bandwidth``, its rates.
 
 A job's rate is that of Darshan's own estimate (``darshan-parser --perf``, agg_perf_by_slowest): its
 bytes over the time of the slowest process in reads, writes and metadata operations of the layer.
@@ -36,7 +36,7 @@ def jobs(
     job: int | None = None,
     per: str = "job",
 ) -> pl.LazyFrame:
-    """One row per job: what its processes did through the layers that its logs count.
+    """One row per job: the I/O of its processes in the layers of its logs.
 
     A job is the logs of one directory, user and job id.  Where no scheduler gave an id, Darshan
     takes the process id, which differs from log to log: then a job is the logs of one directory
@@ -85,11 +85,11 @@ _OF_LAYER = {
     "mpiio": ("mpiio_bytes",),
     "stdio": ("stdio_bytes", "stdio_requests", "stdio_seconds"),
 }
-"""Columns that stand on one layer."""
+"""Columns from one layer."""
 
 
 def _counted(counted: Counted, logs: pl.DataFrame) -> pl.DataFrame:
-    """What all layers did, each byte counted once, by job."""
+    """Sums over all layers, each byte counted once, by job."""
     rows = [
         frame.join(logs.select("origin", *KEY).lazy(), on="origin").select(
             *KEY,
@@ -151,7 +151,7 @@ def _beyond(dataset: DatasetReader, counted: Counted, logs: pl.DataFrame) -> pl.
 
 
 def _totals(logs: pl.DataFrame) -> pl.DataFrame:
-    """What the job records say."""
+    """Columns from the job records."""
 
     def modules(column: str) -> pl.Expr:
         return pl.col(column).explode().drop_nulls().unique().sort()
@@ -187,7 +187,7 @@ def _totals(logs: pl.DataFrame) -> pl.DataFrame:
 
 
 def _in_words(modules: str, what: str) -> pl.Expr:
-    """``POSIX, STDIO cut off; `` or nothing."""
+    """``POSIX, STDIO cut off; ``; empty without modules."""
     named = pl.format("{} {}; ", pl.col(modules).list.join(", "), pl.lit(what))
     return pl.when(pl.col(modules).list.len() > 0).then(named).otherwise(pl.lit(""))
 
@@ -213,7 +213,7 @@ def _posix(dataset: DatasetReader, logs: pl.DataFrame) -> pl.DataFrame:
 
 def layer_sums(dataset: DatasetReader, logs: pl.DataFrame, name: str) -> pl.DataFrame:
     """Sums of a layer by job: those of :data:`KEY`, and files, bytes, read_bytes, write_bytes,
-    requests, read_s, write_s, meta_s and seconds; null where a part is not known.
+    requests, read_s, write_s, meta_s and seconds; null where a part is unknown.
     """
     layer = LAYERS[name]
     return (
@@ -264,7 +264,7 @@ def _bandwidth(dataset: DatasetReader, logs: pl.DataFrame) -> pl.DataFrame:
 def _of_layer(
     dataset: DatasetReader, logs: pl.DataFrame, states: pl.DataFrame, name: str
 ) -> pl.DataFrame:
-    """The jobs that use a layer, with its sums; null where records of a log are not known."""
+    """The jobs that use a layer, with its sums; null where records of a log are unknown."""
     layer = LAYERS[name]
     used = states.filter(f"uses_{name}").select(*KEY, known=f"knows_{name}")
     sums = joined(layer_sums(dataset, logs, name), _slowest(dataset, logs, layer))

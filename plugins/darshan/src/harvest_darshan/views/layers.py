@@ -1,7 +1,7 @@
-"""The modules of a log that count bytes, and which of them count each byte once.
+"""The modules of a log that count bytes, and those that together count each byte once.
 
 What a program does through one layer reaches the file through those below it: HDF5 and PnetCDF
-call MPI-IO or POSIX, MPI-IO calls POSIX or DFS, and DFS calls DAOS.  STDIO stands beside POSIX.
+call MPI-IO or POSIX, MPI-IO calls POSIX or DFS, and DFS calls DAOS.  STDIO is next to POSIX.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ ORIGIN: Final = pl.col("origin").cast(pl.String)
 """The path of a log, comparable with those of other frames."""
 
 FILE: Final = ("origin", "record_id")
-"""What names a file of a log."""
+"""The key of a file of a log."""
 
 
 def run_of(log: str = "origin") -> pl.Expr:
@@ -31,7 +31,7 @@ def run_of(log: str = "origin") -> pl.Expr:
 
 
 def of_run(frame: pl.LazyFrame, run: str | None) -> pl.LazyFrame:
-    """The rows of one run, which is a directory that holds logs."""
+    """The rows of one run, which is a directory of logs."""
     return frame if run is None else frame.filter(run_of() == run)
 
 
@@ -45,7 +45,7 @@ def spent_ns() -> pl.Expr:
 
 
 def traced_once(trace: pl.LazyFrame) -> pl.LazyFrame:
-    """The trace without operations that speak of the same bytes as others.
+    """The trace without operations on bytes that others already have.
 
     What a process does to a file through MPI-IO reaches it through POSIX.  Where a log traces a
     file in DXT_POSIX, its DXT_MPIIO operations on that file are left out.
@@ -71,16 +71,16 @@ class Layer:
 
     @property
     def prefix(self) -> str:
-        """What its counters begin with."""
+        """Prefix of its counters."""
         return self.module.replace("-", "")
 
     @property
     def record_type(self) -> str:
-        """That of its records."""
+        """Record type of its records."""
         return f"darshan.{self.prefix.lower()}"
 
     def requests(self, op: str) -> pl.Expr:
-        """Number of operations of a record; null where one kind is not known."""
+        """Number of operations of a record; null where one kind is unknown."""
         names = self.reads if op == "read" else self.writes
         return sum_of(*(possible(f"{self.prefix}_{name}") for name in names))
 
@@ -93,7 +93,7 @@ class Layer:
         return sum_of(*(nanoseconds(f"{self.prefix}_F_{word.upper()}_TIME") for word in what))
 
     def impossible(self, records: pl.LazyFrame) -> pl.LazyFrame:
-        """Logs (origin) and those of their counters that have a value which none can have.
+        """Logs (origin) and their counters with impossible values.
 
         ``below_zero`` in the place of a counter: a time is, which then counts as 0.
         """
@@ -136,13 +136,13 @@ LAYERS: Final = {
         "AGG_",
     ),
 }
-"""Those that are summed, by a name for columns."""
+"""Layers that are summed, by a name for columns."""
 
 BASE: Final = ("posix", "mpiio", "stdio", "dfs", "daos")
-"""Those that count bytes of files; libraries upon them count for logs that have none of these."""
+"""Layers that count bytes of files; libraries above count only in logs without these."""
 
 UNSUMMED: Final = ("PNETCDF_FILE", "MDHIM")
-"""Modules of programs that move bytes, of which the logs have no sums, or those of others."""
+"""Modules of programs that move bytes, without sums of their own."""
 
 
 def nanoseconds(timer: str) -> pl.Expr:
@@ -155,7 +155,7 @@ def nanoseconds(timer: str) -> pl.Expr:
 
 
 def seconds(timer: str) -> pl.Expr:
-    """A time as it is, where nanoseconds has one."""
+    """The time, where nanoseconds has a value."""
     return pl.when(nanoseconds(timer).is_not_null()).then(pl.col(timer).clip(lower_bound=0))
 
 
@@ -165,7 +165,7 @@ def sum_of(*columns: str | pl.Expr) -> pl.Expr:
 
 
 Counted: TypeAlias = dict[str, tuple[Layer, pl.LazyFrame]]
-"""Layers by name, each with those of its records that are counted."""
+"""Layers by name, each with its counted records."""
 
 
 def counted_records(
@@ -223,7 +223,7 @@ def _bytes(frame: pl.LazyFrame, layer: Layer, by: tuple[str, ...], name: str) ->
 
 
 def _cut_short(jobs: pl.LazyFrame, posix: pl.LazyFrame, mpiio: pl.LazyFrame) -> pl.DataFrame:
-    """Files of which POSIX, cut off by Darshan, has fewer bytes than MPI-IO above it."""
+    """Files with fewer bytes in POSIX, which Darshan cut off, than in MPI-IO."""
     cut = jobs.filter(pl.col("partial_modules").list.contains("POSIX")).select("origin")
     below, upper = (
         _bytes(frame.join(cut, on="origin", how="semi"), LAYERS[name], FILE, name)
@@ -238,7 +238,7 @@ def _cut_short(jobs: pl.LazyFrame, posix: pl.LazyFrame, mpiio: pl.LazyFrame) -> 
 
 
 def _more_in_daos(dfs: pl.LazyFrame, daos: pl.LazyFrame) -> pl.DataFrame:
-    """Logs whose objects moved more bytes than their files: of these DAOS counts, not DFS."""
+    """Logs with more bytes in DAOS than in DFS, in which DAOS counts."""
     return (
         _bytes(daos, LAYERS["daos"], ("origin",), "daos")
         .join(_bytes(dfs, LAYERS["dfs"], ("origin",), "dfs"), on="origin", how="left")

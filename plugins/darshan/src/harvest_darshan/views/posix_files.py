@@ -1,4 +1,4 @@
-"""The view ``io.posix_files``: what POSIX's counters say of each file of a job."""
+"""The view ``io.posix_files``: POSIX counters of each file of a job."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from .grouping import KEY, certainty, exe_of_job, joined, program_of, rows_of_jo
 from .layers import nanoseconds, seconds, sum_of
 
 OPS = (("read", "READS", "READ"), ("write", "WRITES", "WRITTEN"))
-"""An operation, and the two words that Darshan's counters have for it."""
+"""An operation, and the two words of Darshan's counters for it."""
 
 SMALL = BINS[:5]
 """The bins of requests of 1 MiB or less."""
 
 MIB = 2**20
-"""Belongs to the last of them, but is not small."""
+"""A size in the last of these bins that is not small."""
 
 UNNAMED = "(not named)"
 """A file whose name is not in the log."""
@@ -60,7 +60,7 @@ def share_of(spent: pl.Expr) -> pl.Expr:
 
 
 def by_file(dataset: DatasetReader, logs: pl.DataFrame) -> pl.LazyFrame:
-    """POSIX's counters, summed by job (:data:`KEY`) and file; null where a part is not known."""
+    """POSIX's counters, summed by job (:data:`KEY`) and file; null where a part is unknown."""
     records = dataset["darshan.posix"].join(
         logs.select("origin", "nprocs", "run_time_s", *KEY).lazy(), on="origin", how="inner"
     )
@@ -112,7 +112,7 @@ def by_file(dataset: DatasetReader, logs: pl.DataFrame) -> pl.LazyFrame:
 
 
 def _of_op(op: str, verb: str, done: str) -> list[pl.Expr]:
-    """What a record counts of its reads, or of its writes."""
+    """The counts of a record for reads or for writes."""
     count = possible(f"POSIX_{verb}")
     at_most_mib = sum_of(*(possible(f"POSIX_SIZE_{op.upper()}_{size}") for size in SMALL))
     # how many of the most common sizes are 1 MiB is known of reads and writes together
@@ -178,7 +178,7 @@ def _longest_meta() -> dict[str, pl.Expr]:
 
 
 def _imbalances() -> dict[str, pl.Expr]:
-    """How far apart the fastest and the slowest rank of a record of all ranks are."""
+    """Differences of the fastest and the slowest rank in a record of all ranks."""
     moved = possible("POSIX_BYTES_READ") + possible("POSIX_BYTES_WRITTEN")
     spent = sum_of(*(seconds(f"POSIX_F_{what}_TIME") for what in ("READ", "WRITE", "META")))
     ranks = [possible(f"POSIX_{which}_RANK_BYTES") for which in ("SLOWEST", "FASTEST")]
@@ -198,7 +198,7 @@ def _imbalances() -> dict[str, pl.Expr]:
 
 
 def _spread(values: pl.Expr) -> pl.Expr:
-    """Most minus least, of the most: 0 where none moved any; null without values."""
+    """Most minus least, as a share of the most: 0 where none moved any; null without values."""
     apart = pl.when(values.max() > 0).then((values.max() - values.min()) / values.max())
     known = (values.len() > 0) & values.is_not_null().all()
     return pl.when(known).then(apart.otherwise(0.0))

@@ -1,4 +1,4 @@
-"""The views ``io.processes`` and ``io.ranks``: what was traced of each log and process."""
+"""The views ``io.processes`` and ``io.ranks``: traced I/O of each log and process."""
 
 from __future__ import annotations
 

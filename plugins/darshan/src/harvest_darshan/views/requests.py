@@ -1,4 +1,4 @@
-"""The view ``io.requests``: how a job's processes read, and how they write."""
+"""The view ``io.requests``: reads and writes of a job's processes."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def _of_op(
 
 
 def _file_with_most(column: str) -> pl.Expr:
-    """The file with the greatest value; null where none is above 0."""
+    """The file with the largest value; null where none is above 0."""
     most = pl.col("file").sort_by(column, "file", descending=[True, False], nulls_last=True).first()
     return pl.when(pl.col(column).max() > 0).then(most)
 

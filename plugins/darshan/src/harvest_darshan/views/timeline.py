@@ -14,7 +14,7 @@ from .grouping import named_run, number_sessions, once
 from .layers import SEGMENTS, of_run, run_of, traced_once
 
 BINS = 200
-"""Intervals of a session, at most, where none are asked for."""
+"""Most intervals of a session by default."""
 
 _STEPS = pl.Series(
     [step * 10**power for power in range(3, 16) for step in (1, 2, 5)], dtype=pl.Int64

@@ -1,4 +1,4 @@
-"""The view ``dask.compare``: numbers of two sides beside each other, and how sure they differ."""
+"""The view ``dask.compare``: the numbers of two sides, and how sure their differences are."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SHAPE: Final = types_of(COLUMNS)
 
 @attrs.frozen(eq=False)
 class Comparison:
-    """Two sides, and their numbers beside each other.
+    """Two sides, and their numbers together.
 
     rows: columns of the view; equal numbers are there, too, with a difference of 0.
     """
@@ -38,7 +38,7 @@ class Comparison:
     rows: pl.DataFrame
 
     def differing(self) -> pl.DataFrame:
-        """The rows in which something differs, or is known of one side alone."""
+        """The rows in which something differs, or is known only of one side."""
         return self.rows.filter((pl.col("difference") != 0).fill_null(value=True))
 
 

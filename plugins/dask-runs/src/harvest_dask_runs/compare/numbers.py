@@ -22,7 +22,7 @@ OF_RUN: Final = {
     "span_s": "span of executions",
     "wall_s": "span of recorded events",
     "busy_s": "time of executions",
-    "used_share": "threads' time that was used",
+    "used_share": "thread use",
     "tasks": "tasks",
     "executions": "executions",
     "unended": "executions not seen to end",
@@ -38,7 +38,7 @@ OF_RUN: Final = {
     "silent_workers": "silent workers",
     "lost_workers": "lost workers",
     "idle_workers": "idle workers",
-    "peak_threads": "most executions at once",
+    "peak_threads": "most executions at the same time",
     "imbalance_s": "busiest worker beyond the mean",
     "movements": "transfers",
     "moved_bytes": "bytes transferred",
@@ -49,8 +49,8 @@ OF_RUN: Final = {
     "memory_restarts": "restarts for memory",
     "unmanaged_warnings": "warnings of unmanaged memory",
     "gc_warnings": "warnings of garbage collection",
-    "loop_warnings": "spells of an event loop without response",
-    "loop_s": "time of these spells",
+    "loop_warnings": "times that an event loop did not respond",
+    "loop_s": "time that event loops did not respond",
     "counted_bytes": "bytes of files, counted",
     "io_s": "time in I/O of tasks",
     "graphs": "graphs",
@@ -206,7 +206,7 @@ def numbers_of(run: RunOf) -> Numbers:
 
 
 def phases_of(runs: Sequence[Numbers]) -> list[pl.DataFrame]:
-    """Of each run its phases, parted alike: as finely as is known of all of them."""
+    """Of each run its phases, parted in the same way: as finely as is known of all of them."""
     parted = [run.known for run in runs]
     few = all(known["serial_s"] is not None for known in parted)
     none = few and all(known["gaps_s"] is not None for known in parted)

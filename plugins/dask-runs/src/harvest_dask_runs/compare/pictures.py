@@ -1,4 +1,4 @@
-"""The pictures of a comparison: both sides beside each other, on one scale."""
+"""The pictures of a comparison: both sides on one scale."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .verdict import name_of_side
 CELLS: Final = 300
 """Spans of time of which a picture shows the mean."""
 NAMED: Final = 5
-"""Kinds of tasks with a colour of their own: as many as can be told apart."""
+"""Kinds of tasks with a colour of their own: as many as readers can distinguish."""
 BARS: Final = 12
 
 
@@ -51,14 +51,14 @@ def kinds_plot(found: Comparison) -> Plot | None:
         "time",
         draw,
         "Time of kinds, before and after",
-        "Bars: the time of all executions of a kind, before and after, those that differ most "
-        f"first; a line spans the runs of a side.{left_out}",
+        f"Time of all executions by kind, the largest difference first; lines span several runs."
+        f"{left_out}",
         size=(7.5, 1.4 + 0.42 * shown.height),
     )
 
 
 def occupancy_plot(found: Comparison) -> Plot | None:
-    """How many tasks were executed at once, by kind, over the time of both sides' middle runs."""
+    """How many tasks ran at the same time, by kind, in the median run of each side."""
     sides = [_middle(side) for side in (found.before, found.after)]
     spans = [side.known["span_s"] for side in sides]
     if None in spans:
@@ -88,20 +88,20 @@ def occupancy_plot(found: Comparison) -> Plot | None:
                 below = below + height
             axes.axvline(span, color="C5", linewidth=1.0, linestyle="--")
             axes.set_title(title, fontsize=9, loc="left")
-            axes.set_ylabel("tasks at once")
+            axes.set_ylabel("tasks running")
         panels[0].set_ylim(0, most * 1.05)
         panels[0].set_xlim(0, longest * 1.02)
         seconds_axis(panels[1].xaxis, longest, "since the first execution")
         legend(figure)
 
     several = len(found.before) > 1 or len(found.after) > 1
-    middle = " Of several runs, that of the middle length is shown." if several else ""
+    middle = " Of several runs, the median one is shown." if several else ""
     return Plot(
         "occupancy",
         draw,
-        "Tasks at once",
-        "How many tasks were executed at once, by kind, as far as the record says: before above, "
-        f"after below, on one scale. The dashed line is the end of the last execution.{middle}",
+        "Tasks that ran at the same time",
+        f"Running tasks by kind, before above, after below. Dashed: end of the last execution."
+        f"{middle}",
         size=(7.5, 4.6),
     )
 
@@ -116,7 +116,7 @@ def _middle(side: Sequence[Numbers]) -> Numbers:
 def _layers(
     side: Numbers, named: Sequence[str], others: bool, longest: float
 ) -> npt.NDArray[np.float64]:
-    """Of each kind of tasks and cell of time, how many were executed at once, on average."""
+    """Of each kind of tasks and cell of time, how many ran at the same time, on average."""
     edges = np.linspace(0, longest, CELLS + 1)
     start = side.known["first_start"]
     placed = side.tasks.drop_nulls(["began", "ended"]).select(
@@ -140,7 +140,7 @@ def _covered(tasks: pl.DataFrame, edges: npt.NDArray[np.float64]) -> npt.NDArray
 
 
 def workers_plot(found: Comparison) -> Plot | None:
-    """The time at work of each side's workers, the busiest first; None where none is known."""
+    """The busy time of each side's workers, the busiest first; None where none is known."""
     times = {
         side: [run.workers["busy_s"].drop_nulls().to_numpy() for run in runs]
         for side, runs in (("before", found.before), ("after", found.after))
@@ -164,9 +164,8 @@ def workers_plot(found: Comparison) -> Plot | None:
     return Plot(
         "balance",
         draw,
-        "Time at work of workers",
-        "The time of executions on each worker, the busiest first, before and after; a line for "
-        "each run. A level line is work that is well spread; workers that were not observed are "
-        "left out.",
+        "Busy time of workers",
+        "Time of executions by worker, the busiest first, with a line for each run. A level line "
+        "means balanced work; workers that were not observed are left out.",
         size=(7.5, 3.0),
     )

@@ -18,18 +18,18 @@ READ: Final = (*JOINED, "dask.worker_sample")
 _NAMED: Final = "directories, the directories' names, or patterns such as *_W8"
 
 SIDES: Final = {
-    "runs": Setting("the two runs, the earlier first: as in runs=A,B", tuple[str, ...], ()),
+    "runs": Setting("the two runs, the earlier first, for example runs=A,B", tuple[str, ...], ()),
     "before": Setting(
-        f"several runs of the first side: {_NAMED}; all others where after alone is given",
+        f"several runs of the first side: {_NAMED}; all others if only after is given",
         tuple[str, ...],
         (),
     ),
     "after": Setting(
-        f"several runs of the second side: {_NAMED}; all others where before alone is given",
+        f"several runs of the second side: {_NAMED}; all others if only before is given",
         tuple[str, ...],
         (),
     ),
-    "other": Setting("another dataset, in which the runs of the second side lie", Path),
+    "other": Setting("another dataset, with the runs of the second side", Path),
 }
 
 _SEVERAL: Final = "null where the number is known of no run of that side"
@@ -42,23 +42,18 @@ COLUMNS: Final = (
     text("unit", "Unit of the numbers: s, bytes, 1 (a share); null where they are counts."),
     amount("before", f"The number, as mean of the first side's runs; {_SEVERAL}.", form=",.6g"),
     amount("after", f"The same of the second side; {_SEVERAL}.", form=",.6g"),
-    amount("difference", "after - before; null where one of them is not known.", form="+,.6g"),
-    amount("ratio", "after / before; null where one of them is not known, or before is "
-           "0.", form=",.3f"),
-    text("presence", "both; new where the first side certainly had none of this name, gone where "
-         "the second has none; not seen before, not seen after where a record of that side has "
-         "gaps."),
+    amount("difference", "after - before; null where one is unknown.", form="+,.6g"),
+    amount("ratio", "after / before; null where one is unknown, or before is 0.", form=",.3f"),
+    text("presence", "both; new: the first side had none; gone: the second side had none; not seen "
+         "before, not seen after: none is recorded, but the record of that side has gaps."),
     text("sure", "How sure the difference is. runs apart: each run of one side is above each of "
-         "the other; runs overlap: not so; tasks apart, tasks overlap: of one run each, by the "
-         "durations of its tasks; one run each: how much runs vary is not known; in part: what "
-         "workers report, of runs in which some reported nothing; null where there is no "
-         "difference."),
-    share("chance_share", "How likely as large a difference is where the sides do not differ: the "
-          "p-value of Mann and Whitney's test, over runs or tasks as sure says; null where it says "
-          "neither."),
-    share("pairs_share", "Share of all pairs of a task of the first and one of the second side in "
-          "which the latter took longer; equal ones count half; null where tasks are not "
-          "compared."),
+         "the other; runs overlap: they are not; tasks apart, tasks overlap: the same for the "
+         "tasks of one run each; one run each: how much runs vary is unknown; in part: some "
+         "workers reported nothing, so that there may be more; null without a difference."),
+    share("chance_share", "The p-value of Mann and Whitney's test, over runs or tasks as in sure: "
+          "how likely as large a difference is between sides that do not differ; null for others."),
+    share("pairs_share", "Share of pairs (a task of the first side, a task of the second) in which "
+          "the second took longer; equal ones count half; null where tasks are not compared."),
     amount("before_low", f"Least of the runs of the first side; {_SEVERAL}.", form=",.6g"),
     amount("before_high", f"Most of these; {_SEVERAL}.", form=",.6g"),
     amount("after_low", f"Least of the runs of the second side; {_SEVERAL}.", form=",.6g"),
@@ -69,13 +64,13 @@ COLUMNS: Final = (
 
 COMPARE: Final = View(
     name="dask.compare",
-    doc="What differs between two runs, or between several of each side: a row per number, with "
-    "its spread and how sure the difference is. Numbers that are equal have no row.",
+    doc="Differences between two runs, or between two sides of several runs: a row per number, "
+    "with its spread and how sure the difference is. Equal numbers have no row.",
     build="harvest_dask_runs.compare.compare:compare",
     requires=READ,
     settings={
         **SIDES,
-        "equal": Setting("also the numbers that do not differ", bool, default=False),
+        "equal": Setting("also equal numbers", bool, default=False),
     },
     columns=COLUMNS,
 )
@@ -96,9 +91,8 @@ def harvest_reports() -> Iterable[ReportSpec]:
     return [
         ReportSpec(
             name="dask.compare",
-            doc="Runs compared: which side was quicker, which kinds of tasks made the difference, "
-            "by phase, graph and worker; failures, memory and bytes; what is new or gone; and how "
-            "sure each difference is.",
+            doc="Compare runs: which side was faster and which kinds of tasks made the difference; "
+            "phases, graphs, workers, failures, memory and bytes; how sure each difference is.",
             build="harvest_dask_runs.compare.report:dask_compare",
             requires=READ,
             settings={

@@ -8,27 +8,27 @@ from typing import Any, Final
 import polars as pl
 
 from harvest import DatasetReader
-from harvest_report import Column, Notes, Report, Section, Table
+from harvest_report import Column, Notes, Report, Section, Table, Tile
 from harvest_toolkit.frames import complete_sum, fraction
 
 from .compare import Comparison, compared
 from .numbers import PARTS, Numbers
 from .pictures import kinds_plot, occupancy_plot, workers_plot
 from .sides import sides_of
-from .verdict import certainties, change, name_of_side, sentences, times, with_range
+from .verdict import certainties, change, instead, name_of_side, sentences, times, with_range
 
 OF_TIME: Final = ("executions", "total_s", "mean_s", "median_s", "max_s")
 """Of kinds of tasks, what their first table has."""
 PATH_NOTE: Final = (
-    "From the first execution to the end of the last, along the critical path: the task that ended "
-    "last, what it followed, and so back to the first (`harvest view dask.critical_path`). A "
-    "part of which one side has no record is unknown there, and its time is in nothing recorded."
+    "The critical path leads from the task that ended last back to what it followed, and so on "
+    "(`harvest view dask.critical_path`). Time without a record is in nothing recorded."
 )
 PHASE_NOTE: Final = (
-    "From the first recorded event to the last. Few threads at work are a tenth of those that were "
-    "observed, or less, but one at least."
+    "From the first recorded event to the last. Few threads: at most a tenth of the observed "
+    "threads, and at least one."
 )
-SURE: Final = (Column("how", "how sure"), "chance")
+P_VALUE: Final = Column("chance", "p", doc="p-value of Mann and Whitney's test")
+SURE: Final = (Column("how", "how sure"), P_VALUE)
 
 
 def dask_compare(data: DatasetReader, *, top: int = 20, **sides: Any) -> Report:
@@ -42,16 +42,16 @@ def dask_compare(data: DatasetReader, *, top: int = 20, **sides: Any) -> Report:
     title, intro = f"Dask runs compared: {first} and {second}", sentences(found)
     kinds = kinds_tables(found, top)
     if found.differing().is_empty():
-        return Report(title, intro, kinds)
+        return Report(title, intro, kinds, tiles=_tiles(found))
     sections: list[Section | None] = [
         kinds[0],
         kinds_plot(found),
         occupancy_plot(found),
         *kinds[1:],
-        _parts(found, "path", "span_s", "What the time went to", PATH_NOTE),
+        _parts(found, "path", "span_s", "Where the time went", PATH_NOTE),
         _parts(found, "phase", "wall_s", "Phases", PHASE_NOTE),
         _listing(found, "graph", "graphs", "Graphs", top),
-        _listing(found, "prefix", "results", "Failures, memory and bytes of kinds", top, OF_TIME),
+        _listing(found, "prefix", "results", "Failures, memory and bytes by kind", top, OF_TIME),
         _listing(found, "worker", "workers", "Workers", top),
         workers_plot(found),
         _listing(found, "run", "run", "The whole run", top),
@@ -59,11 +59,30 @@ def dask_compare(data: DatasetReader, *, top: int = 20, **sides: Any) -> Report:
         _records(found),
         _notes(found),
     ]
-    return Report(title, intro, [section for section in sections if section is not None])
+    shown = [section for section in sections if section is not None]
+    return Report(title, intro, shown, tiles=_tiles(found), picture="time")
+
+
+def _tiles(found: Comparison) -> list[Tile]:
+    """The differences of the whole run that matter most."""
+    rows = {row["measure"]: row for row in found.rows.filter(part="run").iter_rows(named=True)}
+    tiles = []
+    for label, measure in (
+        ("first to last execution", "span_s"),
+        ("execution time", "busy_s"),
+        ("thread use", "used_share"),
+        ("transferred", "moved_bytes"),
+    ):
+        row = rows.get(measure)
+        if row is None or row["difference"] is None:
+            tiles.append(Tile(label, "unknown", "not recorded on both sides"))
+        else:
+            tiles.append(Tile(label, change(row) if row["difference"] else "equal", instead(row)))
+    return tiles
 
 
 def _parts(found: Comparison, part: str, whole: str, title: str, note: str) -> Table | None:
-    """Times that add up to one of the whole run; None where none of them differs."""
+    """Times that add up to one of the whole run; None where none differs."""
     rows = found.rows.filter(part=part)
     if not (rows["difference"] != 0).any():
         return None
@@ -92,7 +111,7 @@ def _listing(
     top: int,
     left_out: Sequence[str] = (),
 ) -> Table | None:
-    """What differs in a part of the run, a row per number; None where nothing does.
+    """The differences in a part of the run, a row per number; None without any.
 
     top: how many names; left_out: measures that another table has.
     """
@@ -135,14 +154,14 @@ def _listing(
 
 
 def _one_sided(found: Comparison) -> Notes | None:
-    """What is known of one side alone, and so cannot be compared."""
+    """Numbers that only one side has, so that they cannot be compared."""
     unknown = found.rows.filter(pl.col("difference").is_null(), presence="both")
     by_name: dict[str, list[str]] = {}
     for row in unknown.iter_rows(named=True):
         side = "before" if row["before"] is not None else "after"
         what = PARTS[row["part"]][row["measure"]]
         of = "" if row["part"] == "run" else f" of {row['name']}"
-        by_name.setdefault(f"Known of {side} alone{of}", []).append(what)
+        by_name.setdefault(f"Known only {side}{of}", []).append(what)
     items = [f"{name}: {', '.join(what)}." for name, what in by_name.items()]
     return Notes("one-sided", items, title="What cannot be compared") if items else None
 
@@ -155,27 +174,25 @@ def _records(found: Comparison) -> Notes:
             for lack in run.lacks:
                 named.setdefault(lack, []).append(f"{run.run.name} ({side})")
     items = [f"{', '.join(runs)}: {lack}." for lack, runs in named.items()]
-    whole = ["Nothing: all registered workers reported, and no event is known to be lost."]
-    return Notes("completeness", items or whole, title="What the records lack")
+    whole = ["Nothing: all registered workers reported, and no event was lost."]
+    return Notes("completeness", items or whole, title="Gaps in the records")
 
 
 def _notes(found: Comparison) -> Notes:
     items = [
-        "Numbers are those of the report dask.run, and of the views dask.run_summary, "
-        "dask.indicators, dask.prefixes, dask.tasks and dask.workers. What is not known "
-        "is not compared; what is equal is left out.",
-        "Graphs are numbered as clients sent them. Workers are compared by their addresses where "
-        "all runs have the same, else by rank: the busiest with the busiest.",
-        "How sure: in part says that some workers reported nothing, so that what workers report "
-        "(transfers) is more than is known.",
+        "The numbers are those of the report dask.run and its views. Unknown numbers are not "
+        "compared; equal ones are left out.",
+        "Graphs are numbered as clients sent them. Workers are compared by address if all runs "
+        "have the same addresses, else by rank: the busiest with the busiest.",
+        "In part: some workers reported nothing, so that transfers are at least the number shown.",
         "`harvest view dask.compare`, with the same settings, has all numbers as rows.",
     ]
     if len(found.before) + len(found.after) > 2:
         items.insert(
             1,
-            "Before and after are means of the runs, with the lowest and the highest. runs apart: "
-            "every run of one side is above every run of the other. chance: how often as large a "
-            "difference would come of runs that do not differ (Mann and Whitney's test).",
+            "Before and after are means of the runs, with the lowest and the highest. Runs apart: "
+            "every run of one side is above every run of the other. p: how likely as large a "
+            "difference is between runs that do not differ (Mann and Whitney's test).",
         )
     return Notes("notes", items, title="How to read it")
 
@@ -185,18 +202,17 @@ ADDED: Final = (
     *("difference", "by_count", "by_duration"),
 )
 SINGLE: Final = (
-    "How sure: of all pairs of a task before and one after, in how many the latter took longer. "
-    "Chance: how likely they part as far by chance (Mann and Whitney's test). It says that the "
-    "tasks took longer, not whether another run would do so again."
+    "How sure: over all pairs of a task before and a task after. p: how likely as large a "
+    "difference is by chance (Mann and Whitney's test over the tasks). It compares these tasks, "
+    "not what another run would do."
 )
 
 
 def kinds_tables(found: Comparison, top: int) -> list[Table]:
-    """Kinds of tasks of which executions or time differ: their time, its causes, its spread.
+    """Kinds of tasks whose executions or time differ: their time, its causes, its spread.
 
-    The largest difference is first; where nothing differs, the first table is empty and the only
-    one.  top: how many; what is beyond them, and what does not differ, is a row each, so that the
-    columns add up.
+    The largest difference is first; where nothing differs, there is only one table, an empty one.
+    top: how many; further kinds and equal ones are a row each, so that the columns add up.
     """
     kinds = _kinds(found)
     differs = pl.any_horizontal((pl.col("difference", "counted") != 0).fill_null(value=True))
@@ -205,7 +221,7 @@ def kinds_tables(found: Comparison, top: int) -> list[Table]:
         _summed(part, name)
         for part, name in (
             (differing.slice(top), f"({differing.height - top:,} more)"),
-            (same, f"({same.height:,} that are the same)"),
+            (same, f"({same.height:,} equal)"),
             (kinds, "in all"),
         )
         if part.height and differing["difference"].is_not_null().any()
@@ -221,11 +237,11 @@ def kinds_tables(found: Comparison, top: int) -> list[Table]:
     return tables
 
 
-KIND: Final = Column("name", "kind", doc="what tasks of one kind have in common in their keys")
+KIND: Final = Column("name", "kind", doc="the common part of the keys of a kind of task")
 
 
 def _times(rows: pl.DataFrame, several: bool, alone: bool) -> Table:
-    """several: whether runs or tasks say how sure it is; alone: whether one side alone has some."""
+    """several: whether runs or tasks say how sure it is; alone: whether only one side has some."""
     mean = ", as mean of the runs" if several else ""
     return Table(
         "kinds",
@@ -236,8 +252,7 @@ def _times(rows: pl.DataFrame, several: bool, alone: bool) -> Table:
             Column("total_after", "after", "s"),
             Column("difference", "difference", "s", "+,.3f"),
             *([Column("presence", "on")] * alone),
-            Column("how", "how sure"),
-            "chance",
+            *SURE,
         ),
         title="Time of kinds of tasks",
         note=None if several else SINGLE,
@@ -257,9 +272,9 @@ def _causes(rows: pl.DataFrame) -> Table:
             Column("by_count", "by count", "s", "+,.3f"),
             Column("by_duration", "by duration", "s", "+,.3f"),
         ),
-        title="More of them, or longer ones",
-        note="By count: the change in executions that ended, each as long as before. By duration: "
-        "the executions after, each by as much longer. Both add up to the difference.",
+        title="More executions, or longer ones",
+        note="By count: the change in the number of executions, at the mean duration before. By "
+        "duration: the rest. Both add up to the difference.",
     )
 
 

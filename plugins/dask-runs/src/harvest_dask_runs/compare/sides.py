@@ -19,7 +19,7 @@ from .. import frames
 
 @attrs.frozen
 class RunOf:
-    """A run, by its directory, and the dataset that it lies in."""
+    """A run, by its directory, and its dataset."""
 
     dataset: DatasetReader = attrs.field(eq=False, repr=False)
     place: str
@@ -47,14 +47,13 @@ def sides_of(
     """
     if runs and (before or after):
         raise UsageError(
-            "runs= names both sides, and so do before= and after=",
+            "runs= and before= or after= are both given",
             remedy="give runs=A,B, or before=A1,A2 and after=B1,B2",
         )
     if runs and len(runs) != 2:
         raise UsageError(
-            f"runs= names {count_in_words(len(runs), 'run')}, and two are compared: "
-            f"{', '.join(runs)}",
-            remedy="write runs=A,B; several of a side are given by before=A1,A2 and after=B1,B2",
+            f"runs= names {count_in_words(len(runs), 'run')} instead of two: {', '.join(runs)}",
+            remedy="write runs=A,B; for several on a side, before=A1,A2 and after=B1,B2",
         )
     if runs:
         before, after = runs[:1], runs[1:]
@@ -70,13 +69,13 @@ def sides_of(
         seconds = [run for run in second if run not in firsts]
     if not firsts or not seconds:
         raise UsageError(
-            "all runs are on one side, and none is left to compare them with",
-            remedy="name the other side, too: before=A1,A2 after=B1,B2",
+            "all runs are on one side: none is left to compare with",
+            remedy="name both sides: before=A1,A2 after=B1,B2",
         )
     common = [run.name for run in firsts if run in seconds]
     if common and set(firsts) != set(seconds):
         raise UsageError(
-            f"on both sides: {', '.join(common)}", remedy="name each run on one side alone"
+            f"on both sides: {', '.join(common)}", remedy="name each run on only one side"
         )
     return firsts, seconds
 
@@ -84,15 +83,13 @@ def sides_of(
 def _both(runs: list[RunOf]) -> Sides:
     """The only two runs that there are."""
     if len(runs) < 2:
-        there = (
-            f"the dataset holds {'one Dask run' if runs else 'no Dask run'}, and two are compared"
-        )
-        raise UsageError(there, remedy="harvest another into it, or name its dataset by other=")
+        there = f"the dataset holds {'only one' if runs else 'no'} Dask run: a comparison needs two"
+        raise UsageError(there, remedy="harvest another run into it, or name a dataset by other=")
     if len(runs) > 2:
         names = [run.directory for run in runs]
         raise choice_of_runs(
-            f"the dataset holds {len(runs)} runs, and two sides are compared",
-            "choose by runs=A,B, or by before= and after=",
+            f"the dataset holds {len(runs)} runs: a comparison has two sides",
+            "choose runs=A,B, or before= and after=",
             names,
             ["before", "after"],
         )

@@ -15,7 +15,7 @@ from .numbers import OF_RUN, Numbers
 
 
 def amount(value: float | None, unit: str | None) -> str:
-    """A number by its unit: 3.2 s, 5.00 MiB, 37 %, 12; – where it is not known."""
+    """A number by its unit: 3.2 s, 5.00 MiB, 37 %, 12; – where it is unknown."""
     if value is None:
         return "–"
     if unit == "s":  # in minutes only where there are many, so that two numbers have one unit
@@ -28,7 +28,7 @@ def amount(value: float | None, unit: str | None) -> str:
 
 
 def change(row: dict[str, Any]) -> str:
-    """By how much a number changed: +3.2 s, -4 points of a percentage; – where it is not known."""
+    """By how much a number changed: +3.2 s, -4 points of a percentage; – where it is unknown."""
     difference, unit = row["difference"], row["unit"]
     sign = "+" if (difference or 0) > 0 else ""
     if unit == "1" and difference is not None:
@@ -37,15 +37,15 @@ def change(row: dict[str, Any]) -> str:
 
 
 def times(ratio: float | None) -> str:
-    """How many times as much: 2.0, 0.25, 118; – where it is not known."""
+    """How many times as much: 2.0, 0.25, 118; – where it is unknown."""
     if ratio is None:
         return "–"
     return f"{ratio:.2f}" if ratio < 10 else f"{ratio:,.0f}"
 
 
 def certainty(row: dict[str, Any]) -> str:
-    """How sure a difference is: runs apart, chance 10 %; empty where there is none."""
-    return ", chance ".join(filter(None, _certainty(row)))
+    """How sure a difference is: runs apart, p = 0.1; empty where there is none."""
+    return ", p = ".join(filter(None, _certainty(row)))
 
 
 def certainties(rows: pl.DataFrame) -> tuple[pl.Series, pl.Series]:
@@ -60,19 +60,30 @@ def certainties(rows: pl.DataFrame) -> tuple[pl.Series, pl.Series]:
 def _certainty(row: dict[str, Any]) -> tuple[str, str]:
     sure, pairs, chance = row["sure"] or "", row["pairs_share"], row["chance_share"]
     if pairs is not None:
-        longer = f"{share_in_words(max(pairs, 1 - pairs))} of pairs "
-        sure = longer + ("longer" if pairs >= 0.5 else "shorter")
-    return sure, "" if chance is None else share_in_words(chance)
+        slower = "slower" if pairs >= 0.5 else "faster"
+        sure = f"{slower} in {share_in_words(max(pairs, 1 - pairs))} of pairs"
+    return sure, "" if chance is None else p_value(chance)
+
+
+def p_value(chance: float) -> str:
+    """A p-value in words: 0.026, <0.001."""
+    return f"{chance:.2g}" if chance >= 0.001 else "<0.001"
 
 
 def with_range(row: dict[str, Any], side: str) -> str:
-    """A number of a side, and from where to where its runs go: 40 s (38 s to 42 s)."""
+    """A number of a side with the range of its runs: 40 s (38 s to 42 s)."""
     mean, low, high = (amount(row[side + end], row["unit"]) for end in ("", "_low", "_high"))
     return mean if low == high else f"{mean} ({low} to {high})"
 
 
+def instead(row: dict[str, Any]) -> str:
+    """Both numbers: 40 s instead of 30 s."""
+    least = "at least " if row["sure"] == "in part" else ""
+    return f"{least}{with_range(row, 'after')} instead of {least}{with_range(row, 'before')}"
+
+
 def name_of_side(which: str, side: Sequence[Numbers], others: Sequence[Numbers]) -> str:
-    """How a side is called: its run's name, or ``the 3 runs before``."""
+    """The name of a side: its run's, or ``the 3 runs before``."""
     if len(side) > 1:
         return f"the {len(side)} runs {which}"
     run = side[0].run
@@ -84,7 +95,7 @@ def name_of_side(which: str, side: Sequence[Numbers], others: Sequence[Numbers])
 NAMED: Final = 3
 """Kinds of tasks that are named at most."""
 WORTH_NAMING: Final = 0.01
-"""Part of all differences below which a kind of task is not named."""
+"""Share of all differences below which a kind of task is not named."""
 NAMES: Final = 8
 FAILURES: Final = ("failed", "erred_tasks", "unfinished_tasks", "repeated", "lost_workers")
 MEMORY: Final = (
@@ -100,7 +111,8 @@ def sentences(found: Comparison) -> list[str]:
     """The paragraphs with which the report begins."""
     rows = {(r["part"], r["name"], r["measure"]): r for r in found.rows.iter_rows(named=True)}
     if found.differing().is_empty():
-        return [_nothing(found), _who(found)]
+        compared = count_in_words(found.rows.height, "number")
+        return [f"Nothing differs: all {compared} known of both sides are equal.", _who(found)]
     return [
         " ".join([_capital(_headline(found, rows)), *_kinds(rows), *_path(rows)]),
         *_presence(found),
@@ -113,13 +125,8 @@ def sentences(found: Comparison) -> list[str]:
 
 
 def _capital(sentence: str) -> str:
-    """The name of a run stays as it is; the 3 runs after: The 3 runs after."""
+    """The 3 runs after: with a capital; the name of a run stays as it is."""
     return f"The{sentence[3:]}" if sentence.startswith("the ") else sentence
-
-
-def _nothing(found: Comparison) -> str:
-    compared = count_in_words(found.rows.height, "number")
-    return f"Nothing differs: {compared} known of both sides, and each is the same on both."
 
 
 def _who(found: Comparison) -> str:
@@ -135,26 +142,21 @@ def _headline(found: Comparison, rows: dict[Any, dict[str, Any]]) -> str:
     row = rows.get(("run", "all", "span_s"))
     if row is None or row["difference"] is None:
         wall = rows.get(("run", "all", "wall_s"), {"difference": None})
-        reach = "."
-        if wall["difference"] is not None:
-            reach = f"; the records span {with_range(wall, 'after')} in place of "
-            reach += f"{with_range(wall, 'before')}."
-        return (
-            f"Whether {second} took longer than {first} is not known, since of one of them no "
-            f"execution was seen to end{reach}"
-        )
-    where = "from the start of the first execution to the end of the last"
+        reach = f" The records span {instead(wall)}." if wall["difference"] is not None else ""
+        unseen = "of one, no execution was seen to end"
+        return f"It is unknown whether {second} took longer than {first}: {unseen}.{reach}"
     if not row["difference"]:
-        return f"{second} took as long as {first}: {with_range(row, 'after')}, {where}."
+        return f"{second} took as long as {first}: {with_range(row, 'after')}."
     several = len(found.before) + len(found.after) > 2
     how = f" ({certainty(row)})" if several else ""
-    more = "more" if row["difference"] > 0 else "less"
     share = f" ({share_in_words(abs(row['ratio'] - 1))})" if row["ratio"] else ""
-    by = seconds_in_words(abs(row["difference"]))
-    return (
-        f"{second} took {by}{share} {more} than {first}: {with_range(row, 'after')} in place of "
-        f"{with_range(row, 'before')}, {where}{how}."
-    )
+    return f"{second} took {_more(row)}{share} than {first}: {instead(row)}{how}."
+
+
+def _more(row: dict[str, Any]) -> str:
+    """A difference of times: 9.7 s longer."""
+    by = amount(abs(row["difference"]), "s")
+    return f"{by} {'longer' if row['difference'] > 0 else 'less'}"
 
 
 def _kinds(rows: dict[Any, dict[str, Any]]) -> Iterator[str]:
@@ -173,31 +175,27 @@ def _kinds(rows: dict[Any, dict[str, Any]]) -> Iterator[str]:
 
 
 def _path(rows: dict[Any, dict[str, Any]]) -> Iterator[str]:
-    """What of the critical path changed most."""
+    """The part of the critical path that changed most."""
     parts = [row for (part, *_), row in rows.items() if part == "path" and row["difference"]]
     if parts:
         most = max(parts, key=lambda row: abs(row["difference"]))
-        more = "more" if most["difference"] > 0 else "less"
-        by = seconds_in_words(abs(most["difference"]))
-        yield f"Along the critical path, {most['name']} changed most: {by} {more}."
+        yield f"On the critical path, {most['name']} changed most: {_more(most)}."
 
 
 def _kind(name: str, rows: dict[Any, dict[str, Any]]) -> str:
     total = rows["prefix", name, "total_s"]
-    more = "more" if total["difference"] > 0 else "less"
-    by = seconds_in_words(abs(total["difference"]))
-    spent = f"{amount(total['after'], 's')} in place of {amount(total['before'], 's')}"
+    took = f"{name} took {_more(total)} in all threads ({instead(total)}"
     executions = rows.get(("prefix", name, "executions"))
     if total["presence"] != "both" or executions is None:
-        return f"{name} took {by} {more} of threads' time ({spent}; {total['presence']})."
+        return f"{took}; {total['presence']})."
     count = f"{amount(executions['after'], None)} execution{'s' * (executions['after'] != 1)}"
     before = amount(executions["before"], None)
-    counted = f"{count} in place of {before}" if executions["difference"] else f"{count} in both"
-    return f"{name} took {by} {more} of threads' time ({spent}): {counted}{_each(name, rows)}."
+    counted = f"{count} instead of {before}" if executions["difference"] else f"{count} in both"
+    return f"{took}): {counted}{_each(name, rows)}."
 
 
 def _each(name: str, rows: dict[Any, dict[str, Any]]) -> str:
-    """How much longer one took, and how sure that is."""
+    """How much longer one execution took, and how sure that is."""
     mean = rows.get(("prefix", name, "mean_s"))
     if mean is None or mean["ratio"] is None:
         return ""
@@ -208,13 +206,13 @@ def _each(name: str, rows: dict[Any, dict[str, Any]]) -> str:
 
 
 def _presence(found: Comparison) -> Iterator[str]:
-    """Kinds of tasks that one side alone has."""
+    """Kinds of tasks that only one side has."""
     names = found.rows.filter(part="prefix").unique("name", maintain_order=True)
     for presence, word in (
         ("new", "New"),
         ("gone", "Gone"),
-        ("not seen before", "Not seen before, where the record has gaps"),
-        ("not seen after", "Not seen after, where the record has gaps"),
+        ("not seen before", "Not seen before (the record has gaps)"),
+        ("not seen after", "Not seen after (the record has gaps)"),
     ):
         listed = names.filter(pl.col("presence") == presence)["name"].to_list()
         if listed:
@@ -223,15 +221,14 @@ def _presence(found: Comparison) -> Iterator[str]:
 
 
 def _listed(title: str, measures: tuple[str, ...], rows: dict[Any, dict[str, Any]]) -> list[str]:
-    """What of these numbers of the whole run differs, in one sentence."""
+    """Those of these numbers of the whole run that differ, in one sentence."""
     said = []
     for measure in measures:
         row = rows.get(("run", "all", measure))
         if row is not None and row["difference"]:
-            least = "at least " if row["sure"] == "in part" else ""
-            after, before = (least + amount(row[side], row["unit"]) for side in ("after", "before"))
+            after, before = (amount(row[side], row["unit"]) for side in ("after", "before"))
             if after != before:
-                said.append(f"{OF_RUN[measure]} {after} in place of {before}")
+                said.append(f"{OF_RUN[measure]} {instead(row)}")
     return [f"{title}: {'; '.join(said)}."] if said else []
 
 
@@ -239,12 +236,8 @@ def _spread(found: Comparison) -> str:
     before, after = len(found.before), len(found.after)
     if before == after == 1:
         return (
-            "One run of each side: how much such runs vary by themselves is not known. Several of "
-            "each, named by before=A1,A2 and after=B1,B2, would show it."
+            "With one run on each side, it is unknown how much runs vary. Name several with "
+            "before=A1,A2 and after=B1,B2."
         )
-    least = 2 / math.comb(before + after, before)
-    return (
-        f"Of {before} and {after} runs that do not differ, chance puts all of one side above all "
-        f"of the other in {share_in_words(min(least, 1.0))} of comparisons: no difference can be "
-        "surer than that."
-    )
+    least = min(2 / math.comb(before + after, before), 1.0)
+    return f"With {before} and {after} runs, p is at least {p_value(least)}."

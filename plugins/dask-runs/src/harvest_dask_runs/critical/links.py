@@ -4,7 +4,7 @@ Of what held an execution back, the last to go away counts:
 
 - ``thread``: another execution left the thread while the task was ready for one (``due``: since it
   was queued by the scheduler, or ready on its worker; where neither is recorded, since what it
-  needs was there).  Where the thread is not known, it is the one that ended last on the worker.
+  needs was there).  Where the thread is unknown, it is the one that ended last on the worker.
 - ``dependency``: the last to end of the tasks that it needs, by the graph, or by the scheduler's
   record of whose end released it.
 - ``client``: it was sent to the scheduler after what it needs had ended: the one that ended last
@@ -146,7 +146,7 @@ def _with_due(known: pl.DataFrame, ended: pl.DataFrame, frames: Frames) -> pl.Da
 
 
 def _last_ended(known: pl.DataFrame, ended: pl.DataFrame, at: str, by: list[str]) -> pl.DataFrame:
-    """row, before, at: the execution that ended last until a time, and when, of those alike.
+    """row, before, at: the execution that ended last until a time, and when, among equal ones.
 
     by: columns in which both have the same value.  Executions without duration are left out, since
     they hold nothing.

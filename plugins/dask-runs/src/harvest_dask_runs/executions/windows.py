@@ -8,9 +8,9 @@ The worker does not record the thread; the scheduler's processing -> memory does
 ends in memory takes the thread of the execution of that task on that worker that the scheduler saw
 nearest to its end.  A window that never closes, since its end was not recorded, takes the next
 execution that the scheduler saw, and ends with it.  Where a worker recorded its attempts itself,
-a window has the thread of its attempt.  The thread of all others is not known.
+a window has the thread of its attempt.  The thread of all others is unknown.
 
-Captures have a row per attempt (``dask.execution``) beside the transitions, which open and close
+Captures have a row per attempt (``dask.execution``) next to the transitions, which open and close
 its window.  A window takes the attempt in its place: of one task on one worker, the last attempt is
 that of the last window that closed, and so on backwards, since what a record lacks is its
 beginning.  An attempt without a window is one of its own.
@@ -56,7 +56,7 @@ class Windows:
     """Windows of tasks, in numbers, for there may be millions.
 
     frame: home (number of the worker), key (its place in keys), task (number of home and key),
-        start, end (null: open), thread (null: not known), credited (whether it ended in memory on
+        start, end (null: open), thread (null: unknown), credited (whether it ended in memory on
         that thread) and the columns of an attempt; sorted by run, key, home, start.
     keys: the texts of all keys, sorted.
     """

@@ -65,7 +65,7 @@ def untraced(dataset: DatasetReader) -> pl.DataFrame:
 
     Columns: origin, record_id, path; rank: of the process, -1 where several used the file; module:
     POSIX, MPI-IO or STDIO; op; count, bytes, nanoseconds; first, last: from when until when the
-    process used the file in this way, in microseconds of the epoch, null where that is not known.
+    process used the file in this way, in microseconds of the epoch, null where that is unknown.
     """
     if JOB not in dataset:
         return pl.DataFrame(schema=UNTRACED)
@@ -189,9 +189,10 @@ def _traced(dataset: DatasetReader) -> pl.LazyFrame:
 def counted_io(dataset: DatasetReader, known: Correlation, run: str | None) -> pl.DataFrame:
     """The untraced I/O of processes that are workers, with the task that did it.
 
-    Columns: run, key (null: not known), worker (null: a process of several), pid, host, file,
-    module, op, count, bytes, seconds, first_time, last_time, record_id, log, beside (the kind of
-    task that alone ran meanwhile, where the task is not known).
+    Columns: run, key (null: unknown), worker (null: a process of several), pid, host, file,
+    module, op, count, bytes, seconds, first_time, last_time, record_id, log; where the
+    task is unknown, ``beside``: the kind of the only tasks that ran meanwhile, and ``beside_key``:
+    the only one.
     """
     rest = untraced(dataset)
     processes = _processes(dataset, known, run)
@@ -216,7 +217,7 @@ def counted_io(dataset: DatasetReader, known: Correlation, run: str | None) -> p
             (pl.col("nanoseconds") / 1e9).round(9).alias("seconds"),
             *("first_time", "last_time", "record_id"),
             pl.col("origin").alias("log"),
-            "beside",
+            *("beside", "beside_key"),
         )
         .sort("run", "key", "log", "file", "module", "op", "record_id", nulls_last=True)
     )
@@ -313,10 +314,11 @@ def _overlaps(intervals: pl.DataFrame, ran: pl.DataFrame, by: list[str]) -> pl.D
 
 
 def owners(intervals: pl.DataFrame, ran: pl.DataFrame) -> pl.DataFrame:
-    """Who used the file in an interval: place, key, owner, beside.
+    """Who used the file in an interval: place, key, owner, ``beside``, beside_key.
 
-    key, owner: the task that alone ran in the process throughout, and its worker; beside: the kind
-    of all tasks that ran in the process meanwhile, where it is one and key is null.
+    key, owner: the only task that ran in the process throughout, and its worker; ``beside``: the
+    kind of all tasks that ran in the process meanwhile, where it is one and key is null;
+    beside_key: the task, where only one ran.
 
     intervals: place, process, first, last; ran: of ``_executed``.
     """
@@ -336,6 +338,7 @@ def owners(intervals: pl.DataFrame, ran: pl.DataFrame) -> pl.DataFrame:
         .join(overlaps.select("place", all="ran"), on="place")
         .filter(pl.col("ran") == pl.col("all"))
         .join(alone, on="place", how="anti")
-        .select("place", beside="prefix")
+        .join(numbered.select("row", only="key"), on="row", how="left")
+        .select("place", beside="prefix", beside_key=pl.when(pl.col("ran") == 1).then("only"))
     )
     return alone.join(of_one_kind, on="place", how="full", coalesce=True)

@@ -1,6 +1,6 @@
 """Finding the window that holds a moment, for millions of moments.
 
-Windows lie in lanes: those of one thread, or those of one worker whose thread is not known.
+Windows lie in lanes: those of one thread, or those of one worker whose thread is unknown.
 Within a lane, the windows are cut into pieces that do not overlap, so that the one that holds a
 moment is found by binary search.  Where windows of a lane overlap (a thread runs one task at a
 time, so this is rare), the one that began last holds the moment; of those that began together, the

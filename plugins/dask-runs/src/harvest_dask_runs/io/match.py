@@ -2,7 +2,7 @@
 
 An operation belongs to a task when its thread ran the task, and began within the window in which
 the worker executed it.  Where no window of the thread holds it, the worker's windows whose thread
-is not known are looked through (``by elimination``: a task that failed has no thread).  What is
+is unknown are looked through (``by elimination``: a task that failed has no thread).  What is
 left belongs to no task, and stays visible as such.
 
 The trace is read in batches and never held as a whole; windows and threads are.
@@ -58,7 +58,7 @@ class Correlation:
     def totals(self, by: Sequence[str]) -> pl.DataFrame:
         """Sums of the operations on task threads by some of slot, task, record_id, module, op.
 
-        ``task`` is null for operations in no window.  Columns beside: count, bytes, seconds,
+        ``task`` is null for operations in no window.  Further columns: count, bytes, seconds,
         by_elimination, first_time, last_time.
         """
         return (

@@ -5,7 +5,7 @@ scheduler names a worker's address and thread for each task that it saw done; Da
 host, process and thread for each operation.  A thread id is an address in memory, so two processes
 may by chance use the same one.  Then these decide, in this order: the number of thread ids that
 worker and process share, whether the worker's address names the process's host, and how long the
-operations on these threads ran beside the tasks.  What is still equal is settled by name.
+operations on these threads ran during the tasks.  What is still equal is settled by name.
 """
 
 from __future__ import annotations

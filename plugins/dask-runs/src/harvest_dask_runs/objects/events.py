@@ -67,7 +67,7 @@ class EventSource(enum.StrEnum):
 class TaskEvent(abc.ABC):
     """One event in a task's life.
 
-    time: when it happened, by the clock of whoever recorded it.
+    time: when it happened, by the recorder's clock.
     origin, position: the file it was read from, and the record there.
     """
 

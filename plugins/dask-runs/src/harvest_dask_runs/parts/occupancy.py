@@ -1,4 +1,4 @@
-"""How many executions ran at once; what ran while few did, and what was awaited while none did."""
+"""How many executions ran together; what ran while few did, and what the next one waited for."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ def at_once(found: pl.LazyFrame, threads: pl.LazyFrame) -> pl.LazyFrame:
     """One row per run that has executions which were seen to end.
 
     found: executions; threads: run, few_of (the threads that these are executions of, null where
-    that is not known).
+    that is unknown).
 
     Columns: run; first_start, last_end and span_s: from the first execution to the last;
-    peak_threads: most executions at once; few_threads: the most that count as few; serial_s: time
+    peak_threads: most at the same time; few_threads: the most that count as few; serial_s: time
     with an execution, but few; tail_s: from the last moment with more until the end (these three
     are null where few_of is); gaps_s: time without any; longest_gap_s, longest_gap_start.
     """

@@ -1,4 +1,4 @@
-"""What speaks of trouble: lines of Dask's logs, and the memory of workers as captures sampled it.
+"""Signs of trouble: lines of Dask's logs, and the memory of workers as captures sampled it.
 
 The wordings are those of ``distributed`` from 2021 on.
 """
@@ -18,7 +18,7 @@ NO_LINES = ("blind", "lost")
 def log_signs(log: pl.LazyFrame, ends: pl.LazyFrame) -> pl.LazyFrame:
     """One row per run that has a log of its scheduler or workers.
 
-    What no such log can say is null: of a worker's memory those of workers alone speak.
+    What no such log can say is null: only logs of workers mention their memory.
 
     ends: run, last_end: when its last execution ended; workers that die later count for nothing,
     as that is how some runs end.
@@ -62,7 +62,7 @@ def memory_use(frames: Frames) -> pl.LazyFrame:
     """One row per run whose workers were sampled.
 
     Columns: run; sampled_workers: of which memory and limit are known; spilled_bytes: written to
-    disk for want of memory; spilling_workers: how many did; memory_peak_share, memory_peak_worker:
+    disk for lack of memory; spilling_workers: how many did; memory_peak_share, memory_peak_worker:
     of the worker that came closest to its limit, and its memory then as a share of that.
     """
     one = ["run", "worker"]
@@ -77,7 +77,7 @@ def memory_use(frames: Frames) -> pl.LazyFrame:
     return (
         frames["dask.worker_sample"]
         .filter(pl.col("role") == "worker", pl.col("address").is_not_null())
-        # counts since the process began: a worker that came back counts anew
+        # counts since the process began: a worker that came back counts from 0 again
         .group_by("run", "origin", worker="address")
         .agg(
             # workers that count no spills may still hold results on disk

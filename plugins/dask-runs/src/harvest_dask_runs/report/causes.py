@@ -1,4 +1,4 @@
-"""What the time of a run went to, along its critical path: parts, over time, by kind of task."""
+"""Where the time of a run went, along its critical path: parts, over time, by kind of task."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from harvest.model.frames import seconds
-from harvest.toolkit.amounts import seconds_in_words, share_in_words
+from harvest.toolkit.amounts import count_in_words, seconds_in_words, share_in_words
 from harvest_report import Column, Plot, Section, Table, legend, seconds_axis
 
 from ..critical.path import COLUMN_OF_PART, COMPUTING, PARTS, UNRECORDED
@@ -19,47 +19,47 @@ from .stream import GREY, OCCUPANCY_COLUMNS, SINCE
 COLOUR = dict(zip(PARTS, (*COLOURS, GREY), strict=True))
 
 
-def time_sections(path: pl.DataFrame, judged: dict[str, Any], start: int) -> list[Section]:
+def time_sections(path: pl.DataFrame, indicators: dict[str, Any], start: int) -> list[Section]:
     """The sections; none where no execution was seen to end.
 
-    path: of one run; judged: its row of ``dask.indicators``; start: in microseconds of the epoch.
+    path: of one run; indicators: its row of ``dask.indicators``; start: microseconds of the epoch.
     """
     if path.is_empty():
         return []
-    return [_division(judged), _picture(path, start), _kinds(path, judged["span_s"])]
+    return [_division(indicators), _picture(path, start), _kinds(path, indicators["span_s"])]
 
 
-def time_sentence(judged: dict[str, Any]) -> str | None:
-    """What the most of the time went to, along the critical path."""
-    span = judged["span_s"]
-    if judged["path_computing_s"] is None or not span:
+def time_sentence(indicators: dict[str, Any]) -> str | None:
+    """The largest parts of the time along the critical path."""
+    span = indicators["span_s"]
+    if indicators["path_computing_s"] is None or not span:
         return None
-    parts = {part: judged[name] for part, name in COLUMN_OF_PART.items() if judged[name]}
+    parts = {part: indicators[name] for part, name in COLUMN_OF_PART.items() if indicators[name]}
     most = sorted(parts, key=lambda part: -parts[part])[:3]
     shares = ", ".join(f"{share_in_words(parts[part] / span)} {part}" for part in most)
     return (
-        f"Along its critical path of {judged['path_tasks']:,} tasks, the {seconds_in_words(span)} "
-        f"between the first task and the end of the last went to: {shares}."
+        f"Critical path of {count_in_words(indicators['path_tasks'], 'task')}, "
+        f"{seconds_in_words(span)}: {shares}."
     )
 
 
-def _division(judged: dict[str, Any]) -> Table:
-    span = judged["span_s"]
-    spent = [(part, judged[COLUMN_OF_PART[part]]) for part in PARTS]
+def _division(indicators: dict[str, Any]) -> Table:
+    span = indicators["span_s"]
+    spent = [(part, indicators[COLUMN_OF_PART[part]]) for part in PARTS]
     schema = {"part": pl.String, "seconds": pl.Float64}
     rows = pl.DataFrame([*spent, ("all together", span)], schema=schema, orient="row")
     return Table(
         "time",
         rows.with_columns(share=pl.col("seconds") / span if span else pl.lit(None, pl.Float64)),
         (
-            Column("part", "time went to"),
+            Column("part", "part"),
             Column("seconds", "time", "s", ",.3f"),
-            Column("share", "share", None, ".1%", doc="of all of this time"),
+            Column("share", "share", None, ".1%", doc="of the whole time"),
         ),
         title="Where the time went",
-        note="From the start of the first execution to the end of the last, each moment once: the "
-        "critical path goes back from the execution that ended last to what let it begin, and so "
-        f"on. What has no value is not recorded, and is a part of: {UNRECORDED}.",
+        note="From the start of the first execution to the end of the last. The critical path "
+        "leads from the execution that ended last back to what let it begin, and so on. "
+        f"Parts without a value are not recorded; their time is in: {UNRECORDED}.",
     )
 
 
@@ -94,8 +94,7 @@ def _picture(path: pl.DataFrame, start: int) -> Plot:
         "critical-path-over-time",
         draw,
         "Critical path over time",
-        "What each part of the time went to, along the critical path: the share of "
-        f"{', '.join(present)}.",
+        f"Shares of the time along the critical path: {', '.join(present)}.",
         size=(9.4, 1.7),
     )
 
@@ -125,15 +124,15 @@ def _kinds(path: pl.DataFrame, span: float) -> Table:
         rows,
         (
             "prefix",
-            Column("link", "began after", doc="what let them begin: a thread that was left, a "
-                   "dependency, their client, or by time alone; none for the first of the path"),
+            Column("link", "began after", doc="what let them begin: a free thread, a dependency, "
+                   "the client, or time alone; empty for the first"),
             Column("tasks", doc="tasks of the critical path"),
             Column("computing_s", "executed", "s", ",.3f"),
-            Column("waiting_s", "waited", "s", ",.3f", doc="from the end of what they followed"),
+            Column("waiting_s", "waited", "s", ",.3f", doc="from the end of the task before"),
             Column("share", "share", None, ".1%", doc="of the whole time"),
             Column("longest_s", "longest", "s", ",.3f", doc="execution of one task"),
             Column("longest", "task", format="id"),
         ),
         title="Kinds of tasks on the critical path",
-        note="The view dask.critical_path has each task, what it followed, and what it waited for.",
+        note="The view dask.critical_path lists each task, and what it waited for.",
     )  # fmt: skip

@@ -1,14 +1,15 @@
-"""The report ``dask.indicators``: a row per number that runs are judged by, a column per run."""
+"""The report ``dask.indicators``: a row per indicator, a column per run."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import polars as pl
 
 from harvest import DatasetReader, UsageError
-from harvest.toolkit.amounts import count_in_words
-from harvest_report import Column, Notes, Report, Table
+from harvest.toolkit.amounts import count_in_words, seconds_in_words, share_in_words
+from harvest_report import Column, Notes, Report, Table, Tile
 from harvest_report.values import MISSING, texts_of
 
 from ..frames import named_run, runs_of
@@ -18,9 +19,9 @@ from ..views.declared.indicators import INDICATOR_COLUMNS
 def indicators_of_runs(data: DatasetReader, runs: tuple[str, ...] = ()) -> Report:
     """The report over some runs, in the order in which they are named.
 
-    runs: their directories, or the directories' names; all that the dataset holds unless given.
+    runs: their directories, or the directories' names; all of the dataset unless given.
 
-    Raises UsageError where the dataset holds none, or not one that is named.
+    Raises UsageError where the dataset holds no run, or lacks one that is named.
     """
     wanted = [str(named_run(data, run)) for run in runs] or runs_of(data)
     if not wanted:
@@ -35,21 +36,36 @@ def indicators_of_runs(data: DatasetReader, runs: tuple[str, ...] = ()) -> Repor
     cells = [[c.name, *_texts(rows[c.name].to_list(), c)] for c in known]
     places = ["indicator", *(f"run_{number}" for number in range(1, len(wanted) + 1))]
     unknown = ", ".join(c.name for c in shown if c not in known)
-    rest = [Notes("unknown", [f"{unknown}."], title="Known of none of them")] if unknown else []
+    rest = [Notes("unknown", [f"{unknown}."], title="Not recorded for any run")] if unknown else []
     return Report(
         f"Indicators of {count_in_words(len(wanted), 'Dask run')}",
+        tiles=[
+            _range(rows, "span_s", "first to last execution", seconds_in_words),
+            _range(rows, "used_share", "thread use", share_in_words),
+            _range(rows, "executions", "executions", "{:,}".format),
+            _range(rows, "failed", "failed executions", "{:,}".format),
+        ],
         sections=[
             Table(
                 "indicators",
                 pl.DataFrame(cells, schema=dict.fromkeys(places, pl.String), orient="row"),
                 [Column(p, head) for p, head in zip(places, ("indicator", *heads), strict=True)],
                 title="Indicators",
-                note="– is not known of that run. `harvest schema dask.indicators` says what each "
-                "means, and the view of that name has the numbers themselves.",
+                note="–: not recorded. `harvest schema dask.indicators` describes each indicator.",
             ),
             *rest,
         ],
     )
+
+
+def _range(rows: pl.DataFrame, column: str, label: str, in_words: Callable[[Any], str]) -> Tile:
+    """The least and the most of the runs."""
+    known = rows[column].drop_nulls()
+    if known.is_empty():
+        return Tile(label, "not recorded")
+    ends = dict.fromkeys(in_words(end) for end in (known.min(), known.max()))
+    missing = f"not recorded for {rows.height - len(known)} of {rows.height} runs"
+    return Tile(label, " to ".join(ends), missing if len(known) < rows.height else "")
 
 
 def _texts(values: list[Any], column: Column) -> list[str]:

@@ -8,7 +8,7 @@ import attrs
 import polars as pl
 
 from harvest import DatasetReader
-from harvest.toolkit.amounts import bytes_in_words, share_in_words
+from harvest.toolkit.amounts import bytes_in_words, count_in_words
 from harvest_report import Column, Notes, Section, Table
 from harvest_toolkit.frames import known_sum, safe_sum, sum_or_none
 
@@ -77,33 +77,12 @@ def run_io(data: DatasetReader, run: str) -> RunIo:
     return RunIo(segments if traced.height else None, traced, tied, mine, sums, rest)
 
 
-def io_sentence(io: RunIo) -> str | None:
-    """The totals in words; None where nothing is known of them."""
-    if io.processes is None:
-        return None
-    sums = io.sums
-    words = {name: _bytes_in_words(size) for name, size in sums.items()}
-    return (
-        f"Its processes read {words['counted_read']} and wrote {words['counted_write']}, by "
-        f"Darshan's counters; traced are reads of {words['traced_read']}"
-        f"{_part(sums['traced_read'], sums['counted_read'])} and writes of "
-        f"{words['traced_write']}{_part(sums['traced_write'], sums['counted_write'])}."
-    )
-
-
 def _bytes_in_words(size: int | None) -> str:
-    return "a number of bytes that is not known" if size is None else bytes_in_words(size)
-
-
-def _part(part: int | None, whole: int | None) -> str:
-    """What share of all it is; nothing where it is all, or there is nothing."""
-    if part is None or whole is None or not 0 < part < whole:
-        return ""
-    return f" ({share_in_words(part / whole)})"
+    return "an unknown number of bytes" if size is None else bytes_in_words(size)
 
 
 def io_sections(io: RunIo, tasks: pl.DataFrame, start: int) -> list[Section]:
-    """What is known of I/O, its processes, the trace over time, and I/O by kind of task.
+    """The I/O by what is known of it, by process, over time, and by kind of task.
 
     tasks: executions; start: of the run, in microseconds of the epoch.
     """
@@ -123,14 +102,14 @@ def io_sections(io: RunIo, tasks: pl.DataFrame, start: int) -> list[Section]:
 
 
 def _no_trace_notes(*, counted: bool) -> Notes:
-    how = "they hold a trace when the run had Darshan with extended tracing (DXT_ENABLE_IO_TRACE=1)"
-    text = (
-        f"Of this run the dataset has counts of reads and writes alone. Darshan's logs: {how}."
+    found = (
+        "Darshan counted the I/O of this run, and did not trace it."
         if counted
-        else f"No traced I/O of this run is in the dataset. Darshan's logs bring it: {how}; "
-        "harvest them into the same dataset with --source darshan:LOCATION."
+        else "The dataset has no Darshan logs of this run. Harvest them with --source "
+        "darshan:LOCATION."
     )
-    return Notes("io", [text], title="I/O over time")
+    how = "Run with DXT_ENABLE_IO_TRACE=1 to trace single operations."
+    return Notes("io", [f"{found} {how}"], title="I/O over time")
 
 
 def _by_process(io: RunIo) -> Table:
@@ -165,19 +144,19 @@ def _by_process(io: RunIo) -> Table:
         (
             "op",
             *(["program"] if len(programs) > 1 else []),
-            Column("pid", "process", None, "d", doc="its id, as the name of its log has it"),
+            Column("pid", "process", None, "d", doc="its id, by the name of its log"),
             *(
-                [Column("worker", format="id", doc="whose tasks its traced threads ran")]
+                [Column("worker", format="id", doc="the worker whose tasks its threads ran")]
                 if known
                 else []
             ),
             Column("counted", unit="bytes"),
-            Column("traced", unit="bytes", doc="what the operations that DXT traced asked for"),
+            Column("traced", unit="bytes", doc="bytes that traced operations asked for"),
             Column(
                 "untraced", unit="bytes",
-                doc="counted - traced; below 0 where operations got less than they asked for",
+                doc="counted - traced; below 0 where operations got fewer than they asked for",
             ),
-            Column("untraced_s", "their time", "s", ",.3f", doc="in operations not traced"),
+            Column("untraced_s", "untraced time", "s", ",.3f", doc="in untraced operations"),
         ),
         title="I/O of processes",
         group="op",
@@ -194,13 +173,17 @@ def _notes_on_processes(
     cut = io.processes.explode("partial_modules").drop_nulls("partial_modules")
     buffered = {op: _bytes_in_words(io.sums[f"stdio_{op}"]) for op in OPS}
     return [
-        "Counted: what was moved, by the counters of POSIX, of MPI-IO for files that POSIX does "
-        "not count, and of STDIO (buffered I/O), which neither of them sees.",
-        f"Of them {buffered['read']} of reads and {buffered['write']} of writes are buffered, "
-        "which is never traced.",
+        "Counted: bytes moved, by the counters of POSIX, of MPI-IO (files that POSIX does not "
+        "count) and of STDIO.",
+        f"Buffered I/O (STDIO) is never traced: {buffered['read']} of reads and "
+        f"{buffered['write']} of writes.",
         *([f"All are processes of {programs[0]}."] if len(programs) == 1 else []),
-        *([] if known else ["Which process is which worker is not known."]),
-        *([f"Processes without any I/O are not listed: {idle}."] if idle else []),
+        *([] if known else ["It is unknown which process is which worker."]),
+        *(
+            [f"Not listed, without I/O: {count_in_words(idle, 'process', 'processes')}."]
+            if idle
+            else []
+        ),
         *([f"Darshan's record is cut off: {_cut_modules(cut)}."] if cut.height else []),
     ]
 
@@ -209,30 +192,27 @@ def _cut_modules(cut: pl.DataFrame) -> str:
     """Which modules ran out of memory, in which processes."""
     ordered = cut.sort("partial_modules", "pid", nulls_last=True)
     pairs = ordered.select("partial_modules", "pid").iter_rows()
-    return ", ".join(f"{module} of process {pid or 'not known'}" for module, pid in pairs)
+    return ", ".join(f"{module} of process {pid or 'unknown'}" for module, pid in pairs)
 
 
 def _why(io: RunIo, tasks: pl.DataFrame) -> str:
     """Why no operation is tied to a task; nothing where one is."""
     if io.tied["key"].is_not_null().any() or io.segments is None:
         return ""
-    none = "No operation is known to be a task's: "
+    none = "No operation belongs to a known task: "
     if not tasks["by_scheduler"].any():
         return (
-            f"{none}the scheduler alone records which thread ran a task, and its record of "
-            "finished tasks (scheduler_transition.csv) is missing. "
+            f"{none}only the scheduler records which thread ran a task, and "
+            "scheduler_transition.csv is missing. "
         )
     threads = io.segments.select(pl.col("thread").is_not_null().any()).collect().item()
     if not threads:
-        return (
-            f"{none}Darshan's logs do not name the threads of operations, as stock Darshan "
-            "records none. "
-        )
-    return f"{none}none of them is on a thread that the scheduler names for a task. "
+        return f"{none}Darshan's logs do not name the threads (stock Darshan records none). "
+    return f"{none}none is on a thread that the scheduler names for a task. "
 
 
 def io_by_task(io: RunIo) -> pl.DataFrame | None:
-    """read_bytes and write_bytes by key and worker; None where nothing is known to be a task's."""
+    """read_bytes and write_bytes by key and worker; None where no I/O belongs to a known task."""
     known = io.tied.drop_nulls("key")
     if known.is_empty():
         return None

@@ -1,4 +1,4 @@
-"""Parts of a page on I/O: kinds of tasks, what is known to be whose, the trace over time."""
+"""Parts of a page on I/O: kinds of tasks, the part with a known task, the trace over time."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from harvest_toolkit.frames import fraction, sum_or_none
 from ..io.match import MOVED
 
 NO_TASK: Final = "(in no task)"
-NOT_KNOWN: Final = "(not known)"
+NOT_KNOWN: Final = "(unknown task)"
 OTHER_THREADS: Final = "(other threads)"
 OTHER_PROCESSES: Final = "(other processes)"
 
 TASK, BESIDE, OUTSIDE, ELSEWHERE = range(4)
-"""Whose I/O a row is: a task's, beside tasks of one kind, of a worker, of anything else."""
+"""Whose I/O a row is: of a task, while one kind of tasks ran, of a worker, of anything else."""
 
 SUMS: Final = ("operations", "bytes", "seconds", "counted_operations", "counted_bytes", "counted_s")
 
@@ -68,7 +68,7 @@ def _of_workers(tied: pl.DataFrame, tasks: pl.DataFrame) -> pl.DataFrame:
         prefix=pl.when(of_task)
         .then("prefix")
         .when(beside)
-        .then(pl.concat_str(pl.lit("(beside "), "beside", pl.lit(")")))
+        .then(pl.concat_str(pl.lit("(during "), "beside", pl.lit(")")))
         .when(counted)
         .then(pl.lit(NOT_KNOWN))
         .otherwise(pl.lit(NO_TASK)),
@@ -110,30 +110,28 @@ def kinds_table(rows: pl.DataFrame, why: str) -> Table:
         (
             *("prefix", "op", "tasks", "files"),
             Column("operations", doc="that were traced"),
-            Column("bytes", "traced", "bytes", doc="what traced operations asked for"),
+            Column("bytes", "traced", "bytes", doc="bytes that traced operations asked for"),
             Column("seconds", "time", "s", ",.3f", doc="of all these operations together"),
             Column("counted_bytes", "untraced", "bytes", doc="counted only"),
-            Column("counted_s", "their time", "s", ",.3f", doc="in operations not traced"),
+            Column("counted_s", "untraced time", "s", ",.3f", doc="in untraced operations"),
         ),
         title="I/O of tasks",
-        note=f"{why}All I/O of the run that moved bytes. What is untraced is a task's where the "
-        "process executed that task and no other from the first operation on the file to the last; "
-        "(beside ...): while tasks of this kind alone ran in the process, so that they or the "
-        f"process for them did it; {NOT_KNOWN}: in a worker, otherwise. {NO_TASK}: on a thread "
-        f"that ran tasks, while it ran none that is recorded. {OTHER_THREADS}: on threads and in "
-        f"processes that ran no task, as far as is recorded. {OTHER_PROCESSES}: in processes that "
-        "are not known to be workers.",
+        note=f"{why}Untraced I/O belongs to a task if only that task ran in the process from the "
+        "first operation on the file to the last. (during ...): only tasks of this kind ran in the "
+        f"process then. {NOT_KNOWN}: any other untraced I/O of a worker. {NO_TASK}: traced on a "
+        f"worker thread between tasks. {OTHER_THREADS}: on threads that ran no recorded task. "
+        f"{OTHER_PROCESSES}: in processes that are no known workers.",
     )
 
 
 def known_table(rows: pl.DataFrame) -> Table:
-    """How much of what was counted is traced, and how much is known to be whose."""
+    """How much of the counted bytes is traced, and how much has a known task."""
     parts = (
         ("traced, in a task", "bytes", "seconds", (TASK,)),
         ("counted only, in one task", "counted_bytes", "counted_s", (TASK,)),
-        ("counted only, beside tasks of one kind", "counted_bytes", "counted_s", (BESIDE,)),
+        ("counted only, while one kind of tasks ran", "counted_bytes", "counted_s", (BESIDE,)),
         ("traced, in no known task", "bytes", "seconds", (OUTSIDE, ELSEWHERE)),
-        ("counted only, not known", "counted_bytes", "counted_s", (OUTSIDE, ELSEWHERE)),
+        ("counted only, unknown task", "counted_bytes", "counted_s", (OUTSIDE, ELSEWHERE)),
     )
     found = pl.concat(
         rows.filter(pl.col("rank").is_in(ranks))
@@ -155,10 +153,10 @@ def known_table(rows: pl.DataFrame) -> Table:
             Column("share", "share", None, ".1%"),
             Column("seconds", "time", "s", ",.3f", doc="of all these operations together"),
         ),
-        title="What is known of its I/O",
+        title="I/O by what is known",
         group="op",
-        note="Together they are what Darshan's counters have. Traced bytes are those that "
-        "operations asked for; bytes below 0 are what they did not get.",
+        note="All rows add up to Darshan's counters. Traced bytes are those that operations asked "
+        "for; bytes below 0 are those that they did not get.",
     )
 
 
@@ -211,15 +209,14 @@ def io_plot(segments: pl.LazyFrame, first: int, counted: Mapping[str, int]) -> P
 
     sums = ", ".join(
         f"{op} {bytes_in_words(size)}"
-        + (f" of {bytes_in_words(counted[op])} that were counted" if op in counted else "")
+        + (f" of {bytes_in_words(counted[op])} counted" if op in counted else "")
         for op, size in totals.items()
     )
     return Plot(
         "io",
         draw,
         "Traced I/O over time",
-        "Bytes per second that traced operations asked for, in all processes of the run, in parts "
-        f"of {width / 1e6:.3g} s each. Traced: {sums}. What was not traced, as buffered I/O, is "
-        "not in it." + (f" {untimed:,} operations without a time are left out." if untimed else ""),
+        f"Bytes per second that traced operations asked for, in parts of {width / 1e6:.3g} s: "
+        f"{sums}." + (f" {untimed:,} operations without a time are left out." if untimed else ""),
         size=(9.4, 0.8 + 1.5 * max(len(ops), 1)),
     )

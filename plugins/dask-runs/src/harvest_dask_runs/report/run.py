@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -9,9 +10,9 @@ import polars as pl
 
 from harvest import DatasetReader
 from harvest.model.frames import seconds
-from harvest.toolkit.amounts import bytes_in_words, share_in_words
+from harvest.toolkit.amounts import bytes_in_words, seconds_in_words, share_in_words
 from harvest.toolkit.amounts import count_in_words as count
-from harvest_report import Column, LazySection, Notes, Report, Section, Table
+from harvest_report import Column, LazySection, Notes, Report, Section, Table, Tile
 from harvest_toolkit.frames import known_sum
 
 from ..executions.executions import executions
@@ -24,7 +25,7 @@ from ..views.indicators import judged_runs
 from ..views.kinds import kinds_of
 from ..views.workers import whole_runs
 from .causes import time_sections, time_sentence
-from .io import RunIo, io_by_task, io_sections, io_sentence, run_io
+from .io import RunIo, io_by_task, io_sections, run_io
 from .stream import occupancy, stream
 from .transfers import matrix, pairs_table
 
@@ -35,7 +36,7 @@ def dask_run(data: DatasetReader, run: str | None = None, top: int = 20) -> Repo
     run: its directory, or the directory's name; needed where the dataset holds several.
     top: how many of the slowest tasks and of the largest transfers are listed.
 
-    Raises UsageError when a run is to be chosen.
+    Raises UsageError when the dataset holds several runs and none is named.
     """
     name = choose_run(data, run, "--set run=NAME")
     frames = load(data, DASK_TYPES, run=name)
@@ -46,18 +47,17 @@ def dask_run(data: DatasetReader, run: str | None = None, top: int = 20) -> Repo
     since_start = microseconds_since(start, pl.col("start", "end"))
     tasks = place_tasks(found, summary["last_time"]).with_columns(since_start)
     rows, path = judged_runs(data, name)
-    (judged,) = rows.to_dicts()
+    (numbers,) = rows.to_dicts()
     io = run_io(data, name)
     kinds = cache(lambda: kinds_of(found, frames, io.tied, whole_runs(frames).collect()))
     return Report(
         f"Dask run {name.rpartition('/')[2]}",
-        intro=[
-            *_intro(summary, workers, tasks, judged),
-            *filter(None, [time_sentence(judged), io_sentence(io)]),
-        ],
+        intro=[*_intro(summary, workers), *filter(None, [time_sentence(numbers)])],
+        tiles=_tiles(summary, numbers, tasks["key"].n_unique()),
+        picture="stream",
         sections=[
             _gaps(summary),
-            *time_sections(path, judged, start),
+            *time_sections(path, numbers, start),
             LazySection("stream", lambda: _streams(tasks, kinds(), workers)),
             LazySection("prefixes", lambda: _prefixes(kinds())),
             LazySection("failures", lambda: _failures(kinds())),
@@ -71,85 +71,89 @@ def dask_run(data: DatasetReader, run: str | None = None, top: int = 20) -> Repo
     )
 
 
-def _intro(
-    summary: dict[str, Any], workers: pl.DataFrame, tasks: pl.DataFrame, judged: dict[str, Any]
-) -> list[str]:
+def _intro(summary: dict[str, Any], workers: pl.DataFrame) -> list[str]:
     hosts = {node["role"]: node["hosts"] for node in summary["nodes"] or []}
     on = f" on {count(hosts['worker'], 'node')}" if hosts.get("worker") else ""
     registered = summary["workers"]
     known = "" if registered == workers.height else f" ({registered} of them registered)"
     if registered is None:
-        known = " that any record names"
+        known = " (registrations not recorded)"
     parts = [
-        f"{count(summary['tasks'] or 0, 'task')}, {tasks['key'].n_unique():,} of them executed in "
-        f"{count(tasks.height, 'execution')}; {count(workers.height, 'worker')}{known}{on}, from "
-        f"{_clock(summary['first_time'])} to {_clock(summary['last_time'])} UTC: "
-        f"{summary['wall_s'] or 0:,.1f} s.",
-        f"{_execution_sentence(judged)} {_transfer_sentence(judged)}",
+        f"{count(workers.height, 'worker')}{known}{on}, from {_clock(summary['first_time'])} to "
+        f"{_clock(summary['last_time'])} UTC."
     ]
     troubles = [
         count(summary[what], f"task {how}", f"tasks {how}")
-        for what, how in (("erred_tasks", "that erred"), ("unfinished_tasks", "left unfinished"))
+        for what, how in (("erred_tasks", "erred"), ("unfinished_tasks", "did not finish"))
         if summary[what]
     ]
-    if troubles:
-        parts.append(f"There {'is' if troubles[0].startswith('1 ') else 'are'} "
-                     f"{' and '.join(troubles)}.")  # fmt: skip
-    return parts
+    return [*parts, f"{' and '.join(troubles)}."] if troubles else parts
 
 
-def _execution_sentence(judged: dict[str, Any]) -> str:
-    executions, unended = judged["executions"] or 0, judged["unended"] or 0
-    if not executions:
-        return "No execution is recorded."
+def _tiles(summary: dict[str, Any], numbers: dict[str, Any], executed: int) -> list[Tile]:
+    failed = f"; {numbers['failed']:,} failed" if numbers["failed"] else ""
+    moved, read = numbers["moved_bytes"], numbers["counted_bytes"]
+    least = "at least: some workers are silent" if numbers["silent_workers"] else ""
+    return [
+        Tile("run time", _known(summary["wall_s"], seconds_in_words), "first to last event"),
+        Tile("thread use", _known(numbers["used_share"], share_in_words), _use(numbers)),
+        Tile(
+            "executions",
+            f"{numbers['executions'] or 0:,}",
+            f"{executed:,} of {count(summary['tasks'] or 0, 'task')} ran{failed}",
+        ),
+        Tile(
+            "transferred",
+            _known(moved, bytes_in_words),
+            least or count(numbers["movements"] or 0, "transfer"),
+        ),
+        Tile(
+            "read and written",
+            _known(read, bytes_in_words),
+            f"{share_in_words(numbers['traced_bytes'] / read)} traced" if read else "",
+        ),
+    ]
+
+
+def _known(value: float | None, in_words: Callable[[float], str]) -> str:
+    return "not recorded" if value is None else in_words(value)
+
+
+def _use(numbers: dict[str, Any]) -> str:
+    """What the share of used threads is of."""
+    executions, unended = numbers["executions"] or 0, numbers["unended"] or 0
     if unended == executions:
-        return "No execution was seen to end, so that their durations are not known."
-    left_out = f"; {count(unended, 'execution')} not seen to end left out" if unended else ""
-    used = ""
-    if judged["used_share"] is not None:
-        observed, workers = judged["observed_workers"], judged["workers"]
-        whose = f"of the {observed} of {workers} workers that were observed "
-        part = "" if observed == workers else whose
-        used = (
-            f"; of what the {count(judged['observed_threads'], 'thread')} {part}had between the "
-            f"first task and the end of the last, {share_in_words(judged['used_share'])} was used"
-        )
-    return f"Executing took {judged['busy_s']:,.1f} thread-seconds{used}{left_out}."
-
-
-def _transfer_sentence(judged: dict[str, Any]) -> str:
-    if judged["movements"] is None:
-        return "No transfer is recorded: what moved is not known."
-    if judged["moved_bytes"] is None:
-        return f"How much its {count(judged['movements'], 'transfer')} moved is not recorded."
-    least = "At least " if judged["silent_workers"] else ""
-    return f"{least}{bytes_in_words(judged['moved_bytes'])} moved between workers and to clients."
+        return "no execution was seen to end" if executions else "no execution is recorded"
+    observed, workers = numbers["observed_workers"], numbers["workers"]
+    return (
+        f"{numbers['busy_s']:,.1f} thread-seconds"
+        + (f"; {observed} of {workers} workers observed" if observed != workers else "")
+        + (f"; {unended:,} executions without an end" if unended else "")
+    )
 
 
 def _gaps(summary: dict[str, Any]) -> Notes:
     items = [f"{item[0].upper()}{item[1:]}." for item in summary["completeness_notes"]]
     return Notes(
         "completeness",
-        items or ["Nothing: all registered workers reported, and no event is known to be lost."],
-        title="What the record lacks",
+        items or ["Nothing: all registered workers reported, and no event was lost."],
+        title="Gaps in the record",
     )
 
 
 def _streams(tasks: pl.DataFrame, kinds: pl.DataFrame, workers: pl.DataFrame) -> list[Section]:
     if tasks.is_empty():
-        unknown = "neither did a worker record that it executed a task, nor the scheduler that"
-        text = f"No execution is recorded: {unknown} one reached memory."
-        return [Notes("stream", [text], title="Task stream")]
+        return [Notes("stream", ["No execution is recorded."], title="Task stream")]
     return [stream(tasks, kinds["prefix"].to_list()), occupancy(tasks, workers)]
 
 
 def _prefixes(kinds: pl.DataFrame) -> Table:
-    unended = [Column("unended", "not ended", doc="executions not seen to end; in no time here")]
+    unended = [Column("unended", "not ended", doc="executions without an end; no time counts them")]
     return Table(
         "prefixes",
         kinds,
         (
-            Column("prefix", doc="what tasks of one kind have in common in their keys"),
+            Column("prefix", doc="the common part of the keys of a kind of task"),
             *("tasks", "executions"),
             *(unended if kinds["unended"].sum() else []),
             Column("total_s", "total", "s"),
@@ -157,28 +161,30 @@ def _prefixes(kinds: pl.DataFrame) -> Table:
             Column("mean_s", "mean", "s"),
             Column("median_s", "median", "s"),
             Column("max_s", "longest", "s"),
-            Column("size_bytes", "results", "bytes", doc="all together, as the scheduler has them"),
+            Column("size_bytes", "results", "bytes", doc="sum, by the scheduler"),
         ),
         title="Kinds of tasks",
     )
 
 
 def _failures(kinds: pl.DataFrame) -> list[Section]:
-    """Kinds of tasks whose executions failed or were repeated; nothing where there is none."""
+    """Kinds of tasks with failed or repeated executions; nothing without any."""
     rows = kinds.filter((pl.col("failed") > 0) | (pl.col("repeated") > 0))
     table = Table(
         "failures",
         rows.sort("failed", "repeated", "prefix", descending=[True, True, False]),
         (
             "prefix",
-            Column("attempts", "executions", doc="with those that only the scheduler saw fail"),
+            Column("attempts", "executions", doc="with failures that only the scheduler recorded"),
             "failed",
-            Column("error_type", "raised most", doc="the type of exception that most of them are"),
-            Column("error_type_failed", "so often"),
-            Column("error", "such as", doc="the commonest text of these"),
+            Column("error_type", "commonest error", doc="type of exception of most failures"),
+            Column("error_type_failed", "times"),
+            Column("error", "for example", doc="its commonest text"),
             Column("repeated", doc="executions beyond the first of a task"),
-            Column("repeated_s", "their time", "s", doc="of all but the last of these tasks"),
-            Column("rescheduled", doc="of repeated, since a shuffle or the task asked for it"),
+            Column(
+                "repeated_s", "repeat time", "s", doc="of all but the last execution of each task"
+            ),
+            Column("rescheduled", doc="repeats that a shuffle or the task asked for"),
         ),
         title="Failures and repeats",
     )
@@ -191,29 +197,29 @@ def _workers(workers: pl.DataFrame, tasks: pl.DataFrame, summary: dict[str, Any]
     rows = pl.concat([workers, _on_unknown_workers(tasks)], how="diagonal").with_columns(
         share=share
     )
-    unended = [Column("unended", "not ended", doc="those not seen to end; in no time here")]
+    unended = [Column("unended", "not ended", doc="executions without an end; no time counts them")]
     return Table(
         "workers",
         rows,
         (
             Column("worker", format="id"),
-            Column("executed", doc="executions on it, as the scheduler or itself recorded them"),
+            Column("executed", doc="executions, by the scheduler or the worker"),
             *(unended if rows["unended"].sum() else []),
-            Column("nthreads", "threads", doc="that it has, as it recorded or the logs say"),
-            Column("busy_s", "busy", "s", ",.2f", doc="durations of its executions together"),
+            Column("nthreads", "threads", doc="by its own record or the logs"),
+            Column("busy_s", "busy", "s", ",.2f", doc="sum of its executions"),
             Column("share", "occupied", None, ".1%",
-                   doc="part of the run in which at least one of its threads was executing"),
-            Column("bytes_received", "received", "bytes", doc="by its own account"),
-            Column("bytes_sent", "sent", "bytes", doc="by its own account"),
-            Column("reported", doc="whether it recorded anything itself; silence is not idleness"),
+                   doc="part of the run in which at least one of its threads ran a task"),
+            Column("bytes_received", "received", "bytes", doc="by its own record"),
+            Column("bytes_sent", "sent", "bytes", doc="by its own record"),
+            Column("reported", doc="whether it recorded anything; silence is not idleness"),
         ),
         title="Workers",
-        note="What has no value was not recorded.",
+        note="Empty cells: not recorded.",
     )  # fmt: skip
 
 
 def _on_unknown_workers(tasks: pl.DataFrame) -> pl.DataFrame:
-    """A row for executions on workers that nobody recorded; none where there is none."""
+    """A row for executions on workers that are not recorded; nothing without any."""
     return (
         tasks.filter(pl.col("worker").is_null())
         .select(
@@ -253,30 +259,28 @@ def _states(frames: Frames) -> Table:
         (
             Column("told_by", "recorded by"),
             *("state", "tasks"),
-            Column("entered", doc="how often a task came into the state"),
-            Column("total_s", "total", "s", doc="over all tasks, until each left the state"),
+            Column("entered", doc="times that a task entered the state"),
+            Column("total_s", "total", "s", doc="of all tasks, until each left the state"),
             Column("mean_s", "mean", "s"),
             Column("max_s", "longest", "s"),
         ),
         title="Time in states",
         group="told_by",
-        note="The state in which a task was last seen counts no time.",
+        note="The last state of a task counts no time.",
     )
 
 
 def _transfers(transfers: pl.LazyFrame, top: int) -> list[Section]:
     pairs = pairs_of(transfers).collect()
     if pairs.is_empty():
-        unknown = "whether data moved between workers, and how much, is not known"
-        return [Notes("transfers", [f"No transfer is recorded: {unknown}."], title="Transfers")]
+        return [Notes("transfers", ["No transfer is recorded."], title="Transfers")]
     sized = [matrix(pairs)] if pairs["bytes"].is_not_null().any() else []
     return [*sized, pairs_table(pairs, top)]
 
 
 def _slowest(io: RunIo, tasks: pl.DataFrame, top: int) -> Section:
     if tasks["seconds"].is_null().all():
-        unknown = "No execution was seen to end, so that which took longest is not known."
-        return Notes("slowest", [unknown], title="Slowest tasks")
+        return Notes("slowest", ["No execution was seen to end."], title="Slowest tasks")
     slowest = tasks.sort("seconds", "key", descending=[True, False], nulls_last=True).head(top)
     columns = [
         Column("key", format="id"),
@@ -290,8 +294,7 @@ def _slowest(io: RunIo, tasks: pl.DataFrame, top: int) -> Section:
         slowest = slowest.join(moved, on=["key", "worker"], how="left", maintain_order="left")
         columns += [
             Column("read_bytes", "read", "bytes",
-                   doc="by all executions of the task on that worker, as far as it is known to be "
-                   "theirs"),
+                   doc="by executions of the task on that worker, as far as recorded"),
             Column("write_bytes", "written", "bytes"),
         ]  # fmt: skip
     return Table(
@@ -307,17 +310,14 @@ def _notes() -> Notes:
     return Notes(
         "notes",
         [
-            "An execution is what the scheduler saw reach memory, or what a worker recorded as "
-            "executing; what both recorded counts once. It is shown where the worker itself says "
-            "that it was executing; where the worker recorded nothing, at begins and ends as the "
-            "scheduler has them, which may be off by the clocks' difference. Durations are those "
-            "that the scheduler has of the worker, else those of the worker's own transitions.",
-            "Bytes of files are of three kinds. Counted: moved, by Darshan's counters. Traced: "
-            "asked for in single operations that DXT recorded, each with its time. Untraced: the "
-            "difference, mostly buffered I/O (STDIO), of which Darshan keeps counts alone.",
-            "Transfers are reported by the side that sends and the one that receives, or by one of "
-            "them; of each pair of workers the larger account counts.",
-            "`harvest dask-runs trace` writes the same run as a timeline to zoom into.",
+            "An execution: the scheduler saw it reach memory, or a worker recorded it. It counts "
+            "once. Its duration is the scheduler's, else the worker's. Where only the scheduler "
+            "recorded it, its start may be off by the difference of the clocks.",
+            "File I/O: Darshan's counters have all bytes (counted). DXT records single operations "
+            "with their times (traced). The rest is untraced, mostly buffered I/O (STDIO).",
+            "Transfers: the sender, the receiver or both report them. Of each pair of workers the "
+            "larger sum counts.",
+            "`harvest dask-runs trace` writes the run as a timeline for Perfetto.",
         ],
         title="How to read it",
     )

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from harvest_report import Notes, Plot, legend, seconds_axis
+from harvest.toolkit.amounts import count_in_words
+from harvest_report import Column, Marks, Notes, Plot, legend, seconds_axis
 
 from .figures import COLOURS, INK, OTHER, name_workers, shades, short, time_per_cell
 
@@ -23,7 +24,7 @@ PALE = 0.35
 GREY = "#8a8f99"
 SINCE = "since the first event of the run"
 LINE = ["worker", "thread", "lane"]
-"""What has a line of its own: a thread, or where it is not known, what ran at the same time."""
+"""What has a line of its own: a thread, or where it is unknown, what ran at the same time."""
 
 
 def lines_of(tasks: pl.DataFrame) -> pl.DataFrame:
@@ -68,48 +69,65 @@ def stream(tasks: pl.DataFrame, prefixes: Sequence[str | None]) -> Plot:
         "stream",
         draw,
         "Task stream",
-        f"{tasks.height:,} executions of {len(colours)} kinds of tasks over time, on "
-        f"{_lines_sentence(lines)}, coloured by prefix.{_pale_sentence(tasks)}",
-        size=(9.4, height + 0.2 * -(-min(len(colours), len(COLOURS) + 1) // 4)),
+        f"{count_in_words(tasks.height, 'execution')} of {count_in_words(len(colours), 'kind')} of "
+        f"tasks over time, on {_lines_sentence(lines)}.{_pale_sentence(tasks)}",
+        size=(7.5, height + 0.2 * -(-min(len(colours), len(COLOURS) + 1) // 4)),
+        marks=lambda: _marks(placed, colours, lines),
     )
+
+
+def _marks(placed: pl.DataFrame, colours: dict[str | None, str], lines: pl.DataFrame) -> Marks:
+    """Each execution as a mark that says its task, time and place."""
+    kinds = pl.DataFrame(
+        {
+            "prefix": list(colours),
+            "colour": list(colours.values()),
+            "kind": [
+                _caption(name) if colour != OTHER else "other" for name, colour in colours.items()
+            ],
+        },
+        schema={"prefix": pl.String, "colour": pl.String, "kind": pl.String},
+    )
+    rows = placed.join(kinds, on="prefix", how="left", nulls_equal=True).select(
+        *("key", "seconds", "worker", "thread", "colour", "kind"),
+        left=pl.col("start") / 1e6,
+        right=pl.col("end") / 1e6,
+        bottom=pl.col("line") + 0.41,
+        top=pl.col("line") - 0.41,
+    )
+    tips = (Column("key", "task"), Column("seconds", "took", "s"), "worker", "thread")
+    blocks = lines.group_by("worker", maintain_order=True).agg(place=pl.col("line").mean())
+    names = {place: short(worker) for worker, place in blocks.iter_rows()}
+    return Marks(rows, tips, f"seconds {SINCE}", names, "kind")
 
 
 def _lines_sentence(lines: pl.DataFrame) -> str:
-    workers = f"{lines['worker'].n_unique()} workers"
+    workers = count_in_words(lines["worker"].n_unique(), "worker")
     known = lines.drop_nulls("thread").select("worker", "thread").n_unique()
+    threads = f"{count_in_words(known, 'thread')} of {workers}"
     if known == lines.height:
-        return f"a line for each of {known} threads on {workers}"
-    if not lines["thread"].null_count():
-        return (
-            f"{lines.height} lines of {workers}: one for each of {known} threads, and others where "
-            "what a thread executed overlaps by the times recorded"
-        )
-    return (
-        f"{lines.height} lines of {workers}: one for each thread that is known, and others for "
-        "what ran at the same time on threads that are not recorded"
-    )
+        return threads
+    others = "executions that overlap" if not lines["thread"].null_count() else "unknown threads"
+    return f"{threads}, with {lines.height - known} more lines for {others}"
 
 
 def _pale_sentence(tasks: pl.DataFrame) -> str:
     unended = int(tasks["seconds"].is_null().sum())
-    if not unended:
-        return ""
-    return f" {unended:,} were not seen to end: they are drawn pale, up to the run's last event."
+    return f" Pale: {unended:,} that were not seen to end." if unended else ""
 
 
 def occupancy(tasks: pl.DataFrame, workers: pl.DataFrame) -> Plot | Notes:
     """How many threads of each worker were executing, over time.
 
-    workers: rows of ``dask.workers``, all that the run had, so that the idle ones show; those of
-        which it is not known what they executed are hatched.  Executions that were not seen to end
-        are left out.
+    workers: rows of ``dask.workers``, all that the run had, so that idle ones show; workers that
+        were not observed are hatched.  Executions that were not seen to end are left out.
     """
     unended = int(tasks["seconds"].is_null().sum())
     tasks = tasks.drop_nulls("seconds")
     if tasks.is_empty():
         return Notes(
             "occupancy",
-            ["No execution was seen to end, so that how busy workers were is not known."],
+            ["No execution was seen to end."],
             title="Occupancy of workers",
         )
     names = workers["worker"].to_list()
@@ -151,15 +169,14 @@ def occupancy(tasks: pl.DataFrame, workers: pl.DataFrame) -> Plot | Notes:
 
     left_out = {
         f"{unended:,} executions that were not seen to end": unended,
-        "executions on workers that are not recorded": tasks["worker"].null_count(),
+        "executions on unknown workers": tasks["worker"].null_count(),
     }
     return Plot(
         "occupancy",
         draw,
         "Occupancy of workers",
-        f"Above, how many threads of {_observed(silent)} were executing tasks over time; below, a "
-        f"row for each of {len(names)} workers, its colour stronger where more of its threads "
-        f"were. {_silent_sentence(silent)}{_scale(workers)}"
+        f"Threads that ran tasks: above of {_observed(silent)}, below of each of "
+        f"{count_in_words(len(names), 'worker')} ({_scale(workers)})."
         + "".join(f" Without {what}." for what, count in left_out.items() if count),
         size=(9.4, min(2.6 + 0.17 * len(names), 8.0) + (0.2 if any(silent) else 0)),
     )
@@ -167,14 +184,6 @@ def occupancy(tasks: pl.DataFrame, workers: pl.DataFrame) -> Plot | Notes:
 
 def _observed(silent: Sequence[bool]) -> str:
     return f"the {silent.count(False)} workers observed" if any(silent) else "all workers"
-
-
-def _silent_sentence(silent: Sequence[bool]) -> str:
-    unseen = silent.count(True)
-    if not unseen:
-        return ""
-    who = "1 worker" if unseen == 1 else f"{unseen} workers"
-    return f"Hatched: what {who} executed is not recorded, which is not idleness. "
 
 
 def _busy_threads(
@@ -193,20 +202,15 @@ def _busy_threads(
 
 
 def _scale(workers: pl.DataFrame) -> str:
+    """How many threads a worker has."""
     numbers = workers["nthreads"].drop_nulls().unique().sort().to_list()
     if not numbers:
-        return (
-            "How many threads a worker has is not recorded: the darkest is the most that ran on "
-            "one at the same time."
-        )
+        return "their numbers of threads are not recorded"
     if workers["nthreads"].null_count():
-        return (
-            "Of some workers it is not recorded how many threads they have; others have "
-            f"{numbers[-1]}."
-        )
-    if len(numbers) == 1:
-        return f"A worker has {numbers[0]} threads."
-    return f"Workers have {numbers[0]} to {numbers[-1]} threads."
+        return f"up to {numbers[-1]} threads each, not recorded of all"
+    return (
+        f"{numbers[0]} threads each" if len(numbers) == 1 else f"up to {numbers[-1]} threads each"
+    )
 
 
 def most_at_once(tasks: pl.DataFrame) -> int:
@@ -286,7 +290,7 @@ def _image(
 
 
 def _blocks(axes: Any, lines: pl.DataFrame) -> None:
-    """Names of workers beside their lines, and rules between workers."""
+    """Names of workers next to their lines, and rules between workers."""
     blocks = lines.group_by("worker", maintain_order=True).agg(
         first=pl.col("line").min(), last=pl.col("line").max()
     )

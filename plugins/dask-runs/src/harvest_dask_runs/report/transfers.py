@@ -33,7 +33,7 @@ def pairs_table(pairs: pl.DataFrame, top: int) -> Table:
             Column(
                 "sides",
                 "reported by",
-                doc="who reported the movements; of two accounts the larger counts",
+                doc="the side that reported; of two reports the larger counts",
             ),
         ),
         title="Transfers between workers",
@@ -63,7 +63,7 @@ def matrix(pairs: pl.DataFrame) -> Plot:
         draw,
         "Bytes moved between workers",
         f"Bytes from each worker (rows) to each worker or client (columns), "
-        f"{bytes_in_words(total)} in all; most went from {short(largest['source'])} to "
+        f"{bytes_in_words(total)} in all. Most went from {short(largest['source'])} to "
         f"{short(largest['target'])}: {bytes_in_words(largest['bytes'])}.",
         size=(7.5 if side <= NUMBERED else 8.6, min(2.0 + 0.32 * len(sources), 8.0)),
     )

@@ -1,23 +1,25 @@
 """What the rules on a run share: how one is made, and how certain it is.
 
-All look at ``dask.indicators``, one row per run; a sentence names the run where the dataset holds
+All look at ``dask.indicators``, one row per run; a finding names the run where the dataset holds
 several.  A rule is declared above the function that says what it found.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+import attrs
 
 from harvest import Finding, Rule, Threshold
+from harvest.toolkit.amounts import bytes_in_words, count_in_words, seconds_in_words
+from harvest.toolkit.texts import shortened
 
 if TYPE_CHECKING:
     import polars as pl
 
 Run: TypeAlias = dict[str, Any]
 """A row of ``dask.indicators`` by name of column."""
-Said: TypeAlias = tuple[Literal["high", "medium", "low"], str]
-"""A severity, and a sentence."""
 
 BEST: Final = "Dask documentation, Best Practices"
 MEMORY: Final = "Dask.distributed documentation, Worker Memory Management"
@@ -27,31 +29,20 @@ _COMPLETE: Final = ("observed_workers", "workers", "cut", "runs")
 """Columns that say how much of a run a finding is about."""
 
 SPAN: Final = "time from the first execution to the end of the last, s (span_s)"
+BUSY: Final = "time of executions, s (busy_s)"
 OBSERVED: Final = (
-    "runs with a worker that was observed (it, or the scheduler, recorded what it executed), of "
-    "whose threads it is known how many there are; workers that reported nothing are left out of "
-    "both sums"
+    "Runs with an observed worker (it or the scheduler recorded its executions) whose number of "
+    "threads is known. Other workers are left out of both sums."
 )
 EXECUTIONS: Final = (
-    "executions that were not recorded, or not seen to end: scheduler_transition.csv or "
-    "worker_transition.csv of the run, or a capture, brings them"
+    "harvest with scheduler_transition.csv or worker_transition.csv of the run, or with a capture"
 )
-NO_THREADS: Final = (
-    f"{EXECUTIONS}; how many threads workers have is in worker.e (its lines 'Threads:'), or in "
-    "captures"
-)
-_ON_EACH_WORKER: Final = (
-    "the recorder active on each worker (worker_transition.csv, and worker.csv or scheduler.e), or "
-    "a capture of all, brings it"
-)
+NO_THREADS: Final = f"{EXECUTIONS}. worker.e or a capture has the number of threads"
 EACH_WORKER: Final = (
-    f"a worker that reported nothing, or of which no registration is recorded: {_ON_EACH_WORKER}"
+    "each worker must have recorded its executions: harvest with worker_transition.csv, and "
+    "worker.csv or scheduler.e, or with captures of all workers"
 )
-WHOLE: Final = (
-    "none is recorded, and what each worker executed is not known, attempts that were repeated "
-    f"included: {_ON_EACH_WORKER}"
-)
-LOGS: Final = "no log of the scheduler or workers: scheduler.e and worker.e, or a capture, bring it"
+LOGS: Final = "harvest with scheduler.e and worker.e, or with a capture"
 
 
 def of_span(share: float) -> dict[str, Threshold]:
@@ -85,26 +76,46 @@ def is_part(run: Run) -> bool:
     return "part" in observed(run)
 
 
+def workers_in_words(run: Run) -> str:
+    """Those that were observed: 6 of 8 workers observed, 8 workers."""
+    workers = count_in_words(run["workers"], "worker")
+    return f"{run['observed_workers']:,} of {workers} observed" if is_part(run) else workers
+
+
+def part_of(part: float, whole: float, in_words: Callable[[float], str] = seconds_in_words) -> str:
+    """Two amounts in one unit: 25.7 of 40.3 s, 3.21 of 3.28 GiB."""
+    number, _, unit = in_words(whole).partition(" ")
+    shown = part * float(number.replace(",", "")) / whole
+    said = f"{shown:,.0f}" if shown >= 99.95 else f"{shown:.{3 if shown >= 1 else 2}g}"
+    return f"{'<0.001' if 0 < shown < 0.001 else said} of {number} {unit}"
+
+
+def size_of(part: int, whole: int) -> str:
+    """A part of some bytes in the unit of the whole."""
+    return part_of(part, whole, bytes_in_words)
+
+
 def rule(
     *,
     columns: tuple[str, ...],
     certainty: Callable[[Run], tuple[str, ...]] = observed,
     **more: Any,
-) -> Callable[[Callable[..., Said]], Rule]:
+) -> Callable[[Callable[..., Finding]], Rule]:
     """Make a rule on the indicators, named like the function that says what it found.
 
-    That takes a row, and the thresholds by name.
+    That takes a row, and the thresholds by name.  Its headline has the run in front where the
+    dataset holds several.
 
     columns: without the run, and those that say how much of it was observed.
     """
 
-    def made(say: Callable[..., Said]) -> Rule:
+    def made(say: Callable[..., Finding]) -> Rule:
         def judge(rows: pl.DataFrame, total: int, **thresholds: float) -> Iterator[Finding]:
             for run in rows.iter_rows(named=True):
-                severity, text = say(run, **thresholds)
+                said = say(run, **thresholds)
                 if (run["runs"] or total) > 1:
-                    text = f"{run['run'].rpartition('/')[2] or run['run']}: {text}"
-                yield Finding(severity, text, certainty=certainty(run), where={"run": run["run"]})
+                    said = _of_run(said, run["run"].rpartition("/")[2] or run["run"])
+                yield attrs.evolve(said, certainty=certainty(run), where={"run": run["run"]})
 
         return Rule(
             name="dask." + say.__name__.lstrip("_"),
@@ -116,3 +127,13 @@ def rule(
         )
 
     return made
+
+
+def _of_run(said: Finding, name: str) -> Finding:
+    room = 78 - len(said.headline)
+    short = shortened(name, min(max(room - 14, 16), room, 32))
+    return attrs.evolve(
+        said,
+        headline=f"{short}: {said.headline}",
+        detail=said.detail if short == name else f"{said.detail} Run: {name}.".lstrip(),
+    )

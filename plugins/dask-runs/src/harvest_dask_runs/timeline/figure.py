@@ -35,7 +35,7 @@ HUES: Final = (
 
 @attrs.frozen
 class Kind:
-    """Slices that are drawn alike.
+    """Slices that are drawn the same.
 
     colour: the name of one of a report's plots, or a value; label: in the legend.
     """
@@ -48,7 +48,7 @@ class Kind:
 
 TRANSFERS: Final = {
     "transfer": Kind("transfers", "transfer", 1.0, MOVES),
-    "transfer.untold": Kind("transfers, as the other side recorded them", "transfer", PALE, MOVES),
+    "transfer.untold": Kind("transfers, by the other side", "transfer", PALE, MOVES),
 }
 READ: Final = Kind("I/O: read", "ink", 1.0, FILES)
 WRITE: Final = Kind("I/O: write", "write", 1.0, FILES)
@@ -101,7 +101,7 @@ def _name(colour: str) -> str:
 
 
 LABEL: Final = 44
-"""Characters of a lane's name that are shown beside it."""
+"""Characters of a lane's name that are shown next to it."""
 SIDES: Final = ("left", "right", "top", "bottom")
 FINEST: Final = 20e-6
 """Seconds that are visible at the closest zoom."""

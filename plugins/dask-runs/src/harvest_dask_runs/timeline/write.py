@@ -46,7 +46,7 @@ def write_timeline(
     path: ends with .html; it is replaced when all is written.
     run: the run's directory, or its last part; needed where the dataset holds several.
 
-    Raises UsageError for another ending, or when a run is to be chosen; HarvestError where the
+    Raises UsageError for another ending, or when a run must be chosen; HarvestError where the
     extra ``timeline`` is not installed.
     """
     path = checked_path(path, "a timeline is a page", (SUFFIX,))
@@ -110,20 +110,19 @@ def _render(
 
 
 def _notes(slices: Slices) -> list[str]:
-    """What is drawn, and what is not."""
+    """What is drawn and what is left out."""
     events = slices.events
     arrows, names = events["s"] + events["f"], events["M"]
     notes = [
-        "Where events of a lane are closer than a pixel, they are drawn as one mark: as high as "
-        "the share of its time in which something went on, in the colour of what took most of it.",
-        f"Of the {count_in_words(events.total(), 'row')} that the view dask.trace has for this "
-        f"run, {events['X']:,} are events and are all here: {_shown(slices)}. {arrows:,} are ends "
-        f"of arrows between the two sides of a transfer, which are not drawn; {names:,} name "
-        "lanes.",
+        "Events of a lane that are closer than a pixel are one mark. Its height is the busy share "
+        "of its time, and its color that of the kind with the most time.",
+        f"The view dask.trace has {count_in_words(events.total(), 'row')} for this run. "
+        f"{events['X']:,} are events and are all here: {_shown(slices)}. {arrows:,} are ends of "
+        f"arrows between the two sides of a transfer (not drawn); {names:,} name lanes.",
     ]
     if slices.left_out:
         left_out = (f"{count:,} {what}" for what, count in slices.left_out.items())
-        notes.append(f"In no picture: {', '.join(left_out)}.")
+        notes.append(f"Not drawn: {', '.join(left_out)}.")
     return notes
 
 
@@ -143,7 +142,7 @@ def _shown(slices: Slices) -> str:
 def _inline(script: str) -> str:
     """A script as it can stand in a page; raises ValueError where it would end its element."""
     if "</script" in script.lower() or "<!--" in script or "\r" in script:
-        raise ValueError("a script that cannot stand in a page")
+        raise ValueError("a script that cannot be part of a page")
     return script
 
 

@@ -104,7 +104,7 @@ def args_of(**columns: pl.Expr) -> pl.Expr:
 
 
 def micros_of(time: datetime | None) -> int:
-    """Microseconds of the epoch; 0 where the time is not known."""
+    """Microseconds of the epoch; 0 where the time is unknown."""
     return 0 if time is None else (time - _EPOCH) // timedelta(microseconds=1)
 
 

@@ -151,7 +151,7 @@ def write_trace(
     path: ends with .json or .json.gz; it is replaced when all is written.
     run: the run's directory, or its last part; needed where the dataset holds several.
 
-    Raises UsageError for another ending, or when a run is to be chosen.
+    Raises UsageError for another ending, or when a run must be chosen.
     """
     path = checked_path(path, "a trace is JSON", SUFFIXES)
     made = RunTrace(dataset, choose_run(dataset, run, "--run"))

@@ -1,4 +1,4 @@
-"""The view ``dask.indicators``: the numbers by which a run is judged, one row per run."""
+"""The view ``dask.indicators``: one row of numbers per run, which rules check."""
 
 from __future__ import annotations
 
@@ -200,7 +200,7 @@ def _kinds(kinds: pl.DataFrame) -> pl.DataFrame:
 
 
 def _at_least(column: str) -> pl.Expr:
-    """The sum; null where it is none as far as is known, and some are not known."""
+    """The sum; null where it is 0 and some values are unknown."""
     values = pl.col(column)
     return pl.when(values.is_not_null().all() | (values.sum() > 0)).then(values.sum())
 

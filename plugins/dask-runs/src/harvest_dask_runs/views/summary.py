@@ -1,4 +1,4 @@
-"""The view ``dask.run_summary``: a run at a glance, and sentences on what its record lacks."""
+"""The view ``dask.run_summary``: a run at a glance, with sentences on gaps in its record."""
 
 from __future__ import annotations
 
@@ -305,7 +305,7 @@ _NAMED: Final = re.compile(r"_R\d+_W(\d{1,9})\Z")
 
 
 def completeness_notes(run: Mapping[str, Any]) -> Iterator[str]:
-    """Of a row of the summary; none where nothing speaks against completeness.
+    """The gaps in a run's record, of a row of the summary; none where it is complete.
 
     Needs the summary's counts, null where a kind of record is missing, silent_workers,
     unregistered_workers, silent_busy_workers, missed_executions, untold_graph_tasks,
@@ -313,17 +313,16 @@ def completeness_notes(run: Mapping[str, Any]) -> Iterator[str]:
     """
     if run["scheduler_transitions"] is None:
         yield (
-            "no scheduler transition is recorded: states of tasks, the threads that ran them and "
-            "the sizes of results are not known; executions are those that workers recorded, and "
-            "kinds of tasks are derived from their keys"
+            "no scheduler transition is recorded: states of tasks, their threads and the sizes of "
+            "results are unknown; workers recorded the executions, and kinds of tasks are derived "
+            "from keys"
         )
     yield from _on_workers(run)
     yield from _on_losses(run)
     if missed := run["missed_executions"]:
         yield (
-            f"{_count(missed, 'execution')} of workers that recorded others "
-            f"{'is' if missed == 1 else 'are'} known from the scheduler alone: their records may "
-            "begin late, or lack events"
+            f"only the scheduler recorded {_count(missed, 'execution')} of workers that recorded "
+            "others: records of workers may begin late, or lack events"
         )
     if run["untold_graph_tasks"] and run["scheduler_transitions"]:
         yield (
@@ -332,56 +331,46 @@ def completeness_notes(run: Mapping[str, Any]) -> Iterator[str]:
         )
     if unfinished := run["unfinished_tasks"]:
         yield (
-            f"{_count(unfinished, 'task')} {'was' if unfinished == 1 else 'were'} last seen before "
-            "reaching memory, erred or released: the record may end before the run did"
+            f"{_count(unfinished, 'task')} did not reach memory, erred or released: the record may "
+            "end before the run did"
         )
     if run["worker_transitions"] is None and run["scheduler_transitions"]:
         yield (
-            "no worker transition is recorded: executions are those that the scheduler saw reach "
-            "memory, at the times that it has of them"
+            "no worker transition is recorded: the executions and their times are the scheduler's"
         )
     if run["transfers"] is None and not run["all_captured"]:
-        yield "no transfer is recorded: whether data moved, and how much, is not known"
+        yield "no transfer is recorded: it is unknown how much data moved"
     if run["graphs"] is None:
-        yield "no graph is recorded: what tasks need, and who asked for them, is not known"
+        yield "no graph is recorded: dependencies and clients of tasks are unknown"
     if not run["logged"]:
-        yield "no log of Dask is recorded: warnings of memory, and deaths of workers, are unknown"
+        yield "no log of Dask is recorded: memory warnings and deaths of workers are unknown"
 
 
 def _on_workers(run: Mapping[str, Any]) -> Iterator[str]:
     workers, named = run["workers"], _NAMED.search(run["run"])
     if workers is None:
-        yield "no worker registration is recorded: which workers took part is not known"
+        yield "no worker registration is recorded: workers without events are unknown"
     if workers and named and int(named[1]) > workers:
-        yield f"the directory is named for {int(named[1])} workers but {workers} registered"
+        yield f"the directory's name says {int(named[1])} workers, but {workers} registered"
     if silent := run["silent_workers"]:
         yield (
             f"{len(silent)} of {workers} registered workers reported no events: "
             f"{_names(silent)}; silence there is not idleness"
         )
     if busy := run["silent_busy_workers"]:
-        yield (
-            f"the scheduler credits executions to {_count(busy, 'worker')} that reported no events"
-        )
+        yield (f"the scheduler recorded executions on {_count(busy, 'worker')} without events")
     if workers and (strange := run["unregistered_workers"]):
-        yield (
-            f"{_count(len(strange), 'worker')} {'is' if len(strange) == 1 else 'are'} reporting "
-            f"under a name or address that is not registered: {_names(strange)}"
-        )
+        yield (f"{_count(len(strange), 'worker')} reported without registration: {_names(strange)}")
 
 
 def _on_losses(run: Mapping[str, Any]) -> Iterator[str]:
     if events := run["data_failures"]:
         yield f"{_count(events, 'event')} {'was' if events == 1 else 'were'} lost in the consumer"
     if lost := run["lost_processes"]:
-        how = "without an end: killed, unable to write, or still running when it was read"
-        yield (
-            f"the record of {lost[0]} stops {how}"
-            if len(lost) == 1
-            else f"the records of {len(lost)} processes stop {how}: {_names(lost)}"
-        )
+        how = "killed, unable to write, or still running when it was read"
+        yield f"{_count(len(lost), 'record')} without an end ({how}): {_names(lost)}"
     if spells := run["blind_spells"]:
-        yield f"a part was not recorded: {_names(spells, '; ', '; and ')}"
+        yield f"not recorded: {_names(spells, '; ', '; and ')}"
 
 
 def _count(count: int, noun: str) -> str:

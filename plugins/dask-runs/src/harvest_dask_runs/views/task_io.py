@@ -12,7 +12,7 @@ from harvest_toolkit.frames import complete_sum, fraction, safe_sum, sum_or_none
 from ..frames import host_of, named_run
 from ..io.counted import counted_io
 from ..io.match import Correlation, correlate
-from ..record_names import JOB
+from ..record_names import JOB, SEGMENT
 from .declared.io import COVERAGE_COLUMNS, PROCESS_COLUMNS, TASK_IO_COLUMNS
 
 TASK_IO = types_of(TASK_IO_COLUMNS)
@@ -21,6 +21,7 @@ TOTALS: dict[str, pl.DataType] = {
     **dict.fromkeys(("run", "key"), pl.String()),
     **dict.fromkeys(("io_read_bytes", "io_write_bytes", "io_operations"), pl.Int64()),
     "io_seconds": pl.Float64(),
+    **dict.fromkeys(("io_alone_read_bytes", "io_alone_write_bytes"), pl.Int64()),
 }
 
 
@@ -48,7 +49,7 @@ def task_io(dataset: DatasetReader, *, run: str | None = None) -> pl.LazyFrame:
 
 
 def once(operations: pl.LazyFrame, log: str = "log") -> pl.LazyFrame:
-    """Operations, or their sums, without those that speak of the same bytes as others.
+    """Operations, or their sums, without duplicates of the same bytes.
 
     Where a log traces a file in both DXT_POSIX and DXT_MPIIO, only the former counts.
     log: the column that names the log.
@@ -86,6 +87,7 @@ def _traced(known: Correlation) -> pl.DataFrame:
         known.tied["origin"].gather(totals["slot"]).alias("log"),
         how=pl.lit("traced"),
         beside=pl.lit(None, pl.String),
+        beside_key=pl.lit(None, pl.String),
     )
 
 
@@ -94,10 +96,39 @@ def task_io_totals(dataset: DatasetReader, *, run: str | None = None) -> pl.Lazy
 
     A task that was executed on a worker whose process is known has a row, with zeros where it did
     no I/O; of others nothing is known.  Where a log traces a file in both DXT_POSIX and
-    DXT_MPIIO, only the former counts, for the latter speaks of the same bytes.
+    DXT_MPIIO, only the former counts, for both count the same bytes.
     """
     wanted = named_run(dataset, run)
-    return deferred(lambda: _totals(correlate(dataset, wanted)), TOTALS)
+
+    def compute() -> pl.DataFrame:
+        totals = pl.DataFrame(schema=TOTALS)
+        if SEGMENT in dataset:
+            traced = _totals(correlate(dataset, wanted))
+            totals = pl.concat([totals, traced], how="diagonal")
+        if JOB not in dataset:
+            return totals
+        alone = _alone(counted_io(dataset, correlate(dataset, wanted), wanted))
+        return (
+            totals.drop(alone.columns[2:])
+            .join(alone, on=["run", "key"], how="full", coalesce=True)
+            .select(list(TOTALS))
+        )
+
+    return deferred(compute, TOTALS)
+
+
+def _alone(counted: pl.DataFrame) -> pl.DataFrame:
+    """What is counted and not traced of tasks that ran alone in their process meanwhile."""
+    size, op = pl.col("bytes"), pl.col("op")
+    return (
+        counted.with_columns(key=pl.coalesce("key", "beside_key"))
+        .drop_nulls("key")
+        .group_by("run", "key")
+        .agg(
+            io_alone_read_bytes=sum_or_none(size.filter(op == "read")),
+            io_alone_write_bytes=sum_or_none(size.filter(op == "write")),
+        )
+    )
 
 
 def _totals(known: Correlation) -> pl.DataFrame:

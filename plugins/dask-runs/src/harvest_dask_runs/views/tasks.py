@@ -11,7 +11,7 @@ from harvest_toolkit.choices import choices
 from ..executions.executions import executions, prefix_of
 from ..frames import Frames, load, named_run
 from ..parts.events import EVENT, states_entered, task_events
-from ..record_names import DASK_TYPES, SEGMENT
+from ..record_names import DASK_TYPES
 from .declared.tasks import TASK_COLUMNS
 from .task_io import TOTALS, task_io_totals
 from .workers import whole_runs
@@ -25,9 +25,8 @@ def tasks(
     Raises UsageError where the dataset holds no such run or task.
     """
     wanted = named_run(dataset, run)
-    io = task_io_totals(dataset, run=wanted) if SEGMENT in dataset else None
     frames = load(dataset, DASK_TYPES, run=wanted)
-    frame = task_frame(frames, io)
+    frame = task_frame(frames, task_io_totals(dataset, run=wanted))
     if key is None:
         return frame
     keys = task_events(frames).select("key").unique().collect()["key"]

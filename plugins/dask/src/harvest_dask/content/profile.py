@@ -1,4 +1,4 @@
-"""A profile of what a worker's tasks call, by Yappi, saved beside the capture's files.
+"""A profile of what a worker's tasks call, by Yappi, saved next to the capture's files.
 
 The statistics live in memory until the capture ends: a killed worker leaves none.
 """
@@ -36,7 +36,7 @@ class Profile:
             )
             return
         if yappi.is_running():
-            logger.warning("this process is profiled already: the capture leaves that alone")
+            logger.warning("this process is already profiled: the capture adds no profile")
             return
         yappi.set_clock_type(clock)
         yappi.start()

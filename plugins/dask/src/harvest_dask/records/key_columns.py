@@ -2,7 +2,7 @@
 
 Ordinary keys, of printable ASCII without quotes or backslashes inside strings, are recognised by
 regular expressions over the column.  They are spelled as Python would, so nothing is left to do.
-The odd ones are spelled anew one by one, each distinct one once; texts that no regular expression
+The odd ones are rewritten one by one, each distinct one once; texts that no regular expression
 cuts into keys go through the scanner of :mod:`.literals`.
 """
 
@@ -27,7 +27,7 @@ TUPLE: Final = rf"\({_ITEM}(?:,|(?:, {_ITEM})+)\)"
 _PLAIN: Final = r"'(?:[ -&)-\[\]-~][ -&(-\[\]-~]*)?'"
 
 KEY: Final = rf"(?:{TUPLE}|{_PLAIN})"
-"""An ordinary key as it stands in a printed dict or set."""
+"""An ordinary key in a printed dict or set."""
 
 _ANY_TEXT: Final = r"""b?(?:'(?:[^'\\\n]|\\[^\n])*'|"(?:[^"\\\n]|\\[^\n])*")"""
 _ANY_ITEM: Final = rf"(?:{_ANY_TEXT}|-?[0-9][0-9.]*(?:e[+-]?[0-9]+)?|None|True|False|-?inf|nan)"
@@ -36,7 +36,7 @@ _INNER: Final = rf"\((?:{_ANY_ITEM}(?:, {_ANY_ITEM})*,?)?\)"
 _OUTER: Final = rf"\((?:{_ANY_ITEM}|{_INNER})(?:, (?:{_ANY_ITEM}|{_INNER}))*,?\)"
 
 ANY_KEY: Final = rf"(?:{_OUTER}|{_ANY_ITEM})"
-"""Nearly any key as it stands in a printed dict or set, with tuples in a tuple."""
+"""Nearly any key in a printed dict or set, with tuples in a tuple."""
 
 _SPELLED: Final = rf"^(?:[^(]|{TUPLE}$)"
 _ORDINARY: Final = rf"^{KEY}$"

@@ -1,4 +1,4 @@
-"""What a line of Dask's log says: its kind, the worker it speaks of, and the values in it.
+"""What a line of Dask's log says: its kind, the worker it mentions, and the values in it.
 
 Expressions over the columns ``said`` (a message's first line, without indentation), ``level`` and
 ``logger``.  The wordings are those of ``distributed`` from 2021 on.

@@ -1,10 +1,10 @@
 """Record types of a Dask run: what its scheduler, workers, clients and job files record.
 
-A reader of whatever recorder yields rows of these.  ``RECORD_TYPES`` are those that events, logs
-and the files of a job can give, ``CAPTURED_TYPES`` those that need a recorder in each process.
-Keys of tasks are spelled alike in all types: a plain string key as itself, a tuple key as Python's
-``str`` prints it (``('array-8838', 127)``); ``literals`` spells them so.  Names of files in the
-texts are those that the Mofka-Dask coupler's consumer writes.
+Readers of any recorder yield rows of these.  ``RECORD_TYPES`` come from events, logs and the files
+of a job, ``CAPTURED_TYPES`` need a recorder in each process.
+Keys of tasks are spelled the same in all types: a plain string key as itself, a tuple key as
+Python's ``str`` prints it (``('array-8838', 127)``); ``literals`` spells them so.  Names
+of files in the texts are those that the Mofka-Dask coupler's consumer writes.
 """
 
 from __future__ import annotations
@@ -44,14 +44,12 @@ class TaskTransition(Record):
         role="thread", doc="Thread that ran the task, as its pthread id; on processing -> memory."
     )
     begins: datetime | None = field(doc="When the worker began to run the task.")
-    ends: datetime | None = field(
-        role="end_time", doc="When the worker ended it, by the worker's clock."
-    )
-    duration_s: float | None = field(unit="s", doc="ends - begins as the worker measured it.")
+    ends: datetime | None = field(role="end_time", doc="When it ended, in the worker's clock.")
+    duration_s: float | None = field(unit="s", doc="ends - begins, measured by the worker.")
     size_bytes: int | None = field(unit="bytes", doc="Size of the task's result.")
     result_type: str | None = field(doc="Type of the task's result; in captures only.")
     run_id: int | None = field(doc="Number of the worker's attempt; in captures only.")
-    exception: str | None = field(doc="What an erred task raised; in captures only.")
+    exception: str | None = field(doc="Exception of an erred task; in captures only.")
     cause: str | None = field(doc="Task whose error made this one erred; in captures only.")
 
 
@@ -80,28 +78,27 @@ class KeySize:
 class Transfer(Record):
     """Data of tasks moved between two workers, or to a client (``worker_transfer.csv``).
 
-    One row per transfer and side: the same movement is usually reported once by the worker that
-    receives and once by the one that sends.  Rows that repeat an earlier one in all but ``time``
-    are folded into it.
+    One row per transfer and side: usually the receiver and the sender each report a movement once.
+    Rows that repeat an earlier one in all but ``time`` are merged into it.
     """
 
     start_time: datetime | None = field(role="time", doc="When the transfer began.")
     end_time: datetime | None = field(role="end_time", doc="When it ended.")
-    duration_s: float | None = field(unit="s", doc="How long it took, as the worker measured it.")
+    duration_s: float | None = field(unit="s", doc="Duration, measured by the worker.")
     keys: list[KeySize] | None = field(doc="The tasks whose data moved, with the size of each.")
     total_bytes: int | None = field(unit="bytes", doc="Size of all data moved.")
     compressed_bytes: int | None = field(
-        unit="bytes", doc="Size on the wire; recorded by the sending side only."
+        unit="bytes", doc="Size on the wire; only the sender records it."
     )
-    bandwidth: float | None = field(unit="bytes/s", doc="Bandwidth as the worker computed it.")
+    bandwidth: float | None = field(unit="bytes/s", doc="Bandwidth, computed by the worker.")
     direction: str = field(doc="incoming or outgoing, seen from worker.")
-    requestor: str | None = field(doc="Worker that received the data; null where a client did.")
+    requestor: str | None = field(doc="Worker that received the data; null if a client did.")
     fulfiller: str | None = field(doc="Worker that sent the data.")
     worker: str | None = field(role="subject", doc="Worker that reported the transfer.")
     time: datetime | None = field(doc="When the worker first reported it.")
-    copies: int = field(default=1, doc="How often the input holds this transfer.")
+    copies: int = field(default=1, doc="How often the input has this transfer.")
     middle: datetime | None = field(
-        doc="Moment that the worker reckons as the transfer's middle; may lie outside it."
+        doc="The worker's estimate of the transfer's middle; may be outside it."
     )
 
 
@@ -119,7 +116,7 @@ class WorkerEvent(Record):
     memory_limit_bytes: int | None = field(
         unit="bytes", doc="Memory that it may use; in captures only."
     )
-    resources: str | None = field(doc="Resources that it offers, as text; in captures only.")
+    resources: str | None = field(doc="Its resources, as text; in captures only.")
     reason: str | None = field(doc="Why it went: expected or lost; in captures only.")
 
 
@@ -136,8 +133,8 @@ class ClientEvent(Record):
 class GraphTask(Record):
     """One task of a graph that a client sent to the scheduler (``graph.csv``).
 
-    A row of the input holds a whole graph; position numbers the tasks of the file from 1, and
-    ``graph`` says which row the task was in.
+    A row of the input is a whole graph; position numbers the tasks of the file from 1, and
+    ``graph`` is the row of the task.
     """
 
     time: datetime | None = field(role="time", doc="When the scheduler received the graph.")
@@ -157,14 +154,13 @@ class LogEvent(Record):
     """A line of a log that Dask's scheduler or workers, or the consumer, wrote.
 
     Lines without a time of their own (tracebacks, warnings) belong to the event before them.
-    Captures add spells in which a process could record nothing, and processes whose record ends
-    without an end.
+    Captures add times in which a process could not record, and processes whose record has no end.
     """
 
-    time: datetime | None = field(role="time", doc="When it was logged, by the declared zone.")
+    time: datetime | None = field(role="time", doc="When it was logged, in the declared time zone.")
     undecided_times: str | None = field(
-        doc="time, where it may be later: clocks that are set back, mostly by an hour, show times "
-        "twice, and where the log's order does not decide it, the first occurrence is given."
+        doc="time, if it may be later. A clock that is set back shows times twice; unless the "
+        "log's order decides, time is the first occurrence."
     )
     source: str | None = field(doc="scheduler, worker, client or consumer: whose log it is.")
     level: str | None = field(doc="Level of the line, lower case: info, warning, error.")
@@ -173,7 +169,7 @@ class LogEvent(Record):
         doc="What happened: registration, removal, death, start, stop, threads, memory, "
         "local_directory, connection, client, data_failure, blind, lost, warning, error, other."
     )
-    worker: str | None = field(role="subject", doc="Worker that it speaks of.")
+    worker: str | None = field(role="subject", doc="Worker that it mentions.")
     fields: dict[str, str] | None = field(doc="Values read from the text, by name.")
 
 
@@ -222,37 +218,35 @@ class RunConfig(Record):
 class Process(Record):
     """A process whose capture file was read: one row per file.
 
-    Times are those of the process's own clock, as in all rows of its file; ``clock_offset_s`` is
-    what is to be added to them to have the scheduler's.
+    Times are those of the process's own clock, as in all rows of its file; add
+    ``clock_offset_s`` to them to have the scheduler's.
     """
 
     role: str | None = field(doc="scheduler, worker or client.")
     process: str | None = field(doc="Id of the process: host, process id, and a random part.")
     address: str | None = field(role="subject", doc="Its address; of a client, the client's id.")
     name: str | None = field(doc="Name of the worker, where it has one.")
-    host: str | None = field(role="host", doc="Name of its host, as the host gives it.")
+    host: str | None = field(role="host", doc="Name of its host.")
     pid: int | None = field(role="pid", doc="Its process id.")
     python: str | None = field(doc="Version of its Python.")
     nthreads: int | None = field(doc="Threads that a worker has for tasks.")
     memory_limit_bytes: int | None = field(unit="bytes", doc="Memory that a worker may use.")
     start_time: datetime | None = field(role="time", doc="When its record begins.")
     end_time: datetime | None = field(
-        role="end_time", doc="When its record ended properly; null where it did not."
+        role="end_time", doc="When its record ended; null for a record without an end."
     )
     last_time: datetime | None = field(doc="The latest time in its record.")
-    reason: str | None = field(doc="Why its record ended, as it says itself; null without end.")
+    reason: str | None = field(doc="Why its record ended; null without an end.")
     clock_offset_s: float | None = field(
-        unit="s", doc="To be added to its times for the scheduler's; as measured last."
+        unit="s", doc="Add it to its times to have the scheduler's; as measured last."
     )
     clock_round_trip_s: float | None = field(unit="s", doc="Round trip of that measurement.")
     scheduler: str | None = field(doc="Address of its scheduler.")
     local_directory: str | None = field(doc="Where a worker keeps its files.")
     resources: dict[str, str] | None = field(doc="Resources that a worker offers, as text.")
-    capture: str | None = field(doc="Id of the capture, as capture.json has it.")
+    capture: str | None = field(doc="Id of the capture, from capture.json.")
     frames: int = field(doc="Frames of its file that were read.")
-    cut_bytes: int = field(
-        unit="bytes", doc="Bytes at the end of the file of a frame that was being written."
-    )
+    cut_bytes: int = field(unit="bytes", doc="Bytes of an incomplete frame at the end of the file.")
     script: str | None = field(doc="Path of the script or notebook that a client runs.")
     script_sha256: str | None = field(doc="SHA-256 of the script, as hex.")
     script_size_bytes: int | None = field(unit="bytes", doc="Size of the script.")
@@ -262,9 +256,9 @@ class Process(Record):
 
 @harvest.record("dask.execution", layer="workflow", level="worker")
 class Execution(Record):
-    """A worker executed a task, or tried to: one row per attempt, as the worker itself saw it.
+    """An attempt of a worker to execute a task, by the worker's record.
 
-    Views take times and thread of an execution from here, and else from the transitions, which all
+    Views take times and thread of an execution from here, else from the transitions, which all
     records of runs have.
     """
 
@@ -279,15 +273,15 @@ class Execution(Record):
 
 @harvest.record("dask.worker_sample", layer="workflow", level="worker")
 class WorkerSample(Record):
-    """What a worker, or the scheduler, used at a moment; one row per interval."""
+    """Resources that a worker or the scheduler used; one row per interval."""
 
-    time: datetime = field(role="time", doc="When it was looked at.")
+    time: datetime = field(role="time", doc="When the sample was taken.")
     role: str | None = field(doc="worker or scheduler.")
     address: str | None = field(role="subject", doc="Address of the worker or scheduler.")
-    cpu_percent: float | None = field(unit="%", doc="Of one core.")
+    cpu_percent: float | None = field(unit="%", doc="CPU time, in percent of one core.")
     memory_bytes: int | None = field(unit="bytes", doc="Memory of the process.")
-    managed_bytes: int | None = field(unit="bytes", doc="Of results that the worker holds.")
-    spilled_bytes: int | None = field(unit="bytes", doc="Of results that it holds on disk.")
+    managed_bytes: int | None = field(unit="bytes", doc="Memory of results on the worker.")
+    spilled_bytes: int | None = field(unit="bytes", doc="Results of the worker on disk.")
     disk_read_bytes: int | None = field(
         unit="bytes", doc="Read from disks by the process since it began."
     )
@@ -301,11 +295,9 @@ class WorkerSample(Record):
         unit="bytes", doc="Sent by the host's network interfaces since it began."
     )
     fds: int | None = field(doc="Open file descriptors.")
-    executing: int | None = field(doc="Tasks that it executes.")
+    executing: int | None = field(doc="Tasks that it is executing.")
     ready: int | None = field(doc="Tasks that wait for a thread.")
-    event_loop_s: float | None = field(
-        unit="s", doc="By how much the event loop was late for the sample."
-    )
+    event_loop_s: float | None = field(unit="s", doc="Delay of the event loop at the sample.")
     spills: int | None = field(doc="Results that the worker moved to disk since it began.")
     spill_bytes: int | None = field(unit="bytes", doc="Written to disk for them.")
     unspills: int | None = field(doc="Results that it took back from disk since it began.")
@@ -314,10 +306,9 @@ class WorkerSample(Record):
 
 @harvest.record("dask.event", layer="workflow", level="scheduler")
 class Event(Record):
-    """Something else that a process recorded: an event of Dask's log of events, a span, ...
+    """Anything else that a process recorded: an event of Dask's log of events, a span, ...
 
-    What a capture holds of a kind that this version does not know is here, too: ``topic`` is the
-    kind, and ``fields`` has its values.
+    Frames of an unknown kind are here, too: ``topic`` is the kind, and ``fields`` has its values.
     """
 
     time: datetime | None = field(role="time", doc="When it happened.")
@@ -333,7 +324,7 @@ class Environment(Record):
     """A variable of a process's environment."""
 
     name: str = field(role="subject", doc="Name of the variable.")
-    value: str | None = field(doc="Its value; *** where it looks secret.")
+    value: str | None = field(doc="Its value; *** for secrets.")
     process: str | None = field(doc="Id of the process.")
 
 

@@ -22,10 +22,12 @@ VERSION: Final = 1
 def create_capture(directory: str) -> str:
     """Make a directory a new capture and give its id.  Raises CaptureError."""
     if find_capture(directory) is not None:
-        raise CaptureError(f"{directory} holds a capture already: name another directory")
+        raise CaptureError(f"{directory} already holds a capture: name another directory")
     created, own = _write(directory)
     if not own:
-        raise CaptureError(f"{directory} was made a capture by another process just now")
+        raise CaptureError(
+            f"{directory} is already a capture of another process: name another directory"
+        )
     return created
 
 
@@ -58,7 +60,7 @@ def find_capture(directory: str) -> str | None:
     except OSError as error:
         raise CaptureError(f"cannot read {path}: {error.strerror}") from error
     except ValueError as error:
-        raise CaptureError(f"{path} is not what a capture writes: {error}") from error
+        raise CaptureError(f"{path} is not a capture's file: {error}") from error
     known: dict[str, Any] = found if isinstance(found, dict) else {}
     if known.get("harvest_dask") != VERSION or not isinstance(known.get("id"), str):
         raise CaptureError(f"{path} is not of a capture of version {VERSION}")

@@ -44,7 +44,7 @@ def frame(payload: bytes, index: int) -> bytes:
 class FrameFile:
     """A file that frames are appended to.
 
-    Where it vanished it is made anew, as long as the directory is still that of the capture, and
+    Where it vanished it is made again, as long as the directory is still that of the capture, and
     begins with the first frames again.
     """
 

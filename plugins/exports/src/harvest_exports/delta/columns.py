@@ -11,8 +11,7 @@ from typing import Any, Final
 
 import polars as pl
 import pyarrow as pa
-
-__all__ = ["arranged", "table_schema"]
+from deltalake import ColumnProperties, WriterProperties
 
 _KEPT: Final[Mapping[pa.DataType, pa.DataType]] = {
     pa.uint8(): pa.int16(),
@@ -25,11 +24,13 @@ _KEPT: Final[Mapping[pa.DataType, pa.DataType]] = {
     pa.string(): pa.string_view(),
     pa.binary(): pa.binary_view(),
 }
+_REAL: Final = ColumnProperties(dictionary_enabled=False)
+_WHOLE: Final = ColumnProperties(dictionary_enabled=False, encoding="DELTA_BINARY_PACKED")
 _CHOICES: Final = pl.selectors.by_dtype(pl.Categorical, pl.Enum)
 
 
 def table_schema(kinds: pa.Schema, comments: Mapping[str, str]) -> pa.Schema:
-    """The columns of a table, each with what it means."""
+    """The columns of a table, each with its meaning."""
     fields = []
     for field in kinds:
         kind, said = _kind(field.type), comments.get(field.name, "")
@@ -39,10 +40,21 @@ def table_schema(kinds: pa.Schema, comments: Mapping[str, str]) -> pa.Schema:
     return pa.schema(fields)
 
 
+def stored(schema: pa.Schema) -> WriterProperties:
+    """How values are stored: numbers by themselves, as dictionaries of them cost much time."""
+    types, ways = pa.types, {}
+    for field in schema:
+        if types.is_floating(field.type):
+            ways[field.name] = _REAL
+        elif types.is_integer(field.type) or types.is_temporal(field.type):
+            ways[field.name] = _WHOLE
+    return WriterProperties(column_properties=ways)
+
+
 def arranged(
     rows: Iterable[tuple[pl.DataFrame, pl.DataFrame]], schema: pa.Schema
 ) -> Iterator[pa.RecordBatch]:
-    """Rows, in two frames beside each other, as exactly the columns of a table."""
+    """Rows, in two frames next to each other, as exactly the columns of a table."""
     kept = [_kind(kind, maps=False) for kind in schema.types]
     for frame, more in rows:
         frame = frame.cast({_CHOICES: pl.String})

@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-import tomllib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -20,29 +19,20 @@ from typing import Any, Final
 import attrs
 import polars as pl
 import pyarrow as pa
+from deltalake import CommitProperties, DeltaTable, Schema, Transaction, write_deltalake
+from deltalake.exceptions import DeltaError, TableNotFoundError
+from deltalake.fs import DeltaStorageHandler
 from pyarrow import fs
 
-from harvest import Dataset, DatasetChanged, HarvestError, UsageError
+from harvest import Dataset, DatasetChanged, UsageError
 from harvest.commands import remark
 from harvest.toolkit.amounts import count_in_words
 from harvest.toolkit.steps import step
 
 from ..batches import batches, streamed
-from ..chosen import ViewChoice, column_comments, stored_view, views_named
+from ..chosen import ViewChoice, column_comments, stored_view
 from ..pieces import PIECE, Piece, files_by_name, pieces_in, rows_of, rows_with
-from .columns import arranged, table_schema
-
-try:
-    from deltalake import CommitProperties, DeltaTable, Schema, Transaction, write_deltalake
-    from deltalake.exceptions import DeltaError, TableNotFoundError
-    from deltalake.fs import DeltaStorageHandler
-except ImportError as error:
-    raise UsageError(
-        "tables of Delta Lake are written by deltalake, which is not installed",
-        remedy="pip install 'hpc-harvest-exports[delta]'",
-    ) from error
-
-__all__ = ["write"]
+from .columns import arranged, stored, table_schema
 
 _TRIES: Final = 20
 _FILE_BYTES: Final = 32 << 20
@@ -52,60 +42,9 @@ _ANEW: Final = {"mode": "overwrite", "schema_mode": "overwrite"}
 _PERIODS: Final = {"day": "%Y-%m-%d", "month": "%Y-%m", "year": "%Y"}
 
 
-def write(
-    dataset: Dataset,
-    target: str,
-    *,
-    views: str | Iterable[str] | None = None,
-    partition: str | None = None,
-    keep: int | None = None,
-    optimize: bool = False,
-    check: bool = False,
-    storage: str | None = None,
-) -> str:
-    """Bring the tables below a directory or address to the dataset's state.
+class Export:
+    """The tables below a directory or address, and the dataset."""
 
-    views: as ``chosen.views_named`` takes them; those that are there unless given.
-    partition: a column, or ``day``, ``month`` or ``year``.  keep: days of old versions that stay.
-    optimize: make few files of many.  check: write nothing, and say what each table is of.
-    storage: a TOML file with options of deltalake for an object store.
-    Raises UsageError for a table of somebody else, DatasetChanged where another export of a later
-    commit came first, HarvestError where the store says no.
-    """
-    chosen = views_named(dataset, views)
-    export = _Export(dataset, target, _options(storage), partition)
-    try:
-        if check:
-            return export.checked()
-        export.run(chosen)
-        if optimize or keep is not None:
-            export.tidy(optimize=optimize, keep=keep)
-    except DeltaError as error:
-        text = str(error).splitlines()[0]
-        raise HarvestError(
-            f"Delta Lake says: {text}",
-            where=target,
-            remedy="tables that were not reached are as they were; export again when it is mended",
-        ) from error
-    return export.said
-
-
-def _options(storage: str | None) -> dict[str, str] | None:
-    """What deltalake is told of an object store."""
-    if storage is None:
-        return None
-    try:
-        read = tomllib.loads(Path(storage).expanduser().read_text())
-    except (OSError, ValueError) as error:  # its text may hold secrets
-        raise UsageError(
-            f"this is no file of storage options ({type(error).__name__})",
-            where=storage,
-            remedy='write lines such as AWS_ENDPOINT_URL = "https://..."',
-        ) from None
-    return {key: str(value) for key, value in read.items()}
-
-
-class _Export:
     def __init__(self, dataset: Dataset, target: str, options: dict[str, str] | None,
                  partition: str | None):  # fmt: skip
         local = "://" not in target
@@ -133,7 +72,7 @@ class _Export:
         for name, table in self._tables().items():
             number, token = table.transaction_version(self._app), _told(table).get("token")
             up = "up to date" if token == self._token else "not up to date"
-            lines[name] = f"{name}: no table of this dataset"
+            lines[name] = f"{name}: a table of another dataset"
             if number is not None:
                 lines[name] = (
                     f"{name}: commit {number} ({token or 'token not recorded'}), {up}; "
@@ -154,7 +93,7 @@ class _Export:
         asked = {view.label for view in views}
         for name in held:
             if name not in asked:
-                remark(f"the table of the view {name} was not asked for, and stays as it is")
+                remark(f"the table of the view {name} is not exported, and stays as it is")
         for name in dict.fromkeys([*self._dataset.record_types, *there]):
             if name not in held:
                 self._again(name, self._bring)
@@ -168,7 +107,7 @@ class _Export:
         names += [column_comments(self._dataset, v.name, v.settings)[1] for v in views]
         if not any(divided in columns for columns in names):
             raise UsageError(
-                f"no table has a column {divided!r} to be divided by",
+                f"no table has a column {divided!r} to partition by",
                 remedy=f"name a column, or {', '.join(_PERIODS)} where there is a time",
             )
 
@@ -251,30 +190,23 @@ class _Export:
         )
 
     def _commit(self, name: str, table: DeltaTable | None, schema: pa.Schema, doc: str,
-                rows: Iterable[tuple[pl.DataFrame, pl.DataFrame]], gone: int,
+                rows: Iterable[tuple[pl.DataFrame, pl.DataFrame]], come: int, gone: int,
                 how: Mapping[str, Any], **told: str) -> None:  # fmt: skip
-        """One transaction: rows come, and those that ``how`` says leave."""
-        written = 0
-
-        def counted() -> Iterator[pa.RecordBatch]:
-            nonlocal written
-            for batch in arranged(rows, schema):
-                written += batch.num_rows
-                yield batch
-
+        """One transaction: rows come, and those that ``how`` says leave; so many each."""
         if table is None:
             divided = [self._partition] if self._partition in schema.names else None
             how = {"name": name, "description": doc, "partition_by": divided}
-        with streamed(schema, counted()) as reader:
+        with streamed(schema, arranged(rows, schema)) as reader:
             write_deltalake(
                 self._uri(name) if table is None else table,
                 reader,
                 storage_options=self._options,
                 target_file_size=_FILE_BYTES,
+                writer_properties=stored(schema),
                 commit_properties=self._properties({"token": self._token, **told}),
                 **how,
             )
-        self._done.update(rows=written, gone=gone, tables=bool(written or gone))
+        self._done.update(rows=come, gone=gone, tables=bool(come or gone))
 
     # --- record types ---
 
@@ -292,7 +224,7 @@ class _Export:
         return table_schema(fields, comments), doc, made
 
     def _bring(self, name: str, table: DeltaTable | None) -> None:
-        """Give a table the rows of pieces that came in place of those of pieces that left."""
+        """Give a table the rows of pieces that came instead of those of pieces that left."""
         divided = self._partition
         if table is not None:
             present = next(iter(table.metadata().partition_columns), None)
@@ -336,7 +268,8 @@ class _Export:
             (batch.with_columns(made), at)
             for batch, at in rows_of(self._dataset, name, files, pieces, same)
         )
-        self._commit(name, table, schema, doc, rows, sum(held[each] for each in gone), how)
+        came, left = sum(wanted[each] for each in come), sum(held[each] for each in gone)
+        self._commit(name, table, schema, doc, rows, came, left, how)
 
     # --- views ---
 
@@ -351,11 +284,12 @@ class _Export:
         kinds = frame.collect_schema().to_frame().to_arrow(compat_level=pl.CompatLevel.newest())
         doc, comments = column_comments(self._dataset, view.name, view.settings)
         schema = table_schema(kinds.schema, comments)
-        rows, gone, how = batches(frame), 0 if table is None else table.count(), _ANEW
+        come = int(frame.select(pl.len()).collect().item())
+        gone, how = 0 if table is None else table.count(), _ANEW
         if told.get("digest") == digest:
-            rows, gone, how = iter(()), 0, {"mode": "append"}
-        alone = ((batch, pl.DataFrame()) for batch in rows)
-        self._commit(name, table, schema, doc, alone, gone, how, digest=digest)
+            frame, come, gone, how = frame.clear(), 0, 0, {"mode": "append"}
+        rows = ((batch, pl.DataFrame()) for batch in batches(frame))
+        self._commit(name, table, schema, doc, rows, come, gone, how, digest=digest)
 
 
 def _kinds(schema: Schema) -> dict[str, str]:

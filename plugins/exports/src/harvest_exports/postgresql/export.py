@@ -30,7 +30,7 @@ from .state import OWN_TABLES, Held, State
 from .tables import Fit, fit
 
 SENT_ROWS: Final = 16_384
-"""Rows that are encoded and sent at once."""
+"""Rows that are encoded and sent together."""
 
 _Rows: TypeAlias = tuple[pl.DataFrame, pl.DataFrame]
 """Rows, and what names them: their piece and their number in it; views have none."""
@@ -180,7 +180,7 @@ class _Export:
     def _change(
         self, held: Held, fitted: Fit, gone: Collection[str], come: Mapping[str, PartFile]
     ) -> None:
-        """Give a table the rows of files that came in place of those of files that left.
+        """Give a table the rows of files that came instead of those of files that left.
 
         Rows that went from one into another stay as they are, unless columns were added.
         """

@@ -1,4 +1,4 @@
-"""The runs that wrote a dataset, as a table beside its rows: what a dashboard of harvests reads."""
+"""The runs that wrote a dataset, as a table next to its rows, for dashboards."""
 
 from __future__ import annotations
 

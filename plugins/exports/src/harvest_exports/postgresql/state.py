@@ -1,4 +1,4 @@
-"""What a schema holds of a dataset, in tables beside its rows: the account of the last export.
+"""What a schema holds of a dataset, in tables next to its rows: the account of the last export.
 
 It is changed in the transaction that changes the rows, so that both are of one commit, always.
 """

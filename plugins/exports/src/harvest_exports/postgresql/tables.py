@@ -22,7 +22,7 @@ class Fit:
 
     columns: those of the rows, in order, as the table has them.
     added: those that came to a table that was there; reshaped: whether values of a column are
-    written in another shape, so that rows that are there are not what they shall be.
+    written in another shape, so that rows that are there no longer fit.
     """
 
     columns: tuple[Column, ...]
@@ -103,7 +103,7 @@ def _altered(
             f"it as {present.sql_type}, which does not keep every value",
             where=held.name,
             remedy=f"drop the table {quoted(schema, held.table)}, which the next export makes "
-            "anew, or export into another schema with --schema NAME",
+            "again, or export into another schema with --schema NAME",
         )
     if sent != present.sql_type:
         database.execute(

@@ -5,8 +5,8 @@
     result = aggregate("out", by=("uid", "top"))
     write_result(result, "usage.csv")
 
-``definition`` says what is grouped and summed, ``listing`` how hard links count once, ``scans``
-what a backend is asked to do, ``on_polars`` and ``on_dask`` how they do it, and which one suits.
+``definition`` has groupings and sums, ``listing`` counts hard links once, ``scans`` defines the
+work of a backend, ``on_polars`` and ``on_dask`` do it and choose the backend.
 """
 
 from __future__ import annotations

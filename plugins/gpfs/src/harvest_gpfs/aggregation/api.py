@@ -1,6 +1,6 @@
-"""``harvest_gpfs.aggregate``: one call from files to a result that says what it was made of.
+"""``harvest_gpfs.aggregate``: one call from files to a result with its sources.
 
-``write_result`` makes a file of it: the same bytes for the same rows, whatever backend gave them.
+``write_result`` writes it to a file: the same bytes from every backend.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from .scans import LATEST, Rows, label_of, moment
 
 @attrs.frozen(eq=False)
 class Result:
-    """Groups with their metrics, and what they were made of.
+    """Groups with their metrics and sources.
 
     frame: a row for each group, sorted by the groups, nulls last.
-    choice: the backend and why it was taken.
-    scan: the scan that was summed up; root, now: what top-level directories and ages are counted
-    from, None where no grouping asks for it.
-    too_large: columns in which a sum is null, since no int64 holds it.
+    choice: the backend and the reason for it.
+    scan: the scan; root, now: the start of top-level directories and of ages, None where no
+    grouping needs it.
+    too_large: columns in which a sum is null, since it is too large for an int64.
     """
 
     frame: pl.DataFrame
@@ -50,7 +50,7 @@ class Result:
 
     @property
     def facts(self) -> dict[str, str]:
-        """What it was made of, for people: backend, scan, root, now."""
+        """Its sources, for people: backend, scan, root, now."""
         facts = {"backend": self.choice.backend, "because": self.choice.reason}
         more = {"scan": self.scan, "root": self.root, "now": self.now}
         more["null, since more than 2^63 - 1"] = self.too_large
@@ -82,34 +82,34 @@ def aggregate(
     """Sum up a scan by groups, exactly, an object with several hard links counted once.
 
     inputs: a dataset of the sink parquet, Parquet files of ``gpfs.file``, patterns, directories.
-    by: names of groupings (``GROUPINGS``), none for one group of all; metrics: what is counted
-        and summed (``METRICS``).  Both as a list or as text with commas.
+    by: names of groupings (``GROUPINGS``), none for one group of all; metrics: names of counts and
+        sums (``METRICS``).  Both as a list or as text with commas.
     backend: ``auto``, ``memory``, ``streaming``, ``gpu`` or ``dask``; the result is the same.
-    scan: ``latest``, ``all`` (all rows are parts of one scan), a time or the beginning of one, or
+    scan: ``latest``, ``all`` (all rows are parts of one scan), a time or its beginning, or
         the path of a list.
-    now: what ages are counted from; the time of the scan unless given.
-    root: where top-level directories begin; the longest directory that all paths lie in unless
-        given.  top_depth: how many directories below it ``top`` has; depth: how far down
-        ``directory`` goes.
+    now: time that ages count from; default: the time of the scan.
+    root: directory that contains the top-level directories; default: the deepest one of all paths.
+        top_depth: depth of ``top`` below it; depth: that of ``directory``.
     sizes, ages: upper ends of the classes ``size_bin``, ``access_age`` and ``modify_age``.
-    cold: how long neither accessed nor modified is cold; small: below which size a file is small.
+    cold: age of the last access and modification from which data are cold; small: size below which
+        a file is small.
     passwd, group: files with the names of users and groups.
-    directories: whether directories take part, or only what they hold.
-    address: of a Dask scheduler; workers: how many processes to start where none is given.
-    memory_limit: bytes that may be used; as ``available_memory`` finds unless given.
+    directories: whether directories count.
+    address: of a Dask scheduler; workers: processes to start without one.
+    memory_limit: usable bytes; default: what ``available_memory`` finds.
 
     >>> result = aggregate("out", by="uid,top")  # doctest: +SKIP
     >>> print(result.choice)  # doctest: +SKIP
-    backend streaming: 3.2 GiB of columns, 23.5 GiB of memory, no GPU that can be used
+    backend streaming: 3.2 GiB of columns, 23.5 GiB of memory, no usable GPU
     >>> result.frame.columns  # doctest: +SKIP
     ['uid', 'top', 'inodes', 'files', 'directories', 'hard_links', 'size_bytes', 'allocated_bytes']
     >>> write_result(result, "usage.csv")  # doctest: +SKIP
 
-    An object counts once in every result, at its first path in the order of bytes; ``hard_links``
-    counts its others where they lie.  Results therefore add up to the whole scan.
+    An object counts once in every result, at its first path in byte order; ``hard_links`` counts
+    its other paths.  Results therefore add up to the whole scan.
 
-    Raises UsageError for what does not exist or fits no scan, DatasetError for files that are not
-    of ``gpfs.file``.  A sum that is more than an int64 holds is null, and a fact says so.
+    Raises UsageError for missing inputs or scans, DatasetError for files that are not of
+    ``gpfs.file``.  A sum above an int64 is null, and a fact names it.
     """
     by, metrics = (names_among(by, GROUPINGS, "grouping"), names_among(metrics, METRICS, "metric"))
     for name, number, least in (("top_depth", top_depth, 1), ("depth", depth, 0)):

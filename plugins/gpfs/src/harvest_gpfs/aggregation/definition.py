@@ -1,4 +1,4 @@
-"""What can be counted and summed, and the aggregation itself: one lazy query for every backend.
+"""Metrics, and the aggregation itself: one lazy query for every backend.
 
 A metric is made of *parts*: columns that a backend sums (or takes the smallest or largest of) and
 that partial results are combined by in the same way.  Its value is computed from the parts at the
@@ -7,7 +7,7 @@ the list, is cut to whole billionths, since a sum of floats depends on its order
 
 ``Aggregation.partial`` groups rows and sums.  Rows that are further paths of an inode (hard links)
 are summed like all others and taken off again by ``surplus``: whole numbers make that exact, and
-nobody has to hold all inodes at once.
+no process holds all inodes together.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ _ONE: Final = pl.lit(0, pl.Int8).alias(_ONE_GROUP)
 
 @attrs.frozen
 class Aggregation(Step):
-    """What to group by and what to sum, by name: a step (see ``scans``) over the rows of one scan.
+    """Groupings and sums by name: a step (see ``scans``) over the rows of one scan.
 
-    directories: whether rows of directories take part.
+    directories: whether rows of directories count.
     """
 
     by: tuple[str, ...]
@@ -50,12 +50,12 @@ class Aggregation(Step):
 
     @property
     def parts(self) -> tuple[Part, ...]:
-        """The columns of partial results beside the keys."""
+        """The columns of partial results, without the keys."""
         return tuple({part.name: part for m in self.measured for part in m.parts}.values())
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns of the record type that it needs."""
+        """The needed columns of the record type."""
         needed = [c for grouping in self.groupings for c in grouping.columns]
         needed += [c for metric in self.measured for c in metric.columns]
         return tuple(dict.fromkeys([*needed, *(() if self.directories else ("kind",))]))
@@ -64,7 +64,7 @@ class Aggregation(Step):
         return self._grouped(rows, self.parts)
 
     def surplus(self, rows: pl.LazyFrame) -> pl.LazyFrame:
-        """A partial result that takes off rows which ``partial`` counted and should not have."""
+        """A partial result that subtracts rows which ``partial`` counted too often."""
         taken = tuple(part for part in self.parts if not part.of_path)
         off = self._grouped(rows, taken).with_columns(-pl.col(part.name) for part in taken)
         nothing = [part.nothing() for part in self.parts if part.of_path]
@@ -75,7 +75,7 @@ class Aggregation(Step):
         return together.group_by(self._keys).agg(part.combined() for part in self.parts)
 
     def folded(self, finer: Aggregation, partial: pl.DataFrame) -> pl.DataFrame | None:
-        """The partial result, from one of smaller groups; None where that does not say enough."""
+        """The partial result, from one of smaller groups; None where that is not enough."""
         ours, theirs = self.setting, finer.setting
         enough = {part.name for part in self.parts} <= {part.name for part in finer.parts}
         if self.directories != finer.directories:
@@ -198,7 +198,7 @@ class Part:
 class Metric:
     """A column of a result, computed from columns of the record type by way of its parts.
 
-    ``measures`` says what it means.
+    ``measures`` has its meaning.
     """
 
     name: str

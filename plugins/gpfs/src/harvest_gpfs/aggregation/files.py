@@ -24,7 +24,7 @@ _KIND: Final = harvest.record_type(GpfsFile)
 COLUMNS: Final = polars_schema(_KIND)
 
 _TEXT_OVERHEAD: Final = 16
-"""Bytes that a text takes beside its characters."""
+"""Bytes that a text takes in addition to its characters."""
 
 
 @attrs.frozen
@@ -125,7 +125,7 @@ def _checked(path: str) -> ParquetFile:
     hive = {name: unquote(text) for name, text in named.items() if name in lacking}
     missing = [name for name in ("inode", "path") if name in lacking - hive.keys()]
     if missing:
-        said = f"these are not rows of gpfs.file: the file lacks {' and '.join(missing)}"
+        said = f"no rows of gpfs.file: the file lacks {' and '.join(missing)}"
         raise DatasetError(said, where=path, remedy="name files that harvest wrote")
     groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
     texts: dict[str, int] = defaultdict(int)

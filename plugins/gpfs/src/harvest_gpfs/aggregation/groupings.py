@@ -1,9 +1,9 @@
-"""What results can be grouped by.
+"""Groupings of results.
 
 A grouping is an expression over the columns of a row, the same for every backend.  What is costly
 per row and cheap per group (a name for a number, the root before a directory) is done to groups.
-The names of users and groups come from files that someone hands over: a scan may be of another
-cluster, so this machine's own user database is never asked.
+The names of users and groups come from files, never from this machine's user database: a scan may
+be of another cluster.
 
 Classes of size and age are fixed, so that a histogram over them is exact: parts of it add up.
 """
@@ -83,7 +83,7 @@ class Bins:
     """Classes: one before all others, up to each edge, above the last.
 
     edges: upper ends; an edge belongs to the class below it.
-    usual: the edges unless others are given; read, write: an edge from text, and as people read it.
+    usual: the default edges; read, write: an edge from text, and as people read it.
     first: the name of the first class, and where that begins.
     """
 
@@ -101,7 +101,7 @@ class Bins:
         text = cls.usual if text is None else text
         edges = tuple(map(cls.read, text.split(",")))
         if len(edges) > 100 or edges[0] < 1 or list(edges) != sorted(set(edges)):
-            remedy = "give up to 100 upper ends above zero that rise, separated by commas"
+            remedy = "give up to 100 rising upper ends above 0, separated by commas"
             raise UsageError(f"{text!r} are not classes of {cls.what}", remedy=remedy)
         return cls(edges)
 
@@ -118,7 +118,7 @@ class Bins:
 
 
 class SizeBins(Bins):
-    """Classes of size in bytes, the first of what is empty."""
+    """Classes of size in bytes, the first for empty objects."""
 
     usual, what, read, write = SIZES, "size", staticmethod(parse_size), staticmethod(_size_text)
     first = ("empty", 0)
@@ -129,7 +129,7 @@ class SizeBins(Bins):
 
 
 class AgeBins(Bins):
-    """Classes of age in days of 24 hours before a moment, the first of what is in its future."""
+    """Classes of age in days of 24 hours before a moment, the first for times after it."""
 
     usual, what, read, write = AGES, "age", staticmethod(parse_age), staticmethod(_age_text)
     first = ("in the future", None)
@@ -143,12 +143,12 @@ class AgeBins(Bins):
 
 @attrs.frozen
 class Setting:
-    """What groupings refer to; picklable.
+    """References of groupings; picklable.
 
     root: the directory that top-level directories are counted from, with a slash at its end.
     covered: whether all paths lie in it.
     top_depth, depth: components of ``top``, and of ``directory`` at most.
-    now: what ages are counted from; None where no grouping needs it.
+    now: time that ages count from; None where no grouping needs it.
     cold_days: not accessed and not modified for so many days is cold.
     future_days: accessed or modified more than so many days after ``now`` is in the future: a
         scan takes a while, and clocks differ.
@@ -178,7 +178,7 @@ Given = Callable[[Setting], pl.Expr]
 
 @attrs.frozen
 class Grouping:
-    """A column that results are grouped by; ``measures`` says what it means.
+    """A column that results are grouped by; ``measures`` has its meaning.
 
     columns: of the record type, that it is computed from.
     key: of each row, the first of these unless given; groups are sorted by it.
@@ -271,11 +271,11 @@ def _future(setting: Setting) -> pl.Expr:
 
 
 NO_DIRECTORY: Final = pl.col("kind").ne_missing(pl.lit("directory"))
-"""Whether a row is of another object, or of one whose kind is not known."""
+"""Whether a row is of another object, or of one of unknown kind."""
 
 
 def known_size(name: str) -> pl.Expr:
-    """A size; null below 0, which none can be."""
+    """A size; null below 0, which is impossible."""
     return pl.when(pl.col(name) >= 0).then(pl.col(name))
 
 
@@ -323,7 +323,7 @@ def names_among(names: str | Sequence[str], known: Iterable[str], what: str) -> 
     found = tuple(name for name in dict.fromkeys(listed) if name)
     for name in found:
         if name not in known:
-            raise UsageError(f"no {what} {name!r}", remedy="there are " + ", ".join(known))
+            raise UsageError(f"no {what} {name!r}", remedy="use " + ", ".join(known))
     return found
 
 

@@ -1,4 +1,4 @@
-"""One scan that questions are put to: its rows, and what is found out about them once.
+"""One scan: its rows, and results about them that are computed once.
 
 A scan lists an inode once per path.  It counts once, at its first path in the order of bytes, so
 that results add up to the whole whatever they are grouped by.
@@ -38,7 +38,7 @@ MOST_PASSES = 32
 """Passes over the rows, where memory does not force more."""
 
 LEAST_LINKED_ROWS = 500_000
-"""Rows of inodes with several paths that are compared at once, at least."""
+"""Least number of rows of inodes with several paths that are compared together."""
 
 _BYTES_PER_INODE = 64
 _BYTES_PER_ROW = 1_000
@@ -54,7 +54,7 @@ _ALL: Final = ("nlink", *(c for w in (GROUPINGS, METRICS) for g in w.values() fo
 
 
 def list_scans(rows: Rows) -> list[Scan]:
-    """The scans there are, oldest first; lists without a time before them, by name."""
+    """All scans, oldest first; before them lists without a time, by name."""
     counts = rows.reduce(Counts("scan_time")).sort("scan_time")
     timed = counts.drop_nulls("scan_time").iter_rows()
     scans = [Scan(label_of(time), time, None, count) for time, count in timed]
@@ -97,8 +97,8 @@ def _common(edges: tuple[str, str]) -> str:
 class Listing:
     """The rows of one scan.
 
-    rows: those of this scan; scan: which it is.
-    given_root, given_now: what the user says about them.
+    rows: those of this scan; scan: its name.
+    given_root, given_now: settings of the user.
     budget: bytes that finding hard links may use.
     found: what was found out about the rows; listings of the same rows share it.
     """
@@ -127,7 +127,7 @@ class Listing:
 
     @property
     def now(self) -> datetime:
-        """What ages are counted from: the time given, else that of the scan.
+        """The time that ages count from: the one given, else that of the scan.
 
         Raises UsageError where neither is known: the clock would give another result each day.
         """
@@ -152,7 +152,7 @@ class Listing:
         return linked_rows(rows, repeated, columns, self.budget, everything=everything)
 
     def _linked(self, count: int, everything: bool) -> tuple[Rows, pl.DataFrame]:
-        """Inodes of several rows among so many candidates, and rows that hold theirs."""
+        """Inodes of several rows among so many candidates, and rows with these inodes."""
         repeated = repeated_inodes(self.rows, count, self.budget, everything=everything)
         if not 0 < repeated["rows"].sum() <= MOST_KEPT:
             return self.rows, repeated
@@ -206,9 +206,9 @@ def candidate(*, everything: bool = False) -> pl.Expr:
 
 
 def passes_for(rows: int, *, least: int, bytes_each: int, budget: int) -> int:
-    """Into how many shares rows are divided, an odd number.
+    """The number of shares of rows, an odd one.
 
-    least: rows that are always taken at once; bytes_each: what a row takes; budget: bytes that
+    least: rows that are always taken together; bytes_each: what a row takes; budget: bytes that
     may be used.  Odd, since inode numbers are often given out in even steps.
     """
     share = min(max(least, math.ceil(rows / MOST_PASSES)), max(budget // bytes_each, least // 8))
@@ -218,7 +218,7 @@ def passes_for(rows: int, *, least: int, bytes_each: int, budget: int) -> int:
 
 @attrs.frozen
 class Candidates(Step):
-    """How many rows may be one of several paths."""
+    """The number of rows that may be one of several paths."""
 
     everything: bool = False
 
@@ -292,7 +292,7 @@ def linked_rows(
 ) -> Iterator[pl.DataFrame]:
     """The rows of objects that may have several paths, in portions with all rows of an inode.
 
-    columns: those wanted beside IDENTITY and path; the rows are sorted by all of them, so that
+    columns: wanted in addition to IDENTITY and path; the rows are sorted by all of them, so that
     rows of an object follow each other, its first path first.
     """
     wanted = tuple(dict.fromkeys((*IDENTITY, "path", *columns)))

@@ -22,7 +22,7 @@ PIECE_ROWS: Final = 1_000_000
 """Rows of a unit of work, about."""
 
 FAN_IN: Final = 8
-"""Partial results that are combined at once."""
+"""Partial results that are combined together."""
 
 
 @attrs.frozen(eq=False)
@@ -43,7 +43,7 @@ class ClusterRows:
     def reduce(self, step: Step) -> pl.DataFrame:
         """The result of a step over all rows.
 
-        Raises HarvestError where workers are lost, as for want of memory.
+        Raises HarvestError where workers are lost, for example without memory.
         """
         if not self.units:
             return step.finish(step.partial(no_rows())).collect()
@@ -83,7 +83,7 @@ def _finish(step: Step, partial: pl.DataFrame) -> pl.DataFrame:
 def connect(address: str | None, workers: int | None, memory: int) -> Iterator[Any]:
     """A client of the scheduler at an address, or of one on this machine that ends afterwards.
 
-    workers: processes of a scheduler started here; one per CPU unless given.
+    workers: processes of a scheduler started here; default: one per CPU.
     memory: bytes that these may use together.
     Raises HarvestError where no scheduler answers.
     """

@@ -1,4 +1,4 @@
-"""Where an aggregation runs, and which backend suits: by size, memory, devices and the user."""
+"""Where an aggregation runs: the backend by size, memory, devices and the user's choice."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _no_gpu() -> str | None:
     version = tuple(int(part) for part in pl.__version__.split(".")[:2])
     if version >= _NEWEST_FOR_GPU:
         return f"cudf-polars needs polars below 1.45, and {pl.__version__} is installed"
-    return None if gpu_devices() else "no CUDA device is at hand"
+    return None if gpu_devices() else "no CUDA device found"
 
 
 def _no_dask() -> str | None:
@@ -60,7 +60,7 @@ BACKENDS: Final[dict[str, Callable[[], str | None]]] = {
 }
 """All backends by name, each with what says why it cannot be used here, or None.
 
-memory: polars, all columns needed in memory at once; streaming: a few batches of them; gpu: on a
+memory: polars, all needed columns in memory; streaming: a few batches of them; gpu: on a
 CUDA device, with cudf-polars; dask: each part on a worker of a Dask cluster, combined in a tree.
 """
 
@@ -88,10 +88,10 @@ def _on_gpu(query: pl.LazyFrame) -> pl.DataFrame:
         return query.collect(engine=pl.GPUEngine(raise_on_fail=True))
     except NotImplementedError as error:
         raise UsageError(
-            f"the GPU cannot run this query: {error}", remedy="take backend=streaming"
+            f"the GPU cannot run this query: {error}", remedy="use backend=streaming"
         ) from error
     except (pl.exceptions.ComputeError, MemoryError) as error:
-        raise HarvestError(f"the GPU gave up: {error}", remedy="take backend=streaming") from error
+        raise HarvestError(f"the GPU failed: {error}", remedy="use backend=streaming") from error
 
 
 AUTO: Final = "auto"
@@ -105,7 +105,7 @@ IN_MEMORY_FACTOR: Final = 4
 
 @attrs.frozen
 class Choice:
-    """A backend and why it was taken."""
+    """A backend and the reason for it."""
 
     backend: str
     reason: str
@@ -126,52 +126,52 @@ def choose_backend(
 
     size_bytes: of the columns needed, unpacked.
     wish: a backend's name, or ``auto``.
-    memory_limit: bytes that may be used; what ``available_memory`` finds unless given.
-    devices: bytes of memory of each GPU that can be used; looked for unless given.
-    address: of a Dask scheduler; to give it is to wish for Dask.
+    memory_limit: usable bytes; default: what ``available_memory`` finds.
+    devices: bytes of memory of each usable GPU; default: those of this machine.
+    address: of a Dask scheduler, which chooses Dask.
 
     >>> print(choose_backend(10 << 20, memory_limit=8 << 30, devices=[]))
-    backend memory: 10 MiB of columns are few
+    backend memory: only 10 MiB of columns
     >>> print(choose_backend(40 << 30, memory_limit=8 << 30, devices=[]))
-    backend streaming: 40 GiB of columns, 8 GiB of memory, no GPU that can be used
+    backend streaming: 40 GiB of columns, 8 GiB of memory, no usable GPU
 
     Raises UsageError for an unknown backend, or one that cannot be used here.
     """
     if wish != AUTO:
         return _wished(wish, address)
     if address is not None:
-        return attrs.evolve(_wished("dask", address), reason="the address of a scheduler was given")
+        return attrs.evolve(_wished("dask", address), reason="a scheduler's address was given")
     size = _bytes_text(size_bytes)
     memory = available_memory() if memory_limit is None else memory_limit
     if size_bytes <= SMALL_BYTES and size_bytes * IN_MEMORY_FACTOR <= memory:
-        return Choice("memory", f"{size} of columns are few")
+        return Choice("memory", f"only {size} of columns")
     if devices is None:
         devices = gpu_devices() if BACKENDS["gpu"]() is None else []
     have = f"{size} of columns, {_bytes_text(memory)} of memory"
     if not devices:
-        return Choice("streaming", f"{have}, no GPU that can be used")
+        return Choice("streaming", f"{have}, no usable GPU")
     device = _bytes_text(max(devices))
     if size_bytes * IN_MEMORY_FACTOR <= max(devices):
-        return Choice("gpu", f"{size} of columns fit a GPU of {device} at hand")
-    return Choice("streaming", f"{have}, and the GPU at hand with {device} is too small")
+        return Choice("gpu", f"{size} of columns fit into a GPU with {device}")
+    return Choice("streaming", f"{have}, and a GPU with only {device}")
 
 
 _REMEDIES: Final = {
-    "gpu": "take backend=streaming, or a machine with a CUDA device, polars 1.44 and cudf-polars",
-    "dask": "pip install 'hpc-harvest-gpfs[dask]', or take backend=streaming",
+    "gpu": "use backend=streaming, or a machine with a CUDA device, polars 1.44 and cudf-polars",
+    "dask": "pip install 'hpc-harvest-gpfs[dask]', or use backend=streaming",
 }
 
 
 def _wished(wish: str, address: str | None) -> Choice:
     if wish not in BACKENDS:
-        raise UsageError(f"no backend {wish!r}", remedy=f"there are auto, {', '.join(BACKENDS)}")
+        raise UsageError(f"no backend {wish!r}", remedy=f"use auto, {', '.join(BACKENDS)}")
     if address is not None and wish != "dask":
-        said, remedy = f"backend {wish!r} takes no address of a scheduler", "take backend=dask"
+        said, remedy = f"backend {wish!r} takes no address of a scheduler", "use backend=dask"
         raise UsageError(said, remedy=remedy)
     if (reason := BACKENDS[wish]()) is not None:
         said = f"the backend {wish!r} cannot be used here: {reason}"
         raise UsageError(said, remedy=_REMEDIES[wish])
-    return Choice(wish, "as asked for")
+    return Choice(wish, "your choice")
 
 
 def available_memory(environ: Mapping[str, str] = os.environ, root: Path = Path("/")) -> int:

@@ -53,6 +53,11 @@ def label_of(time: datetime) -> str:
     return time.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
+def day(label: str) -> str:
+    """A scan as a table names it: ``2026-01-11`` where it was made at midnight."""
+    return label.removesuffix("Z").removesuffix("T00:00:00").replace("T", " ")
+
+
 def moment(text: str | datetime) -> datetime:
     """A time from ``2026-01-11`` or ``2026-01-11T12:00:00Z``; UTC where no zone is given.
 
@@ -85,8 +90,7 @@ def pick(scans: Sequence[Scan], wish: str = LATEST) -> Scan:
         return Scan(ALL, max(times, default=None), None, sum(scan.rows for scan in scans))
     if wish == LATEST and scans[-1].time is None and len(scans) > 1:
         raise UsageError(
-            f"{len(scans)} lists do not say when their scan was made, so that the latest is not "
-            "known",
+            f"{len(scans)} lists have no time of their scan, so the latest is known",
             remedy="harvest them with dates in their names, as scan-20260111.list; scan=all "
             + choices("takes them for parts of one scan; else name one", there),
         )

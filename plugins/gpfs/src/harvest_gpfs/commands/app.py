@@ -44,28 +44,30 @@ SettingsOption = Annotated[
 ]
 RootOption = Annotated[
     str | None,
-    _option("DIR", "Where top-level directories begin. [default: what all paths have in common]"),
+    _option(
+        "DIR", "Directory above the top-level directories. [default: the deepest of all paths]"
+    ),
 ]
-TopDepthOption = Annotated[int, _option("N", "Directories below the root that make one up.", min=1)]
+TopDepthOption = Annotated[
+    int, _option("N", "Depth of top-level directories below the root.", min=1)
+]
 
 
 @app.command("split")
 @submittable("per_task")
 def split_command(
     path: Annotated[Path, _argument("LIST", "The list, plain, .gz or .zst.")],
-    directory: Annotated[Path, _argument("DIR", "Where the parts go.")],
-    parts: Annotated[int, _option("N", "How many.", "-n", "--parts", min=1)],
-    compress: Annotated[
-        str, _choice("How the parts are compressed.", "none", "gzip", "zstd")
-    ] = "none",
+    directory: Annotated[Path, _argument("DIR", "Directory for the parts.")],
+    parts: Annotated[int, _option("N", "Number of parts.", "-n", "--parts", min=1)],
+    compress: Annotated[str, _choice("Compression of the parts.", "none", "gzip", "zstd")] = "none",
     part: Annotated[int | None, _option("N", "Make this part only.", min=1, hidden=True)] = None,
     *,
     jobs: Submission,
 ) -> int:
     """Split a list into parts of whole lines, each a list of its own.
 
-    Called again after it was cut short, it makes what is missing. With --submit,
-    an array makes the parts, and a last job what is missing then.
+    Call it again after an interruption to make the missing parts. With --submit,
+    an array makes the parts, and a last job makes the missing ones.
     """
     from ..splitting import Split  # late: help needs no numpy
 
@@ -75,7 +77,7 @@ def split_command(
         return 0
     plan = Split.of(path, directory, parts, compress)
     rest = [f"--parts={parts}", f"--compress={compress}", "--", str(plan.path), str(plan.directory)]
-    # a compressed list can only be gone through from its beginning: one job alone does so
+    # a compressed list can only be read from its beginning: one job does so
     each = [] if plan.packed else [[f"--part={number}"] for number in range(1, parts + 1)]
     whole, *tasks = [python("harvest", "gpfs", "split", *only, *rest) for only in ([], *each)]
     limit, options = jobs.array_limit, jobs.options
@@ -98,18 +100,19 @@ def convert_command(
     top_depth: TopDepthOption = 1,
     settings: SettingsOption = None,
     workers: Annotated[
-        int | None, _option("N", "Worker processes. [default: as many as pay]", min=1)
+        int | None, _option("N", "Worker processes. [default: by size]", min=1)
     ] = None,
     engine: Annotated[
-        str | None, _choice("Where lists are read: local, dask, slurm.", *_ENGINES, metavar="NAME")
+        str | None,
+        _choice("Engine that reads lists: local, dask, slurm.", *_ENGINES, metavar="NAME"),
     ] = None,
     max_rejects: Annotated[
-        int | None, _option("N", "Convert nothing when there are more rejects.", min=0)
+        int | None, _option("N", "Convert nothing with more rejects.", min=0)
     ] = None,
     *,
     jobs: Submission,
 ) -> int:
-    """Convert lists to Parquet, the compute nodes' work with --submit.
+    """Convert lists to Parquet, on compute nodes with --submit.
 
     Exit codes as for `harvest run`: 3 when there were rejects.
     """
@@ -143,23 +146,21 @@ def aggregate_command(
         list[str], _argument("INPUT", "Datasets, Parquet files or directories of them.")
     ],
     output: Annotated[Path, _option("FILE", "Write .csv, .parquet or .jsonl.", "-o", *_OUTPUT)],
-    by: Annotated[str, _option("NAMES", "Groupings, with commas.")] = "uid",
-    metrics: Annotated[
-        str | None, _option("NAMES", "What is counted and summed, with commas.")
-    ] = None,
+    by: Annotated[str, _option("NAMES", "Groupings, as a comma list.")] = "uid",
+    metrics: Annotated[str | None, _option("NAMES", "Metrics, as a comma list.")] = None,
     backend: Annotated[str, _choice(_SAME, *_BACKENDS, metavar="NAME")] = "auto",
     scan: Annotated[str, _option("SCAN", "latest, all, a time or the path of a list.")] = "latest",
     now: Annotated[
-        str | None, _option("TIME", "What ages are counted from. [default: the scan's time]")
+        str | None, _option("TIME", "Time that ages count from. [default: the scan's time]")
     ] = None,
     root: RootOption = None,
     top_depth: TopDepthOption = 1,
-    depth: Annotated[int, _option("N", "How far down `directory` goes.", min=0)] = 2,
+    depth: Annotated[int, _option("N", "Depth of `directory`.", min=0)] = 2,
     passwd: Annotated[Path | None, _option("FILE", "File with the users' names.")] = None,
     group: Annotated[Path | None, _option("FILE", "File with the groups' names.")] = None,
-    address: Annotated[str | None, _option("ADDRESS", "Dask scheduler, for that backend.")] = None,
+    address: Annotated[str | None, _option("ADDRESS", "Dask scheduler, for backend dask.")] = None,
     workers: Annotated[
-        int | None, _option("N", "Dask workers started where no address is given.", min=1)
+        int | None, _option("N", "Dask workers to start without an address.", min=1)
     ] = None,
     *,
     jobs: Submission,
@@ -189,22 +190,18 @@ def churn_command(
     old: Annotated[Path, _argument("OLD", "Earlier scan: dataset, Parquet, or list.")],
     new: Annotated[Path, _argument("NEW", "Later scan.")],
     output: Annotated[Path, _option("FILE", "Write .csv, .parquet or .jsonl.", *_OUTPUT)],
-    old_scan: Annotated[
-        str | None, _option("SCAN", "Which scan of OLD. [default: its latest]")
-    ] = None,
-    new_scan: Annotated[
-        str | None, _option("SCAN", "Which scan of NEW. [default: its latest]")
-    ] = None,
+    old_scan: Annotated[str | None, _option("SCAN", "Scan of OLD. [default: its latest]")] = None,
+    new_scan: Annotated[str | None, _option("SCAN", "Scan of NEW. [default: its latest]")] = None,
     root: RootOption = None,
     top_depth: TopDepthOption = 1,
     settings: SettingsOption = None,
-    scratch: Annotated[Path | None, _option("DIR", "Where lists are converted to.")] = None,
+    scratch: Annotated[Path | None, _option("DIR", "Directory for converted lists.")] = None,
     *,
     jobs: Submission,
 ) -> int:
-    """Write what happened between two scans, per top-level directory.
+    """Write the changes between two scans by top-level directory.
 
-    OLD and NEW may be the same dataset: then its latest two scans are compared.
+    For one dataset given twice, its latest two scans are compared.
     """
     given: dict[str, Any] = {
         "old_scan": old_scan, "new_scan": new_scan, "root": root, "top_depth": top_depth,
@@ -226,7 +223,7 @@ def status_command(
     directory: Annotated[Path, _argument("DIR", "The directory that --submit writes to.")],
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> int:
-    """Show how far the batch jobs of a directory are. Ends with 1 when a job failed."""
+    """Show the progress of batch jobs of a directory. Exits with 1 when a job failed."""
     places = batches_of(directory.expanduser().absolute())
     batches = {place.name: Batch.open(place).status() for place in places}
     if json:

@@ -1,4 +1,4 @@
-"""Commands as Slurm batch jobs: what they have in common."""
+"""Commands as Slurm batch jobs: their common options."""
 
 from __future__ import annotations
 
@@ -24,44 +24,44 @@ def _option(doc: str, *names: str, **more: Any) -> Any:
     return typer.Option(*names, help=doc, rich_help_panel="Batch jobs", **more)
 
 
-_SHELL_LINE: Final = "Shell line run first in each job, as 'module load python'. Repeatable."
+_SHELL_LINE: Final = "Shell line run first in each job: 'module load python'. Repeatable."
 
 
 @attrs.frozen(kw_only=True)
 class Submission:
     """The options by which a command runs as Slurm batch jobs.
 
-    Raises UsageError for one that does not fit when ``options`` is asked for.
+    ``options`` raises UsageError for an invalid one.
     """
 
-    submit: Annotated[bool, _option("As Slurm batch jobs, not here.", "--submit")] = False
+    submit: Annotated[bool, _option("Run as Slurm batch jobs.", "--submit")] = False
     dry_run: Annotated[bool, _option("With --submit: print the scripts only.", "--dry-run")] = False
     wait: Annotated[
-        bool, _option("With --submit: wait for the jobs, or return at once.", "--wait/--detach")
+        bool, _option("With --submit: wait for the jobs, or return immediately.", "--wait/--detach")
     ] = True
     partition: Annotated[str | None, _option("Slurm partition.", metavar="NAME")] = None
     account: Annotated[str | None, _option("Slurm account.", metavar="NAME")] = None
     time: Annotated[
         str | None, _option("Time limit: minutes, HH:MM:SS or D-HH:MM:SS.", metavar="TIME")
     ] = None
-    memory: Annotated[str | None, _option("Memory of a job, as 4G.", metavar="SIZE")] = None
+    memory: Annotated[str | None, _option("Memory of a job: 4G.", metavar="SIZE")] = None
     cpus: Annotated[int | None, _option("CPUs of a job.", metavar="N", min=1)] = None
     env_setup: Annotated[list[str] | None, _option(_SHELL_LINE, metavar="LINE")] = None
     sbatch: Annotated[
         list[str] | None,
-        _option("Further sbatch option, as --sbatch=--qos=debug. Repeatable.", metavar="OPTION"),
+        _option("Further sbatch option: --sbatch=--qos=debug. Repeatable.", metavar="OPTION"),
     ] = None
     array_limit: Annotated[
-        int | None, _option("Array tasks that run at once.", metavar="N", min=1)
+        int | None, _option("Array tasks that run at the same time.", metavar="N", min=1)
     ] = None
     per_task: Annotated[
         int | None,
-        _option("Lists, or ranges of a large one, that one array task reads.", metavar="N", min=1),
+        _option("Lists, or ranges of a large list, per array task.", metavar="N", min=1),
     ] = None
 
     @property
     def wanted(self) -> bool:
-        """Whether the command is to run as jobs, or to show their scripts."""
+        """Whether the command runs as jobs, or shows their scripts."""
         return self.submit or self.dry_run
 
     @property
@@ -82,21 +82,21 @@ class Submission:
         given = {k: v for k, v in attrs.asdict(self.options).items() if v not in (None, "", ())}
         return {**given, "wait": self.wait}
 
-    def send(self, command: str, beside: Path, *jobs: Job) -> int:
+    def send(self, command: str, place: Path, *jobs: Job) -> int:
         """Print the jobs' scripts, or submit them and wait; an exit code.
 
-        command: its name; beside: the directory below which scripts, states and logs are kept.
+        command: its name; place: directory for scripts, states and logs.
         """
-        beside = beside.expanduser().absolute()
+        place = place.expanduser().absolute()
         stamp = f"{datetime.now(UTC):%Y%m%dT%H%M%S-%f}"
-        batch = Batch(beside / FOLDER / f"{command}-{stamp}")
+        batch = Batch(place / FOLDER / f"{command}-{stamp}")
         if self.dry_run:
             for script in batch.scripts(*jobs):
                 typer.echo(str(script))
             return 0
         ids = batch.submit(*jobs)
         typer.echo(f"submitted as Slurm job {' and '.join(map(str, ids))}")
-        typer.echo(f"see how far it is: harvest gpfs status {printable_line(str(beside))}")
+        typer.echo(f"show the progress: harvest gpfs status {printable_line(str(place))}")
         if not self.wait:
             return 0
         try:
@@ -104,7 +104,7 @@ class Submission:
         except KeyboardInterrupt:
             batch.cancel()
             raise
-        # the last job makes up for what failed before it
+        # the last job repeats what failed before it
         return 1 if jobs_now[-1].failed else 0
 
 
@@ -143,7 +143,7 @@ def batches_of(directory: Path) -> list[Path]:
     places = [directory / FOLDER, directory / "_harvest" / "batch"]
     found = [entry for place in places if place.is_dir() for entry in place.iterdir()]
     if not found:
-        said = "no batch jobs were submitted for this directory"
-        remedy = "name the directory that was written to with --submit"
+        said = "this directory has no batch jobs"
+        remedy = "name the directory that --submit wrote to"
         raise UsageError(said, where=str(directory), remedy=remedy)
     return sorted(found, key=lambda entry: (entry.stat().st_mtime, entry.name))

@@ -299,7 +299,7 @@ class _Lines:
     def _decoded(self, step: Step, raw: pa.Array, fine: Flags) -> tuple[pa.Array, Any]:
         """Texts with their escapes undone, and the kinds that they say; clears ``fine``.
 
-        Each different text is looked at once.  A column is null where its text is empty.
+        Each different text is read only one time.  A column is null where its text is empty.
         """
         coded = raw.dictionary_encode()
         places = coded.indices.to_numpy()

@@ -19,7 +19,7 @@ from harvest_toolkit.lines import blocks
 from harvest_toolkit.streams import open_stream
 
 _CHUNK: Final = 1 << 19
-"""Bytes that are counted at once: few enough to stay in the processor's cache."""
+"""Bytes that are counted together: few enough to stay in the processor's cache."""
 
 _TRAILER: Final = re.compile(rb"# end rows=(\d{1,18})\s*")
 _SKIPPED: Final = b"'skipped' files and/or errors."

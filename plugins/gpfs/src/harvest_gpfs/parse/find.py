@@ -1,7 +1,7 @@
 """Finding the layout of a list in its first lines, helped by settings.
 
 Whether it is percent-encoded is decided once for a list, from its lines together.  The clause
-ESCAPE '%' of the policy language encodes SHOW and path alike: each byte but letters, digits,
+ESCAPE '%' of the policy language encodes SHOW and path equally: each byte but letters, digits,
 ``-_.~`` and those that the clause leaves alone (``'%/'``: the slash) becomes ``%XX``.  Without the
 clause a percent sign is itself, in SHOW as in names.  A single line may look like either, since
 ``a%20b`` and ``100%`` are names too; the lines of a list all follow one rule.

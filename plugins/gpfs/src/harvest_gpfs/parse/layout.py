@@ -1,4 +1,4 @@
-"""What the lines of a list look like: the bytes between values, and what each value means.
+"""The layout of a list: the bytes between values, and the meaning of each value.
 
 A line is ``INODE GENERATION SNAPSHOT  SHOW -- PATH``, where SHOW is whatever the site's policy
 prints; in the record format it is ``...:INODE:GENERATION:...:LENGTH!PATH:LENGTH!POOL;LENGTH!SHOW``.

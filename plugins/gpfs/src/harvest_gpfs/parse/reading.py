@@ -212,7 +212,7 @@ class TableMaker:
         return pa.Table.from_pylist(listed, schema=self._schema)
 
     def finished(self, table: pa.Table) -> pa.Table:
-        """The table with the columns that are alike in all rows of the list."""
+        """The table with the columns that are the same in all rows of the list."""
         if self._layout.scan_time is None:
             return table
         moment = self._layout.scan_time.astimezone(UTC)

@@ -258,7 +258,7 @@ class _Line:
 
 
 def text_value(raw: bytes, step: Step, escape: bytes) -> tuple[str, str | None]:
-    """The text of a value as it stands in a line, and the kind of file that it means, if any.
+    """The text of a value as in the line, and the kind of file that it means, if any.
 
     escape: as of ``unescape``.
     Raises Damaged when it is not text, or not of the form that its type asks for.

@@ -1,4 +1,4 @@
-"""What a SHOW clause prints: named by a setting, or by the keys in a list's lines.
+"""Output of a SHOW clause: named by a setting, or by the keys in a list's lines.
 
 An SQL expression is read as DuckDB's own tokenizer takes it apart.  "Policies: functions in rules"
 of IBM Storage Scale's administration guide says what such an expression may hold.

@@ -1,7 +1,7 @@
-"""Reading values and names of many lines at once, straight from their bytes, with numpy.
+"""Reading values and names of many lines together, straight from their bytes, with numpy.
 
 Eight bytes of each line are one 64-bit word, in which the first one is lowest, and all of them are
-tested and added up at once.  A value that is not of its form leaves its line for the reference.
+tested and added up together.  A value that is not of its form leaves its line for the reference.
 Names have their escapes undone, and bytes that are not UTF-8 shown.
 """
 

@@ -1,7 +1,7 @@
-"""The report ``gpfs.change``: who grew between two scans, what is cold, what a policy would free.
+"""The report ``gpfs.change``: growth between two scans, cold data, and what a policy would free.
 
 All changes are sums of one comparison (the view ``gpfs.change``), so every table adds up to the
-numbers in the first lines, and what a group grew by is what came, went, grew and moved.
+key numbers.
 """
 
 from __future__ import annotations
@@ -13,15 +13,17 @@ import attrs
 import polars as pl
 
 from harvest import DatasetReader
-from harvest.toolkit.amounts import bytes_in_words, share_in_words
-from harvest_report import Column, LazySection, Report, Section, Table
+from harvest.toolkit.amounts import count_in_words, share_in_words
+from harvest.toolkit.texts import shortened
+from harvest_report import Column, LazySection, Report, Section, Table, Tile
 from harvest_toolkit.frames import fraction
 
+from ..aggregation.groupings import parse_age
 from ..aggregation.listing import list_scans
-from ..aggregation.scans import Scan
+from ..aggregation.scans import Scan, day
 from ..views.change import span
 from ..views.common import rows_of
-from .plots import amount, amounts, day, first_and_others, growth_bars, most_changed, percent
+from .plots import amount, amounts, first_and_others, growth_bars, in_bytes, most_changed, percent
 
 _OBJECTS: Final = {
     "old_inodes": "before", "new_inodes": "after", "created": "new", "deleted": "deleted",
@@ -30,18 +32,18 @@ _OBJECTS: Final = {
 _VOLUMES: Final = ("old_bytes", "new_bytes", "growth_bytes", "created_bytes", "deleted_bytes",
                    "grown_bytes", "moved_in_bytes", "moved_out_bytes")  # fmt: skip
 _GROWTH: Final = (
-    "Growth is what is new, less what was deleted, and what the others grew by{}. An object of "
-    "several hard links counts once; directories are left out."
+    "Growth is new minus deleted data, plus the growth of other objects{}. An object with several "
+    "hard links counts once; directories do not count."
 )
 _RENAMED: Final = (
-    "Renamed: the same inode and generation under another path. Modified: another size or time of "
-    "modification."
+    "Renamed objects have the same inode and generation under another path. Modified objects have "
+    "another size or modification time."
 )
 
 
 @attrs.frozen
 class _Request:
-    """What the report was asked for: settings of ``gpfs.change``, and rows of a table."""
+    """Settings of the report: those of ``gpfs.change``, and rows of a table."""
 
     data: DatasetReader
     given: dict[str, Any]
@@ -69,9 +71,18 @@ def change(
     given = {"from": before.label, "to": after.label, "root": root, "top_depth": top_depth}
     request = _Request(data, {**given, "passwd": passwd, "group": group}, n)
     row = request.changes("").row(0, named=True)
+    modified = "an unknown number" if row["modified"] is None else f"{row['modified']:,}"
+    unmeasured = f"Byte sums leave out {row['unmeasured'] or 0:,} objects without a recorded size."
     return Report(
-        "What changed in a file system",
-        intro=[*_in_words(row, before, after), *_most_changed(request)],
+        "Changes in a file system",
+        intro=[
+            f"From {day(before.label)} to {day(after.label)}: "
+            f"{count_in_words(row['old_inodes'], 'object')} became {row['new_inodes']:,}. "
+            f"{modified} were modified, {row['renamed']:,} renamed.",
+            *([unmeasured] if row["unmeasured"] and row["growth_bytes"] is not None else []),
+        ],
+        tiles=lambda: _tiles(request, row, before, after),
+        picture="user-plot",
         sections=[
             LazySection("users", lambda: _by(request, "user", "By user", "Growth by user")),
             LazySection(
@@ -87,50 +98,36 @@ def change(
     )
 
 
-def _in_words(row: dict[str, Any], before: Scan, after: Scan) -> list[str]:
+def _tiles(request: _Request, row: dict[str, Any], before: Scan, after: Scan) -> list[Tile]:
+    """How much it grew, what is new and deleted, and which user grew most."""
     days = ""
     if before.time is not None and after.time is not None:
-        days = f" ({(after.time - before.time).total_seconds() / 86400:,.3g} days)"
-    old, new = row["old_bytes"], row["new_bytes"]
-    volume = "one of the lists says no sizes, so growth is not known"
-    if old is not None and new is not None:
-        volume = f"{bytes_in_words(old)} became {bytes_in_words(new)} ({_signed(row)})"
-    modified = "unknown how many" if row["modified"] is None else f"{row['modified']:,}"
-    said = [
-        f"From {day(before.label)} to {day(after.label)}{days}: {volume}.",
-        f"{row['old_inodes']:,} objects became {row['new_inodes']:,}: {row['created']:,} are new, "
-        f"{row['deleted']:,} were deleted, {modified} modified, {row['renamed']:,} renamed.",
+        days = f" in {(after.time - before.time).total_seconds() / 86400:,.3g} days"
+    tiles = [
+        Tile("growth", in_bytes(row["growth_bytes"], "+"), f"{_percent(row)}{days}".strip()),
+        Tile("logical size", in_bytes(row["new_bytes"]), f"{in_bytes(row['old_bytes'])} before"),
+        *(
+            Tile(label, in_bytes(row[f"{name}_bytes"]), count_in_words(row[name], "object"))
+            for label, name in (("new", "created"), ("deleted", "deleted"))
+        ),
     ]
-    if row["unmeasured"] and row["growth_bytes"] is not None:
-        said.append(
-            f"Bytes leave out {row['unmeasured']:,} objects whose size a list does not say."
-        )
-    return said
+    users = request.changes("user").drop_nulls(["user", "growth_bytes"])
+    for user in users.filter(pl.col("growth_bytes") > 0).head(1).iter_rows(named=True):
+        grown = f"{in_bytes(user['growth_bytes'], '+')}{_percent(user, ', ')}"
+        tiles.append(Tile("fastest-growing user", shortened(user["user"], 20), grown))
+    return tiles
 
 
-def _most_changed(request: _Request) -> list[str]:
-    """The user and the directory that grew, and that shrank, by most bytes, where one did."""
-    found: dict[str, list[str]] = {"Grew": [], "Shrank": []}
-    for by, title in (("user", "user"), ("top", "directory")):
-        known = request.changes(by).drop_nulls([by, "growth_bytes"])
-        for (verb, said), end in zip(found.items(), (known.head(1), known.tail(1)), strict=True):
-            for row in end.iter_rows(named=True):
-                if row["growth_bytes"] and (row["growth_bytes"] > 0) == (verb == "Grew"):
-                    said.append(f"the {title} {row[by]} ({_signed(row)})")
-    return [f"{verb} by most bytes: {' and '.join(said)}." for verb, said in found.items() if said]
-
-
-def _signed(row: dict[str, Any]) -> str:
-    """``+5.10 GiB, +4.4 %``: growth in bytes, and in percent where there was something."""
-    grown = f"{'+' if row['growth_bytes'] >= 0 else ''}{bytes_in_words(row['growth_bytes'])}"
-    if row["growth_percent"] is None:
-        return grown
-    sign = "+" if row["growth_percent"] >= 0 else ""
-    return f"{grown}, {sign}{share_in_words(row['growth_percent'] / 100)}"
+def _percent(row: dict[str, Any], before: str = "") -> str:
+    """Growth in percent, where there were bytes before: ``+4.4 %``."""
+    percent = row["growth_percent"]
+    if percent is None:
+        return ""
+    return f"{before}{'+' if percent > 0 else ''}{share_in_words(percent / 100)}"
 
 
 def _by(request: _Request, by: str, title: str, plot: str = "") -> list[Section]:
-    """Volumes by a group; with a plot the picture of them, and objects too."""
+    """Bytes by group; with a plot also the picture and the numbers of objects."""
     table = request.changes(by)
     if not table[by].count():
         return []
@@ -151,9 +148,9 @@ def _volumes(request: _Request, table: pl.DataFrame, by: str, title: str) -> Tab
         growth=fraction("growth_bytes", "old_bytes"),
     )
     moved = (rows["moved_bytes"] != 0).any()
-    note = _GROWTH.format(" and moved here from other rows" if moved else "")
+    note = _GROWTH.format(" and data moved from other rows" if moved else "")
     if (total := int(rows["growth_bytes"].cast(pl.Int128).sum())) and rows["growth_bytes"].count():
-        note += f" Growth of all rows together: {'+' if total > 0 else ''}{bytes_in_words(total)}."
+        note += f" Growth of all rows: {in_bytes(total, '+')}."
     return Table(
         f"{by}s" if by != "top" else "directories",
         rows,
@@ -180,13 +177,13 @@ def _group(by: str) -> Column:
 def _ends(request: _Request) -> list[Section]:
     table = request.changes("top")
     note = (
-        f"Directories {request.given['top_depth']} below the root (top_depth); one that holds "
-        "nothing but directories counts as empty."
+        f"Directories {request.given['top_depth']} below the root (top_depth). A directory that "
+        "has only directories counts as empty."
     )
     sections: list[Section] = []
     for name, state, side, title in (
-        ("vanished", "gone", "old", "Directories that vanished"),
-        ("appeared", "new", "new", "Directories that are new"),
+        ("vanished", "gone", "old", "Deleted directories"),
+        ("appeared", "new", "new", "New directories"),
     ):
         objects, size = f"{side}_inodes", f"{side}_bytes"
         found = table.filter(state=state)
@@ -219,12 +216,12 @@ def _age(request: _Request, after: Scan, cold: str, policy: str) -> list[Section
                 "user",
                 Column("cold_inodes", "cold objects"),
                 *_amounts(owners, "cold"),
-                percent("cold_share", "of theirs"),
+                percent("cold_share", "cold share"),
                 percent("share", "of all"),
             ),
             title="Cold data by owner",
-            note=f"Cold: neither accessed nor modified in the {cold} before {day(scan)}. "
-            "Shares are of what is known to be cold or not.",
+            note=f"Cold data were neither accessed nor modified in the {parse_age(cold):,} days "
+            f"before {day(scan)}. Shares are of data with known times.",
         ),
         Table(
             "policy",
@@ -242,8 +239,8 @@ def _age(request: _Request, after: Scan, cold: str, policy: str) -> list[Section
             ),
             title="What a policy would free",
             group="days",
-            note=f"By days before {day(scan)}. An object of several hard links is freed when all "
-            "are removed. Shares are of what is known to be older or not.",
+            note=f"Days before {day(scan)}. An object with several hard links is freed when all "
+            "are removed. Shares are of data with known times.",
         ),
     ]
 

@@ -1,4 +1,4 @@
-"""The longer lists of the report on a scan: paths, scans compared, names, quality."""
+"""The longer lists of the report on a scan: paths, changes, names, quality."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from harvest import DatasetReader
 from harvest_report import Column, Section, Table
 
 from ..aggregation.listing import list_scans
-from ..aggregation.scans import ALL
+from ..aggregation.scans import ALL, day
 from ..views.common import rows_of
-from .plots import amount, day, first_and_others, growth_plot
+from .plots import amount, first_and_others, growth_plot
 
 
 def paths(data: DatasetReader, scan: str, n: int, passwd: Path | None) -> list[Section]:
@@ -25,7 +25,7 @@ def paths(data: DatasetReader, scan: str, n: int, passwd: Path | None) -> list[S
         Column("access_time", "accessed", None, "%Y-%m-%d"),
     )
     sections: list[Section] = []
-    for name, title in (("largest", "The largest objects"), ("oldest", "The oldest files")):
+    for name, title in (("largest", "Largest objects"), ("oldest", "Oldest files")):
         table = data.view(f"gpfs.{name}", scan=scan, n=n, passwd=passwd).collect()
         if not table.is_empty():
             sections.append(Table(name, table, columns, title))
@@ -35,7 +35,7 @@ def paths(data: DatasetReader, scan: str, n: int, passwd: Path | None) -> list[S
 def over_time(
     data: DatasetReader, scan: str, root: str | None, top_depth: int, n: int
 ) -> list[Section]:
-    """Growth over all scans that say their time, and what happened between the latest two."""
+    """Growth over all scans with a time, and changes between the latest two."""
     timed = [each for each in list_scans(rows_of(data)) if each.time is not None]
     if scan == ALL or len(timed) < 2:
         return []
@@ -55,8 +55,8 @@ def over_time(
                 amount("size_change_bytes", "change", "+"),
                 *allocated[: growth["allocated_bytes"].count()],
             ),
-            title="Growth",
-            note="The newest scan first; changes are counted from the scan before.",
+            title="Growth by scan",
+            note="Changes compare with the previous scan.",
         ),
         *_churn(data, root, top_depth, n),
     ]
@@ -69,22 +69,22 @@ def _churn(data: DatasetReader, root: str | None, top_depth: int, n: int) -> lis
     churn = data.view("gpfs.churn", top_depth=top_depth, root=root).collect()
     volumes = [f"{name}_bytes" for name in _CHANGES]
     between = "".join(
-        f"Between {day(old)} and {day(new)}; directories are left out."
+        f"Between {day(old)} and {day(new)}, without directories."
         for old, new in churn.select("old_scan", "new_scan").head(1).iter_rows()
     )
     ordered = churn.sort("new_bytes", "top", descending=[True, False], nulls_last=True)
     rows = first_and_others(ordered, "top", [*_CHANGES, *volumes], n)
     top = Column("top", format="path")
-    title = "What happened between the latest two scans"
+    title = "Changes between the latest two scans"
     bytes_of = map(amount, volumes, _CHANGES)
     return [
         Table("churn", rows, (top, *map(Column, _CHANGES)), f"{title}: objects", note=between),
-        Table("churn-volumes", rows, (top, *bytes_of), f"{title}: logical bytes", note=between),
+        Table("churn-volumes", rows, (top, *bytes_of), f"{title}: bytes", note=between),
     ]
 
 
 def odd_names(data: DatasetReader, scan: str, n: int) -> list[Section]:
-    """How many names are odd and in what way, and the first of them."""
+    """How many names break scripts and why, with the first of them."""
     found = data.view("gpfs.odd_names", scan=scan)
     each = found.select(oddity=pl.col("oddities").str.split(", ")).explode("oddity")
     counts = each.group_by("oddity").agg(paths=pl.len().cast(pl.Int64))
@@ -94,19 +94,19 @@ def odd_names(data: DatasetReader, scan: str, n: int) -> list[Section]:
         return []
     columns = (Column("path", format="path"), "oddities", Column("uid", format="d"))
     return [
-        Table("odd-names", kinds, title="Names that scripts stumble over"),
-        Table("odd-paths", first, columns, title="The first of them"),
+        Table("odd-names", kinds, title="Names that break scripts"),
+        Table("odd-paths", first, columns, title="Examples of these names"),
     ]
 
 
 def quality(data: DatasetReader, scan: str, now: str | None) -> Table:
-    """What the list does not say, and what cannot be right: the checks that found something."""
+    """Missing and impossible values in the list: the checks that found something."""
     checks = data.view("gpfs.scan_quality", scan=scan, now=now).collect()
     return Table(
         "quality",
         checks.filter((pl.col("count") > 0) | (pl.col("finding") == "fact")),
         ("finding", "check", "count", "meaning"),
-        title="The quality of the scan",
+        title="Scan quality",
         group="finding",
-        note="Gaps are what the list does not say, oddities are worth a look.",
+        note="A gap is a missing value, an oddity is a value to check.",
     )

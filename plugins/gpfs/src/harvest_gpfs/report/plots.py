@@ -1,4 +1,4 @@
-"""What the reports on scans are made of: amounts in words, long tables cut, plots."""
+"""Parts of the reports on scans: columns, shortened tables, plots."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Any
 
 import polars as pl
 
-from harvest.toolkit.amounts import bytes_in_words
+from harvest.toolkit.amounts import bytes_in_words, share_in_words
+from harvest.toolkit.texts import printable_line, shortened
 from harvest_report import Column, Plot, bytes_axis, legend, name_bars, with_others
 from harvest_toolkit.frames import sum_or_none
 
@@ -17,7 +18,7 @@ _LONGEST_NAME = 34
 
 
 def bars(name: str, title: str, table: pl.DataFrame, column: str) -> Plot:
-    """Bytes of the largest groups, logical beside allocated where both are known."""
+    """Bytes of the largest groups, logical next to allocated where both are known."""
     head = table.head(SHOWN)
     labels = {"size_bytes": "logical", "allocated_bytes": "allocated"}
     sizes_known = [c for c in labels if head[c].count()]
@@ -35,16 +36,14 @@ def bars(name: str, title: str, table: pl.DataFrame, column: str) -> Plot:
         if len(sizes_known) > 1:
             legend(axes.figure)
 
-    size = _bytes(head[sizes_known[0]][0] if sizes_known else None, "no size known")
-    alt = (
-        f"Bars: bytes of the {head.height} largest{_out_of(head, table)}; the first is "
-        f"{_shortened(str(head[column][0]))} with {size}."
-    )
+    size = in_bytes(head[sizes_known[0]][0] if sizes_known else None)
+    first = _shortened(str(head[column][0]))
+    alt = f"Bytes of the {head.height} largest{_out_of(head, table)}. The first is {first}: {size}."
     return _horizontal(name, title, head[column], draw, alt)
 
 
 def growth_bars(name: str, title: str, table: pl.DataFrame, column: str) -> Plot:
-    """Bytes by which the groups that changed most grew or shrank, the most grown first."""
+    """Growth of the groups that changed most in bytes, the largest growth first."""
     changed = table.filter(pl.col("growth_bytes") != 0)
     head = most_changed(changed, SHOWN).head(SHOWN)
     values = head["growth_bytes"].to_list()
@@ -58,20 +57,20 @@ def growth_bars(name: str, title: str, table: pl.DataFrame, column: str) -> Plot
     alt = "Nothing grew or shrank."
     if values:
         first, last = (
-            f"{_shortened(head[column][at])} with {bytes_in_words(values[at])}" for at in (0, -1)
+            f"{_shortened(head[column][at])} ({bytes_in_words(values[at])})" for at in (0, -1)
         )
         out_of = f"{len(values)}{_out_of(head, table)}"
-        alt = f"Bars: growth of the {out_of} that changed most; from {first} to {last}."
+        alt = f"Growth of the {out_of} that changed most, from {first} to {last}."
     unknown = table["growth_bytes"].null_count()
     if unknown:
-        alt += f" Of {unknown:,} it is not known."
+        alt += f" The growth of {unknown:,} is unknown."
     return _horizontal(name, title, head[column], draw, alt)
 
 
 def _horizontal(
     name: str, title: str, groups: pl.Series, draw: Callable[[Any], None], alt: str
 ) -> Plot:
-    """Horizontal bars, which ``draw`` draws into the axes: a name beside each, the first on top."""
+    """Horizontal bars, which ``draw`` draws into the axes, each with a name; the first on top."""
     names = [_shortened(text) for text in groups.cast(pl.String)]
 
     def whole(figure: Any) -> None:
@@ -79,14 +78,14 @@ def _horizontal(
         draw(axes)
         name_bars(axes, names)
 
-    return Plot(name, whole, title, alt, size=(9.6, 1.1 + 0.3 * max(len(names), 2)))
+    return Plot(name, whole, title, alt, size=(6.4, 1.0 + 0.24 * max(len(names), 2)))
 
 
 def age_plot(ages: pl.DataFrame) -> Plot:
     """Bytes by time since the last access and since the last modification."""
     accessed, modified = (ages.filter(time=time) for time in ("access", "modify"))
     longer = accessed if accessed.height >= modified.height else modified
-    labels = longer["age"].fill_null("not known").to_list()
+    labels = longer["age"].fill_null("unknown").to_list()
     series = {"since the last access": accessed, "since the last modification": modified}
 
     def draw(figure: Any) -> None:
@@ -102,18 +101,18 @@ def age_plot(ages: pl.DataFrame) -> Plot:
     untimed = accessed.filter(pl.col("age").is_null())
     parts = (timed, timed.filter(pl.col("above_days") >= 365), untimed)
     total, old, rest = (int(rows["size_bytes"].cast(pl.Int128).sum()) for rows in parts)
-    said = f"of {bytes_in_words(total)}, {bytes_in_words(old)} were not accessed for a year"
-    # an empty class has 0 bytes, whatever is known of the others
+    said = f"{share_in_words(old / total) if total else '0 %'} were not accessed for a year"
+    # an empty class has 0 bytes, even where the others are unknown
     if not timed.filter(pl.col("inodes") > 0)["size_bytes"].count():
-        said = "when they were accessed, or their size, is not known"
-    more = f"; of further {bytes_in_words(rest)} it is not known" if rest else ""
-    alt = f"Bars: bytes by age in {len(labels)} classes; {said}{more}."
-    return Plot("ages-plot", draw, "How old the data are", alt, size=(9.6, 3.4))
+        said = "access times or sizes are not recorded"
+    more = f" Access times of {bytes_in_words(rest)} are not recorded." if rest else ""
+    alt = f"Bytes by age in {len(labels)} classes: {said}.{more}"
+    return Plot("ages-plot", draw, "Data by age", alt, size=(9.6, 3.4))
 
 
 def size_plot(sizes: pl.DataFrame) -> Plot:
     """Objects and bytes by size, one above the other."""
-    labels = sizes["size"].fill_null("not known").to_list()
+    labels = sizes["size"].fill_null("unknown").to_list()
 
     def draw(figure: Any) -> None:
         above, below = figure.subplots(2, 1, sharex=True)
@@ -132,10 +131,10 @@ def size_plot(sizes: pl.DataFrame) -> Plot:
         for name, none in (("inodes", "none"), ("size_bytes", "none known"))
     )
     alt = (
-        f"Two rows of bars over {len(labels)} classes of size: most objects are in the class "
-        f"{most}, most bytes in {heaviest}."
+        f"Objects and bytes in {len(labels)} classes of size: most objects are {most}, and most "
+        f"bytes are in objects of {heaviest}."
     )
-    return Plot("sizes-plot", draw, "How large the objects are", alt, size=(9.6, 4.2))
+    return Plot("sizes-plot", draw, "Objects and data by size", alt, size=(9.6, 4.2))
 
 
 def growth_plot(growth: pl.DataFrame) -> Plot:
@@ -158,13 +157,14 @@ def growth_plot(growth: pl.DataFrame) -> Plot:
         bytes_axis(above.yaxis, above.get_ylim()[1])
         below.set_xlabel("time of the scan (UTC)")
 
-    ends = [_bytes(size, "a size not known") for size in (volumes[0], volumes[-1])]
-    alt = f"Two lines over {timed.height} scans: from {ends[0]} to {ends[1]}."
-    return Plot("growth-plot", draw, "How it grew", alt, size=(9.6, 3.8))
+    ends = [in_bytes(size) for size in (volumes[0], volumes[-1])]
+    alt = f"Size and objects in {timed.height} scans. First size: {ends[0]}. Last size: {ends[1]}."
+    return Plot("growth-plot", draw, "Growth", alt, size=(9.6, 3.8))
 
 
-def _bytes(size: int | None, unknown: str) -> str:
-    return unknown if size is None else bytes_in_words(size)
+def in_bytes(size: int | None, sign: str = "", unknown: str = "not recorded") -> str:
+    """A size in words, with a sign where it is above 0."""
+    return unknown if size is None else f"{sign if size > 0 else ''}{bytes_in_words(size)}"
 
 
 def _out_of(head: pl.DataFrame, table: pl.DataFrame) -> str:
@@ -172,7 +172,7 @@ def _out_of(head: pl.DataFrame, table: pl.DataFrame) -> str:
 
 
 def _drawn(values: Iterable[int | None]) -> list[float]:
-    """Values as they are drawn; what is not known has no bar."""
+    """Values as they are drawn; an unknown value has no bar."""
     return [math.nan if value is None else value for value in values]
 
 
@@ -187,12 +187,7 @@ def _classes(axes: Any, labels: Sequence[str]) -> None:
 
 def _shortened(text: str | None) -> str:
     """A name as a label: control characters visible, the middle of a long one left out."""
-    if text is None:
-        return "–"
-    plain = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
-    if len(plain) <= _LONGEST_NAME:
-        return plain
-    return f"{plain[: _LONGEST_NAME // 2 - 1]}…{plain[-_LONGEST_NAME // 2 :]}"
+    return "–" if text is None else shortened(printable_line(text), _LONGEST_NAME)
 
 
 def amount(name: str, label: str, sign: str = "") -> Column:
@@ -201,7 +196,7 @@ def amount(name: str, label: str, sign: str = "") -> Column:
 
 
 def amounts(prefix: str, said: str = "", *, allocated: bool) -> list[Column]:
-    """Columns of logical bytes and, where a list says them, allocated bytes."""
+    """Columns of logical bytes and, where a list has them, allocated bytes."""
     size = amount(f"{prefix}size_bytes", f"{said}logical")
     both = [size, amount(f"{prefix}allocated_bytes", f"{said}allocated")]
     return both if allocated else [size]
@@ -212,20 +207,15 @@ def percent(name: str, label: str) -> Column:
     return Column(name, label, None, ".1%")
 
 
-def day(label: str) -> str:
-    """A scan as a table names it: ``2026-01-11`` where it was made at midnight."""
-    return label.removesuffix("Z").removesuffix("T00:00:00").replace("T", " ")
-
-
 def most_changed(table: pl.DataFrame, n: int) -> pl.DataFrame:
-    """The ``n`` rows that grew or shrank most, the most grown first; behind them the others."""
+    """The ``n`` rows that changed most, the largest growth first; then the others."""
     how = {"descending": True, "nulls_last": True, "maintain_order": True}
     largest = table.sort(pl.col("growth_bytes").abs(), **how)
     return pl.concat([largest.head(n).sort("growth_bytes", **how), largest.slice(n)])
 
 
 def first_and_others(table: pl.DataFrame, column: str, sums: Sequence[str], n: int) -> pl.DataFrame:
-    """The first ``n`` rows, and one for all others together; one alone has a row of its own."""
+    """The first ``n`` rows, and one for all others together; a single other keeps its row."""
     table = table.select(pl.col(column).cast(pl.String), *sums)
     if table.height <= n + 1:
         return table

@@ -1,7 +1,7 @@
 """The report ``gpfs.summary``: a file system at a glance.
 
-The views count and sum; here their rows are cut to a length that can be read, with shares of the
-whole beside them.
+The views count and sum.  The report shortens their rows to a readable length and adds shares of the
+whole.
 """
 
 from __future__ import annotations
@@ -13,16 +13,17 @@ import attrs
 import polars as pl
 
 from harvest import DatasetReader
-from harvest.toolkit.amounts import bytes_in_words
-from harvest_report import Column, LazySection, Notes, Report, Section, Table
-from harvest_toolkit.frames import fraction, safe_sum
+from harvest.toolkit.amounts import bytes_in_words, count_in_words, share_in_words
+from harvest.toolkit.texts import shortened
+from harvest_report import Column, LazySection, Notes, Report, Section, Table, Tile
+from harvest_toolkit.frames import fraction, safe_sum, sum_or_none
 
 from ..aggregation.groupings import Setting, parse_age
-from ..aggregation.scans import label_of
+from ..aggregation.scans import day, label_of
 from ..measures import DEFAULT, DIRECTORY
 from ..views.common import SUMS, listing
 from .lists import odd_names, over_time, paths, quality
-from .plots import age_plot, amount, amounts, bars, day, first_and_others, percent, size_plot
+from .plots import age_plot, amount, amounts, bars, first_and_others, in_bytes, percent, size_plot
 
 _FILES = ("files", "size_bytes", "allocated_bytes")
 _OF_ALL = percent("share", "of all")
@@ -31,7 +32,7 @@ _TOP = Column("top", format="path")
 
 @attrs.frozen
 class _Request:
-    """What a report was asked for, and what the list says."""
+    """The settings of a report, and what the list records."""
 
     data: DatasetReader
     scan: str
@@ -42,6 +43,7 @@ class _Request:
     passwd: Path | None
     group: Path | None
     cold: str
+    owned: dict[str, Any]
 
     def view(self, name: str, **settings: Any) -> pl.DataFrame:
         return self.data.view(name, scan=self.scan, **settings).collect()
@@ -51,7 +53,7 @@ class _Request:
 
     @property
     def counted(self) -> tuple[Column, ...]:
-        """Columns of how many objects there are, their bytes, and these as a share."""
+        """Columns of a number of objects, their bytes, and these bytes as a share."""
         return (Column("inodes", "objects"), *self.amounts(), _OF_ALL)
 
 
@@ -70,7 +72,7 @@ def summary(
     """The report ``gpfs.summary``; its settings are those of the views."""
     found = listing(data, scan, root=root, now=now)
     counted_from = found.given_now or found.scan.time
-    # tables are made from these sums, without going through all rows for each
+    # all tables use these sums, without reading all rows for each
     setting = Setting(depth=depth, cold_days=parse_age(cold))
     for by in (
         (DIRECTORY, "small", *(["cold"] if counted_from else [])),
@@ -87,14 +89,21 @@ def summary(
         among={"root": root, "top_depth": top_depth},
         passwd=passwd,
         group=group,
-        cold="" if counted_from is None else _COLD.format(cold, day(label_of(counted_from))),
+        cold=_COLD.format(parse_age(cold), day(label_of(counted_from))) if counted_from else "",
+        owned={"cold": cold, "now": now, "passwd": passwd},
     )
+    linked = total["hard_links"]
     notes = (*_DEFINITIONS, *(() if request.ages_known else (_NO_TIME,)))
     return Report(
         "A file system at a glance",
-        intro=_in_words(total, found.scan.label, found.root),
+        intro=[
+            f"Scan of {day(found.scan.label)}, all paths below {found.root.rstrip('/') or '/'}.",
+            *([f"{linked:,} extra hard links are not counted."] if linked else []),
+        ],
+        tiles=lambda: _tiles(request, total),
+        picture="users-plot",
         sections=[
-            LazySection("users", lambda: _owners(request, now, cold)),
+            LazySection("users", lambda: _owners(request)),
             LazySection("directories", lambda: _places(request, depth)),
             *([LazySection("ages", lambda: _ages(request, now, cold))] if counted_from else []),
             LazySection("sizes", lambda: _sizes(request)),
@@ -108,28 +117,48 @@ def summary(
     )
 
 
-def _in_words(total: dict[str, Any], scan: str, root: str) -> list[str]:
-    many = f"{total['inodes']:,} objects below {root.rstrip('/') or root}"
-    if total["files"] is None:
-        many += ", whose kinds the list does not say"
-    else:
-        many += f": {total['files']:,} files"
-    if total["directories"]:
-        many += f" and {total['directories']:,} directories"
-    linked = f", {total['hard_links']:,} further hard links" if total["hard_links"] else ""
-    size, allocated = total["size_bytes"], total["allocated_bytes"]
-    volume = "The list says no sizes" if size is None else f"They hold {bytes_in_words(size)}"
-    if size is not None and allocated is not None:
-        volume += f" and take {bytes_in_words(allocated)} of storage"
-    return [f"{many}{linked}.", f"{volume}. Scan: {day(scan)}."]
+def _tiles(request: _Request, total: dict[str, Any]) -> list[Tile]:
+    """How much there is, what of it is cold or small, and who has most."""
+    owners = request.view("gpfs.owners", **request.owned)
+    parts = owners.select(sum_or_none(name) for name in ("cold_size_bytes", "small_inodes"))
+    cold, small = parts.row(0)
+    first = owners.head(1).to_dicts()[0]
+    kinds, files, directories = "kinds not recorded", total["files"], total["directories"]
+    if files is not None and directories is not None:
+        kinds = f"{files:,} files, {count_in_words(directories, 'directory', 'directories')}"
+    tiles = [
+        Tile(
+            "logical size",
+            in_bytes(total["size_bytes"]),
+            f"allocated: {in_bytes(total['allocated_bytes'])}",
+        ),
+        Tile("objects", f"{total['inodes']:,}", kinds),
+        Tile(
+            f"unused for {count_in_words(first['cold_days'], 'day')}",
+            in_bytes(cold),
+            _share(cold, first["all_cold_known_bytes"], "of data with times"),
+        ),
+        Tile(
+            f"files below {bytes_in_words(first['small_below'])}",
+            "not recorded" if small is None else f"{small:,}",
+            _share(small, first["all_small_known_inodes"], "of files with a size"),
+        ),
+    ]
+    for row in owners.drop_nulls(["uid", "share"]).head(1).iter_rows(named=True):
+        share = f"{in_bytes(row['size_bytes'])}, {share_in_words(row['share'])} of all data"
+        tiles.append(Tile("largest user", shortened(row["user"], 20), share))
+    return tiles
 
 
-def _owners(request: _Request, now: str | None, cold: str) -> list[Section]:
-    owners = request.view("gpfs.owners", cold=cold, now=now, passwd=request.passwd)
-    owners = owners.filter(pl.col("inodes") > 0)
+def _share(part: int | None, whole: int | None, of: str) -> str:
+    return f"{share_in_words(part / whole)} {of}" if part is not None and whole else ""
+
+
+def _owners(request: _Request) -> list[Section]:
+    owners = request.view("gpfs.owners", **request.owned).filter(pl.col("inodes") > 0)
     sections: list[Section] = []
     if owners["uid"].count():
-        plot = bars("users-plot", "The users of most bytes", owners, "user")
+        plot = bars("users-plot", "Largest users", owners, "user")
         sections += [_users_table(owners, request), plot]
     people = {"passwd": request.passwd, "group": request.group}
     groups = request.view("gpfs.usage", by="group", **people)
@@ -145,7 +174,7 @@ def _users_table(owners: pl.DataFrame, request: _Request) -> Table:
         cold_share=fraction("cold_size_bytes", "cold_known_bytes"),
         small_share=fraction("small_inodes", "small_known_inodes"),
     )
-    cold = (amount("cold_size_bytes", "cold"), percent("cold_share", "of theirs"))
+    cold = (amount("cold_size_bytes", "cold"), percent("cold_share", "cold share"))
     return Table(
         "users",
         rows,
@@ -157,7 +186,7 @@ def _users_table(owners: pl.DataFrame, request: _Request) -> Table:
             percent("small_share", "small files"),
         ),
         title="By user",
-        note=f"{request.cold} Small: below 64 KiB. Of theirs: without directories.".strip(),
+        note=f"{request.cold} Small files are below 64 KiB.".strip(),
     )
 
 
@@ -175,10 +204,10 @@ def _usage_table(
 
 def _places(request: _Request, depth: int) -> list[Section]:
     top = request.view("gpfs.usage", by="top", **request.among)
-    note = "An object of several hard links counts once, at its first path in byte order."
+    note = "An object with several hard links counts once, at its first path in byte order."
     sections: list[Section] = [
         _usage_table("top", top, "top", "By top-level directory", request, note),
-        bars("top-plot", "The top-level directories of most bytes", top, "top"),
+        bars("top-plot", "Largest top-level directories", top, "top"),
     ]
     for by in ("fileset", "pool"):
         table = request.view("gpfs.usage", by=by)
@@ -193,9 +222,9 @@ def _places(request: _Request, depth: int) -> list[Section]:
         "directories",
         shown.with_columns(share=fraction("size_bytes", total)),
         (Column("directory", format="path"), "files", *request.amounts(), _OF_ALL),
-        title="Directories, each with all that lies below it",
-        note="Rows overlap: a directory counts in those that it lies in."
-        + (f" {left_out:,} smaller directories are left out." if left_out else ""),
+        title="Directories with their subdirectories",
+        note="Rows overlap: a directory also counts in its parents."
+        + (f" {left_out:,} smaller directories are not shown." if left_out else ""),
     )
     return [*sections, directories]
 
@@ -215,9 +244,9 @@ def _ages(request: _Request, now: str | None, cold: str) -> list[Section]:
             "ages",
             ages,
             ("time", "age", *request.counted),
-            title="By time since the last access and modification",
+            title="By age",
             group="time",
-            note="Directories are left out.",
+            note="Age is the time since the last access or modification; without directories.",
         ),
         Table(
             "cold",
@@ -226,9 +255,9 @@ def _ages(request: _Request, now: str | None, cold: str) -> list[Section]:
                 _TOP,
                 Column("cold_inodes", "cold objects"),
                 *request.amounts("cold_", "cold, "),
-                percent("share", "of theirs"),
+                percent("share", "cold share"),
             ),
-            title="Cold data by top-level directory",
+            title="Cold data by directory",
             note=request.cold,
         ),
     ]
@@ -250,7 +279,7 @@ def _sizes(request: _Request) -> list[Section]:
             sizes.with_columns(share=_of_all("size_bytes")),
             ("size", *request.counted),
             title="By size",
-            note="Directories are left out.",
+            note="Without directories.",
         ),
         Table(
             "small",
@@ -258,11 +287,11 @@ def _sizes(request: _Request) -> list[Section]:
             (
                 _TOP,
                 Column("small_inodes", "small objects"),
-                percent("share", "of theirs"),
+                percent("share", "small share"),
                 *request.amounts("small_"),
             ),
-            title="Small objects (below 64 KiB) by top-level directory",
-            note="Directories are left out.",
+            title="Small objects by directory",
+            note="Small objects are below 64 KiB, without directories.",
         ),
         Table("extensions", extensions, ("extension", *request.counted), "By extension"),
     ]
@@ -275,20 +304,20 @@ def _heat(request: _Request) -> list[Section]:
     columns = (
         "pool",
         Column("inodes", "objects"),
-        Column("warm", doc="objects with a heat above zero"),
-        Column("mean_heat", "mean heat", None, ".6f", doc="of all whose heat is known"),
+        Column("warm", doc="objects with a heat above 0"),
+        Column("mean_heat", "mean heat", None, ".6f", doc="of objects with a recorded heat"),
         Column("hottest", format=".6f"),
     )
     return [Table("heat", heat, columns, title="Heat by pool")]
 
 
 _DEFINITIONS: Final = (
-    "An object with several hard links counts once, at its first path in the order of bytes.",
-    "Logical is what files hold, allocated what they take of the storage. Tables show one unit for "
-    "a column; their CSV holds exact bytes.",
+    "An object with several hard links counts once, at its first path in byte order.",
+    "Logical size is the length of files, allocated size is the storage that they use. A column "
+    "has one unit; its CSV has exact bytes.",
 )
 _COLD: Final = (
-    "Cold: neither accessed nor modified in the {} before {}; shares are of what is known to be "
-    "cold or not."
+    "Cold data were neither accessed nor modified in the {:,} days before {}. Shares are of data "
+    "with known times."
 )
-_NO_TIME: Final = "This list does not say when its scan was made: now= shows ages."
+_NO_TIME: Final = "The list does not record when its scan was made. Set now= to see ages."

@@ -1,1 +1,1 @@
-"""What could go of a GPFS file system, whose it is, and how long the space lasts."""
+"""Deletion candidates of a GPFS file system, their owners, and how long the space lasts."""

@@ -1,12 +1,12 @@
-"""Which objects of a scan could go, by the settings of ``gpfs.candidates``, and whose they are.
+"""Deletion candidates of a scan by the settings of ``gpfs.candidates``, and their owners.
 
-An object goes with all of its paths or not at all: where one of its hard links is excluded, lies
-outside of the place, or is not in the list, removing the others would free nothing.
+An object is a candidate with all of its paths or not at all.  Where one of its hard links is
+excluded, outside the place, or not in the list, removing the others would free nothing.
 
-Patterns have one meaning, as a regular expression and as LIKE of the policy language: ``*`` stands
-for any text, ``?`` for a character; nothing else is special, since LIKE knows no more.  A pattern
-that begins with a slash is of a whole path, another one of names anywhere in it; what lies below a
-directory that fits, fits too.
+Patterns mean the same as a regular expression and as LIKE of the policy language: ``*`` is any
+text, ``?`` is a character, and nothing else is special.  A pattern that begins with a slash matches
+whole paths, another one matches names anywhere in a path, and everything below a matching directory
+matches too.
 """
 
 from __future__ import annotations
@@ -51,11 +51,11 @@ def candidate_owners(dataset: DatasetReader, **settings: Any) -> pl.LazyFrame:
 
 @attrs.frozen(kw_only=True, eq=False, slots=False)
 class Choice:
-    """What was asked for, of which scan.
+    """The settings, and their scan.
 
-    limit: candidates were not touched since; above: bytes that they have at least.
-    uids: owners, by their numbers.
-    names: those of owners, by the passwd file given.
+    limit: candidates were not touched since then; above: their least size in bytes.
+    uids: numbers of owners.
+    names: of owners, from the passwd file.
     """
 
     found: Listing
@@ -85,9 +85,9 @@ class Choice:
     ) -> Choice:
         """From the settings of the view.
 
-        Raises UsageError where nothing says from when ages count, or a size or an age is none;
-        ValueError for an owner that is neither a number nor in the passwd file, and for a pattern
-        that fits every path.
+        Raises UsageError where the scan has no time, or a size or an age is invalid; ValueError for
+        an owner that is neither a number nor in the passwd file, and for a pattern that matches
+        every path.
         """
         found, names = listing(dataset, scan, now=now), read_names(passwd, "passwd")
         for patterns in (rest["only"], rest["exclude"]):
@@ -122,7 +122,7 @@ class Choice:
         )
 
     def _owners(self) -> pl.DataFrame:
-        """The sums by owner, of candidates and of what is none for a reason worth knowing."""
+        """Sums by owner of candidates, and of objects that are none for a listed reason."""
         listed, held = self.objects, self._whole.filter(self._elsewhere())
         fits_all = self._object() & self._place()
         parts = [
@@ -151,13 +151,13 @@ class Choice:
 
     @cached_property
     def _whole(self) -> pl.DataFrame:
-        """Objects of which some path fits, each at its first one; ``whole``: all of them do."""
+        """Objects with a matching path, each at its first one; ``whole``: all paths match."""
         rows = frame_of(self.found).filter(self._object())
         passes = (self._place() & ~self._excluded()).alias("whole")
         wanted = [name for name in (*_OBJECTS, *IDENTITY) if name not in ("user", "paths")]
         rows = rows.select(*dict.fromkeys(wanted), passes, candidate().alias("linked"))
         fit = collected(rows.filter("whole"))
-        # of objects with several paths the other paths are needed, too
+        # objects with several paths also need their other paths
         linked = fit.lazy().filter("linked").select(IDENTITY).unique()
         others = collected(
             rows.filter(~pl.col("whole"), pl.col("linked"))
@@ -178,11 +178,11 @@ class Choice:
         return pl.concat([alone, several]).drop("linked", "snapshot_id")
 
     def _elsewhere(self) -> pl.Expr:
-        """Whether some path of an object does not go, or is not in the list."""
+        """Whether a path of an object does not match, or is not in the list."""
         return ~pl.col("whole") | (pl.col("nlink") > pl.col("paths")).fill_null(value=False)
 
     def _object(self) -> pl.Expr:
-        """Whether an object is chosen, whatever its paths; null where a value is not known."""
+        """Whether an object matches without regard to paths; null where a value is unknown."""
         test = pl.col("kind").cast(TEXT).is_in([kind for kind in self.kind if kind != "unknown"])
         if "unknown" in self.kind:
             test |= pl.col("kind").is_null()
@@ -220,7 +220,7 @@ def _sums(prefix: str) -> list[pl.Expr]:
 
 
 def _known_parts() -> list[pl.Expr]:
-    """Counts and sums: of nothing it is 0, and not known where something may be."""
+    """Counts and sums: 0 without objects, unknown where some are undecided."""
     sums = [(part, name) for part in _PARTS for name in SUMS[:2]] + [("", SUMS[2])]
     return [
         pl.when(pl.col(f"{part}inodes") > 0)

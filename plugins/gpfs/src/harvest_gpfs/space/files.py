@@ -1,11 +1,10 @@
 """The exporter ``gpfs-candidates``: a directory of lists, mails and a policy.
 
-Nothing is deleted, moved or sent: what is written here is for people, and for IBM's
-``mmapplypolicy``: a rule file, and the list of the files that it looks at.  The rules list, and do
-no more: there is no DELETE and no MIGRATE in them.  What they ask is what may have changed since
-the scan: a file that was touched, grew out of the limits or got another hard link is not listed any
-more.  Written by IBM Storage Scale 5.2, "Policy rules: Syntax", "Using macro processing utilities
-with policy rules" and "mmapplypolicy command", input file lists.
+Nothing is deleted, moved or sent.  The files are for people, and for IBM's ``mmapplypolicy``: a
+rule file, and the list of files that it looks at.  The rules only list: they have no DELETE and no
+MIGRATE.  They test again what may have changed since the scan, and skip a file that was touched,
+left the limits or got another hard link.  Source: IBM Storage Scale 5.2, "Policy rules: Syntax",
+"Using macro processing utilities with policy rules" and "mmapplypolicy command", input file lists.
 """
 
 from __future__ import annotations
@@ -46,12 +45,12 @@ def write(
     mail_domain: str | None = None,
     **settings: Any,
 ) -> list[Path]:
-    """Write ``candidates.csv``, ``owners.csv``, ``lists``, ``mails`` and the policy; its files.
+    """Write ``candidates.csv``, ``owners.csv``, ``lists``, ``mails`` and the policy; returns paths.
 
-    In lists and mails an object with several hard links stands once, at its first path; in
-    ``candidates.list``, which a policy looks at, it does not stand at all; that is a list of paths
-    alone where the scan does not say of every file its inode and generation.
-    Raises UsageError where the directory is there already.
+    Lists and mails have an object with several hard links once, at its first path.
+    ``candidates.list``, the input of a policy, leaves it out; it has only paths where the scan
+    lacks an inode or generation.
+    Raises UsageError where the directory exists.
     """
     place = Path(target).expanduser()
     choice = Choice.of(dataset, **settings)
@@ -92,11 +91,11 @@ _LARGEST: Final = 15
 
 @attrs.frozen
 class Letters:
-    """What all messages say.
+    """Contents of all messages.
 
-    rule: what makes something a candidate, in words; day: that of the scan.
-    by: until when people are asked to look, as they will read it; contact: whom they may ask.
-    domain: where owners read mail, so that messages have an address; lists: where theirs lie.
+    rule: the condition of candidates, in words; day: that of the scan.
+    by: the deadline as text; contact: for questions.
+    domain: mail domain of the owners' addresses; lists: directory of their lists.
     """
 
     rule: str
@@ -118,14 +117,14 @@ class Letters:
     def message(self, row: dict[str, Any], name: str, objects: pl.DataFrame) -> bytes:
         """The message to one owner, as a mail program takes it.
 
-        row: of ``gpfs.candidate_owners``; name: of the owner's list; objects: his candidates.
+        row: of ``gpfs.candidate_owners``; name: of the owner's list; objects: the candidates.
         """
         files = count_in_words(row["inodes"], "file")
         size = "of unknown size" if row["size_bytes"] is None else bytes_in_words(row["size_bytes"])
         mail = EmailMessage()
         if self.domain is not None and _PLAIN.fullmatch(row["user"]) and not row["user"].isdigit():
             mail["To"] = f"{row['user']}@{self.domain}"
-        mail["Subject"] = f"{files}, {size}: what could go"
+        mail["Subject"] = f"Deletion candidates: {files}, {size}"
         lines = self._lines(row, name, objects, f"{files}, {size}")
         # lines of 998 bytes are the longest that mail may have as they are
         short = all(len(line.encode()) < 998 for line in lines)
@@ -140,13 +139,13 @@ class Letters:
         lines = [
             f"Dear {printable_line(row['user'])},",
             "",
-            f"as of {self.day}, you have {has}{share}, {self.rule}.{space}",
+            f"on {self.day} you had {has}{share}, {self.rule}.{space}",
             f"{ask}, and remove or archive what you no longer need.",
             "Nothing was removed, and this message removes nothing.",
             "",
-            f"The whole list: {printable_line(f'{self.lists}/{name}')}",
+            f"Full list: {printable_line(f'{self.lists}/{name}')}",
             "",
-            "The largest:" if objects.height > _LARGEST else "They are:",
+            "The largest files:" if objects.height > _LARGEST else "The files:",
         ]
         for size, path in objects.head(_LARGEST).select("size_bytes", "path").iter_rows():
             shown = "?" if size is None else bytes_in_words(size)
@@ -155,13 +154,13 @@ class Letters:
             linked = count_in_words(row["linked_inodes"], "file")
             lines += [
                 "",
-                f"{linked} with several hard links, listed by one: all must go to free space.",
+                f"{linked} with several hard links, listed once: remove all links to free space.",
             ]
         return [*lines, "", f"Questions: {self.contact}"] if self.contact else lines
 
 
 def file_names(owners: pl.DataFrame) -> list[str]:
-    """A name for the files of each owner: the user's, where that is plain and of one owner."""
+    """File names for each owner: the user's name where it is plain and unique."""
     users = Counter(owners["user"])
     plain = {user for user, count in users.items() if count == 1 and _PLAIN.fullmatch(user or "")}
     others = ["(unknown)" if uid is None else f"(uid-{uid})" for uid in owners["uid"]]
@@ -170,22 +169,22 @@ def file_names(owners: pl.DataFrame) -> list[str]:
 
 LIST: Final = "candidates"
 _PIECE: Final = 100_000
-"""Rows of which the lines are made at once."""
+"""Rows of a piece."""
 _ANY: Final = "surrogateescape"
-"""Bytes that are no UTF-8 pass through texts unchanged."""
+"""Bytes that are not UTF-8 pass through texts unchanged."""
 
 _SHOW: Final = {
     "size": "FILE_SIZE", "kballoc": "KB_ALLOCATED", "access": "ACCESS_TIME",
     "modify": "MODIFICATION_TIME", "uid": "USER_ID", "gid": "GROUP_ID", "nlink": "NLINK",
     "pool": "POOL_NAME", "misc": "MISC_ATTRIBUTES",
 }  # fmt: skip
-"""What the lists of the policy say of each file, so that they can be harvested again."""
+"""Attributes in the lists of the policy, so that they can be harvested again."""
 
 
 def rules(choice: Choice, files: str, size: str) -> str:
-    """The rule file: an external list, what is excluded, and what is listed.
+    """The rule file: an external list, exclusions and the rule that lists.
 
-    files, size: how many files the list has, and what they hold, for the comment.
+    files, size: number and bytes of the files in the list, for the comment.
     """
     moment = choice.limit.strftime("%Y-%m-%d %H:%M:%S")
     times = [_SHOW[name.removesuffix("_time")] for name in choice.times]
@@ -211,8 +210,8 @@ def rules(choice: Choice, files: str, size: str) -> str:
     scan = printable_line(choice.found.scan.label).replace("*/", "* /")
     show = "\n    || ".join(f"'|{key}=' || VARCHAR({name})" for key, name in _SHOW.items())
     return (
-        f"/* What could go: {files}, {size}, in the scan {scan}.\n"
-        "   Nothing here deletes or moves a file: matching files are listed, no more.\n"
+        f"/* Deletion candidates: {files}, {size}, in the scan {scan}.\n"
+        "   These rules only list matching files. They delete and move nothing.\n"
         "   mmapplypolicy DEVICE -P candidates.policy -i candidates.list -I defer -f found */\n\n"
         f"RULE 'lists' EXTERNAL LIST '{LIST}' EXEC '' ESCAPE '%/'\n"
         f"{excluded}\n"
@@ -226,9 +225,9 @@ def rules(choice: Choice, files: str, size: str) -> str:
 def file_list(objects: pl.DataFrame) -> Iterator[bytes]:
     """The list for ``mmapplypolicy -i``, of records ``INODE:GENERATION:LENGTH!PATH``, in pieces.
 
-    Numbers are hexadecimal but for the length, in bytes, of the path, which stands as it is.
-    Records end with a newline, or with NUL where some path holds a newline.  Of each record that
-    one file is tested, and no directory is entered.  Inode and generation are known of all.
+    Numbers are hexadecimal, except the length of the path in bytes; the path is unescaped.  Records
+    end with a newline, or with NUL where some path has a newline.  The policy tests only these
+    files and enters no directory.  All inodes and generations are known.
     """
     end = "\0" if objects["path"].str.contains("\n", literal=True).any() else "\n"
     for piece in objects.iter_slices(_PIECE):
@@ -254,7 +253,7 @@ def path_list(objects: pl.DataFrame) -> Iterator[bytes]:
 
 
 def _raw(piece: pl.DataFrame) -> Iterator[tuple[int, bytes]]:
-    """The rows whose paths are not as ``path`` shows them, with their bytes."""
+    """Rows whose bytes differ from ``path``, with these bytes."""
     numbered = piece.select("path_raw").with_row_index("row").drop_nulls()
     return numbered.iter_rows()
 

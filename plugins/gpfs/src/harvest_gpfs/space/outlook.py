@@ -1,7 +1,7 @@
 """When groups reach a capacity or their quotas, by a straight line through all scans.
 
-Least squares.  The bounds are those of nine in ten: of the slope by Student's t, of the time by the
-band in which a further point would lie (Fieller's interval, as calibration has it).
+Least squares.  The intervals have 90 %: that of the slope by Student's t, that of the time by the
+prediction band of a new point (Fieller's interval, as in calibration).
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ _CENTURY: Final = 36_525.0
 class History:
     """Sums of groups by scan, from ``gpfs.growth``.
 
-    names: what groups are by; rows: of the scans that say their time and the bytes of some group,
-    the oldest first; of lists without a time, where there is one alone.
-    measure: which bytes.
+    names: keys of groups; rows: of scans with a time and bytes, the oldest first, or of a single
+    list without a time.
+    measure: bytes used, allocated or size.
     """
 
     names: tuple[str, ...]
@@ -61,7 +61,7 @@ class History:
             said = timed.group_by("scan").agg(pl.col("allocated_bytes").is_not_null().any())
             measure = "allocated" if said["allocated_bytes"].all() else "size"
         timed = timed.with_columns(bytes=pl.col(f"{measure}_bytes"))
-        # a scan that says no bytes, or not whose they are, is none of these
+        # a scan without bytes or groups does not count
         known = [pl.col(name).is_not_null().any().over("scan") for name in ("bytes", *names)]
         return cls(names, timed.filter(known).sort("scan_time", maintain_order=True), measure)
 
@@ -74,7 +74,7 @@ class History:
         return last.select(self.names).rows()
 
     def of_group(self, group: tuple[Any, ...]) -> list[tuple[datetime | None, Any, Any]]:
-        """Time, bytes and objects of a group in each scan: 0 where it is not there."""
+        """Time, bytes and objects of a group in each scan: 0 where the scan lacks it."""
         mine = [pl.col(n).eq_missing(pl.lit(v)) for n, v in zip(self.names, group, strict=True)]
         found = self.rows.filter(mine) if mine else self.rows
         held = {scan: rest for scan, *rest in found.select("scan", "bytes", "inodes").iter_rows()}
@@ -111,14 +111,14 @@ class History:
 
 
 def outlook(said: dict[str, Any], limit: int | None, last: datetime | None) -> str:
-    """When a limit is reached, in words."""
+    """When the trend reaches a limit, in words."""
     used, rate = said["used_bytes"], said["bytes_per_day"]
     if used is None:
-        return "not known: the list does not say it"
+        return "unknown: the list does not record it"
     if limit is not None and used >= limit:
         return "full"
     if rate is None:
-        return "no trend: two scans with a time are needed"
+        return "no trend: harvest two scans with a time"
     change = f"{'grows' if rate > 0 else 'shrinks'} by {bytes_in_words(abs(rate))} a day"
     if rate == 0:
         change = "does not change"
@@ -132,7 +132,7 @@ def outlook(said: dict[str, Any], limit: int | None, last: datetime | None) -> s
         end = "; may be full any day" if first == "0 days" else end
         return (f"{change}: not full within a century" if rate > 0 else change) + end
     if said["earliest_time"] is None and said["least_per_day"] is None:
-        return f"full in about {full}; two scans do not say how sure that is"
+        return f"full in about {full}; two scans give no interval"
     return f"full in about {full} ({first or '?'} to {late or 'never'})"
 
 
@@ -240,7 +240,7 @@ def quotas(
 
     def compute() -> pl.DataFrame:
         if given is None:
-            raise UsageError("no file of quotas is given", remedy="give it: quotas=FILE")
+            raise UsageError("no file of quotas", remedy="set quotas=FILE")
         known: dict[tuple[str, ...], History] = {}
         rows = []
         for quota in given:
@@ -263,9 +263,9 @@ def quotas(
 def _used(history: History, quota: Quota, whose: Any) -> dict[str, Any]:
     nothing, kind, soft = {"measure": history.measure}, quota.kind, quota.soft_bytes
     if whose is None:
-        return nothing | {"outlook": f"not known: no number of the {kind} is given"}
+        return nothing | {"outlook": f"unknown: the number of the {kind} is not given"}
     if history.rows.is_empty():
-        return nothing | {"outlook": f"not known: no scan says the {kind}s and their bytes"}
+        return nothing | {"outlook": f"unknown: no scan records {kind}s and their bytes"}
     group = (whose, quota.fileset) if quota.fileset else (whose,)
     said = history.trend(group, quota.hard_bytes or soft)
     if said["outlook"] != "full" and soft and (said["used_bytes"] or 0) >= soft:
@@ -280,7 +280,7 @@ def forecast(
     measure: str | None = None,
     **more: Any,
 ) -> pl.LazyFrame:
-    """The view ``gpfs.forecast``: a row for the whole, or for each group of the last scan."""
+    """The view ``gpfs.forecast``: one row, or one for each group of the last scan."""
     limit = None if capacity is None else parse_size(capacity)
     sums = {"used_bytes": INT, "outlook": TEXT, "capacity_bytes": INT, "used_share": pl.Float64()}
     schema = {**aggregated_schema(tuple(dict.fromkeys(by))), **sums, **TREND}

@@ -1,6 +1,6 @@
-"""What could go of a file system and whose it is, and how long the space lasts.
+"""Deletion candidates of a file system, their owners, and how long the space lasts.
 
-What has no doc here is passed on from gpfs.file, whose columns explain it.
+Columns without a doc here have that of gpfs.file.
 """
 
 from __future__ import annotations
@@ -19,48 +19,50 @@ from ..views.settings import GROUPED, NOW, PASSWD, PEOPLE, SCAN, WORDS, by, view
 harvest_api = 1
 
 _KINDS: Final = ("file", "symlink", "other", "unknown")
-"""What may be a candidate: never a directory."""
+"""Kinds of candidates: never a directory."""
 
 SETTINGS: Final = {
-    "age": Setting("how old the time must be: 90d, 1y", str, "1y"),
+    "age": Setting("least age of a candidate: 90d, 1y", str, "1y"),
     "time": Setting(
-        "which time must be so old: access, modify, or both of them",
+        "time that must be this old: access, modify, or both",
         str,
         "both",
         one_of(("both", "access", "modify")),
     ),
-    "above": Setting("bytes that an object has at least: 64M", str, "0"),
-    "owner": Setting("only objects of these owners: numbers, or names of passwd", WORDS, ()),
-    "under": Setting("only objects in these directories, or below them", WORDS, ()),
-    "only": Setting("only paths that one of these patterns fits, as those of exclude", WORDS, ()),
+    "above": Setting("least size of an object: 64M", str, "0"),
+    "owner": Setting("only objects of these owners: numbers, or names in passwd", WORDS, ()),
+    "under": Setting("only objects in or below these directories", WORDS, ()),
+    "only": Setting(
+        "only paths that match one of these patterns, written like those of exclude", WORDS, ()
+    ),
     "exclude": Setting(
-        "no path of which a name fits one of these patterns: *.h5, keep, /data/ref*; * is any "
-        "text, ? a character; what lies below a directory that fits is left out, too",
+        "no path with a name that matches one of these patterns: *.h5, keep, /data/ref*. * is any "
+        "text, ? is a character; everything below a matching directory is excluded, too",
         WORDS,
         (),
     ),
     "kind": Setting(
-        "what may go; unknown is what the list says no kind of", WORDS, ("file",), some_of(_KINDS)
+        "kinds of candidates; unknown: not recorded", WORDS, ("file",), some_of(_KINDS)
     ),
     "pool": Setting("only objects in these storage pools", WORDS, ()),
     "scan": SCAN,
     "now": NOW,
     "passwd": PASSWD,
 }
-"""What chooses candidates."""
+"""Settings that choose candidates."""
 
 CANDIDATES: Final = view(
     "gpfs.candidates", "space.choose",
-    "What could go by age, size, owner, place and kind, less what patterns exclude; each "
+    "Deletion candidates by age, size, owner, place and kind, without excluded patterns; each "
     "object once, the largest first.",
     SETTINGS,
-    path("path", "First of its paths, by the order of bytes."),
+    path("path", "Its first path in byte order."),
     size("size_bytes"),
-    text("user", "Owner's name by the passwd file given; null without one, or not in it."),
+    text("user", "Owner's name in the passwd file; null without a file, or not in it."),
     *passed_on("access_time", "modify_time"),
     size("allocated_bytes"),
     number("uid"),
-    count("paths", "Its paths that the list has: with several hard links, more than one."),
+    count("paths", "Its paths in the list: more than one with several hard links."),
     *passed_on("nlink", "kind", "pool", "fileset"),
     number("gid"),
     *passed_on("inode", "generation", "path_raw"),
@@ -70,94 +72,94 @@ CANDIDATES: Final = view(
     columns.SCAN,
 )  # fmt: skip
 
-_ONCE: Final = "directories left out, hard links once"
-_NULL: Final = "null where there is none and something is undecided"
+_ONCE: Final = "without directories, hard links once"
+_NULL: Final = "null where there is none and some are undecided"
 
 
 def _part(prefix: str, which: str) -> tuple[Column, Column]:
-    """How many objects are of a part of what an owner has, and their bytes."""
+    """Number and bytes of objects of a part of an owner's data."""
     return (
         count(f"{prefix}_inodes", f"{which}; {_NULL}."),
-        size(f"{prefix}_size_bytes", f"Logical size of {prefix}_inodes, as far as it is known; "
-             "null where it is of none, or these are not known."),
+        size(f"{prefix}_size_bytes", f"Logical size of {prefix}_inodes with a known size; null "
+             "where all are unknown."),
     )  # fmt: skip
 
 
 OWNER_COLUMNS: Final = (
-    text("user", "Owner's name by the passwd file given; the number where it has none, null where "
-         "the list does not say it."),
-    size("size_bytes", "Logical size of the candidates, as far as it is known; null where it is of "
-         "none, or inodes is."),
-    count("inodes", f"Candidates: objects that could go; {_ONCE}; {_NULL}."),
-    size("allocated_bytes", "Allocated size of the candidates, as far as it is known; null where "
-         "it is of none, or inodes is."),
+    text("user", "Owner's name in the passwd file; the number where it has none, null where it "
+         "is not recorded."),
+    size("size_bytes", "Logical size of the candidates with a known size; null where all are "
+         "unknown, or inodes is null."),
+    count("inodes", f"Deletion candidates, {_ONCE}; {_NULL}."),
+    size("allocated_bytes", "Allocated size of the candidates with a known allocated size; null "
+         "where all are unknown, or inodes is null."),
     share("share", "size_bytes as a share of owner_size_bytes; null where that is 0 or either is "
-          "not known."),
-    time("last_touched", "Latest access or modification of a candidate; null without any."),
+          "unknown."),
+    time("last_touched", "Latest access or modification of a candidate; null without candidates."),
     number("uid", "Owner's number; null where the list does not say it."),
-    *_part("linked", "Candidates with several paths, of which all must go to free the space"),
+    *_part("linked", "Candidates with several paths; removing all of them frees the space"),
     *_part(
-        "excluded", f"Objects that would be candidates, had they no path that exclude fits; {_ONCE}"
+        "excluded", f"Objects that only a pattern of exclude keeps from being candidates, {_ONCE}"
     ),
     *_part(
         "elsewhere",
-        "Objects that would be candidates, did some of their hard links not lie elsewhere: outside "
-        "of the place, excluded, or not in the list (nlink)",
+        "Objects that are no candidates because a hard link is elsewhere: outside the place, "
+        "excluded, or not in the list (nlink)",
     ),
-    count("undecided_inodes", "Objects that may be candidates or not, for a time, size, kind, pool "
-          f"or owner that the list does not say; {_ONCE}."),
-    size("owner_size_bytes", "Logical size of all that the owner has, as far as it is known; "
-         f"{_ONCE}; null where it is of none."),
+    count("undecided_inodes", "Objects without the time, size, kind, pool or owner that would "
+          f"decide, {_ONCE}."),
+    size("owner_size_bytes", "Logical size of the owner's objects with a known size, "
+         f"{_ONCE}; null where all are unknown."),
     columns.NOW,
     columns.SCAN,
 )  # fmt: skip
 
 CANDIDATE_OWNERS: Final = view(
     "gpfs.candidate_owners", "space.choose",
-    "What could go of each owner, and what a pattern, a hard link or a missing value keeps; "
-    "the owner of most bytes first.",
+    "Deletion candidates of each owner, and objects that a pattern, a hard link or a missing value "
+    "keeps; largest first.",
     SETTINGS,
     *OWNER_COLUMNS,
 )  # fmt: skip
 
 _MEASURE: Final = Setting(
-    "allocated or size: which bytes; allocated where every scan says them, else size, unless given",
+    "bytes to use, allocated or size; default: allocated if every scan records them, else size",
     str,
     None,
     one_of(("allocated", "size")),
 )
-_USED: Final = size("used_bytes", "Bytes in the last scan, hard links once; null where it does not "
-                    "say them.")  # fmt: skip
-_OUTLOOK: Final = text("outlook", "When the limit is reached, by the trend, and how sure that is, "
-                       "in words.")  # fmt: skip
+_USED: Final = size("used_bytes", "Bytes in the last scan, hard links once; null where they are "
+                    "not recorded.")  # fmt: skip
+_OUTLOOK: Final = text("outlook", "When the trend reaches the limit, in words, with its "
+                       "uncertainty.")  # fmt: skip
 _BYTES: Final = ("bytes", "bytes")
-"""Unit and format of what grows."""
+"""Unit and format of growth."""
 
 _TREND: Final = (
     time("full_time", "When the straight line through the scans reaches the limit; null where it "
-         "does not rise, no limit is given, or fewer than two scans are there."),
-    time("earliest_time", "Beginning of the time in which a scan would show it, 9 times of 10, if "
-         "the trend stays; null with fewer than three scans, and where it is not reached."),
-    time("latest_time", "End of that time; null, too, where it is not sure that the bytes grow at "
-         "all."),
+         "does not rise, without a limit, or with fewer than two scans."),
+    time("earliest_time", "Start of the 90 % interval of that time; null with fewer than three "
+         "scans, and where the limit is not reached."),
+    time("latest_time", "End of that interval; also null where growth is not certain."),
     amount("bytes_per_day", "Slope of the straight line (least squares); null with fewer than two "
            "scans.", *_BYTES),
-    amount("least_per_day", "Lower end of the slopes, 9 of 10 (Student's t); null with fewer than "
-           "three scans.", *_BYTES),
-    amount("most_per_day", "Upper end of these slopes; null with fewer than three scans.", *_BYTES),
-    count("scans", "How many scans say these bytes: what the line is through; null where none "
-          "does."),
-    text("first_scan", "The first of them; null where there is none."),
-    text("last_scan", "The last of them; null where there is none."),
-    text("measure", "Which bytes: allocated or size."),
+    amount("least_per_day", "Lower end of the 90 % interval of the slope (Student's t); null with "
+           "fewer than three scans.", *_BYTES),
+    amount("most_per_day", "Upper end of this interval; null with fewer than three scans.",
+           *_BYTES),
+    count("scans", "Scans that record these bytes, which the line goes through; null without "
+          "any."),
+    text("first_scan", "First of these scans; null without any."),
+    text("last_scan", "Last of these scans; null without any."),
+    text("measure", "Bytes used: allocated or size."),
 )  # fmt: skip
 
 FORECAST: Final = view(
     "gpfs.forecast", "space.outlook",
-    "How fast a file system, or each group, grows over all scans, and when it reaches a "
-    "capacity; from three scans on with how sure that is.",
+    "Growth of a file system or group over all scans, and when it reaches a capacity; with a 90 % "
+    "interval from three scans on.",
     {
-        "capacity": Setting("bytes there are: 20T; of each group, where there are groups", str),
+        "capacity": Setting("capacity in bytes, for example 20T; with groups, of each group", str),
         "by": by(),
         "measure": _MEASURE,
         **GROUPED,
@@ -165,58 +167,57 @@ FORECAST: Final = view(
     *columns.KEYS.values(),
     _USED,
     _OUTLOOK,
-    size("capacity_bytes", "The capacity given; null without."),
-    share("used_share", "used_bytes as a share of it; null without."),
+    size("capacity_bytes", "The capacity given; null without one."),
+    share("used_share", "used_bytes as a share of capacity_bytes; null without it."),
     *_TREND,
 )  # fmt: skip
 
 QUOTAS: Final = view(
     "gpfs.quotas", "space.outlook",
-    "What is used of each quota of a file, and when it is reached by the trend over all "
-    "scans; the fullest first.",
+    "Use of each quota in a file, and when the trend over all scans reaches it; the fullest first.",
     {
         "quotas": Setting(
-            "file of quotas: what mmrepquota -Y prints, or CSV with kind, name, soft, hard", Path
+            "file of quotas: output of mmrepquota -Y, or CSV with kind, name, soft, hard", Path
         ),
         "measure": _MEASURE,
         **PEOPLE,
     },
     text("kind", "user, group or fileset."),
-    text("name", "Whose quota it is."),
+    text("name", "Name of the user, group or fileset."),
     _USED,
-    size("hard_bytes", "Hard limit of bytes; null without."),
-    share("used_share", "used_bytes as a share of the hard limit, or else of the soft one; null "
-          "where there is neither, or used_bytes is."),
+    size("hard_bytes", "Hard limit of bytes; null without one."),
+    share("used_share", "used_bytes as a share of the hard limit, or else of the soft limit; null "
+          "without either, or where used_bytes is null."),
     _OUTLOOK,
-    size("soft_bytes", "Soft limit of bytes; null without."),
-    text("fileset", "The fileset in which it is; null where it is of the file system."),
-    count("used_inodes", "Objects in the last scan, hard links once; null where it does not say "
-          "whose they are."),
-    count("soft_inodes", "Soft limit of objects; null without."),
-    count("hard_inodes", "Hard limit of objects; null without."),
+    size("soft_bytes", "Soft limit of bytes; null without one."),
+    text("fileset", "Fileset of the quota; null for a quota of the file system."),
+    count("used_inodes", "Objects in the last scan, hard links once; null where their owner, group "
+          "or fileset is not recorded."),
+    count("soft_inodes", "Soft limit of objects; null without one."),
+    count("hard_inodes", "Hard limit of objects; null without one."),
     *_TREND,
 )  # fmt: skip
 
 FILES: Final = ExporterSpec(
     name="gpfs-candidates",
-    doc="what could go: lists and mails for owners, a policy of mmapplypolicy; nothing is deleted",
+    doc="deletion candidates: lists and mails for owners, a policy; nothing is deleted",
     write="harvest_gpfs.space.files:write",
     settings={
         **SETTINGS,
-        "by": Setting("until when owners are asked to look, in their words: 31 March", str),
-        "contact": Setting("whom owners may ask", str),
-        "mail_domain": Setting("where the users of passwd read mail: example.org", str),
+        "by": Setting("deadline in the mails, as text: 31 March", str),
+        "contact": Setting("contact for questions in the mails", str),
+        "mail_domain": Setting("mail domain of the users in passwd: example.org", str),
     },
 )
 
 
 @hookimpl
 def harvest_views() -> Iterable[View]:
-    """What could go, and whose it is; how long the space lasts."""
+    """Deletion candidates and their owners; how long the space lasts."""
     return (CANDIDATES, CANDIDATE_OWNERS, FORECAST, QUOTAS)
 
 
 @hookimpl
 def harvest_exporters() -> Iterable[ExporterSpec]:
-    """What could go, as files for owners and for ``mmapplypolicy``."""
+    """Deletion candidates, as files for owners and for ``mmapplypolicy``."""
     return [FILES]

@@ -1,4 +1,4 @@
-"""Quotas as a file says them: what ``mmrepquota -Y`` or ``mmlsquota -Y`` printed, or CSV."""
+"""Quotas of a file: output of ``mmrepquota -Y`` or ``mmlsquota -Y``, or CSV."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _KINDS: Final = {"USR": "user", "GRP": "group", "FILESET": "fileset"}
 
 @attrs.frozen(kw_only=True)
 class Quota:
-    """A line of the file; number: of the user or group, where the file says it."""
+    """A line of the file; number: of the user or group, where the file has it."""
 
     kind: str
     name: str
@@ -32,9 +32,9 @@ class Quota:
 
 
 def read_quotas(path: Path) -> list[Quota]:
-    """The quotas of a file: what ``mmrepquota -Y`` or ``mmlsquota -Y`` printed, or CSV.
+    """The quotas of a file: output of ``mmrepquota -Y`` or ``mmlsquota -Y``, or CSV.
 
-    Raises UsageError for a file that cannot be read or is neither, with the line.
+    Raises UsageError, with the line, for a file that cannot be read or is neither.
     """
     try:
         lines = Path(path).expanduser().read_text("utf-8").splitlines()
@@ -42,7 +42,7 @@ def read_quotas(path: Path) -> list[Quota]:
         raise UsageError(
             f"the file of quotas cannot be read: {error}",
             where=str(path),
-            remedy="name what `mmrepquota -Y` printed, or CSV with kind, name, soft, hard",
+            remedy="name the output of `mmrepquota -Y`, or CSV with kind, name, soft, hard",
         ) from error
     printed = any(":HEADER:" in line for line in lines)
     rows, made = (_printed(lines), _of_printed) if printed else (_table(lines), _of_table)
@@ -53,7 +53,7 @@ def read_quotas(path: Path) -> list[Quota]:
         except (ValueError, KeyError, UsageError) as error:
             said = f"it has no {error}" if isinstance(error, KeyError) else str(error)
             raise UsageError(
-                said, where=f"{path}, line {number}", remedy="see the page on gpfs"
+                said, where=f"{path}, line {number}", remedy="see the README of the plugin gpfs"
             ) from error
     return found
 
@@ -70,12 +70,12 @@ def _printed(lines: list[str]) -> Iterator[tuple[int, dict[str, str]]]:
 
 
 def _of_printed(row: dict[str, str]) -> Quota:
-    """Blocks are in KiB, and 0 is for no limit."""
+    """Blocks are in KiB, and 0 means no limit."""
     soft, hard = (parse_size(f"{row[name]}K") or None for name in ("blockquota", "blocklimit"))
     soft_inodes, hard_inodes = (int(row[name]) or None for name in ("filesquota", "fileslimit"))
     kind = _KINDS.get(row["quotatype"])
     if kind is None:
-        raise ValueError(f"{row['quotatype']!r} is none of {', '.join(_KINDS)}")
+        raise ValueError(f"the type {row['quotatype']!r} is none of {', '.join(_KINDS)}")
     return Quota(
         kind=kind,
         name=row["name"],
@@ -97,7 +97,7 @@ def _table(lines: list[str]) -> Iterator[tuple[int, dict[str, str]]]:
 
 def _of_table(row: dict[str, str]) -> Quota:
     if row["kind"] not in _KINDS.values():
-        raise ValueError(f"{row['kind']!r} is none of {', '.join(_KINDS.values())}")
+        raise ValueError(f"the kind {row['kind']!r} is none of {', '.join(_KINDS.values())}")
     soft, hard = (parse_size(row[name]) if row[name] else None for name in ("soft", "hard"))
     counts = (int(row[n]) if row.get(n) else None for n in ("soft_files", "hard_files"))
     soft_inodes, hard_inodes = counts

@@ -1,4 +1,4 @@
-"""A remark on queries that put several scans together."""
+"""A remark on queries that mix several scans."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from ..views.common import rows_of
 
 
 def several_scans(dataset: DatasetReader, sql: str) -> Iterator[str]:
-    """That a query over ``gpfs.file`` counts files of every scan, where nothing in it says which.
+    """Warns that a query over ``gpfs.file`` counts the files of every scan.
 
-    A query that names ``scan_time`` or ``origin`` is taken to know.
+    A query that names ``scan_time`` or ``origin`` chooses its scan itself.
     """
     if re.search(r"\b(scan_time|origin)\b", sql, re.IGNORECASE):
         return
@@ -24,6 +24,6 @@ def several_scans(dataset: DatasetReader, sql: str) -> Iterator[str]:
         column = "scan_time" if last.time is not None else "origin"
         name = last.label.replace("'", "''")
         yield (
-            f"gpfs.file holds {len(scans)} scans, and this query counts the rows of all of them; "
-            f"for the last one add: where {column} = '{name}'"
+            f"gpfs.file has {len(scans)} scans, and this query counts rows of all of them; for the "
+            f"last scan only, add: where {column} = '{name}'"
         )

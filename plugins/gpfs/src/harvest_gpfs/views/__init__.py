@@ -1,6 +1,6 @@
-"""Views of one scan, and of how scans differ.
+"""Views of one scan, and of changes between scans.
 
-Their functions, in files of their own beside them, are imported when a view is asked for.
+Their functions are in files of their own, imported on first use.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The views ``gpfs.change`` and ``gpfs.churn``: who and what grew between two scans, by what."""
+"""The views ``gpfs.change`` and ``gpfs.churn``: growth and changes between two scans."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def change(
     group: Path | None = None,
     **more: str,
 ) -> pl.LazyFrame:
-    """The view ``gpfs.change``; no rows where no scan is named and not two say their time.
+    """The view ``gpfs.change``; no rows without two named scans or two scans with a time.
 
     more: ``from``, a word of Python.
     """
@@ -86,7 +86,7 @@ def span(
     Raises UsageError where wishes contradict each other, or name less than two scans.
     """
     if since is not None and over is not None:
-        said = f"from={since!r} and over={over!r} both say where to begin"
+        said = f"from={since!r} and over={over!r} both set the earlier scan"
         raise UsageError(said, remedy="give one of them")
     earlier, after = ends(scans, since, to, "from=, to=")
     time = after.time
@@ -98,7 +98,7 @@ def span(
 
 
 def _in_both(table: pl.DataFrame, flows: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
-    """Only what one scan says, where the other says of no object which group it is in."""
+    """Only the columns of one scan, where the other does not record groups."""
     for side, there, suffix in (("old", "was", ""), ("new", "is", "_new")):
         other = "new" if side == "old" else "old"
         objects = flows.filter(there)
@@ -181,7 +181,7 @@ def ends(
     Raises UsageError where there are not two.
     """
     if ALL in (first, last):
-        raise UsageError("a scan is compared with one other", remedy=f"name it: {words}")
+        raise UsageError("all is not one scan to compare with", remedy=f"name one: {words}")
     after = pick(scans, LATEST if last is None else last)
     if first is None:
         found = [s for s in scans if s.time and after.time and s.time < after.time]
@@ -191,11 +191,11 @@ def ends(
     if after in found:
         said, remedy = (
             f"this scan would be compared with itself; {there}",
-            "name two different ones",
+            "name two different scans",
         )
         raise UsageError(said, where=after.label, remedy=remedy)
     if not found:
-        said = f"no earlier scan is known to compare with; {there}"
-        remedy = f"harvest another scan into the dataset, or name both that are meant: {words}"
+        said = f"no earlier scan to compare with; {there}"
+        remedy = f"harvest another scan into the dataset, or name both: {words}"
         raise UsageError(said, where=after.label, remedy=remedy)
     return found, after

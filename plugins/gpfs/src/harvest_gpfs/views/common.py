@@ -1,4 +1,4 @@
-"""What all views of scans stand on: the scan they are of, and their settings."""
+"""Common parts of all views of scans: their scan and their settings."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from ..aggregation.scans import LATEST, Scan, moment, pick
 INT, TEXT, TIME = pl.Int64(), pl.String(), pl.Datetime("us", "UTC")
 
 SUMS: Final = ("inodes", "size_bytes", "allocated_bytes")
-"""What most views sum of their groups."""
+"""Sums of most views."""
 
 
 def types_of(*names: str) -> dict[str, pl.DataType]:
@@ -34,7 +34,7 @@ def types_of(*names: str) -> dict[str, pl.DataType]:
 
 
 def objects_with(*names: str) -> dict[str, pl.DataType]:
-    """Columns of a view of objects: those of ``gpfs.file``, and what is found out about them."""
+    """Columns of a view of objects: those of ``gpfs.file``, ``user`` and ``paths``."""
     return {name: ({"user": TEXT, "paths": INT} | COLUMNS)[name] for name in names}
 
 
@@ -56,11 +56,10 @@ def listing(
     root: str | None = None,
     now: str | datetime | None = None,
 ) -> Listing:
-    """One scan of a dataset; what is found out about it is kept as long as the dataset is.
+    """One scan of a dataset; results about it are kept as long as the dataset.
 
-    Which scan it is is found out here and now, so that a wrong wish is
-    reported when a view is asked for.  Where the dataset has no rows, the columns
-    of a view can be asked for, but none of its rows.
+    The scan is chosen immediately, so that a wrong name is reported when a view is made.  In a
+    dataset without rows, a view has columns but no rows.
     """
     reference = None if now is None else moment(now)
     found = kept(dataset, ("gpfs.listing", scan), lambda: _listed(dataset, scan))
@@ -91,10 +90,10 @@ def asked(
     now: str | None = None,
     **more: Any,
 ) -> tuple[Listing, Setting]:
-    """The scan that a view is asked about, and what its groupings refer to.
+    """The scan of a view, and the references of its groupings.
 
     root, now, more: settings of the view, as it was given them; see ``named``.
-    Raises UsageError where a grouping counts ages and nothing says from when.
+    Raises UsageError where a grouping needs ages and the scan has no time.
     """
     setting = named(**more)
     found = listing(dataset, scan, root=root, now=now)
@@ -114,8 +113,8 @@ def exclusive(by: Sequence[str], *divided_by: str) -> tuple[str, ...]:
     for name in by:
         if name in divided_by:
             raise UsageError(
-                f"by={name} is what this view divides each group by",
-                remedy=f"leave {name} out, or ask the view gpfs.usage by={name}",
+                f"this view already divides groups by {name}",
+                remedy=f"leave {name} out, or use the view gpfs.usage with by={name}",
             )
     return tuple(dict.fromkeys(by))
 
@@ -127,9 +126,9 @@ def aggregated_schema(by: Sequence[str], names: Sequence[str] = ()) -> dict[str,
 
 
 def part_sum(values: str | pl.Expr, flag: pl.Expr) -> pl.Expr:
-    """The sum of what has a flag, of the rows of an aggregation.
+    """The sum over rows of an aggregation with a flag.
 
-    Null where nothing is known to have it and something may: that is not 0.
+    Null where no object is known to have it and some may: that is not 0.
     """
     values = pl.col(values) if isinstance(values, str) else values
     flag = flag & (pl.col("inodes") > 0)
@@ -138,7 +137,7 @@ def part_sum(values: str | pl.Expr, flag: pl.Expr) -> pl.Expr:
 
 
 def largest_first(table: pl.DataFrame, *columns: str) -> pl.DataFrame:
-    """The groups of most by some columns first; those of which it is not known last."""
+    """The largest groups by some columns first; unknown ones last."""
     return table.sort(list(columns), descending=True, nulls_last=True, maintain_order=True)
 
 

@@ -1,6 +1,6 @@
-"""Views that compare two scans, in which directories do not count, and those that list paths.
+"""Views that compare two scans, without directories, and views that list paths.
 
-What has no doc here is passed on from gpfs.file, whose columns explain it.
+Columns without a doc here have that of gpfs.file.
 """
 
 from __future__ import annotations
@@ -14,57 +14,57 @@ from harvest.toolkit.settings import one_of
 from . import columns, settings
 
 GROUPS: Final = ("user", "group", "fileset", "pool", "top")
-"""What changes can be summed by."""
+"""Groupings of changes."""
 
 _WAYS: Final = {
-    "created": ("that only the later scan has", "later"),
-    "deleted": ("that only the earlier scan has", "earlier"),
-    "modified": ("of both scans whose size or modification time differs", "later"),
-    "renamed": ("of both scans that lost a path and got another", "later"),
-    "moved_in": ("of both scans that were in another group before", "earlier"),
-    "moved_out": ("of both scans that are in another group now", "earlier"),
-    "accessed": ("of both scans whose access time differs", "later"),
+    "created": ("only in the later scan", "later"),
+    "deleted": ("only in the earlier scan", "earlier"),
+    "modified": ("in both scans with another size or modification time", "later"),
+    "renamed": ("in both scans with another path", "later"),
+    "moved_in": ("in both scans that were in another group before", "earlier"),
+    "moved_out": ("in both scans that are in another group now", "earlier"),
+    "accessed": ("in both scans with another access time", "later"),
 }
-"""What may become of objects: which they are, and in which scan their size is taken."""
+"""Kinds of changes: which objects have them, and which scan gives their size."""
 
 _FLOWS: Final = tuple(
     column
     for name, (which, when) in _WAYS.items()
     for column in (
-        count(name, f"Objects {which}, hard links once; null where a list lacks what says so."),
-        size(f"{name}_bytes", f"Logical size, in the {when} scan, of the objects {which}, of the "
-             "measured ones; null where none is, or the objects are not known."),
+        count(name, f"Objects {which}, hard links once; null where a list lacks the values."),
+        size(f"{name}_bytes", f"Logical size in the {when} scan of the measured objects {which}; "
+             "null where there are none, or the objects are unknown."),
     )
 )  # fmt: skip
 
 _BEFORE_AND_AFTER: Final = (
     *(
-        size(f"{name}_bytes", f"Logical size of the objects in the {which} scan, of the measured "
-             "ones; null where none is.")
+        size(f"{name}_bytes", f"Logical size of the measured objects in the {which} scan; null "
+             "where there are none.")
         for name, which in (("new", "later"), ("old", "earlier"))
     ),
     *(
-        count(f"{name}_inodes", f"Objects in the {which} scan, hard links once; null where its "
-              "list does not say which group objects are in, and that of the other does.")
+        count(f"{name}_inodes", f"Objects in the {which} scan, hard links once; null where only "
+              "the other scan records groups.")
         for name, which in (("new", "later"), ("old", "earlier"))
     ),
 )  # fmt: skip
 
 _REST: Final = (
-    size("grown_bytes", "What the objects of both scans gained in size, less what they lost; with "
-         "created and moved_in, less deleted and moved_out, it is the growth of the group; null "
-         "where none is measured."),
-    count("unmeasured", "Objects of which a scan that has them does not say the size: all bytes "
-          "leave them out. Null where a list does not say which group objects are in."),
-    text("old_scan", "The earlier scan: its time, in UTC, or the path of its list."),
-    text("new_scan", "The later scan: its time, in UTC, or the path of its list."),
+    size("grown_bytes", "Growth in size of the objects in both scans. The growth of the group is "
+         "this plus created and moved_in, minus deleted and moved_out. Null where none is "
+         "measured."),
+    count("unmeasured", "Objects without a recorded size in one of their scans; all bytes leave "
+          "them out. Null where a list does not record groups."),
+    text("old_scan", "The earlier scan: its time in UTC, or the path of its list."),
+    text("new_scan", "The later scan: its time in UTC, or the path of its list."),
 )  # fmt: skip
 
 CHURN: Final = settings.view(
     "gpfs.churn", "views.change",
-    "What was created, deleted, modified, accessed, renamed and moved between two scans.",
+    "Objects created, deleted, modified, accessed, renamed and moved between two scans.",
     {
-        "old": Setting("the earlier scan; the one before the other unless given", str),
+        "old": Setting("the earlier scan; default: the one before the later scan", str),
         "new": settings.TO,
         **settings.PLACE,
     },
@@ -73,8 +73,8 @@ CHURN: Final = settings.view(
 
 CHANGE: Final = settings.view(
     "gpfs.change", "views.change",
-    "Who and what grew between two scans, and by what was new, deleted, modified and "
-    "moved; the most grown first.",
+    "Growth between two scans, and the new, deleted, modified and moved data behind it; largest "
+    "growth first.",
     {
         "by": settings.by("user", words=GROUPS),
         "from": settings.FROM,
@@ -85,13 +85,13 @@ CHANGE: Final = settings.view(
         **settings.PEOPLE,
     },
     *(columns.KEYS[name] for name in GROUPS),
-    size("growth_bytes", "new_bytes minus old_bytes; null where either is not known."),
+    size("growth_bytes", "new_bytes minus old_bytes; null where either is unknown."),
     amount("growth_percent", "growth_bytes in percent of old_bytes; null where that is not above "
-           "0, or either is not known.", "%", ",.1f"),
+           "0, or either is unknown.", "%", ",.1f"),
     *_BEFORE_AND_AFTER,
-    text("state", "new: the earlier scan had no objects of the group; gone: the later one has "
-         "none; kept: both have some; null where a list does not say which group objects are in."),
-    count("inodes_change", "new_inodes minus old_inodes; null where either is."),
+    text("state", "new: the earlier scan has no objects of the group; gone: the later one has "
+         "none; kept: both have some. Null where a list does not record groups."),
+    count("inodes_change", "new_inodes minus old_inodes; null where either is unknown."),
     *_FLOWS,
     *_REST,
 )  # fmt: skip
@@ -100,7 +100,7 @@ CHANGES: Final = (CHURN, CHANGE)
 
 _WHERE: Final = (path("origin"), number("position"))
 _DETAILS: Final = (
-    text("user", "Owner's name by the passwd file given; null without one, or not in it."),
+    text("user", "Owner's name in the passwd file; null without a file, or not in it."),
     number("uid"),
     size("allocated_bytes"),
     *passed_on("pool", "fileset", "nlink"),
@@ -109,11 +109,11 @@ _DETAILS: Final = (
     *_WHERE,
     columns.SCAN,
 )
-"""Of views that list an object at its first path."""
+"""Columns of views that list an object at its first path."""
 
 LARGEST: Final = settings.view(
     "gpfs.largest", "views.paths",
-    "The objects of most bytes.",
+    "The largest objects.",
     {"n": settings.N, "scan": settings.SCAN, "passwd": settings.PASSWD},
     path("path"),
     size("size_bytes"),
@@ -123,11 +123,11 @@ LARGEST: Final = settings.view(
 
 OLDEST: Final = settings.view(
     "gpfs.oldest", "views.paths",
-    "The objects that were modified, or accessed, longest ago.",
+    "The objects with the oldest modification or access.",
     {
         "n": settings.N,
         "by": Setting(
-            "which time", str, "modify", one_of(("access", "modify", "change", "create"))
+            "time to sort by", str, "modify", one_of(("access", "modify", "change", "create"))
         ),
         "scan": settings.SCAN,
         "passwd": settings.PASSWD,
@@ -138,54 +138,54 @@ OLDEST: Final = settings.view(
     *_DETAILS,
 )  # fmt: skip
 
-_NO_SIZES: Final = "; null in the one row of a list that says no sizes"
+_NO_SIZES: Final = "; null in the only row of a list without sizes"
 
 DUPLICATES: Final = settings.view(
     "gpfs.duplicates", "views.paths",
-    "Files of one name and size in several directories: copies, perhaps.",
+    "Files of one name and size in several directories, which may be copies.",
     {
-        "above": Setting("bytes that a file has at least", str, "64M"),
+        "above": Setting("least size of a file", str, "64M"),
         "n": settings.N,
         "scan": settings.SCAN,
     },
     text("name", f"Last component of the paths{_NO_SIZES}."),
     count("copies", "Objects other than directories with this name and size, hard links "
           f"once{_NO_SIZES}."),
-    size("size_bytes", f"Logical size of each of them{_NO_SIZES}."),
-    size("extra_bytes", "What all but one of them hold, as contents are alike: (copies - 1) "
-         f"sizes{_NO_SIZES}."),
-    path("first_path", f"First of their paths, by the order of bytes{_NO_SIZES}."),
-    path("last_path", "Last of their paths, of each object the first, by the order of "
-         f"bytes{_NO_SIZES}."),
-    count("all_names", "Pairs of name and size, at least the setting above, that several objects "
-          f"have, shown or not; the same in each row{_NO_SIZES}."),
-    count("all_extra_copies", "Sum of copies - 1 over all such pairs; the same in each "
+    size("size_bytes", f"Logical size of each of these objects{_NO_SIZES}."),
+    size("extra_bytes", "Bytes of all but one of these objects: copies - 1 times "
+         f"size_bytes{_NO_SIZES}."),
+    path("first_path", f"First of their paths in byte order{_NO_SIZES}."),
+    path("last_path", "Last of their paths in byte order, of each object its first "
+         f"path{_NO_SIZES}."),
+    count("all_names", "All pairs of name and size that several objects share, including rows not "
+          f"shown; the same in each row{_NO_SIZES}."),
+    count("all_extra_copies", "Sum of copies - 1 over all these pairs; the same in each "
           f"row{_NO_SIZES}."),
-    size("all_extra_bytes", "Sum of extra_bytes over all such pairs; the same in each "
+    size("all_extra_bytes", "Sum of extra_bytes over all these pairs; the same in each "
          f"row{_NO_SIZES}."),
-    share("extra_share", "all_extra_bytes as a share of the logical size of all objects but "
-          "directories, of any size; null where that is 0 or not known."),
+    share("extra_share", "all_extra_bytes as a share of the logical size of all objects except "
+          "directories; null where that is 0 or unknown."),
     columns.SCAN,
 )  # fmt: skip
 
 CROWDED: Final = settings.view(
     "gpfs.crowded", "views.paths",
-    "Directories of very many entries, the most first.",
-    {"least": settings.count("entries at least", 10_000), "scan": settings.SCAN},
-    path("directory", "Directory that the entries lie in directly."),
-    count("entries", "Paths listed directly in it; an object counts at each of its paths."),
-    count("files", "Entries that are files; null where the kind of none is known."),
-    count("directories", "Entries that are directories; null where the kind of none is known."),
-    size("size_bytes", "Logical size of the entries, at each of their paths, as far as it is "
-         "known; null where it is of none."),
+    "Directories with very many entries, the largest first.",
+    {"least": settings.count("least number of entries", 10_000), "scan": settings.SCAN},
+    path("directory", "Directory that contains the entries directly."),
+    count("entries", "Paths directly in it; an object counts at each of its paths."),
+    count("files", "Entries that are files; null where all kinds are unknown."),
+    count("directories", "Entries that are directories; null where all kinds are unknown."),
+    size("size_bytes", "Logical size of the entries with a known size, at each of their paths; "
+         "null where all are unknown."),
     columns.SCAN,
 )  # fmt: skip
 
 ODD_NAMES: Final = settings.view(
     "gpfs.odd_names", "views.paths",
-    "Paths that scripts stumble over, and why.",
-    {"scan": settings.SCAN, "kinds": Setting("only these oddities", settings.WORDS)},
-    text("oddities", "What is odd about the path; several kinds with commas."),
+    "Paths that break scripts, and why.",
+    {"scan": settings.SCAN, "kinds": Setting("only these kinds of oddities", settings.WORDS)},
+    text("oddities", "Kinds of oddities of the path, separated by commas."),
     path("path"),
     *passed_on("kind"),
     size("size_bytes"),
@@ -197,14 +197,13 @@ ODD_NAMES: Final = settings.view(
 
 SCAN_QUALITY: Final = settings.view(
     "gpfs.scan_quality", "views.paths",
-    "What a list does not say, and what in it cannot be right.",
+    "Missing, odd and impossible values in a list.",
     {**settings.TIMED},
-    text("finding", "fact; gap, what the list does not say; or oddity, what cannot be right or is "
-         "worth a look."),
-    text("check", "What was looked for."),
-    count("count", "How many it was found of: rows, that is paths, or objects or lists where check "
-          "says so; null where it is known of none, and the list lacks what it may be of."),
-    text("meaning", "What it means or leads to; empty where the check says all."),
+    text("finding", "fact; gap, a missing value; or oddity, an impossible value or one to check."),
+    text("check", "Name of the check."),
+    count("count", "Rows, which are paths, that the check found; objects or lists where check says "
+          "so. Null where values are missing and it found none."),
+    text("meaning", "Meaning or consequence; empty where the name says all."),
     columns.SCAN,
 )  # fmt: skip
 

@@ -1,9 +1,9 @@
-"""Two scans compared object by object: what has become of each, summed by where it was and is.
+"""Two scans compared object by object: changes, summed by the groups before and after.
 
 Objects are compared by inode and generation, in passes that take a share of the inodes each, so
 that no more than a share of two scans is held at a time.  What remains of a pass are sums: a row
 for each pair of groups (owner, directory and so on) that objects were in before and are in after.
-Whatever is then asked about changes, by owner or by directory, is a sum over these few rows.
+All changes, by owner or by directory, are sums over these few rows.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _AIDS: Final = (
 )
 
 LEAST_PAIRED_ROWS = 4_000_000
-"""Rows of both scans that are compared at once, at least."""
+"""Least number of rows of both scans that are compared together."""
 
 _BYTES_PER_ROW = 900
 
@@ -102,7 +102,7 @@ def summed(found: pl.DataFrame, by: Sequence[str], setting: Setting) -> pl.DataF
 
 
 def _only_known(total: pl.DataFrame) -> pl.DataFrame:
-    """Null in place of 0 where there is something, and nothing of it is known."""
+    """Null instead of 0 where there are objects without known values."""
     bytes_known = {
         size: (pl.col(count) == 0) | (pl.col(f"{count} measured") > 0)
         for size, count in _MEASURED.items()

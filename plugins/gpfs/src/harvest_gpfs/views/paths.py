@@ -1,10 +1,7 @@
-"""Views of what is worth a look: large and old objects, likely copies, crowded directories.
+"""Views of large and old objects, possible copies, crowded directories, and odd values and paths.
 
-And of what a list does not say, what in it cannot be right, paths that scripts stumble over.
-
-Copies and entries are grouped by texts, of which a scan may have hundreds of millions.  Sizes, or a
-hash, decide which share of them is looked at, so that memory holds a share; the texts decide what
-is one group.
+Copies and entries are grouped by text, and a scan may have hundreds of millions of texts.  Sizes,
+or a hash, divide them into shares, so that memory holds one share; the text decides the group.
 """
 
 from __future__ import annotations
@@ -38,7 +35,7 @@ def largest(dataset: DatasetReader, n: int, scan: str, passwd: Path | None = Non
 def oldest(
     dataset: DatasetReader, n: int, by: str, scan: str, passwd: Path | None = None
 ) -> pl.LazyFrame:
-    """The view ``gpfs.oldest``; a time that is asked for is a column, too."""
+    """The view ``gpfs.oldest``; the requested time is also a column."""
     return _first(dataset, f"{by}_time", n, scan, passwd, descending=False)
 
 
@@ -102,7 +99,7 @@ def _head(rows: pl.LazyFrame, column: str, wanted: int, *, descending: bool) -> 
 _NAME: Final = r"/([^/]*)$"
 
 LEAST_NAMED_ROWS = 2_000_000
-"""Rows whose names are compared at once, at least."""
+"""Least number of rows whose names are compared together."""
 
 _BYTES_PER_ROW: Final = 600
 
@@ -114,9 +111,9 @@ _ORDER: Final = ("extra_bytes", "name", "size_bytes")
 
 
 def duplicates(dataset: DatasetReader, above: str, n: int, scan: str) -> pl.LazyFrame:
-    """The view ``gpfs.duplicates``; of a list without sizes there is one row, of nulls.
+    """The view ``gpfs.duplicates``; a list without sizes has one row of nulls.
 
-    above: files of fewer bytes are left out: they are most files, and hold little.
+    above: smaller files do not count; they are most files and hold little.
     """
     least = parse_size(above)
     found = listing(dataset, scan)
@@ -155,7 +152,7 @@ def duplicates(dataset: DatasetReader, above: str, n: int, scan: str) -> pl.Lazy
 
 
 def _copies(large: pl.LazyFrame, share: int, shares: int) -> pl.DataFrame:
-    """Of a share of the names those that several files of one size have, the most bytes first."""
+    """Names in a share that several files of one size have, the most bytes first."""
     if shares > 1:
         large = large.filter(pl.col("size_bytes") % shares == share)
     name = pl.col("path").str.extract(_NAME).fill_null(pl.col("path"))
@@ -204,8 +201,8 @@ def crowded(dataset: DatasetReader, least: int, scan: str) -> pl.LazyFrame:
 
 _EPOCH_ENDS: Final = datetime(1970, 1, 2, tzinfo=UTC)
 _MAY_LACK: Final = {
-    "generation": "inodes that were reused look alike",
-    "kind": "files and directories look alike",
+    "generation": "reused inodes cannot be distinguished",
+    "kind": "files and directories cannot be distinguished",
     "size_bytes": "sums of bytes leave these objects out",
     "allocated_bytes": "sums of allocated bytes leave these objects out",
     "access_time": "they have no age by access",
@@ -219,7 +216,7 @@ _MAY_LACK: Final = {
     "heat": "",
     "nlink": "hard links are found by comparing all inodes",
 }
-"""Columns that a list may not say, and what follows from that."""
+"""Columns that a list may lack, and the consequence."""
 
 _FINDINGS: Final = ("fact", "gap", "oddity")
 _COMPARED: Final = ("size_bytes", "modify_time", "uid", "nlink", "kind")
@@ -243,7 +240,7 @@ def scan_quality(dataset: DatasetReader, scan: str, now: str | None = None) -> p
         ).row(0, named=True)
         lists, elsewhere = counts.pop("lists"), counts.pop("elsewhere")
         rows = [
-            ("fact", "lists", lists, "files or parts that it is of"),
+            ("fact", "lists", lists, "files or parts of this scan"),
             *((tests[name][0], name, count, tests[name][2]) for name, count in counts.items()),
             *_links(found, elsewhere),
         ]
@@ -254,22 +251,22 @@ def scan_quality(dataset: DatasetReader, scan: str, now: str | None = None) -> p
 
 
 def _count(test: pl.Expr) -> pl.Expr:
-    """Of how many rows a test is true; null where it may be of some and is known of none."""
+    """Rows for which a test is true; null where it is true for none and unknown for some."""
     return pl.when(test.any() | test.is_not_null().all()).then(test.sum().cast(pl.Int64))
 
 
 def _tests(reference: datetime | None) -> dict[str, tuple[str, pl.Expr, str]]:
-    """What is asked of each row: kind of finding, test and meaning, by the name of the check."""
+    """Tests of each row by name of the check: kind of finding, test and meaning."""
     size, allocated = pl.col("size_bytes"), pl.col("allocated_bytes")
     kinds = ("file", "directory", "symlink", "other")
     facts = {"paths": pl.col("inode").is_not_null()}
     facts |= {f"kind {kind}": pl.col("kind") == kind for kind in kinds}
     oddities = {
         "names that are not UTF-8": (pl.col("path_raw").is_not_null(), "shown as \\xNN"),
-        "sizes below zero": (pl.min_horizontal(size, allocated) < 0, "cannot be; not in sums"),
+        "sizes below zero": (pl.min_horizontal(size, allocated) < 0, "impossible; not in sums"),
         "sizes of 1 EiB or more": (
             pl.max_horizontal(size, allocated) >= 2**60,
-            "hardly can be; a sum above 2^63 - 1 is shown as not known",
+            "unlikely; a sum above 2^63 - 1 is shown as unknown",
         ),
         "data without blocks": (
             NO_DIRECTORY & (size > 4096) & (allocated == 0),
@@ -289,9 +286,9 @@ def _tests(reference: datetime | None) -> dict[str, tuple[str, pl.Expr, str]]:
 
 
 def _links(found: Listing, several: int | None) -> list[tuple[str, str, int | None, str]]:
-    """What all rows of an object say together, whatever link count they claim.
+    """Checks over all rows of an object, whatever their number of links.
 
-    several: rows that claim more than one link; one that is listed once has links elsewhere.
+    several: rows with more than one link; an object that is listed once has links elsewhere.
     """
     linked = twice = disagree = further = 0
     for portion in found.linked(_COMPARED, everything=True):
@@ -315,7 +312,7 @@ def _links(found: Listing, several: int | None) -> list[tuple[str, str, int | No
     return [
         ("fact", "objects with several paths", linked, "hard links; bytes count once"),
         ("oddity", "rows that repeat a path", twice, "lists that overlap"),
-        ("oddity", "objects whose rows disagree", disagree, "changed while they were listed"),
+        ("oddity", "objects whose rows disagree", disagree, "changed during the scan"),
         (
             "gap",
             "objects with links elsewhere",
@@ -348,9 +345,9 @@ _ODDITIES: Final = {
     .then(_PATH)
     .str.contains(r"[^/]{201}"),
 }
-"""What makes a name odd, and whether a path shows it."""
+"""Oddities of names, and the tests of a path for each."""
 _SHORT: Final = _PATH.str.contains("|".join((r"\\", *_PATTERNS.values())))
-"""What shows any oddity of a decoded name that is not long, by one pattern."""
+"""One pattern for all oddities of a decoded name that is not long."""
 
 
 def odd_names(dataset: DatasetReader, scan: str, kinds: Sequence[str] = ()) -> pl.LazyFrame:
@@ -358,7 +355,7 @@ def odd_names(dataset: DatasetReader, scan: str, kinds: Sequence[str] = ()) -> p
     wanted = list(kinds) or list(_ODDITIES)
     for kind in wanted:
         if kind not in _ODDITIES:
-            raise UsageError(f"no oddity {kind!r}", remedy="there are " + ", ".join(_ODDITIES))
+            raise UsageError(f"no oddity {kind!r}", remedy="use " + ", ".join(_ODDITIES))
     found = listing(dataset, scan)
     names = [pl.when(_ODDITIES[kind]).then(pl.lit(kind)) for kind in wanted]
     kinds_found = pl.concat_str(names, separator=", ", ignore_nulls=True)

@@ -1,4 +1,4 @@
-"""How views of scans are declared, and settings that several of them and reports have."""
+"""Declarations of views of scans, and settings that several views and reports share."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ def view(
 
 
 def by(*default: str, words: tuple[str, ...] = WITHIN) -> Setting:
-    """The setting ``by``: some of these groupings."""
-    return Setting("what objects are grouped by", WORDS, default, some_of(words))
+    """The setting ``by``: one or several of these groupings."""
+    return Setting("groupings, as a comma list", WORDS, default, some_of(words))
 
 
 def count(doc: str, default: int, least: int = 1) -> Setting:
@@ -48,17 +48,10 @@ def count(doc: str, default: int, least: int = 1) -> Setting:
     return Setting(doc, int, default, at_least(least))
 
 
-_BELOW_ROOT: Final = "how many directories below the root make a top-level directory"
-SCAN: Final = Setting(
-    "latest, all, a time or the beginning of one, or the path of a list", str, "latest"
-)
-NOW: Final = Setting(
-    "what ages are counted from: 2026-01-11; the time of the scan unless given", str
-)
-ROOT: Final = Setting(
-    "where top-level directories begin; the longest directory that all paths lie in unless given",
-    str,
-)
+_BELOW_ROOT: Final = "depth of top-level directories below the root"
+SCAN: Final = Setting("latest, all, a time or its beginning, or the path of a list", str, "latest")
+NOW: Final = Setting("time that ages count from: 2026-01-11; default: time of the scan", str)
+ROOT: Final = Setting("directory above top-level directories; default: deepest of all paths", str)
 DEEPER: Final = count(_BELOW_ROOT, 2)
 PASSWD: Final = Setting("passwd file with users' names, as `getent passwd` prints it", Path)
 _GROUP: Final = Setting("group file with groups' names, as `getent group` prints it", Path)
@@ -66,15 +59,11 @@ PLACE: Final = {"root": ROOT, "top_depth": count(_BELOW_ROOT, 1)}
 PEOPLE: Final = {"passwd": PASSWD, "group": _GROUP}
 GROUPED: Final = {**PLACE, **PEOPLE}
 TIMED: Final = {"scan": SCAN, "now": NOW}
-MEASURES: Final = Setting("what is summed", WORDS, DEFAULT, some_of(METRICS))
-N: Final = count("how many", 50)
-COLD: Final = Setting("how long neither accessed nor modified is cold: 90d, 1y", str, "1y")
-SMALL: Final = Setting("what is small: below so much", str, "64K")
-POLICY: Final = Setting("days of policies to try, comma list that rises", str, "90,180,365")
-FROM: Final = Setting(
-    "the earlier scan, as a time or its beginning; the earliest unless given", str
-)
-TO: Final = Setting("the later scan; the latest unless given", str)
-OVER: Final = Setting(
-    "instead of from: 30d for the scan nearest to 30 days before the later one", str
-)
+MEASURES: Final = Setting("metrics, as a comma list", WORDS, DEFAULT, some_of(METRICS))
+N: Final = count("number of rows", 50)
+COLD: Final = Setting("time without access and modification of cold data: 90d, 1y", str, "1y")
+SMALL: Final = Setting("size below which a file is small", str, "64K")
+POLICY: Final = Setting("days of the policies to try, in rising order", str, "90,180,365")
+FROM: Final = Setting("the earlier scan, as a time or its beginning; default: the earliest", str)
+TO: Final = Setting("the later scan; default: the latest", str)
+OVER: Final = Setting("instead of from: 30d takes the scan nearest to 30 days earlier", str)

@@ -1,4 +1,4 @@
-"""Functions of views of sums: by owner, directory, pool, of every scan, by age, size and parts."""
+"""Functions of views of sums: by owner, directory, pool, scan, age, size and parts."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ _WARMTH: Final = ("inodes", "size_bytes", "with_heat", "warm", "warm_bytes")
 
 
 def heat(dataset: DatasetReader, by: Sequence[str], scan: str) -> pl.LazyFrame:
-    """The view ``gpfs.heat``; directories do not count."""
+    """The view ``gpfs.heat``, without directories."""
     names = exclusive(by)
     found, setting = asked(dataset, scan, names)
 
@@ -86,9 +86,8 @@ def growth(
 ) -> pl.LazyFrame:
     """The view ``gpfs.growth``.
 
-    A list without a time has no place among the others, and no changes.  A group that a scan does
-    not have counts as nothing there: its end is a row of zeros.  Where only one of two scans says
-    the groups of its objects, there are no changes between them.
+    A list without a time has no order among the others, and no changes.  A group that ends has a
+    row of zeros.  Where only one of two scans records groups, there are no changes between them.
     """
     names, setting = exclusive(by), common.named(**more)
     sums = common.aggregated_schema(names, _SUMS)
@@ -118,7 +117,7 @@ def growth(
 def _changed(
     table: pl.DataFrame, before: pl.DataFrame | None, names: tuple[str, ...]
 ) -> pl.DataFrame:
-    """The groups of a scan, those that only the scan before had with zeros, and their changes."""
+    """The groups of a scan and their changes; groups of the previous scan alone have zeros."""
     # both scans say which groups objects are in, or neither does
     said = [] if before is None else [[t[n].count() > 0 for n in names] for t in (table, before)]
     if before is None or said[0] != said[1]:
@@ -144,7 +143,7 @@ _ALL: Final = (
     *("data_inodes", "data_bytes", "cold_known_inodes", "cold_known_bytes"),
     *("small_known_inodes", "future_known_inodes"),
 )
-"""What is summed up over all owners, too."""
+"""Sums over all owners."""
 
 
 def owners(
@@ -156,7 +155,7 @@ def owners(
     passwd: Path | None = None,
     to: str | None = None,
 ) -> pl.LazyFrame:
-    """The view ``gpfs.owners``, the one of most bytes first."""
+    """The view ``gpfs.owners``, the largest first."""
     limits: dict[str, Any] = {"cold_days": parse_age(cold), "small_below": parse_size(below)}
     found, setting = asked(dataset, scan if to is None else to, now=now, passwd=passwd, **limits)
     reference = found.given_now or found.scan.time
@@ -174,7 +173,7 @@ def _per_owner(table: pl.DataFrame) -> pl.DataFrame:
     data = pl.col("kind") != "directory"
     parts: dict[str, pl.Expr] = {}
     for flag in ("cold", "small", "future"):
-        # what is known to have a flag or not: what its shares are of
+        # objects known to have a flag or not: denominators of its shares
         known_names = f"{flag}_known_inodes", f"{flag}_known_bytes"
         if flag not in table.columns:
             names = (*(f"{flag}_{name}" for name in SUMS), *known_names)
@@ -198,13 +197,15 @@ def _per_owner(table: pl.DataFrame) -> pl.DataFrame:
 def _totals(table: pl.DataFrame, setting: Setting, *, named: bool) -> pl.DataFrame:
     """Owners with their names and their shares of the whole, the largest first."""
     uid = pl.col("uid")
-    # of objects without an owner nobody knows whether the passwd file has him
+    # for objects without an owner it is unknown whether the passwd file has one
     unknown = ~uid.is_in(list(setting.user_names)) if named else pl.lit(None, pl.Boolean)
     table = table.with_columns(
         *(_of_all(pl.col(name)).alias(f"all_{name}") for name in _ALL),
         user=uid,
         unknown=unknown,
         all_bytes=sum_or_none("size_bytes"),
+        cold_days=pl.lit(setting.cold_days, INT),
+        small_below=pl.lit(setting.small_below, INT),
     ).with_columns(
         user=GROUPINGS["user"].label(setting),
         share=fraction("size_bytes", "all_bytes"),
@@ -215,12 +216,12 @@ def _totals(table: pl.DataFrame, setting: Setting, *, named: bool) -> pl.DataFra
 
 
 def _of_all(values: pl.Expr) -> pl.Expr:
-    """The sum; null where some have what is not known, and the others have none."""
+    """The sum; null where some values are unknown and the others are 0."""
     return pl.when((values.null_count() == 0) | (values.sum() > 0)).then(values.sum())
 
 
 _KNOWN: Final = ("inodes", "size_bytes")
-"""What is summed of the objects of which it is known whether they are of the part."""
+"""Sums of the objects known to be in the part or not."""
 
 
 def cold(
@@ -247,7 +248,7 @@ def small(
 def _of_part(
     found: Listing, setting: Setting, names: Sequence[str], part: str, sum_of: str
 ) -> pl.DataFrame:
-    """Sums of a part by groups, with its share of what is known, and the most first."""
+    """Sums of a part by group with its share of known data, the largest first."""
     table = found.aggregate([*names, part], SUMS, setting, directories=False)
     share = fraction(f"{part}_{sum_of}", f"known_{sum_of}").alias(f"{part}_share")
     return largest_first(_flagged(table, part, names), f"{part}_{sum_of}").with_columns(share)
@@ -259,7 +260,7 @@ _AGES: Final = ("access_age", "modify_age")
 def policy(
     dataset: DatasetReader, policy: str, by: Sequence[str], scan: str, **where: Any
 ) -> pl.LazyFrame:
-    """The view ``gpfs.policy``; what is older by both times ``gpfs.cold`` calls cold."""
+    """The view ``gpfs.policy``; data older by both times are cold in ``gpfs.cold``."""
     names = exclusive(by, *_AGES)
     bins = AgeBins.parse(policy)
     found, setting = asked(dataset, scan, ages=bins, **where)
@@ -273,7 +274,7 @@ def policy(
         )
         tables = []
         for days in bins.edges:
-            # null where it is not known whether a class is older
+            # null where the age of a class is unknown
             access, modify = (pl.col(name) >= days for name in _AGES)
             tests = {"access": access, "modify": modify, "both": access & modify}
             for time, freed in tests.items():
@@ -298,10 +299,10 @@ def _schema(
 
 
 def _flagged(table: pl.DataFrame, flag: str, by: Sequence[str]) -> pl.DataFrame:
-    """Groups by ``by`` with their sums, and beside them the sums of what has a flag.
+    """Groups by ``by`` with their sums, and the sums of objects with a flag.
 
-    ``known_inodes`` and ``known_size_bytes`` are sums of what is known to have it or not: what
-    shares are of.  ``untimed``: objects of which it is not known.
+    ``known_inodes`` and ``known_size_bytes`` are sums of objects known to have it or not, the
+    denominators of shares.  ``untimed``: objects for which it is unknown.
     table: an aggregation of ``SUMS`` by ``by`` and ``flag``.
     """
     known = pl.col(flag).is_not_null()
@@ -318,7 +319,7 @@ def _flagged(table: pl.DataFrame, flag: str, by: Sequence[str]) -> pl.DataFrame:
 
 
 def ages(dataset: DatasetReader, ages: str, scan: str, now: str | None = None) -> pl.LazyFrame:
-    """The view ``gpfs.ages``; a class without objects has a row, too."""
+    """The view ``gpfs.ages``; a class without objects also has a row."""
     bins = AgeBins.parse(ages)
     classes = _table(bins, "age", "above_days", "up_to_days")
     found = listing(dataset, scan, now=now)
@@ -350,7 +351,7 @@ def _table(bins: AgeBins | SizeBins, label: str, above: str, up_to: str) -> pl.D
 def _classed(
     found: Listing, classes: pl.DataFrame, grouping: str, setting: Setting
 ) -> pl.DataFrame:
-    """Sums of all classes, in their order; at the end what has none, if there is any."""
+    """Sums of all classes in order, then of objects without a class."""
     label = classes.columns[0]
     table = found.aggregate([grouping], SUMS, setting, directories=False)
     table = table.rename({grouping: label})

@@ -1,6 +1,6 @@
 """Texts of a CSV as times, numbers and states; what does not convert is a fault of its row.
 
-Each function takes a :class:`Chunk` and the name of a column, converts the whole column at once,
+Each function takes a :class:`Chunk` and the name of a column, converts the whole column,
 and looks at single texts only where that failed.
 """
 

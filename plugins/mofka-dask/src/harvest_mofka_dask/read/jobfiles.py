@@ -44,7 +44,7 @@ def role_of(name: str) -> str:
 
 
 def nodes(partition: Partition, ctx: ReadContext, _: Any) -> Iterator[RunNode]:
-    """``SchedulerNode``, ``WorkerNodes``, ...: one host a line; repeats are folded."""
+    """``SchedulerNode``, ``WorkerNodes``, ...: one host a line; repeats are merged."""
     role = role_of(partition.path.name)
     seen: dict[str, RunNode] = {}
     copies: dict[str, int] = {}

@@ -27,7 +27,7 @@ def log_events(partition: Partition, ctx: ReadContext, begins: pl.Expr) -> Itera
 
     Columns: ``position`` of the first line, ``line`` (its text), ``rest`` (the other lines, each
     after a newline; without trailing blanks).  Every line is counted as read, those in ``rest``
-    as folded, and blank ones before the first event as filtered.  Programs print any bytes: those
+    as merged, and blank ones before the first event as filtered.  Programs print any bytes: those
     that are not UTF-8 are shown as ``\\xNN``.
     """
     held = pl.DataFrame(schema={"position": pl.Int64, "line": pl.String})

@@ -2,7 +2,7 @@
 
 The coupler logs the last entry of a worker's transfer log again whenever a new one comes, so that
 many rows repeat an earlier one in all but ``time``.  A repeat may stand anywhere behind the first,
-so the file is read twice over: the rows of each block, its own repeats folded, go to a spool with
+so the file is read twice over: the rows of each block, its own repeats merged, go to a spool with
 a hash of 128 bits; when all hashes are known, the first of each row is given with its count.
 """
 

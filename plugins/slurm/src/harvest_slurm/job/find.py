@@ -1,8 +1,8 @@
-"""One job of a dataset, an array or a heterogeneous job: found by its id, with all it used.
+"""A job, an array or a heterogeneous job of a dataset: found by its id, with all it used.
 
 The arithmetic is that of Slurm's ``seff`` (contribs/seff, version 2.1): CPU time of all steps over
-elapsed time times CPUs, the memory of the step that used most over the memory allocated.  What the
-accounting does not hold is None here, where seff counts 0.
+elapsed time times CPUs, peak memory of a step over the memory allocated.  Unrecorded values are
+None here, where seff counts 0.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ _STEP: Final = (
 class Found:
     """What an id names.
 
-    kind: ``job``, ``array`` or ``het``.  runs: of each job in it the run that is shown.
-    earlier: other runs of the same job, the first one first; only of a single job.
+    kind: ``job``, ``array`` or ``het``.  runs: the shown run of each of its jobs.
+    earlier: other runs of the same job, the first one first; only for a single job.
     """
 
     wanted: str
@@ -48,13 +48,13 @@ def find(
 ) -> Found:
     """The job, or the jobs of an array or heterogeneous job, with an id as users write it.
 
-    cluster: where several have the id.  restart: which run of a requeued job, from 0; else its
-    last.  Raises UsageError where the id is wrong, unknown, or that of jobs on several clusters.
+    cluster: where several have the id.  restart: which run of a requeued job, from 0; else the
+    last.  Raises UsageError for an id that is wrong, unknown, or used by several clusters.
     """
     parts = _ID.match(wanted)
     if parts is None or parts[5] is not None:
         raise UsageError(
-            f"{wanted!r} is not the id of a job", remedy="write 123, 123_4 for a task, or 123+1"
+            f"{wanted!r} is not a job id", remedy="write 123, 123_4 for a task, or 123+1"
         )
     all_jobs = data["slurm.job"]
     if cluster is not None:
@@ -62,7 +62,7 @@ def find(
     chosen = _with_id(all_jobs, wanted, whole=parts[0] == parts[1])
     if chosen.is_empty():
         raise UsageError(
-            f"the dataset holds no job {wanted}" + (f" of cluster {cluster}" if cluster else ""),
+            f"the dataset has no job {wanted}" + (f" of cluster {cluster}" if cluster else ""),
             remedy=_nearest(all_jobs, parts),
         )
     clusters = chosen["cluster"].unique().sort().to_list()
@@ -86,8 +86,8 @@ def find(
 def of_group(runs: Iterable[dict[str, Any]]) -> dict[str, Any]:
     """The tasks of an array, or components of a heterogeneous job, together.
 
-    Sums are over the jobs of which the part is known; ``*_unknown`` counts the others that ran, or
-    may have run.  Of elapsed times those of jobs that ended count.
+    Sums are over the jobs with known values; ``*_unknown`` counts the others that ran, or may have
+    run.  Elapsed times are those of ended jobs.
     """
     ran = [run for run in runs if run["elapsed_s"] != 0 and run["state"] != "pending"]
     known = [r for r in ran if r["cpu_s"] is not None and r["cpu_time_s"]]
@@ -108,7 +108,7 @@ def of_group(runs: Iterable[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _with_id(rows: pl.LazyFrame, wanted: str, *, whole: bool) -> pl.DataFrame:
-    """Rows of jobs with an id; whole: it may be that of an array or a heterogeneous job."""
+    """Rows of jobs with an id; whole: it may name an array or a heterogeneous job."""
     of_job = pl.col("job_id") == wanted
     columns = ("job_id", "cluster")
     if not whole:
@@ -122,7 +122,7 @@ def _with_id(rows: pl.LazyFrame, wanted: str, *, whole: bool) -> pl.DataFrame:
 
 
 def _nearest(rows: pl.LazyFrame, parts: re.Match[str]) -> str:
-    """The ids that are next to an unknown one."""
+    """The ids nearest to an unknown one."""
     number = pl.col("job_id").str.extract(r"^(\d+)").cast(pl.Int64, strict=False)
     task = pl.coalesce("array_task_id", "het_offset").fill_null(0)
     there = int(parts[2] or parts[4] or 0)
@@ -134,14 +134,14 @@ def _nearest(rows: pl.LazyFrame, parts: re.Match[str]) -> str:
         .collect()
     )
     if near.is_empty():
-        return "harvest the dump that holds it"
+        return "harvest the dump that has it"
     return f"the nearest {'is' if len(near) == 1 else 'are'} {', '.join(near['job_id'])}"
 
 
 def _with_steps(data: Mapping[str, pl.LazyFrame]) -> list[dict[str, Any]]:
     """Runs of jobs as dictionaries, each with its steps in the order of their start.
 
-    data: rows of jobs and steps by record type, of these jobs alone: so they need no view of all.
+    data: rows by record type, those of these jobs only.
     """
     runs = jobs(data).with_columns(owner("submit_time", "position")).drop("ran_until").collect()
     steps: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
@@ -160,8 +160,8 @@ def _chosen_runs(rows: list[dict[str, Any]], wanted: str, kind: str, restart: in
     if kind != "job":
         if restart is not None:
             raise UsageError(
-                f"{wanted} is several jobs, so --restart names no run",
-                remedy=f"name one of them, as {rows[0]['job_id']}",
+                f"{wanted} is several jobs: --restart needs one",
+                remedy=f"write the id of one of them, for example {rows[0]['job_id']}",
             )
         last = {row["job_id"]: row for row in rows}  # sorted by submission
         return Found(wanted, kind, sorted(last.values(), key=_place), [])

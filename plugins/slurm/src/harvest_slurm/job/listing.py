@@ -1,4 +1,4 @@
-"""One line a job, as reportseff prints them: state, time, and what it used of what it was given."""
+"""One line per job, like reportseff: state, time, and the shares that it used."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ _COLOURS: Final = {
 def chosen(
     data: DatasetReader, ids: Sequence[str], states: Sequence[str], settings: dict[str, Any]
 ) -> pl.DataFrame:
-    """Rows of slurm.efficiency of a period, of some ids (an array's means all its tasks), states.
+    """Rows of slurm.efficiency by settings, ids (an array's means all its tasks) and states.
 
-    Raises UsageError for a state that there is not, and an id that no job of them has.
+    Raises UsageError for a state that does not exist, and an id that no chosen job has.
     """
     wanted = [state.strip().lower() for text in states for state in text.split(",")]
     unknown = sorted({state for state in wanted if state.upper() not in STATES})
@@ -54,17 +54,17 @@ def chosen(
     lacking = [job for job in ids if job not in there]
     if lacking:
         raise UsageError(
-            f"no job {', '.join(lacking)} among those that are chosen",
-            remedy="see which there are with: harvest slurm jobs DATASET",
+            f"no job {', '.join(lacking)} among the chosen ones",
+            remedy="list all jobs with: harvest slurm jobs DATASET",
         )
     return found
 
 
 def lines(jobs: pl.DataFrame) -> Iterator[list[_Cell]]:
-    """Cells of a line with their colours, the heading first; what holds nothing is left out.
+    """Cells of a line with their colours, the heading first; empty columns are left out.
 
-    Colours are those of reportseff: of time and CPUs more than 80 % is green, of memory 60 to 90 %,
-    less than 20 % is red, as is memory above 90 %.
+    Colours are those of reportseff: green is more than 80 % of time and CPUs, and 60 to 90 % of
+    memory; red is less than 20 %, and memory above 90 %.
     """
     rows = [[(head, "bold") for head in _HEAD], *map(_cells, jobs.iter_rows(named=True))]
     columns = list(zip(*rows, strict=True))

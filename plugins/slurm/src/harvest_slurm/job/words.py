@@ -1,4 +1,4 @@
-"""A job in words: the lines of Slurm's ``seff`` and, below them, what it does not print."""
+"""A job in words: the lines of Slurm's ``seff``, then what it does not print."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from ..states import FAILED
 from ..views.calendar import Zone
 from .find import Found, of_group
 
-_UNKNOWN: Final = "not known"
+_UNKNOWN: Final = "unknown"
 _SHOWN: Final = 10
 _NOUNS: Final = {"array": "task", "het": "component"}
 
 
 def as_json(found: Found) -> dict[str, Any]:
-    """What was found, as plain values; times are UTC."""
+    """The job or jobs, as plain values; times are UTC."""
     if found.kind == "job":
         return _plain(found.runs[0]) | {"other_runs": [_plain(run) for run in found.earlier]}
     together = of_group(found.runs)
@@ -32,7 +32,7 @@ def as_json(found: Found) -> dict[str, Any]:
 
 
 def in_words(found: Found, zone: Zone) -> Iterator[str]:
-    """Lines for people; times are those of the zone."""
+    """Lines for people; times are in the zone."""
     if found.kind != "job":
         yield from _group(found)
         return
@@ -55,7 +55,7 @@ def clock(seconds: float | None) -> str:
 
 
 def size(count: float | None) -> str:
-    """Bytes as seff writes them: in powers of 1024 from kilobytes on, two decimals."""
+    """Bytes as seff prints them: in powers of 1024 from kilobytes on, two decimals."""
     if count is None:
         return _UNKNOWN
     value = count / 1024
@@ -86,13 +86,13 @@ def _as_seff(run: dict[str, Any]) -> Iterator[str]:
     yield f"Job Wall-clock time: {clock(run['elapsed_s'])}"
     yield from _memory(run)
     if run["ended"] is False:
-        yield "WARNING: the job has not ended: what it uses is known when it has."
+        yield "WARNING: the job has not ended: its use is unknown until then."
     elif run["ended"] is None:
-        yield "WARNING: it is not known whether the job has ended (State, End)."
+        yield "WARNING: the dump does not record whether the job has ended (State, End)."
 
 
 def _cores(cpus: int | None, nodes: int | None) -> Iterator[str]:
-    """As seff, which counts 1 of what was not allocated."""
+    """Like seff, which counts 1 where nothing was allocated."""
     if cpus is None or (nodes is None and cpus > 1):
         yield f"Nodes: {_UNKNOWN if nodes is None else nodes}"
         yield f"Cores: {_UNKNOWN if cpus is None else cpus}"
@@ -164,7 +164,7 @@ def _more(run: dict[str, Any], zone: ZoneInfo) -> Iterator[str]:
 
 def _runs(earlier: list[dict[str, Any]]) -> Iterator[str]:
     for run in earlier:
-        which = "which is not known" if run["restart"] is None else f"--restart {run['restart']}"
+        which = "unknown which" if run["restart"] is None else f"--restart {run['restart']}"
         yield f"Another run ({which}): {_state(run)} after {clock(run['elapsed_s'])}"
 
 
@@ -190,11 +190,11 @@ def _steps(steps: list[dict[str, Any]]) -> Iterator[str]:
 
 def _failed(run: dict[str, Any]) -> Iterator[str]:
     """The steps that ended with an exit code or a signal, else those that did not complete."""
-    # of the external step, Slurm's own, only the job's state is repeated
+    # the external step, Slurm's own, repeats the job's state
     steps = [step for step in run["steps"] if step["step_id"] != "extern"]
     bad = [step for step in steps if step["exit_code"] or step["exit_signal"]]
     bad = bad or [step for step in steps if step["state"] in FAILED]
-    # the batch script ends as the step within it did that failed
+    # the batch script repeats the failure of a step within it
     bad.sort(key=lambda step: step["step_id"] == "batch")
     for step in bad[:_SHOWN]:
         place = f" on {step['node_list']}" if step["node_list"] else ""
@@ -222,7 +222,7 @@ def _group(found: Found) -> Iterator[str]:
     for kind, what in (("cpu", "CPU time"), ("mem", "memory")):
         count = together[f"{kind}_unknown"]
         if count:
-            yield f"The {what} used is not known of {count_in_words(count, noun)} of {len(runs):,}."
+            yield f"Unknown {what} of {count_in_words(count, noun)} of {len(runs):,}."
     odd = [run for run in runs if run["state"] != "completed"]
     if odd:
         yield f"Not completed: {len(odd):,}"

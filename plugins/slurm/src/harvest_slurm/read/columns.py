@@ -1,7 +1,7 @@
-"""Rows of text: where each field lies in the bytes that were read.
+"""Rows of text: where each field is in the bytes that were read.
 
-A field becomes a text of its own only when something needs it as text; numbers are read where
-they lie (see ``digits``).
+A field becomes a text of its own only when something needs it as text; numbers are read in place
+(see ``digits``).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Column:
 
     @cached_property
     def spans(self) -> Spans:
-        """Where the texts lie."""
+        """Where the texts are."""
         return spans(self.text)
 
     @cached_property
@@ -57,7 +57,7 @@ class Column:
         return self.text.take(pa.array(index))
 
     def same(self, other: Column) -> bool:
-        """Whether another column of the same rows says the same."""
+        """Whether another column of the same rows has the same values."""
         lengths = np.array_equal(self.spans.length, other.spans.length)
         return lengths and bool(self.text.equals(other.text))
 
@@ -69,7 +69,7 @@ class Column:
 
 @attrs.define
 class GridRows:
-    """Rows whose fields lie in one buffer.
+    """Rows with their fields in one buffer.
 
     data: bytes, with room at both ends.  marks: per column, where the field of each row begins
     and ends, in turns, growing; the last mark is the end of the buffer.
@@ -103,7 +103,7 @@ class GridRows:
 
 
 class _GridColumn(Column):
-    """One field of rows whose fields lie in one buffer."""
+    """One field of rows with their fields in one buffer."""
 
     def __init__(self, data: Any, marks: Any, rows: Any):
         self._data, self._marks, self._rows = data, marks, rows
@@ -130,7 +130,7 @@ class _GridColumn(Column):
 
 @attrs.define
 class BatchRows:
-    """Rows that are columns of text already."""
+    """Rows that already are columns of text."""
 
     names: Sequence[str]
     batch: pa.RecordBatch

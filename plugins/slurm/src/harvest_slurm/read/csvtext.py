@@ -154,7 +154,7 @@ class CsvReader:
                 self.said.add(text.encode(), position)
                 continue
             self.ctx.read(1)
-            reason = f"{fields} fields where {due} are due"
+            reason = f"{fields} fields instead of {due}"
             self.ctx.reject(text, reason, position=position)
         rows = BatchRows(self.layout.columns, batch, places + line)
         return rows, count + len(damaged), rest

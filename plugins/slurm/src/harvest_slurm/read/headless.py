@@ -17,7 +17,7 @@ from .form import HEAD_BYTES, LONGEST_HEADER, Layout
 from .orders import COMMON, fits, fixed, like, marks, named
 
 UNNAMED: Final = 0.4
-"""How sure a dump is whose columns must be named before it can be read."""
+"""How sure detection is of a dump whose columns must be named."""
 
 _ID = re.compile(PATTERN)
 _STATE = re.compile(rf"(?:{'|'.join(STATES)})(?: by \S+)?")
@@ -54,8 +54,8 @@ def headless(
                 f"{NAME_THEM}",
                 where=where,
                 remedy="for a dump made for another program, --set slurm.layout="
-                f"{known[0].order if known else 'xdmod'} (other fixed widths need a header; a "
-                "delimiter that is not found is set by slurm.delimiter)",
+                f"{known[0].order if known else 'xdmod'} (other fixed widths need a header; set an "
+                "unusual delimiter by slurm.delimiter)",
             )
         found = known[0]
     quoted = found.delimiter == "," and not found.trailing and not delimiter
@@ -76,12 +76,12 @@ def _require_fields(found: Layout, texts: Sequence[str], where: str, *, sure: bo
             f"{'few lines have' if found.fitting else 'no line has'} as many fields"
             f"{_divided(texts)}: {NAME_THEM}",
             where=where,
-            remedy="where another delimiter stands between them, set slurm.delimiter",
+            remedy="if another delimiter separates them, set slurm.delimiter",
         )
 
 
 def _undecided(texts: Sequence[str], known: Sequence[Layout]) -> str:
-    """Why no known order of columns is taken, and what the fields of lines are like."""
+    """Why no known column order was chosen, and what the fields of lines look like."""
     if known:
         return f", and its lines fit {' as well as '.join(each.order for each in known)}"
     places: list[tuple[str, int, int]] = []

@@ -30,7 +30,7 @@ _FINE: Final = frozenset(
 
 
 def _exit(data: Mapping[str, Any], keys: str, state: str | None) -> dict[str, Any]:
-    """Exit code and signal; empty, and doubtful, where they contradict the state."""
+    """Exit code and signal; empty and marked doubtful where they contradict the state."""
     unknown = {"exit_code": None, "exit_signal": None, "doubtful_exit": False}
     value = member(data, keys)
     if value is None:
@@ -50,7 +50,7 @@ def _exit(data: Mapping[str, Any], keys: str, state: str | None) -> dict[str, An
 
 
 def _array(data: Mapping[str, Any]) -> dict[str, Any]:
-    """The columns that say which job it is."""
+    """The columns that identify the job."""
     raw = read(data, "job_id", number)
     if raw is None:
         raise ValueError("a job without a job_id")
@@ -111,7 +111,7 @@ _JOB: Final = {
     "system_comment": (text_of, "comment.system"),
     "wckey": (text_of, "wckey.wckey"),
 }
-"""Columns of jobs that are one value of the JSON: how it is read, and the keys to it."""
+"""Columns of jobs that are one value of the JSON: its reader and its keys."""
 
 _STEP: Final = {
     "name": (text_of, "step.name"),
@@ -130,7 +130,7 @@ _STEP: Final = {
     "consumed_energy_j": (number, "statistics.energy.consumed"),
     "submit_line": (text_of, "submit_line"),
 }
-"""The same of steps."""
+"""The same for steps."""
 
 _READ: Final = {
     *(keys.partition(".")[0] for _, keys in _JOB.values()),
@@ -186,7 +186,7 @@ def _cpu_seconds(data: Mapping[str, Any]) -> dict[str, float | None]:
 
 
 def _job_extra(data: Mapping[str, Any], flags: str | None) -> dict[str, str]:
-    """What a job's columns do not hold.  flags: what is printed beside its state."""
+    """Values of a job without a column.  flags: the words printed after its state."""
     extra = {
         key: in_words(value)
         for key, value in data.items()

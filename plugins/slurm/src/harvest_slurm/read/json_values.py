@@ -8,7 +8,7 @@ One thing has several, from 21.08 (data_parser v0.0.37) to 25.05 (v0.0.43):
 - a text: a text, null, empty, or 0 (a reservation's name in 22.05)
 - ``state.current`` of jobs, ``state`` of steps, ``exit_code.status``: a text; since 23.11 a list
 - ``exit_code.signal``: absent; ``{"signal_id", "name"}``; since 23.11 ``{"id", "name"}``
-- ``step.id``: ``batch`` or 0, with ``step.het.component`` beside it; in 23.02 ``{"job_id",
+- ``step.id``: ``batch`` or 0, next to ``step.het.component``; in 23.02 ``{"job_id",
   "step_id"}``, of a component also ``"step_het_component"``; since 23.11 ``101.0``, ``101.0+1``
 - ``flags``: a list of texts; ``steps``: a list of objects; ``tres.*``: lists of
   ``{"type", "name", "id", "count"}``, of ``max`` and ``min`` also with ``"node"`` and ``"task"``
@@ -58,7 +58,7 @@ def in_words(value: Any) -> str:
 
 
 def _odd(value: Any, due: str) -> ValueError:
-    return ValueError(f"{excerpt(in_words(value))!r} where {due} is due")
+    return ValueError(f"{excerpt(in_words(value))!r} instead of {due}")
 
 
 def object_of(value: Any) -> Mapping[str, Any]:
@@ -134,7 +134,7 @@ def joined(value: Any) -> str | None:
 
 
 def states_of(value: Any) -> tuple[str | None, str | None]:
-    """State in lower case, and what is printed beside it (``REQUEUED``)."""
+    """State in lower case, and the words printed after it (``REQUEUED``)."""
     names = [name.lower() for name in texts_of(value)]
     return (names[0] if names else None), ",".join(names[1:]) or None
 

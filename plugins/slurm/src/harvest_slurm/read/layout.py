@@ -69,7 +69,7 @@ def find_layout(
         raise SourceError(
             f"the first line is not a header with the delimiter {delimiter!r} and without quotes",
             where=where,
-            remedy="leave out slurm.delimiter: the layout is found by itself",
+            remedy="leave out slurm.delimiter: the layout is detected",
         )
     rows = [line for line in lines if kind_of(line) is None]
     found = found or headless(rows, columns, delimiter, where, crlf)

@@ -29,11 +29,11 @@ LOOKED_AT: Final = 20
 """By so many lines, and so much of the first, a delimiter is found that is not common."""
 
 SHARE: Final = 0.9
-"""Of the lines with as many fields as are due, so many must fit."""
+"""The share of lines with the right number of fields that must fit."""
 WHOLE: Final = 0.5
 """So many lines must have as many fields; others hold a name with a delimiter or a line break."""
 TELLING: Final = 2
-"""Columns beside the job's id in which something is that few others hold."""
+"""Columns other than the job's id with contents that few other columns have."""
 
 _NONE: Final = f"INVALID|{NOTHING}|"
 _KINDS: Final[Mapping[str, re.Pattern[str]]] = {
@@ -78,7 +78,7 @@ def fits(texts: Sequence[str], delimiter: str | None) -> list[Layout]:
 
 
 def _whole(rows: Sequence[list[str]], due: int) -> tuple[list[list[str]], bool]:
-    """Rows with as many fields as are due; and whether a delimiter follows the last one."""
+    """Rows with the right number of fields; and whether a delimiter follows the last one."""
     whole = [row for row in rows if len(row) == due]
     ended = [row[:-1] for row in rows if len(row) == due + 1 and not row[-1]]
     return (ended, True) if len(ended) > len(whole) else (whole, False)

@@ -1,9 +1,9 @@
 """Records that are not one line of the right number of fields.
 
-sacct escapes nothing: a job's name may hold the delimiter or a line break, and then its record
-has too many fields or lies in pieces.  Such lines are put together again by the number of fields
-that is due and by what each field may look like.  Only a division that is the only possible one
-counts; every other line is a reject.
+sacct escapes nothing: a job's name may contain the delimiter or a line break, and then its record
+has too many fields or is in pieces.  Such lines are joined again by the expected number of fields
+and the possible form of each.  A division must be the only possible one; every other line is a
+reject.
 """
 
 from __future__ import annotations
@@ -199,9 +199,9 @@ class Joiner:
             done.blanks += 1
             return
         fields = self._count(_decoded(line))
-        reason = f"{fields} fields where {self.due} are due, and no way to divide or join them"
+        reason = f"{fields} fields instead of {self.due}, and no way to divide or join them"
         if complaint == SEVERAL:
-            reason = f"{fields} fields where {self.due} are due, and {SEVERAL}"
+            reason = f"{fields} fields instead of {self.due}, and {SEVERAL}"
         elif complaint:
             reason = complaint
         elif fields == self.due:
@@ -211,7 +211,7 @@ class Joiner:
         done.rejects.append((index, line, reason))
 
     def _misfits(self, text: str) -> str:
-        """Which fields of a line with as many as are due are not what sacct prints there."""
+        """Which fields of a line with the right number of them are not what sacct prints there."""
         pieces = text.split(self.mark)[: self.due]
         found = []
         for column, shape, is_id, piece in zip(
@@ -299,7 +299,7 @@ class Joiner:
         """The fields of a record, or None and why it has none."""
         if self.layout.trailing and not text.endswith(self.mark):
             return None, ""
-        due = f"{self._count(text)} fields where {self.due} are due"
+        due = f"{self._count(text)} fields instead of {self.due}"
         if self._count(text) - self.due > EXTRA_FIELDS:
             return None, due
         size = len(self.mark)

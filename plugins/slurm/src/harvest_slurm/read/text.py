@@ -1,6 +1,6 @@
 """Reading delimited text in blocks: where each row's fields lie, and what is odd set right.
 
-The delimiters of a block of some megabytes are found all at once; a line with as many as are due
+The delimiters of a block of some megabytes are found together; a line with the right number
 and a job id in its place is a row.  All other lines go to ``rejoin``.
 """
 

@@ -1,4 +1,4 @@
-"""The report ``slurm.failures``: why runs failed, whose they are, and where they did."""
+"""The report ``slurm.failures``: why runs failed, of which users, and on which nodes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import polars as pl
 
 from harvest import DatasetReader
 from harvest.toolkit.amounts import count_in_words, share_in_words
-from harvest_report import Column, LazySection, Notes, Report, Table
+from harvest_report import Column, LazySection, Notes, Report, Table, Tile
 
 from ..states import ENDED
 from ..views.declared.common import FAILURE_KEYS, groups_of
@@ -46,8 +46,11 @@ def failures(
     others = [name for name in _OTHERS if name not in names and _several(parts, name)]
     first, last = days_of(jobs)
     return Report(
-        f"Why jobs failed, by {', '.join(names)}{period_in_words(selection, first, last)}",
-        intro=_in_words(runs, whole, names, chosen_in_words(selection)),
+        f"Why jobs{chosen_in_words(selection)} failed, by {', '.join(names)}"
+        f"{period_in_words(selection, first, last)}",
+        intro=_in_words(runs, whole, names),
+        tiles=_tiles(runs, whole),
+        picture="by-reason",
         sections=[
             *([plot_of(counted)] if counted.height else []),
             *filled(_table("reasons", whole, [], "By reason"), 1, of_all),
@@ -59,7 +62,7 @@ def failures(
 
 
 def _several(runs: pl.DataFrame, name: str) -> bool:
-    """Whether it is worth a table: the runs that failed are of several."""
+    """Whether failed runs belong to several of them, which is worth a table."""
     failed = runs.filter(pl.col("reason").is_not_null())
     return failed["node_list" if name == "node" else name].drop_nulls().n_unique() > 1
 
@@ -75,13 +78,11 @@ def _tables(runs: pl.DataFrame, names: Sequence[str], top: int, caption: str) ->
 
 def _table(name: str, rows: pl.DataFrame, names: Sequence[str], title: str) -> Table:
     docs = {} if names else {
-        "failed_share": "share of the runs of the group that ended, however they did",
-        "cpu_hours": "CPU hours allocated to the runs that failed, as far as known",
-        "on_node": "where most of them failed: node, runs there / runs whose nodes are known; "
-        "nodes of the step that failed first, else of the run",
-        "in_step": "the step that failed first in most of them: step, runs / runs of which a step "
-        "is known to have failed",
-        "at_once": "of these runs those that no other step had begun in before",
+        "failed_share": "share of the group's ended runs",
+        "cpu_hours": "known CPU hours allocated to the failed runs",
+        "on_node": "where most runs failed: node, runs there / runs with known nodes",
+        "in_step": "which step failed first in most runs: step, runs / runs with a known step",
+        "at_once": "runs that failed in their first step / runs with a known step",
     }  # fmt: skip
     columns = (
         Column("reason"),
@@ -90,7 +91,7 @@ def _table(name: str, rows: pl.DataFrame, names: Sequence[str], title: str) -> T
         hours("cpu_hours", "CPU h", docs.get("cpu_hours")),
         Column("on_node", "node", doc=docs.get("on_node")),
         Column("in_step", "step", doc=docs.get("in_step")),
-        Column("at_once", "at once", doc=docs.get("at_once")),
+        Column("at_once", "first", doc=docs.get("at_once")),
         Column("last_job", "last job"),
     )
     return Table(
@@ -105,28 +106,39 @@ def _table(name: str, rows: pl.DataFrame, names: Sequence[str], title: str) -> T
     )
 
 
-def _in_words(
-    runs: pl.DataFrame, whole: pl.DataFrame, names: Sequence[str], chosen: str
-) -> list[str]:
+def _in_words(runs: pl.DataFrame, whole: pl.DataFrame, names: Sequence[str]) -> Iterable[str]:
+    """Why there is nothing to see, else the nodes on which most runs of a reason failed."""
+    ended = runs["state"].is_in(ENDED).sum()
     if not runs.height:
-        return [f"The dataset holds no jobs{chosen} that ended then."]
-    ended, failed = runs["state"].is_in(ENDED).sum(), int(whole["jobs"].sum())
+        return ["The dataset has no such jobs that ended in this period."]
     if not ended:
-        return [f"Of no job{chosen} it is known how it ended."]
-    if not failed:
-        return [f"None of {count_in_words(ended, 'run')}{chosen} that ended failed."]
-    counted = whole.filter(pl.col("jobs") > 0).select("reason", "jobs")
-    listed = ", ".join(f"{jobs:,} {reason}" for reason, jobs in counted.iter_rows())
-    said = f"{failed:,} of {count_in_words(ended, 'run')}{chosen} that ended failed"
-    said += f" ({share_in_words(failed / ended)}): {listed}"
+        unknown = runs["state"].null_count()
+        return ["The dump does not record how these jobs ended." if unknown else "No run ended."]
+    if not whole["jobs"].sum():
+        return [f"None of {count_in_words(ended, 'ended run')} failed."]
+    return _patterns(runs, names)
+
+
+def _tiles(runs: pl.DataFrame, whole: pl.DataFrame) -> Iterator[Tile]:
+    """How many runs failed, why most of them did, and what they took."""
+    ended, failed = runs["state"].is_in(ENDED).sum(), int(whole["jobs"].sum())
+    if not ended or not failed:
+        return
+    share = f"{share_in_words(failed / ended)} of {count_in_words(ended, 'ended run')}"
+    yield Tile("failed runs", f"{failed:,}", share)
+    reason, count = whole.select("reason", "jobs").row(0)
+    yield Tile("main reason", reason, f"{count:,} of {count_in_words(failed, 'failed run')}")
     lost = known_sum(whole["cpu_hours"])
-    if lost is not None:
-        said += f"; failed runs were given {hours_in_words(lost)} CPU hours"
-    return [f"{said}.", *_patterns(runs, names)]
+    words = "not recorded" if lost is None else hours_in_words(lost)
+    yield Tile("CPU hours of failed runs", words)
+    known = int(whole["step_known_jobs"].sum())
+    if known:
+        first = int(whole["first_step_jobs"].sum())
+        yield Tile("failed in the first step", f"{first:,}", f"of {known:,} with a known step")
 
 
 def _patterns(runs: pl.DataFrame, names: Sequence[str]) -> Iterator[str]:
-    """``9 of 10 runs of account maths with exit code 1 were on n7, which ran 20 % of all.``"""
+    """``Node n7: 9 of 10 runs of account maths failed there by exit code 1.``"""
     groups = by_reason(runs.lazy(), names).collect()
     if "node" in names:
         return
@@ -139,31 +151,30 @@ def _patterns(runs: pl.DataFrame, names: Sequence[str]) -> Iterator[str]:
         if ended is None or known < _ENOUGH or most < _PATTERN * known:
             continue
         ran = ended / all_ended
-        # where all runs are on one node, that says nothing of it
+        # where one node ran nearly all, it also has most failures
         if ran < _PATTERN / 2:
             whose = ", ".join(f"{name} {row[name]}" for name in names if row[name] is not None)
             yield (
-                f"{most:,} of {known:,} runs of {whose or 'an unknown group'} that failed by "
-                f"{row['reason']} were on {row['top_node']}, which ran {share_in_words(ran)} of "
-                "all."
+                f"Node {row['top_node']}: {most:,} of {known:,} runs of "
+                f"{whose or 'an unknown group'} with the reason {row['reason']} failed there. The "
+                f"node ran {share_in_words(ran)} of all runs."
             )
 
 
 def _notes(runs: pl.DataFrame, jobs: pl.LazyFrame, zone: str, top: int) -> Notes:
     unknown = runs["state"].null_count()
     items = [
-        "Failed are runs that ended with an exit code or a signal, lacked memory, reached their "
-        "time limit or deadline, or lost their node; cancelled, preempted and requeued ones are "
-        "not among them.",
-        "The reason is what Slurm ended a run for, else the signal or the exit code of the step "
-        "that failed first: a batch script ends with 1 whatever happened in it. Exit code 137 "
-        "(SIGKILL) is what a shell makes of signal 9.",
+        "Failed runs ended with an exit code or a signal, ran out of memory, reached their time "
+        "limit or deadline, or lost their node. Cancelled, preempted and requeued runs do not "
+        "count.",
+        "The reason is why Slurm ended a run, else the signal or exit code of the step that failed "
+        "first. A shell reports signal 9 (SIGKILL) as exit code 137.",
     ]
     if (runs["reason"] == "time limit").any():
-        items.append("A run that reached its time limit did not fail in a step: it was stopped.")
+        items.append("A run that reached its time limit was stopped: no step of it failed.")
     if unknown:
-        items.append(f"Of {unknown:,} of {runs.height:,} runs it is not known how they ended.")
-    items.append("In the table by node a run counts at each of its nodes.")
+        items.append(f"{unknown:,} of {runs.height:,} runs have an unknown final state.")
+    items.append("By node, a run counts at each of its nodes.")
     if top:
-        items.append(f"A table has {top} rows at most: top=0 lists all.")
+        items.append(f"A table has at most {top} rows: top=0 lists all.")
     return Notes("definitions", [*items, *missing(jobs), zone], title="Definitions")

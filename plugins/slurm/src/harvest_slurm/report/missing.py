@@ -1,4 +1,4 @@
-"""What a dump does not hold, or what cannot be of it: said once, and no columns of dashes."""
+"""What a dump does not record, and which values are impossible: notes, not empty columns."""
 
 from __future__ import annotations
 
@@ -11,32 +11,32 @@ import polars as pl
 from harvest.toolkit.amounts import count_in_words
 from harvest_report import Table
 
-_WITH_STEPS: Final = "of jobs and steps, so without -X"
+_WITH_STEPS: Final = "for jobs and steps, so without -X"
 _FIELDS: Final = (
-    ("state", "how jobs ended", "State"),
+    ("state", "final states of jobs", "State"),
     ("cpu_time_s", "CPU hours", "Elapsed,AllocCPUS"),
-    ("cpu_s", "the CPU time used", f"TotalCPU ({_WITH_STEPS})"),
-    ("mem_used_bytes", "the memory used", f"TRESUsageInTot,MaxRSS,NTasks ({_WITH_STEPS})"),
-    ("alloc_mem_bytes", "the memory allocated", "AllocTRES,ReqMem"),
+    ("cpu_s", "CPU time used", f"TotalCPU ({_WITH_STEPS})"),
+    ("mem_used_bytes", "memory used", f"TRESUsageInTot,MaxRSS,NTasks ({_WITH_STEPS})"),
+    ("alloc_mem_bytes", "memory allocated", "AllocTRES,ReqMem"),
     ("alloc_gpus", "GPUs", "AllocTRES (with gres/gpu in AccountingStorageTRES)"),
     ("timelimit_s", "time limits", "Timelimit"),
-    ("submit_time", "when jobs were submitted", "Submit"),
-    ("start_time", "when jobs started", "Start"),
+    ("submit_time", "submission times", "Submit"),
+    ("start_time", "start times", "Start"),
     ("exit_code", "exit codes and signals", "ExitCode"),
-    ("node_list", "the nodes of jobs", "NodeList"),
+    ("node_list", "nodes of jobs", "NodeList"),
     ("user", "users", "User"),
     ("account", "accounts", "Account"),
     ("partition", "partitions", "Partition"),
-    ("qos", "the quality of service", "QOS"),
+    ("qos", "quality of service", "QOS"),
 )
 """A column of slurm.jobs, what it says, and the fields of sacct that bring it."""
 
 
 def missing(jobs: pl.LazyFrame, *asked: str) -> list[str]:
-    """A sentence on each field that no job has, with the option of sacct that brings it.
+    """A sentence on each field that no job has, with the option of sacct that adds it.
 
-    And one on what cannot be of jobs, which is taken as not known.
-    asked: the columns that a report needs; all but that of QOS unless given.
+    And one on impossible values, which are taken as unknown.
+    asked: the columns that a report needs; all except that of QOS unless given.
     """
     fields = [each for each in _FIELDS if (each[0] in asked if asked else each[0] != "qos")]
     without_use = (pl.col("gpu_util_percent").count() == 0) & (pl.col("alloc_gpus") > 0).any()
@@ -50,31 +50,30 @@ def missing(jobs: pl.LazyFrame, *asked: str) -> list[str]:
     if not found["all"]:
         return []
     said = [
-        f"Not in this dump: {what}; sacct --format={options} brings it."
+        f"The dump does not record {what}: harvest with sacct --format={options}."
         for name, what, options in fields
         if not found[name]
     ]
     if found["without_use"]:
         said.append(
-            "Not in this dump: the use of GPUs; sacct --format=TRESUsageInTot "
-            f"({_WITH_STEPS}) brings it where the cluster gathers gres/gpuutil (AutoDetect=nvml "
-            "in gres.conf)."
+            "The dump does not record GPU use: harvest with sacct --format=TRESUsageInTot "
+            f"({_WITH_STEPS}). The cluster must gather gres/gpuutil (AutoDetect=nvml in gres.conf)."
         )
     jobs_with = found["impossible"]
     if jobs_with:
         counted = Counter(text for each in jobs_with for text in each.split(", "))
         listed = ", ".join(f"{what} ({count:,})" for what, count in sorted(counted.items()))
         said.append(
-            f"Of {count_in_words(len(jobs_with), 'job')} times or amounts cannot be: {listed}. "
-            "They are taken as not known, so sums are lower bounds."
+            f"Impossible times or amounts of {count_in_words(len(jobs_with), 'job')}: {listed}. "
+            "They are left out, so sums are lower bounds."
         )
     return said
 
 
 def filled(table: Table, keys: int, caption: str = "", *, counts: bool = False) -> list[Table]:
-    """The table without columns that hold nothing; none where no measure is left.
+    """The table without empty columns; none where no measure is left.
 
-    keys: how many columns name its rows.  caption: said below it where it has hours.
+    keys: how many columns name its rows.  caption: its note where it has hours.
     counts: whether the number of jobs is a measure.
     """
     if not table.rows.height:

@@ -7,7 +7,8 @@ from typing import Any
 
 import polars as pl
 
-from harvest.toolkit.amounts import count_in_words, seconds_in_words
+from harvest.toolkit.amounts import seconds_in_words
+from harvest.toolkit.texts import shortened
 from harvest_report import Plot, legend, name_bars
 
 from ..views.calendar import Zone
@@ -21,7 +22,7 @@ INK = "#1f2430"
 POINTS_AS_SHAPES = 2000
 PIECES = 20
 MARKERS = "os^Dvp"
-"""Marks of partitions, for those who see few colours."""
+"""Markers of partitions, for readers who cannot distinguish all colours."""
 SHOWN_PARTITIONS = 5
 SHOWN_BARS = 15
 
@@ -35,7 +36,7 @@ def histogram(waits: pl.DataFrame) -> Plot:
         axes = figure.subplots()
         last = max(math.ceil(math.log10(max(_longest(values), 10.0)) * 4), 4)
         edges = [10 ** (k / 4) for k in range(-1, last + 1)]
-        # what waited less than a second is in the first bin
+        # waits below a second are in the first bin
         shown = values.clip(0.75, edges[-1]).to_list()
         axes.hist(shown, bins=edges, color="C0", histtype="stepfilled")
         for name, place, style in (("median", median, "--"), ("90 %", p90, ":")):
@@ -43,7 +44,7 @@ def histogram(waits: pl.DataFrame) -> Plot:
             axes.axvline(max(place, 0.75), color=INK, linewidth=1.2, linestyle=style, label=label)
         _time_axis(axes.xaxis, edges[-1])
         axes.set_xlim(edges[0], edges[-1])
-        axes.set_xlabel("wait from submit to start; the first bar is up to 1 s")
+        axes.set_xlabel("wait from submission to start (first bar: up to 1 s)")
         axes.set_ylabel("jobs")
         axes.yaxis.get_major_locator().set_params(integer=True)
         axes.yaxis.set_major_formatter("{x:,.0f}")
@@ -54,15 +55,14 @@ def histogram(waits: pl.DataFrame) -> Plot:
         "histogram",
         draw,
         "How long jobs waited",
-        f"Histogram of the waits of {values.len():,} jobs on a logarithmic scale of time: half of "
-        f"them waited no longer than {seconds_in_words(median)}, nine of ten no longer than "
-        f"{seconds_in_words(p90)}.",
+        f"Histogram of the waits of {values.len():,} jobs, logarithmic. Half of them waited at "
+        f"most {seconds_in_words(median)}, 9 of 10 at most {seconds_in_words(p90)}.",
         size=(7.5, 3.2),
     )
 
 
 def scatter(waits: pl.DataFrame, zone: Zone) -> Plot:
-    """Each job's wait by the time of its submission, coloured by partition."""
+    """Each job's wait by its submission time, coloured by partition."""
     points, labels = _by_partition(waits, zone)
 
     def draw(figure: Any) -> None:
@@ -71,7 +71,7 @@ def scatter(waits: pl.DataFrame, zone: Zone) -> Plot:
         axes = figure.subplots()
         many = points.height > POINTS_AS_SHAPES
         palette = to_rgba_array([f"C{number}" for number in range(len(labels))])
-        # by time, in pieces: else the last partition would lie on top of the others
+        # by time, in pieces: else the last partition would hide the others
         for piece in points.iter_slices(-(-points.height // PIECES) or 1):
             for (group,), some in piece.group_by("group", maintain_order=True):
                 axes.scatter(
@@ -95,19 +95,19 @@ def scatter(waits: pl.DataFrame, zone: Zone) -> Plot:
                 axes.plot([], [], linestyle="none", label=label, **look)
             legend(figure)
 
-    shown = f"; colours and shapes distinguish {len(labels)} partitions" if len(labels) > 1 else ""
+    shown = f", coloured by {len(labels)} partitions" if len(labels) > 1 else ""
     return Plot(
         "by-date",
         draw,
-        "Waits by date of submission",
-        f"Scatter plot of {points.height:,} jobs: date of submission against wait on a logarithmic "
-        f"scale{shown}. Waits below one second are drawn at one second.",
-        size=(7.5, 3.8),
+        "Waits by submission date",
+        f"{points.height:,} jobs by submission date and wait{shown}. The scale of waits is "
+        "logarithmic, from 1 s.",
+        size=(6.0, 3.6),
     )
 
 
 def _by_partition(waits: pl.DataFrame, zone: Zone) -> tuple[pl.DataFrame, list[str]]:
-    """When and how long each job waited, with the number of its group; and the groups' labels."""
+    """When and how long each job waited, with the number of its group, and the groups' labels."""
     when = zone.local(pl.coalesce("submit_time", "start_time"))
     points = waits.select(
         when.dt.replace_time_zone(None).alias("when"),
@@ -125,20 +125,18 @@ def _by_partition(waits: pl.DataFrame, zone: Zone) -> tuple[pl.DataFrame, list[s
     return points, labels
 
 
-def cpu_hours(people: pl.DataFrame) -> Plot:
-    """CPU hours of the users who used most; jobs where no CPU hours are known."""
-    measure = "cpu_hours" if people["cpu_hours"].count() else "jobs"
+def cpu_hours(keys: list[str], groups: pl.DataFrame) -> Plot:
+    """CPU hours of the groups with most of them; jobs where no CPU hours are known."""
+    measure = "cpu_hours" if groups["cpu_hours"].count() else "jobs"
     label = "CPU hours" if measure == "cpu_hours" else "jobs"
-    known = people.drop_nulls(measure)
-    rows = known.head(SHOWN_BARS).select("user", measure)
-    user, most = rows.row(0)
-    alt = (
-        f"Bars: {label} by user, {rows.height} of {people.height} rows of the table; the first is "
-        f"{user or 'a user not known'} with {most:,.0f}."
-    )
-    if without := people.height - known.height:
-        alt += f" Of {without:,} rows the {label} are not known."
-    return _counts("users", f"{label} by user", rows, label, alt)
+    known = groups.drop_nulls(measure)
+    head = known.head(SHOWN_BARS)
+    rows = pl.DataFrame({"name": _names(head, keys), measure: head[measure]})
+    title = f"{label} by {', '.join(keys)}"
+    alt = f"{title}: {rows.height} of {groups.height} rows of the table."
+    alt += f" The first is {rows['name'][0]} with {rows[measure][0]:,.0f}."
+    name = "users" if keys == ["user"] else "groups"
+    return _counts(name, title, rows, label, alt)
 
 
 def states(by_state: pl.DataFrame) -> Plot:
@@ -146,11 +144,11 @@ def states(by_state: pl.DataFrame) -> Plot:
     counts = by_state.select("state", "jobs")
     rows = counts.sort("jobs", "state", descending=[True, False], nulls_last=True)
     listed = ", ".join(f"{state or 'unknown'} {jobs:,}" for state, jobs in rows.iter_rows())
-    return _counts("states", "Jobs by state", rows, "jobs", f"Bars: {listed}.")
+    return _counts("states", "Jobs by state", rows, "jobs", f"Jobs by state: {listed}.")
 
 
 def by_month(months: pl.DataFrame) -> Plot:
-    """CPU hours by month as bars, those of the year before as marks above them."""
+    """CPU hours by month as bars, those of the year before as markers."""
     names = months["month"].to_list()
     hours = {name: months[f"{name}cpu_hours"] for name in ("", "year_before_")}
     known = [value for value in hours["year_before_"].to_list() if value is not None]
@@ -164,7 +162,7 @@ def by_month(months: pl.DataFrame) -> Plot:
             before = hours["year_before_"].cast(float).fill_null(math.nan).to_list()
             axes.plot(places, before, "D", color="C1", markersize=5, label="a year before")
             legend(figure)
-        # as many names as have room
+        # as many names as fit
         step = -(-len(names) // 12)
         axes.set_xticks(places[::step], names[::step])
         axes.set_ylim(bottom=0)
@@ -177,31 +175,28 @@ def by_month(months: pl.DataFrame) -> Plot:
         "by-month",
         draw,
         "CPU hours by month",
-        f"Bars, {len(names)} months from {names[0]} to {names[-1]}: most in {names[most]}, "
-        f"{hours_in_words(hours[''][most] or 0.0)}"
-        + (f"; marks: {len(known)} of these months a year before." if known else "."),
+        f"CPU hours of {len(names)} months from {names[0]} to {names[-1]}: most in {names[most]}, "
+        f"{hours_in_words(hours[''][most] or 0.0)}."
+        + (f" Markers show {len(known)} of these months a year before." if known else ""),
         size=(7.5, 3.0),
     )
 
 
 def reasons(by_reason: pl.DataFrame) -> Plot:
-    """Runs that failed, by reason."""
+    """Failed runs by reason."""
     rows = by_reason.select("reason", "jobs")
     listed = ", ".join(f"{jobs:,} {reason}" for reason, jobs in rows.iter_rows())
     shown = rows.head(SHOWN_BARS)
-    return _counts("by-reason", "Failed jobs by reason", shown, "jobs", f"Bars: {listed}.")
+    return _counts("by-reason", "Failed runs by reason", shown, "runs", f"Failed runs: {listed}.")
 
 
 def used_and_wasted(groups: pl.DataFrame, keys: list[str]) -> Plot:
-    """CPU hours that groups used, wasted, and whose use is not known, as bars of one length."""
+    """CPU hours of groups as stacked bars: used, wasted, and with unknown use."""
     parts = {"used": "C0", "wasted": "C1", "unknown": "C3"}
     head = of_most_hours(groups, SHOWN_BARS)
-    names = [
-        _shortened(" ".join(text for text in row if text is not None) or None)
-        for row in head.select(keys).iter_rows()
-    ]
+    names = _names(head, keys)
     hours = {part: head[f"cpu_{part}_hours"] for part in parts}
-    # a group may have used more than it was given; what is not known has no bar
+    # a group may have used more than it was allocated; unknown hours have no bar
     values = {part: column.fill_null(0.0).clip(lower_bound=0.0).to_list()
               for part, column in hours.items()}  # fmt: skip
 
@@ -211,33 +206,27 @@ def used_and_wasted(groups: pl.DataFrame, keys: list[str]) -> Plot:
         for part, colour in parts.items():
             if not any(values[part]):
                 continue
-            label = "use not known" if part == "unknown" else part
+            label = "use unknown" if part == "unknown" else part
             axes.barh(range(len(names)), values[part], left=ends, height=0.7, color=colour,
                       label=label)  # fmt: skip
             ends = [end + value for end, value in zip(ends, values[part], strict=True)]
         _name_axes(axes, names, "CPU hours")
         legend(figure)
 
-    listed = "; ".join(
-        f"{name} {_parts_in_words(*amounts)}"
-        for name, *amounts in zip(names[:5], *hours.values(), strict=False)
-    )
-    more = "; and others" if len(names) > 5 else ""
-    whole = [known_sum(groups[f"cpu_{part}_hours"]) for part in parts]
-    shown = count_in_words(len(names), "group")
-    if len(names) < groups.height:
-        shown = f"the {len(names)} of {groups.height:,} groups that were given most"
+    sums = {part: known_sum(groups[f"cpu_{part}_hours"]) for part in parts}
+    listed = ", ".join(f"{hours_in_words(s)} {part}" for part, s in sums.items() if s is not None)
     return Plot(
         "cpu-hours",
         draw,
         "CPU hours used and wasted",
-        f"Bars in parts, {shown}: {listed}{more}. All groups together: {_parts_in_words(*whole)}.",
-        size=(7.5, 1.3 + 0.26 * max(len(names), 2)),
+        f"CPU hours of the {len(names)} of {groups.height:,} groups with most of them, the first "
+        f"is {names[0]}. All groups together: {listed}.",
+        size=(6.0, 1.3 + 0.26 * max(len(names), 2)),
     )
 
 
 def of_most_hours(groups: pl.DataFrame, shown: int) -> pl.DataFrame:
-    """The groups that were given the most CPU hours, whatever they used, in the order they had."""
+    """The groups with the most CPU hours allocated, in their order."""
     place = pl.int_range(pl.len()).alias("#")
     most = groups.with_columns(place).sort(
         "cpu_hours", "jobs", "#", descending=[True, True, False], nulls_last=True
@@ -245,18 +234,9 @@ def of_most_hours(groups: pl.DataFrame, shown: int) -> pl.DataFrame:
     return most.head(shown).sort("#").drop("#")
 
 
-def _parts_in_words(used: float | None, wasted: float | None, unknown: float | None) -> str:
-    """``3 used and 1 wasted, use of 2 not known``: the parts that are known."""
-    known = ""
-    if used is not None and wasted is not None:
-        known = f"{hours_in_words(used)} used and {hours_in_words(wasted)} wasted"
-    rest = f"use of {hours_in_words(unknown)} not known" if unknown else ""
-    return ", ".join(filter(None, (known, rest))) or "CPU hours not known"
-
-
 def _counts(name: str, title: str, rows: pl.DataFrame, label: str, alt: str) -> Plot:
     """Horizontal bars: a name and a number per row, the first on top."""
-    names = [_shortened(text) for text, _ in rows.iter_rows()]
+    names = _names(rows, rows.columns[:1])
     values = [float(value) for _, value in rows.iter_rows()]
 
     def draw(figure: Any) -> None:
@@ -265,10 +245,10 @@ def _counts(name: str, title: str, rows: pl.DataFrame, label: str, alt: str) -> 
         axes.bar_label(bars, [f"{value:,.0f}" for value in values], padding=4)
         axes.margins(x=0.12, y=0.02)
         _name_axes(axes, names, label)
-        if label == "jobs":
+        if label != "CPU hours":
             axes.xaxis.get_major_locator().set_params(integer=True)
 
-    return Plot(name, draw, title, alt, size=(7.5, 1.0 + 0.26 * max(len(values), 2)))
+    return Plot(name, draw, title, alt, size=(6.0, 1.0 + 0.26 * max(len(values), 2)))
 
 
 def _name_axes(axes: Any, names: list[str], label: str) -> None:
@@ -294,7 +274,7 @@ def _longest(values: pl.Series) -> float:
     return float(values.max())  # type: ignore[arg-type]
 
 
-def _shortened(text: str | None) -> str:
-    if text is None:
-        return "not known"
-    return text if len(text) <= 24 else f"{text[:23]}…"
+def _names(rows: pl.DataFrame, keys: list[str]) -> list[str]:
+    """What the groups are called, short enough for an axis."""
+    known = (filter(None, row) for row in rows.select(keys).iter_rows())
+    return [shortened(" ".join(names) or "unknown", 24) for names in known]

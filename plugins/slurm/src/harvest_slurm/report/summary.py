@@ -1,143 +1,141 @@
-"""The report ``slurm.summary``: who used what, and waited how long, from the view slurm.usage."""
+"""The report ``slurm.summary``: CPU hours, efficiency and waits, from the view slurm.usage."""
 
 from __future__ import annotations
 
-from datetime import date
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 import polars as pl
 
 from harvest import DatasetReader
-from harvest.toolkit.amounts import count_in_words, share_in_words
-from harvest_report import Column, LazySection, Notes, Report, Table
+from harvest.toolkit.amounts import count_in_words, seconds_in_words, share_in_words
+from harvest_report import Column, LazySection, Notes, Report, Table, Tile
 
 from ..states import ENDS
+from ..views.declared.common import groups_of
 from ..views.period import Selection, selection_of
 from .missing import filled, missing
 from .plots import cpu_hours, states
-from .usage import days_of, fold, given_settings, period_in_words
-from .words import CLOCK, counted_in, hours, known_sum, lasting, part, unknown_use
+from .usage import (
+    chosen_in_words,
+    days_of,
+    fold,
+    given_settings,
+    period_in_words,
+    without_jobs,
+)
+from .words import CLOCK, counted_in, hours, lasting, part, unknown_use, use_tiles
 
 _NEEDED: Final = ("state", "cpu_time_s", "cpu_s", "mem_used_bytes", "alloc_mem_bytes",
                   "submit_time", "start_time", "user", "partition")  # fmt: skip
 _BY: Final = ("user", "partition", "state", "month")
 _MEASURES: Final = (
-    hours("cpu_hours", "CPU hours", "elapsed time x CPUs allocated"),
-    part("cpu_eff", "CPU eff.", "CPU time used / (elapsed x CPUs), all jobs together that ended "
-         "and whose use was measured"),
-    part("mem_eff", "mem. eff.", "(elapsed x most memory of a step) / (elapsed x memory "
-         "allocated), all jobs together that were measured"),
+    hours("cpu_hours", "CPU hours", "elapsed time × allocated CPUs"),
+    part("cpu_eff", "CPU eff.", "CPU time used / (elapsed time × CPUs), all measured jobs "
+         "together"),
+    part("mem_eff", "mem. eff.", "(elapsed time × peak memory of a step) / (elapsed time × memory "
+         "allocated), all measured jobs together"),
     lasting("mean_wait_s", "mean wait"),
     lasting("median_wait_s", "median wait"),
 )  # fmt: skip
 
 
-def summary(data: DatasetReader, top: int = 25, **choice: str | None) -> Report:
-    """The report ``slurm.summary``; top: how many users have a row of their own, 0 for all.
+def summary(
+    data: DatasetReader, by: Sequence[str] = (), top: int = 25, **choice: str | None
+) -> Report:
+    """The report ``slurm.summary``; by: what jobs are grouped by, else one table for each of _BY.
 
-    choice: which jobs; see ``selection_of``.
+    top: how many groups have their own row, 0 for all.  choice: which jobs; see ``selection_of``.
     """
     selection = selection_of(data, choice, None)
-    present = given_settings(choice)
-    asked = [data.view("slurm.usage", by=by, **present) for by in _BY]
-    groups = {by: _most_first(rows, by)
-              for by, rows in zip(_BY, pl.collect_all(asked), strict=True)}  # fmt: skip
-    users, months = groups["user"], groups["month"].sort("month", nulls_last=True)
-    people = fold(users, ["user"], top)
-    shown = {**groups, "user": people, "month": months}
+    tables = [groups_of(by)] if by else [[name] for name in _BY]
+    asked = {",".join(names): names for names in (["user"], ["state"], *tables)}
+    views = [data.view("slurm.usage", by=names, **given_settings(choice)) for names in asked]
+    groups = {
+        name: _most_first(rows, asked[name])
+        for name, rows in zip(asked, pl.collect_all(views), strict=True)
+    }
+    users = groups["user"]
+    shown = [
+        (names, fold(rows, names, top) if by or names == ["user"] else rows)
+        for names in tables
+        for rows in (groups[",".join(names)],)
+    ]
     jobs, undivided = selection.jobs(data), int(users["undivided_jobs"].sum())
     first, last = days_of(jobs)
     return Report(
-        f"Jobs by user, partition, state and month{period_in_words(selection, first, last)}",
-        intro=[_in_words(users, selection, first, last)],
+        f"Jobs{chosen_in_words(selection)} by "
+        f"{', '.join(by) or 'user, partition, state and month'}"
+        f"{period_in_words(selection, first, last)}",
+        intro=without_jobs(users),
+        tiles=_tiles(users) if users.height else (),
         sections=[
             *(
                 section
-                for by, rows in shown.items()
+                for names, rows in shown
                 for section in filled(
-                    _table(by, rows, selection),
-                    1,
-                    counted_in(selection, [by], undivided),
+                    _table(names, rows, selection),
+                    len(names),
+                    counted_in(selection, names, undivided),
                     counts=True,
                 )
-                if by == "month" or rows[by].count() or rows.is_empty()
+                if "month" in names or rows[names[0]].count() or rows.is_empty()
             ),
-            *([cpu_hours(people), states(groups["state"])] if users.height else []),
+            *([cpu_hours(*shown[0]), states(groups["state"])] if users.height else []),
             LazySection(
                 "definitions",
-                lambda: _about_use(users, people, selection, missing(jobs, *_NEEDED)),
+                lambda: _notes(
+                    users,
+                    groups[",".join(tables[0])].height - shown[0][1].height + 1,
+                    [*missing(jobs, *_NEEDED), CLOCK, selection.zone.why],
+                ),
             ),
         ],
     )
 
 
-def _most_first(rows: pl.DataFrame, by: str) -> pl.DataFrame:
-    order = ["cpu_hours", "jobs", by]
-    return rows.sort(order, descending=[True, True, False], nulls_last=True)
+def _most_first(rows: pl.DataFrame, names: list[str]) -> pl.DataFrame:
+    """Months and days in their order, in each the groups with the most CPU hours first."""
+    times = [name for name in names if name in ("month", "day")]
+    order = [*times, "cpu_hours", "jobs", *(name for name in names if name not in times)]
+    falling = [name in ("cpu_hours", "jobs") for name in order]
+    return rows.sort(order, descending=falling, nulls_last=True)
 
 
-def _table(by: str, rows: pl.DataFrame, selection: Selection) -> Table:
-    return Table(
-        by,
-        rows,
-        (
-            Column(by, doc=f"in the zone {selection.zone.name}" if by == "month" else None),
-            "jobs",
-            *_MEASURES,
-        ),
-        title=f"By {by}",
-    )
+def _table(names: list[str], rows: pl.DataFrame, selection: Selection) -> Table:
+    zone = f"in the zone {selection.zone.name}"
+    keys = (Column(name, doc=zone if name in ("month", "day") else None) for name in names)
+    return Table("-".join(names), rows, (*keys, "jobs", *_MEASURES), title=f"By {', '.join(names)}")
 
 
-def _in_words(
-    users: pl.DataFrame, selection: Selection, first: date | None, last: date | None
-) -> str:
-    """Jobs, users, CPU hours and success; what the dataset does not hold is said to be unknown."""
-    if users.is_empty():
-        return "This dataset has no jobs."
+def _tiles(users: pl.DataFrame) -> Iterator[Tile]:
+    """Jobs, CPU hours, how many completed, and their mean wait."""
     known = users["user"].drop_nulls().len()
-    who = count_in_words(int(users["jobs"].sum()), "job")
-    who += f" of {count_in_words(known, 'user')}" if known else ", users not known"
-    if first is not None:
-        who += f", from {first} to {last} ({selection.zone.name})"
-    given = known_sum(users["cpu_hours"])
-    used = "CPU hours not known" if given is None else f"{given:,.1f} CPU hours"
-    return f"{who}: {used}; {_ends_in_words(users)}."
-
-
-def _ends_in_words(users: pl.DataFrame) -> str:
-    """How many jobs ended and which share of them completed; of the others what they hold."""
+    who = count_in_words(known, "user") if known else "users not recorded"
+    yield Tile("jobs", f"{int(users['jobs'].sum()):,}", who)
+    yield from list(use_tiles(users))[:2]
     ended = int(users.select(pl.sum_horizontal(*ENDS)).sum().item())
-    running = int(users["not_ended"].sum())
-    if not ended and not running:
-        return "state not known" if users["jobs"].sum() else "none ended in this period"
-    said = f"{ended:,} ended"
-    if ended:
-        said += f", {share_in_words(int(users['completed'].sum()) / ended)} of them completed"
-    so_far = known_sum(users["not_ended_cpu_hours"])
-    if so_far:
-        said += (
-            f"; the use of {so_far:,.1f} CPU hours is not known yet, as "
-            f"{count_in_words(running, 'run')} {'has' if running == 1 else 'have'} not ended"
-        )
-    return said
+    share = share_in_words(int(users["completed"].sum()) / ended) if ended else "not recorded"
+    if ended or users["state_unknown"].sum():
+        yield Tile("completed", share, f"of {count_in_words(ended, 'ended run')}" if ended else "")
+    waited = int(users["waited_jobs"].sum())
+    wait = (
+        seconds_in_words(float(users["total_wait_s"].sum()) / waited) if waited else "not recorded"
+    )
+    yield Tile("mean wait", wait, f"of {count_in_words(waited, 'started job')}" if waited else "")
 
 
-def _about_use(
-    users: pl.DataFrame, people: pl.DataFrame, selection: Selection, lacking: list[str]
-) -> Notes:
+def _notes(users: pl.DataFrame, merged: int, more: list[str]) -> Notes:
+    """merged: how many groups share the last row, 1 for none."""
     jobs, waited = int(users["jobs"].sum()), int(users["waited_jobs"].sum())
     items = unknown_use(users)
     if unknown := int(users["state_unknown"].sum()):
-        items.append(f"Of {unknown:,} of {jobs:,} jobs it is not known how they ended.")
-    others_wait = ", the others had not started or have no such times"
+        items.append(f"{unknown:,} of {jobs:,} jobs have an unknown final state.")
     if jobs:
         items.append(
-            f"A wait is the time from submit to start; it is known for {waited:,} of "
-            f"{jobs:,} jobs{others_wait if waited < jobs else ''}."
+            f"A wait is the time from submission to start; {waited:,} of {jobs:,} jobs have one."
         )
-    items += [*lacking, CLOCK, selection.zone.why]
-    folded = users.height - people.height + 1
-    if folded > 1:
-        items.append(f"{folded:,} users with the fewest CPU hours share a row: top=0 lists all.")
+    items += more
+    if merged > 1:
+        items.append(f"{merged:,} groups with the fewest CPU hours share a row: top=0 lists all.")
     return Notes("definitions", items, title="Definitions")

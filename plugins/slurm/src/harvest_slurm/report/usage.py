@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
 from typing import Any, Final
 
@@ -11,7 +11,7 @@ import polars.selectors as cs
 
 from harvest import DatasetReader
 from harvest.toolkit.amounts import count_in_words, share_in_words
-from harvest_report import Column, LazySection, Notes, Report, Section, Table, with_others
+from harvest_report import Column, LazySection, Notes, Report, Section, Table, Tile, with_others
 from harvest_toolkit.frames import fraction
 
 from ..states import ENDS, FAILURES
@@ -20,6 +20,7 @@ from ..views.period import Selection, selection_of
 from .missing import filled, missing
 from .plots import by_month, of_most_hours, used_and_wasted
 from .words import (
+    CLOCK,
     counted_in,
     days_in_words,
     hours,
@@ -28,6 +29,8 @@ from .words import (
     lasting,
     part,
     unknown_use,
+    use_tiles,
+    used_share,
 )
 
 _LABELS: Final = {
@@ -65,8 +68,11 @@ def usage_report(
         return _notes(groups, rows, selection, [*unknown_use(whole), *missing(jobs)])
 
     return Report(
-        f"What jobs used and wasted by {', '.join(names)}{period_in_words(selection, first, last)}",
-        intro=_in_words(groups, names, selection, first, last),
+        f"What jobs{chosen_in_words(selection)} used and wasted by {', '.join(names)}"
+        f"{period_in_words(selection, first, last)}",
+        intro=without_jobs(groups),
+        tiles=_tiles(groups) if groups.height else (),
+        picture="cpu-hours",
         sections=[
             *([used_and_wasted(groups, names)] if groups["cpu_hours"].sum() else []),
             *(
@@ -84,9 +90,9 @@ def usage_report(
 
 
 def fold(groups: pl.DataFrame, names: list[str], shown: int) -> pl.DataFrame:
-    """The groups with the most CPU hours, and the others as one row behind them.
+    """The groups with the most CPU hours, and the others as one last row.
 
-    Medians of the others together are not known from their own.
+    The median of the others together does not follow from their medians, so it stays null.
     """
     if not shown or groups.height <= shown + 1:
         return groups
@@ -96,7 +102,7 @@ def fold(groups: pl.DataFrame, names: list[str], shown: int) -> pl.DataFrame:
     summed = cs.numeric() - cs.starts_with("median_", "mean_", "max_", "main_", "place")
     summed -= cs.ends_with("_eff")
     row = others.select(
-        # 0 and what is not known are not 0
+        # 0 plus unknown is not 0
         pl.when((summed.null_count() == 0) | (summed.sum() != 0)).then(summed.sum()),
         pl.col("max_wait_s").max(),
     ).with_columns(
@@ -124,26 +130,25 @@ def days_of(jobs: pl.LazyFrame) -> tuple[date | None, date | None]:
 
 
 _RESOURCE_DOCS: Final = {
-    "given": "allocated: elapsed time x what was allocated",
-    "wasted": "allocated minus used, of the jobs whose use is known",
-    "unknown": "allocated to jobs whose use is not known",
+    "allocated": "elapsed time × allocated CPUs",
+    "wasted": "allocated minus used, for jobs with known use",
+    "unknown": "allocated to jobs with unknown use",
     "eff": "used / (used + wasted)",
-    "jobs": "jobs whose use is not known, as that of jobs that have not ended",
+    "jobs": "jobs with unknown use, for example those that have not ended",
 }
-_MEMORY_NOTE: Final = (
-    "Memory used is the most that a step used, as if it had been used all the time."
-)
+_MEMORY_NOTE: Final = "Memory used is the peak of a step, as if the job had used it all the time."
 
 
 def _resource_table(resource: Resource, rows: pl.DataFrame, keys: list[Column]) -> Table:
     name = resource.name
-    # what is the same in all tables is explained below the first one
+    # the columns of all tables are explained below the first one
     docs = _RESOURCE_DOCS if name == "cpu" else {}
+    labels = {"": "allocated", "used": "used", "wasted": "wasted", "unknown": "unknown"}
     if name == "timelimit":
-        docs = {"given": "time limits of the jobs that completed"}
+        docs = {"requested": "time limits of completed jobs"}
+        labels |= {"": "requested", "wasted": "unused"}
     amounts = (
-        hours(resource.column(what if what != "given" else ""), what, docs.get(what))
-        for what in ("given", "used", "wasted", "unknown")
+        hours(resource.column(what), label, docs.get(label)) for what, label in labels.items()
     )
     use = part(f"{name}_eff", "share used", docs.get("eff"))
     unknown = Column(f"{name}_unknown_jobs", "unknown jobs", doc=docs.get("jobs"))
@@ -160,18 +165,18 @@ _MONTHS: Final = (
     *("month", "jobs", hours("cpu_hours", "CPU h"), hours("year_before_cpu_hours", "year before")),
     Column("cpu_hours_change", "change", None, "+.1%"),
     part("cpu_eff", "share used"),
-    part("failed_share", "failed", "of the runs that ended"),
+    part("failed_share", "failed", "share of ended runs"),
     part("year_before_failed_share", "year before"),
     lasting("mean_wait_s", "mean wait"),
 )
 
 
 def _months(trend: pl.LazyFrame, selection: Selection) -> list[Section]:
-    """The months with those of a year before; nothing where there is one month to look at."""
+    """The months compared with a year before; nothing where there is only one month."""
     months = trend.collect()
     if months.height < 2 and not months["year_before_jobs"].count():
         return []
-    note = "A month that is not over is compared with the same days of the year before."
+    note = "An unfinished month is compared with the same days of the year before."
     table = Table("months", months, _MONTHS, title="Month by month", note=note)
     dated = months.drop_nulls("month")
     known = dated["cpu_hours"].sum() > 0 and dated.height > 1
@@ -181,24 +186,24 @@ def _months(trend: pl.LazyFrame, selection: Selection) -> list[Section]:
 
 def _cost_table(rows: pl.DataFrame, keys: list[Column]) -> Table:
     labels = ("used", "wasted", "unknown", "failed")
-    costs = {"cost": "given", **{f"{label}_cost": label for label in labels}}
+    costs = {"cost": "allocated", **{f"{label}_cost": label for label in labels}}
     columns = (Column(name, label, None, ",.2f") for name, label in costs.items())
     return Table(
         "costs",
         rows,
         (*keys, "jobs", *columns),
         title="Costs",
-        note="CPU and GPU hours, as far as known, times cpu_hour_cost and gpu_hour_cost: given is "
-        "used, wasted and unknown; failed is the part of it that runs had which failed.",
+        note="Known CPU and GPU hours times cpu_hour_cost and gpu_hour_cost. Allocated is the sum "
+        "of used, wasted and unknown; failed is the part of failed runs.",
     )
 
 
 _WAITS: Final = (
-    Column("waited_jobs", "started", doc="jobs that started and whose wait is known"),
+    Column("waited_jobs", "started", doc="jobs that started, with a known wait"),
     lasting("mean_wait_s", "mean wait"),
     lasting("median_wait_s", "median wait"),
     lasting("max_wait_s", "longest wait"),
-    lasting("median_run_s", "median run", "of those that ended"),
+    lasting("median_run_s", "median run", "of ended jobs"),
 )
 
 
@@ -208,8 +213,8 @@ def _ends_and_waits(rows: pl.DataFrame, keys: list[Column]) -> list[Table]:
     failed, ended = (
         [Column(name, _LABELS.get(name, name)) for name in names] for names in (FAILURES, others)
     )
-    lost = "allocated to the runs that failed, as far as known"
-    failed.append(part("failed_share", "of ended", "of the runs that ended"))
+    lost = "known CPU hours allocated to failed runs"
+    failed.append(part("failed_share", "of ended", "share of ended runs"))
     failed.append(hours("failed_cpu_hours", "CPU hours lost", lost))
     return [
         Table(
@@ -217,78 +222,67 @@ def _ends_and_waits(rows: pl.DataFrame, keys: list[Column]) -> list[Table]:
             rows,
             (*keys, *failed),
             title="Jobs that failed, by final state",
-            note="Reasons are in slurm.failures: a job may have failed since a step lacked memory.",
+            note="The report slurm.failures shows the reasons, for example a step without memory.",
         ),
-        Table("ends", rows, (*keys, "jobs", *ended), title="How the others ended"),
+        Table("ends", rows, (*keys, "jobs", *ended), title="Other jobs, by final state"),
         Table(
             "waits",
             rows,
             (*keys, *_WAITS),
-            title="How long jobs waited and ran",
-            note="Shown as days-hours:minutes:seconds; files hold seconds.",
+            title="Wait times and run times",
+            note=CLOCK,
         ),
     ]
 
 
 def period_in_words(selection: Selection, first: date | None, last: date | None) -> str:
-    """``, 2024-01-01 to 2024-01-31``: as asked for, else the days of the jobs."""
+    """``, 2024-01-01 to 2024-01-31``: the chosen period, else the days of the jobs."""
     begin, end = selection.period.days(selection.zone.name)
     return days_in_words(begin or first, end or last)
 
 
 def chosen_in_words(selection: Selection) -> str:
-    """Which jobs, in words that follow "jobs": `` of user ann, account x``; or nothing."""
+    """Which jobs, to follow the word jobs: `` of user ann, account x``; or nothing."""
     kinds = ", ".join(f"{name} {value}" for name, value in selection.only.items())
     return f" of {kinds}" if kinds else ""
 
 
-def _in_words(
-    groups: pl.DataFrame, names: list[str], selection: Selection, first: object, last: object
-) -> list[str]:
-    if groups.is_empty():
-        return [f"The dataset holds no jobs{chosen_in_words(selection)}."]
-    times = f"from {first} to {last} ({selection.zone.name})" if first else "at times not known"
-    if first is None and selection.is_bounded:
-        times = "ended in this period; others ran in it"
-    jobs = count_in_words(int(groups["jobs"].sum()), "job")
-    said = [f"{jobs}{chosen_in_words(selection)} {times}."]
-    said += filter(None, (_use_in_words(groups, resource) for resource in RESOURCES[:3]))
-    return said
+def without_jobs(groups: pl.DataFrame) -> Iterator[str]:
+    """Why there are no jobs, or none that count."""
+    if not groups.height:
+        yield "The dataset has no such jobs."
+    elif not groups["jobs"].sum():
+        yield "No job ended in this period, but some ran in it."
 
 
-def _use_in_words(groups: pl.DataFrame, resource: Resource) -> str:
-    """What was given, used and wasted, and of how much it is not known; nothing without any."""
-    given, used, wasted, unknown = (
-        known_sum(groups[resource.column(what)]) for what in ("", "used", "wasted", "unknown")
-    )
-    jobs = int(groups[f"{resource.name}_unknown_jobs"].sum())
-    if given is None and jobs and resource.name == "cpu":
-        return f"{resource.title} are not known."
-    if not given:
-        return ""
-    parts = [f"{resource.title}: {hours_in_words(given)} given"]
-    if used is not None and wasted is not None:
-        share = f" ({share_in_words(used / (used + wasted))})" if used + wasted > 0 else ""
-        parts += [f"{hours_in_words(used)} used{share}", f"{hours_in_words(wasted)} wasted"]
-    if unknown:
-        still = known_sum(groups["not_ended_cpu_hours"]) if resource.name == "cpu" else None
-        of = f" ({hours_in_words(still)} of it by runs that have not ended)" if still else ""
-        parts.append(f"use of {hours_in_words(unknown)} not known{of}")
-    return ", ".join(parts) + "."
+def _tiles(groups: pl.DataFrame) -> Iterator[Tile]:
+    """CPU hours, GPU hours where there are some, and failed runs."""
+    jobs = int(groups["jobs"].sum())
+    yield from use_tiles(groups, count_in_words(jobs, "job") if jobs else "")
+    gpu, used, wasted = (known_sum(groups[RESOURCES[1].column(w)]) for w in ("", "used", "wasted"))
+    if gpu:
+        note = used_share(used, wasted) or "use not recorded"
+        yield Tile("GPU hours allocated", hours_in_words(gpu), note)
+    ended = int(groups.select(pl.sum_horizontal(*ENDS)).sum().item())
+    if ended:
+        failed = int(groups["failed_jobs"].sum())
+        share = share_in_words(failed / ended)
+        yield Tile("failed runs", f"{failed:,}", f"{share} of {count_in_words(ended, 'ended run')}")
+    elif groups["state_unknown"].sum():
+        yield Tile("failed runs", "not recorded")
 
 
 def _notes(
     groups: pl.DataFrame, rows: pl.DataFrame, selection: Selection, gaps: list[str]
 ) -> Notes:
     items = [
-        "A job counts when it ended; one that has not ended counts when it started or, where it "
-        "waits, when it was submitted. A requeued job counts once per run.",
-        "Wasted is what was allocated minus what was used. The use of runs that have not ended, "
-        "and of those of which it was not gathered, is not known: their hours count neither as "
-        "used nor as wasted.",
+        "A job counts when it ended, else when it started, else when it was submitted. A requeued "
+        "job counts once per run.",
+        "Wasted is allocated minus used. The use of a run is unknown until it ends, and where "
+        "Slurm did not gather it: its hours count as unknown.",
     ]
     if selection.is_bounded:
-        items.append("Jobs of which no time is known are in no period.")
+        items.append("Jobs without any known time are in no period.")
     if rows.height < groups.height:
         items.append(
             f"The {groups.height - rows.height + 1:,} groups with the fewest CPU hours share a "

@@ -1,12 +1,13 @@
-"""What reports and rules say alike: amounts, which may be unknown or small, and days."""
+"""What reports and rules share: key numbers, amounts, captions and days in words."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, Final
 
+import harvest_report  # its names are imported when used: a list of rules needs none
 from harvest.columns import Column
-from harvest.toolkit.amounts import count_in_words
+from harvest.toolkit.amounts import count_in_words, share_in_words
 
 from ..views.declared.common import RESOURCES
 
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from datetime import date
 
     import polars as pl
+
+    from harvest_report import Tile
 
     from ..views.period import Selection
 
@@ -48,7 +51,7 @@ def hours_in_words(amount: float) -> str:
 
 
 def counted_in(selection: Selection, names: Collection[str] = (), undivided: int = 0) -> str:
-    """The caption of a table of hours and jobs: which are those of a row.
+    """The caption of a table of hours and jobs: which of them a row counts.
 
     names: what rows are grouped by.  undivided: jobs whose hours could not be divided.
     """
@@ -60,25 +63,50 @@ def counted_in(selection: Selection, names: Collection[str] = (), undivided: int
     where = f"the {unit or 'period'}"
     said = f"Hours: those used in {where}. Jobs: those that ended in it."
     if undivided:
-        said += (
-            f" All hours of {count_in_words(undivided, 'job')} whose start or end is not known "
-            "count where the job does."
-        )
+        said += f" {count_in_words(undivided, 'job')} with unknown start or end: all hours count "
+        said += "where the job counts."
     return said
 
 
+def use_tiles(groups: pl.DataFrame, note: str = "") -> Iterator[Tile]:
+    """The CPU hours allocated, used and wasted by all groups, which are rows of slurm.usage."""
+    given, used, wasted, unknown, running = (
+        known_sum(groups[f"{name}_hours"])
+        for name in ("cpu", "cpu_used", "cpu_wasted", "cpu_unknown", "not_ended_cpu")
+    )
+    title = "CPU hours allocated"
+    if given is None:
+        yield harvest_report.Tile(title, "not recorded", note)
+        return
+    yield harvest_report.Tile(title, hours_in_words(given), note)
+    if used is not None and wasted is not None:
+        yield harvest_report.Tile("CPU hours used", hours_in_words(used), used_share(used, wasted))
+        rest = f"the use of {hours_in_words(unknown)} more is unknown" if unknown else ""
+        yield harvest_report.Tile("CPU hours wasted", hours_in_words(wasted), rest)
+    elif unknown:
+        still = (running or 0.0) >= 0.999 * unknown
+        why = "these runs have not ended" if still else "the dump does not record usage"
+        yield harvest_report.Tile("CPU hours used", "not recorded", why)
+
+
+def used_share(used: float | None, wasted: float | None) -> str:
+    """``75 % of the hours with known use``; empty where there are none."""
+    whole = (used or 0.0) + (wasted or 0.0)
+    return f"{share_in_words((used or 0.0) / whole)} of the hours with known use" if whole else ""
+
+
 def unknown_use(groups: pl.DataFrame) -> list[str]:
-    """Of how many jobs it is not known what they used; groups: rows of slurm.usage."""
+    """How many jobs have an unknown use; groups: rows of slurm.usage."""
     ran = int(groups["ran_jobs"].sum())
     return [
-        f"{resource.title}: the use is not known for {unknown:,} of {ran:,} jobs that ran."
+        f"{resource.title}: the use of {unknown:,} of {ran:,} jobs that ran is unknown."
         for resource in RESOURCES[:3]
         if (unknown := int(groups[f"{resource.name}_unknown_jobs"].sum()))
     ]
 
 
 def days_in_words(first: date | None, last: date | None) -> str:
-    """``, 2024-01-01 to 2024-01-31``, to follow a title; nothing where no day is known."""
+    """``, 2024-01-01 to 2024-01-31``, to follow a title; empty where no day is known."""
     if first is None or last is None:
         return ""
     return f", {first} to {last}" if first != last else f", {first}"

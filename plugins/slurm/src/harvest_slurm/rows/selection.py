@@ -1,4 +1,4 @@
-"""Which jobs the user asked for, and which steps belong to them.
+"""Which jobs the settings choose, and which steps belong to them.
 
 The steps below the row of a job that was rejected are its own, although it is not there: they must
 not be taken for steps of the job above it, which may be an earlier run of the same id.
@@ -124,7 +124,7 @@ class Slice:
         return here.fill_null(False)
 
     def jobs(self, table: pl.DataFrame) -> pl.Series:
-        """Which are of it, by their end; what has not ended is of the last slice."""
+        """Which are in it, by their end; what has not ended is in the last slice."""
         bounds = pl.Series("stop", [right for _, right in self.window.bounds()], _MICROS)
         end, eligible = pl.col("end_time"), pl.col("eligible_time")
         # the end of the slice that the job ended in
@@ -179,7 +179,7 @@ def conditions_of(config: SlurmConfig) -> list[Condition]:
                   other_exit),
         Condition("started", "start_time", starts, has_started),
         Condition("users", "user", among(config.users), "user is not in slurm.users"),
-        Condition("states", "state", among(states), "state not asked for"),
+        Condition("states", "state", among(states), "state is not in slurm.states"),
     )  # fmt: skip
     return [one for one in every if getattr(config, one.setting) not in (None, ())]
 
@@ -228,9 +228,9 @@ class Selection:
         for one in self.conditions:
             if one.column not in table.column_names:
                 raise SourceError(
-                    f"slurm.{one.setting} is set, but the dump has no column for it ({one.column})",
+                    f"slurm.{one.setting} is set, but the dump has no column {one.column}",
                     where=self.where,
-                    remedy="drop the setting, or ask sacct for that field",
+                    remedy="remove the setting, or add the field to sacct --format",
                 )
             keep = pc.fill_null(one.keep(_array(table, one.column)), False)
             undecided = pc.and_(pc.invert(keep), pc.is_null(reasons))

@@ -1,9 +1,8 @@
-"""Rules on jobs: what is wasted and by whom, why runs fail, who waits, how arrays go.
+"""Rules on jobs: unused resources, failures, waits and arrays.
 
-Limits are those of the examples in the documentation of Princeton's Job Defense Shield, where it
-has one for the matter.  Only what was measured is judged: a job whose use is not known wastes
-nothing, and where it is known of no job, a rule could not judge.  Nor can it where the name is not
-known of those whom it would name: ``partition = partition`` is null there.
+Thresholds are those of Princeton's Job Defense Shield where its documentation has an example.  Only
+measured jobs are checked.  A rule lacks data where no job was measured, and where the name of those
+it would name is unknown: there ``partition = partition`` is null.
 """
 
 from __future__ import annotations
@@ -23,30 +22,28 @@ if TYPE_CHECKING:
 _USE: Final = ("slurm.usage", "slurm.summary")
 _FAILED: Final = (*_USE, "slurm.failures")
 _SHIELD: Final = "Princeton's Job Defense Shield"
-_GATHERED: Final = "of jobs and steps (no -X), with a JobAcctGatherType other than none"
+_GATHERED: Final = "for jobs and steps (no -X; JobAcctGatherType other than none)"
 _MEASURED: Final = {
     "cpu": (
         "elapsed time times CPUs",
         "CPU time of its steps",
-        f"State or End, Elapsed, AllocCPUS, and TotalCPU {_GATHERED}; a run that has not ended, or "
-        "has a CPU time of 0, was not measured",
+        f"State or End, Elapsed, AllocCPUS, and TotalCPU {_GATHERED}",
     ),
     "mem": (
         "elapsed time times memory allocated",
         "elapsed time times the most memory of one of its steps",
-        "State or End, Elapsed, AllocTRES or ReqMem, and TRESUsageInTot, or MaxRSS and NTasks, "
-        f"{_GATHERED}; a run that has not ended was not measured",
+        "State or End, Elapsed, AllocTRES or ReqMem, TRESUsageInTot or MaxRSS and NTasks, "
+        f"{_GATHERED}",
     ),
     "gpu": (
         "elapsed time times GPUs",
         "elapsed time times the utilisation of its GPUs",
         "State or End, Elapsed, AllocTRES with gres/gpu (AccountingStorageTRES), and "
-        "TRESUsageInTot of steps (no -X) with gres/gpuutil (AutoDetect=nvml in gres.conf); a run "
-        "that has not ended was not measured",
+        "TRESUsageInTot of steps (no -X) with gres/gpuutil (AutoDetect=nvml in gres.conf)",
     ),
     "timelimit": ("time limit", "elapsed time", "State, Timelimit (other than UNLIMITED), Elapsed"),
 }
-"""Of a resource: what is given, what is used, and what it takes to know that."""
+"""Of a resource: what is allocated, what is used, and which fields of sacct show that."""
 
 _CPU, _GPU, _MEM, _TIMELIMIT = RESOURCES
 _ENDED: Final = "ended is null or ended"
@@ -54,9 +51,9 @@ _OF_ARRAYS: Final = partial(
     Rule,
     view="slurm.arrays",
     among="ended is null or ended > 0",
-    judged="arrays with tasks that ended, by the last run of each; the others are left out",
+    judged="arrays with tasks that ended, by the last run of each task",
 )
-_SHARE: Final = Threshold(0.01, "share of all runs that ended, from which it is worth a word")
+_SHARE: Final = Threshold(0.01, "smallest share of all ended runs that is reported")
 
 
 def _waste(
@@ -69,7 +66,7 @@ def _waste(
     whose = "completed runs" if of == "timelimit" else "runs that ended"
     return Rule(
         name=f"slurm.{name}",
-        doc=f"Users who were given many {unit} and used a small share of them: {doc}.",
+        doc=f"Users who used a small share of their {unit}: {doc}.",
         view="slurm.usage",
         settings={"by": "user,account"},
         among=f"{of}_unknown_jobs > 0 or {resource.column()} > 0",
@@ -83,16 +80,15 @@ def _waste(
         reference=f"{_SHIELD}, documentation of its alerts: {limits}; other limits are this "
         "project's choice",
         thresholds={
-            "share": Threshold(share, "share of what was given that should be used"),
-            "hours": Threshold(hours, f"{unit} wasted by a user, at least"),
-            "much": Threshold(much, "share of all, wasted by them together, that is much"),
+            "share": Threshold(share, "share of the allocated that should be used"),
+            "hours": Threshold(hours, f"fewest unused {unit} of a user that are reported"),
+            "much": Threshold(much, "unused share of all that makes the severity higher"),
         },
-        numerator=f"{unit} wasted: {held}, minus {used}",
-        denominator=f"{unit} given to the same runs: {held}",
-        judged=f"users and accounts with {unit}, by those of their {whose} of which both are "
-        f"known; the hours of the others are in {resource.column('unknown')} of slurm.usage, and "
-        "count as neither",
-        unable=f"it needs User, {needs}",
+        numerator=f"unused {unit}: {held}, minus {used}",
+        denominator=f"{unit} of the same runs: {held}",
+        judged=f"users and accounts with {unit}, by their {whose} with known use; the hours of "
+        f"other runs are in {resource.column('unknown')} of slurm.usage",
+        unable=f"the dump needs User, {needs}",
         reports=_USE,
     )  # fmt: skip
 
@@ -119,13 +115,13 @@ def _ends(
         reference="sacct(1), job state codes; shares are this project's choice",
         thresholds={
             "share": _SHARE,
-            "much": Threshold(much, "share of all CPU hours that is much"),
-            "hours": Threshold(100, "CPU hours that are much, at least"),
+            "much": Threshold(much, "share of all CPU hours that makes the severity high"),
+            "hours": Threshold(100, "fewest CPU hours that make the severity high"),
         },
-        numerator=f"runs that {words}, and their CPU hours, where they are known",
-        denominator="runs that ended, and their CPU hours, where they are known",
-        judged="runs of which it is known how they ended; those that have not ended are left out",
-        unable="it needs the field State of sacct",
+        numerator=f"runs that {words}, and their CPU hours where recorded",
+        denominator="runs that ended, and their CPU hours where recorded",
+        judged="ended runs with a known final state",
+        unable="the dump has no State: harvest with sacct --format=State,...",
         reports=_FAILED,
     )  # fmt: skip
 
@@ -133,87 +129,86 @@ def _ends(
 RULES: Final = (
     _waste(
         "cpu_waste", _CPU, "CPU hours",
-        "while they were idle, nobody else could have them",
-        "Ask for as many CPUs as the program keeps busy (compare runs with 1, 2 and 4), and check "
-        "that it starts as many threads or ranks as it was given.",
+        "nobody else could use those CPUs",
+        "Request as many CPUs as the program keeps busy: compare runs with 1, 2 and 4. Check that "
+        "it starts one thread or rank per CPU.",
         "60 % and 100 CPU hours",
         share=0.6, hours=100, much=0.25,
     ),
     _waste(
         "memory_waste", _MEM, "GiB hours of memory",
-        "jobs wait for memory that others do not use",
-        "Ask for the most that a run used, and a fifth more: `harvest slurm job ID DATASET` shows "
-        "it.",
+        "other jobs wait for that memory",
+        "Request the most that a run used plus 20 %: `harvest slurm job ID DATASET` shows it.",
         "35 %",
         share=0.35, hours=1000, much=0.5,
     ),
     _waste(
         "gpu_waste", _GPU, "GPU hours",
-        "while they were idle, nobody else could have them",
-        "Ask for one GPU until a program is known to use two, feed it with more data at once, and "
-        "do not hold GPUs in interactive jobs.",
+        "nobody else could use those GPUs",
+        "Request one GPU until the program is known to use two. Increase the batch size, and do "
+        "not hold GPUs in interactive jobs.",
         "25 % and 50 GPU hours",
         share=0.25, hours=50, much=0.1,
     ),
     _waste(
-        "timelimit_waste", _TIMELIMIT, "hours of run time",
-        "jobs with long limits start later, and the scheduler plans worse",
-        "Set --time to the run time and a margin: short jobs start earlier, in the gaps that the "
+        "timelimit_waste", _TIMELIMIT, "hours of time limit",
+        "jobs with long limits start later",
+        "Set --time to the run time plus a margin. Short jobs start earlier, in the gaps that the "
         "scheduler fills.",
         "20 %",
         share=0.2, hours=1000, much=0.75, severities=("medium", "low"),
     ),
     _ends(
-        "failed_jobs", ENDS["failed"], "ended in the state FAILED",
-        "Runs that ended with an exit code that is not 0.",
-        "See why and where with `harvest report slurm.failures DATASET`; look at the first lines "
-        "of an error in the output of last_job, whose failed step `harvest slurm job` shows.",
+        "failed_jobs", ENDS["failed"], "ended as FAILED",
+        "Runs that ended with an exit code other than 0.",
+        "Run `harvest report slurm.failures DATASET` to see why and where. `harvest slurm job ID "
+        "DATASET` shows the failed step of a run.",
         much=0.1,
     ),
     _ends(
         "out_of_memory", ENDS["out_of_memory"], "ran out of memory",
-        "Runs that were killed since they used more memory than they asked for.",
-        "Ask for more memory for these jobs alone, or give each task less to do.",
+        "Runs that were killed because they used more memory than requested.",
+        "Request more memory for these jobs only, or give each task less work.",
         much=0.05,
     ),
     _ends(
-        "timeouts", ENDS["timeout"], "were stopped at their time limit",
-        "Runs that were stopped before they were done: what they had not saved is lost.",
-        "Save the state regularly and continue from it, or ask for more time.",
+        "timeouts", ENDS["timeout"], "reached the time limit",
+        "Runs that were stopped at their time limit: unsaved results are lost.",
+        "Write checkpoints and continue from them, or request more time.",
         much=0.1,
     ),
     _ends(
-        "node_failures", ENDS["node_fail"], "were lost with their node",
-        "Runs that ended since a node failed, or did not start.",
-        "Look at the nodes: `harvest view slurm.reasons DATASET --set by=node`; one that fails "
-        "often should be drained.",
+        "node_failures", ENDS["node_fail"], "hit a node failure",
+        "Runs that ended because a node failed or did not boot.",
+        "Find the nodes with `harvest view slurm.reasons DATASET --set by=node`, and drain those "
+        "that fail often.",
         much=0.02, hidden_without_repeats=True,
     ),
     Rule(
         name="slurm.requeues",
-        doc="Runs that were not the last of their job: what they did had to be done again.",
+        doc="Runs that were not the last of their job: their work had to be repeated.",
         view="slurm.ends",
         among=_ENDED,
         where="run_again > 0 and ended_jobs > 0",
         columns=("state", "user", "run_again", "jobs", "cpu_hours", "last_job", "ended_jobs"),
         judge=judgements.run_again,
-        advice="Save the state regularly so that a run continues from it; look into why nodes fail "
-        "where that is the cause.",
+        advice="Write checkpoints so that the next run continues from them. Find out why nodes "
+        "fail where that is the cause.",
         reference="sacct(1), --duplicates; shares are this project's choice",
         thresholds={
             "share": _SHARE,
-            "much": Threshold(0.1, "share of them that is much"),
+            "much": Threshold(0.1, "share of ended runs that makes the severity high"),
         },
-        numerator="runs whose job was run once more",
+        numerator="runs whose job ran again",
         denominator="runs that ended",
-        judged="runs that ended, of jobs all of whose runs have a time of submission",
-        unable="it needs State, and the earlier runs of jobs, which sacct lists with --duplicates "
-        "(-D), with Submit, or Restarts, which shows that there were none",
+        judged="ended runs of jobs whose runs all have a submission time",
+        unable="the dump needs State, Submit and the earlier runs of jobs (harvest with sacct "
+        "--duplicates), or Restarts",
         reports=_USE,
     ),
     Rule(
         name="slurm.long_waits",
-        doc="Partitions where half of the jobs wait longer than jobs run.",
+        doc="Partitions where the median wait is longer than the median run time.",
         view="slurm.usage",
         settings={"by": "cluster,partition"},
         among="started is null or started > 0",
@@ -223,94 +218,92 @@ RULES: Final = (
         columns=("cluster", "partition", "median_compared_wait_s", "median_compared_run_s",
                  "max_wait_s", "compared_jobs", "waited_jobs"),
         judge=judgements.long_waits,
-        advice="Use another partition, ask for less time or fewer resources so that the scheduler "
-        "finds a gap, or join short jobs; `harvest report slurm.queue_time` shows the days.",
-        reference="wait against run time, as the bounded slowdown of D. Feitelson et al., Theory "
-        "and Practice in Parallel Job Scheduling (1997); limits are this project's choice",
+        advice="Use another partition, request less time or fewer resources, or merge short jobs. "
+        "`harvest report slurm.queue_time DATASET` shows the worst days.",
+        reference="D. Feitelson et al., Theory and Practice in Parallel Job Scheduling (1997), "
+        "bounded slowdown; limits are this project's choice",
         thresholds={
-            "ratio": Threshold(1, "times the median run time that jobs may wait"),
-            "seconds": Threshold(600, "seconds of waiting that do not matter"),
-            "jobs": Threshold(20, "jobs that ran and ended in the partition, at least"),
+            "ratio": Threshold(1, "longest accepted median wait, in median run times"),
+            "seconds": Threshold(600, "shortest median wait that is reported, in seconds"),
+            "jobs": Threshold(20, "fewest ended jobs of a partition that is checked"),
         },
         numerator="median wait, s, from submission to start, else Planned or Reserved",
         denominator="median run time of the same runs, s",
-        judged="partitions where jobs started, by their runs that ended and whose wait is known; "
-        "how long those run that have not ended is not known",
-        unable="it needs Partition, Submit (or Planned), Start, Elapsed, State or End, and runs "
-        "that ended",
+        judged="partitions where jobs started, by their ended runs with a known wait",
+        unable="the dump needs Partition, Submit (or Planned), Start, Elapsed, State or End, and "
+        "ended runs",
         reports=(*_USE, "slurm.queue_time"),
     ),
     _OF_ARRAYS(
         name="slurm.short_array_tasks",
-        doc="Arrays of many tasks that hardly run: starting them takes as long as their work, and "
-        "keeps the scheduler from other jobs.",
+        doc="Arrays of many very short tasks: starting them takes as long as their work.",
         where="ended >= {tasks} and median_run_s < {seconds}",
         columns=("cluster", "array_job_id", "user", "name", "ended", "median_run_s", "max_run_s"),
         judge=judgements.short_tasks,
-        advice="Let one task do the work of many, one after the other, so that it runs half an "
-        "hour or longer.",
+        advice="Let one task do the work of many in sequence, so that it runs for half an hour or "
+        "longer.",
         reference="Brigham Young University, Office of Research Computing: problems arise when "
         "jobs run less than 10 minutes",
         thresholds={
-            "tasks": Threshold(100, "tasks of an array, at least"),
-            "seconds": Threshold(600, "seconds that half of them should run"),
-            "many": Threshold(1000, "tasks of such arrays together that are many"),
+            "tasks": Threshold(100, "fewest tasks of an array that is checked"),
+            "seconds": Threshold(600, "shortest accepted median run time, in seconds"),
+            "many": Threshold(1000, "tasks in all such arrays that make the severity medium"),
         },
         numerator="median run time of the tasks that ended, s",
-        unable="it needs State, and Elapsed, or Start and End",
+        unable="the dump needs State, and Elapsed or both Start and End",
         reports=_USE,
     ),
     _OF_ARRAYS(
         name="slurm.failed_arrays",
-        doc="Arrays most of whose tasks failed: one mistake, made many times.",
+        doc="Arrays in which most tasks failed, often for one reason.",
         where="ended >= {tasks} and failed > {share} * ended",
         columns=("cluster", "array_job_id", "user", "name", "ended", "failed", "cpu_hours"),
         judge=judgements.failed_arrays,
-        advice="Try one task before the whole array (--array=0), and look at the output of one "
-        "that failed: the cause is probably that of all.",
+        advice="Test one task (--array=0) before you submit the whole array. Look at the output of "
+        "one failed task: the others probably share its cause.",
         reference="limits are this project's choice",
         thresholds={
-            "tasks": Threshold(10, "tasks that ended, at least"),
-            "share": Threshold(0.5, "share of them that may fail"),
+            "tasks": Threshold(10, "fewest ended tasks of an array that is checked"),
+            "share": Threshold(0.5, "largest accepted share of failed tasks"),
         },
-        numerator="tasks that failed, lacked memory, reached their time limit or lost their node",
+        numerator="tasks that failed, ran out of memory or time, or lost their node",
         denominator="tasks that ended",
-        unable="it needs the field State of sacct",
+        unable="the dump has no State: harvest with sacct --format=State,...",
         reports=_FAILED,
     ),
     _OF_ARRAYS(
         name="slurm.idle_arrays",
-        doc="Arrays whose tasks use a small share of the CPUs they ask for.",
+        doc="Arrays whose tasks use a small share of their CPUs.",
         where="ended >= {tasks} and cpu_wasted_hours >= {hours} and cpu_eff < {share}",
         columns=("cluster", "array_job_id", "user", "name", "ended", "cpu_wasted_hours", "cpu_eff",
                  "cpu_unknown_jobs", "mem_eff"),
         judge=judgements.idle_arrays,
-        advice="Correct the request of the array: --cpus-per-task is what one task keeps busy.",
+        advice="Set --cpus-per-task to the number of CPUs that one task keeps busy.",
         reference=f"{_SHIELD}, low CPU efficiency; the share is this project's choice",
         thresholds={
-            "tasks": Threshold(10, "tasks that ended, at least"),
+            "tasks": Threshold(10, "fewest ended tasks of an array that is checked"),
             "share": Threshold(0.25, "share of the CPUs that should be used"),
-            "hours": Threshold(100, "CPU hours wasted by an array, at least"),
+            "hours": Threshold(100, "fewest unused CPU hours of an array that are reported"),
         },
-        numerator="CPU time of the steps of all runs that ended and whose use is known",
+        numerator="CPU time of the steps of all ended runs with known use",
         denominator="elapsed time times CPUs of the same runs",
-        unable=f"it needs {_MEASURED['cpu'][2]}",
+        unable=f"the dump needs {_MEASURED['cpu'][2]}",
         reports=_USE,
     ),
     Rule(
         name="slurm.errors_reported",
-        doc="Inputs in which sacct itself says that it failed: jobs may be missing.",
+        doc="Inputs in which sacct printed an error: jobs may be missing.",
         view="notes",
         among="source = 'slurm'",
         where="source = 'slurm' and note like 'sacct says: %error: %'",
         columns=("origin", "note"),
         judge=judgements.errors_said,
-        advice="Mend the cause (does `sacctmgr show cluster` answer?), ask sacct again and harvest "
-        "its new output.",
+        advice="Fix the cause (does `sacctmgr show cluster` answer?), run sacct again and harvest "
+        "the new output.",
         reference="Slurm's REST API, errors of a response",
         numerator="errors that sacct printed",
-        judged="notes on inputs, made when they were read",
-        unable="it is never unable: what sacct said is a note of the run",
+        judged="notes on inputs",
+        unable="it always can: messages of sacct are notes of the run",
         reports=_FAILED,
     ),
 )  # fmt: skip

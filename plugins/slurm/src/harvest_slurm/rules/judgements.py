@@ -1,6 +1,6 @@
-"""What rules conclude from the rows that they choose: sentences about jobs, with their numbers.
+"""What rules conclude from the rows that they choose: findings about jobs.
 
-An amount that is not known is said to be unknown; a share is of what was measured alone.
+A share is of the measured jobs alone.  Unknown amounts are called unknown.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from harvest import Finding
 from harvest.toolkit.amounts import count_in_words, seconds_in_words, share_in_words
+from harvest.toolkit.texts import shortened
 
 from ..report.words import hours_in_words, known_sum
 
@@ -25,17 +26,20 @@ def wasted(
     rows: pl.DataFrame, total: int, *, resource: Resource, unit: str,
     severities: tuple[Severity, Severity], share: float, much: float, hours: float,
 ) -> Iterator[Finding]:  # fmt: skip
-    """What users wasted of a resource who used little of what they were given."""
+    """Users who left most of what they were allocated unused."""
     name, column = resource.name, resource.column("wasted")
     part = float(rows[f"{name}_wasted_share"].sum())
     measured_all = rows[f"{name}_unknown_jobs"].sum() == 0
     worst = rows.sort(column, "user", descending=[True, False]).row(0, named=True)
+    users = rows["user"].n_unique()
+    who = shortened(worst["user"], 24) if users == 1 else count_in_words(users, "user")
+    amount = f"{hours_in_words(rows[column].sum())} {unit}"
     yield Finding(
         severities[0] if part >= much else severities[1],
-        f"{count_in_words(rows['user'].n_unique(), 'user')} used less than {share_in_words(share)} "
-        f"of the {unit} given to them and wasted {hours_in_words(rows[column].sum())}, "
-        f"{share_in_words(part)} of all whose use is known; {_who(worst)} wasted most, "
-        f"{hours_in_words(worst[column])}, and used {share_in_words(worst[f'{name}_eff'])}.",
+        f"{who} left {amount} unused" if name == "timelimit" else f"{who} wasted {amount}",
+        f"This is {share_in_words(part)} of all {unit} with known use. {_who(worst)} has the "
+        f"most: {hours_in_words(worst[column])} unused, {share_in_words(worst[f'{name}_eff'])} "
+        f"used. The rule expects {share_in_words(share)}.",
         certainty=() if measured_all else ("part",),
     )
 
@@ -44,37 +48,38 @@ def ended_badly(
     rows: pl.DataFrame, total: int, *, words: str, hidden_without_repeats: bool,
     share: float, much: float, hours: float,
 ) -> Iterator[Finding]:  # fmt: skip
-    """How many runs ended so, what they took, and whose most of them are.
+    """How many runs ended so, how many CPU hours they took, and which user has most of them.
 
-    hidden_without_repeats: runs that end so are run again, and sacct lists them only where it
-    lists all runs of a job.
+    hidden_without_repeats: Slurm runs such jobs again, and sacct lists the earlier run only where
+    it lists all runs of a job.
     """
     runs, ended = rows["jobs"].sum(), rows["ended_jobs"][0]
     if not runs or runs < share * ended:
         return  # of a period in which no such run ended there are hours alone
     known, part = known_sum(rows["cpu_hours"]), None
     whole = rows["ended_cpu_hours"][0]
-    took = "whose CPU hours are not known"
+    took = "Their CPU hours are unknown"
     if known is not None and whole:
         part = known / whole
-        took = f"with {share_in_words(part)} of the CPU hours ({hours_in_words(known)})"
+        took = f"They took {share_in_words(part)} of the CPU hours ({hours_in_words(known)})"
     user, users_runs = _most(rows, "user")
-    whose = f"most are of {user} ({users_runs:,})" if user else "whose they are is not known"
+    count = count_in_words(users_runs, "run")
+    whose = f"{user} has the most: {count}" if user else "The dump does not record their users"
     codes = rows.filter(rows["exit_code"] > 0)
-    code = f"; exit code {_most(codes, 'exit_code')[0]} is the most frequent" if len(codes) else ""
+    code = f" The main exit code is {_most(codes, 'exit_code')[0]}." if len(codes) else ""
     certainty = ["part"] if rows["cpu_unknown_jobs"].sum() else []
     if hidden_without_repeats and rows["run_again"].null_count() == rows.height:
         certainty.append("lower_bound")
     yield Finding(
         "high" if part is not None and part >= much and known >= hours else "medium",
-        f"{runs:,} of {count_in_words(ended, 'run')} ({share_in_words(runs / ended)}) {words}, "
-        f"{took}; {whose}{code}.",
+        f"{runs:,} of {count_in_words(ended, 'run')} {words} ({share_in_words(runs / ended)})",
+        f"{took}. {whose}.{code}",
         certainty=tuple(certainty),
     )
 
 
 def run_again(rows: pl.DataFrame, total: int, *, share: float, much: float) -> Iterator[Finding]:
-    """Runs that were not the last of their job, by how they ended."""
+    """Runs that were not the last of their job, by final state."""
     again, ended = rows["run_again"].sum(), rows["ended_jobs"][0]
     if again < share * ended:
         return
@@ -83,8 +88,9 @@ def run_again(rows: pl.DataFrame, total: int, *, share: float, much: float) -> I
     listed = ", ".join(f"{state} {count:,}" for state, count in causes.iter_rows())
     yield Finding(
         "high" if again >= much * ended else "medium",
-        f"{again:,} of {count_in_words(ended, 'run')} ({share_in_words(again / ended)}) had to be "
-        f"repeated: {listed}.",
+        f"{again:,} of {count_in_words(ended, 'run')} had to be repeated "
+        f"({share_in_words(again / ended)})",
+        f"By final state: {listed}.",
     )
 
 
@@ -101,10 +107,11 @@ def long_waits(
     started, compared = rows["waited_jobs"].sum(), rows["compared_jobs"].sum()
     yield Finding(
         "high" if wait >= 10 * ratio * run else "medium",
-        f"In {rows.height:,} of {count_in_words(total, 'partition')} the median wait of the jobs "
-        f"that ended is longer than {than}their median run time; the longest is in {where}: "
-        f"{seconds_in_words(wait)} for {seconds_in_words(run)} "
-        f"({count_in_words(worst['compared_jobs'], 'job')}).",
+        f"Partition {shortened(worst['partition'], 24)}: jobs wait {seconds_in_words(wait)} to "
+        f"run {seconds_in_words(run)}",
+        f"Medians of {count_in_words(worst['compared_jobs'], 'job')} in {where}. In "
+        f"{rows.height:,} of {count_in_words(total, 'partition')}, jobs wait longer than {than}"
+        "their run time.",
         certainty=() if compared == started else ("part",),
     )
 
@@ -117,10 +124,10 @@ def short_tasks(
     worst = rows.sort("ended", descending=True).row(0, named=True)
     yield Finding(
         "medium" if ended >= many else "low",
-        f"{rows.height:,} of {count_in_words(total, 'array')} have {tasks:g} tasks or more, of "
-        f"which half ran less than {seconds_in_words(seconds)}, {ended:,} tasks together; the "
-        f"largest is {_array(worst)}: {count_in_words(worst['ended'], 'task')} with a median of "
-        f"{seconds_in_words(worst['median_run_s'])}.",
+        f"Array {worst['array_job_id']}: {count_in_words(worst['ended'], 'task')} run "
+        f"{seconds_in_words(worst['median_run_s'])} each (median)",
+        f"{_owner(worst)} In {rows.height:,} of {count_in_words(total, 'array')}, {tasks:g} or "
+        f"more tasks have a median below {seconds_in_words(seconds)}: {ended:,} tasks in all.",
     )
 
 
@@ -131,9 +138,10 @@ def failed_arrays(
     worst = rows.sort("failed", descending=True).row(0, named=True)
     yield Finding(
         "high",
-        f"In {rows.height:,} of {count_in_words(total, 'array')} more than "
-        f"{share_in_words(share)} of the tasks failed, {rows['failed'].sum():,} tasks together; "
-        f"the most in {_array(worst)}: {worst['failed']:,} of {worst['ended']:,}.",
+        f"Array {worst['array_job_id']}: {worst['failed']:,} of "
+        f"{count_in_words(worst['ended'], 'task')} failed",
+        f"{_owner(worst)} In {rows.height:,} of {count_in_words(total, 'array')}, more than "
+        f"{share_in_words(share)} of the tasks failed: {rows['failed'].sum():,} tasks in all.",
     )
 
 
@@ -144,22 +152,22 @@ def idle_arrays(
     worst = rows.sort("cpu_wasted_hours", descending=True).row(0, named=True)
     yield Finding(
         "medium",
-        f"{rows.height:,} of {count_in_words(total, 'array')} used less than "
+        f"Array {worst['array_job_id']} wasted {hours_in_words(worst['cpu_wasted_hours'])} CPU "
+        f"hours ({share_in_words(worst['cpu_eff'])} used)",
+        f"{_owner(worst)} {rows.height:,} of {count_in_words(total, 'array')} used less than "
         f"{share_in_words(share)} of their CPUs and wasted "
-        f"{hours_in_words(rows['cpu_wasted_hours'].sum())} CPU hours; the most {_array(worst)}: "
-        f"{hours_in_words(worst['cpu_wasted_hours'])} CPU hours, "
-        f"{share_in_words(worst['cpu_eff'])} used.",
+        f"{hours_in_words(rows['cpu_wasted_hours'].sum())} CPU hours.",
         certainty=("part",) if rows["cpu_unknown_jobs"].sum() else (),
     )
 
 
 def errors_said(rows: pl.DataFrame, total: int) -> Iterator[Finding]:
-    """Inputs that are not what was asked for."""
-    first = rows["note"][0].removeprefix("sacct says: ")
+    """Inputs in which sacct printed an error."""
+    first = shortened(rows["note"][0].removeprefix("sacct says: "), 100)
     yield Finding(
         "high",
-        f"sacct reported errors in {count_in_words(rows['origin'].n_unique(), 'input')}, so that "
-        f"jobs may be missing; the first is {first}.",
+        f"sacct reported errors in {count_in_words(rows['origin'].n_unique(), 'input')}",
+        f"Jobs may be missing. The first message: {first}.",
         certainty=("lower_bound",),
     )
 
@@ -169,8 +177,8 @@ def _who(row: dict[str, Any]) -> str:
     return f"{row['user']} ({row['account']})" if row["account"] else str(row["user"])
 
 
-def _array(row: dict[str, Any]) -> str:
-    return f"{row['array_job_id']} of {row['user'] or 'an unknown user'}"
+def _owner(row: dict[str, Any]) -> str:
+    return f"It belongs to {row['user']}." if row["user"] else "The dump does not record its user."
 
 
 def _most(rows: pl.DataFrame, column: str) -> tuple[Any, int]:

@@ -1,6 +1,6 @@
 """Whole columns of sacct's text as typed columns, as ``kinds`` says for each kind of field.
 
-A fast reader takes all bytes at once and reads the spellings that make up nearly all of a dump; the
+A fast reader takes all bytes together and reads the spellings of nearly all of a dump; the
 functions of ``scalars`` read the few distinct texts that it leaves empty, and they alone decide
 what is an error.
 """
@@ -31,7 +31,7 @@ Array: TypeAlias = Any  # pyarrow ships no type information
 
 @attrs.define
 class Context:
-    """What conversion depends on beside the text.
+    """What conversion depends on besides the text.
 
     zone: zone of times without one.
     cut: values may be cut to the width of their column, which a final ``+`` shows.

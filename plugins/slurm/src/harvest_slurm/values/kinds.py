@@ -2,7 +2,7 @@
 
 ``fields`` says which kind each field of sacct is.  A column is read by ``fast`` wherever its texts
 are of the common spelling, else once per distinct text by ``slow``, which alone decides what is an
-error (see ``convert``).  By its shape a field is recognised in a record that lies in pieces (see
+error (see ``convert``).  By its shape a field is recognised in a record that is in pieces (see
 ``rejoin``).
 """
 

@@ -29,7 +29,7 @@ _DECIMAL: Final = r"\d+(?:\.\d+)?(?:e\+\d\d)?"
 
 
 class Word(str):
-    """Text that stands where a value is due; kept in ``extra``."""
+    """Text that sacct prints instead of a value; kept in ``extra``."""
 
 
 _DURATION = re.compile(r"(?:(\d+)(?:-| days? ))?(?:(\d+):)?(\d+):(\d+(?:\.\d+)?)", re.ASCII)

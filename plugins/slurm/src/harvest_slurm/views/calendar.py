@@ -1,4 +1,4 @@
-"""Periods as people say them (``year=2024``, ``from`` and ``to``), and the zone of their days."""
+"""Periods as users name them (``year=2024``, ``from`` and ``to``), and the zone of their days."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _EXAMPLES: Final = {
 
 @attrs.frozen
 class Zone:
-    """A time zone: name; why: where it comes from, in a sentence for readers."""
+    """A time zone: name; why: a sentence on where it comes from."""
 
     name: str
     why: str
@@ -48,39 +48,40 @@ class Zone:
 
 
 def zone_of(data: DatasetReader, wanted: str | None) -> Zone:
-    """The zone that is asked for, else the one that the dataset was harvested with.
+    """The wanted zone, else that of the harvest, or UTC where there were several.
 
-    Where that was more than one, UTC, which favours none.  Raises UsageError for an unknown zone.
+    Raises UsageError for an unknown zone.
     """
     if wanted is not None:
         try:
             ZoneInfo(wanted)
         except (ValueError, OSError, KeyError):
             raise UsageError(
-                f"{wanted!r} is not a known time zone", remedy="name one as Europe/Zurich or UTC"
+                f"{wanted!r} is not a known time zone",
+                remedy="write Europe/Zurich, for example, or UTC",
             ) from None
-        return Zone(wanted, f"Days and months are those of the zone {wanted}, as asked for.")
+        return Zone(wanted, f"Days and months are in the time zone {wanted}, your choice.")
     try:
         zones = sorted({zone or "UTC" for zone in data.harvested_with("slurm", "timezone")})
     except DatasetError as lost:
         return Zone(
             "UTC",
-            f"The time zone that the jobs were harvested with is not known ({lost.message}): days "
-            "and months are those of UTC; choose a zone with timezone=ZONE.",
+            f"The time zone of the harvest is unknown ({lost.message}): days and months are in "
+            "UTC. Choose a zone with timezone=ZONE.",
         )
     if len(zones) > 1:
         return Zone(
             "UTC",
-            f"The jobs were harvested with different time zones ({', '.join(zones)}): days and "
-            "months are those of UTC; choose a zone with timezone=ZONE.",
+            f"The jobs were harvested with several time zones ({', '.join(zones)}): days and "
+            "months are in UTC. Choose a zone with timezone=ZONE.",
         )
     name = zones[0] if zones else "UTC"
-    return Zone(name, f"Days and months are those of the zone {name}, as the jobs were harvested.")
+    return Zone(name, f"Days and months are in the time zone {name}, that of the harvest.")
 
 
 @attrs.frozen
 class Period:
-    """A period: its first moment, the first one behind it (None where it is open), and its name."""
+    """A period: its first moment, the first moment after it (None where open), and its name."""
 
     since: datetime | None = None
     until: datetime | None = None
@@ -102,9 +103,9 @@ class Period:
 
 
 def period_of(given: Mapping[str, str], zone: ZoneInfo, now: datetime | None = None) -> Period:
-    """The period that settings name, of those in NAMES that are given; open without any.
+    """The period that the given settings of NAMES describe; open without any.
 
-    Raises UsageError for what names no period, and for settings that name two.
+    Raises UsageError for settings that describe no period, or two.
     """
     today = (now or datetime.now(UTC)).astimezone(zone)
     whole = [name for name in NAMES[:4] if name in given]
@@ -113,8 +114,8 @@ def period_of(given: Mapping[str, str], zone: ZoneInfo, now: datetime | None = N
     if len(whole) > 1 or (whole and len(given) > 1) or twice:
         raise UsageError(
             f"{name} name two periods",
-            remedy="give one of year, quarter, month and last alone, or a begin (from or since) "
-            "and an end (to or until)",
+            remedy="set one of year, quarter, month and last, or a start (from or since) and an "
+            "end (to or until)",
         )
     if whole:
         return Period(*_whole(whole[0], given[whole[0]], today), name)
@@ -128,7 +129,7 @@ def period_of(given: Mapping[str, str], zone: ZoneInfo, now: datetime | None = N
             end = bounds[key == "to"]
     if begin is not None and end is not None and begin >= end:
         raise UsageError(
-            f"the period is empty: it begins at {begin:%Y-%m-%dT%H:%M:%SZ} and ends at "
+            f"the period is empty: it starts at {begin:%Y-%m-%dT%H:%M:%SZ} and ends at "
             f"{end:%Y-%m-%dT%H:%M:%SZ}",
             remedy="set since and until, or from and to",
         )
@@ -136,7 +137,7 @@ def period_of(given: Mapping[str, str], zone: ZoneInfo, now: datetime | None = N
 
 
 def _whole(key: str, text: str, today: datetime) -> _Bounds:
-    """The bounds of a year, a quarter or a month, or of what `last` names."""
+    """The bounds of a year, a quarter or a month, or of the setting ``last``."""
     if key == "last":
         return _last(text, today)
     length = _MONTHS[key]
@@ -152,7 +153,7 @@ def _whole(key: str, text: str, today: datetime) -> _Bounds:
 
 
 def _last(text: str, today: datetime) -> _Bounds:
-    """The last whole year or month, say; or so many up to now."""
+    """The last whole year or month, for example, or a number of them up to now."""
     if text in _MONTHS:
         return _whole(text, "last", today)
     midnight = today.replace(hour=0, minute=0, second=0, microsecond=0)
@@ -170,13 +171,13 @@ def _last(text: str, today: datetime) -> _Bounds:
         return _utc(today - timedelta(days=amount * _DAYS[unit])), None
     year, month = divmod(_number(today) - amount * _MONTHS[unit], 12)
     if year < 1:
-        raise UsageError(f"last={text!r} begins before the first year", remedy="write fewer")
+        raise UsageError(f"last={text!r} starts before the year 1", remedy="write a smaller number")
     day = min(today.day, monthrange(year, month + 1)[1])
     return _utc(today.replace(year=year, month=month + 1, day=day)), None
 
 
 def _bounds_of(key: str, text: str, zone: ZoneInfo, today: datetime) -> _Bounds:
-    """The first moment of what a text names, a year, a month, a day or a moment, and its end."""
+    """The first moment and the end of the year, month, day or moment that a text names."""
     named = _named(text)
     if named:
         return _months(*named, today)
@@ -195,7 +196,7 @@ def _number(day: datetime) -> int:
 
 
 def _named(text: str) -> tuple[int, int] | None:
-    """The first month of a year, a quarter or a month, and how many it has."""
+    """The first month of a year, a quarter or a month, and its number of months."""
     found = _DATE.fullmatch(text)
     if found is None:
         return None
@@ -205,7 +206,7 @@ def _named(text: str) -> tuple[int, int] | None:
 
 
 def _months(first: int, length: int, today: datetime) -> _Bounds:
-    """The first moment of a month, and that of the one so many months behind it."""
+    """The first moment of a month, and that of the month ``length`` months later."""
     begin, end = (
         _utc(datetime(n // 12, n % 12 + 1, 1, tzinfo=today.tzinfo))
         if n // 12 <= 9999

@@ -40,10 +40,10 @@ def usage(
     gpu_hour_cost: float | None = None,
     **choice: str | None,
 ) -> pl.LazyFrame:
-    """What groups of jobs were given, used and wasted, how they ended and waited, why they failed.
+    """What groups of jobs were allocated, used and wasted, how they ended, waited and failed.
 
     by: names out of KEYS.  choice: which jobs; see ``selection_of``.
-    Most wasted CPU hours come first, within each month or day where there are some.
+    Most wasted CPU hours come first, within each month or day if grouped by these.
     """
     names = groups_of(by)
     chosen = why_failed(data, selection_of(data, choice, None).parts(data, names))
@@ -64,8 +64,8 @@ def usage(
 def ends(data: DatasetReader, **choice: str | None) -> pl.LazyFrame:
     """All runs by state, exit code and signal, and user.
 
-    ``ended_jobs`` and ``ended_cpu_hours`` are those of all runs of which it is known how they
-    ended.  choice: which runs; see ``selection_of``.
+    ``ended_jobs`` and ``ended_cpu_hours`` are those of all runs with a known final state.
+    choice: which runs; see ``selection_of``.
     """
     chosen = selection_of(data, choice, None).parts(data)
     given, in_the_end = pl.col("cpu_time_s"), pl.col("state").is_in(ENDED)
@@ -93,17 +93,17 @@ def ends(data: DatasetReader, **choice: str | None) -> pl.LazyFrame:
 
 
 def failures(data: DatasetReader, **choice: str | None) -> pl.LazyFrame:
-    """The rows of ``ends`` of runs that did not complete, or of which that is not known."""
+    """The rows of ``ends`` of runs that did not complete, or whose state is unknown."""
     state = pl.col("state")
     wanted = (state.is_in(ENDED) & (state != "completed")) | state.is_null()
     return ends(data, **choice).filter(wanted).drop("ended")
 
 
 def arrays(data: DatasetReader, **choice: str | None) -> pl.LazyFrame:
-    """Job arrays: how many tasks, how they ended, how long they ran, what they used.
+    """Job arrays: tasks, final states, run times and resources used.
 
-    Tasks count by their last run, and run times are those of tasks that ended; hours are those of
-    all runs.  choice: which runs; see ``selection_of``.
+    Tasks count by their last run, and run times are those of ended tasks; hours count all runs.
+    choice: which runs; see ``selection_of``.
     """
     runs = selection_of(data, choice, None).parts(data)
     tasks = runs.filter(pl.col("array_job_id").is_not_null())
@@ -132,15 +132,15 @@ MEASURES: Final = (
     *("jobs", "cpu_hours", "cpu_wasted_hours", "cpu_eff", "gpu_hours"),
     *("failed_jobs", "failed_share", "mean_wait_s", "days"),
 )
-"""What there is of each month and of the one a year before."""
+"""Columns of each month, and of the month a year before."""
 
 
 def trend(data: DatasetReader, by: str | Iterable[str] = (), **choice: str | None) -> pl.LazyFrame:
-    """A row per month, and group if any; ``year_before_*`` are the same of a year before.
+    """A row per month, and group if any; ``year_before_*`` are those of a year before.
 
     by: names out of KEYS without the month.  choice: which jobs; see ``selection_of``.
-    The year before is compared where a year later it would be of the period, and not behind the
-    last job: a month that is not over is compared with the same days.
+    The year before ends where the period or the last job ends: an unfinished month is compared
+    with the same days.
     """
     others = groups_of(by, TREND_KEYS) if by else []
     selection = selection_of(data, choice, None)
@@ -157,7 +157,7 @@ def trend(data: DatasetReader, by: str | Iterable[str] = (), **choice: str | Non
 
 
 def _year_before(selection: Selection, last: datetime | None) -> Period:
-    """The period of a year before, up to the last moment of which there is something."""
+    """The period a year before, up to the last moment with jobs."""
     here, until = ZoneInfo(selection.zone.name), selection.period.until
     if last is not None:
         behind = last + timedelta(microseconds=1)

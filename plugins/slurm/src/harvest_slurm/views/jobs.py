@@ -1,4 +1,4 @@
-"""The view ``slurm.jobs``, on which all others stand."""
+"""The view ``slurm.jobs``, the base of all others."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from .steps import OWNER, Rows, amount, ended, owner, steps_of_runs
 
 
 def _gpus() -> pl.Expr:
-    """GPUs allocated: of all kinds, or those of each kind added up.
+    """GPUs allocated: of all kinds, or the sum over the kinds.
 
-    None are listed of a job without GPUs, and of any job where the cluster does not account for
-    GPUs; so a job has none only if others of its cluster have some.
+    A job without GPUs lists none, and so does every job where the cluster does not account for
+    GPUs.  So a job has 0 only if others of its cluster have some.
     """
     key, value = pl.element().struct.field("key"), pl.element().struct.field("value")
     # no sum of integers may pass their range
@@ -29,10 +29,9 @@ def _gpus() -> pl.Expr:
 
 
 def _runs(data: Rows) -> pl.LazyFrame:
-    """Runs of jobs, each once: the fullest row where several dumps hold one run.
+    """Runs of jobs, each once: the most complete row where several dumps have one run.
 
-    Rows of one run in several origins are recognised by cluster, id, submit and start; a run that
-    had not started when one dump was taken counts as the same as the one that has.
+    Rows of one run have the same cluster, id and submit time; it may have started between dumps.
     """
     rows = data["slurm.job"].with_row_index("job_row")
     known = pl.col("submit_time").is_not_null()
@@ -40,7 +39,7 @@ def _runs(data: Rows) -> pl.LazyFrame:
         pl.col("cluster"),
         pl.col("job_id"),
         pl.col("submit_time"),
-        # without a time of submission nothing distinguishes runs but their place
+        # without a submission time, only their place distinguishes runs
         pl.when(~known).then(pl.col("origin")),
         pl.when(~known).then(pl.col("position")),
     )
@@ -55,16 +54,16 @@ def _runs(data: Rows) -> pl.LazyFrame:
 
 
 def _used(steps: str, own: str) -> pl.Expr:
-    """CPU time of a run that has ended: that of its steps, else what its own row says.
+    """CPU time of a run that has ended: that of its steps, else of its own row.
 
-    sacct prints 0 for what was not gathered (jobacct_gather/none, -X), as no process uses none.
+    0 means not gathered (jobacct_gather/none, -X), because every process uses some CPU time.
     """
     of_steps = pl.when(pl.col("steps_cpu_s").ne_missing(0.0)).then(steps)
     return _measured(pl.coalesce(of_steps, pl.when(pl.col(own) > 0).then(own)))
 
 
 def _measured(used: str | pl.Expr) -> pl.Expr:
-    """What a run used: not known before it and all of its steps have ended."""
+    """What a run used: unknown until it and all of its steps have ended."""
     whole = pl.col("ended") & pl.col("steps_ended").fill_null(value=True)
     return pl.when(whole).then(used)
 
@@ -73,7 +72,7 @@ def _numbered_runs(data: Rows) -> pl.LazyFrame:
     """Runs of jobs, numbered from 0 per job, with the key of their steps."""
     job = ("cluster", "job_id")
     number = pl.col("submit_time").rank("ordinal").over(job).cast(pl.Int64) - 1
-    # which of several runs one is, only their times of submission show
+    # only submission times show the order of several runs
     only = pl.when(pl.len().over(job) == 1).then(pl.lit(0, pl.Int64))
     runs = _runs(data).with_columns(restart=pl.coalesce(number, only), ended=ended())
     return runs.with_columns(owner("submit_time", "position"))
@@ -87,11 +86,11 @@ _IN_ORDER: Final = (
 def jobs(data: Rows) -> pl.LazyFrame:
     """One row per job and run: ``restart`` numbers the runs of a requeued job from 0.
 
-    ``cpu_s`` is the sum over steps, or what the job's own row says where that is not known.
-    ``cpu_time_s`` is what was allocated: elapsed x CPUs, or sacct's CPUTime.
+    ``cpu_s`` is the sum over steps, else that of the job's own row.
+    ``cpu_time_s`` is allocated: elapsed time × CPUs, or sacct's CPUTime.
     ``mem_used_bytes`` is the most that one step used on all its tasks.
-    What a run used that has not ended is not known, nor is what cannot be (``possible``).
-    ``ran_until`` is when it ended or was last seen, if it is known from when to when it ran.
+    The use of a run is null until it ends, and impossible values are null (``possible``).
+    ``ran_until`` is when it ended or was last seen, if its start and end are known.
     """
     rolled = _numbered_runs(data).join(steps_of_runs(data), on=OWNER, how="left", nulls_equal=True)
     tres = {"alloc_mem_bytes": amount("alloc_tres", "mem"), "alloc_gpus": _gpus()}
@@ -99,7 +98,7 @@ def jobs(data: Rows) -> pl.LazyFrame:
     runs = possible(
         rolled.with_columns(**tres), also=(*(disorder(*pair) for pair in _IN_ORDER), of_steps)
     )
-    # of a job that has not started, NNodes is what it asked for
+    # before a job starts, NNodes is its request
     started = pl.col("start_time").is_not_null() | (pl.col("elapsed_s") > 0)
     alloc_nodes = pl.coalesce(
         "alloc_nodes", amount("alloc_tres", "node"), pl.when(started).then("nodes")
@@ -115,9 +114,9 @@ def jobs(data: Rows) -> pl.LazyFrame:
         ran_until=ran_until(pl.col("ended")),
         alloc_nodes=alloc_nodes,
         req_mem_bytes=requested,
-        # to ask for 0 is to ask for all that the nodes have
+        # a request of 0 means all memory of the nodes
         alloc_mem_bytes=pl.coalesce("alloc_mem_bytes", pl.when(started & (given > 0)).then(given)),
-        # a dump may be without any steps (-X): then there being none says nothing
+        # a dump without any steps (-X) does not show how many there were
         steps=pl.col("steps").fill_null(pl.when(listed).then(0)).cast(pl.Int64),
         cpu_time_s=pl.coalesce(pl.col("elapsed_s") * pl.col("alloc_cpus"), "cpu_time_s"),
         cpu_s=_used("steps_cpu_s", "total_cpu_s"),
@@ -144,7 +143,7 @@ def jobs(data: Rows) -> pl.LazyFrame:
 
 
 def _memory(cpus: str, nodes: pl.Expr) -> pl.Expr:
-    """Memory asked for, for so many CPUs or nodes."""
+    """Memory requested, for a number of CPUs or nodes."""
     per, each = pl.col("req_mem_per"), pl.col("req_mem_bytes")
     return (
         pl.when(per == "cpu")

@@ -1,11 +1,9 @@
-"""What groups of jobs were given, what they used of it, and how they ended: sums over jobs.
+"""Resources allocated to and used by groups of jobs, and how the jobs ended: sums over jobs.
 
-What was allocated is divided in three that add up to it: used, wasted (allocated minus used), and
-that of jobs whose use is not known.  Nothing that is not known counts as 0: a condition may be
-null, of a job of which it is not known, and then a count of none is null.
+Allocated hours are the sum of three: used, wasted (allocated minus used), and those with unknown
+use.  Unknown never counts as 0: a condition may be null for a job, and then a count of 0 is null.
 
-Rows are parts of runs (``Selection.parts``): hours are those of the part, and a run is counted in
-the one part that counts.
+Rows are parts of runs (``Selection.parts``) with the hours of the part; a run counts in one part.
 """
 
 from __future__ import annotations
@@ -23,7 +21,7 @@ _GIB: Final = 2**30
 
 
 COUNTS: Final = pl.col("counts")
-"""Whether the run counts in this row, which is one of its parts."""
+"""Whether the run counts in this row, one of its parts."""
 
 _RAN_HERE: Final = pl.col("share") > 0
 
@@ -33,7 +31,7 @@ def _amount(column: str) -> pl.Expr:
 
 
 def started() -> pl.Expr:
-    """Whether a run started; null where that is not known."""
+    """Whether a run started; null where unknown."""
     return pl.coalesce(
         pl.when(pl.col("start_time").is_not_null()).then(pl.lit(value=True)),
         pl.col("elapsed_s") > 0,
@@ -50,27 +48,27 @@ _GIVEN_AND_USED: Final = {
         _amount("gpu_util_percent") / 100,
         _RAN & (pl.col("alloc_gpus") > 0),
     ),
-    # the most that a step used, as if the job had used so much all the time
+    # the peak of a step, as if the job had used it all the time
     "mem": (_amount("alloc_mem_bytes") / _GIB, _amount("mem_used_bytes") / _GIB, _RAN),
     # a job that failed early does not show that its limit was too high
     "timelimit": (pl.col("timelimit_s"), pl.col("elapsed_s"), pl.col("state") == "completed"),
 }
-"""Of one job, by the name of a resource: what was allocated and what it used, in the resource's
-unit times 3600; and which jobs have it, of which it is not known where either is empty.
+"""By resource, for one job: allocated and used, in the resource's unit times 3600, and which jobs
+have the resource.  Either amount may be null.
 """
 
 
 def count_of(which: pl.Expr) -> pl.Expr:
-    """How many jobs are known to fulfil a condition; 0 only where all are known not to."""
+    """How many jobs are known to meet a condition; 0 only where all are known not to."""
     of_each = which.filter(COUNTS)
     known = of_each.any() | of_each.is_not_null().all()
     return pl.when(known).then(of_each.sum()).cast(pl.Int64)
 
 
 def hours_of(seconds: pl.Expr, which: pl.Expr) -> pl.Expr:
-    """The sum of hours over the runs that fulfil a condition, as far as known.
+    """The sum of known hours over the runs that meet a condition.
 
-    0 only where all are known not to fulfil it; null where nothing is known of those that do.
+    0 only where all are known not to meet it; null where all hours of those that do are unknown.
     """
     these = which & _RAN_HERE
     none = these.is_not_null().all() & ~these.any()
@@ -79,14 +77,14 @@ def hours_of(seconds: pl.Expr, which: pl.Expr) -> pl.Expr:
 
 
 def unknown_cpu_hours() -> pl.Expr:
-    """How many runs there are whose CPU hours are not known."""
+    """The number of runs with unknown CPU hours."""
     return (pl.col("cpu_time_s").is_null() & _RAN_HERE).sum().cast(pl.Int64)
 
 
 def counted() -> dict[str, pl.Expr]:
-    """How many runs there are, and how far their hours are in the period in which they were used.
+    """The number of runs: all, those that ran, and those with undivided hours or bad values.
 
-    Of a run that ran from and until when is not known, all hours are where it counts.
+    All hours of a run with unknown start or end are where it counts.
     """
     ran, whole = _RAN.fill_null(value=True), pl.col("ran_until").is_null()
     counts = {
@@ -100,7 +98,7 @@ def counted() -> dict[str, pl.Expr]:
 
 
 def use(resource: Resource) -> dict[str, pl.Expr]:
-    """Sums of one resource over the jobs of a group, and the share of it that was used."""
+    """Sums of one resource over the jobs of a group, and the used share."""
     given, spent, held = _GIVEN_AND_USED[resource.name]
     has, share = held & _RAN_HERE, pl.col("share")
     allocated = pl.when(has).then(given * share) / 3600
@@ -119,13 +117,13 @@ def use(resource: Resource) -> dict[str, pl.Expr]:
 
 
 def shares(resource: Resource) -> dict[str, pl.Expr]:
-    """What each group wasted, as a share of what was allocated to all whose use is known."""
+    """What each group wasted, as a share of the hours with known use of all groups."""
     wasted, used = pl.col(resource.column("wasted")), pl.col(resource.column("used"))
     return {f"{resource.name}_wasted_share": fraction(wasted, (wasted + used).sum())}
 
 
 def how_they_ended() -> dict[str, pl.Expr]:
-    """Counts of runs by how they ended, which add up to all; and what failures took."""
+    """Counts of runs by final state, which add up to all, and the hours of failures."""
     state, given = pl.col("state"), pl.col("cpu_time_s")
     counts = {name: count_of(state.is_in(states)) for name, states in ENDS.items()}
     failed, in_the_end = state.is_in(FAILED), state.is_in(ENDED)
@@ -141,7 +139,7 @@ def how_they_ended() -> dict[str, pl.Expr]:
 
 
 def why_they_failed() -> dict[str, pl.Expr]:
-    """The reason that most runs of a group failed for, and how many of them did."""
+    """The main reason of failures in a group, and how many runs failed for it."""
     reason = pl.col("reason").filter(COUNTS)
     main = reason.drop_nulls().mode().min()
     times = pl.when(reason.count() > 0).then((reason == main).sum())
@@ -149,9 +147,9 @@ def why_they_failed() -> dict[str, pl.Expr]:
 
 
 def waits() -> dict[str, pl.Expr]:
-    """How long the runs of a group waited that started, and how long those ran that ended.
+    """How long the started runs of a group waited, and how long the ended ones ran.
 
-    The ``compared`` ones are those of which both is known.
+    ``compared`` counts the runs with both known.
     """
     has_waited = COUNTS & pl.col("start_time").is_not_null()
     wait = pl.when(has_waited).then(pl.coalesce("wait_s", "planned_s"))
@@ -175,9 +173,9 @@ def waits() -> dict[str, pl.Expr]:
 
 
 def costs(cpu_hour: float | None, gpu_hour: float | None) -> dict[str, pl.Expr]:
-    """What a group's hours cost: parts that add up to ``cost``, and what failures did.
+    """The cost of a group's hours: parts that add up to ``cost``, and that of failures.
 
-    cpu_hour, gpu_hour: prices; all is null without any, and where no hours with a price are known.
+    cpu_hour, gpu_hour: prices.  A cost is null without prices or known hours.
     """
     prices = {"cpu": cpu_hour, "gpu": gpu_hour}
     columns = {

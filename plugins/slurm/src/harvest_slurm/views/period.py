@@ -1,10 +1,10 @@
-"""Which jobs a view looks at: those of a period, of a user, an account or a cluster.
+"""Which jobs a view counts: those of a period, of a user, an account or a cluster.
 
-A job counts at one moment: when it ended; where it has not, when it started, or else when it was
-submitted.  So every job counts in one month alone; its hours are divided over those it ran in.
-A part has the share of the run's hours that it has of the time from its start to its end, whatever
-suspensions there were: the shares of a run add up to 1.  A run of which this time is not known is
-in one part, at the moment at which it counts.
+A job counts at one moment: when it ended, else when it started, else when it was submitted.  So
+every job counts in one month only; its hours are divided over the months in which it ran.  A part
+has the run's hours in proportion to its share of the time from start to end, including suspensions:
+the shares of a run add up to 1.  A run with an unknown start or end is one part, at the moment at
+which it counts.
 """
 
 from __future__ import annotations
@@ -25,22 +25,21 @@ from .possible import ran_until
 from .steps import ended
 
 COUNTS_AT: Final = ("end_time", "start_time", "submit_time")
-"""The times of a run, of which the first that is known says when it counts."""
+"""The times of a run: the first known one is when it counts."""
 
 _STEP: Final = {"month": "1mo", "day": "1d"}
 
 WAITED_AT: Final = ("submit_time", "start_time")
-"""The same of a wait, which counts on the day that it began."""
+"""The same for a wait, which counts on the day on which it began."""
 
 
 @attrs.frozen
 class Selection:
-    """Which jobs are looked at.
+    """Which jobs are counted.
 
-    zone: whose months are counted; period: open unless given.
-    only: column -> value that jobs must have.
-    split: over what hours are divided: ``month``, ``day``, or ``none``, and all count where the
-    run does; None for what rows are of.
+    zone: of days and months.  period: open unless given.  only: column -> value of the jobs.
+    split: hours are divided over each ``month`` or ``day``; ``none``: all hours count where the
+    run does; None: as the rows need.
     """
 
     zone: Zone
@@ -54,14 +53,14 @@ class Selection:
         return counted.with_columns(self.zone.local(pl.col("at"))).drop("ran_until")
 
     def parts(self, data: DatasetReader, by: Collection[str] = ()) -> pl.LazyFrame:
-        """Rows of ``runs``, those that ran in several periods divided: see ``parts``.
+        """Rows of ``runs``, divided where they ran in several periods: see ``parts``.
 
-        by: what they are grouped by, of which ``month`` and ``day`` are columns of theirs.
+        by: what they are grouped by; the rows have the columns ``month`` and ``day``.
         """
         unit = "day" if "day" in by else "month" if "month" in by else None
         if unit == "day" and self.split == "month":
             raise UsageError(
-                "split=month divides hours over months, and by=day asks for days",
+                "split=month divides hours over months, but by=day needs days",
                 remedy="write split=day",
             )
         rows = self.runs(data)
@@ -85,11 +84,11 @@ class Selection:
     def runs(self, data: DatasetReader, at: tuple[str, ...] = COUNTS_AT) -> pl.LazyFrame:
         """Runs of any time, with the moment at which each counts (``at``).
 
-        at: the times of which the first that is known is this moment.
+        at: the times of which the first known one is this moment.
 
-        ``again`` says that the job was run once more after this run; null where it is not known
-        which of its runs this is.  ``run_again`` is null, too, where runs that were repeated may
-        be missing, as without ``--duplicates``: where the cluster has no job of several runs.
+        ``again`` says that the job ran again after this run; null where the order of its runs is
+        unknown.  ``run_again`` is null, too, where the cluster has no job of several runs: then
+        repeated runs may be missing, for example without ``--duplicates``.
         """
         run, job = pl.col("restart"), ("cluster", "job_id")
         all_known = run.is_not_null().all().over(job)
@@ -102,13 +101,13 @@ class Selection:
 
     @property
     def is_bounded(self) -> bool:
-        """Whether it leaves out jobs of which no time is known."""
+        """Whether it leaves out jobs without any known time."""
         return self.period.since is not None or self.period.until is not None
 
     def checked(self, data: DatasetReader, at: tuple[str, ...] | None) -> Selection:
-        """Itself; raises UsageError where the dataset holds such jobs, and none of the period.
+        """Itself; raises UsageError where the dataset has such jobs, but none in the period.
 
-        at: the times by which jobs are of it; None where they are if they ran in it.
+        at: the times that decide whether a job is in it; None: jobs are in it if they ran in it.
         """
         if not self.is_bounded:
             return self
@@ -120,16 +119,16 @@ class Selection:
         first, last = rows.select(first=moment.min(), last=moment.max()).collect().row(0)
         if first is not None:
             kinds = "".join(f" of {name} {value}" for name, value in self.only.items())
-            whole = f"from {first} to {last}" if first != last else f"of {first}"
+            whole = f"from {first} to {last}" if first != last else f"on {first}"
             raise UsageError(
-                f"the dataset holds no jobs{kinds} of {self.period.in_words(self.zone.name)}",
-                remedy=f"it holds jobs{kinds} {whole} ({self.zone.name}): write from={first} "
+                f"the dataset has no jobs{kinds} in {self.period.in_words(self.zone.name)}",
+                remedy=f"it has jobs{kinds} {whole} ({self.zone.name}): write from={first} "
                 f"to={last}, or year={last:%Y}",
             )
         return self
 
     def last(self, data: DatasetReader) -> datetime | None:
-        """The last moment in the period of which the dataset holds something."""
+        """The last moment in the period of which the dataset has jobs."""
         rows = spans(self._moments(data, COUNTS_AT), self.period)
         inside = pl.col("ran_to").clip(None, self.period.until)
         return rows.select(inside.max()).collect().item()  # type: ignore[no-any-return]
@@ -145,12 +144,12 @@ class Selection:
 def selection_of(
     data: DatasetReader, choice: Mapping[str, str | None], at: tuple[str, ...] | None = COUNTS_AT
 ) -> Selection:
-    """What the settings of a view choose; raises UsageError for a wrong one.
+    """The jobs that the settings of a view choose; raises UsageError for a wrong one.
 
-    choice: ``timezone``, ``split``, settings of NAMES, which name a period, and columns with the
-    value that jobs must have.
-    at: the times by which jobs are of a period, None where they are if they ran in it; one that
-    holds none of the dataset's is refused.
+    choice: ``timezone``, ``split``, settings of NAMES for a period, and columns with the value of
+    the jobs.
+    at: the times that decide whether a job is in the period; None: jobs are in it if they ran in
+    it.  A period without jobs of the dataset is refused.
     """
     zone = zone_of(data, choice.get("timezone"))
     given = {name: value for name, value in choice.items() if value is not None}
@@ -191,9 +190,9 @@ def parts(runs: pl.LazyFrame, period: Period, zone: Zone, unit: str | None) -> p
     """The parts of the runs that are in a period.
 
     unit: ``month`` or ``day``, over which they are divided; None for the whole period.
-    ``begin`` is the first day of the month, or the day; ``share`` the part of the run's hours;
-    ``counts`` whether the run counts there.  A run that counts where it has no hours, as one that
-    ended with the month before, has a part there with a share of 0.
+    ``begin`` is the first day of the month, or the day.  ``share`` is the part of the run's hours,
+    ``counts`` whether the run counts there.  A run may count where it has no hours (it ended with
+    the month before): its part there has a share of 0.
     """
     start, end, begin = pl.col("ran_from"), pl.col("ran_to"), pl.col("begin")
     bounds = (period.since, period.until)
@@ -208,7 +207,7 @@ def parts(runs: pl.LazyFrame, period: Period, zone: Zone, unit: str | None) -> p
         listed = clipped.with_columns(
             first=first, last=last, begin=pl.date_ranges(first, last, _STEP[unit])
         )
-        # the ends are those of the run, whatever the clocks do: so the parts add up to it
+        # the outer ends are those of the run, so the parts add up to it
         begins, ends = (
             pl.when(begin == outer).then(own).otherwise(_midnight(day, zone).clip(start, end))
             for outer, own, day in (
@@ -229,13 +228,13 @@ def parts(runs: pl.LazyFrame, period: Period, zone: Zone, unit: str | None) -> p
 
 
 def first_day(zone: Zone, time: str, unit: str | None = None) -> pl.Expr:
-    """The first day of the month, or the day, that a moment is in."""
+    """The day of a moment, or the first day of its month."""
     day = zone.local(pl.col(time)).dt.date()
     return day.dt.month_start() if unit == "month" else day
 
 
 def _midnight(day: pl.Expr, zone: Zone) -> pl.Expr:
-    """The moment that a day begins; where clocks skip midnight, the first behind it."""
+    """The first moment of a day, also where clocks skip midnight."""
     naive = day.cast(pl.Datetime("us"))
     return pl.coalesce(
         naive.dt.offset_by(later)

@@ -1,7 +1,7 @@
-"""What can be: times in their order, and amounts that a machine can have.
+"""Possible values: times in their order, and amounts that a machine can have.
 
-What cannot be is taken as not known, so that no sum is made of it, and is named by the column
-``impossible`` of slurm.jobs.  The record types keep what sacct printed.
+Impossible values become null, so that no sum includes them; the column ``impossible`` of slurm.jobs
+names them.  The record types keep what sacct printed.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ def _can_be(name: str) -> pl.Expr:
 
 
 def possible(rows: pl.LazyFrame, *, also: Iterable[pl.Expr] = ()) -> pl.LazyFrame:
-    """The rows without amounts that cannot be; ``impossible`` names these, and is null without any.
+    """The rows with impossible amounts set to null and named in ``impossible``, if any.
 
-    also: texts on what else cannot be; null where nothing is.
+    also: texts on what else is impossible, or null.
     """
     names = [name for name in rows.collect_schema().names() if name in _LIMITS]
     said = [pl.when(~_can_be(name)).then(pl.lit(name)) for name in names]
@@ -49,14 +49,14 @@ def possible(rows: pl.LazyFrame, *, also: Iterable[pl.Expr] = ()) -> pl.LazyFram
 
 
 def bytes_of(each: pl.Expr, count: str | pl.Expr) -> pl.Expr:
-    """So many bytes for so many; null where they are more than any machine has."""
+    """Bytes of each times their number; null where more than any machine has."""
     number = pl.col(count) if isinstance(count, str) else count
     return pl.when(each.cast(pl.Float64) * number <= _MOST_BYTES).then(each * number)
 
 
 def seconds_from(begin: str, end: str) -> pl.Expr:
-    """Seconds from one time to another; null where a clock reading leaves one of them undecided,
-    and where they are not in their order.
+    """Seconds from one time to another; null where one of them is ambiguous (the clock was set
+    back), and where they are not in their order.
     """
     passed = (pl.col(end) - pl.col(begin)).dt.total_microseconds() / 1e6
     return pl.when(_are_decided(begin, end) & passed.is_between(0, _LONGEST_S)).then(passed)
@@ -67,16 +67,16 @@ def _are_decided(*times: str) -> pl.Expr:
 
 
 def disorder(begin: str, end: str) -> pl.Expr:
-    """Names two times that are not in their order, or a century apart; else null."""
+    """Names two times that are in the wrong order or a century apart; else null."""
     known = pl.col(begin).is_not_null() & pl.col(end).is_not_null() & _are_decided(begin, end)
     wrong = known & seconds_from(begin, end).is_null()
     return pl.when(wrong).then(pl.lit(f"{begin} to {end}"))
 
 
 def ran_until(ended: pl.Expr) -> pl.Expr:
-    """When a run ended, or was last seen; null where it is not known from when to when it ran.
+    """When a run ended, or was last seen; null where its start or end is unknown.
 
-    ended: whether it did.  Of one that has not, its elapsed time says how long it has run.
+    ended: whether it did.  Before that, its elapsed time shows how long it has run.
     """
     ran = pl.col("elapsed_s") + pl.col("suspended_s").fill_null(0.0)
     ran = pl.when(ran.is_between(0, _LONGEST_S)).then(ran * 1e6).round().cast(pl.Int64)

@@ -1,4 +1,4 @@
-"""The views of which a row is a run: ``slurm.jobs``, ``slurm.efficiency``, and waits by day."""
+"""The views with one row per run, ``slurm.jobs`` and ``slurm.efficiency``, and waits by day."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ def jobs(data: DatasetReader, **choice: str | None) -> pl.LazyFrame:
 
 
 def efficiency(data: DatasetReader, **choice: str | None) -> pl.LazyFrame:
-    """How much of what a job was given it used; null where a part was not measured.
+    """The share of the allocated that each job used; null where a part was not measured.
 
-    ``cpu_eff`` = CPU seconds of all steps / those allocated (elapsed x CPUs); ``mem_eff`` = most
-    memory of a step / memory allocated; ``gpu_eff`` = utilisation of GPUs / (100 % x GPUs);
-    ``timelimit_eff`` = elapsed / time limit.  choice: which jobs; see ``period.selection_of``.
+    ``cpu_eff`` = CPU seconds of all steps / those allocated (elapsed × CPUs); ``mem_eff`` = peak
+    memory of a step / memory allocated; ``gpu_eff`` = utilisation of GPUs / (100 % × GPUs);
+    ``timelimit_eff`` = elapsed time / time limit.  choice: which jobs; see ``period.selection_of``.
     """
     return jobs(data, **choice).select(
         pl.col("job_id", "submit_time", "restart", "cluster"),
@@ -42,7 +42,7 @@ def efficiency(data: DatasetReader, **choice: str | None) -> pl.LazyFrame:
 def queue_time(data: DatasetReader, **choice: str | None) -> pl.LazyFrame:
     """One row per started run: how long it waited, with the day of its submission.
 
-    A wait is of the period that it began in.  choice: which jobs; see ``period.selection_of``.
+    A wait counts in the period in which it began.  choice: which jobs; see ``period.selection_of``.
     """
     waited = pl.coalesce("wait_s", "planned_s")
     chosen = selection_of(data, choice, WAITED_AT).jobs(data, WAITED_AT)

@@ -1,4 +1,4 @@
-"""What the steps of runs used, and what a run and its steps have in common."""
+"""What the steps of runs used, and the key that joins a run and its steps."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Rows: TypeAlias = "DatasetReader | Mapping[str, pl.LazyFrame]"
 
 
 def ended() -> pl.Expr:
-    """Whether a run or step ended, by its state, else by its end; null where neither is known."""
+    """Whether a run or step ended, by its state, else by its end; null where both are unknown."""
     by_time = pl.when(pl.col("end_time").is_not_null()).then(pl.lit(value=True))
     return pl.coalesce(pl.col("state").is_in(ENDED), by_time)
 
@@ -32,11 +32,11 @@ def amount(column: str, key: str) -> pl.Expr:
 
 
 OWNER = ("cluster", "job_id", "owner_time", "owner_origin", "owner_position")
-"""What a run and its steps have in common."""
+"""The key of a run and its steps."""
 
 
 def owner(time: str, position: str) -> list[pl.Expr]:
-    """The last columns of OWNER: the run's submit time or, where that is not known, its row."""
+    """The last columns of OWNER: the run's submit time, else its row."""
     unknown = pl.col(time).is_null()
     return [
         pl.col(time).alias("owner_time"),
@@ -48,14 +48,14 @@ def owner(time: str, position: str) -> list[pl.Expr]:
 _WHEN_ENDED = (
     "total_cpu_s", "user_cpu_s", "system_cpu_s", "used_mem", "gpu_util", "gpu_mem",
 )  # fmt: skip
-"""What the accounting holds of a step when it has ended."""
+"""What the accounting records when a step ends."""
 
 
 def steps_once(data: Rows) -> pl.LazyFrame:
     """Steps that belong to a run, each once, with the columns of OWNER.
 
-    ``used_mem`` is what all its tasks used; ``estimated`` says that this is the memory of the
-    largest task times the number of tasks.  What a step used that has not ended is not known.
+    ``used_mem`` is what all its tasks used; ``estimated``: it is the memory of the largest task
+    times the number of tasks.  The use of a step is null until it ends.
     """
     tot = "usage_in_tot"
     single = pl.col("step_id").is_in(["batch", "extern", "interactive"])
@@ -84,8 +84,8 @@ def steps_once(data: Rows) -> pl.LazyFrame:
 
 def steps_of_runs(data: Rows) -> pl.LazyFrame:
     """What the steps of each run of a job used."""
-    # memory that was never sampled is not known; a zero of an extern step does not measure
-    # the job either
+    # memory that was never sampled is unknown, and the zero of an extern step does not measure the
+    # job
     return (
         steps_once(data)
         .group_by(OWNER)
@@ -98,7 +98,7 @@ def steps_of_runs(data: Rows) -> pl.LazyFrame:
             steps_user_cpu_s=complete_sum("user_cpu_s"),
             steps_system_cpu_s=complete_sum("system_cpu_s"),
             max_rss_bytes=pl.col("max_rss_bytes").max(),
-            # the most is not known where a step was sampled whose number of tasks is not known
+            # the maximum is unknown where a sampled step has an unknown number of tasks
             mem_used_bytes=pl.when(
                 (pl.col("used_mem").is_not_null() | pl.col("max_rss_bytes").is_null()).all()
                 & (pl.col("used_mem").max() > 0)

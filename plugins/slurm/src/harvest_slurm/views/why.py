@@ -25,11 +25,11 @@ _OF_STEP: Final = ("failed_step", "step_code", "step_signal", "step_nodes", "ste
 def why_failed(data: DatasetReader, runs: pl.LazyFrame) -> pl.LazyFrame:
     """The runs, those that failed with ``reason``, ``failed_step``, ``in_first`` and ``on_nodes``.
 
-    All are null of a run that did not fail.  ``reason`` is what Slurm ended it for, else the
-    signal or the exit code of the step that failed first, else those of the run itself: a batch
-    script that ends with 1 does not say that a step of it was out of memory.
-    ``in_first``: whether no step began before the one that failed; null without known steps.
-    ``on_nodes``: the nodes of that step, else of the run, as Slurm's list.
+    All are null for a run that did not fail.  ``reason`` is why Slurm ended it, else the signal or
+    exit code of the step that failed first, else of the run: a batch script that ends with 1 does
+    not show that a step ran out of memory.
+    ``in_first``: whether no step began before the failed one; null without known steps.
+    ``on_nodes``: the nodes of that step, else of the run, as Slurm's host list.
     """
     failed = pl.col("state").is_in(FAILED)
     joined = runs.with_columns(owner("submit_time", "position")).join(
@@ -48,7 +48,7 @@ def why_failed(data: DatasetReader, runs: pl.LazyFrame) -> pl.LazyFrame:
         (pl.col("state").is_in(ENDS["node_fail"]), "node"),
         (signal > 0, pl.format("signal {}{}", signal, _named(signal))),
         (code > 0, pl.format("exit code {}{}", code, _named(code, 128))),
-        (failed, "not known"),
+        (failed, "unknown"),
     )
     return joined.with_columns(
         reason=pl.when(failed).then(reason),
@@ -59,26 +59,26 @@ def why_failed(data: DatasetReader, runs: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def _named(number: pl.Expr, first: int = 0) -> pl.Expr:
-    """`` (SIGSEGV)`` of 11; nothing of a signal without a name.
+    """`` (SIGSEGV)`` for 11; empty for a signal without a name.
 
-    first: added to signals: shells end with 128 and the signal that ended a program.
+    first: added to signals: shells end with 128 plus the signal that ended a program.
     """
     names = {first + signal: f" ({name})" for signal, name in SIGNALS.items()}
     return number.replace_strict(names, default="", return_dtype=pl.String)
 
 
 def _first_failed(data: DatasetReader) -> pl.LazyFrame:
-    """Of each run the step that failed first, with its code, signal and nodes.
+    """The step of each run that failed first, with its code, signal and nodes.
 
-    The batch script ends as the step within it did that failed, so it comes last; the external
-    step, Slurm's own, repeats the state of the run.
+    The batch script repeats the failure of a step within it, so it comes last; the external step,
+    Slurm's own, repeats the state of the run.
     """
     steps = steps_once(data).filter(pl.col("step_id") != "extern")
     own = ~pl.col("step_id").is_in(["batch", "interactive"])
     bad = (
         (pl.col("exit_code") > 0) | (pl.col("exit_signal") > 0) | pl.col("state").is_in(FAILED)
     ).fill_null(value=False)
-    # without an srun the script itself is the first step
+    # without an srun, the script itself is the first step
     first = pl.col("start_time").filter(own).min().over(OWNER)
     began_first = pl.when(own).then(pl.col("start_time") <= first).otherwise(first.is_null())
     return (
@@ -98,12 +98,12 @@ def _first_failed(data: DatasetReader) -> pl.LazyFrame:
 
 
 def _known(nodes: pl.Expr) -> pl.Expr:
-    """Null where a run did not start, for which sacct prints ``None assigned``."""
+    """Null for a run that did not start: sacct prints ``None assigned``."""
     return pl.when(nodes != "None assigned").then(nodes)
 
 
 def each_node(rows: pl.LazyFrame, nodes: str, name: str = "node") -> pl.LazyFrame:
-    """A row for each node of a column of Slurm's lists; null where none is known."""
+    """A row for each node of a column of Slurm's host lists; null where unknown."""
 
     def hosts(texts: pl.Series) -> pl.Series:
         known = {text: expand(text) for text in texts.unique().drop_nulls()}
@@ -119,7 +119,7 @@ def each_node(rows: pl.LazyFrame, nodes: str, name: str = "node") -> pl.LazyFram
 def reasons(
     data: DatasetReader, by: str | Iterable[str] = ("account",), **choice: str | None
 ) -> pl.LazyFrame:
-    """Runs that failed by groups and reason, most of them first within each group.
+    """Failed runs by group and reason, the main reason of each group first.
 
     by: names out of FAILURE_KEYS.  choice: which jobs; see ``selection_of``.
     """
@@ -130,7 +130,7 @@ def reasons(
 def by_reason(runs: pl.LazyFrame, names: Sequence[str]) -> pl.LazyFrame:
     """The rows of slurm.reasons.
 
-    runs: as ``why_failed`` gives them.  names: what they are grouped by; nothing for all together.
+    runs: from ``why_failed``.  names: what they are grouped by; empty for all together.
     """
     rows = each_node(runs, "node_list") if "node" in names else runs
     failed = rows.filter(pl.col("reason").is_not_null())
@@ -180,7 +180,7 @@ def by_reason(runs: pl.LazyFrame, names: Sequence[str]) -> pl.LazyFrame:
 
 
 def _top_nodes(failed: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
-    """Of each group and reason the node that most of the runs failed on, and how many did."""
+    """The node of each group and reason with most failed runs, and their number."""
     found = each_node(failed.select(*keys, _ON), _ON, _TOP).filter(pl.col(_TOP).is_not_null())
     counted = found.group_by(*keys, _TOP).agg(top_node_jobs=pl.len().cast(pl.Int64))
     ranked = counted.sort("top_node_jobs", _TOP, descending=[True, False])

@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
+import contextlib
+import importlib
+import io
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
+
+import attrs
 
 import harvest
+from harvest import interrupt
+from harvest.errors import ExitCode, HarvestError
+from harvest.plugins import PluginManager, plugins_of
+from harvest_testing.lab.files import files_below
+from harvest_testing.lab.globals import changes, snapshot
+from harvest_testing.lab.process import in_process
 from harvest_testing.promise import Conformance, broken, does_not_apply, promise, require
 
-from .trial import Harvest, Trial, contents, tried
+LINES: Final = Path(__file__).with_name("lines.py")
+"""The plugin that reads and writes."""
+
+OURS: Final = ("standard streams", "random numbers (random.seed)", "processes that it has started")
+"""What these runs may change of the process: that of multiprocessing stays to its end."""
 
 SMALL = 200
 """Files of few lines, which are read together."""
@@ -32,60 +47,98 @@ LOST = (
 )
 
 
+@attrs.frozen(kw_only=True)
+class Trial:
+    """How a run ended.
+
+    status: of its process; None where it had to be ended, negative where a signal did it.
+    error: class, text, place, remedy and exit code of what it raised; None where it committed.
+    said: what it printed as output.  changed: what of the whole process is not as it was.
+    errors: what the process printed.
+    """
+
+    status: int | None = 0
+    error: tuple[str, str, str | None, str | None, int] | None = None
+    said: str = ""
+    changed: tuple[str, ...] = ()
+    errors: str = ""
+
+    @property
+    def committed(self) -> bool:
+        """Whether the run did what it was to do."""
+        return self.status == 0 and self.error is None
+
+    @property
+    def words(self) -> str:
+        """How it ended."""
+        if self.status is None:
+            return "the run never ends"
+        if self.committed:
+            return "the run committed"
+        if self.error is not None:
+            return f"the run ended with {self.error[0]}: {self.error[1]}"
+        return f"the run ended with status {self.status}: {self.errors.strip()[-500:]}"
+
+
 class EngineConformance(Conformance):
     """What every engine promises, as tests that an author's class inherits.
 
     engine: the class under test, importable by its module's name, here and in workers.
     settings: key -> value of its settings, for all tests.
     workers: how many it gets.
-    reports_while_reading: whether progress comes while a file is read; False for jobs, of which
-        only what they have staged is seen.
     limit_s: seconds that a run may take.
     """
 
     engine: ClassVar[type[harvest.Engine]]
     workers: ClassVar[int] = 2
-    reports_while_reading: ClassVar[bool] = True
     limit_s: ClassVar[float] = 600
 
     def run(self, inputs: Path, out: Path, **how: Any) -> Trial:
-        """Harvest by the engine under test; how: as in ``Harvest``."""
-        (trial,) = self.run_all(inputs.parent, self.of(inputs, out, **how))
-        return trial
+        """Harvest by the engine under test, in a process that is left as it was.
 
-    def of(self, inputs: Path, out: Path, **how: Any) -> Harvest:
-        """What is to be harvested, with the workers of the class."""
-        return Harvest(inputs=inputs, out=out, **{"workers": self.workers, **how})
-
-    def run_all(self, folder: Path, *harvests: Harvest) -> list[Trial]:
-        """Harvest one after the other in one process, which is left as it was."""
+        how: arguments of ``harvest.run``.
+        """
         if getattr(self, "engine", None) is None:
             broken(f"{type(self).__name__} has no engine", "set engine = YourEngine in the class")
-        (folder / "journal").unlink(missing_ok=True)
-        how = {"settings": self.settings, "scratch": folder / "mine", "limit_s": self.limit_s}
-        trials = tried(self.engine, *harvests, **how)  # type: ignore[arg-type]
-        for trial in trials:
-            require(trial.status is not None, trial.words, LOST)
-            require(
-                not trial.said,
-                f"the run prints {trial.said[:80]!r} to standard output",
-                "print nothing there: it is the user's program's",
-            )
-            require(
-                not trial.changed,
-                f"a run changes {', '.join(trial.changed)} of the user's program",
-                "give workers an environment of their own, and put back what you change",
-            )
-        return trials
+        (inputs.parent / "journal").unlink(missing_ok=True)
+        settings = {self.engine.name: self.settings} if self.settings else None
+        how = {"workers": self.workers, "settings": settings, **how}
+        trial = self._tried(self.engine, inputs, out, how)
+        require(trial.status is not None, trial.words, LOST)
+        require(
+            not trial.said,
+            f"the run prints {trial.said[:80]!r} to standard output",
+            "print nothing there: it is the user's program's",
+        )
+        require(
+            not trial.changed,
+            f"a run changes {', '.join(trial.changed)} of the user's program",
+            "give workers an environment of their own, and put back what you change",
+        )
+        return trial
+
+    def by_local(self, inputs: Path, out: Path, **how: Any) -> Trial:
+        """What the engine ``local`` makes of it."""
+        return self._tried(None, inputs, out, {"workers": 1, **how})
+
+    def _tried(
+        self, engine: type[harvest.Engine] | None, inputs: Path, out: Path, how: Mapping[str, Any]
+    ) -> Trial:
+        scratch = inputs.parent / ("reference" if engine is None else "mine")
+        scratch.mkdir(exist_ok=True)
+        task = (_run, engine, inputs, out, how, scratch / "run.pid")
+        # names in a dataset are made of the paths that are given
+        ended = in_process(*task, scratch=scratch, limit_s=self.limit_s, cwd=inputs.parent)
+        return attrs.evolve(ended.result or Trial(status=ended.status), errors=ended.errors)
 
     def require_local(self, inputs: Path, out: Path) -> None:
-        """The dataset is the one of the engine ``local``, and nothing is left beside it."""
+        """The dataset is the one of the engine ``local``, and nothing is left next to it."""
         there = inputs.parent / "local"
         if not there.exists():
-            local = _by_local(inputs, there)
+            local = self.by_local(inputs, there)
             require(local.committed, local.words, "this is a defect of the kit: report it")
         for (what, found), expected in zip(
-            contents(out).items(), contents(there).values(), strict=True
+            _contents(out).items(), _contents(there).values(), strict=True
         ):
             about = f"the {what} of the dataset are not those of the engine local"
             require(found == expected, about, KEPT)
@@ -94,30 +147,19 @@ class EngineConformance(Conformance):
     def test_the_dataset_is_that_of_the_engine_local(self, tmp_path: Path) -> None:
         texts = {f"s{n:03}": f"one\nbad\nnumber {n}\n" for n in range(SMALL)}
         odd = dict.fromkeys(("a b", "it's", "$HOME", "n\nl", "-x", os.fsdecode(b"\xe9")), "odd\n")
-        large = {f"large{n}": f"last {n}\n" for n in range(4)}
-        inputs = _inputs(tmp_path, {**texts, **odd}, large)
+        inputs = _inputs(tmp_path, texts | odd, large=False)
         for workers in {1: None, self.workers: None, None: None}:
             out = tmp_path / f"by-{workers}" / "out"
             trial = self.run(inputs, out, workers=workers)
             require(trial.committed, trial.words, KEPT)
             self.require_local(inputs, out)
 
-    def _require_prepared(self, inputs: Path) -> None:
-        """All was prepared by the process of the run, once and in the order of the plan."""
-        run = (inputs.parent / "mine" / "run.pid").read_text()
-        made = [each for each in _journal(inputs.parent) if each[0] == "prepared"]
-        others = [name for _, process, name in made if process != run]
-        require(not others, f"{others[:1]} was prepared by another process", PREPARED)
-        names = [name for *_, name in made]
-        about = f"prepared in the order {names[:6]}, which is not that of the plan, or not once"
-        require(names == sorted(set(names)), about, PREPARED)
-
     @promise("a worker that is lost costs no row, however many are lost now and then")
     def test_a_lost_worker_costs_no_row(self, tmp_path: Path) -> None:
         texts = {f"s{n:02}": f"number {n}\n" for n in range(LOSSES * APART)}
         for number in range(0, LOSSES * APART, APART):
             texts[f"s{number:02}"] = f"die {tmp_path / f'killed-{number}'} 1\n"
-        inputs = _inputs(tmp_path, {}, texts)
+        inputs = _inputs(tmp_path, texts)
         for _ in range(LOSSES + 1):
             trial = self.run(inputs, tmp_path / "out")
             self._require_lost(tmp_path)
@@ -132,10 +174,10 @@ class EngineConformance(Conformance):
         require(trial.committed, f"after lost workers {trial.words}", LOST)
         self.require_local(inputs, tmp_path / "out")
 
-    @promise("a partition of which all workers die ends the run with words, and costs no other")
+    @promise("a partition of which all workers die ends the run with words")
     def test_workers_are_not_replaced_without_end(self, tmp_path: Path) -> None:
         texts = {f"s{n}": f"number {n}\n" for n in range(3)}
-        inputs = _inputs(tmp_path, {}, {**texts, "s1": f"die {tmp_path / 'killed'} {ATTEMPTS}\n"})
+        inputs = _inputs(tmp_path, {**texts, "s1": f"die {tmp_path / 'killed'} {ATTEMPTS}\n"})
         trial = self.run(inputs, tmp_path / "out")
         self._require_lost(tmp_path)
         require(
@@ -144,10 +186,16 @@ class EngineConformance(Conformance):
             "count how often a bundle was given out, and raise HarvestError after some times",
         )
         require(trial.error is not None and trial.error[0] != "PluginError", trial.words, LOST)
-        (tmp_path / "killed").write_text("." * ATTEMPTS)
-        again = self.run(inputs, tmp_path / "out")
-        require(again.committed, f"when the file was mended, {again.words}", LOST)
-        self.require_local(inputs, tmp_path / "out")
+
+    def _require_prepared(self, inputs: Path) -> None:
+        """All was prepared by the process of the run, once and in the order of the plan."""
+        run = (inputs.parent / "mine" / "run.pid").read_text()
+        made = [each for each in _journal(inputs.parent) if each[0] == "prepared"]
+        others = [name for _, process, name in made if process != run]
+        require(not others, f"{others[:1]} was prepared by another process", PREPARED)
+        names = [name for *_, name in made]
+        about = f"prepared in the order {names[:6]}, which is not that of the plan, or not once"
+        require(names == sorted(set(names)), about, PREPARED)
 
     def _require_lost(self, folder: Path) -> None:
         """Workers died, and not the run's own process."""
@@ -155,88 +203,89 @@ class EngineConformance(Conformance):
         if (folder / "mine" / "run.pid").read_text() in died:
             does_not_apply("it reads in the run's own process, so that no worker can be lost")
 
-    def _require_not_all(self, inputs: Path, about: str, remedy: str) -> None:
-        everything = {path.name for path in inputs.iterdir()}
-        begun = set(_named(inputs.parent, "begun"))
-        require(begun != everything, f"{about} all other files are read, too", remedy)
-
-    @promise("progress is reported, and no more of it than there is")
-    def test_progress_is_reported(self, tmp_path: Path) -> None:
-        rows = "row\n" * 99
-        held = "s0" if self.reports_while_reading or self.workers > 1 else "s9"
-        texts = {f"s{n}": rows for n in range(6)}
-        texts[held] = f"{rows}hold {tmp_path / 'mine' / 'progressed'} 30\n"
-        alone = {held: texts[held]} if self.reports_while_reading else texts
-        inputs = _inputs(tmp_path, {}, alone)
-        most = sum(text.count("\n") for text in alone.values())
-        size = sum(path.stat().st_size for path in inputs.iterdir())
-        trial = self.run(inputs, tmp_path / "out")
-        require(trial.committed, trial.words, KEPT)
-        remedy = (
-            "hand a function to Bundle.read, and what it is called with to work.on_progress, as it "
-            "comes and before the result; or say `reports_while_reading = False`"
-        )
-        least = most if self.reports_while_reading else 1
-        require(
-            least <= trial.rows <= most and trial.size_bytes <= size,
-            f"{trial.rows} rows and {trial.size_bytes} bytes are reported of {most} and {size}",
-            remedy,
-        )
-        waited = _named(tmp_path, "waited")
-        require(not waited, "while a file was read for 30 s, nothing of it was reported", remedy)
-
-    @promise("what stops a bundle stops the run at once, by the error of the engine local")
+    @promise("what stops a bundle stops the run immediately, by the error of the engine local")
     def test_what_stops_a_bundle_stops_the_run(self, tmp_path: Path) -> None:
-        for line in ("bad\nbad", "break", "full"):
+        for line in ("bad\nbad", "break"):
             folder = tmp_path / line[:3]
             folder.mkdir()
             texts = {f"s{n:02}": f"pause 0.2\nnumber {n}\n" for n in range(24)}
-            inputs = _inputs(folder, {}, {**texts, "s01": f"{line}\n"})
-            mine = self.run(inputs, folder / "out", more={"max_rejects": 1})
-            expected = _by_local(inputs, folder / "local", more={"max_rejects": 1})
+            inputs = _inputs(folder, {**texts, "s01": f"{line}\n"})
+            mine = self.run(inputs, folder / "out", max_rejects=1)
+            expected = self.by_local(inputs, folder / "local", max_rejects=1)
             require(mine.error is not None, f"after {line!r} {mine.words}", KEPT)
             about = f"the run ends with {mine.error}, by the engine local with {expected.error}"
             require(mine.error == expected.error, about, KEPT)
-            self._require_not_all(inputs, f"after {line!r}", "raise an error when it comes")
-
-    @promise("runs have nothing to do with each other, and a thread may run them")
-    def test_runs_are_independent(self, tmp_path: Path) -> None:
-        (stopped := tmp_path / "stopped").mkdir()
-        bad = _inputs(stopped, {}, {f"s{n}": "bad\nbad\n" for n in range(6)})
-        inputs = _inputs(tmp_path, {}, {f"s{n}": f"{n}\n" for n in range(6)})
-        failing = self.of(bad, stopped / "out", more={"max_rejects": 1})
-        wholes = {
-            "after one that failed": self.of(inputs, tmp_path / "out"),
-            "in a thread": self.of(inputs, tmp_path / "threaded", threaded=True),
-        }
-        first, *others = self.run_all(tmp_path, failing, *wholes.values())
-        require(first.error is not None, first.words, KEPT)
-        for (about, whole), trial in zip(wholes.items(), others, strict=True):
-            words = f"in the same process {about}, {trial.words}"
-            require(trial.committed, words, "keep what belongs to a run in variables of run()")
-            self.require_local(inputs, whole.out)
+            everything = {path.name for path in inputs.iterdir()}
+            about = f"after {line!r} all other files are read, too"
+            begun = set(_named(folder, "begun"))
+            require(begun != everything, about, "raise an error when it comes")
 
 
-def _by_local(inputs: Path, out: Path, **how: Any) -> Trial:
-    """What the engine ``local`` makes of it."""
-    (trial,) = tried(
-        None,
-        Harvest(inputs=inputs, out=out, workers=1, **how),
-        settings={},
-        scratch=inputs.parent / "reference",
-        limit_s=EngineConformance.limit_s,
-    )
-    return trial
+class _Declared:
+    """A plugin that is one engine."""
+
+    harvest_api = 1
+
+    def __init__(self, engine: type[harvest.Engine]):
+        self._engine = engine
+
+    @harvest.hookimpl
+    def harvest_engines(self) -> Iterable[harvest.EngineSpec]:
+        return [harvest.EngineSpec(name=self._engine.name, doc="Under test.", factory=self._engine)]
 
 
-def _inputs(folder: Path, texts: Mapping[str, str], large: Mapping[str, str]) -> Path:
+def _plugins(engine: type[harvest.Engine] | None) -> PluginManager:
+    declared = [] if engine is None or engine.name == "local" else [_Declared(engine)]
+    return plugins_of(*declared)
+
+
+def _run(
+    engine: type[harvest.Engine] | None, inputs: Path, out: Path, how: Mapping[str, Any], pid: Path
+) -> Trial:
+    """Harvest a directory of text files in this process, whose number a file gets."""
+    pid.write_text(str(os.getpid()))
+    importlib.import_module("polars")  # it sets a variable of the environment
+    interrupt.install()
+    plugins = _plugins(engine)
+    name = "local" if engine is None else engine.name
+    plugins.engine(name)
+    before = snapshot()
+    places = (f"{LINES}:{os.path.relpath(place)}" for place in (inputs, out))
+    trial = Trial()
+    with contextlib.redirect_stdout(io.StringIO()) as said:
+        try:
+            with interrupt.orderly():
+                harvest.run(*places, engine=name, plugins=plugins, **how)
+        except KeyboardInterrupt:
+            trial = Trial(status=ExitCode.INTERRUPTED)
+        except HarvestError as error:
+            more = (error.where, error.remedy, int(error.exit_code))
+            trial = Trial(error=(type(error).__name__, str(error), *more))
+    changed = tuple(what for what in changes(before) if what not in OURS)
+    return attrs.evolve(trial, said=said.getvalue(), changed=changed)
+
+
+def _contents(out: Path) -> dict[str, Any]:
+    """Everything that a dataset holds: files, rejects, and what is accounted for each partition."""
+    plugins = _plugins(None)
+    plugins.add_file(LINES)
+    dataset = harvest.open(out, plugins=plugins)
+    return {
+        "files": files_below(out, but=out / "_harvest"),
+        "rejects": [repr(reject) for reject in dataset.rejects()],
+        "accounts": [(part.origin, part.read, part.rejected, part.rows) for part in dataset.parts],
+        "staging": [path.name for path in (out / "_harvest" / "staging").iterdir()],
+    }
+
+
+def _inputs(folder: Path, texts: Mapping[str, str], *, large: bool = True) -> Path:
     """A directory of files; behind the text of a large one is a hole."""
     inputs = folder / "inputs"
     inputs.mkdir()
-    for name, text in {**texts, **large}.items():
+    for name, text in texts.items():
         (inputs / name).write_text(text)
-    for name in large:
-        os.truncate(inputs / name, LARGE)
+        if large:
+            os.truncate(inputs / name, LARGE)
     return inputs
 
 

@@ -1,27 +1,22 @@
 """What the kit for engines harvests: lines, some of which do something to the process that reads.
 
 A run takes this file as a plugin by its path, so that a worker anywhere can find it.  A line
-``bad`` is rejected, ``break`` is a defect of the source, ``full`` a full disk; ``pause S`` takes so
-long.  ``die PATH N`` kills the first N processes that read it; ``hold PATH S`` waits so long, until
-PATH.go is there.
-Beside the inputs, ``journal`` gets a line for what is done: ``prepared`` and ``begun`` with the
-process and the input, ``died`` of one that kills itself, ``waited`` where one held in vain.
+``bad`` is rejected, ``break`` is a defect of the source; ``pause S`` takes so long.
+``die PATH N`` kills the first N processes that read it.
+Next to the inputs, ``journal`` gets a line for what is done: ``prepared`` and ``begun`` with the
+process and the input, ``died`` of one that kills itself.
 """
 
 from __future__ import annotations
 
-import errno
 import os
 import signal
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
-import pyarrow as pa
-
 import harvest
-from harvest import Partition, PartWriter, ReadContext, Record, field
-from harvest.model import RecordType
+from harvest import Partition, ReadContext, Record, field
 from harvest_testing.source.reading import ArrowSink
 
 READ = 1 << 20
@@ -54,7 +49,7 @@ class WorkSource(harvest.Source):
         for number, line in enumerate(text.splitlines(), 1):
             ctx.read(1)
             ctx.advance(len(line) + 1)
-            _act(line, partition, ctx)
+            _act(line, partition)
             if line == "bad":
                 ctx.reject(line, "the line is bad", position=number)
             else:
@@ -65,26 +60,6 @@ class WorkSink(ArrowSink):
     """Files of Arrow."""
 
     name = "conformance-work"
-
-    def writer(self, staging: Path, part: str) -> PartWriter:
-        """Finds the disk full where a row says so."""
-        return _Writer(super().writer(staging, part))
-
-
-class _Writer(PartWriter):
-    def __init__(self, inner: PartWriter):
-        self.inner = inner
-
-    def write(self, record_type: RecordType, table: pa.Table) -> None:
-        if "full" in table["text"].to_pylist():
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "the kit's own disk")
-        self.inner.write(record_type, table)
-
-    def close(self) -> Sequence[tuple[str, str, int]]:
-        return self.inner.close()
-
-    def abort(self) -> None:
-        self.inner.abort()
 
 
 def note(partition: Partition, what: str) -> None:
@@ -102,7 +77,7 @@ class _Defect(Exception):
         self.held = lambda: what
 
 
-def _act(line: str, partition: Partition, ctx: ReadContext) -> None:
+def _act(line: str, partition: Partition) -> None:
     word, _, rest = line.partition(" ")
     if word == "break":
         raise _Defect("a defect of", "the kit's own")
@@ -116,13 +91,3 @@ def _act(line: str, partition: Partition, ctx: ReadContext) -> None:
                 deaths.flush()
                 note(partition, "died")
                 os.kill(os.getpid(), signal.SIGKILL)
-    elif word == "hold":
-        path, seconds = rest.rsplit(" ", 1)
-        go = Path(f"{path}.go")
-        until = time.monotonic() + float(seconds)
-        while not go.exists():
-            if time.monotonic() > until:
-                note(partition, "waited")
-                return
-            time.sleep(0.02)
-            ctx.advance(0)  # what it got further is reported now and then

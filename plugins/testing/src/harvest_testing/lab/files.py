@@ -1,14 +1,13 @@
-"""Files of a directory, names that nobody expects, and every step by which files change."""
+"""Files of a directory, names that nobody expects, and the steps by which files change."""
 
 from __future__ import annotations
 
 import contextlib
 import os
-import sys
-import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 ODD = (
     "with space",
@@ -50,72 +49,30 @@ def files_below(directory: Path, *, but: Path | None = None) -> dict[str, bytes]
     }
 
 
-_NAMES = frozenset(
-    ("os.rename", "os.remove", "os.rmdir", "os.mkdir", "os.link", "os.symlink", "os.truncate")
-)
-_WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
-
-_active = threading.local()
-_hooked = False
+STEPS = ("rename", "replace", "remove", "unlink", "rmdir", "mkdir", "link", "symlink", "truncate")
+"""Functions of ``os`` by which files change their places."""
 
 
-class Switch:
-    """Calls ``before`` with the number (from 1) and the name of each step.
-
-    What the callback itself does does not count as a step.
-
-    opened: the paths that were opened for writing.
-    """
-
-    def __init__(self, before: Callable[[int, str], None]):
-        self.before = before
-        self.steps = 0
-        self.opened: set[str] = set()
-        self._busy = False
-
-    @contextlib.contextmanager
-    def armed(self) -> Iterator[None]:
-        """Hear of what happens in this block."""
-        _hook()
-        _active.switch = self
-        try:
-            yield
-        finally:
-            _active.switch = None
-
-    def step(self, what: str) -> None:
-        """A step is about to be taken."""
-        if self._busy:
-            return
-        self._busy = True
-        try:
-            self.steps += 1
-            self.before(self.steps, what)
-        finally:
-            self._busy = False
+class CutShort(BaseException):
+    """A step was not taken."""
 
 
-def spread(steps: int, most: int) -> list[int]:
-    """Numbers of steps, at most so many, from the first to the last."""
-    count = min(most, steps)
-    return [1 + round(n * (steps - 1) / max(1, count - 1)) for n in range(count)]
+@contextlib.contextmanager
+def cut_short(at: int) -> Iterator[list[str]]:
+    """End a block before a step by which it changes files, counted from 1; gives the steps."""
+    steps: list[str] = []
 
+    def counted(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        def step(*arguments: Any, **how: Any) -> Any:
+            steps.append(f"os.{name} {arguments[0]!r}")
+            if len(steps) == at:
+                raise CutShort
+            return function(*arguments, **how)
 
-def _hook() -> None:
-    """Hear of all steps from now on; hooks cannot be taken out again."""
-    global _hooked
-    if not _hooked:
-        sys.addaudithook(_heard)
-        _hooked = True
+        return step
 
-
-def _heard(event: str, arguments: tuple[Any, ...]) -> None:
-    switch: Switch | None = getattr(_active, "switch", None)
-    if switch is None:
-        return
-    if event in _NAMES:
-        switch.step(f"{event} {arguments[0]!r}")
-    elif event == "open" and isinstance(arguments[2], int) and arguments[2] & _WRITING:
-        if not isinstance(arguments[0], int):
-            switch.opened.add(os.fsdecode(arguments[0]))
-        switch.step(f"open {arguments[0]!r} for writing")
+    with contextlib.ExitStack() as patches, contextlib.suppress(CutShort):
+        for name in STEPS:
+            step = counted(name, getattr(os, name))
+            patches.enter_context(mock.patch.object(os, name, step))
+        yield steps

@@ -1,4 +1,4 @@
-"""Work that the kit does in a process of its own: another place, another zone, a kill, a measure.
+"""Work that the kit does in a process of its own: another place, another zone, a kill.
 
 The parent sends a function of a module and its arguments as a pickle, which is the way a source
 and its partitions travel to workers, and gets the result back as a pickle.
@@ -16,8 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import attrs
-
-from harvest_testing.promise import require
 
 
 @attrs.frozen
@@ -69,24 +67,6 @@ def in_process(
     printed = said.read_text("utf-8", "backslashreplace")
     found = pickle.loads(answer.read_bytes()) if answer.exists() else None  # noqa: S301 - ours
     return Ended(status, printed, found)
-
-
-def done_in_process(function: Callable[..., Any], *arguments: Any, **how: Any) -> Any:
-    """What a function gives in a new interpreter, as by ``in_process``; it must end well."""
-    ended = in_process(function, *arguments, **how)
-    require(ended.status == 0, ended.errors.strip()[-2000:], "see what the process says")
-    return ended.result
-
-
-def peak_memory() -> int:
-    """The most bytes of memory that this process ever held (``VmHWM``).
-
-    Not ``ru_maxrss``, which begins with what the parent held.
-    """
-    for line in Path("/proc/self/status").read_text().splitlines():
-        if line.startswith("VmHWM:"):
-            return int(line.split()[1]) * 1024
-    raise NotImplementedError("this system does not report a process's peak memory in /proc")
 
 
 def _main(task: str, answer: str) -> None:

@@ -11,9 +11,8 @@ For trying what a kill leaves behind, ``stage``, ``publish`` and ``finish`` can 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -79,11 +78,13 @@ class SinkDriver:
             stem = self.stem(key, token)
             staged[key] = self.sink.state / "staging" / stem
             staged[key].mkdir(parents=True)
-            few, rows = self._take_few(iter(tables))
-            if few is not None:
-                parts[key] = _stage_small(staged[key], few)
-                if parts[key]:
-                    small[key] = partial(_read_small, staged[key], parts[key])
+            rows = list(tables)
+            shared = self.sink.shares_files
+            if shared and sum(size_of(table) for _, table in rows) <= self.small_bytes:
+                few = _by_record_type(rows)
+                parts[key] = tuple(_unwritten(name, table) for name, table in few.items())
+                if few:
+                    small[key] = partial(_small, few)
             else:
                 parts[key] = _stage_files(self.sink.writer(staged[key], stem), staged[key], rows)
         return Publication(
@@ -93,18 +94,6 @@ class SinkDriver:
             token=token,
             small=small,
         )
-
-    def _take_few(self, rows: Iterator[Rows]) -> tuple[list[Rows] | None, Iterator[Rows]]:
-        """All rows if they are few and the sink shares files, else None; and the rows."""
-        taken: list[Rows] = []
-        size = 0
-        while self.sink.shares_files and size <= self.small_bytes:
-            item = next(rows, None)
-            if item is None:
-                return taken, iter(())
-            taken.append(item)
-            size += size_of(item[1])
-        return None, chain(taken, rows)
 
     def publish(self, publication: Publication) -> None:
         """Publish, and put the new manifest in force."""
@@ -132,32 +121,22 @@ def files_with(kind: RecordType, files: Mapping[str, Iterable[PartFile]]) -> lis
     return [file for file in every if file.record_type in (kind.name, "events")]
 
 
-def _stage_small(
-    directory: Path, given: Iterable[tuple[RecordType, pa.Table]]
-) -> tuple[PartFile, ...]:
-    """Put few rows aside until the sink writes them: of each record type, an Arrow stream."""
+def _by_record_type(rows: Iterable[Rows]) -> dict[str, pa.Table]:
     tables: dict[str, list[pa.Table]] = {}
-    for kind, table in given:
+    for kind, table in rows:
         tables.setdefault(kind.name, []).append(table)
-    files = []
-    for number, (name, each) in enumerate(tables.items()):
-        rows = concat_tables(each)
-        path = directory / f"{number}.arrow"
-        with path.open("wb") as file, pa.ipc.new_stream(file, rows.schema) as stream:
-            stream.write_table(rows)
-        whole = _description(directory, path.name, name, rows.num_rows)
-        files.append(attrs.evolve(whole, first_row=0, file_rows=rows.num_rows))
-    return tuple(files)
+    return {name: concat_tables(each) for name, each in tables.items()}
 
 
-def _read_small(directory: Path, files: Iterable[PartFile]) -> dict[str, SmallRows]:
-    found = {}
-    for file in files:
-        with pa.ipc.open_stream((directory / file.path).read_bytes()) as stream:
-            rows = stream.read_all()
-        size = size_of(rows) if rows.num_rows else 0
-        found[file.record_type] = SmallRows(rows, 0, rows.num_rows, size)
-    return found
+def _unwritten(name: str, rows: pa.Table) -> PartFile:
+    """What stands for few rows until the sink writes them."""
+    number = rows.num_rows
+    about = {"size_bytes": size_of(rows), "sha256": "", "first_row": 0, "file_rows": number}
+    return PartFile(path=f"{name}.arrow", record_type=name, rows=number, **about)
+
+
+def _small(few: Mapping[str, pa.Table]) -> dict[str, SmallRows]:
+    return {n: SmallRows(rows, 0, rows.num_rows, size_of(rows)) for n, rows in few.items()}
 
 
 def _stage_files(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import resource
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -130,14 +128,3 @@ class SinkKit(Conformance):
                     "let scan() give all rows of the files it is given, in order, in the types of "
                     "harvest.model.frames.polars_schema(record_type)",
                 ) from error
-
-
-@contextlib.contextmanager
-def no_space_beyond(size: int) -> Iterator[None]:
-    """Let no file of this process grow beyond ``size`` bytes, whichever library writes it."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))

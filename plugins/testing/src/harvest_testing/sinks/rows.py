@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pickle
 import shutil
 import tempfile
 from datetime import UTC, datetime
@@ -114,24 +113,7 @@ class RowPromises(SinkKit):
             found |= files_below(directory, but=driver.sink.state)
         return found
 
-    @promise("a sink travels to the processes that write", quick=True)
-    def test_it_can_be_pickled(self, tmp_path: Path) -> None:
-        driver = self.driver(tmp_path)
-        with raises_nothing(
-            "pickle says ",
-            "open files and connections in writer() and publish(), not in __init__()",
-        ):
-            copy = pickle.loads(pickle.dumps(driver.sink))  # noqa: S301 - made here
-        require(
-            (copy.root, copy.state) == (driver.sink.root, driver.sink.state),
-            "the copy writes to another place",
-            "derive root and state from location and config",
-        )
-        there = SinkDriver(copy)
-        there.commit({"a": [(LINE, lines(LINE, 1, 2))]})
-        self.require_scan(driver.sink, there.files, LINE, lines(LINE, 1, 2), after="from a copy")
-
-    @promise("environment, locale, random numbers and the like stay as they are", quick=True)
+    @promise("environment, locale, random numbers and similar state stay as they are", quick=True)
     def test_no_global_state(self, tmp_path: Path) -> None:
         before = snapshot()
         for name in ("first", "second"):

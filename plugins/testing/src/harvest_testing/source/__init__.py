@@ -6,12 +6,9 @@ from .hostile import HostilePromises
 from .inputs import InputPromises
 from .process import ProcessPromises
 from .sound import ReadingPromises
-from .values import ValuePromises
 
 
-class SourceConformance(
-    ReadingPromises, ValuePromises, InputPromises, HostilePromises, ProcessPromises
-):
+class SourceConformance(ReadingPromises, InputPromises, HostilePromises, ProcessPromises):
     """What every source promises, as tests that an author's class inherits.
 
     The knobs are those of :class:`harvest_testing.source.kit.SourceKit`.  A promise that the

@@ -113,44 +113,6 @@ class HostilePromises(SourceKit):
             "list the damaged file as a partition, and refuse it in read()",
         )
 
-    @promise("an input without content gives no rows, and no failure", quick=True)
-    def test_empty_input_gives_no_rows(self, tmp_path: Path) -> None:
-        location = self.make_files(tmp_path)
-        for path in files_of(location):
-            path.write_bytes(b"")
-        try:
-            pieces = self.read(location)
-        except SourceError:
-            return
-        rows = sum(piece.found.written for piece in pieces if piece.found)
-        require(
-            not rows or self.existence_is_a_row,
-            f"{rows} rows come of empty files",
-            "make rows of what is in a file alone; where that a file exists is worth a row, set "
-            "existence_is_a_row = True",
-        )
-
-    @promise("what is not there or nothing of its kind is refused with words", quick=True)
-    def test_foreign_input_is_refused(self, tmp_path: Path) -> None:
-        (tmp_path / "folder").mkdir()
-        for path in (tmp_path / "absent", tmp_path / "folder"):
-            self._require_told_of(path, told=False)
-        for name, content in FOREIGN.items():
-            path = tmp_path / f"{name}.dat"
-            path.write_bytes(content)
-            self._require_told_of(path, told=bool(content.strip()))
-
-    def _require_told_of(self, path: Path, *, told: bool) -> None:
-        try:
-            pieces = self.read(path)
-        except SourceError as error:
-            remedy = "give the SourceError a message, `where` and `remedy`"
-            require(error.message and error.remedy, f"{path.name}: {error}", remedy)
-            return
-        tells = any(piece.tells for piece in pieces)
-        about = f"{path.name} gives {'rows' if tells else 'no row, reject, note or error'}"
-        require(tells == told or not path.stat().st_size, about, LOST)
-
     @promise("detect() answers for any path, with a reason, and raises nothing", quick=True)
     def test_detection_is_harmless(self, tmp_path: Path) -> None:
         (tmp_path / "folder").mkdir()
@@ -192,27 +154,6 @@ class HostilePromises(SourceKit):
         return answer
 
     # --- formats of lines (header_lines) ----------------------------------------------------------
-
-    @promise("each line is one unit, and its number the position of what becomes of it", quick=True)
-    def test_each_line_is_accounted_for(self, tmp_path: Path) -> None:
-        location = self._lines_sample(tmp_path)
-        for path in self._files(location):
-            lines = path.read_bytes().splitlines()
-            pieces = self._pieces(location, path)
-            numbers = {int(line.partition(":")[0]) for line in _by_number(pieces)}
-            odd = [number for number in numbers if not 1 <= number <= len(lines)]
-            require(not odd, f"{path.name} has {len(lines)} lines, and rows at {odd}", ALONE)
-            units = sum(piece.found.accounted for piece in pieces if piece.found)
-            least = sum(bool(line.strip()) for line in lines[self.header_lines :])
-            require(
-                least <= units <= len(lines),
-                f"{path.name} has {least} lines that are not blank below its header, and {units} "
-                "units are accounted for",
-                "count each line with ctx.read(1); let it become a row, or be rejected, filtered "
-                "or folded",
-            )
-            for reject in _rejects(pieces):
-                _require_raw(path.name, lines, reject)
 
     @promise("a line that is not a unit costs itself alone, and is kept whole as a reject",
              quick=True)  # fmt: skip
@@ -305,7 +246,7 @@ def _require_cut_seen(path: Path, pieces: list[Piece]) -> None:
     require(
         not packed or any(p.found is None or p.found.rejects or p.found.notes for p in pieces),
         "it was compressed, its end is missing, and nobody says so",
-        "let EOFError and the like become a SourceError, or a reject of what is missing",
+        "let EOFError and similar errors become a SourceError, or a reject of what is missing",
     )
 
 

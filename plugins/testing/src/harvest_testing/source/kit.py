@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import shutil
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
@@ -34,16 +35,12 @@ class SourceKit(Conformance):
     partition_setting: a setting that changes how inputs are cut into partitions, with values.
     header_lines: for a format of lines, each a unit that its number identifies: how many lines
         come before the first of them; None for any other format.
-    known_rows: (record type, position) -> columns, read in the sample by you and not by the source.
-    counted: reason -> how many units of the sample are filtered or folded for it; one that only
-        other input has counts 0.  None where nobody knows the sample.
+    counted: reason -> how many units of the sample are filtered or merged for it; one that only
+        other input has counts 0.  None where the class knows no sample.
     examples: setting -> a value that changes what comes of the sample; None as above.
     without_effect: setting -> why no value of it changes what comes of the sample.
-    changed_values: ``record_type.column`` whose values are not kept as the input has them -> why.
     names_matter: True where a file's name is part of its format, so that tests leave it alone.
     existence_is_a_row: True where that a file exists is a row, with its times, whatever is in it.
-    max_memory_mb: how much more memory an input of many times the size may take.
-    schema_file: where the record types' columns are kept, for a comparison; None for none.
     """
 
     source: ClassVar[type[Source]]
@@ -52,15 +49,11 @@ class SourceKit(Conformance):
     blocks: ClassVar[Mapping[str, Sequence[int]]] = {}
     partition_setting: ClassVar[tuple[str, Sequence[Any]] | None] = None
     header_lines: ClassVar[int | None] = None
-    known_rows: ClassVar[Mapping[tuple[str, int], Mapping[str, Any]]] = {}
     counted: ClassVar[Mapping[str, int] | None] = {}
     examples: ClassVar[Mapping[str, Any] | None] = {}
     without_effect: ClassVar[Mapping[str, str]] = {}
-    changed_values: ClassVar[Mapping[str, str]] = {}
     names_matter: ClassVar[bool] = False
     existence_is_a_row: ClassVar[bool] = False
-    max_memory_mb: ClassVar[int] = 32
-    schema_file: ClassVar[Path | None] = None
 
     def sample(self, directory: Path) -> Path | str:
         """Write a small sound input below an empty directory; gives the location to read.
@@ -68,10 +61,6 @@ class SourceKit(Conformance):
         The more kinds of rows and rejects it has, the more the tests see.
         """
         raise NotImplementedError(f"{type(self).__name__} needs a method sample(self, directory)")
-
-    def enlarge(self, directory: Path, times: int) -> Path | str:
-        """Write an input of ``times`` as many units as the sample; gives the location."""
-        does_not_apply("memory is measured where the class has a method enlarge(directory, times)")
 
     def holds_nothing(self, path: Path, data: bytes) -> bool:
         """Whether a damaged file's content has no unit by your format (a header alone, say)."""
@@ -127,7 +116,7 @@ class SourceKit(Conformance):
         with contextlib.suppress(SourceError):
             origins = {partition.origin for partition in planned(self.open(folder))}
         if len(origins) < 2:
-            does_not_apply("the sample is one partition; give it two to see them beside each other")
+            does_not_apply("the sample is one partition; give it two to compare them")
         return folder
 
     def read(self, location: Path | str, **more: Any) -> list[Piece]:
@@ -147,6 +136,8 @@ class SourceKit(Conformance):
         except SourceError as error:
             raise BrokenPromise(f"plan() refuses the sample: {error}", "mend sample()") from error
         require(partitions, "plan() gives no partition for the sample", "mend sample() or plan()")
+        twice = [k for k, n in Counter((p.id, p.origin) for p in partitions).items() if n > 1]
+        require(not twice, f"two partitions are called {twice}", "give each an id of its own")
         return partitions
 
 

@@ -1,4 +1,4 @@
-"""Promises about the process: nothing global is changed or relied on, and a kill does no harm."""
+"""Promises about the process: nothing global is changed or relied on."""
 
 from __future__ import annotations
 
@@ -6,13 +6,11 @@ import contextlib
 import locale
 import os
 import pickle
-import signal
 import tempfile
 from itertools import islice, product
 from pathlib import Path
 from typing import Any
 
-import harvest
 from harvest import Partition, ReadContext, Source, SourceError
 from harvest.toolkit.texts import printable
 from harvest_testing.lab.globals import (
@@ -22,30 +20,19 @@ from harvest_testing.lab.globals import (
     require_unchanged,
     snapshot,
 )
-from harvest_testing.lab.process import done_in_process, in_process, peak_memory
+from harvest_testing.lab.process import in_process
 from harvest_testing.promise import broken, promise, raises_nothing, require
 
 from .hostile import damaged_copies
 from .kit import SourceKit, files_of
 from .reading import (
-    ArrowSink,
     all_lines,
-    contents,
-    harvest_into,
     in_order,
     plan_lines,
     planned,
     read_all,
     require_same,
 )
-
-MEGABYTE = 1 << 20
-LEAST = 2
-"""Times that the smaller input is as large as the sample, at least."""
-FULL_BATCH = 8 * MEGABYTE
-"""Bytes of the smaller input, if it can be, so that it fills a source's batches, too."""
-LARGEST = 64 * MEGABYTE
-"""Bytes of the largest input that is made to have more to read than memory is granted."""
 
 SEEDS = ("4711", "12")
 """Of hashes, by which sets have another order; with one alone, two things come in one by chance."""
@@ -57,9 +44,9 @@ SAME = (
 
 
 class ProcessPromises(SourceKit):
-    """The tests in which it matters which process reads, where, and for how long it lives."""
+    """The tests in which it matters which process reads, and where."""
 
-    @promise("environment, locale, random numbers and the like stay as they are", quick=True)
+    @promise("environment, locale, random numbers and similar state stay as they are", quick=True)
     def test_no_global_state(self, tmp_path: Path) -> None:
         location = self.make(tmp_path)
         before = snapshot()
@@ -122,12 +109,15 @@ class ProcessPromises(SourceKit):
             for before, after in zip(expected, found, strict=True):
                 require_same(after, before, SAME, about=f"with PYTHONHASHSEED={seed}")
 
-    @promise("reading leaves no file behind, wherever, and prints nothing", quick=True)
+    @promise("the input is read, and nothing is changed, left, held open or printed", quick=True)
     def test_nothing_is_left_behind(self, tmp_path: Path) -> None:
         location = self.make(tmp_path)
         remedy = "write temporary files to ctx.scratch, which the core removes"
+        state = _state_of(location)
         with leaving_nothing(tmp_path, remedy):
             self.read(location)
+            changed = [name for name, _ in set(_state_of(location).items()) ^ set(state.items())]
+            require(not changed, f"files are new, changed or gone: {sorted(changed)}", remedy)
             for copy in damaged_copies(location, tmp_path):
                 with contextlib.suppress(SourceError):
                     read_all(self.open(copy))
@@ -150,50 +140,10 @@ class ProcessPromises(SourceKit):
                         "catch the exceptions that you expect by name, Exception at most",
                     )
 
-    @promise("after a kill, the next run leaves what an undisturbed one does")
-    def test_killed_runs_resume(self, tmp_path: Path) -> None:
-        location, whole = str(self.make(tmp_path)), tmp_path / "undisturbed"
-        self.partitions(self.open(location))
-        task = (self.source, location, {self.source.name: dict(self.settings)})
-        harvest_into(ArrowSink, whole, *task)
-        expected = contents(whole, self.source)
-        remedy = "keep all state in ctx.scratch, and none beside the input or between runs"
-        for step in ("write", "publish"):
-            out = tmp_path / f"killed at {step}"
-            ended = in_process(harvest_into, ArrowSink, out, *task, step, scratch=tmp_path)
-            about = f"a run that was to die at the first {step} ended with {ended.status}"
-            require(ended.status == -signal.SIGKILL, f"{about}:\n{ended.errors[-900:]}", remedy)
-            harvest_into(ArrowSink, out, *task)
-            found = contents(out, self.source)
-            require_same(found, expected, remedy, about=f"killed at the first {step}")
 
-    @promise("memory does not grow with the input")
-    def test_memory_is_bounded(self, tmp_path: Path) -> None:
-        size = _size_of(self._enlarged(tmp_path, 1))
-        limit = self.max_memory_mb * MEGABYTE
-        first = max(LEAST, FULL_BATCH // max(1, size))
-        last = first + max(10, min(limit * 5 // 4, LARGEST) // max(1, size) + 1)
-        sources = [self.open(self._enlarged(tmp_path, times)) for times in (first, last)]
-        for _ in range(3):  # an allocator now and then takes a block ahead
-            small, large = done_in_process(_measure, sources, scratch=tmp_path)
-            if large - small <= limit:
-                break
-        require(
-            large - small <= limit,
-            f"{last / first:.1f} times the input takes {(large - small) / MEGABYTE:.0f} MB more "
-            f"({small / MEGABYTE:.0f} MB and {large / MEGABYTE:.0f} MB)",
-            f"yield rows as they are read; {self.max_memory_mb} MB are granted (max_memory_mb)",
-        )
-
-    def _enlarged(self, directory: Path, times: int) -> Path | str:
-        place = directory / f"times {times}"
-        place.mkdir()
-        return self.enlarge(place, times)
-
-
-def _size_of(location: Path | str) -> int:
-    path = Path(location)
-    return sum(p.stat().st_size for p in files_of(path)) if path.exists() else 0
+def _state_of(location: Path | str) -> dict[str, tuple[int, bytes]]:
+    """When each file of a location was changed, and its content."""
+    return {str(p): (p.stat().st_mtime_ns, p.read_bytes()) for p in files_of(location)}
 
 
 def _read_here(
@@ -221,16 +171,3 @@ def _read_there(packed: bytes, turned: bool) -> tuple[list[list[str]], list[str]
         for each in (reversed(read) if turned else read)
     ]
     return found[::-1] if turned else found, changes(before)
-
-
-def _measure(sources: list[Source]) -> list[int]:
-    """Peak memory after reading each location, one after the other, row by row thrown away."""
-    peaks = []
-    for source in sources:
-        for partition in planned(source):
-            with tempfile.TemporaryDirectory() as scratch:
-                ctx = ReadContext(partition.origin, Path(scratch), on_reject=lambda reject: None)
-                for _ in harvest.tables(source, partition, ctx):
-                    pass
-        peaks.append(peak_memory())
-    return peaks

@@ -1,24 +1,21 @@
 """Reading partitions one by one, and what must hold for whatever comes of one.
 
 Two readings are the same when their lines are: rows, rejects, counts and notes, with the sample's
-own path left out, so that a copy of the sample at another place gives the same lines.  Whole runs
-write to the kit's own sink.
+own path left out, so that a copy of the sample at another place gives the same lines.
 """
 
 from __future__ import annotations
 
 import os
-import signal
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import IO, Any, ClassVar, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 import attrs
 import polars as pl
 import pyarrow as pa
 
-import harvest
 from harvest import (
     Collected,
     DirectorySink,
@@ -26,17 +23,14 @@ from harvest import (
     Partition,
     PartWriter,
     PluginError,
-    Publication,
-    Sink,
     Source,
     SourceError,
     collect_partition,
 )
-from harvest.model import RecordType, record_type
-from harvest.model.arrow import conform
+from harvest.model import RecordType
+from harvest.model.arrow import concat_tables, conform
 from harvest.model.frames import frame_of
 from harvest.plugin_code import contained
-from harvest.plugins import plugins_of
 from harvest.toolkit.texts import printable
 from harvest_testing.promise import BrokenPromise, broken, require
 
@@ -123,7 +117,7 @@ def _break_promise(doing: str, error: Exception) -> NoReturn:
 
 
 def left_out(pieces: Iterable[Piece]) -> Counter[str]:
-    """How many units are filtered or folded, by reason."""
+    """How many units are filtered or merged, by reason."""
     founds = (piece.found for piece in pieces if piece.found is not None)
     return sum((found.filtered + found.folded for found in founds), Counter())
 
@@ -159,7 +153,7 @@ def in_order(pieces: Iterable[Piece], root: Path | str | None = None) -> list[st
             said = (r.origin, r.position, r.raw, r.reason, r.record_type)
             lines.append(f"reject {without_place(said, root)!r}")
         lines += [f"note {without_place(note, root)!r}" for note in found.notes]
-        for what, counts in (("filtered", found.filtered), ("folded", found.folded)):
+        for what, counts in (("filtered", found.filtered), ("merged", found.folded)):
             lines += sorted(f"{what} {n} {without_place(why, root)!r}" for why, n in counts.items())
         lines.append(f"units {found.units}")
     return lines
@@ -167,7 +161,7 @@ def in_order(pieces: Iterable[Piece], root: Path | str | None = None) -> list[st
 
 def is_content(line: str) -> bool:
     """Whether a line of these is a row or a reject, not a count or note of a partition."""
-    return not line.startswith(("units ", "filtered ", "folded ", "note "))
+    return not line.startswith(("units ", "filtered ", "merged ", "note "))
 
 
 def rows_as_lines(name: str, table: Any, root: Path | str | None = None) -> list[str]:
@@ -198,10 +192,10 @@ def require_sound(piece: Piece) -> None:
     require(
         found.units is None or found.units == found.accounted,
         f"{place}: {found.units} units read, but {found.written} rows + {len(found.rejects)} "
-        f"rejected + {(found.filtered + found.folded).total()} filtered or folded = "
+        f"rejected + {(found.filtered + found.folded).total()} filtered or merged = "
         f"{found.accounted}",
         "call ctx.read(n) for every unit of the input, and see that each ends as a row, or in "
-        "ctx.reject, ctx.filtered or ctx.folded",
+        "`ctx.reject`, `ctx.filtered` or `ctx.folded`",
     )
     for table in found.tables.values():
         table.validate(full=True)
@@ -251,27 +245,13 @@ def difference(first: Iterable[str], second: Iterable[str]) -> str:
 
 
 class ArrowSink(DirectorySink):
-    """A directory of Arrow IPC files: what the kit writes to, since it comes with no plugin.
-
-    kill_at: ``write`` or ``publish``: the process kills itself after the first such step.
-    """
+    """A directory of Arrow streams: what the kit writes to, since it comes with no plugin."""
 
     name: ClassVar[str] = "conformance"
     suffix: ClassVar[str] = ".arrow"
-    kill_at: ClassVar[str | None] = None
-
-    @classmethod
-    def passed(cls, step: str) -> None:
-        if step == cls.kill_at:
-            os.kill(os.getpid(), signal.SIGKILL)
 
     def writer(self, staging: Path, part: str) -> PartWriter:
         return _ArrowWriter(self, staging, part)
-
-    def publish(self, publication: Publication) -> Mapping[str, Sequence[PartFile]]:
-        final = super().publish(publication)
-        self.passed("publish")
-        return final
 
     def scan(self, files: Sequence[PartFile], record_type: RecordType) -> pl.LazyFrame:
         paths = self.paths(f for f in files if f.record_type == record_type.name)
@@ -283,71 +263,27 @@ class ArrowSink(DirectorySink):
 class _ArrowWriter(PartWriter):
     def __init__(self, sink: ArrowSink, staging: Path, part: str):
         self.sink, self.staging, self.part = sink, staging, part
-        self.files: dict[str, tuple[IO[bytes], Any]] = {}
-        self.rows: dict[str, int] = {}
+        self.tables: dict[str, list[pa.Table]] = {}
 
     def write(self, record_type: RecordType, table: pa.Table) -> None:
-        name = record_type.name
-        # a file of IPC cannot replace a dictionary, and each batch of rows may bring another
-        plain = table.set_column(
-            table.schema.get_field_index("origin"), "origin", table["origin"].cast(pa.string())
-        )
-        if name not in self.files:
-            path = self.staging / self.sink.place(name, self.part)
-            path.parent.mkdir(parents=True)
-            file = path.open("wb")  # not by its path, which may be no UTF-8
-            self.files[name] = (file, pa.ipc.new_file(file, plain.schema))
-        self.files[name][1].write_table(plain)
-        self.rows[name] = self.rows.get(name, 0) + table.num_rows
-        self.sink.passed("write")
+        self.tables.setdefault(record_type.name, []).append(table)
 
     def close(self) -> Sequence[tuple[str, str, int]]:
-        for file, writer in self.files.values():
-            writer.close()
-            file.close()
-        return [(self.sink.place(n, self.part), n, rows) for n, rows in self.rows.items()]
+        written = []
+        for name, tables in self.tables.items():
+            place = self.sink.place(name, self.part)
+            rows = concat_tables(tables)
+            (self.staging / place).parent.mkdir(parents=True)
+            file = (self.staging / place).open("wb")  # not by its path, which may be no UTF-8
+            with file, pa.ipc.new_stream(file, rows.schema) as stream:
+                stream.write_table(rows)
+            written.append((place, name, rows.num_rows))
+        return written
 
     def abort(self) -> None:
-        for file, _ in self.files.values():
-            file.close()
+        """Nothing is open."""
 
 
 def _rows_of(path: Path) -> pa.Table:
-    with path.open("rb") as file, pa.ipc.open_file(file) as rows:
-        return rows.read_all()
-
-
-def harvest_into(
-    sink: type[Sink],
-    out: Path | str,
-    source: type[Source],
-    location: Path | str,
-    settings: Mapping[str, Any],
-    kill_at: str | None = None,
-) -> None:
-    """Harvest a location in this process, as ``harvest run`` does.
-
-    settings: of each plugin by its name.  kill_at: of the kit's own sink.
-    """
-    ArrowSink.kill_at = kill_at
-    harvest.run(
-        f"{source.name}:{location}",
-        f"{sink.name}:{out}",
-        settings=settings,
-        workers=1,
-        plugins=plugins_of(source, sink),
-    )
-
-
-def contents(out: Path, source: type[Source]) -> list[str]:
-    """Everything that a dataset of the kit's sink holds, as lines: rows, rejects and accounts."""
-    dataset = harvest.open(out, plugins=plugins_of(source, ArrowSink))
-    kinds = {record_type(cls).name for cls in source.record_types}
-    lines = []
-    for part in dataset.parts:
-        account = (part.read, part.rows, part.filtered, part.folded, part.rejected, part.notes)
-        lines.append(f"{part.origin} {part.partition}: {account!r}")
-        for file in part.files:
-            assert file.record_type in kinds
-            lines += rows_as_lines(file.record_type, _rows_of(out / file.path))
-    return lines + [f"reject {reject!r}" for reject in dataset.rejects()]
+    with path.open("rb") as file, pa.ipc.open_stream(file) as stream:
+        return stream.read_all()

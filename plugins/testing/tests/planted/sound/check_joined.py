@@ -12,8 +12,6 @@ from harvest_testing import ViewConformance
 class TestWithJob(ViewConformance):
     view = "planted.with_job"
     key = ("origin", "position")
-    row_of = "planted.transfer"
-    counts: ClassVar = {"size_bytes": "planted.transfer.size_bytes"}
     examples: ClassVar = {"longest_s": "0.1"}
     null_says: ClassVar = {"planted.transfer.job": "it was made outside of any job"}
     dataset = harvested

@@ -29,19 +29,8 @@ class TestLines(SourceConformance):
     header_lines = 0
     counted: ClassVar = {"comment": 1}
     examples: ClassVar = {"name": "pressure", "timezone": "America/New_York"}
-    max_memory_mb = 32
-    known_rows: ClassVar = {
-        ("planted.measurement", 2): {"name": "temperature", "value": 21.5, "count": 10},
-        ("planted.measurement", 3): {"count": 9007199254740993, "note": "door open"},
-    }
 
     def sample(self, directory: Path) -> Path:
         (directory / "first.lines").write_text(FIRST)
         (directory / "second.lines").write_text(SECOND)
         return directory
-
-    def enlarge(self, directory: Path, times: int) -> Path:
-        path = directory / "large.lines"
-        line = f"2026-03-01T08:00:00+00:00\t{'x' * 500}\t1.5\t1\t-\n"
-        path.write_text(line * 200 * times)
-        return path

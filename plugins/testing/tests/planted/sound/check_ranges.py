@@ -26,10 +26,6 @@ class TestRanges(SourceConformance):
     counted: ClassVar = {"header": 2, "fewer bytes": 0}
     examples: ClassVar = {"least_bytes": 100}
     partition_setting = ("partition_bytes", (60, 100, 1 << 30))
-    max_memory_mb = 32
-    known_rows: ClassVar = {
-        ("planted.flow", 3): {"host": "n2", "size_bytes": 9007199254740993, "duration_s": None},
-    }
 
     def sample(self, directory: Path) -> Path:
         (directory / "a.csv").write_text(HEADER + LINES)
@@ -37,11 +33,6 @@ class TestRanges(SourceConformance):
             HEADER + "".join(LINES.replace("17723", "17724").splitlines(True)[:3])
         )
         return directory
-
-    def enlarge(self, directory: Path, times: int) -> Path:
-        path = directory / "large.csv"
-        path.write_text(HEADER + f"1772352000,n1,4096,0.5,{'x' * 500}\n" * 200 * times)
-        return path
 
     def holds_nothing(self, path: Path, data: bytes) -> bool:
         return data.count(b"\n") < 2 and data.startswith(b"time,")  # the header alone

@@ -26,7 +26,6 @@ class TestStations(SourceConformance):
     without_effect: ClassVar = {"folders": "it says which files are read, and so how many units"}
     blocks: ClassVar = {"harvest_toolkit.delimited:BLOCK_BYTES": (1, 7, 60)}
     names_matter = True  # the directory's name is the station's
-    max_memory_mb = 64
 
     def sample(self, directory: Path) -> Path:
         for name in ("peak", "valley"):
@@ -34,12 +33,6 @@ class TestStations(SourceConformance):
             (directory / name / "day1.csv").write_text(HEADER + DAY.format(1))
         (directory / "peak" / "day2.csv").write_text(HEADER + DAY.format(2))
         (directory / "peak" / "station.json").write_text('{"site": "Säntis"}')
-        return directory
-
-    def enlarge(self, directory: Path, times: int) -> Path:
-        (directory / "peak").mkdir()
-        line = f"2026-03-01T08:00:00+00:00,{'x' * 500},1.5,m\n"
-        (directory / "peak" / "day1.csv").write_text(HEADER + line * 200 * times)
         return directory
 
     def holds_nothing(self, path: Path, data: bytes) -> bool:

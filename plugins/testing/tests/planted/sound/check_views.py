@@ -44,10 +44,5 @@ def harvested(self: Any, directory: Path, inputs: int) -> harvest.Dataset:
 class TestPerHost(ViewConformance):
     view = "planted.per_host"
     key = ("day", "host")
-    counts: ClassVar = {
-        "transfers": "planted.transfer",
-        "size_bytes": "planted.transfer.size_bytes",
-        "unknown_sizes": "planted.transfer WHERE size_bytes IS NULL",
-    }
     examples: ClassVar = {"timezone": "Asia/Tokyo", "least": "2"}
     dataset = harvested

@@ -1,4 +1,4 @@
-"""The views of files, processes and time, and what their columns mean, the most important first."""
+"""The views of files, processes and time, and their columns."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ class SizeBin:
     writes: int
 
 
-_BYTES: Final = "asked for in traced operations, moved by counters (see basis)"
+_BYTES: Final = "requested in traced operations, moved by counters (see basis)"
 _USERS: Final = (
-    "processes (log and rank) that {did} it; null where a record that all ranks share counts {op}s"
+    "processes (log and rank) that {did} it; null where a record of all ranks counts {op}s"
 )
 
 FILE_COLUMNS: Final = (
     shared.RUN,
-    path("file", "Name of the file, mostly a path; null where the logs do not name it."),
+    path("file", "Name of the file, usually a path; null where the logs have no name."),
     shared.RECORD_ID,
-    texts("basis", "Modules that the figures come from, in all logs together: for each log the "
-          "first of DXT_POSIX, DXT_MPIIO, POSIX and MPI-IO that has the file, and on top STDIO, "
-          "and DFS or DAOS; H5D (datasets) or PNETCDF_VAR (variables) in logs with none of these. "
-          "Where Darshan cut POSIX off and MPI-IO has more bytes of a file, MPI-IO."),
+    texts("basis", "Source of the numbers, in all logs together. Of each log it is the first of "
+          "DXT_POSIX, DXT_MPIIO, POSIX and MPI-IO with the file, plus STDIO, and DFS or DAOS. H5D "
+          "(datasets) or PNETCDF_VAR (variables) in logs without these. MPI-IO where Darshan cut "
+          "POSIX off and MPI-IO has more bytes of the file."),
     count("readers", f"Number of {_USERS.format(did='read', op='read')}."),
     count("writers", f"Number of {_USERS.format(did='wrote', op='write')}."),
     size("read_bytes", f"Bytes read: {_BYTES}."),
@@ -43,34 +43,31 @@ FILE_COLUMNS: Final = (
     count("reads", "Number of read operations."),
     count("writes", "Number of write operations."),
     count("operations", "Reads and writes together."),
-    count("untraced_operations", "How many more operations POSIX counted than DXT_POSIX traced, "
-          "where a log has both: above 0 where the trace ended early. No other column is corrected "
-          "by it. Null where no log has both."),
+    count("untraced_operations", "Operations that POSIX counted and DXT_POSIX did not trace; above "
+          "0 where the trace ended early. No other column is corrected by it. Null where no log "
+          "has both."),
     seconds("read_s", "Time in reads, summed over processes and threads."),
     seconds("write_s", "Time in writes, summed over processes and threads."),
-    seconds("meta_s", "Time in metadata operations (open, stat, seek, ...), which counters alone "
-            "have, summed over processes; null where no counters have the file."),
-    count("tasks", "Dask tasks that read or wrote the file by dask.task_io; null without a trace, "
-          "or where the logs do not lie in a Dask run."),
+    seconds("meta_s", "Time in metadata operations (open, stat, seek, ...), summed over processes; "
+            "null where no counters have the file."),
+    count("tasks", "Dask tasks that used the file (dask.task_io); null without trace or Dask run."),
     Column(
         "sizes",
         type=list[SizeBin],
-        doc="Number of reads and of writes in each of Darshan's ten bins of sizes (1K_10K: from "
-        "1,025 to 10,240 bytes); STDIO's are in none. Null where STDIO alone has the file.",
+        doc="Reads and writes in each of Darshan's ten size bins, without STDIO (1K_10K: 1,025 to "
+        "10,240 bytes). Null where only STDIO has the file.",
     ),
-    share("sequential_share", "Share of the operations that begin at or behind the end of the one "
-          "before of the same process and kind; the first of each is not sequential. By counters "
-          "it is POSIX_SEQ_READS and POSIX_SEQ_WRITES. Operations whose order is not known (STDIO, "
-          "MPI-IO's counters, a trace without offsets) are left out; null where all are."),
-    texts("certainty", "lower_bound where a number of a record is left out, as it cannot be, a "
-          "time is below 0 and counts as 0, or Darshan cut off a module of basis or did not finish "
-          "a log. Empty where none of these is so."),
+    share("sequential_share", "Share of operations that start at or after the end of the last one "
+          "of the same process and kind. The first of each is not sequential. From counters: "
+          "POSIX_SEQ_READS and POSIX_SEQ_WRITES. Operations without a recorded order are left out "
+          "(STDIO, MPI-IO counters, a trace without offsets); null where all are."),
+    texts("certainty", "lower_bound where Darshan cut off a module of basis or did not finish a "
+          "log, or where a number below 0 is left out. Else empty."),
 )  # fmt: skip
 
 FILES: Final = View(
     name="io.files",
-    doc="One row per file and run, most bytes first: readers, writers, bytes, operations, "
-    "tasks, sizes, and how sequential its use was.",
+    doc="One row per file and run, most bytes first: users, bytes, operations, tasks, sizes.",
     build="harvest_darshan.views.files:files",
     requires=("darshan.dxt_segment", "darshan.posix", "darshan.stdio", "darshan.mpiio"),
     settings=shared.ONE_RUN,
@@ -82,12 +79,11 @@ FILES: Final = View(
 )
 
 _COUNTED: Final = (
-    "by the counters of POSIX, of MPI-IO for files that POSIX does not count, of STDIO, and of the "
-    "other modules that basis of io.files names; null where the log has no such module, or one "
-    "could not be read"
+    "as counted by POSIX, by MPI-IO for files that POSIX does not count, by STDIO, and by the "
+    "others in basis of io.files; null where the log has no such module, or one was not read"
 )
 _NO_TRACE: Final = "0 in a log without a trace, null where a trace could not be read"
-_ONCE: Final = "what is traced in both DXT_MPIIO and DXT_POSIX counts once, as the latter"
+_ONCE: Final = "operations in both DXT_MPIIO and DXT_POSIX count once, as DXT_POSIX"
 
 PROCESS_COLUMNS: Final = (
     shared.RUN,
@@ -96,27 +92,23 @@ PROCESS_COLUMNS: Final = (
     number("pid", "Process id of rank 0, from the log's file name; null where it has none."),
     text("exe", "Command line, cut by Darshan to what fits; null where the log has none."),
     count("nprocs"),
-    size("traced_read_bytes", f"Bytes asked for in the reads that DXT traced; {_ONCE}; "
-         f"{_NO_TRACE}."),
-    size("traced_write_bytes", f"Bytes of the writes that DXT traced; {_ONCE}; {_NO_TRACE}."),
+    size("traced_read_bytes", f"Bytes requested in traced reads (DXT); {_ONCE}; {_NO_TRACE}."),
+    size("traced_write_bytes", f"Bytes of traced writes (DXT); {_ONCE}; {_NO_TRACE}."),
     size("counted_read_bytes", f"Bytes read {_COUNTED}."),
     size("counted_write_bytes", f"Bytes written {_COUNTED}."),
     size("untraced_read_bytes", "counted_read_bytes - traced_read_bytes; below 0 where traced "
-         "reads asked for more than they got; null where one of them is."),
-    size("untraced_write_bytes", "counted_write_bytes - traced_write_bytes; null where one of them "
-         "is."),
-    size("stdio_read_bytes", "The part of counted_read_bytes that is buffered I/O (STDIO), which "
-         "DXT never traces; null where that module could not be read."),
-    size("stdio_write_bytes", "The part of counted_write_bytes that is buffered I/O (STDIO); null "
-         "where that module could not be read."),
+         "reads requested more than they got; null where one of them is."),
+    size("untraced_write_bytes", "counted_write_bytes - traced_write_bytes; null where one is."),
+    size("stdio_read_bytes", "The STDIO part of counted_read_bytes, which DXT never traces; null "
+         "if it was not read."),
+    size("stdio_write_bytes", "The STDIO part of counted_write_bytes; null if it was not read."),
     shared.PARTIAL_MODULES,
     shared.CERTAINTY,
 )  # fmt: skip
 
 PROCESSES: Final = View(
     name="io.processes",
-    doc="One row per log: the bytes that DXT traced, those that Darshan's counters have, "
-    "and the difference.",
+    doc="One row per log: bytes that DXT traced, bytes that counters have, and the difference.",
     build="harvest_darshan.views.processes:processes",
     requires=(
         *("darshan.job", "darshan.dxt_segment", "darshan.posix"),
@@ -132,23 +124,22 @@ PROCESSES: Final = View(
 
 TIMELINE_COLUMNS: Final = (
     shared.RUN,
-    text("host", "Host of the processes, as DXT names it; null where it does not."),
+    text("host", "Host of the processes, from DXT; null where it has none."),
     shared.OP,
     time("time", "Start of the interval; null for operations without a time."),
-    seconds("bin_s", "Length of the interval; the same throughout a session."),
-    size("bytes", "Bytes of traced operations in the interval: those of an operation are spread "
-         "evenly over its time. What a log traces in both DXT_MPIIO and DXT_POSIX counts once, as "
-         "the latter."),
+    seconds("bin_s", "Length of the interval, the same in the whole session."),
+    size("bytes", "Bytes of traced operations in the interval. The bytes of an operation are "
+         "spread evenly over its time. Operations in both DXT_MPIIO and DXT_POSIX count once, as "
+         "DXT_POSIX."),
     rate("bytes_per_s", "bytes / bin_s."),
     count("operations", "Traced operations that began in the interval."),
     number("uid", "Numeric id of the session's user."),
-    time("began", "Start of the session: logs of one directory and user whose times overlap, "
-         "directly or through others."),
+    time("began", "Start of the session: the logs of one directory and user whose times overlap."),
 )  # fmt: skip
 
 TIMELINE: Final = View(
     name="io.timeline",
-    doc="Bytes per second that each host read and wrote over time, as DXT traced them.",
+    doc="Bytes per second of each host over time, as DXT traced them.",
     build="harvest_darshan.views.timeline:timeline",
     requires=("darshan.dxt_segment",),
     settings={**shared.ONE_RUN, "bin": Setting("seconds of an interval", float, check=positive)},

@@ -1,4 +1,4 @@
-"""The views of jobs and ranks, what I/O gives and costs, and what their columns mean."""
+"""The views of jobs, requests, ranks, bandwidth and gains, and their columns."""
 
 from __future__ import annotations
 
@@ -24,91 +24,77 @@ from harvest.toolkit.settings import one_of
 from ...counters import words
 from . import shared
 
-_UNKNOWN: Final = "null where process_s is not known"
-_SUMMED: Final = (
-    "null where the logs have no module that counts bytes, or one of them could not be read"
-)
-_POSIX: Final = "null without POSIX's records, or where those of a log could not be read"
-_STDIO: Final = "null without STDIO's records, or where those of a log could not be read"
-_WATCHED: Final = "to files whose alignment {0} Darshan knows; null where it knows that of none"
+_UNKNOWN: Final = "null where process_s is unknown"
+_SUMMED: Final = "null where the logs have no module that counts bytes, or one was not read"
+_POSIX: Final = "null without POSIX records, or where those of a log were not read"
+_STDIO: Final = "null without STDIO records, or where those of a log were not read"
+_WATCHED: Final = "to files whose alignment {0} Darshan records; null where it records none"
 
 JOB_COLUMNS: Final = (
     *shared.OF_JOB,
-    text("exe", "Command line of the job's log that moves most bytes, cut by Darshan to what fits; "
-         "null where none has one."),
+    text("exe", "Command line of the log that moves most bytes, cut by Darshan; null without one."),
     number("uid"),
     count("logs", "Logs of the job."),
-    count("processes", "Processes of the job's logs together; a log without MPI is of one."),
+    count("processes", "Processes in the job's logs; a log without MPI has one."),
     shared.LARGEST_LOG,
     seconds("wall_s", "From the first start of a log to the last end; null where one has no end. A "
-            "log whose clock has whole seconds lasts to the end of its last one, as Darshan "
-            "computes it."),
-    seconds("process_s", "Time that the processes of the job ran, summed; null where the end of a "
-            "log is not known."),
+            "log with a clock of whole seconds lasts to the end of its last one."),
+    seconds("process_s", "Run time of all processes together; null where a log has no end."),
     seconds("io_s", "Time in reads, writes and metadata operations, summed over processes and "
-            "threads: that of the layers in bytes, and of MPI-IO what it took beyond POSIX for the "
-            "same file, or beyond DFS for all files of a log, which is mostly waiting for other "
-            f"ranks; {_SUMMED}."),
+            "threads, in the layers of bytes. Of MPI-IO it is the time beyond POSIX for the same "
+            f"file, or beyond DFS for a log: mostly waiting for other ranks; {_SUMMED}."),
     share("time_share", "io_s / process_s; above 1 where threads of a process do I/O at the same "
-          f"time; {_UNKNOWN}, or io_s is not."),
-    seconds("meta_s", "The part of io_s in metadata operations (open, stat, seek, ...), of the "
-            f"layers in bytes: of MPI-IO for files that POSIX does not count alone; {_SUMMED}."),
-    share("meta_share", f"meta_s / process_s; {_UNKNOWN}, or meta_s is not."),
-    size("bytes", "Bytes moved, each once: through POSIX, through MPI-IO for files that POSIX does "
-         "not count (or counts less of, where Darshan cut it off), through STDIO, and through DFS, "
-         "or DAOS where that has more; in logs with none of these, by HDF5's datasets, else "
-         f"PnetCDF's variables; {_SUMMED}."),
+          f"time; {_UNKNOWN}, or io_s is."),
+    seconds("meta_s", "The part of io_s in metadata operations (open, stat, seek, ...); of MPI-IO "
+            f"only for files that POSIX does not count; {_SUMMED}."),
+    share("meta_share", f"meta_s / process_s; {_UNKNOWN}, or meta_s is."),
+    size("bytes", "Bytes moved, each counted once. They are those of POSIX, STDIO, and DFS, or "
+         "DAOS if it has more; of MPI-IO for files that POSIX does not count, or was cut off for. "
+         f"In logs without these, of HDF5 datasets, else PnetCDF variables; {_SUMMED}."),
     count("requests", f"Reads and writes of the layers in bytes; {_SUMMED}."),
     count("files", f"Files that POSIX counts; {_POSIX}."),
     count("reads", f"Read operations that POSIX counts; {_POSIX}."),
     count("writes", f"Write operations that POSIX counts; {_POSIX}."),
     size("read_bytes", f"Bytes read through POSIX; {_POSIX}."),
     size("write_bytes", f"Bytes written through POSIX; {_POSIX}."),
-    count("misaligned_memory", "Reads and writes of POSIX whose buffer in memory is not aligned, "
-          "of watched_memory; null where that is."),
+    count("misaligned_memory", "Misaligned POSIX requests of watched_memory; null where that is."),
     count("watched_memory", f"Reads and writes of POSIX {_WATCHED.format('in memory')}."),
-    count("misaligned_file", "Reads and writes of POSIX whose offset in the file is not aligned, "
-          "of watched_file; null where that is."),
+    count("misaligned_file", "Misaligned POSIX requests of watched_file; null where that is."),
     count("watched_file", f"Reads and writes of POSIX {_WATCHED.format('in the file')}."),
     seconds("posix_s", "Time in reads, writes and metadata operations of POSIX, summed over "
             f"processes and threads; {_POSIX}."),
-    share("posix_share", f"posix_s / process_s; {_UNKNOWN}, or posix_s is not."),
-    seconds("slowest_meta_s", "The longest that a process spends, at least, in metadata operations "
-            "on one file: of a record of all ranks, which has their sum alone, the mean; "
-            f"{_POSIX}."),
+    share("posix_share", f"posix_s / process_s; {_UNKNOWN}, or posix_s is."),
+    seconds("slowest_meta_s", "The longest time of a process in metadata operations on one file, "
+            f"at least; of a record of all ranks the mean; {_POSIX}."),
     path("slowest_meta_file", "The file of slowest_meta_s; null where that is."),
     flag("has_counters", "Whether a log of the job has a module that counts bytes."),
     shared.USES_POSIX,
     shared.USES_MPIIO,
     flag("uses_stdio", "Whether a log of the job has the module STDIO."),
-    size("mpiio_bytes", "Bytes moved through MPI-IO, also those of files that POSIX counts as "
-         "well; null without its records, or where those of a log could not be read."),
+    size("mpiio_bytes", "Bytes moved through MPI-IO, including files that POSIX also counts; null "
+         "without MPI-IO records, or where those of a log were not read."),
     size("stdio_bytes", f"Bytes moved by buffered I/O (STDIO); {_STDIO}."),
     count("stdio_requests", f"Reads and writes of STDIO; {_STDIO}."),
     seconds("stdio_s", f"Time in reads, writes and metadata operations of STDIO; {_STDIO}."),
-    share("stdio_share", f"stdio_s / process_s; {_UNKNOWN}, or stdio_s is not."),
+    share("stdio_share", f"stdio_s / process_s; {_UNKNOWN}, or stdio_s is."),
     shared.PARTIAL_MODULES,
-    texts("unread_modules", "Modules that could not be read; the rejects of the run say why."),
-    text("gaps", "Modules whose numbers are incomplete or not read, and logs that were not "
-         "finished, in words; null without any."),
-    flag("missing_counters", "Whether a module of partial_modules or unread_modules is more than a "
-         "trace (DXT), or a log was not finished."),
-    texts("unsummed_modules", "Modules of programs that move bytes of which no sum here has any: "
-          "MDHIM does not count them, and PNETCDF_FILE counts those of PNETCDF_VAR, or none."),
-    count("copies", "Logs with the same bytes as one of the job's, which are left out; null where "
-          "they were harvested by a version that did not compare them."),
-    count("unfinished_logs", "Logs that Darshan did not finish: they have no end, or a name that "
-          "ends in _partial."),
-    text("impossible", "Counters that have a value in a record that none can have: below 0, or a "
-         "time that is no number, infinite or above 285 years. They are left out of all sums. Null "
-         "without any."),
+    texts("unread_modules", "Modules that were not read; `harvest rejects` says why."),
+    text("gaps", "Modules cut off or not read, and unfinished logs, in words; null without any."),
+    flag("missing_counters", "Whether a module other than a trace (DXT) is in partial_modules or "
+         "unread_modules, or a log was not finished."),
+    texts("unsummed_modules", "Modules whose bytes are in no sum here: MDHIM does not count them, "
+          "and PNETCDF_FILE has only those of PNETCDF_VAR."),
+    count("copies", "Logs with the same bytes as one of the job, which are left out; null where an "
+          "older version harvested them without comparing."),
+    count("unfinished_logs", "Unfinished logs: without an end, or named *_partial."),
+    text("impossible", "Counters with an impossible value: below 0, or a time that is no number, "
+         "infinite or above 285 years. No sum has these values. Null without any."),
     shared.CERTAINTY,
 )  # fmt: skip
 
 JOBS: Final = View(
     name="io.jobs",
-    doc="One row per job: its processes and logs, time and bytes by layer, metadata, "
-    "alignment, and what its logs lack.",
+    doc="One row per job: processes, time and bytes by layer, metadata, alignment, gaps.",
     build="harvest_darshan.views.jobs:jobs",
     requires=("darshan.job",),
     settings={**shared.ONE_JOB, **shared.PER},
@@ -123,40 +109,34 @@ JOBS: Final = View(
 )
 
 _SMALL: Final = (
-    "those in Darshan's bins to 1 MiB, without those of exactly 1 MiB, as far as it is among the "
-    "four most common sizes of a record; these are known of reads and writes together, so that "
-    "where a record has both it is at least so many"
+    "those in Darshan's bins to 1 MiB, less those of exactly 1 MiB if this is a common size; at "
+    "least so many where a record has reads and writes"
 )
 
 REQUEST_COLUMNS: Final = (
     *shared.OF_JOB,
     shared.OP,
-    count("requests", "Operations that POSIX counts, those that MPI-IO makes included. It and all "
-          f"that POSIX counts here: {_POSIX}."),
-    size("bytes", "Bytes that they moved; null where requests is."),
-    seconds("seconds", "Time in them, summed over processes and threads; null where requests is."),
-    share("time_share", "seconds of the time that the job's processes ran, together; null where "
-          "the end of a log is not known."),
+    count("requests", f"POSIX requests, including those of MPI-IO; {_POSIX}."),
+    size("bytes", "Bytes that the requests moved; null where requests is."),
+    seconds("seconds", "Time in the requests, in all processes; null where requests is."),
+    share("time_share", "seconds as a share of process time; null where a log has no end."),
     count("small", f"Requests of less than 1 MiB: {_SMALL}; null where requests is."),
     path("small_file", "The file with the most small requests; null where there are none."),
-    count("small_in_file", "Small requests to that file, or 0; null where requests is."),
-    count("random", "Requests that POSIX does not count as sequential, which are those beyond the "
-          "last byte of the one before of the same process and file; without the first of each "
-          "process to each file, which has none before it; null where requests is."),
+    count("small_in_file", "Small requests to small_file, or 0; null where requests is."),
+    count("random", "Requests that start before the end of the last one of the same process and "
+          "file (not POSIX_SEQ_...), without the first of each; null where requests is."),
     path("random_file", "The file with the most random requests; null where there are none."),
     count("shared", "Requests in records that all ranks of a log share; null where requests is."),
-    count("shared_small", "Those of shared that are small; null where requests is."),
-    size("redundant_bytes", "By how much the bytes of a file exceed its highest offset, summed "
-         "over files: at least so much was read, or written, again; null where requests is."),
+    count("shared_small", "Small requests of shared; null where requests is."),
+    size("redundant_bytes", "Bytes of each file beyond its highest offset, so moved again; null "
+         "where requests is."),
     path("redundant_file", "The file with the most redundant bytes; null where there are none."),
     count("independent", "Independent requests to MPI-IO; null without its records."),
     count("collective", "Collective requests to MPI-IO; null without its records."),
     count("split", "Split collective requests to MPI-IO; null without its records."),
     count("nonblocking", "Nonblocking requests to MPI-IO; null without its records."),
-    seconds("mpiio_s", "Time in requests to MPI-IO, that in POSIX below it included; null without "
-            "its records."),
-    share("mpiio_share", "mpiio_s of the time that the job's processes ran, together; null without "
-          "records of MPI-IO, or where the end of a log is not known."),
+    seconds("mpiio_s", "Time in MPI-IO requests, including POSIX below; null without records."),
+    share("mpiio_share", "mpiio_s as a share of process time; null without it or an end of a log."),
     shared.LARGEST_LOG,
     shared.USES_POSIX,
     shared.USES_MPIIO,
@@ -165,8 +145,7 @@ REQUEST_COLUMNS: Final = (
 
 REQUESTS: Final = View(
     name="io.requests",
-    doc="Two rows per job, for reads and writes: small, random, redundant, shared, and "
-    "how MPI-IO was asked.",
+    doc="Two rows per job, reads and writes: small, random, redundant, shared, MPI-IO calls.",
     build="harvest_darshan.views.requests:requests",
     requires=("darshan.job", "darshan.posix", "darshan.mpiio"),
     settings={**shared.ONE_JOB, **shared.PER},
@@ -180,8 +159,8 @@ REQUESTS: Final = View(
 )
 
 _SPREAD: Final = (
-    "Among processes with a record of their own, the most bytes {done} minus the fewest, as a "
-    "share of the most; 0 where none {did} any, null without such a process."
+    "Among processes with separate records, the most bytes {done} minus the fewest, as a share of "
+    "the most; 0 where none {did} any, null without such a process."
 )
 
 POSIX_FILE_COLUMNS: Final = (
@@ -190,11 +169,10 @@ POSIX_FILE_COLUMNS: Final = (
     shared.PID,
     shared.BEGAN,
     shared.PROGRAM,
-    path("file", 'Name of the file; "(not named)" where the logs do not name it.'),
+    path("file", 'Name of the file; "(not named)" where the logs have no name.'),
     shared.RECORD_ID,
-    count("processes", "Processes with a record of their own of the file; the record of a log's "
-          "only process is its own."),
-    flag("shared", "Whether a log has one record of the file for all its ranks, of several."),
+    count("processes", "Processes with a separate record of the file, also the only one of a log."),
+    flag("shared", "Whether a log of several ranks has one record of the file for all of them."),
     count("reads", "Read operations, summed over processes."),
     count("writes", "Write operations, summed over processes."),
     size("read_bytes", "Bytes read, summed over processes."),
@@ -205,28 +183,22 @@ POSIX_FILE_COLUMNS: Final = (
     size("write_extent", "Highest offset written, plus 1; also 1 where nothing was written."),
     seconds("read_s", "Time in reads, summed over processes and threads."),
     seconds("write_s", "Time in writes, summed over processes and threads."),
-    seconds("meta_s", "Time in metadata operations (open, stat, seek, ...), summed over "
-            "processes."),
-    seconds("slowest_meta_s", "The longest that a process spends, at least, in metadata "
-            "operations: of a record of all ranks, which has their sum alone, the mean."),
-    seconds("slowest_meta_most_s", "The longest that a process may spend in them: of a record of "
-            "all ranks their sum, or all that the slowest rank takes, if that is less; null where "
-            "one is not known."),
-    share("time_share", "read_s, write_s and meta_s of the time that the job's processes ran, "
-          "together; null where the end of a log is not known."),
-    share("rank_spread", "In the record of all ranks, how far the slowest and the fastest rank are "
-          "apart in bytes moved, as a share of the more of the two; null without one that moved "
-          "any."),
-    share("byte_imbalance", "In the record of all ranks, how far the slowest and the fastest rank "
-          "are apart in bytes moved, as a share of the bytes of all; null without one that moved "
-          "any."),
-    share("time_imbalance", "In the record of all ranks, how far the slowest and the fastest rank "
-          "are apart in time, as a share of the time of all; null without one that took any."),
-    seconds("late_s", "In the record of all ranks, by how much the slowest rank took longer than "
-            "the fastest; the largest where several logs have such a record; null without one that "
-            "took any time."),
-    share("late_share", "late_s of the time that the log ran; null where one of them is not "
-          "known."),
+    seconds("meta_s", "Time in metadata operations (open, stat, ...) in all processes."),
+    seconds("slowest_meta_s", "The longest time of a process in metadata operations, at least; of "
+            "a record of all ranks the mean."),
+    seconds("slowest_meta_most_s", "The longest time of a process in metadata operations, at "
+            "most; of a record of all ranks their sum, or the time of the slowest rank if less. "
+            "Null where one is unknown."),
+    share("time_share", "read_s, write_s and meta_s of process time; null where a log has no end."),
+    share("rank_spread", "Difference in bytes between the slowest and the fastest rank, as a share "
+          "of the larger; null without a record of all ranks with bytes."),
+    share("byte_imbalance", "Difference in bytes between the slowest and the fastest rank, as a "
+          "share of the bytes of all; null without a record of all ranks with bytes."),
+    share("time_imbalance", "Difference in time between the slowest and the fastest rank, as a "
+          "share of the time of all; null without a record of all ranks with time."),
+    seconds("late_s", "Time of the slowest rank minus that of the fastest; the largest of several "
+            "logs; null without a record of all ranks with time."),
+    share("late_share", "late_s as a share of the run time of the log; null where one is unknown."),
     number("fastest_rank", "The fastest rank in the record of late_s; null without one."),
     number("slowest_rank", "The slowest rank in the record of late_s; null without one."),
     share("read_spread", _SPREAD.format(done="read", did="read")),
@@ -236,8 +208,7 @@ POSIX_FILE_COLUMNS: Final = (
 
 POSIX_FILES: Final = View(
     name="io.posix_files",
-    doc="One row per job and file that POSIX counts, most time first: bytes, times, small "
-    "requests, and how unequal its processes are.",
+    doc="One row per job and file of POSIX, most time first: bytes, times, imbalance.",
     build="harvest_darshan.views.posix_files:posix_files",
     requires=("darshan.posix",),
     settings=shared.ONE_JOB,
@@ -256,21 +227,17 @@ RANK_COLUMNS: Final = (
     number("pid", "Process id, where the log has that of this rank; else null."),
     shared.BEGAN,
     shared.LOG,
-    text("program", "Name of the program in the log's command line, without its directory; null "
-         "where the log has none."),
+    text("program", "Name of the program, without its directory; null without a command line."),
     count("nprocs", "MPI processes of the log; 1 for a process without MPI."),
     number("rank"),
-    text("host", "Host of the process, as DXT names it; null where it does not."),
-    count("threads", "Threads that did traced I/O; null in stock Darshan, which does not record "
-          "them."),
-    count("operations", "Operations that DXT traced; what is traced in both DXT_MPIIO and "
-          "DXT_POSIX counts once, as the latter."),
-    size("bytes", "Bytes that they asked for."),
-    seconds("seconds", "Time in them, summed over threads."),
-    seconds("median_s", "Median of seconds over the log's ranks; those without traced operations "
-            "are left out."),
-    share("time_share", "seconds of the time that the log's processes ran, each; above 1 where "
-          "threads do I/O at the same time; null where the end of the log is not known."),
+    text("host", "Host of the process, from DXT; null where it has none."),
+    count("threads", "Threads with traced I/O; null in stock Darshan, which does not record them."),
+    count("operations", "Traced operations; in both DXT_MPIIO and DXT_POSIX they count once."),
+    size("bytes", "Bytes that the operations requested."),
+    seconds("seconds", "Time in the operations, summed over threads."),
+    seconds("median_s", "Median of seconds over the log's ranks with traced operations."),
+    share("time_share", "seconds as a share of the run time of the log; above 1 where threads do "
+          "I/O at the same time; null where the log has no end."),
     time("first_time", "Start of the first traced operation."),
     time("last_time", "End of the last traced operation."),
     shared.CERTAINTY,
@@ -278,8 +245,7 @@ RANK_COLUMNS: Final = (
 
 RANKS: Final = View(
     name="io.ranks",
-    doc="One row per log and rank that DXT traced: operations, bytes, seconds, and the "
-    "median of its program.",
+    doc="One row per log and traced rank (DXT): operations, bytes, seconds, median of its log.",
     build="harvest_darshan.views.processes:ranks",
     requires=("darshan.dxt_segment",),
     settings=shared.ONE_JOB,
@@ -290,28 +256,24 @@ RANKS: Final = View(
 )
 
 
-_KNOWN: Final = "null where the layer's records of a log could not be read"
+_KNOWN: Final = "null where the layer's records of a log were not read"
 
 
 BANDWIDTH_COLUMNS: Final = (
     *shared.OF_JOB,
-    text("layer", "The module that counts: POSIX, MPI-IO, STDIO, DFS, DAOS, H5D (datasets of HDF5) "
-         "or PNETCDF_VAR. Layers overlap: what goes through MPI-IO reaches the file system through "
-         "POSIX or DFS, and counts in each."),
-    size("bytes", f"Bytes read and written through the layer. It and all below: {_KNOWN}."),
+    text("layer", "The module: POSIX, MPI-IO, STDIO, DFS, DAOS, H5D (HDF5 datasets) or "
+         "PNETCDF_VAR. Layers overlap: MPI-IO uses POSIX or DFS, and its bytes count in each."),
+    size("bytes", f"Bytes read and written through the layer. All columns from here: {_KNOWN}."),
     size("read_bytes", "Bytes read."),
     size("write_bytes", "Bytes written."),
     count("requests", "Reads and writes."),
     seconds("slowest_s", "Time of the slowest process in reads, writes and metadata operations of "
-            "the layer: of files that all ranks share that of the slowest rank of each, of others "
-            "the most of any rank. Of logs that ran together the most counts, of those one after "
-            "another the sum."),
-    rate("bytes_per_s", "bytes / slowest_s: the rate of the job, as Darshan's own estimate by the "
-         "slowest process (agg_perf_by_slowest); null without any time."),
-    rate("read_bytes_per_s", "read_bytes / read_s: a process while it reads; null without time in "
-         "reads."),
-    rate("write_bytes_per_s", "write_bytes / write_s: a process while it writes; null without time "
-         "in writes."),
+            "the layer. It is the slowest rank of each shared file, plus the slowest of all ranks "
+            "for the others. Of logs that ran together the longest counts, of others the sum."),
+    rate("bytes_per_s", "bytes / slowest_s, as in Darshan's estimate by the slowest process "
+         "(agg_perf_by_slowest); null without any time."),
+    rate("read_bytes_per_s", "read_bytes / read_s: of a process; null without read_s."),
+    rate("write_bytes_per_s", "write_bytes / write_s: of a process; null without write_s."),
     seconds("read_s", "Time in reads, summed over processes and threads."),
     seconds("write_s", "Time in writes, summed over processes and threads."),
     seconds("meta_s", "Time in metadata operations, summed over processes."),
@@ -320,8 +282,7 @@ BANDWIDTH_COLUMNS: Final = (
 
 BANDWIDTH: Final = View(
     name="io.bandwidth",
-    doc="One row per job and layer (POSIX, MPI-IO, STDIO, DFS, ...): bytes, and how fast they "
-    "moved, of the job and of a process.",
+    doc="One row per job and layer (POSIX, MPI-IO, STDIO, DFS, ...): bytes and rates.",
     build="harvest_darshan.views.jobs:bandwidth",
     requires=("darshan.job",),
     settings={**shared.ONE_JOB, **shared.PER},
@@ -335,30 +296,26 @@ BANDWIDTH: Final = View(
 GAIN_COLUMNS: Final = (
     shared.PROGRAM,
     shared.RUN,
-    text("finding", "The rule that found what concerns most of the job's time, or (per=finding) "
-         "the rule; `harvest findings` says what it found, and what to try."),
+    text("finding", "The rule that concerns most of the job's time, or (per=finding) the rule; "
+         "`harvest findings` has its text and advice."),
     shared.JOB,
     shared.PID,
     count("processes", "Processes of the job's logs together."),
     shared.BEGAN,
-    amount("hours", "Process hours that may be gained, at most: those that the findings concern, "
-           "as reads that are small, or by which ranks wait for a slower one. Reads, writes and "
-           "metadata add up; of findings on the same time, and of those on more than one of these, "
-           "the most counts. Null where the findings cost no time, or it is not "
-           "known.", "h", ",.3g"),
-    share("share", "hours of the time that the job's processes ran; null where that is unknown."),
+    amount("hours", "Possible gain in process hours, at most: the time that the findings concern, "
+           "for example in small reads, or of ranks that wait for a slower one. Reads, writes and "
+           "metadata add up; of findings on the same time the longest counts. Null where the time "
+           "is 0 or unknown.", "h", ",.3g"),
+    share("share", "hours as a share of process time; null where that is unknown."),
     seconds("wall_s", "From the first start of a log to the last end; null where one has no end. A "
-            "log whose clock has whole seconds lasts to the end of its last one, as Darshan "
-            "computes it."),
-    texts("findings", "All rules that found something, the most time first."),
-    texts("certainty", f"{shared.CERTAINTY.doc} And part: what a rule needs was watched in a part "
-          "alone."),
+            "log with a clock of whole seconds lasts to the end of its last one."),
+    texts("findings", "All rules with a finding, the most time first."),
+    texts("certainty", f"{shared.CERTAINTY.doc} part: only some requests were watched."),
 )  # fmt: skip
 
 GAINS: Final = View(
     name="io.gains",
-    doc="Jobs ranked by what there is to gain: their findings, the process hours that these "
-    "concern, and how sure that is.",
+    doc="Jobs with findings, the largest possible gain in process hours first.",
     build="harvest_darshan.views.gains:gains",
     requires=("darshan.job",),
     settings={

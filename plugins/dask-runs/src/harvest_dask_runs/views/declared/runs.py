@@ -22,50 +22,49 @@ SUMMARY_COLUMNS: Final = (
     count("tasks", "Distinct keys in any record; null where there is none."),
     count("workers", f"Workers that registered; {_NO_REGISTRATION}."),
     size("bytes_moved", "Bytes moved between workers and to clients, each movement once: per pair "
-         f"the larger of what its two sides reported; {_NO_TRANSFERS}, or none with its bytes."),
+         f"the larger sum of its two sides; {_NO_TRANSFERS}, or none with its bytes."),
     count("erred_tasks", "Tasks that erred in the scheduler's or a worker's record; null where "
           "neither recorded a transition."),
     flag("complete", "Whether completeness_notes is empty."),
-    time("first_time", "First recorded event; that of the logs only where nothing else has a time, "
-         "since their zone is declared and not recorded. Null where nothing has."),
-    time("last_time", "Last recorded event, likewise; null where nothing has a time."),
+    time("first_time", "First recorded event; null without any. Times of logs count only where "
+         "nothing else has a time, since logs do not record their time zone."),
+    time("last_time", "Last recorded event, in the same way; null without any."),
     texts("completeness_notes", "What the record lacks, in sentences."),
     count("unfinished_tasks", "Tasks last seen waiting, queued, processing, ...; null where the "
           "scheduler recorded no transition."),
     count("graph_tasks", f"Distinct keys in graphs; {_NO_GRAPHS}."),
-    count("task_groups", "Dask's groups of tasks, which the scheduler alone records; "
+    count("task_groups", "Dask's groups of tasks, which only the scheduler records; "
           f"{_NO_SCHEDULER}."),
     count("task_prefixes", "Kinds of tasks in any record; null where there is none."),
     count("graphs", f"Graphs that clients sent; {_NO_GRAPHS}."),
     count("clients", "Distinct clients that came or sent a graph; null where none is recorded."),
     count("workers_reported", "Workers that reported anything themselves; null where none did."),
-    texts("silent_workers", "Addresses of workers that registered and reported nothing; "
+    texts("silent_workers", "Addresses of workers that registered and recorded nothing; "
           f"{_NO_REGISTRATION}."),
-    texts("unregistered_workers", "Addresses or names of workers that reported unregistered; "
-          f"{_NO_REGISTRATION}."),
-    count("transfers", "Reports of transfers: one by each side that reported it; "
-          f"{_NO_TRANSFERS}."),
-    count("transfer_copies", f"Rows of the input that these were folded from; {_NO_TRANSFERS}."),
-    size("bytes_received", f"Bytes received, as the receiving sides reported; {_NO_TRANSFERS}, or "
-         "of no such one its bytes."),
-    size("bytes_sent", "Bytes sent, to clients too, as the sending sides reported; "
-         f"{_NO_TRANSFERS}, or of no such one its bytes."),
-    size("bytes_to_clients", f"The part of bytes_sent that went to clients; {_NO_TRANSFERS}, or of "
-         "no such one its bytes."),
+    texts("unregistered_workers", "Addresses or names of workers that reported without "
+          f"registration; {_NO_REGISTRATION}."),
+    count("transfers", f"Reports of transfers, one by each side that reported; {_NO_TRANSFERS}."),
+    count("transfer_copies", f"Rows of the input that were merged into these; {_NO_TRANSFERS}."),
+    size("bytes_received", f"Bytes received, by the receivers; {_NO_TRANSFERS}, or none has its "
+         "bytes."),
+    size("bytes_sent", "Bytes sent, also to clients, by the senders; "
+         f"{_NO_TRANSFERS}, or none has its bytes."),
+    size("bytes_to_clients", f"The part of bytes_sent to clients; {_NO_TRANSFERS}, or none has its "
+         "bytes."),
     count("scheduler_transitions", "Transitions of tasks that the scheduler recorded; "
           f"{_NO_SCHEDULER}."),
     count("worker_transitions", "Transitions of tasks that workers recorded; null where they "
           "recorded none."),
-    count("data_failures", "Events that the consumer could not parse; null where none is named: a "
-          "consumer's log without any leaves no row."),
+    count("data_failures", "Events that the consumer could not parse; null where no log of the "
+          "consumer names any."),
     count("processes", f"Processes with a capture file; {_NOT_CAPTURED}."),
-    texts("lost_processes", "Captured processes whose record stops without an end, each with its "
-          f"last time; {_NOT_CAPTURED}."),
-    texts("blind_spells", "Spells in which a captured process could record nothing, each with the "
+    texts("lost_processes", "Captured processes whose record has no end, each with its last time; "
+          f"{_NOT_CAPTURED}."),
+    texts("blind_spells", "Times in which a captured process could not record, each with the "
           f"process; {_NOT_CAPTURED}."),
     Column(
         "nodes",
-        doc="Hosts by role, as the job's files or captures name them; null where none does.",
+        doc="Hosts by role, from the job's files or captures; null where none names them.",
     ),
     Column("directives", doc="Directives of the batch script; null where there is none."),
 )  # fmt: skip
@@ -79,59 +78,57 @@ RUN_SUMMARY: Final = View(
     columns=SUMMARY_COLUMNS,
 )
 
-_SILENT: Final = "null where it reported nothing and the scheduler credits it with no execution"
-_MOVED: Final = "null where it reported nothing, or the run has no record of transfers"
+_SILENT: Final = "null where it recorded nothing and the scheduler recorded no execution on it"
+_MOVED: Final = "null where it recorded nothing, or the run has no record of transfers"
 _CAPTURED: Final = "null where it was not captured"
 
 WORKER_COLUMNS: Final = (
     WORKER,
     RUN,
-    count("executed", "Executions on it, failed and unended ones included, by its own record or "
-          f"the scheduler's; {_SILENT}."),
+    count("executed", "Executions on it with failed and unended ones, by its own record or the "
+          f"scheduler's; {_SILENT}."),
     seconds("busy_s", f"Sum of the durations of its executions that ended; {_SILENT}, or no "
             "execution was seen to end."),
     seconds("occupied_s", "Time in which at least one of these ran; null where busy_s is."),
-    count("nthreads", "How many threads it has for tasks: as its own process recorded it, the "
-          "scheduler when it came, or the logs; null where these say nothing, or name several "
-          "numbers."),
-    size("bytes_received", f"Bytes that it received, by its own reports; {_MOVED}, or of none its "
+    count("nthreads", "Its threads for tasks: by its own record, the scheduler's, or the logs; "
+          "null where these have no number, or several."),
+    size("bytes_received", f"Bytes that it received, by its own reports; {_MOVED}, or none has its "
          "bytes."),
-    size("bytes_sent", f"Bytes that it sent, by its own reports; {_MOVED}, or of none its bytes."),
+    size("bytes_sent", f"Bytes that it sent, by its own reports; {_MOVED}, or none has its bytes."),
     flag("reported", "Whether it reported transitions or transfers, or its process was captured. A "
          "worker that reported nothing was not necessarily idle."),
-    text("host", "Host in its address, as text or number; null where it goes by a name."),
-    flag("registered", f"Whether the scheduler's events or log have it come; {_NO_REGISTRATION}."),
-    time("registered_time", "When it first came, by the scheduler's events, else its log; null "
-         "where neither says."),
-    time("removed_time", "When it last went, by the scheduler's events, else its log; null where "
-         "neither says."),
-    count("unended", "Executions that were not seen to end, which count in no time here; null "
-          "where none is recorded, and it did not record its executions itself."),
+    text("host", "Host in its address, as text or number; null where it has only a name."),
+    flag("registered", f"Whether the scheduler's events or log register it; {_NO_REGISTRATION}."),
+    time("registered_time", "When it first registered, by the scheduler's events, else its log; "
+         "null without either."),
+    time("removed_time", "When it was last removed, by the scheduler's events, else its log; null "
+         "without either."),
+    count("unended", "Executions that were not seen to end; no time here includes them; null "
+          "where none is recorded and it did not record its executions itself."),
     count("transitions", "Transitions of tasks that it reported; null where it reported nothing, "
-          "or no worker of the run recorded what it executed."),
-    count("transfers", "Transfers that it reported, as the side that sends or receives; "
-          f"{_MOVED}."),
+          "or no worker of the run recorded its executions."),
+    count("transfers", f"Transfers that it reported, as sender or receiver; {_MOVED}."),
     time("first_report", "First time in what it reported, or in its capture; null where it "
          "reported nothing."),
     time("last_report", "Last time in what it reported, or in its capture; null where it reported "
          "nothing."),
     text("name", f"Name of the worker; {_CAPTURED}, or has none."),
-    text("hostname", f"Host of its process, as the host gives it; {_CAPTURED}."),
-    number("pid", f"Its process id, of the last one where it had several; {_CAPTURED}."),
-    flag("lost", f"Whether the record of its process stops without an end; {_CAPTURED}."),
-    seconds("clock_offset_s", "To be added to its times for the scheduler's, as measured last; "
-            "null where it was not captured or measured."),
+    text("hostname", f"Name of its host; {_CAPTURED}."),
+    number("pid", f"Its process id, the last of several; {_CAPTURED}."),
+    flag("lost", f"Whether the record of its process has no end; {_CAPTURED}."),
+    seconds("clock_offset_s", "Add it to its times to have the scheduler's clock, as measured "
+            "last; null where it was not captured or measured."),
     Column(
         "threads",
-        doc="Threads (pthread ids) that ran its executions, as the scheduler or itself recorded; "
-        "null where it executed some, or may have, and neither names a thread.",
+        doc="Threads (pthread ids) that ran its executions, by its own record or the scheduler's; "
+        "null where it may have executed tasks and neither names a thread.",
     ),
 )  # fmt: skip
 
 WORKERS: Final = View(
     name="dask.workers",
-    doc="One row per worker and run: when it came and went, what it executed and moved, and "
-    "whether it reported anything.",
+    doc="One row per worker and run: when it came and went, its executions and transfers, and "
+    "whether it recorded anything.",
     build="harvest_dask_runs.views.workers:workers",
     requires=JOINED,
     settings=RUN_SETTING,

@@ -1,7 +1,7 @@
 """Rows of a capture file as Arrow columns, with what is wrong in single rows set aside.
 
-Frames hold rows column by column, as Python lists of plain values.  A whole column is converted at
-once; single values are looked at only where that fails, or would lose something.
+Frames hold rows column by column, as Python lists of plain values.  Whole columns are
+converted; single values are looked at only where that fails, or would lose something.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class Batch:
         return self.columns.get(name) or [None] * self.size
 
     def column(self, name: str, kind: pa.DataType, *, required: bool = False) -> pa.Array:
-        """A column as texts, numbers or times; what it holds beside these is a fault."""
+        """A column as texts, numbers or times; anything else in it is a fault."""
         if kind == _PAIRS:
             return self._key_sizes(name)
         convert, expected = _CONVERTERS[kind]
@@ -181,7 +181,7 @@ def _at_once(values: Sequence[Any], kind: pa.DataType, *types: type) -> pa.Array
 def _converted(
     values: Sequence[Any], kind: pa.DataType, convert: Callable[[Any], Any], *types: type
 ) -> tuple[pa.Array, list[int]]:
-    """A column, at once where all values are of these types, and the rows that do not convert.
+    """A column, as a whole where all values are of these types, and the rows that do not convert.
 
     Those are null.
     """

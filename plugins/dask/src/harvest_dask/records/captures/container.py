@@ -25,7 +25,7 @@ _BLOCK: Final = 1 << 16
 _KEPT: Final = 64 * 1024 + 1
 """Bytes of what is not a frame that are read, to be kept with its reject."""
 _PATIENCE: Final = 1 << 26
-"""Bytes looked at in search of whole frames, at most, beside four times the file's size."""
+"""Bytes looked at in search of whole frames, at most, in addition to four times the file's size."""
 
 
 @attrs.frozen

@@ -83,11 +83,11 @@ def load(path: Path) -> dict[str, Any]:
         else:
             found = msgpack.unpackb(content, strict_map_key=False)
         if _values(found, {}) > len(content):
-            raise ValueError("parts of it stand for more than they are, or for themselves")
+            raise ValueError("some of its parts are repeated without end, or refer to themselves")
     except _UNREADABLE as error:
         raise MapFault(
             f"the cluster dump cannot be read ({str(error) or type(error).__name__}); if it was "
-            "cut, write or copy it again; dump_cluster_state(exclude=...) writes a smaller one"
+            "cut off, write or copy it again; dump_cluster_state(exclude=...) writes a smaller one"
         ) from error
     return found
 

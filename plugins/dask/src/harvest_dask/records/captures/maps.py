@@ -102,7 +102,7 @@ def _blind(fields: Fields, file: File) -> Iterator[Made]:
         worker = facts.text("address")
     elif worker is None and isinstance(process, str) and "://" in process:
         worker = process
-    many = "how many rows are lost is not known" if lost is None else f"{lost} rows are lost"
+    many = "an unknown number of rows is lost" if lost is None else f"{lost} rows are lost"
     who = "" if process is None else f"{process} "
     named = {"since": since.cast(pa.string())}
     others = {"lost": lost, "reason": reason, "process": process}

@@ -1,7 +1,7 @@
 """One capture file as rows: frame by frame, rows of a kind gathered into batches.
 
 A unit of the account is a row of a frame, a setting, variable or package, a task of a graph, and
-every other frame by itself; beside these the process, its host, and the lack of its end.
+every other frame by itself; and the process, its host, and the lack of its end.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def _read_dump(path: Path, ctx: ReadContext) -> Iterator[Any]:
     ctx.advance(path.stat().st_size)
     ctx.note(
         "a cluster dump: the state at one moment, with the last transitions, transfers and lines "
-        "that Dask still held; workers and threads of executions are those that workers recorded"
+        "that Dask still held; workers and threads of executions come from workers' records"
     )
 
 
@@ -162,14 +162,14 @@ class _Reader:
             self.ctx.note("the frame that names its process is missing")
         if self.facts.started and self.facts.version != VERSION:
             self.ctx.note(
-                f"the file is of version {self.facts.version!r} of the format, not {VERSION}; what "
-                f"is new in it is in the columns 'extra' and 'fields'"
+                f"the file has version {self.facts.version!r} of the format, not {VERSION}; new "
+                f"content is in the columns 'extra' and 'fields'"
             )
         if not self.facts.ended:
             yield from self._lost(size)
 
     def _lost(self, size: int) -> Iterator[Any]:
-        """The record has no end: a note, and a row beside."""
+        """The record has no end: a note, and a row."""
         facts, cut = self.facts, self.cut_off
         where = f"at byte {size}"
         if cut is not None:
@@ -298,7 +298,7 @@ def _refuse_extension(code: int, _: bytes) -> Any:
 
 
 def _columns(fields: Mapping[str, Any]) -> dict[str, tuple[Any, ...]]:
-    """The columns of a frame of rows; what stands beside them is one for all rows."""
+    """The columns of a frame of rows; other values are the same for all rows."""
     columns = fields["columns"]
     if not isinstance(columns, dict) or not all(isinstance(name, str) for name in columns):
         raise MapFault("its columns are not a map from texts")

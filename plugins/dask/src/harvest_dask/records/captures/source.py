@@ -72,7 +72,7 @@ class DaskSource(Source):
             raise SourceError(
                 "holds no capture file of a Dask run",
                 where=str(location),
-                remedy=f"looked {DEPTH} levels deep for *{SUFFIX} files beside a {MARK}; check "
+                remedy=f"looked {DEPTH} levels deep for *{SUFFIX} files next to a {MARK}; check "
                 "the location, name a cluster dump itself, or wait until the capture has begun",
             )
         itself = any(directory == location for directory, _ in captures)

@@ -36,7 +36,7 @@ Columns: TypeAlias = dict[str, pa.Array]
 
 
 def record_class(kind: str) -> type[Record]:
-    """The record class that rows of a kind become; a kind that is not known becomes events."""
+    """The record class that rows of a kind become; an unknown kind becomes events."""
     return TABLES[kind].cls if kind in TABLES else Event
 
 

@@ -1,4 +1,4 @@
-"""What views of jobs share: their settings, words on their columns, and what jobs are given."""
+"""What views of jobs share: settings, descriptions of columns, and the allocated resources."""
 
 from __future__ import annotations
 
@@ -11,42 +11,36 @@ from harvest import Column, Setting, UsageError, View
 from harvest.columns import flag
 from harvest.toolkit.settings import at_least, one_of, some_of, time_zone
 
-KEYS: Final = ("month", "day", "cluster", "account", "user", "partition", "qos", "state")
+KEYS: Final = ("month", "day", "cluster", "account", "user", "partition", "qos", "state", "name")
 """What jobs may be grouped by."""
-
-BY: Final = Setting("what jobs are grouped by", tuple[str, ...], ("user",), some_of(KEYS))
 
 TREND_KEYS: Final = KEYS[2:]
 """What the jobs of a month may be grouped by."""
 
-TREND_BY: Final = Setting(
-    "what the jobs of a month are grouped by; all together unless given",
-    tuple[str, ...],
-    (),
-    some_of(TREND_KEYS),
-)
-
-FAILURE_KEYS: Final = (*KEYS, "node", "name")
+FAILURE_KEYS: Final = (*KEYS, "node")
 """What runs that failed may be grouped by."""
 
-FAILED_BY: Final = Setting(
-    "what jobs are grouped by; by node a run counts at each of its nodes",
-    tuple[str, ...],
-    ("account",),
-    some_of(FAILURE_KEYS),
-)
+
+def by(default: tuple[str, ...] = (), more: str = "", keys: Sequence[str] = KEYS) -> Setting:
+    """The setting ``by``, the same for all views and reports; more: what to add to its doc."""
+    return Setting(f"what jobs are grouped by{more}", tuple[str, ...], default, some_of(keys))
+
+
+BY: Final = by(("user",))
+TREND_BY: Final = by(more=" within a month; all together unless given", keys=TREND_KEYS)
+FAILED_BY: Final = by(("account",), "; by node, a run counts at each of its nodes", FAILURE_KEYS)
 
 SELECTION: Final = {
-    "since": Setting("begin of the period: 2024-01-31[T12:00:00], or 7d, 12h, 4w ago", str),
-    "until": Setting("end of the period, which is not part of it", str),
-    "month": Setting("2024-01, `this` or `last`, in place of since and until", str),
+    "since": Setting("start of the period: 2024-01-31[T12:00:00], or 7d, 12h, 4w ago", str),
+    "until": Setting("end of the period, not included", str),
+    "month": Setting("2024-01, `this` or `last`", str),
     "quarter": Setting("2024-Q1, `this` or `last`", str),
     "year": Setting("2024, `this` or `last`", str),
     "from": Setting("first day, month or year of the period: 2024-01-31, 2024-01, 2024", str),
-    "to": Setting("last day, month or year of the period, part of it", str),
+    "to": Setting("last day, month or year of the period, included", str),
     "last": Setting(
-        "`year`, `quarter`, `month`, `week`, `day`: the last whole one; 30d, 12w, `6 months`: so "
-        "long, up to now",
+        "`year`, `quarter`, `month`, `week`, `day`: the last whole one; 30d, 12w, `6 months`: the "
+        "time up to now",
         str,
     ),
     "user": Setting("only jobs of this user", str),
@@ -55,29 +49,29 @@ SELECTION: Final = {
     "partition": Setting("only jobs of this partition", str),
     "qos": Setting("only jobs of this QOS", str),
     "timezone": Setting(
-        "zone that days and months are counted in; that of the harvest unless given, UTC where "
-        "there were several",
+        "time zone of days and months; unless given, that of the harvest, or UTC where there were "
+        "several",
         str,
         check=time_zone,
     ),
 }
-"""Which jobs are looked at."""
+"""Which jobs are chosen."""
 
 HOURS: Final = {
     **SELECTION,
     "split": Setting(
-        "`month`, `day`: a run's hours count in the periods that it ran in, pro rata of the time "
-        "from its start to its end; `none`: all where the run counts; unless given, they are "
-        "divided over the months or days that rows are of, and at the ends of the period",
+        "`month`, `day`: a run's hours are divided over the months or days in which it ran, pro "
+        "rata; `none`: all hours count where the run does. Unless given, hours are divided over "
+        "the rows' months or days, and at the ends of the period",
         str,
         check=one_of(("day", "month", "none")),
     ),
 }
-"""Which jobs are looked at where hours are summed up."""
+"""Which jobs are chosen where hours are summed up."""
 
 PRICES: Final = {
     f"{name}_hour_cost": Setting(
-        f"what a {name.upper()} hour costs, in any currency: gives the columns of cost",
+        f"price of a {name.upper()} hour, in any currency: fills the cost columns",
         float,
         check=at_least(0),
     )
@@ -92,7 +86,7 @@ def groups_of(by: str | Iterable[str], keys: Sequence[str] = KEYS) -> list[str]:
     if not names or not set(names) <= set(keys) or len(set(names)) < len(names):
         raise UsageError(
             f"by={','.join(names)!r} does not name what jobs can be grouped by",
-            remedy=f"write one or several of {', '.join(keys)}, with commas, each once",
+            remedy=f"write one or more of {', '.join(keys)}, with commas, each once",
         )
     return names
 
@@ -100,7 +94,7 @@ def groups_of(by: str | Iterable[str], keys: Sequence[str] = KEYS) -> list[str]:
 def of_jobs(
     name: str, module: str, columns: tuple[Column, ...], settings: dict[str, Setting], doc: str
 ) -> View:
-    """A view of jobs; module: where the function of its name is."""
+    """A view of jobs; module: the one with the function of its name."""
     return View(
         name=f"slurm.{name}",
         doc=doc,
@@ -121,13 +115,10 @@ def waits(top_doc: str) -> dict[str, Setting]:
     return {"top": top(top_doc, 10), **SELECTION}
 
 
-DAY: Final = (
-    "in the zone that the jobs were harvested with, UTC where there were several, or that of the "
-    "setting timezone"
-)
+DAY: Final = "in the time zone of the setting timezone, else of the harvest"
 
 ENDED_OR_NOT: Final = flag("ended", "Whether it ended, by its state, else by its end; null where "
-                           "neither is known.")  # fmt: skip
+                           "neither is recorded.")  # fmt: skip
 
 
 @attrs.frozen
@@ -135,7 +126,7 @@ class Resource:
     """Something that is allocated for a time.
 
     name: begins the names of its columns; unit: ends them.
-    title: what its hours are called.  given, used: of one run, what is counted as its hours.
+    title: of its hours.  given, used: of one run, how its hours are computed.
     runs: which runs have it.
     """
 
@@ -164,7 +155,7 @@ RESOURCES: Final = (
         "elapsed times the most memory that one step used", _RAN,
     ),
     Resource(
-        "timelimit", "hours", "Hours of time limits", "the limits", "elapsed time", "completed runs"
+        "timelimit", "hours", "Hours of time limit", "the limits", "elapsed time", "completed runs"
     ),
 )  # fmt: skip
-"""Everything that is allocated for a time: CPUs, GPUs, memory, and the time itself."""
+"""What is allocated for a time: CPUs, GPUs, memory, and the time itself."""

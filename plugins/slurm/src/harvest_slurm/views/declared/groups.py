@@ -1,4 +1,4 @@
-"""Views that sum runs up: what their columns mean, the most important first, and what they are."""
+"""Views that sum runs up, declared: columns with the most important first, settings and docs."""
 
 from __future__ import annotations
 
@@ -21,37 +21,36 @@ from .common import (
 )
 
 GROUPS: Final = (
-    text("month", "Month that the hours were used in, and that the runs counted ended in, else "
-         f"started or were submitted in: 2024-01, {DAY}."),
-    text("day", "The same of a day: 2024-01-31."),
-    *passed_on("cluster", "account", "user", "partition", "qos", "state"),
+    text("month", f"Month in which the hours were used, {DAY}: 2024-01. Runs count in the month in "
+         "which they ended, else started or were submitted."),
+    text("day", "The same for a day: 2024-01-31."),
+    *passed_on("cluster", "account", "user", "partition", "qos", "state", "name"),
 )  # fmt: skip
-"""What jobs are grouped by."""
+"""Columns that jobs may be grouped by."""
 
 
 def _of_resource(resource: Resource) -> tuple[Column, ...]:
     name, runs, whole = resource.name, resource.runs, resource.column()
     unit = "GiB h" if name == "mem" else "h"
-    both = f"the {runs} of which both are known"
+    both = f"the {runs} with known allocation and use"
     return (
-        hours(whole, f"{resource.title} allocated to the {runs}: {resource.given}, as far as "
-              "known, in the period in which they were used; 0 only where there are none, null "
-              "where of none it is known.", unit),
+        hours(whole, f"{resource.title} allocated to the {runs}, as far as known: "
+              f"{resource.given}. They count in the period in which they were used; 0 only where "
+              "there are no such runs, null where all are unknown.", unit),
         hours(resource.column("used"), f"{resource.title} that {both} used: {resource.used}; null "
               "without such runs.", unit),
-        hours(resource.column("wasted"), f"What was allocated minus what was used, of {both}; "
-              "below 0 where more was used, null without such runs.", unit),
-        hours(resource.column("unknown"), f"{resource.title} allocated to the {runs} whose use is "
-              f"not known, as far as known: with those used and wasted it is {whole}. 0 where the "
-              "use of all is known, null where of no other it is known what was allocated.", unit),
-        count(f"{name}_unknown_jobs", f"The {runs} in the period of which what was allocated or "
-              "what was used is not known, and runs of which it is not known whether they are "
-              "among these; one that ran in several months is among those of each."),
-        share(f"{name}_eff", f"{resource.column('used')} as a share of used and wasted ones; null "
-              "where these are 0 or not known."),
-        share(f"{name}_wasted_share", f"{resource.column('wasted')} as a share of those used and "
-              "wasted by all groups together; null where these are 0 or the group's are not "
-              "known."),
+        hours(resource.column("wasted"), f"Allocated minus used, for {both}; below 0 where more "
+              "was used, null without such runs.", unit),
+        hours(resource.column("unknown"), f"{resource.title} allocated to the {runs} with unknown "
+              f"use, as far as known. {whole} is the sum of used, wasted and unknown. 0 where all "
+              "use is known, null where all these allocations are unknown.", unit),
+        count(f"{name}_unknown_jobs", f"The {runs} in the period with unknown allocation or use, "
+              "and those that may have run. A run counts in each month in which it ran."),
+        share(f"{name}_eff", f"{resource.column('used')} as a share of used and wasted hours; null "
+              "where these are 0 or unknown."),
+        share(f"{name}_wasted_share", f"{resource.column('wasted')} as a share of the used and "
+              "wasted hours of all groups together; null where these are 0 or the group's are "
+              "unknown."),
     )  # fmt: skip
 
 
@@ -65,7 +64,7 @@ def _of(*names: str) -> tuple[Column, ...]:
 
 
 def _others(*shown: str) -> tuple[Column, ...]:
-    """The columns of all resources but those shown already."""
+    """The columns of all resources except those shown."""
     return tuple(column for name, column in _RESOURCES.items() if name not in shown)
 
 
@@ -75,9 +74,9 @@ _NEXT: Final = ("gpu_hours", "gpu_eff", "mem_eff", "timelimit_eff")
 _MEANINGS: Final = {
     "completed": "completed",
     "failed": "failed with an exit code or a signal",
-    "out_of_memory": "were ended for lack of memory",
+    "out_of_memory": "were ended because they ran out of memory",
     "timeout": "reached their time limit or their deadline",
-    "node_fail": "ended as a node failed or did not boot, or could not be launched or reconfigured",
+    "node_fail": "ended because a node failed or did not boot, or a launch failed",
     "cancelled": "were cancelled or revoked",
     "preempted": "were preempted",
     "requeued": "were requeued",
@@ -87,17 +86,17 @@ _COSTS: Final = {
     "cost": "the hours allocated",
     "used_cost": "the hours used",
     "wasted_cost": "the hours wasted",
-    "unknown_cost": "the hours whose use is not known",
+    "unknown_cost": "the hours with unknown use",
     "failed_cost": "the runs in failed_jobs",
 }
 
-_OR_NULL: Final = "; null where none is known to and of some the state is not known"
+_OR_NULL: Final = "; null instead of 0 where some states are unknown"
 
 _USAGE_COLUMNS: Final = (
     *GROUPS,
     count("jobs", "Runs of jobs that ended in the period, or have not ended and started or were "
-          "submitted in it; a requeued job counts once per run. So do all other columns that count "
-          "runs, but ran_jobs and those of unknown hours."),
+          "submitted in it. A requeued job counts once per run. Other columns count runs in the "
+          "same way, except ran_jobs and those of unknown hours."),
     *_of(*_FIRST),
     count("failed", "Runs that failed with an exit code or a signal, no other kind of "
           f"failure{_OR_NULL}."),
@@ -110,37 +109,35 @@ _USAGE_COLUMNS: Final = (
         if name != "failed"
     ),
     count("not_ended", f"Runs in another state: they wait, run, or are suspended{_OR_NULL}."),
-    count("state_unknown", "Runs whose state is not known."),
-    hours("failed_cpu_hours", "CPU hours allocated to the runs in failed, out_of_memory, timeout "
-          "and node_fail, as far as they are known; 0 only where there are no such runs."),
-    hours("failed_gpu_hours", "The same of GPU hours; null where of none they are known."),
-    count("ran_jobs", "Runs whose hours these are: they ran in the period, or it is not known "
-          "whether they ran; one that ran in several months is among those of each."),
-    count("undivided_jobs", "Runs in jobs that ran, of which it is not known from when to when: "
-          "all their hours count in the period of their end, else of their start or submission."),
-    count("impossible_jobs", "Runs in jobs with times or amounts that cannot be (impossible in "
-          "slurm.jobs): these are taken as not known, and sums are of the rest."),
-    count("failed_jobs", f"These runs: all that failed, whatever the reason{_OR_NULL}."),
+    count("state_unknown", "Runs with unknown state."),
+    hours("failed_cpu_hours", "Known CPU hours allocated to the runs in failed, out_of_memory, "
+          "timeout and node_fail; 0 only where there are no such runs."),
+    hours("failed_gpu_hours", "The same for GPU hours; null where all are unknown."),
+    count("ran_jobs", "Runs that ran in the period, or may have run: hours are of these runs. A "
+          "run counts in each month in which it ran."),
+    count("undivided_jobs", "Runs in jobs that ran, with unknown start or end. All their hours "
+          "count in the period of their end, else of their start or submission."),
+    count("impossible_jobs", "Runs in jobs with impossible times or amounts (impossible in "
+          "slurm.jobs), which sums leave out."),
+    count("failed_jobs", f"All runs that failed, whatever the reason{_OR_NULL}."),
     share("failed_share", "failed_jobs as a share of the runs that ended; null without any."),
-    text("main_reason", "Why most of failed_jobs failed, as slurm.reasons says it; null where none "
-         "failed."),
-    count("main_reason_jobs", "Runs among failed_jobs that did for main_reason; null where none "
-          "failed."),
+    text("main_reason", "Why most of failed_jobs failed, as in slurm.reasons; null without any."),
+    count("main_reason_jobs", "Runs among failed_jobs with main_reason; null without any."),
     *(
-        amount(name, f"What {of} cost: CPU and GPU hours, as far as known, times cpu_hour_cost "
-               "and gpu_hour_cost; null without prices.", form=",.2f")
+        amount(name, f"Cost of {of}: known CPU and GPU hours times cpu_hour_cost and "
+               "gpu_hour_cost; null without prices.", form=",.2f")
         for name, of in _COSTS.items()
     ),
-    hours("not_ended_cpu_hours", "CPU hours allocated until now to the runs in not_ended, a part "
-          "of cpu_unknown_hours, as far as they are known; 0 only where there are none."),
+    hours("not_ended_cpu_hours", "Known CPU hours allocated until now to the runs in not_ended, a "
+          "part of cpu_unknown_hours; 0 only where there are no such runs."),
     seconds("median_wait_s", "Median wait of the runs in waited_jobs; null without any."),
     seconds("max_wait_s", "Longest wait of the runs in waited_jobs; null without any."),
     seconds("total_wait_s", "Sum of the waits of the runs in waited_jobs; null without any."),
-    count("waited_jobs", "Runs that have started and whose wait is known: from submission to "
-          "start, else Planned; 0 only where none has started."),
+    count("waited_jobs", "Runs that started, with a known wait: from submission to start, else "
+          "Planned; 0 only where none has started."),
     seconds("median_run_s", "Median elapsed time of the runs that ran and ended; null without "
             "any."),
-    count("compared_jobs", "Runs that ran and ended, whose wait is known; null without any."),
+    count("compared_jobs", "Runs that ran and ended, with a known wait; null without any."),
     seconds("median_compared_wait_s", "Median wait of the runs in compared_jobs, or null."),
     seconds("median_compared_run_s", "Median elapsed time of the runs in compared_jobs, or null."),
     *_others(*_FIRST, *_NEXT),
@@ -148,108 +145,105 @@ _USAGE_COLUMNS: Final = (
 
 _BY_END: Final = (
     *passed_on("user"),
-    count("jobs", "Runs that ended so; a requeued job counts once per run."),
-    hours("cpu_hours", "CPU hours allocated to such runs in the period, wherever in time they "
-          "ended, as far as they are known; null where of none."),
+    count("jobs", "Runs that ended in this way; a requeued job counts once per run."),
+    hours("cpu_hours", "Known CPU hours allocated to such runs in the period, whenever they "
+          "ended; null where all are unknown."),
     number("exit_code"),
     number("exit_signal"),
     text("last_job", "Id of the run among them that ended last."),
-    count("run_again", "Runs among them whose job was run once more; null where that is not known: "
-          "where the times of submission are not, and where the cluster has no job of several "
-          "runs, as sacct lists the earlier ones only with --duplicates."),
-    seconds("median_run_s", "Median elapsed time of these runs; null where none is known."),
-    count("cpu_unknown_jobs", "Such runs in the period whose CPU hours are not known."),
+    count("run_again", "Runs among them whose job ran again. Null without submission times, and "
+          "where the cluster has no job with several runs: sacct lists earlier runs only with "
+          "--duplicates."),
+    seconds("median_run_s", "Median elapsed time of these runs; null where all are unknown."),
+    count("cpu_unknown_jobs", "Such runs in the period with unknown CPU hours."),
     *passed_on("cluster"),
-    count("ended_jobs", "All runs of the period and choice of which it is known how they ended; "
-          "the same in each row, null where there are none."),
-    hours("ended_cpu_hours", "CPU hours allocated in the period to runs of which it is known how "
-          "they ended, as far as they are known; the same in each row."),
+    count("ended_jobs", "All chosen runs of the period with a known final state; the same in each "
+          "row, null without any."),
+    hours("ended_cpu_hours", "Known CPU hours allocated in the period to runs with a known final "
+          "state; the same in each row."),
 )  # fmt: skip
 
 _ENDS_COLUMNS: Final = (
-    text("state", "Their state; null where it is not known."),
+    text("state", "Their state; null where unknown."),
     *_BY_END,
     ENDED_OR_NOT,
 )
 
 _FAILURES_COLUMNS: Final = (
-    text("state", "How the runs ended, other than completed; null where it is not known."),
+    text("state", "Final state of the runs, other than completed; null where unknown."),
     *_BY_END,
 )
 
 _ARRAYS_COLUMNS: Final = (
     number("array_job_id"),
     *passed_on("user", "name"),
-    count("tasks", "Tasks of the array whose last run is looked at, each once; those that wait "
-          "together in one row of the accounting count as one; null where several runs of one task "
-          "have no time of submission."),
+    count("tasks", "Tasks of the array, each counted by its last run. Tasks that wait together in "
+          "one row of the accounting count as one; null where several runs of a task have no "
+          "submission time."),
     count("completed", f"Tasks whose last run completed{_OR_NULL}."),
-    count("failed", "Tasks whose last run failed, lacked memory, reached its time limit, or lost "
-          f"its node{_OR_NULL}."),
+    count("failed", "Tasks whose last run failed, ran out of memory or time, or lost its "
+          f"node{_OR_NULL}."),
     *_of("cpu_hours", "cpu_eff"),
     seconds("median_run_s", "Median elapsed time of the last runs of the tasks that ran and ended; "
             "null without any."),
     seconds("max_run_s", "Longest of these times; null without any."),
-    count("ended", f"Tasks whose last run ended, however it did{_OR_NULL}."),
+    count("ended", f"Tasks whose last run ended, in any state{_OR_NULL}."),
     time("submit_time", "When the first of its runs was submitted."),
     *passed_on("account", "partition", "qos", "cluster"),
     *_others("cpu_hours", "cpu_eff", *(f"{resource.name}_wasted_share" for resource in RESOURCES)),
 )  # fmt: skip
-"""Hours are those of all runs of all tasks."""
+"""Hours count all runs of all tasks."""
 
-_STEP: Final = "null where no step is known to have failed"
+_STEP: Final = "null without a known failed step"
 
 _REASONS_COLUMNS: Final = (
     *GROUPS,
-    text("node", "A node of the runs; one that ran on several counts at each of them; null of "
-         "those that never started."),
-    *passed_on("name"),
-    text("reason", "Why they failed: `out of memory` (also where a step of the run was), `time "
-         "limit`, `deadline`, `node`, else the signal or exit code of the step that failed first, "
-         "else of the run; exit code 137 (SIGKILL) is what a shell makes of signal 9."),
-    count("jobs", "Runs that failed so; over all reasons they add up to failed, out_of_memory, "
+    text("node", "A node of the runs; a run on several nodes counts at each of them. Null for runs "
+         "that never started."),
+    text("reason", "Why they failed: `out of memory` (of the run or a step), `time limit`, "
+         "`deadline`, `node`. Else the signal or exit code of the step that failed first, or of "
+         "the run; a shell reports signal 9 (SIGKILL) as exit code 137."),
+    count("jobs", "Runs that failed for this reason. All reasons add up to failed, out_of_memory, "
           "timeout and node_fail of slurm.usage."),
     share("failed_share", "jobs as a share of ended_jobs; null where these are 0."),
-    hours("cpu_hours", "CPU hours allocated in the period to runs that failed so, as far as they "
-          "are known; null where of none."),
-    text("top_node", "The node that most of them failed on: nodes of the step that failed first, "
-         "else of the run; null where none is known."),
-    count("top_node_jobs", "Runs among them that failed on it; null where none is known."),
+    hours("cpu_hours", "Known CPU hours allocated in the period to these runs; null where all are "
+          "unknown."),
+    text("top_node", "The node on which most of them failed: a node of the step that failed first, "
+         "else of the run; null where unknown."),
+    count("top_node_jobs", "Runs among them that failed on it; null where unknown."),
     text("failed_step", f"The step that failed first in most of them; {_STEP}."),
     count("failed_step_jobs", f"Runs among them in which that step failed first; {_STEP}."),
-    count("first_step_jobs", "Runs among them in which no step had begun before the one that "
-          f"failed first; {_STEP}."),
-    count("ended_jobs", "Runs of the group that ended, however they did."),
-    hours("gpu_hours", "The same of GPU hours; null where of none."),
-    count("node_known_jobs", "Runs among them whose nodes are known."),
-    count("step_known_jobs", "Runs among them of which a step is known to have failed."),
-    count("users", "How many users they are of."),
+    count("first_step_jobs", f"Runs among them that failed in their first step; {_STEP}."),
+    count("ended_jobs", "Runs of the group that ended, in any state."),
+    hours("gpu_hours", "The same for GPU hours; null where all are unknown."),
+    count("node_known_jobs", "Runs among them with known nodes."),
+    count("step_known_jobs", "Runs among them with a known failed step."),
+    count("users", "Number of users of these runs."),
     text("last_job", "Id of the run among them that ended last; null without any."),
-    time("last_time", "When that was, or null."),
-    count("cpu_unknown_jobs", "Such runs in the period whose CPU hours are not known."),
+    time("last_time", "When that run ended; null without any."),
+    count("cpu_unknown_jobs", "Such runs in the period with unknown CPU hours."),
 )  # fmt: skip
 
 _THEN: Final = (
-    "a year before, up to the same day where the month is not over; null where the dataset holds "
-    "no such jobs of then"
+    "a year before, up to the same day for an unfinished month; null where the dataset has no "
+    "such jobs"
 )
 
 
 def _measures(then: str = "") -> tuple[Column, ...]:
-    """What there is of a month; then: what each is, of the month a year before."""
+    """The measures of a month; then: what to add to their docs for the month a year before."""
     p, of = ("year_before_", f", {then}") if then else ("", "")
     o = of or "; null without such runs"
     return (
         count(f"{p}jobs", f"Runs that count in the month{of}."),
-        hours(f"{p}cpu_hours", f"CPU hours allocated in it, as far as known{of}."),
+        hours(f"{p}cpu_hours", f"Known CPU hours allocated in the month{of}."),
         hours(f"{p}cpu_wasted_hours", f"CPU hours allocated minus used, where both are known{o}."),
         share(f"{p}failed_share", f"Runs that failed as a share of those that ended{o}."),
         share(f"{p}cpu_eff", f"CPU hours used as a share of used and wasted ones{o}."),
         seconds(f"{p}mean_wait_s", f"Mean wait of the runs that started{o}."),
-        hours(f"{p}gpu_hours", f"GPU hours allocated, as far as known{o}."),
+        hours(f"{p}gpu_hours", f"Known GPU hours allocated{o}."),
         count(f"{p}failed_jobs", f"Runs that failed, whatever the reason{of}."),
-        count(f"{p}days", "Days of the month in which runs count: a month of which a dump holds a "
-              f"part has few{of}."),
+        count(f"{p}days", f"Days of the month in which runs count; few in a partial dump{of}."),
     )  # fmt: skip
 
 
@@ -259,8 +253,8 @@ _TREND_COLUMNS: Final = (
     *(column for column in GROUPS if column.name != "day"),
     *_NOW[:2],
     _BEFORE[1],
-    share("cpu_hours_change", "cpu_hours against year_before_cpu_hours: 0.1 is a tenth more; "
-          "null where one of them is not known."),
+    share("cpu_hours_change", "Change from year_before_cpu_hours to cpu_hours: 0.1 is 10 % more; "
+          "null where one of them is unknown."),
     *_NOW[2:4],
     _BEFORE[3],
     *_NOW[4:],
@@ -272,30 +266,30 @@ _TREND_COLUMNS: Final = (
 GROUPED: Final = (
     of_jobs(
         "usage", "groups", _USAGE_COLUMNS, {"by": BY, **HOURS, **PRICES},
-        "CPU, GPU and memory hours given, used and wasted, ends and waits of groups of "
-        "jobs; a job counts when it ended, its hours when they were used.",
+        "CPU, GPU and memory hours allocated, used and wasted, final states and waits by group of "
+        "jobs. A job counts when it ended, its hours when they were used.",
     ),
     of_jobs(
         "trend", "groups", _TREND_COLUMNS, {"by": TREND_BY, **HOURS},
-        "Jobs, hours, waste, failures and waits by month, beside the same month a year before.",
+        "Jobs, hours, waste, failures and waits by month, compared with a year before.",
     ),
     of_jobs(
         "ends", "groups", _ENDS_COLUMNS, HOURS,
-        "All runs by state, exit code, signal and user, with those whose end is not known.",
+        "All runs by state (also unknown), exit code, signal and user.",
     ),
     of_jobs(
         "failures", "groups", _FAILURES_COLUMNS, HOURS,
-        "Runs that did not complete, or of which that is not known, by state, exit code, "
-        "signal and user.",
+        "Runs that did not complete, and those with unknown state, by state, exit code, signal "
+        "and user.",
     ),
     of_jobs(
         "reasons", "why", _REASONS_COLUMNS, {"by": FAILED_BY, **HOURS},
         "Why runs failed: exit code, signal, memory, time limit or node, by account, user, "
-        "partition, node or other groups, and the node and step that most failed on.",
+        "partition, node or other groups, with the node and step of most failures.",
     ),
     of_jobs(
         "arrays", "groups", _ARRAYS_COLUMNS, HOURS,
-        "Job arrays: tasks, how they ended, how long they ran, what they used.",
+        "Job arrays: tasks, final states, run times and resources used.",
     ),
 )  # fmt: skip
 """The views that sum runs up."""
