@@ -370,7 +370,7 @@ def test_a_signal_during_a_round_interrupts_it_and_the_next_run_completes(anywhe
     process.send_signal(signal.SIGTERM)
 
     said = anywhere.end(process, code=130)
-    assert "interrupted; what was committed before is unharmed" in said
+    assert "interrupted; earlier commits are intact" in said
     assert not (tmp_path / "out" / "_harvest" / "manifest.json").exists()
     gate.touch()
     anywhere.run("run", "-s", "paced:in", "-k", "jsonl:out")
