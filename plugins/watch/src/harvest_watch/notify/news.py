@@ -102,8 +102,8 @@ def _findings(dataset: Dataset, severities: Collection[str]) -> dict[str, dict[s
     except HarvestError as error:
         remark(f"notify: findings could not be drawn, and none is said: {error}")
         return None
-    wanted = ("severity", "rule", "headline", "detail", "text", "advice")
-    wanted += ("view", "where", "certainty")
+    wanted = ["severity", "rule", "headline", "detail", "text", "advice"]
+    wanted += ["view", "where", "certainty"]
     return {
         _key("finding", each["rule"], each["where"], each["severity"]): {
             name: each[name] for name in wanted
