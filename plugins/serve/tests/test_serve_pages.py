@@ -163,6 +163,16 @@ def test_the_counts_of_a_facet_are_those_of_the_rows_and_add_up(server, all_rows
         assert shown == f"{count} of {len(all_rows)} rows"
 
 
+def test_the_most_frequent_values_of_categories_are_shown_without_a_click(server, all_rows):
+    text = server.ask(TABLE).text
+    shown = text[text.index('<div class="facets">') : text.index("<summary>Columns:")]
+    found = re.findall(r'</a></th><td class="number">([\d,]+)', shown)
+
+    assert "<caption>word" in shown
+    counts = Counter(row["word"] for row in all_rows)
+    assert [int(count) for count in found][:5] == sorted(counts.values(), reverse=True)[:5]
+
+
 def test_what_is_not_known_is_shown_as_that_and_never_as_zero(server, all_rows):
     asked = urlencode({"size.null": "", "columns": "name,size", "rows": "250"})
     text = server.ask(f"{TABLE}?{asked}").text

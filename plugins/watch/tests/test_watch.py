@@ -207,7 +207,7 @@ def test_wrong_usage_ends_it_at_once(small, change, words):
 
 
 def test_the_watched_directory_cannot_itself_be_the_sink(small):
-    with pytest.raises(UsageError, match="within it or beside it"):
+    with pytest.raises(UsageError, match="within it or next to it"):
         keep_watching(small, sink=f"parquet:{small.inputs}")
 
 

@@ -26,7 +26,8 @@ AllowHost = Annotated[
     list[str] | None,
     typer.Option(
         metavar="NAME",
-        help="Another name by which browsers may call the server, for example a proxy's. Repeatable.",
+        help="Another name by which browsers may call the server, for example a proxy's. "
+        "Repeatable.",
     ),
 ]
 NoOpen = Annotated[bool, typer.Option("--no-open", help="Open no browser.")]

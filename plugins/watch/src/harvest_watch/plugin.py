@@ -19,7 +19,7 @@ def harvest_commands() -> list[Command]:
         ),
         Command(
             name="schedule",
-            doc="Print what makes cron, systemd or Slurm run this harvest, here, at set times.",
+            doc="Print an entry for cron, systemd or Slurm that runs this harvest at set times.",
             app="harvest_watch.commands.schedule:schedule",
             after="run",
         ),

@@ -114,14 +114,14 @@ class Tools:
             Field(description="Columns to sort by; a minus before one puts its largest first."),
         ] = None,
         columns: Annotated[
-            list[str] | None, Field(description="These columns alone; all unless given.")
+            list[str] | None, Field(description="Only these columns; all unless given.")
         ] = None,
-        offset: Annotated[int, Field(ge=0, description="Rows to leave out before.")] = 0,
+        offset: Annotated[int, Field(ge=0, description="Rows to skip.")] = 0,
         limit: Annotated[
             int, Field(ge=0, description=f"Rows to show; {answers.MOST_ROWS} at most.")
         ] = 50,
     ) -> str:
-        """Give rows of a record type or view, with how many fit in all, and the columns' units."""
+        """Give rows of a record type or view, with how many match, and the columns' units."""
         question = Question(
             settings=_texts(settings),
             where=tuple(Filter(c.column, c.operator, _text(c.value)) for c in where or ()),
@@ -158,8 +158,8 @@ class Tools:
         )
 
     async def findings(self, dataset: Dataset = None) -> str:
-        """Say what is wrong by the rules, the worst first, each with how sure it is, the evidence,
-        and what to do; and which checks lack data, and why."""
+        """List findings, the worst first: headline, detail, advice, certainty and evidence of each;
+        and the checks that lack data, with reasons."""
         return await self._ask(dataset, answers.findings)
 
     async def reports(self, dataset: Dataset = None) -> str:
@@ -171,7 +171,7 @@ class Tools:
         report: Annotated[str, Field(description="The report's name, as `reports` lists it.")],
         dataset: Dataset = None,
         settings: Settings = None,
-        section: Annotated[str | None, Field(description="This section alone, by name.")] = None,
+        section: Annotated[str | None, Field(description="Only this section, by name.")] = None,
     ) -> str:
         """Give a report as text."""
         given = _texts(settings)

@@ -266,7 +266,8 @@ def _facets(
     most = facets.FEW if asked.facets else VALUES
     if not asked.facets and rows <= _MOST_COUNTED:
         filtered = {each.column for each in question.where}
-        first = [each for each in shown if each in few and each in texts and each not in filtered]
+        names = dict.fromkeys([*shown, *texts])
+        first = [each for each in names if each in few and each in texts and each not in filtered]
         asked = attrs.evolve(asked, facets=tuple(first[:FACETS]))
     counted = attrs.evolve(question, columns=asked.facets)
     found = facets.facets(snapshot, name, counted, most) if asked.facets else []

@@ -12,7 +12,7 @@ from harvest.toolkit.completion import words
 Every = Annotated[
     str,
     typer.Option(
-        metavar="TIMES", help='15m, 6h, 1d, 1w or a cron expression such as "15 3 * * 1-5".'
+        metavar="TIMES", help='15m, 6h, 1d, 1w or a cron expression, for example "15 3 * * 1-5".'
     ),
 ]
 Form = Annotated[
@@ -23,7 +23,7 @@ Form = Annotated[
         autocompletion=words("cron", "systemd", "slurm"),
     ),
 ]
-Name = Annotated[str, typer.Option(metavar="NAME", help="What the units or the job are called.")]
+Name = Annotated[str, typer.Option(metavar="NAME", help="Name of the units or the job.")]
 Report = Annotated[
     str | None,
     typer.Option(
@@ -45,9 +45,11 @@ def schedule(
     report: Report = None,
     output: Output = None,
 ) -> int:
-    """Print what makes cron, systemd or Slurm run this harvest, here, at set times.
+    """Print an entry for cron, systemd or Slurm that runs this harvest at set times.
 
-    Nothing is installed. The paths are those of this installation and of this directory.
+    Installs nothing. The paths are those of this installation and of this directory.
+
+    Example: harvest schedule nightly.toml --every 1d --report slurm.usage --output usage.html
     """
     from harvest_watch.entry import print_entry  # late: help needs none of it
 

@@ -9,19 +9,19 @@ import typer
 from harvest.commands import RunOptions, takes_run_options
 
 Every = Annotated[
-    float, typer.Option(min=0.1, metavar="SECONDS", help="Commit at most once in so long.")
+    float, typer.Option(min=0.1, metavar="SECONDS", help="Commit at most this often.")
 ]
 Settle = Annotated[
     float,
     typer.Option(
-        min=0, metavar="SECONDS", help="Leave a file alone until it was unchanged for so long."
+        min=0, metavar="SECONDS", help="Read a file when it has not changed for this long."
     ),
 ]
 Poll = Annotated[
     bool,
     typer.Option(
         "--poll",
-        help="Look for changes once in --every, though the file system would report them. "
+        help="Look for changes every --every seconds, also where the file system reports them. "
         "Network file systems are always polled.",
     ),
 ]
@@ -30,20 +30,20 @@ LookEvery = Annotated[
     typer.Option(
         min=1,
         metavar="SECONDS",
-        help="Where the file system reports changes, look at all files once in so long too, lest "
+        help="Where the file system reports changes, also look at all files this often, in case "
         "a report is lost.",
     ),
 ]
 Rounds = Annotated[
     int | None,
-    typer.Option(min=1, metavar="N", help="Stop after N rounds that committed something."),
+    typer.Option(min=1, metavar="N", help="Stop after N rounds that commit something."),
 ]
 UntilIdle = Annotated[
     float | None,
-    typer.Option(min=0, metavar="SECONDS", help="Stop when nothing changed for so long."),
+    typer.Option(min=0, metavar="SECONDS", help="Stop when nothing has changed for this long."),
 ]
 JsonOfRounds = Annotated[
-    bool, typer.Option("--json", help="Print one JSON object per round that committed.")
+    bool, typer.Option("--json", help="Print one JSON object per round that commits.")
 ]
 
 
@@ -60,8 +60,10 @@ def watch(
 ) -> int:
     """Keep harvesting as files arrive; each round is an ordinary run.
 
-    Nothing is committed when nothing changed. Ctrl-C or SIGTERM ends it between rounds, after a
-    last one for what has arrived; during a round it interrupts that, which may be done any time.
+    It commits nothing when nothing has changed. Ctrl-C or SIGTERM between rounds makes a last round
+    and ends it. During a round they interrupt that round, which is safe.
+
+    Example: harvest watch -s slurm:dumps -k parquet:out --every 60
 
     Exit codes: 0 done; 1 the last round failed; 2 wrong usage; 3 rejects were committed;
     4 the last round had more rejects than --max-rejects; 5 its export failed; 130 a round was

@@ -38,7 +38,7 @@ class Config:
     sort: str | None = setting("COLUMN that sorts the table, or -COLUMN for the largest first")
     limit: int = setting("rows of the table at most", 20, positive)
     timeout_s: float = setting("seconds that each receiver may take", 10.0, positive)
-    state: str | None = setting("directory that keeps what was said")
+    state: str | None = setting("directory that keeps what was sent")
 
     @property
     def receivers(self) -> list[str]:
@@ -78,7 +78,9 @@ def _read(path: Path) -> dict[str, Any]:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ConfigError(
-            f"cannot be read: {error.strerror}", where=str(path), remedy=f"mend {FILE_VARIABLE}"
+            f"cannot be read: {error.strerror}",
+            where=str(path),
+            remedy=f"correct the path in {FILE_VARIABLE}",
         ) from error
     except ValueError as error:
         raise ConfigError(f"invalid TOML: {error}", where=str(path)) from error

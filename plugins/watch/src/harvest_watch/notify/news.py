@@ -100,7 +100,7 @@ def _findings(dataset: Dataset, severities: Collection[str]) -> dict[str, dict[s
     try:
         found = dataset.findings().to_dict()["findings"]
     except HarvestError as error:
-        remark(f"notify: findings could not be drawn, and none is said: {error}")
+        remark(f"notify: the rules failed, so no finding is sent: {error}")
         return None
     wanted = ["severity", "rule", "headline", "detail", "text", "advice"]
     wanted += ["view", "where", "certainty"]

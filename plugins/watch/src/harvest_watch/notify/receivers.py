@@ -76,7 +76,7 @@ def webhook(message: Mapping[str, Any], config: Config) -> None:
     address = urllib.parse.urlsplit(url)
     host = address.hostname
     if not (url.startswith(("https://", "http://")) and host):
-        raise NotSaid("its address is none of http:// or https://")
+        raise NotSaid("its address does not begin with http:// or https://")
     data = orjson.dumps({"text": in_words(message)[0], **message})
     headers = {"Content-Type": "application/json", "User-Agent": "harvest-notify"}
     user, at, place = address.netloc.rpartition("@")
@@ -99,7 +99,7 @@ def webhook(message: Mapping[str, Any], config: Config) -> None:
                 raise error.reason from None
             raise NotSaid(f"{host}: {error.reason}") from None
         except http.client.HTTPException as error:
-            raise NotSaid(f"{host} answered what is not HTTP ({type(error).__name__})") from None
+            raise NotSaid(f"{host} did not answer in HTTP ({type(error).__name__})") from None
 
     _within(config.timeout_s, post, host)
 

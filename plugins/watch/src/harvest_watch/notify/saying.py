@@ -39,7 +39,7 @@ def say(dataset: Dataset, result: RunResult, config: Config) -> None:
                 if (message := news.message(before)) is not None:
                     RECEIVERS[receiver](message, config)
             except NotSaid as error:
-                remark(f"notify: {receiver}: {error}; it is said after the next commit")
+                remark(f"notify: {receiver}: {error}; it is sent after the next commit")
             else:
                 kept |= news.keys
             said[receiver] = sorted(kept)
@@ -55,7 +55,9 @@ def _read(file: Path) -> dict[str, list[str]]:
         return {}
     except (ValueError, KeyError, TypeError) as error:
         raise HarvestError(
-            "what was said cannot be read", where=str(file), remedy="remove it: all is said again"
+            "the record of sent messages cannot be read",
+            where=str(file),
+            remedy="remove it: everything is sent again",
         ) from error
     return found
 
@@ -74,7 +76,7 @@ def _alone(folder: Path, name: str, wait_s: float) -> Iterator[Path]:
             except BlockingIOError:
                 if time.monotonic() > until:
                     raise HarvestError(
-                        "another process says something of this dataset",
+                        "another process is sending messages about this dataset",
                         where=str(folder / f"{name}.lock"),
                     ) from None
             time.sleep(0.05)
