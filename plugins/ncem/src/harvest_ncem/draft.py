@@ -167,7 +167,8 @@ def _conflicts(known: Sequence[_Sized]) -> dict[int, str]:
     """What durations say against the sizes of stretches, by the number of the stretch.
 
     Stretches of one size whose medians differ by more than ``CONFLICT`` cannot all have it.  Those
-    with similar medians keep it that hold two thirds of its stretches and of its scans, or one that is measured.
+    with similar medians keep it where they hold two thirds of its stretches and of its scans, or
+    where one is measured.
     Of what is left, no stretch takes ``CONFLICT`` times as long as one of a larger size.
     What is measured, by the bytes of data files, is not in doubt.
     """
@@ -253,7 +254,7 @@ def _behind_break(cut: int, pauses: Sequence[float | None]) -> int:
 
 
 def _size_changes(scans: Sequence[Scan]) -> Iterator[int]:
-    """Where the known size changes; a single scan of another size between two of one size is none."""
+    """Where the known size changes; a single scan of another size in between does not count."""
     known = [(place, scan.sizes[0][1]) for place, scan in enumerate(scans) if scan.sizes]
     sizes = [size for _, size in known]
     for n in range(1, len(known)):

@@ -65,7 +65,7 @@ def serve(
     no_token: NoToken = False,
     settings: Set = None,
 ) -> int:
-    """Show datasets in the browser, and answer programs by HTTP; write nothing.
+    """Serve datasets in the browser, and answer programs by HTTP; write nothing.
 
     Prints the address, which contains a token. Whoever has it can read the datasets. The server
     notices new commits. Ctrl-C ends it.

@@ -13,7 +13,7 @@ def harvest_commands() -> list[Command]:
     return [
         Command(
             name="serve",
-            doc="Show datasets in the browser, and answer programs by HTTP; write nothing.",
+            doc="Serve datasets in the browser, and answer programs by HTTP; write nothing.",
             app="harvest_serve.command:serve",
             after="query",
         ),

@@ -32,7 +32,7 @@ Report = Annotated[
     ),
 ]
 Output = Annotated[
-    str | None, typer.Option(metavar="FILE|DIR", help="Where --report writes: page.html.")
+    str | None, typer.Option(metavar="FILE|DIR", help="Write the report here: page.html, a folder.")
 ]
 
 
