@@ -18,16 +18,12 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path.insert(0, str(ROOT / "tests" / "support"))
 
-WIDTH, HEIGHT, SCALE = 1180, 900, 0.75
-TASK_STREAM = (
-    "[...document.querySelectorAll('main h2')].find(h => h.innerText == 'Task stream')"
-    ".getBoundingClientRect().top + scrollY - 16"
-)
+WIDTH, HEIGHT, SCALE = 1180, 760, 0.75
 
 
-def take(browser: Any, name: str, y: float = 0) -> None:
-    """Write what a page shows from a height on to a file beside this one."""
-    clip = {"x": 0, "y": y, "width": WIDTH, "height": HEIGHT, "scale": SCALE}
+def take(browser: Any, name: str) -> None:
+    """Write what a page shows first to a file next to this one."""
+    clip = {"x": 0, "y": 0, "width": WIDTH, "height": HEIGHT, "scale": SCALE}
     taken = browser.send("Page.captureScreenshot", clip=clip, captureBeyondViewport=True)
     (HERE / name).write_bytes(base64.b64decode(taken["data"]))
 
@@ -44,8 +40,8 @@ def main() -> None:
         harvest.open(folder / "tour").report("dask.run").write(report)
         with serving(folder / "tour") as server, Browser(folder, (WIDTH, HEIGHT)) as browser:
             browser.open(report.as_uri())
-            y = browser.value(TASK_STREAM)
-            take(browser, "report.png", y)
+            browser.wait("document.querySelector('figure svg').style.display == 'none'")
+            take(browser, "report.png")
             browser.open(f"{server.address}?token={server.token}")
             take(browser, "serve.png")
 

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Final
 
 from harvest import UsageError
 
-__all__ = ["ChoiceNeeded", "choice_of_runs", "choices", "named_directory", "run_choices"]
+__all__ = [
+    "ChoiceNeeded",
+    "choice_of_runs",
+    "choices",
+    "named_directory",
+    "run_choices",
+    "with_settings",
+]
 
 SHOWN: Final = 10
 
@@ -71,3 +79,25 @@ def choices(what: str, names: Sequence[str]) -> str:
     """The names to choose one from, or the first of them."""
     more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
     return f"{what}: {', '.join(names[:SHOWN])}{more}" if names else "the dataset holds none"
+
+
+_BETWEEN: Final = re.compile(r",(?=\w+=)")
+
+
+def with_settings(text: str, where: str | None = None) -> tuple[str, dict[str, str]]:
+    """The name of a view or report, and its settings: ``NAME`` or ``NAME:KEY=VALUE,KEY=VALUE``.
+
+    Raises UsageError for another text; where: what gave it.
+
+    >>> with_settings("slurm.usage:by=user,account,month=last")
+    ('slurm.usage', {'by': 'user,account', 'month': 'last'})
+    """
+    name, colon, rest = text.strip().partition(":")
+    pairs = [each.partition("=") for each in _BETWEEN.split(rest)] if colon else []
+    if not name or any(not key or not equals for key, equals, _ in pairs):
+        raise UsageError(
+            f"{text!r} has no NAME or no KEY=VALUE",
+            where=where,
+            remedy="write NAME or NAME:KEY=VALUE, for example slurm.usage:by=account",
+        )
+    return name, {key: value for key, _, value in pairs}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import re
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -13,10 +12,10 @@ import attrs
 
 from harvest import Dataset, UsageError
 from harvest.commands import remark
+from harvest_toolkit.choices import with_settings
 
 ALL: Final = "all"
 NONE: Final = "none"
-_BETWEEN: Final = re.compile(r",(?=\w+=)")
 
 
 @attrs.frozen
@@ -33,13 +32,7 @@ class ViewChoice:
     @classmethod
     def parse(cls, text: str) -> ViewChoice:
         """From ``NAME`` or ``NAME:KEY=VALUE,KEY=VALUE``; raises UsageError for anything else."""
-        name, colon, rest = text.strip().partition(":")
-        pairs = [each.partition("=") for each in _BETWEEN.split(rest)] if colon else []
-        if not name or any(not key or not equals for key, equals, _ in pairs):
-            raise UsageError(
-                f"{text!r} is not a view", remedy="write --view NAME or --view NAME:KEY=VALUE"
-            )
-        return cls(name, {key: value for key, _, value in pairs})
+        return cls(*with_settings(text, "--view"))
 
     @property
     def label(self) -> str:

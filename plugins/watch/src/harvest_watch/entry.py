@@ -11,8 +11,8 @@ from harvest import Session, UsageError
 from harvest.commands import RunOptions, remark
 from harvest.errors import suggestion
 from harvest.plugins import manager
+from harvest_toolkit.choices import with_settings
 
-from .chosen import chosen
 from .schedule.forms import FORMS, Entry
 from .schedule.times import Times
 
@@ -66,7 +66,7 @@ def _checked(options: RunOptions) -> Session:
 
 def _report(session: Session, text: str, output: str) -> tuple[str, ...]:
     """The words of ``harvest report``; raises UsageError for an unknown report or setting."""
-    name, settings = chosen(text, "--report")
+    name, settings = with_settings(text, "--report")
     spec = manager().report(name)
     for key in settings:
         if key not in spec.settings:

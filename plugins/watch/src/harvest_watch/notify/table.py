@@ -12,8 +12,8 @@ from harvest import Column, Dataset
 from harvest.commands.declared import columns_of
 from harvest.model.json import encode_frame
 from harvest_report.values import form_of, texts_of
+from harvest_toolkit.choices import with_settings
 
-from ..chosen import chosen
 from .config import Config
 
 
@@ -23,7 +23,7 @@ def table_of(dataset: Dataset, config: Config) -> dict[str, Any]:
     Raises HarvestError for a view or setting that does not fit, PolarsError for a wrong column.
     """
     assert config.view is not None
-    name, settings = chosen(config.view, "notify.view")
+    name, settings = with_settings(config.view, "notify.view")
     frame = dataset.view(name, **settings)
     if config.sort is not None:
         by = config.sort.removeprefix("-")
