@@ -42,7 +42,7 @@ DASK_RESEARCHER = [
     Step("harvest look dask-run", ["mofka-dask", "harvest run"]),
     Step("harvest look dask-run --run out", ["committed", "dask.run_summary", "dask.run"]),
     Step("harvest show out", ["dask.task_transition", "harvest report dask.run"]),
-    Step("harvest findings out", ["finding", "try", "see"]),
+    Step("harvest findings out", ["finding", "next:", "--show"]),
     Step("harvest view dask.tasks out", ["20 of "]),
     Step("harvest view dask.task out", ["dask.tasks"], exit=2),
     Step("harvest view dask.workers out", ["tcp://"]),

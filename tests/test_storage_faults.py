@@ -99,7 +99,7 @@ def test_storage_that_fails_at_a_step(
         if all(changed):
             assert "everything was committed" in message
         else:
-            assert f"committed to {', '.join(done)} alone" in message
+            assert f"only {', '.join(done)} was committed" in message
     crash.check_readable(place)
     # once the storage works again, nothing is missing
     place.harvest()

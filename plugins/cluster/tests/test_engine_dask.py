@@ -265,7 +265,7 @@ def test_a_task_that_kills_every_worker_ends_the_run():
     engine = DaskEngine(workers=1, retries=1)
     with (
         dask.config.set({"distributed.scheduler.allowed-failures": 0}),
-        pytest.raises(HarvestError, match="its workers were lost again and again") as caught,
+        pytest.raises(HarvestError, match="its workers were lost repeatedly") as caught,
     ):
         list(applied(engine, deadly, [1]))
     assert "finished partitions are kept" in str(caught.value)

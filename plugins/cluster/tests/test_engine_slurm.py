@@ -394,7 +394,7 @@ def test_force_is_not_left_to_a_last_job(on_slurm, tmp_path):
         *arguments, "--force", "--engine", "slurm", "-o", "slurm.wait=false", code=2
     )
 
-    assert "--force cannot be left to a last job" in told
+    assert "--force does not work with a last job" in told
     assert batches(tmp_path / "out") == []
 
 

@@ -210,7 +210,7 @@ def test_the_suffix_means_it_and_so_does_its_name(tmp_path):
         )
         assert run_as(tmp_path, "-c", look).stdout == "[(3,)]\n"
         # a file that is called as a schema makes DuckDB ask for more words, which is said
-        assert ("ask for them as slurm.slurm.NAME" in done.stderr) is (name == "slurm")
+        assert ("query its tables as slurm.slurm.NAME" in done.stderr) is (name == "slurm")
 
 
 def test_a_failure_half_way_leaves_the_old_file_and_nothing_else(tmp_path):
@@ -295,7 +295,7 @@ def test_a_file_of_what_is_in_force_is_left_and_that_is_said(tmp_path):
     before = file.stat().st_mtime_ns, file.stat().st_ino
     # when it is made again, then the file is as it was
     again = dataset.export("duckdb", file)
-    assert (again, again.text) == ([], f"{file} is up to date, and was left as it is")
+    assert (again, again.text) == ([], f"{file} is up to date")
     assert (file.stat().st_mtime_ns, file.stat().st_ino) == before
     # but not where a view has settings, which may name other files, nor after a commit
     for _ in range(2):
@@ -314,7 +314,7 @@ def test_the_format_is_that_of_the_oldest_duckdb_that_is_allowed(tmp_path):
 @pytest.mark.slow
 def test_more_memory_is_given_where_it_lacks(tmp_path):
     dataset = zoo(tmp_path, *[{**BLANK, "text": "t" * 1_000_000} for _ in range(40)])
-    with pytest.raises(harvest.HarvestError, match="let DuckDB have more with --memory"):
+    with pytest.raises(harvest.HarvestError, match="give DuckDB more memory with --memory"):
         dataset.export("duckdb", tmp_path / "z.duckdb", views="none", memory="10MB")
     dataset.export("duckdb", tmp_path / "z.duckdb", views="none", memory="1GB")
     assert asked(tmp_path / "z.duckdb", "SELECT sum(length(text)) FROM zoo.row") == [(40_000_000,)]
