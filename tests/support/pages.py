@@ -190,6 +190,10 @@ NEEDS = {
     "tex": (lambda: bool(shutil.which("pdflatex")), "pdflatex is not installed"),
     "postgresql": (lambda: bool(shutil.which("initdb")), "PostgreSQL is not installed"),
     "pandas": (lambda: importlib.util.find_spec("pandas") is not None, "pandas is not installed"),
+    "deltalake": (
+        lambda: importlib.util.find_spec("deltalake") is not None,
+        "deltalake is not installed",
+    ),
     "uv": (lambda: bool(shutil.which("uv")), "uv is not installed"),
     "shared": (lambda: (ROOT.parent / "shared" / "data").is_dir(), "no real samples here"),
 }
