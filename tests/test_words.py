@@ -26,9 +26,7 @@ WORDS = re.compile(rf"\b({'|'.join(map(re.escape, REPLACED))})\b(?!:)", re.IGNOR
 
 def paragraphs(page):
     """Its paragraphs and items, each in one line; no blocks, tables, headings and addresses."""
-    text = (
-        page.read_text().replace(TABLE, "") if page.name == "CONTRIBUTING.md" else page.read_text()
-    )
+    text = page.read_text().replace(TABLE, "")
     text = re.sub(r"^( *)```.*?^\1```$", "", text, flags=re.DOTALL | re.MULTILINE)
     text = re.sub(r"\]\([^)]*\)", "]", text)
     lines = [line for line in text.splitlines() if not line.startswith(("|", "#", "    "))]
