@@ -28,9 +28,6 @@ CERTAINTIES: Final[Mapping[str, str]] = {
 }
 """What makes a finding less than certain: a short name, and its meaning."""
 
-HEADLINE: Final = 80
-"""Characters of a headline at most."""
-
 
 @attrs.frozen
 class Threshold:

@@ -14,7 +14,7 @@ import re
 import shlex
 from typing import Final
 
-__all__ = ["excerpt", "not_utf8", "printable", "printable_line", "shell_word", "shortened"]
+__all__ = ["excerpt", "not_utf8", "printable", "printable_line", "shell_word"]
 
 _NO_BYTE: Final = re.compile("[\ud800-\udc7f\udd00-\udfff]")
 """Surrogates that stand for no byte of a name."""
@@ -66,11 +66,3 @@ def not_utf8(raw: bytes) -> str | None:
     except UnicodeDecodeError as error:
         return f"not UTF-8: byte 0x{raw[error.start]:02x} at byte {error.start + 1}"
     return None
-
-
-def shortened(text: str, limit: int = 32) -> str:
-    """A name or path of at most ``limit`` characters: what is more is left out of its middle."""
-    if len(text) <= limit:
-        return text
-    end = (limit - 1) // 2
-    return f"{text[: limit - 1 - end]}…{text[-end:]}"

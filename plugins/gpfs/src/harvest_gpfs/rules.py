@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from harvest import Finding, Rule, Threshold
 from harvest.toolkit.amounts import BINARY_UNITS, bytes_in_words, count_in_words, share_in_words
-from harvest.toolkit.texts import shortened
+from harvest.toolkit.layout import shorten
 
 if TYPE_CHECKING:
     import polars as pl
@@ -104,7 +104,7 @@ def one_owner(rows: pl.DataFrame, total: int, *, share: float) -> Iterator[Findi
         sizes = _in_one_unit(row["size_bytes"], row["all_bytes"])
         yield Finding(
             "low",
-            f"{shortened(_owner(row))} owns {share_in_words(row['share'])} of all data: "
+            f"{shorten(_owner(row), 32, 'id')} owns {share_in_words(row['share'])} of all data: "
             f"{bytes_in_words(row['size_bytes'])}",
             f"{_owner(row)} owns {count_in_words(row['inodes'], 'object')} with {sizes[0]} of "
             f"{sizes[1]} {sizes[2]}.",
@@ -161,7 +161,7 @@ def crowded(rows: pl.DataFrame, total: int, *, entries: float) -> Iterator[Findi
     number = count_in_words(rows.height, "directory has", "directories have")
     yield Finding(
         "medium",
-        f"Directory {shortened(worst['directory'])} has {worst['entries']:,} entries",
+        f"Directory {shorten(worst['directory'], 32, 'id')} has {worst['entries']:,} entries",
         f"{number} {entries:,.0f} entries or more. The largest is {worst['directory']}.",
     )
 
@@ -179,7 +179,7 @@ def grew(
     share = "new" if percent is None else share_in_words(percent / 100)
     headline = f"{rows.height:,} of {total:,} {several} grew sharply, by up to {growth}"
     if rows.height == 1:
-        headline = f"{one.capitalize()} {shortened(which)} grew by {growth} ({share})"
+        headline = f"{one.capitalize()} {shorten(which, 32, 'id')} grew by {growth} ({share})"
     size = bytes_in_words(worst["new_bytes"])
     days = f"between {worst['old_scan'][:10]} and {worst['new_scan'][:10]}"
     least, much, unit = _in_one_unit(limits["least"], limits["growth"])

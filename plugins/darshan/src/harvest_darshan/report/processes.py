@@ -8,7 +8,7 @@ from typing import Any, Final
 import attrs
 import polars as pl
 
-from harvest.toolkit.texts import shortened
+from harvest.toolkit.layout import shorten
 
 from ..views.grouping import program_of
 
@@ -93,7 +93,9 @@ def named(lines: pl.DataFrame, logs: pl.DataFrame) -> pl.DataFrame:
 def label_lines(axes: Any, labels: Sequence[str]) -> None:
     """Names of the lines: all where there is room, else some."""
     step = -(-len(labels) // LABELLED) or 1
-    axes.set_yticks(range(0, len(labels), step), [shortened(name, 30) for name in labels[::step]])
+    axes.set_yticks(
+        range(0, len(labels), step), [shorten(name, 30, "id") for name in labels[::step]]
+    )
     axes.tick_params(axis="y", length=0, labelsize=7)
     axes.set_ylim(len(labels) - 0.5, -0.5)
     axes.grid(visible=False)

@@ -8,7 +8,7 @@ from typing import Final
 
 from harvest import Rule, Threshold
 from harvest.toolkit.amounts import bytes_in_words, count_in_words, seconds_in_words, share_in_words
-from harvest.toolkit.texts import shortened
+from harvest.toolkit.layout import shorten
 
 from .words import DRISHTI, NO_POSIX, REPORTS, Row, is_mpi, on_jobs, part, ranked
 
@@ -288,7 +288,7 @@ JOB_RULES: Final = (
         columns=(*_OF_JOB, "gaps", "missing_counters"),
         judge=ranked(
             "missing_counters",
-            lambda row: f"logs incomplete, {shortened(row['gaps'].replace('; ', ', '), 27)}",
+            lambda row: f"logs incomplete, {shorten(row['gaps'].replace('; ', ', '), 27, 'id')}",
             _incomplete,
             lambda row: "high" if row["missing_counters"] else "medium",
             advice=_complete_logs,

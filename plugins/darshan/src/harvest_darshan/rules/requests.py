@@ -8,7 +8,7 @@ from typing import Final
 
 from harvest import Rule, Threshold
 from harvest.toolkit.amounts import bytes_in_words, count_in_words, share_in_words
-from harvest.toolkit.texts import shortened
+from harvest.toolkit.layout import shorten
 
 from .words import DRISHTI, NO_POSIX, REPORTS, Row, is_mpi, on_jobs, part
 
@@ -25,7 +25,7 @@ def _share(row: Row, some: str, whole: str = "requests") -> str:
 
 
 def _file(row: Row, column: str) -> str:
-    return shortened(row[column] or "(not named)", PATH)
+    return shorten(row[column] or "(not named)", PATH, "id")
 
 
 def _small(row: Row) -> str:

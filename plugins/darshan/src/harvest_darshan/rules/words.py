@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from harvest import Finding
 from harvest.toolkit.amounts import count_in_words, share_in_words
-from harvest.toolkit.texts import shortened
+from harvest.toolkit.layout import shorten
 
 if TYPE_CHECKING:
     import polars as pl
@@ -201,7 +201,7 @@ def named_first(
 def fitting(name: str, what: str) -> str:
     """A name in as few characters as leave room for what a headline says of it."""
     left = USUAL - 2 - len(what)
-    return shortened(name, max(left, min(24, LONGEST - 2 - len(what))))
+    return shorten(name, max(left, min(24, LONGEST - 2 - len(what))), "id")
 
 
 def severities(found: Sequence[Severity]) -> str:

@@ -13,7 +13,7 @@ import attrs
 
 from harvest import Finding, Rule, Threshold
 from harvest.toolkit.amounts import bytes_in_words, count_in_words, seconds_in_words
-from harvest.toolkit.texts import shortened
+from harvest.toolkit.layout import shorten
 
 if TYPE_CHECKING:
     import polars as pl
@@ -131,7 +131,7 @@ def rule(
 
 def _of_run(said: Finding, name: str) -> Finding:
     room = 78 - len(said.headline)
-    short = shortened(name, min(max(room - 14, 16), room, 32))
+    short = shorten(name, min(max(room - 14, 16), room, 32), "id")
     return attrs.evolve(
         said,
         headline=f"{short}: {said.headline}",

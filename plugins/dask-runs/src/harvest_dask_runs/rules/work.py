@@ -6,7 +6,7 @@ from typing import Final
 
 from harvest import Finding, Threshold
 from harvest.toolkit.amounts import bytes_in_words, count_in_words, seconds_in_words, share_in_words
-from harvest.toolkit.texts import shortened
+from harvest.toolkit.layout import shorten
 
 from ..record_names import KILLED
 from .common import (
@@ -29,7 +29,7 @@ KIND_SHOWN: Final = 24
 
 
 def _brief(error: str) -> str:
-    return shortened(error.split("\n")[0].strip().rstrip("."), ERROR_SHOWN)
+    return shorten(error.split("\n")[0].strip().rstrip("."), ERROR_SHOWN, "id")
 
 
 def _as_traced(run: Run) -> tuple[str, ...]:
@@ -205,7 +205,7 @@ def _event_loop(run: Run, **_: float) -> Finding:
 )
 def _tasks_in_io(run: Run, **_: float) -> Finding:
     kind, all_io = run["io_prefix"], run["io_prefix_s"] / run["io_s"]
-    short = shortened(kind or "unknown", KIND_SHOWN)
+    short = shorten(kind or "unknown", KIND_SHOWN, "id")
     counted, moved = run["io_prefix_beside_bytes"], bytes_in_words(run["io_prefix_bytes"])
     size = f"{size_of(counted, run['io_prefix_bytes'])} are" if counted else ""
     return Finding(

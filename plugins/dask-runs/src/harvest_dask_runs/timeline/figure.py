@@ -121,14 +121,6 @@ def need(module: str) -> Any:
         ) from error
 
 
-def library() -> str:
-    """Bokeh's JavaScript, which brings no address of a server into the page."""
-    resources = need("bokeh.resources").Resources(
-        mode="inline", components=["bokeh"], log_level="warn"
-    )
-    return "\n".join(resources.js_raw)
-
-
 def rows_of(lanes: Sequence[Lane]) -> tuple[list[str], list[int]]:
     """The labels of all rows, and the row of each lane; a process has a row above its lanes."""
     labels: list[str] = []

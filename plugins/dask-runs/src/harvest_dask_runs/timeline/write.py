@@ -9,14 +9,12 @@ from __future__ import annotations
 
 import base64
 import gzip
-import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
 import attrs
-import orjson
 import polars as pl
 
 from harvest import DatasetReader
@@ -24,12 +22,13 @@ from harvest.toolkit.amounts import count_in_words, seconds_in_words
 from harvest.toolkit.files import write_atomically
 from harvest.toolkit.texts import printable_line
 from harvest_report import COLOURS
+from harvest_report.interactive import as_data, digest, inline, library
 
 from ..frames import choose_run
 from ..record_names import CATEGORIES
 from ..trace.tracks import iso_of
 from ..trace.view import RunTrace, checked_path
-from .figure import figure_item, kinds_of, library, need, rows_of
+from .figure import figure_item, kinds_of, need, rows_of
 from .slices import Slices, collect, count_categories, levels
 
 SUFFIX: Final = ".html"
@@ -81,7 +80,7 @@ def to_page(slices: Slices) -> str:
         "blocks": [block.head() for block in made],
         "figure": figure_item(labels, row_of_lane, kinds, slices.span / 1e6),
     }
-    scripts = [_inline(library()), _inline(SCRIPT.read_text("utf-8"))]
+    scripts = [inline(library()), inline(SCRIPT.read_text("utf-8"))]
     return _render(slices, index, made, scripts)
 
 
@@ -100,11 +99,10 @@ def _render(
         took=seconds_in_words(slices.span / 1e6),
         notes=_notes(slices),
         colours=PALETTE,
-        # JSON in which nothing ends or begins an element
-        index=markup(orjson.dumps(index).decode().replace("<", "\\u003c")),
+        index=markup(as_data(index)),
         blocks=made,
         scripts=[markup(script) for script in scripts],
-        hashes=[markup(_hash(script)) for script in scripts],
+        hashes=[markup(digest(script)) for script in scripts],
     )
     return page + "\n"
 
@@ -137,18 +135,6 @@ def _shown(slices: Slices) -> str:
         )
         or "none"
     )
-
-
-def _inline(script: str) -> str:
-    """A script as it can stand in a page; raises ValueError where it would end its element."""
-    if "</script" in script.lower() or "<!--" in script or "\r" in script:
-        raise ValueError("a script that cannot be part of a page")
-    return script
-
-
-def _hash(script: str) -> str:
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    return f"'sha256-{digest}'"
 
 
 BLOCK_ROWS: Final = 16_384

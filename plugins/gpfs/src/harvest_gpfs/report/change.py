@@ -14,7 +14,7 @@ import polars as pl
 
 from harvest import DatasetReader
 from harvest.toolkit.amounts import count_in_words, share_in_words
-from harvest.toolkit.texts import shortened
+from harvest.toolkit.layout import shorten
 from harvest_report import Column, LazySection, Report, Section, Table, Tile
 from harvest_toolkit.frames import fraction
 
@@ -114,7 +114,7 @@ def _tiles(request: _Request, row: dict[str, Any], before: Scan, after: Scan) ->
     users = request.changes("user").drop_nulls(["user", "growth_bytes"])
     for user in users.filter(pl.col("growth_bytes") > 0).head(1).iter_rows(named=True):
         grown = f"{in_bytes(user['growth_bytes'], '+')}{_percent(user, ', ')}"
-        tiles.append(Tile("fastest-growing user", shortened(user["user"], 20), grown))
+        tiles.append(Tile("fastest-growing user", shorten(user["user"], 20, "id"), grown))
     return tiles
 
 

@@ -9,7 +9,8 @@ from typing import Any
 import polars as pl
 
 from harvest.toolkit.amounts import bytes_in_words, share_in_words
-from harvest.toolkit.texts import printable_line, shortened
+from harvest.toolkit.layout import shorten
+from harvest.toolkit.texts import printable_line
 from harvest_report import Column, Plot, bytes_axis, legend, name_bars, with_others
 from harvest_toolkit.frames import sum_or_none
 
@@ -187,7 +188,7 @@ def _classes(axes: Any, labels: Sequence[str]) -> None:
 
 def _shortened(text: str | None) -> str:
     """A name as a label: control characters visible, the middle of a long one left out."""
-    return "–" if text is None else shortened(printable_line(text), _LONGEST_NAME)
+    return "–" if text is None else shorten(printable_line(text), _LONGEST_NAME, "id")
 
 
 def amount(name: str, label: str, sign: str = "") -> Column:

@@ -14,7 +14,7 @@ import polars as pl
 
 from harvest import DatasetReader
 from harvest.toolkit.amounts import bytes_in_words, count_in_words, share_in_words
-from harvest.toolkit.texts import shortened
+from harvest.toolkit.layout import shorten
 from harvest_report import Column, LazySection, Notes, Report, Section, Table, Tile
 from harvest_toolkit.frames import fraction, safe_sum, sum_or_none
 
@@ -146,7 +146,7 @@ def _tiles(request: _Request, total: dict[str, Any]) -> list[Tile]:
     ]
     for row in owners.drop_nulls(["uid", "share"]).head(1).iter_rows(named=True):
         share = f"{in_bytes(row['size_bytes'])}, {share_in_words(row['share'])} of all data"
-        tiles.append(Tile("largest user", shortened(row["user"], 20), share))
+        tiles.append(Tile("largest user", shorten(row["user"], 20, "id"), share))
     return tiles
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from harvest.toolkit.amounts import seconds_in_words
-from harvest.toolkit.texts import shortened
+from harvest.toolkit.layout import shorten
 from harvest_report import Plot, legend, name_bars
 
 from ..views.calendar import Zone
@@ -277,4 +277,4 @@ def _longest(values: pl.Series) -> float:
 def _names(rows: pl.DataFrame, keys: list[str]) -> list[str]:
     """What the groups are called, short enough for an axis."""
     known = (filter(None, row) for row in rows.select(keys).iter_rows())
-    return [shortened(" ".join(names) or "unknown", 24) for names in known]
+    return [shorten(" ".join(names) or "unknown", 24, "id") for names in known]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from harvest import Finding
 from harvest.toolkit.amounts import count_in_words, seconds_in_words, share_in_words
-from harvest.toolkit.texts import shortened
+from harvest.toolkit.layout import shorten
 
 from ..report.words import hours_in_words, known_sum
 
@@ -32,7 +32,7 @@ def wasted(
     measured_all = rows[f"{name}_unknown_jobs"].sum() == 0
     worst = rows.sort(column, "user", descending=[True, False]).row(0, named=True)
     users = rows["user"].n_unique()
-    who = shortened(worst["user"], 24) if users == 1 else count_in_words(users, "user")
+    who = shorten(worst["user"], 24, "id") if users == 1 else count_in_words(users, "user")
     amount = f"{hours_in_words(rows[column].sum())} {unit}"
     yield Finding(
         severities[0] if part >= much else severities[1],
@@ -107,7 +107,7 @@ def long_waits(
     started, compared = rows["waited_jobs"].sum(), rows["compared_jobs"].sum()
     yield Finding(
         "high" if wait >= 10 * ratio * run else "medium",
-        f"Partition {shortened(worst['partition'], 24)}: jobs wait {seconds_in_words(wait)} to "
+        f"Partition {shorten(worst['partition'], 24, 'id')}: jobs wait {seconds_in_words(wait)} to "
         f"run {seconds_in_words(run)}",
         f"Medians of {count_in_words(worst['compared_jobs'], 'job')} in {where}. In "
         f"{rows.height:,} of {count_in_words(total, 'partition')}, jobs wait longer than {than}"
@@ -163,7 +163,7 @@ def idle_arrays(
 
 def errors_said(rows: pl.DataFrame, total: int) -> Iterator[Finding]:
     """Inputs in which sacct printed an error."""
-    first = shortened(rows["note"][0].removeprefix("sacct says: "), 100)
+    first = shorten(rows["note"][0].removeprefix("sacct says: "), 100, "id")
     yield Finding(
         "high",
         f"sacct reported errors in {count_in_words(rows['origin'].n_unique(), 'input')}",
