@@ -88,7 +88,7 @@ def test_a_column_that_was_added_is_added_and_older_rows_stay(pages):
     pages.put("b", "number=3 note=x")
     said = pages.export(source_of(number=int, note=str))
     # then the table has it, with its meaning, and the rows of before were not sent again
-    assert said.startswith("1 row sent and 0 rows deleted in 1 table ")
+    assert said.startswith("1 row written and 0 rows removed in 1 table ")
     ask = "SELECT number, note FROM harvest.page_line ORDER BY number"
     assert pages.rows(ask) == [(1, None), (2, None), (3, "x")]
     comment = (
@@ -120,7 +120,7 @@ def test_a_column_that_became_wider_is_altered_and_keeps_its_values(pages):
     assert pages.types()["number"] == "integer"
     pages.put("b", f"number={2**40}")
     said = pages.export(source_of(number=int))
-    assert said.startswith("1 row sent and 0 rows deleted in 1 table ")
+    assert said.startswith("1 row written and 0 rows removed in 1 table ")
     assert pages.types()["number"] == "bigint"
     ask = "SELECT number FROM harvest.page_line ORDER BY 1"
     assert pages.rows(ask) == [(7,), (2**40,)]

@@ -130,7 +130,7 @@ def test_a_table_of_another_dataset_is_refused_and_left(box, tmp_path_factory):
     other.lake = box.lake
     other.put("a", 1, 2)
     other.harvest()
-    with pytest.raises(harvest.UsageError, match=r"none of this dataset.*directory of its own"):
+    with pytest.raises(harvest.UsageError, match=r"of another dataset.*directory of its own"):
         other.export()
     assert box.held() == box.expected()
 
@@ -229,9 +229,8 @@ def test_a_map_with_equal_keys_keeps_both():
     entries = [{"key": "k", "value": 1}, {"key": "k", "value": 2**64 - 1}]
     held = pl.List(pl.Struct({"key": pl.String, "value": pl.UInt64}))
     frame = pl.DataFrame({"m": pl.Series([[], None, entries], dtype=held)}).slice(1)
-    (batch,) = columns.arranged(
-        [(frame, pl.DataFrame())], columns.table_schema(pa.schema([("m", kind)]), {})
-    )
+    schema = columns.table_schema(pa.schema([("m", kind)]), {})
+    (batch,) = columns.arranged([columns.in_arrow(frame)], schema)
     assert batch.column(0).to_pylist() == [None, [("k", 1), ("k", 2**64 - 1)]]
 
 
@@ -320,7 +319,7 @@ def test_maps_with_equal_keys_are_read_back_as_they_are(tmp_path):
     )
     kind = pa.map_(pa.string(), pa.uint64())
     schema = columns.table_schema(pa.schema([("m", kind), ("n", pa.list_(kind))]), {})
-    made = columns.arranged([(frame, pl.DataFrame())], schema)
+    made = columns.arranged([columns.in_arrow(frame)], schema)
     uri = str(tmp_path / "maps")
     deltalake.write_deltalake(uri, pa.RecordBatchReader.from_batches(schema, made))
     rows = deltalake.DeltaTable(uri).to_pyarrow_table().to_pylist()
@@ -350,7 +349,7 @@ def test_types_that_delta_has_not_keep_their_values(tmp_path):
     )
     kinds = frame.clear().to_arrow(compat_level=pl.CompatLevel.newest()).schema
     schema = columns.table_schema(kinds, {"lasts": "How long."})
-    made = columns.arranged([(frame, pl.DataFrame())], schema)
+    made = columns.arranged([columns.in_arrow(frame)], schema)
     uri = str(tmp_path / "types")
     deltalake.write_deltalake(uri, pa.RecordBatchReader.from_batches(schema, made))
     first, second = deltalake.DeltaTable(uri).to_pyarrow_table().to_pylist()

@@ -122,18 +122,18 @@ def test_only_what_changed_is_sent_and_only_what_left_is_deleted(box, monkeypatc
     for name in "abc":
         box.put(name, *range(10))
     box.harvest()
-    assert box.export().startswith("30 rows sent and 0 rows deleted in 1 table ")
+    assert box.export().startswith("30 rows written and 0 rows removed in 1 table ")
     # when one input changes, one leaves and one comes
     box.put("a", 7, 8)
     (box.inputs / "b").unlink()
     box.put("d", 1)
     box.harvest()
     # then what did not change is neither sent nor deleted
-    assert box.export().startswith("3 rows sent and 20 rows deleted in 1 table ")
+    assert box.export().startswith("3 rows written and 20 rows removed in 1 table ")
     assert box.held() == box.expected()
     assert box.rows("SELECT rows FROM harvest.harvest_tables") == [(13,)]
     # and an export of what is there already does nothing
-    assert box.export().startswith("0 rows sent and 0 rows deleted in 0 tables")
+    assert box.export().startswith("0 rows written and 0 rows removed in 0 tables")
     token = harvest.open(box.out, plugins=PLUGINS).manifest.token
     assert box.rows("SELECT token FROM harvest.harvest_export") == [(token,)]
 
@@ -143,7 +143,7 @@ def test_of_inputs_that_share_a_file_only_those_that_changed_are_sent(box):
     for number in range(40):
         box.put(f"f{number:02}", *range(10))
     box.harvest()
-    assert box.export().startswith("400 rows sent and 0 rows deleted in 1 table ")
+    assert box.export().startswith("400 rows written and 0 rows removed in 1 table ")
     (file,) = harvest.open(box.out, plugins=PLUGINS).files("box.item")
     # when one changes, one leaves and one comes, and the commit writes the rest into another file
     box.put("f20", *range(3))
@@ -154,7 +154,7 @@ def test_of_inputs_that_share_a_file_only_those_that_changed_are_sent(box):
     # then the rows of the rest stay as they are, under what named them before
     ask = "SELECT harvest_piece, harvest_row FROM harvest.box_item WHERE origin LIKE '%f39'"
     before = box.rows(ask)
-    assert box.export().startswith("5 rows sent and 20 rows deleted in 1 table ")
+    assert box.export().startswith("5 rows written and 20 rows removed in 1 table ")
     assert box.held() == box.expected()
     assert box.rows(ask) == before
     # and also where one of them is left alone in its file, and where it gets company again
@@ -162,10 +162,10 @@ def test_of_inputs_that_share_a_file_only_those_that_changed_are_sent(box):
         (box.inputs / f"f{number:02}").unlink(missing_ok=True)
     (box.inputs / "new").unlink()
     box.harvest()
-    assert box.export().startswith("0 rows sent and 375 rows deleted in 1 table ")
+    assert box.export().startswith("0 rows written and 375 rows removed in 1 table ")
     box.put("last", 5)
     box.harvest()
-    assert box.export().startswith("1 row sent and 0 rows deleted in 1 table ")
+    assert box.export().startswith("1 row written and 0 rows removed in 1 table ")
     assert box.held() == box.expected()
     # the account of what is there is that of the rows
     counted = "SELECT piece, rows FROM harvest.harvest_pieces ORDER BY 1"
@@ -180,7 +180,7 @@ def test_what_is_read_again_is_sent_again_where_its_file_differs(box):
     box.export()
     # when all is read again with the same result, the files are the same ones
     harvest.run(f"box:{box.inputs}", f"parquet:{box.out}", plugins=PLUGINS, force=True)
-    assert box.export().startswith("0 rows sent and 0 rows deleted in 0 tables ")
+    assert box.export().startswith("0 rows written and 0 rows removed in 0 tables ")
     # when one changes then, the other is of another run than the table's, and exact all the same
     box.put("a", 7)
     box.harvest()
@@ -314,7 +314,8 @@ def test_of_a_consolidated_file_only_what_changed_is_sent(box, tmp_path):
         uri = box.server.uri(box.database)
         said.append(harvest.open(out, plugins=plugins).export("postgresql", uri).text)
         assert box.held() == box.expected()
-    assert said[1].startswith("1 row sent and 2 rows deleted ")  # but not those of the other input
+    # but not those of the other input
+    assert said[1].startswith("1 row written and 2 rows removed ")
 
 
 def test_another_dataset_or_a_schema_of_others_is_refused(box, tmp_path_factory):

@@ -1,17 +1,22 @@
-"""What of a dataset is exported: its record types, and the views that were asked for."""
+"""What every export of a dataset begins and ends with: the views that were asked for, the commit
+that it is of, and what it wrote.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
 import attrs
+import polars as pl
 
-from harvest import Dataset, UsageError
+from harvest import Dataset, DatasetChanged, UsageError
 from harvest.commands import remark
+from harvest.toolkit.amounts import count_in_words
 from harvest_toolkit.choices import with_settings
 
 ALL: Final = "all"
@@ -64,22 +69,44 @@ def views_named(dataset: Dataset, views: str | Iterable[str] | None) -> list[Vie
 
 
 @contextlib.contextmanager
-def stored_view(dataset: Dataset, view: ViewChoice) -> Iterator[Path | None]:
-    """The rows of a view in an Arrow file, as long as the context lasts: it is computed once.
+def stored_view(dataset: Dataset, view: ViewChoice) -> Iterator[tuple[pl.LazyFrame, str] | None]:
+    """The rows of a view and a digest of them.  It is computed once, into a file that is there as
+    long as the context lasts.
 
     None where only ``all`` asks for it and it wants a choice of its own, which is said.
     """
     with tempfile.TemporaryDirectory(prefix="harvest-") as scratch:
-        made = Path(scratch) / "view.arrow"
+        made, found = Path(scratch) / "view.arrow", None
         try:
             dataset.view(view.name, **view.settings).sink_ipc(made, compression="lz4")
-            path: Path | None = made
+            with made.open("rb") as stream:
+                digest = hashlib.file_digest(stream, "sha256").hexdigest()
+            found = pl.scan_ipc(made), digest
         except UsageError as error:
             if not view.of_all:
                 raise
             remark(f"the view {view.name} is left out: {error}")
-            path = None  # a beginning may be there
-        yield path
+        yield found
+
+
+def check_current(dataset: Dataset) -> None:
+    """Raise DatasetChanged where the dataset has a later commit than the one that is open."""
+    if not dataset.is_current():
+        raise DatasetChanged("the dataset has changed since it was opened", remedy="open it again")
+
+
+@attrs.define
+class Written:
+    """What an export has done so far: rows written and removed, and in how many tables."""
+
+    rows: int = 0
+    removed: int = 0
+    tables: int = 0
+
+    def __str__(self) -> str:
+        rows, removed = count_in_words(self.rows, "row"), count_in_words(self.removed, "row")
+        tables = count_in_words(self.tables, "table")
+        return f"{rows} written and {removed} removed in {tables}"
 
 
 def _plain(doc: str | None) -> str:

@@ -162,10 +162,10 @@ class _File:
             held.append((name, "record type", self._table(name, dataset[name], docs)))
         for view in views:
             step(f"exporting {view.label}")
-            with stored_view(dataset, view) as path:
-                if path is not None:
+            with stored_view(dataset, view) as found:
+                if found is not None:
                     docs = column_comments(dataset, view.name, view.settings)
-                    rows = self._table(view.label, pl.scan_ipc(path), docs)
+                    rows = self._table(view.label, found[0], docs)
                     held.append((view.label, "view", rows))
         self._account(dataset, made_of, held)
         self._execute("DETACH export")  # which writes what is left, so that the file is whole

@@ -24,8 +24,8 @@ _KEPT: Final[Mapping[pa.DataType, pa.DataType]] = {
     pa.string(): pa.string_view(),
     pa.binary(): pa.binary_view(),
 }
-_REAL: Final = ColumnProperties(dictionary_enabled=False)
-_WHOLE: Final = ColumnProperties(dictionary_enabled=False, encoding="DELTA_BINARY_PACKED")
+_PLAIN: Final = ColumnProperties(dictionary_enabled=False)
+_PACKED: Final = ColumnProperties(dictionary_enabled=False, encoding="DELTA_BINARY_PACKED")
 _CHOICES: Final = pl.selectors.by_dtype(pl.Categorical, pl.Enum)
 
 
@@ -42,31 +42,28 @@ def table_schema(kinds: pa.Schema, comments: Mapping[str, str]) -> pa.Schema:
 
 def stored(schema: pa.Schema) -> WriterProperties:
     """How values are stored: numbers by themselves, as dictionaries of them cost much time."""
-    types, ways = pa.types, {}
-    for field in schema:
-        if types.is_floating(field.type):
-            ways[field.name] = _REAL
-        elif types.is_integer(field.type) or types.is_temporal(field.type):
-            ways[field.name] = _WHOLE
+    types = pa.types
+    real = [f.name for f in schema if types.is_floating(f.type)]
+    whole = [f.name for f in schema if types.is_integer(f.type) or types.is_temporal(f.type)]
+    ways = dict.fromkeys(real, _PLAIN) | dict.fromkeys(whole, _PACKED)
     return WriterProperties(column_properties=ways)
 
 
-def arranged(
-    rows: Iterable[tuple[pl.DataFrame, pl.DataFrame]], schema: pa.Schema
-) -> Iterator[pa.RecordBatch]:
-    """Rows, in two frames next to each other, as exactly the columns of a table."""
-    kept = [_kind(kind, maps=False) for kind in schema.types]
-    for frame, more in rows:
-        frame = frame.cast({_CHOICES: pl.String})
-        table = frame.to_arrow(compat_level=pl.CompatLevel.newest())
-        for column in more:  # polars would copy all to have them in the same chunks
-            table = table.append_column(column.name, column.to_arrow())
-        for batch in table.to_batches():
-            columns: list[Any] = []
-            for name, kind, wanted in zip(schema.names, kept, schema.types, strict=True):
-                values: Any = batch.column(name)
-                values = values if values.type == kind else values.cast(kind)
-                columns.append(values if kind == wanted else values.view(wanted))
+def in_arrow(frame: pl.DataFrame) -> pa.Table:
+    """The rows as polars has them, but for categories, which are text."""
+    return frame.cast({_CHOICES: pl.String}).to_arrow(compat_level=pl.CompatLevel.newest())
+
+
+def arranged(tables: Iterable[pa.Table], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """Rows as exactly the columns of a table."""
+    kinds = [_kind(kind, maps=False) for kind in schema.types]
+    plain = pa.schema(list(zip(schema.names, kinds, strict=True)))
+    for table in tables:
+        for batch in table.cast(plain).to_batches():
+            columns: list[Any] = [
+                values if values.type == kind else values.view(kind)
+                for values, kind in zip(batch.columns, schema.types, strict=True)
+            ]
             yield pa.RecordBatch.from_arrays(columns, schema=schema)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
@@ -19,20 +20,27 @@ from typing import Any, Final
 import attrs
 import polars as pl
 import pyarrow as pa
-from deltalake import CommitProperties, DeltaTable, Schema, Transaction, write_deltalake
+from deltalake import (
+    CommitProperties,
+    DeltaTable,
+    QueryBuilder,
+    Schema,
+    Transaction,
+    write_deltalake,
+)
 from deltalake.exceptions import DeltaError, TableNotFoundError
 from deltalake.fs import DeltaStorageHandler
 from pyarrow import fs
 
-from harvest import Dataset, DatasetChanged, UsageError
+from harvest import Dataset, HarvestError, UsageError
 from harvest.commands import remark
 from harvest.toolkit.amounts import count_in_words
 from harvest.toolkit.steps import step
 
 from ..batches import batches, streamed
-from ..chosen import ViewChoice, column_comments, stored_view
+from ..chosen import ViewChoice, Written, check_current, column_comments, stored_view, views_named
 from ..pieces import PIECE, Piece, files_by_name, pieces_in, rows_of, rows_with
-from .columns import arranged, stored, table_schema
+from .columns import arranged, in_arrow, stored, table_schema
 
 _TRIES: Final = 20
 _FILE_BYTES: Final = 32 << 20
@@ -42,7 +50,60 @@ _ANEW: Final = {"mode": "overwrite", "schema_mode": "overwrite"}
 _PERIODS: Final = {"day": "%Y-%m-%d", "month": "%Y-%m", "year": "%Y"}
 
 
-class Export:
+def write(
+    dataset: Dataset,
+    target: str,
+    *,
+    views: str | Iterable[str] | None = None,
+    partition: str | None = None,
+    keep: int | None = None,
+    optimize: bool = False,
+    check: bool = False,
+    storage: str | None = None,
+) -> str:
+    """Bring the tables below a directory or address to the dataset's state.
+
+    views: as ``chosen.views_named`` takes them; those that are there unless given.
+    partition: a column, or ``day``, ``month`` or ``year``.  keep: days of old versions that stay.
+    optimize: make few files of many.  check: write nothing, and say what each table is of.
+    storage: a TOML file with options of deltalake for an object store.
+    Raises UsageError for a table of somebody else, DatasetChanged where another export of a later
+    commit came first, HarvestError where the store says no.
+    """
+    chosen = views_named(dataset, views)
+    export = _Export(dataset, target, _options(storage), partition)
+    try:
+        if check:
+            return export.checked()
+        said = export.run(chosen)
+        if optimize or keep is not None:
+            export.tidy(optimize=optimize, keep=keep)
+    except DeltaError as error:
+        text = str(error).splitlines()[0]
+        raise HarvestError(
+            f"Delta Lake says: {text}",
+            where=target,
+            remedy="tables that were not reached are as they were; export again when it is mended",
+        ) from error
+    return said
+
+
+def _options(storage: str | None) -> dict[str, str] | None:
+    """The options of deltalake for an object store."""
+    if storage is None:
+        return None
+    try:
+        read = tomllib.loads(Path(storage).expanduser().read_text())
+    except (OSError, ValueError) as error:  # its text may hold secrets
+        raise UsageError(
+            f"this is not a file of storage options ({type(error).__name__})",
+            where=storage,
+            remedy='write lines such as AWS_ENDPOINT_URL = "https://..."',
+        ) from None
+    return {key: str(value) for key, value in read.items()}
+
+
+class _Export:
     """The tables below a directory or address, and the dataset."""
 
     def __init__(self, dataset: Dataset, target: str, options: dict[str, str] | None,
@@ -55,16 +116,7 @@ class Export:
         self._token = dataset.manifest.token
         self._number = len(dataset.manifest.runs)
         self._app = f"harvest:{dataset.manifest.runs[0]}"
-        self._done: Counter[str] = Counter()
-
-    @property
-    def said(self) -> str:
-        """What was done, in a sentence."""
-        rows, gone = (count_in_words(self._done[name], "row") for name in ("rows", "gone"))
-        tables = count_in_words(self._done["tables"], "table")
-        return (
-            f"{rows} written and {gone} removed in {tables}; commit {self._number} of the dataset"
-        )
+        self._written = Written()
 
     def checked(self) -> str:
         """What commit each table is at, a line each."""
@@ -80,8 +132,8 @@ class Export:
                 )
         return "\n".join(lines.values())
 
-    def run(self, views: list[ViewChoice] | None) -> None:
-        """Bring all tables to the dataset's state."""
+    def run(self, views: list[ViewChoice] | None) -> str:
+        """Bring all tables to the dataset's state; gives what was done."""
         if self._partition is not None:
             self._check_partition(self._partition, views or ())
         there = self._tables()
@@ -98,9 +150,10 @@ class Export:
             if name not in held:
                 self._again(name, self._bring)
         for view in views:
-            with stored_view(self._dataset, view) as path:
-                if path is not None:
-                    self._again(view.label, partial(self._put, view, path))
+            with stored_view(self._dataset, view) as found:
+                if found is not None:
+                    self._again(view.label, partial(self._put, view, *found))
+        return f"{self._written}; commit {self._number} of the dataset"
 
     def _check_partition(self, divided: str, views: Iterable[ViewChoice]) -> None:
         names = [self._layout(name, divided)[0].names for name in self._dataset.record_types]
@@ -125,13 +178,10 @@ class Export:
         for name in self._tables():
             self._again(name, change)
 
-    # --- one table ---
-
-    def _table(self, uri: str) -> DeltaTable | None:
-        try:
-            return DeltaTable(uri, storage_options=self._options)
-        except TableNotFoundError:
-            return None
+    def _table(self, name: str) -> DeltaTable | None:
+        uri, options = self._uri(name), self._options
+        there = DeltaTable.is_deltatable(uri, options)
+        return DeltaTable(uri, storage_options=options) if there else None
 
     def _tables(self) -> dict[str, DeltaTable]:
         """All tables that lie here, by their names."""
@@ -141,7 +191,7 @@ class Export:
             return {}
         listed = store.get_file_info(fs.FileSelector("", allow_not_found=True))
         names = sorted(each.base_name for each in listed if each.type == fs.FileType.Directory)
-        found = (self._table(f"{self._target}/{name}") for name in names)
+        found = (self._table(name) for name in names)
         return {str(each.metadata().name): each for each in found if each is not None}
 
     def _uri(self, name: str) -> str:
@@ -154,32 +204,28 @@ class Export:
     def _again(self, name: str, change: Callable[[str, DeltaTable | None], None]) -> None:
         """Change a table; where another export came first, look at it again."""
         step(f"exporting {name}")
-        uri = self._uri(name)
-        table = self._table(uri)
+        table = self._table(name)
         for left in reversed(range(_TRIES)):
             self._check_turn(name, table)
             before = table and table.version()
             try:
-                return change(name, table)
+                change(name, table)
+                break
             except DeltaError:
-                table = self._table(uri)
+                table = self._table(name)
                 if not left or before == (table and table.version()):
                     raise
-            step(f"another export was faster; looking at {name} again")
-        return None
 
     def _check_turn(self, name: str, table: DeltaTable | None) -> None:
         number = self._number if table is None else table.transaction_version(self._app)
         if number is None:
             raise UsageError(
-                f"the table {name} is none of this dataset",
+                f"the table {name} is of another dataset",
                 where=self._uri(name),
                 remedy="export into a directory of its own",
             )
-        if number > self._number and not self._dataset.is_current():
-            raise DatasetChanged(
-                "the dataset has changed since it was opened", remedy="open it again"
-            )
+        if number > self._number:
+            check_current(self._dataset)
 
     def _properties(self, told: Mapping[str, Any]) -> CommitProperties:
         """Of a transaction that stands against the version that was looked at, or not at all."""
@@ -190,7 +236,7 @@ class Export:
         )
 
     def _commit(self, name: str, table: DeltaTable | None, schema: pa.Schema, doc: str,
-                rows: Iterable[tuple[pl.DataFrame, pl.DataFrame]], come: int, gone: int,
+                rows: Iterable[pa.Table], come: int, gone: int,
                 how: Mapping[str, Any], **told: str) -> None:  # fmt: skip
         """One transaction: rows come, and those that ``how`` says leave; so many each."""
         if table is None:
@@ -206,9 +252,9 @@ class Export:
                 commit_properties=self._properties({"token": self._token, **told}),
                 **how,
             )
-        self._done.update(rows=come, gone=gone, tables=bool(come or gone))
-
-    # --- record types ---
+        self._written.rows += come
+        self._written.removed += gone
+        self._written.tables += bool(come or gone)
 
     def _layout(self, name: str, divided: str | None) -> tuple[pa.Schema, str, list[pl.Expr]]:
         """The columns of a table, what it is, and those that are made of the time of its rows."""
@@ -242,9 +288,8 @@ class Export:
         for piece in pieces:
             wanted[piece.number] += piece.rows
         held = {} if table is None else _held(table)
-        same = {number for number, rows in held.items() if wanted[number] == rows}
-        if None in held:  # rows that somebody else added
-            same = set()
+        ours = None not in held  # else somebody else added rows
+        same = {number for number, rows in held.items() if ours and wanted[number] == rows}
         how: dict[str, Any] = {"mode": "append"}
         if table is not None:
             now, then = _kinds(Schema.from_arrow(schema)), _kinds(table.schema())
@@ -264,23 +309,19 @@ class Export:
             how["mode"] = "overwrite"
         if same and gone:
             how["predicate"] = f"{PIECE} IN ({', '.join(map(str, sorted(gone | come)))})"
-        rows = (
-            (batch.with_columns(made), at)
+        rows = (  # polars would copy all columns to have one more in the same chunks
+            in_arrow(batch.with_columns(made)).append_column(PIECE, at[PIECE].to_arrow())
             for batch, at in rows_of(self._dataset, name, files, pieces, same)
         )
         came, left = sum(wanted[each] for each in come), sum(held[each] for each in gone)
         self._commit(name, table, schema, doc, rows, came, left, how)
 
-    # --- views ---
-
-    def _put(self, view: ViewChoice, path: Path, name: str, table: DeltaTable | None) -> None:
+    def _put(self, view: ViewChoice, frame: pl.LazyFrame, digest: str,
+             name: str, table: DeltaTable | None) -> None:  # fmt: skip
         """Write a view as a whole, where its rows are others than the table has."""
-        with path.open("rb") as stream:
-            digest = hashlib.file_digest(stream, "sha256").hexdigest()
         told = {} if table is None else _told(table)
         if told == {"token": self._token, "digest": digest}:
             return
-        frame = pl.scan_ipc(path)
         kinds = frame.collect_schema().to_frame().to_arrow(compat_level=pl.CompatLevel.newest())
         doc, comments = column_comments(self._dataset, view.name, view.settings)
         schema = table_schema(kinds.schema, comments)
@@ -288,7 +329,7 @@ class Export:
         gone, how = 0 if table is None else table.count(), _ANEW
         if told.get("digest") == digest:
             frame, come, gone, how = frame.clear(), 0, 0, {"mode": "append"}
-        rows = ((batch, pl.DataFrame()) for batch in batches(frame))
+        rows = map(in_arrow, batches(frame))
         self._commit(name, table, schema, doc, rows, come, gone, how, digest=digest)
 
 
@@ -314,8 +355,9 @@ def _number(piece: Piece) -> int:
 
 def _held(table: DeltaTable) -> Mapping[int, int]:
     """How many rows of which piece a table has."""
-    found: Counter[int] = Counter()
-    for batch in table.scan(columns=[PIECE]):
-        counted = pl.DataFrame(batch).group_by(PIECE).len()
-        found.update(dict(counted.iter_rows()))
-    return found
+    counted = (
+        QueryBuilder()
+        .register("held", table)
+        .execute(f"SELECT {PIECE}, count(*) FROM held GROUP BY {PIECE}")
+    )
+    return dict(pl.DataFrame(counted.read_all()).iter_rows())

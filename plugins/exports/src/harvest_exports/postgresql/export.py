@@ -7,21 +7,26 @@ has the old rows and the old token, and the next export goes on from there.
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
 
-import attrs
 import polars as pl
 import pyarrow as pa
 
-from harvest import Dataset, DatasetChanged, PartFile, UsageError
+from harvest import Dataset, PartFile, UsageError
 from harvest.toolkit.amounts import count_in_words
 from harvest.toolkit.steps import step
 
 from ..batches import batches
-from ..chosen import ViewChoice, column_comments, stored_view, views_named
+from ..chosen import (
+    ViewChoice,
+    Written,
+    check_current,
+    column_comments,
+    stored_view,
+    views_named,
+)
 from ..names import identifiers, quoted
 from ..pieces import PIECE, ROW, Piece, files_by_name, numbered, pieces_in, rows_of, rows_with
 from .columns import CHANGED, Column, encoded
@@ -70,18 +75,7 @@ def _wait_for_turn(database: Database, schema: str, dataset: Dataset) -> None:
         return
     step("waiting for another export to end")
     database.rows(f"SELECT pg_advisory_xact_lock({key})", name)
-    if not dataset.is_current():  # the other may have been of a later commit
-        raise DatasetChanged("the dataset has changed since it was opened", remedy="open it again")
-
-
-@attrs.define
-class _Sent:
-    """What an export has done so far."""
-
-    rows: int = 0
-    gone: int = 0
-    changed: int = 0
-    tables: int = 0
+    check_current(dataset)  # the other may have been of a later commit
 
 
 class _Export:
@@ -90,17 +84,15 @@ class _Export:
         self._database = database
         self._state = state
         self._schema = state.schema
-        self._sent = _Sent()
+        self._written = Written()
+        self._changed = 0
 
     @property
     def said(self) -> str:
         """What was done, in a sentence."""
-        sent = self._sent
-        rows, gone = count_in_words(sent.rows, "row"), count_in_words(sent.gone, "row")
-        tables = count_in_words(sent.tables, "table")
-        text = f"{rows} sent and {gone} deleted in {tables} of the schema {self._schema!r}"
-        if sent.changed:
-            values = count_in_words(sent.changed, "value")
+        text = f"{self._written} of the schema {self._schema!r}"
+        if self._changed:
+            values = count_in_words(self._changed, "value")
             text += f"; {values} that PostgreSQL cannot hold changed, see {CHANGED}"
         return text
 
@@ -139,8 +131,8 @@ class _Export:
 
     def _drop(self, held: Held) -> None:
         """Take a view's table away."""
-        self._sent.gone += held.rows
-        self._sent.tables += 1
+        self._written.removed += held.rows
+        self._written.tables += 1
         self._state.forget(held)
 
     # --- record types ---
@@ -200,7 +192,7 @@ class _Export:
     def _keep(self, held: Held) -> None:
         """Put a table that was changed on record."""
         held.token = self._dataset.manifest.token
-        self._sent.tables += 1
+        self._written.tables += 1
         self._state.keep(held)
 
     def _delete(self, held: Held, gone: Sequence[Piece]) -> None:
@@ -213,7 +205,7 @@ class _Export:
             numbers = [piece.number for piece in gone]
             self._database.execute(f"DELETE FROM {where} WHERE {PIECE} = ANY ($1)", numbers)
         held.rows -= rows
-        self._sent.gone += rows
+        self._written.removed += rows
 
     def _clear(self, held: Held) -> None:
         """The dataset has no rows of a record type any more: its table stays, empty."""
@@ -233,7 +225,7 @@ class _Export:
                 for first in range(0, batch.height, SENT_ROWS):
                     part, place = batch.slice(first, SENT_ROWS), places.slice(first, SENT_ROWS)
                     table, changed = encoded(part, columns, place)
-                    self._sent.changed += changed
+                    self._changed += changed
                     held.changed_values += changed
                     sent += part.height
                     yield table
@@ -243,7 +235,7 @@ class _Export:
             together = itertools.chain((first,), following)
             self._database.load(self._schema, held.table, first.schema, together)
         held.rows += sent
-        self._sent.rows += sent
+        self._written.rows += sent
 
     # --- views ---
 
@@ -251,16 +243,14 @@ class _Export:
         """Send a view as a whole, where its rows are others than the table has."""
         step(f"exporting {view.label}")
         dataset, held = self._dataset, self._state.held.get(view.label)
-        with stored_view(dataset, view) as path:
-            if path is None:
+        with stored_view(dataset, view) as found:
+            if found is None:
                 if held is not None:
                     self._drop(held)
                 return
-            with path.open("rb") as stream:
-                digest = hashlib.file_digest(stream, "sha256").hexdigest()
+            frame, digest = found
             if held is not None and held.digest == digest:
                 return
-            frame = pl.scan_ipc(path)
             is_new = held is None
             held = held or Held(table, view.label, "view")
             fitted = fit(
@@ -273,7 +263,7 @@ class _Export:
             )
             if not is_new:
                 self._database.execute(f"DELETE FROM {quoted(self._schema, held.table)}")
-                self._sent.gone += held.rows
+                self._written.removed += held.rows
             held.rows = held.changed_values = 0
             self._load(held, fitted.columns, ((batch, pl.DataFrame()) for batch in batches(frame)))
             held.digest = digest
