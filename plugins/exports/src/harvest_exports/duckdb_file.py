@@ -224,7 +224,7 @@ def _sendable(frame: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def _apart(names: Iterable[str]) -> dict[str, str]:
-    """Names of columns as DuckDB tells them apart: it does not by upper and lower case."""
+    """Names of columns that differ for DuckDB, which ignores case."""
     found: dict[str, str] = {}
     used: set[str] = set()
     for name in names:

@@ -33,7 +33,7 @@ _NAME: Final = "standard-output"
 
 
 class JsonlOutput(Sink):
-    """Writes each batch when it is read; there is no dataset, and nothing is kept."""
+    """Writes each batch when it is read; it leaves no dataset."""
 
     name = "jsonl"
     streams = True

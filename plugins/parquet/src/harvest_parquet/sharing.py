@@ -50,7 +50,7 @@ def share(
     """The publication with the rows of small partitions in Parquet files, ready to be moved.
 
     folder: of the staging area, where these files are written; emptied before.
-    paths: where files in force lie; refuses what is no plain file.
+    paths: where files in force lie; refuses anything but a plain file.
     place: gives the path below the root of a record type and a file's stem.
     options: keyword arguments of ``pyarrow.parquet.ParquetWriter``.
     Raises DatasetError when a shared file in force, whose rows must be carried over, is damaged.

@@ -94,7 +94,7 @@ def check_plugins(
 
 def _print_finding(name: str, finding: Finding) -> None:
     word = {"kept": "ok", "broken": "FAILED"}[finding.result]
-    _print_folded(f"{word:<8} {name}: {finding.about}: {finding.promise}")
+    _print_wrapped(f"{word:<8} {name}: {finding.about}: {finding.promise}")
     for line in finding.detail.splitlines():
         print(f"{INDENT}{printable_line(line)}")
 
@@ -105,14 +105,14 @@ def _sum_up(name: str, findings: list[Finding], *, reasons: bool) -> None:
         untried = Counter((f.about, f.detail) for f in findings if f.result == "skipped")
         for (about, why), times in untried.items():
             promises = count_in_words(times, "promise")
-            _print_folded(f"{'skipped':<8} {name}: {about}: {promises}: {why}")
+            _print_wrapped(f"{'skipped':<8} {name}: {about}: {promises}: {why}")
     print(
         f"{name}: {count['kept']} promises kept, {count['broken']} broken, "
         f"{count['skipped']} not tried"
     )
 
 
-def _print_folded(text: str) -> None:
+def _print_wrapped(text: str) -> None:
     """A line, which a terminal gets broken between words."""
     line = printable_line(text)
     if sys.stdout.isatty():

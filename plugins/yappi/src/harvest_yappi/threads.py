@@ -20,7 +20,7 @@ _NUMBERS: Final = re.compile(r"(-?\d{1,18}) (?:(\d{1,18}) )?(\d{1,18}\.\d{1,18})
 
 @attrs.frozen
 class Unreadable:
-    """A line of a table that is no row."""
+    """A line of a table that is not a row."""
 
     line: int
     text: str

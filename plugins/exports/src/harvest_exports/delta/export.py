@@ -44,7 +44,7 @@ from .columns import arranged, in_arrow, stored, table_schema
 
 _TRIES: Final = 20
 _FILE_BYTES: Final = 32 << 20
-_TOLD: Final = "harvest"
+_METADATA: Final = "harvest"
 _LOOKED_BACK: Final = 100
 _ANEW: Final = {"mode": "overwrite", "schema_mode": "overwrite"}
 _PERIODS: Final = {"day": "%Y-%m-%d", "month": "%Y-%m", "year": "%Y"}
@@ -122,7 +122,7 @@ class _Export:
         """What commit each table is at, a line each."""
         lines = {name: f"{name}: no table yet" for name in self._dataset.record_types}
         for name, table in self._tables().items():
-            number, token = table.transaction_version(self._app), _told(table).get("token")
+            number, token = table.transaction_version(self._app), _recorded(table).get("token")
             up = "up to date" if token == self._token else "not up to date"
             lines[name] = f"{name}: a table of another dataset"
             if number is not None:
@@ -168,7 +168,7 @@ class _Export:
         """Make few files of many, and remove those of old versions, where that is asked for."""
 
         def change(_: str, table: Any) -> None:
-            properties = self._properties(_told(table))
+            properties = self._properties(_recorded(table))
             if optimize:
                 table.optimize.compact(commit_properties=properties)
             if keep is not None:
@@ -227,17 +227,17 @@ class _Export:
         if number > self._number:
             check_current(self._dataset)
 
-    def _properties(self, told: Mapping[str, Any]) -> CommitProperties:
+    def _properties(self, recorded: Mapping[str, Any]) -> CommitProperties:
         """Of a transaction that stands against the version that was looked at, or not at all."""
         return CommitProperties(
-            custom_metadata={_TOLD: json.dumps(told)},
+            custom_metadata={_METADATA: json.dumps(recorded)},
             app_transactions=[Transaction(self._app, self._number)],
             max_commit_retries=0,
         )
 
     def _commit(self, name: str, table: DeltaTable | None, schema: pa.Schema, doc: str,
                 rows: Iterable[pa.Table], come: int, gone: int,
-                how: Mapping[str, Any], **told: str) -> None:  # fmt: skip
+                how: Mapping[str, Any], **recorded: str) -> None:  # fmt: skip
         """One transaction: rows come, and those that ``how`` says leave; so many each."""
         if table is None:
             divided = [self._partition] if self._partition in schema.names else None
@@ -249,7 +249,7 @@ class _Export:
                 storage_options=self._options,
                 target_file_size=_FILE_BYTES,
                 writer_properties=stored(schema),
-                commit_properties=self._properties({"token": self._token, **told}),
+                commit_properties=self._properties({"token": self._token, **recorded}),
                 **how,
             )
         self._written.rows += come
@@ -303,7 +303,7 @@ class _Export:
                     same = set()
         gone, come = held.keys() - same, wanted.keys() - same
         changed = gone or come or "schema_mode" in how
-        if table is not None and not changed and _told(table) == {"token": self._token}:
+        if table is not None and not changed and _recorded(table) == {"token": self._token}:
             return
         if gone:
             how["mode"] = "overwrite"
@@ -319,15 +319,15 @@ class _Export:
     def _put(self, view: ViewChoice, frame: pl.LazyFrame, digest: str,
              name: str, table: DeltaTable | None) -> None:  # fmt: skip
         """Write a view as a whole, where its rows are others than the table has."""
-        told = {} if table is None else _told(table)
-        if told == {"token": self._token, "digest": digest}:
+        recorded = {} if table is None else _recorded(table)
+        if recorded == {"token": self._token, "digest": digest}:
             return
         kinds = frame.collect_schema().to_frame().to_arrow(compat_level=pl.CompatLevel.newest())
         doc, comments = column_comments(self._dataset, view.name, view.settings)
         schema = table_schema(kinds.schema, comments)
         come = int(frame.select(pl.len()).collect().item())
         gone, how = 0 if table is None else table.count(), _ANEW
-        if told.get("digest") == digest:
+        if recorded.get("digest") == digest:
             frame, come, gone, how = frame.clear(), 0, 0, {"mode": "append"}
         rows = map(in_arrow, batches(frame))
         self._commit(name, table, schema, doc, rows, come, gone, how, digest=digest)
@@ -337,9 +337,9 @@ def _kinds(schema: Schema) -> dict[str, str]:
     return {field.name: field.type.to_json() for field in schema.fields}
 
 
-def _told(table: DeltaTable) -> dict[str, str]:
+def _recorded(table: DeltaTable) -> dict[str, str]:
     """What the last export said of a table; nothing where its log is cut."""
-    said = (commit.get(_TOLD) for commit in table.history(_LOOKED_BACK))
+    said = (commit.get(_METADATA) for commit in table.history(_LOOKED_BACK))
     found = next(filter(None, said), None)
     return json.loads(found) if found else {}
 

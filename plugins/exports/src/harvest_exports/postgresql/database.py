@@ -31,7 +31,7 @@ _SESSION: Final = (
 def shown_address(target: str) -> str:
     """The URI as it may be shown: without a password, were there one.
 
-    Raises UsageError where it is no URI of PostgreSQL, or holds a password.
+    Raises UsageError where it is not a URI of PostgreSQL, or holds a password.
     """
     try:
         parts = urlsplit(target)

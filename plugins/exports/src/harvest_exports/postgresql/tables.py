@@ -1,4 +1,4 @@
-"""Tables of rows: made, altered where columns came or widened, and told what they mean."""
+"""Tables of rows: made, altered where columns came or widened, with comments on what they mean."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ class RowPromises(SinkKit):
             driver.commit({"c": [*empty, (LINE, pieces), *empty, (LINE, last), *empty]})
             self.require_rows(driver, LINE, one, two, third, pieces, last, after="with odd pieces")
 
-    @promise("rows that equal each other are all kept, and nothing to write is no error",
+    @promise("rows that equal each other are all kept, and writing nothing works",
              quick=True)  # fmt: skip
     def test_equal_rows_are_kept(self, tmp_path: Path) -> None:
         for driver in self.drivers(tmp_path):

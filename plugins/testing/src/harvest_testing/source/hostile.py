@@ -90,7 +90,9 @@ class HostilePromises(SourceKit):
         mine = [p for p in partitions if is_input(path, p)]
         pieces = self.checked(read_all(source, mine or partitions))
         require(
-            not mine or any(piece.tells for piece in pieces) or self.holds_nothing(path, data),
+            not mine
+            or any(piece.is_accounted for piece in pieces)
+            or self.holds_nothing(path, data),
             f"its {len(data)} bytes give no row, no reject, no note and no error",
             LOST + ". Where such content holds nothing, say so in holds_nothing()",
         )

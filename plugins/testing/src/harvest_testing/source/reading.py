@@ -59,8 +59,8 @@ class Piece:
     refused: str | None = None
 
     @property
-    def tells(self) -> bool:
-        """Whether anything at all was said about the partition."""
+    def is_accounted(self) -> bool:
+        """Whether it gave a row, a reject, a note, or an error."""
         return self.found is None or bool(self.found.accounted or self.found.notes)
 
 
