@@ -1,1 +1,1 @@
-"""harvest exporters: PostgreSQL, a file of DuckDB, research objects."""
+"""Exporters: PostgreSQL, DuckDB files, Delta Lake tables, RO-Crates."""

@@ -10,11 +10,11 @@ import polars as pl
 import pyarrow as pa
 
 BATCH_ROWS: Final = 65_536
-"""Rows in memory together: polars' own batches are read far ahead of who takes them."""
+"""Rows in memory at a time.  The batches of polars itself are read far ahead of their use."""
 
 
 def batches(frame: pl.LazyFrame) -> Iterator[pl.DataFrame]:
-    """All rows of files in order, so many at a time; nothing where there is none."""
+    """Yield the rows in order, at most BATCH_ROWS at a time; an empty frame yields nothing."""
     first = 0
     while True:
         batch = frame.slice(first, BATCH_ROWS).collect()
@@ -27,7 +27,7 @@ def batches(frame: pl.LazyFrame) -> Iterator[pl.DataFrame]:
 
 @contextlib.contextmanager
 def streamed(schema: pa.Schema, made: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatchReader]:
-    """Rows for a database to read; an error of who makes them is raised as it is."""
+    """Stream rows to a database; errors raised while rows are made pass through unchanged."""
     failed: list[BaseException] = []
 
     def kept() -> Iterator[pa.RecordBatch]:

@@ -1,5 +1,5 @@
-"""What every export of a dataset begins and ends with: the views that were asked for, the commit
-that it is of, and what it wrote.
+"""Shared by exporters: the chosen views, the check of the dataset's commit, and counts of what
+was written.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ NONE: Final = "none"
 class ViewChoice:
     """A view with its settings, in the order in which they were given.
 
-    of_all: whether nothing asks for it but ``all``.
+    of_all: whether only ``all`` selects it.
     """
 
     name: str
@@ -36,18 +36,18 @@ class ViewChoice:
 
     @classmethod
     def parse(cls, text: str) -> ViewChoice:
-        """From ``NAME`` or ``NAME:KEY=VALUE,KEY=VALUE``; raises UsageError for anything else."""
+        """Parse ``NAME`` or ``NAME:KEY=VALUE,KEY=VALUE``; raises UsageError for other text."""
         return cls(*with_settings(text, "--view"))
 
     @property
     def label(self) -> str:
-        """The text that ``parse`` takes; names the table of these rows."""
+        """The text that ``parse`` reads, which is also the name of the view's table."""
         given = ",".join(f"{key}={value}" for key, value in self.settings.items())
         return f"{self.name}:{given}" if given else self.name
 
 
 def views_named(dataset: Dataset, views: str | Iterable[str] | None) -> list[ViewChoice] | None:
-    """The views that a setting names, each once; None where it is not given.
+    """Parse a setting that names views, each once; None if the setting is not given.
 
     Raises UsageError for a text that names no view.
     """
@@ -70,10 +70,9 @@ def views_named(dataset: Dataset, views: str | Iterable[str] | None) -> list[Vie
 
 @contextlib.contextmanager
 def stored_view(dataset: Dataset, view: ViewChoice) -> Iterator[tuple[pl.LazyFrame, str] | None]:
-    """The rows of a view and a digest of them.  It is computed once, into a file that is there as
-    long as the context lasts.
+    """Compute a view once, into a temporary file; gives its rows and their digest.
 
-    None where only ``all`` asks for it and it wants a choice of its own, which is said.
+    None if only ``all`` selects the view and it needs a setting; a remark says so.
     """
     with tempfile.TemporaryDirectory(prefix="harvest-") as scratch:
         made, found = Path(scratch) / "view.arrow", None
@@ -90,14 +89,14 @@ def stored_view(dataset: Dataset, view: ViewChoice) -> Iterator[tuple[pl.LazyFra
 
 
 def check_current(dataset: Dataset) -> None:
-    """Raise DatasetChanged where the dataset has a later commit than the one that is open."""
+    """Raise DatasetChanged if the dataset has a later commit than the opened one."""
     if not dataset.is_current():
         raise DatasetChanged("the dataset has changed since it was opened", remedy="open it again")
 
 
 @attrs.define
 class Written:
-    """What an export has done so far: rows written and removed, and in how many tables."""
+    """Counts of an export: rows written, rows removed, and tables changed."""
 
     rows: int = 0
     removed: int = 0
@@ -110,14 +109,14 @@ class Written:
 
 
 def _plain(doc: str | None) -> str:
-    """Documentation in one paragraph, without the marks of its source."""
+    """Join documentation into one paragraph, without markup."""
     return " ".join((doc or "").replace("``", "").split())
 
 
 def column_comments(
     dataset: Dataset, name: str, settings: Mapping[str, str] | None = None
 ) -> tuple[str, dict[str, str]]:
-    """What the rows of a record type or a view are, and what each column means, with its unit."""
+    """Describe the rows of a record type or view, and each column with its unit."""
     described = dataset.describe(name, **(settings or {}))
     columns = {
         column.name: " ".join(

@@ -46,7 +46,7 @@ _ORCID: Final = re.compile(
 
 @attrs.frozen(kw_only=True)
 class CrateInfo:
-    """What only people know of a dataset.
+    """Facts about a dataset that only people know.
 
     title, description: of the crate; license: an SPDX identifier (``CC-BY-4.0``) or a URL.
     authors: each a name, or a name and an ORCID iD: ``Ada Lovelace, 0000-0002-1825-0097``.
@@ -127,7 +127,7 @@ def _describe(crate: Any, dataset: Dataset, info: CrateInfo) -> None:
 
 
 def _add(crate: Any, entity: str, kind: str, **properties: Any) -> Any:
-    """An entity other than a file, once for each identifier."""
+    """Add an entity other than a file, once per identifier."""
     known = crate.get(entity)
     if known is not None:
         return known
@@ -136,7 +136,7 @@ def _add(crate: Any, entity: str, kind: str, **properties: Any) -> Any:
 
 
 def _add_record_type(crate: Any, dataset: Dataset, name: str) -> Any:
-    """The files of a record type and its schema, as one part of the crate."""
+    """Add the files and the schema of a record type as one part of the crate."""
     kind = dataset.record_type(name)
     root = Path(dataset.sink.location)
     paths = {file.path: file for file in dataset.files(name)}
@@ -203,7 +203,7 @@ def _add_people(crate: Any, info: CrateInfo) -> list[Any]:
 
 
 def _add_runs(crate: Any, dataset: Dataset, results: list[Any], people: list[Any]) -> None:
-    """An action for each run that wrote rows of the dataset."""
+    """Add an action for each run that wrote rows of the dataset."""
     wrote = set(dataset.accounts()["run"].unique())
     for record in dataset.runs():
         if record["problem"] is not None or record["run"] not in wrote:
@@ -228,7 +228,7 @@ def _add_runs(crate: Any, dataset: Dataset, results: list[Any], people: list[Any
 
 
 def _add_software(crate: Any, distribution: str, plugins: Iterable[str] = ()) -> Any:
-    """A distribution and its version, ``hpc-harvest 1.2``, with the plugins it ran."""
+    """Add a distribution with its version, ``hpc-harvest 1.2``, and its plugins."""
     name, _, version = distribution.rpartition(" ")
     try:
         about: Any = metadata(name)
@@ -247,7 +247,7 @@ def _add_software(crate: Any, distribution: str, plugins: Iterable[str] = ()) ->
 
 
 def _add_source(crate: Any, source: Mapping[str, str], record: Mapping[str, Any]) -> Any:
-    """A source that a run read: where it is, and by which plugin with which settings."""
+    """Add a source of a run: its location, plugin and settings."""
     name, location = source["name"], source["location"]
     settings = record["settings"].get(name, {})
     given = "; ".join(f"{key}={value}" for key, value in sorted(settings.items()))
@@ -263,12 +263,12 @@ def _add_source(crate: Any, source: Mapping[str, str], record: Mapping[str, Any]
 
 
 def _one_or_all(values: list[Any]) -> Any:
-    """A list as RO-Crate wants it: a single value stands alone, and none is left out."""
+    """Shape a list for RO-Crate: a single value stands alone, an empty list is left out."""
     return values if len(values) > 1 else next(iter(values), None)
 
 
 def _account(account: Iterable[Mapping[str, Any]]) -> str:
-    """What became of the units that were read, source by source."""
+    """Summarize the account of each source: units read, written, filtered, merged, rejected."""
     words = ("read", "written", "filtered", "folded", "rejected")
     return "; ".join(
         f"{line['source']}: " + ", ".join(f"{line[word]:,} {word}" for word in words)
@@ -277,5 +277,5 @@ def _account(account: Iterable[Mapping[str, Any]]) -> str:
 
 
 def _moment(text: str) -> str:
-    """A time as the profile wants it, to the millisecond."""
+    """Format a time as the profile requires, in milliseconds."""
     return datetime.fromisoformat(text).isoformat(timespec="milliseconds")

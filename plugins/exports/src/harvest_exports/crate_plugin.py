@@ -1,4 +1,4 @@
-"""What this distribution offers to harvest: research objects."""
+"""Plugin with the exporter for research objects."""
 
 from __future__ import annotations
 

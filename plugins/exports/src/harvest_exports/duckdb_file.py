@@ -1,8 +1,8 @@
 """The exporter ``duckdb``: one file that DuckDB opens without harvest.
 
-Record types and views are tables of the same names and columns as in ``harvest query``:
-``dask.transfer`` is the table ``transfer`` of the schema ``dask``.  The file is written next to its
-place and renamed, in a format that the oldest DuckDB that harvest works with reads.
+Record types and views become tables with the names and columns of ``harvest query``:
+``dask.transfer`` is the table ``transfer`` of the schema ``dask``.  The file is written under a
+temporary name and renamed, in a format that the oldest supported DuckDB can read.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ from .chosen import ViewChoice, column_comments, stored_view, views_named
 from .names import literal, quoted
 
 EXPORT: Final = "harvest_export"
-"""The table that says of which commit a file is; who has it was made by an export."""
+"""The table that says of which commit a file is; a file with this table was made by an export."""
 _FORMAT: Final = "v1.0.0"
 _TELLS_FORMAT: Final = (1, 2)
-"""The first DuckDB that writes formats of others; those before write that one."""
+"""The first DuckDB that can write the format of another release; older ones write _FORMAT."""
 
 
 def write(
     dataset: Dataset, target: str, *, views: str | Iterable[str] = "all", memory: str = "512MB"
 ) -> list[Path] | str:
-    """Write the file, instead of an earlier export; gives its path, or says that it is up to date.
+    """Write the file, replacing an earlier export; gives its path, or says it is up to date.
 
-    views: as ``chosen.views_named`` takes them; memory: what DuckDB may take, such as ``2GB``.
-    Raises UsageError for a target that is none, and for a file that is there and no export, or
-    of which that cannot be seen; HarvestError where the disk says no.
+    views: as in ``chosen.views_named``; memory: limit of DuckDB, for example ``2GB``.
+    Raises UsageError for a target that cannot be written, and for an existing file that is not
+    an export or cannot be checked; HarvestError for an error of DuckDB or the disk.
     """
     path = Path(target).expanduser()
     if path.is_dir() or not path.absolute().parent.is_dir():
@@ -86,9 +86,9 @@ def write(
 
 
 def _made_of(dataset: Dataset, views: Iterable[ViewChoice]) -> str:
-    """All that decides what a file holds: a commit, record types, and views as plugins make them.
+    """Hash all that decides the content of a file: commit, record types, views and plugin versions.
 
-    A view that has settings may read other files, so that it is never known to be the same.
+    A view with settings may read other files, so its hash is always new.
     """
     plugins = dataset.plugins
     where = str(Path(dataset.sink.location).resolve())
@@ -101,7 +101,7 @@ def _made_of(dataset: Dataset, views: Iterable[ViewChoice]) -> str:
 
 
 def _present(path: Path) -> str | None:
-    """What the export that is there was made of; raises UsageError for a file that is none."""
+    """Read the hash of an existing export; raises UsageError for another file."""
     if not path.exists() or not path.stat().st_size:
         return None
     try:
@@ -128,7 +128,7 @@ def _present(path: Path) -> str | None:
 
 
 def _remove(database: Path) -> None:
-    """Remove what an export that failed or was killed left."""
+    """Remove what a failed or killed export left behind."""
     database.unlink(missing_ok=True)
     database.with_name(f"{database.name}.wal").unlink(missing_ok=True)
     with contextlib.suppress(FileNotFoundError):
@@ -136,12 +136,12 @@ def _remove(database: Path) -> None:
 
 
 def _scratch(database: Path) -> Path:
-    """Where DuckDB puts what is more than its memory."""
+    """Where DuckDB spills what exceeds its memory limit."""
     return database.with_name(f"{database.name}.tmp")
 
 
 class _File:
-    """A database that is being written."""
+    """A database file during an export."""
 
     def __init__(self, connection: Any, path: Path, memory: str):
         self._connection = connection
@@ -155,7 +155,7 @@ class _File:
         return self._connection.execute(statement, list(values))
 
     def fill(self, dataset: Dataset, views: Iterable[ViewChoice], made_of: str) -> None:
-        """Write all tables."""
+        """Write all record types and views as tables."""
         held: list[tuple[str, str, int]] = []
         for name in dataset.record_types:
             docs = column_comments(dataset, name)
@@ -171,7 +171,7 @@ class _File:
         self._execute("DETACH export")  # which writes what is left, so that the file is whole
 
     def _table(self, label: str, rows: pl.LazyFrame, docs: tuple[str, Mapping[str, str]]) -> int:
-        """Write a table with its comments; gives how many rows it has."""
+        """Write a table with comments; gives its number of rows."""
         step(f"exporting {label}")
         # the settings of a view may hold dots
         name, colon, settings = label.partition(":")
@@ -210,7 +210,7 @@ class _File:
 
 
 def _sendable(frame: pl.LazyFrame) -> pl.LazyFrame:
-    """The frame with types that DuckDB has: categories are text, times are in microseconds."""
+    """Convert to types of DuckDB: categories become text, times have microseconds."""
     changed: list[pl.Expr] = []
     for name, kind in frame.collect_schema().items():
         column = pl.col(name)
@@ -239,7 +239,7 @@ def _apart(names: Iterable[str]) -> dict[str, str]:
 def _stream(
     frame: pl.LazyFrame, names: list[str]
 ) -> contextlib.AbstractContextManager[pa.RecordBatchReader]:
-    """The rows, batch by batch, under these names."""
+    """Stream the rows in batches, with these column names."""
 
     def arrow(rows: pl.DataFrame) -> pa.Table:
         return rows.to_arrow(compat_level=pl.CompatLevel.oldest()).rename_columns(names)

@@ -1,4 +1,4 @@
-"""Names in a database: what a record type, a view or a column is called, and how SQL says it."""
+"""Names of tables and columns in a database, and how to quote them in SQL."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from collections.abc import Collection, Iterable
 from typing import Final
 
 LONGEST: Final = 63
-"""Bytes of a name in PostgreSQL, which cuts longer ones."""
+"""Longest name in PostgreSQL, in bytes; longer ones are cut."""
 
 RESERVED: Final = frozenset(("tableoid", "ctid", "xmin", "xmax", "cmin", "cmax"))
-"""Names of columns that every table of PostgreSQL has already."""
+"""Names of system columns, which every table of PostgreSQL has."""
 
 
 def identifiers(names: Iterable[str], taken: Collection[str] = ()) -> dict[str, str]:
-    """A name of its own in a database for each of the names, itself wherever that can be.
+    """Give each name a unique identifier, unchanged where possible.
 
-    taken: names that there are already.  One that is too long or taken, or that a database does
-    not take, is its beginning and a digest of the whole, so that it is the same every time.
+    taken: identifiers in use.  A name that is too long, in use or not allowed becomes its
+    beginning and a digest of the whole, so it is the same every time.
     """
     found: dict[str, str] = {}
     used = set(taken)
@@ -35,10 +35,10 @@ def _shortened(name: str) -> str:
 
 
 def quoted(*names: str) -> str:
-    """A name as SQL takes it, whatever it holds; several are a path: schema and table."""
+    """Quote a name for SQL; several names form a path, for example schema and table."""
     return ".".join('"' + name.replace('"', '""') + '"' for name in names)
 
 
 def literal(text: str) -> str:
-    """A text as SQL takes it where there can be no parameter, such as a comment."""
+    """Quote a text for SQL where no parameter is allowed, for example in a comment."""
     return "'" + text.replace("\0", "").replace("'", "''") + "'"

@@ -1,9 +1,9 @@
-"""Which rows of a dataset a table has, and which it must have.
+"""Pieces: which rows of a dataset a table has, and which it needs.
 
-What one run read of one input, its *piece*, keeps its rows and their order, also where a commit
-writes them into another file, together with those of other inputs.  So a row is known by its piece
-and its number in it.  A file's content never changes (its checksum is part of what names it), so
-that only pieces of files that came or left are looked at.
+A *piece* is what one run read from one input.  It keeps its rows and their order, even if a commit
+writes them into another file together with other inputs.  So a piece and a row number identify a
+row.  Files never change (a checksum is part of their name), so an export only compares pieces of
+files that are new or gone.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ _EVENTS: Final = "events"
 class Piece:
     """Rows of one input.
 
-    key, run: of which it is and which run read it; rows: how many; file: the name of what holds it;
-    first_row: of it in that file.  number: by which the table knows it.
+    key: the input; run: that read it; rows: their number; file: that holds them; first_row: index
+    of the first row in that file; number: identifies the piece in the table.
     """
 
     key: str
@@ -43,12 +43,12 @@ class Piece:
 
     @property
     def content(self) -> tuple[str, str, int]:
-        """What says which rows these are."""
+        """What identifies the rows."""
         return self.key, self.run, self.rows
 
 
 def files_by_name(files: Iterable[PartFile]) -> dict[str, PartFile]:
-    """The files of a record type by names that say all of their content, each whole."""
+    """Name the files of a record type by a digest of their content; each with all of its rows."""
     found: dict[str, tuple[PartFile, list[tuple[int | None, int]]]] = {}
     for file in files:
         _, stretches = found.setdefault(_content(file), (file, []))
@@ -64,14 +64,14 @@ def _content(file: PartFile) -> str:
 
 
 def _whole(file: PartFile) -> PartFile:
-    """The file with all of its rows, whosever they are."""
+    """The file with all of its rows, of any record type."""
     if file.file_rows is None:
         return file
     return attrs.evolve(file, rows=file.file_rows, first_row=0)
 
 
 def pieces_in(dataset: Dataset, name: str, files: Mapping[str, PartFile]) -> list[Piece]:
-    """The pieces of a record type in these files, file by file, in its order."""
+    """List the pieces of a record type in these files, in order of files and rows."""
     names = {_content(file): each for each, file in files.items()}
     found: dict[str, list[Piece]] = {each: [] for each in files}
     for part in dataset.parts_in(files.values()):
@@ -88,9 +88,9 @@ def pieces_in(dataset: Dataset, name: str, files: Mapping[str, PartFile]) -> lis
 def numbered(
     pieces: Iterable[Piece], known: Iterable[Piece], unused: int
 ) -> tuple[list[Piece], set[int]]:
-    """The pieces with their numbers: those of known ones of the same rows, or from ``unused`` on.
+    """Number the pieces: known pieces keep their number, new ones count up from ``unused``.
 
-    Gives the numbers of the known ones that are among them, too.
+    Gives the numbered pieces and the numbers of known pieces among them.
     """
     left: dict[tuple[str, str, int], list[int]] = {}
     for piece in known:
@@ -112,10 +112,10 @@ def rows_of(
     pieces: Iterable[Piece],
     stay: Collection[int],
 ) -> Iterator[tuple[pl.DataFrame, pl.DataFrame]]:
-    """The rows of pieces, batch by batch, and which piece each is of, and which of its rows.
+    """Yield rows of pieces in batches, each with a frame of the piece and row number of each row.
 
-    stay: numbers of pieces of which a table has the rows already.
-    Raises DatasetError where the files hold other rows than the pieces.
+    stay: numbers of pieces whose rows the table already has.
+    Raises DatasetError if the files have other rows than the pieces.
     """
     by_file: dict[str, list[Piece]] = {}
     for piece in pieces:
@@ -149,7 +149,7 @@ def rows_of(
 
 
 def _groups(files: Mapping[str, PartFile]) -> Iterator[dict[str, PartFile]]:
-    """Files in groups that are read together."""
+    """Group files to read together."""
     together: dict[str, PartFile] = {}
     for name, file in files.items():
         together[name] = file
@@ -162,9 +162,9 @@ def _groups(files: Mapping[str, PartFile]) -> Iterator[dict[str, PartFile]]:
 
 
 def _places(pieces: Sequence[tuple[int, int, int]], first: int, rows: int) -> pl.DataFrame:
-    """Of so many rows the piece and which of its rows each is; null where it is of none of these.
+    """The piece and row number of each row from ``first`` on; null for rows of other pieces.
 
-    pieces: numbers, each with its first row and how many there are.
+    pieces: number, first row and number of rows of each.
     """
     kinds = {PIECE: pl.Int64, "begin": pl.Int64, "rows": pl.Int64}
     known = pl.DataFrame(pieces, schema=kinds, orient="row")
@@ -176,6 +176,6 @@ def _places(pieces: Sequence[tuple[int, int, int]], first: int, rows: int) -> pl
 
 
 def rows_with(frame: pl.LazyFrame, names: tuple[str, ...]) -> bool:
-    """Whether a row has a value in one of these columns."""
+    """Whether any row has a value in one of these columns."""
     found = frame.select(pl.any_horizontal(pl.col(n).is_not_null().any() for n in names))
     return bool(found.collect().item())

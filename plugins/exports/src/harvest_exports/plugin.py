@@ -1,4 +1,4 @@
-"""What this distribution offers to harvest: databases and tables of Delta Lake."""
+"""Plugin with the exporters for databases and Delta Lake."""
 
 from __future__ import annotations
 

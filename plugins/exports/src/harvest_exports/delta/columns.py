@@ -1,7 +1,7 @@
-"""Columns of a Delta table: which of its types keeps every value of a column, and the values so.
+"""Columns of a Delta table: types that keep every value, and the conversion of values.
 
-Delta has no unsigned integers, no durations, no times of day and no nanoseconds: they become
-decimals or larger integers, and the column's comment says what it is a number of.
+Delta has no unsigned integers, no durations, no times of day and no nanoseconds.  They become
+decimals or larger integers, and the comment of the column gives the unit.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _CHOICES: Final = pl.selectors.by_dtype(pl.Categorical, pl.Enum)
 
 
 def table_schema(kinds: pa.Schema, comments: Mapping[str, str]) -> pa.Schema:
-    """The columns of a table, each with its meaning."""
+    """Make the schema of a table, with a comment on each column."""
     fields = []
     for field in kinds:
         kind, said = _kind(field.type), comments.get(field.name, "")
@@ -41,7 +41,7 @@ def table_schema(kinds: pa.Schema, comments: Mapping[str, str]) -> pa.Schema:
 
 
 def stored(schema: pa.Schema) -> WriterProperties:
-    """How values are stored: numbers by themselves, as dictionaries of them cost much time."""
+    """Choose encodings: numbers without dictionaries, which take long to build."""
     types = pa.types
     real = [f.name for f in schema if types.is_floating(f.type)]
     whole = [f.name for f in schema if types.is_integer(f.type) or types.is_temporal(f.type)]
@@ -50,12 +50,12 @@ def stored(schema: pa.Schema) -> WriterProperties:
 
 
 def in_arrow(frame: pl.DataFrame) -> pa.Table:
-    """The rows as polars has them, but for categories, which are text."""
+    """Convert rows to Arrow without a copy; categories become text."""
     return frame.cast({_CHOICES: pl.String}).to_arrow(compat_level=pl.CompatLevel.newest())
 
 
 def arranged(tables: Iterable[pa.Table], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    """Rows as exactly the columns of a table."""
+    """Convert rows to exactly the columns of a table."""
     kinds = [_kind(kind, maps=False) for kind in schema.types]
     plain = pa.schema(list(zip(schema.names, kinds, strict=True)))
     for table in tables:
@@ -68,7 +68,7 @@ def arranged(tables: Iterable[pa.Table], schema: pa.Schema) -> Iterator[pa.Recor
 
 
 def _kind(kind: pa.DataType, *, maps: bool = True) -> pa.DataType:
-    """The type of Delta that keeps every value; without maps as lists of what they hold."""
+    """The Delta type that keeps every value.  maps: False gives lists of entries instead."""
     types = pa.types
     if types.is_dictionary(kind):
         return _kind(kind.value_type, maps=maps)

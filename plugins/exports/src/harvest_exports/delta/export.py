@@ -1,9 +1,9 @@
-"""Bringing Delta tables to the state of a dataset, each in one transaction.
+"""The exporter ``delta``: update Delta tables to the state of a dataset, one transaction per table.
 
-Each row names its *piece*, what one run read of one input.  The pieces that a table has are read
-from the table itself, so that its state cannot differ from its rows: whenever an export is cut
-short, the next one sees what is there and goes on.  A transaction is tried against the version that
-was looked at, and no other: where another export came first, all is looked at again.
+Each row names its *piece*: the rows that one run read from one input.  An export reads from each
+table which pieces it has, so its state always matches its rows.  After an export is killed, the
+next one continues from there.  A transaction applies only to the table version that was read; if
+another export has committed since, the table is read again.
 """
 
 from __future__ import annotations
@@ -61,14 +61,14 @@ def write(
     check: bool = False,
     storage: str | None = None,
 ) -> str:
-    """Bring the tables below a directory or address to the dataset's state.
+    """Update the tables below a directory or URL to the dataset's state.
 
-    views: as ``chosen.views_named`` takes them; those that are there unless given.
-    partition: a column, or ``day``, ``month`` or ``year``.  keep: days of old versions that stay.
-    optimize: make few files of many.  check: write nothing, and say what each table is of.
+    views: as in ``chosen.views_named``; by default those that have a table.
+    partition: a column, or ``day``, ``month`` or ``year``.  keep: remove versions older than so
+    many days.  optimize: merge small files.  check: write nothing, and give each table's commit.
     storage: a TOML file with options of deltalake for an object store.
-    Raises UsageError for a table of somebody else, DatasetChanged where another export of a later
-    commit came first, HarvestError where the store says no.
+    Raises UsageError for a table of another dataset, DatasetChanged if a later commit was already
+    exported, HarvestError for an error of the store.
     """
     chosen = views_named(dataset, views)
     export = _Export(dataset, target, _options(storage), partition)
@@ -89,7 +89,7 @@ def write(
 
 
 def _options(storage: str | None) -> dict[str, str] | None:
-    """The options of deltalake for an object store."""
+    """Read the options of deltalake for an object store."""
     if storage is None:
         return None
     try:
@@ -104,7 +104,7 @@ def _options(storage: str | None) -> dict[str, str] | None:
 
 
 class _Export:
-    """The tables below a directory or address, and the dataset."""
+    """An export of a dataset into the tables below a directory or URL."""
 
     def __init__(self, dataset: Dataset, target: str, options: dict[str, str] | None,
                  partition: str | None):  # fmt: skip
@@ -119,7 +119,7 @@ class _Export:
         self._written = Written()
 
     def checked(self) -> str:
-        """What commit each table is at, a line each."""
+        """Say which commit each table has, one line per table."""
         lines = {name: f"{name}: no table yet" for name in self._dataset.record_types}
         for name, table in self._tables().items():
             number, token = table.transaction_version(self._app), _recorded(table).get("token")
@@ -133,7 +133,7 @@ class _Export:
         return "\n".join(lines.values())
 
     def run(self, views: list[ViewChoice] | None) -> str:
-        """Bring all tables to the dataset's state; gives what was done."""
+        """Update all tables to the dataset's state; gives a summary."""
         if self._partition is not None:
             self._check_partition(self._partition, views or ())
         there = self._tables()
@@ -165,7 +165,7 @@ class _Export:
             )
 
     def tidy(self, *, optimize: bool, keep: int | None) -> None:
-        """Make few files of many, and remove those of old versions, where that is asked for."""
+        """Merge small files and remove old versions, as requested."""
 
         def change(_: str, table: Any) -> None:
             properties = self._properties(_recorded(table))
@@ -184,7 +184,7 @@ class _Export:
         return DeltaTable(uri, storage_options=options) if there else None
 
     def _tables(self) -> dict[str, DeltaTable]:
-        """All tables that lie here, by their names."""
+        """Open all tables of the target, by name."""
         try:
             store = fs.PyFileSystem(DeltaStorageHandler(self._target, self._options))
         except TableNotFoundError:  # nor a directory
@@ -195,14 +195,14 @@ class _Export:
         return {str(each.metadata().name): each for each in found if each is not None}
 
     def _uri(self, name: str) -> str:
-        """Where the table of a record type or view lies."""
+        """The address of the table of a record type or view."""
         plain = "".join(c if c.isalnum() or c in "._-" else "_" for c in name)
         if plain != name:
             plain += "_" + hashlib.sha256(name.encode()).hexdigest()[:8]
         return f"{self._target}/{plain}"
 
     def _again(self, name: str, change: Callable[[str, DeltaTable | None], None]) -> None:
-        """Change a table; where another export came first, look at it again."""
+        """Change a table; if another export commits first, read the table again and retry."""
         step(f"exporting {name}")
         table = self._table(name)
         for left in reversed(range(_TRIES)):
@@ -228,7 +228,7 @@ class _Export:
             check_current(self._dataset)
 
     def _properties(self, recorded: Mapping[str, Any]) -> CommitProperties:
-        """Of a transaction that stands against the version that was looked at, or not at all."""
+        """Properties of a transaction, which fails if another one has committed meanwhile."""
         return CommitProperties(
             custom_metadata={_METADATA: json.dumps(recorded)},
             app_transactions=[Transaction(self._app, self._number)],
@@ -238,7 +238,7 @@ class _Export:
     def _commit(self, name: str, table: DeltaTable | None, schema: pa.Schema, doc: str,
                 rows: Iterable[pa.Table], come: int, gone: int,
                 how: Mapping[str, Any], **recorded: str) -> None:  # fmt: skip
-        """One transaction: rows come, and those that ``how`` says leave; so many each."""
+        """Add rows and remove those that ``how`` selects, in one transaction."""
         if table is None:
             divided = [self._partition] if self._partition in schema.names else None
             how = {"name": name, "description": doc, "partition_by": divided}
@@ -257,7 +257,7 @@ class _Export:
         self._written.tables += bool(come or gone)
 
     def _layout(self, name: str, divided: str | None) -> tuple[pa.Schema, str, list[pl.Expr]]:
-        """The columns of a table, what it is, and those that are made of the time of its rows."""
+        """The schema of a table, its description, and expressions for partition columns."""
         kind = self._dataset.record_type(name)
         doc, comments = column_comments(self._dataset, name)
         fields, time, made = kind.arrow_schema, kind.roles.get("time"), []
@@ -270,7 +270,7 @@ class _Export:
         return table_schema(fields, comments), doc, made
 
     def _bring(self, name: str, table: DeltaTable | None) -> None:
-        """Give a table the rows of pieces that came instead of those of pieces that left."""
+        """Replace the rows of pieces that are no longer in the dataset by those of new pieces."""
         divided = self._partition
         if table is not None:
             present = next(iter(table.metadata().partition_columns), None)
@@ -288,7 +288,7 @@ class _Export:
         for piece in pieces:
             wanted[piece.number] += piece.rows
         held = {} if table is None else _held(table)
-        ours = None not in held  # else somebody else added rows
+        ours = None not in held  # a row without a piece was added by another program
         same = {number for number, rows in held.items() if ours and wanted[number] == rows}
         how: dict[str, Any] = {"mode": "append"}
         if table is not None:
@@ -318,7 +318,7 @@ class _Export:
 
     def _put(self, view: ViewChoice, frame: pl.LazyFrame, digest: str,
              name: str, table: DeltaTable | None) -> None:  # fmt: skip
-        """Write a view as a whole, where its rows are others than the table has."""
+        """Write all rows of a view, if they differ from the rows of the table."""
         recorded = {} if table is None else _recorded(table)
         if recorded == {"token": self._token, "digest": digest}:
             return
@@ -338,23 +338,23 @@ def _kinds(schema: Schema) -> dict[str, str]:
 
 
 def _recorded(table: DeltaTable) -> dict[str, str]:
-    """What the last export said of a table; nothing where its log is cut."""
+    """Read the metadata of the last export; empty if the table's log no longer has it."""
     said = (commit.get(_METADATA) for commit in table.history(_LOOKED_BACK))
     found = next(filter(None, said), None)
     return json.loads(found) if found else {}
 
 
 def _number(piece: Piece) -> int:
-    """What names a piece, also in other exports: its input and its run.
+    """Number a piece by its input and its run, in the same way in each export.
 
-    Where two have the same number, a table has the rows of both or of none.
+    If two pieces had the same number, a table would have the rows of both or of neither.
     """
     text = json.dumps([piece.key, piece.run])
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], signed=True)
 
 
 def _held(table: DeltaTable) -> Mapping[int, int]:
-    """How many rows of which piece a table has."""
+    """Count the rows of a table by piece."""
     counted = (
         QueryBuilder()
         .register("held", table)

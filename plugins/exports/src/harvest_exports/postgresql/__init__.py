@@ -1,1 +1,1 @@
-"""The exporter ``postgresql``: tables in a schema, kept up to date commit by commit."""
+"""The exporter ``postgresql``: tables in a schema, updated after each commit."""

@@ -1,9 +1,9 @@
-"""Columns of a table: which type of PostgreSQL keeps every value of a polars type, and how.
+"""Columns of a table: the PostgreSQL type that keeps every value of a polars type.
 
-Rows are sent in PostgreSQL's binary form, so that what is sent must be of exactly the column's
-type.  Lists of plain values are arrays; maps, structs and lists of such are jsonb.  A few values
-have no place there: a NUL in a text, times before 4714 BC, a map with one key twice.  They are
-changed as little as can be, and the row says in which columns.
+Rows are sent in PostgreSQL's binary format, so values must have exactly the column's type.  Lists
+of plain values are arrays; maps, structs and lists of them are jsonb.  PostgreSQL cannot hold a few
+values: NUL in a text, times before 4714 BC, a map with a duplicate key.  They are changed as little
+as possible, and the row names the changed columns.
 """
 
 from __future__ import annotations
@@ -87,9 +87,9 @@ _WIDER: Final[Mapping[str, tuple[str, ...]]] = {
 
 
 def sql_type(kind: pl.DataType) -> str:
-    """The type of PostgreSQL that keeps every value of a polars type.
+    """Choose the PostgreSQL type that keeps every value of a polars type.
 
-    Raises UsageError for Python objects, which have no type at all.
+    Raises UsageError for Python objects.
     """
     if isinstance(kind, pl.Datetime):
         return "timestamp" if kind.time_zone is None else "timestamptz"
@@ -106,7 +106,7 @@ def sql_type(kind: pl.DataType) -> str:
 
 
 def wider(present: str, wanted: str) -> str | None:
-    """The one of two types of a column that keeps every value of both; None where neither does."""
+    """The type that keeps every value of both types; None if neither does."""
     if present == wanted:
         return present
     if present.endswith("[]") and wanted.endswith("[]"):
@@ -119,7 +119,7 @@ def wider(present: str, wanted: str) -> str | None:
 
 @attrs.frozen
 class Column:
-    """A column of the dataset's rows and of a table.
+    """A column of the dataset and its column in the table.
 
     name: in the dataset; sql_name, sql_type: in the table; shape: its polars type where it is
     written as JSON, which a new field of a struct changes.
@@ -132,7 +132,7 @@ class Column:
 
     @property
     def sent(self) -> Any:
-        """The polars type that is sent."""
+        """The polars type of the encoded column."""
         kind = self.sql_type
         if kind == JSON:
             return pl.String()
@@ -147,7 +147,7 @@ class Column:
 def encoded(
     frame: pl.DataFrame, columns: Sequence[Column], places: pl.DataFrame
 ) -> tuple[pa.Table, int]:
-    """The rows as they are sent, with their places, and how many values had to be changed."""
+    """Encode rows with their pieces; gives also the number of changed values."""
     changes: dict[str, pl.Series] = {}
     sent = []
     for column in columns:
@@ -162,7 +162,7 @@ def encoded(
 
 
 def _marks(changes: Mapping[str, pl.Series], rows: int) -> pl.Series:
-    """Of each row the columns that were changed, null where none was."""
+    """List the changed columns of each row; null if none changed."""
     if not changes:
         return pl.repeat(None, rows, dtype=pl.List(pl.String), eager=True).alias(CHANGED)
     names = [pl.when(pl.col(name)).then(pl.lit(name)) for name in changes]
@@ -172,7 +172,7 @@ def _marks(changes: Mapping[str, pl.Series], rows: int) -> pl.Series:
 
 
 def _encoded(series: pl.Series, column: Column) -> tuple[pl.Series, pl.Series | None]:
-    """A column as it is sent, and which of its values had to be changed, None where none had."""
+    """Encode a column; gives also a mask of changed values, None if none changed."""
     if column.sql_type == JSON:
         return json_texts(series)
     changed = None
@@ -189,7 +189,7 @@ def _encoded(series: pl.Series, column: Column) -> tuple[pl.Series, pl.Series | 
 
 
 def _within(series: pl.Series, sent: Any) -> tuple[pl.Series, pl.Series | None]:
-    """Times in microseconds, and none before the first that PostgreSQL has."""
+    """Clip times to the range of PostgreSQL, in microseconds."""
     whole = series.cast(sent)
     changed = whole.cast(series.dtype).ne_missing(series) if series.dtype != sent else None
     first = _FIRST_DAY if sent == pl.Date else _FIRST_MICROSECOND
@@ -206,7 +206,7 @@ def _within(series: pl.Series, sent: Any) -> tuple[pl.Series, pl.Series | None]:
 
 
 def _has_nul(series: pl.Series) -> bool:
-    """Whether a text holds a NUL; one look at all their bytes."""
+    """Whether any text has a NUL byte."""
     flat = series.explode() if isinstance(series.dtype, pl.List) else series
     for array in flat.to_frame().to_arrow(compat_level=pl.CompatLevel.oldest()).column(0).chunks:
         texts = array.buffers()[2]

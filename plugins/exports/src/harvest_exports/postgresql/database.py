@@ -1,4 +1,4 @@
-"""A PostgreSQL, reached through ADBC: statements and bulk loads in one transaction."""
+"""A connection to PostgreSQL through ADBC: statements and bulk loads in one transaction."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ _SESSION: Final = (
 
 
 def shown_address(target: str) -> str:
-    """The URI as it may be shown: without a password, were there one.
+    """The URI without query, safe to show.
 
-    Raises UsageError where it is not a URI of PostgreSQL, or holds a password.
+    Raises UsageError if it is not a URI of PostgreSQL, or has a password.
     """
     try:
         parts = urlsplit(target)
@@ -55,29 +55,29 @@ def shown_address(target: str) -> str:
 
 
 class Database:
-    """A connection with a transaction that is open."""
+    """A connection with an open transaction."""
 
     def __init__(self, connection: Any, address: str):
         self._cursor = connection.cursor()
         self.address = address
 
     def execute(self, statement: str, *values: Any) -> None:
-        """Carry out one statement; values stand for ``$1``, ``$2``, ..."""
+        """Execute one statement with values for ``$1``, ``$2``, ..."""
         self._cursor.execute(statement, parameters=values or None)
 
     def rows(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
-        """All rows that a query gives."""
+        """Fetch all rows of a query."""
         self.execute(statement, *values)
         return list(self._cursor.fetchall())
 
     def value(self, statement: str, *values: Any) -> Any:
-        """The one value that a query gives."""
+        """Fetch the single value of a query."""
         return self.rows(statement, *values)[0][0]
 
     def load(self, schema: str, table: str, columns: pa.Schema, tables: Iterator[pa.Table]) -> None:
-        """Append rows to a table, whose columns of these names are of exactly these types.
+        """Append rows to a table with the same column names and types.
 
-        An error of who makes the rows is raised as it is.
+        Errors raised while rows are made pass through unchanged.
         """
         batches = (batch for each in tables for batch in each.to_batches())
         with streamed(columns, batches) as reader:
@@ -86,9 +86,9 @@ class Database:
 
 @contextlib.contextmanager
 def connected(target: str) -> Iterator[Database]:
-    """A database in one transaction, which stands where all goes well and never was otherwise.
+    """Connect in one transaction: commit it at the end, roll it back after an error.
 
-    Raises UsageError as ``shown_address``, HarvestError where PostgreSQL says no.
+    Raises UsageError like ``shown_address``, HarvestError for an error of PostgreSQL.
     """
     address = shown_address(target)
     try:

@@ -1,8 +1,8 @@
-"""Bringing a schema to the state of a dataset, in one transaction.
+"""Update a PostgreSQL schema to the state of a dataset, in one transaction.
 
-Of a record type the rows that differ are deleted and sent; a view is sent as a whole where its
-rows differ.  The commit's token is written with them: whenever an export is cut short, the schema
-has the old rows and the old token, and the next export goes on from there.
+An export deletes and sends the rows of record types that differ; it sends a view as a whole if its
+rows differ.  The commit's token is written in the same transaction.  If an export is killed, the
+schema keeps the old rows and the old token, and the next export starts from there.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ from .state import OWN_TABLES, Held, State
 from .tables import Fit, fit
 
 SENT_ROWS: Final = 16_384
-"""Rows that are encoded and sent together."""
+"""Rows encoded and sent at a time."""
 
 _Rows: TypeAlias = tuple[pl.DataFrame, pl.DataFrame]
-"""Rows, and what names them: their piece and their number in it; views have none."""
+"""Rows, and the piece and row number of each; views have no pieces."""
 
 
 def write(
@@ -48,12 +48,12 @@ def write(
     schema: str = "harvest",
     views: str | Iterable[str] | None = None,
 ) -> str:
-    """The exporter ``postgresql``; gives what it did in words.
+    """The exporter ``postgresql``; gives a summary.
 
-    schema: of the database, for this dataset alone; views: as ``chosen.views_named`` takes them,
-    those that the schema has where it is None.
-    Raises UsageError for another target, HarvestError where PostgreSQL says no, DatasetChanged
-    where another export came first that was of a later commit.
+    schema: of the database, for this dataset alone; views: as in ``chosen.views_named``, by
+    default those that the schema has.
+    Raises UsageError for another target, HarvestError for an error of PostgreSQL, DatasetChanged
+    if a later commit was already exported.
     """
     chosen = views_named(dataset, views)
     if identifiers([schema])[schema] != schema:
@@ -68,14 +68,14 @@ def write(
 
 
 def _wait_for_turn(database: Database, schema: str, dataset: Dataset) -> None:
-    """Keep others from exporting into the schema until the transaction ends."""
+    """Lock the schema against other exports until the transaction ends."""
     key = "hashtextextended($1, 0)"
     name = f"harvest:{schema}"
     if database.value(f"SELECT pg_try_advisory_xact_lock({key})", name):
         return
     step("waiting for another export to end")
     database.rows(f"SELECT pg_advisory_xact_lock({key})", name)
-    check_current(dataset)  # the other may have been of a later commit
+    check_current(dataset)  # the other export may have written a later commit
 
 
 class _Export:
@@ -89,7 +89,7 @@ class _Export:
 
     @property
     def said(self) -> str:
-        """What was done, in a sentence."""
+        """A summary of the export, in one sentence."""
         text = f"{self._written} of the schema {self._schema!r}"
         if self._changed:
             values = count_in_words(self._changed, "value")
@@ -97,7 +97,7 @@ class _Export:
         return text
 
     def run(self, views: Sequence[ViewChoice] | None) -> None:
-        """Bring all tables to the dataset's state."""
+        """Update all tables to the dataset's state."""
         held = self._state.held
         if views is None:
             views = [ViewChoice.parse(each.name) for each in held.values() if each.kind == "view"]
@@ -117,7 +117,7 @@ class _Export:
         self._state.commit_of(self._dataset)
 
     def _tables(self, names: Sequence[str]) -> dict[str, str]:
-        """The table of each record type and view: that which it has, or a new one."""
+        """Name the table of each record type and view; existing tables keep their names."""
         known = {name: held.table for name, held in self._state.held.items()}
         taken = {*OWN_TABLES, *known.values()}
         new = [name for name in names if name not in known]
@@ -130,7 +130,7 @@ class _Export:
         return known
 
     def _drop(self, held: Held) -> None:
-        """Take a view's table away."""
+        """Drop the table of a view."""
         self._written.removed += held.rows
         self._written.tables += 1
         self._state.forget(held)
@@ -172,9 +172,9 @@ class _Export:
     def _change(
         self, held: Held, fitted: Fit, gone: Collection[str], come: Mapping[str, PartFile]
     ) -> None:
-        """Give a table the rows of files that came instead of those of files that left.
+        """Delete the rows of files that are gone, and send the rows of new files.
 
-        Rows that went from one into another stay as they are, unless columns were added.
+        Rows that only moved to another file stay unchanged, unless columns were added.
         """
         before = self._state.pieces(held, gone)
         pieces, stay = numbered(
@@ -190,13 +190,13 @@ class _Export:
         self._state.keep_pieces(held, before, pieces)
 
     def _keep(self, held: Held) -> None:
-        """Put a table that was changed on record."""
+        """Record that a table was changed."""
         held.token = self._dataset.manifest.token
         self._written.tables += 1
         self._state.keep(held)
 
     def _delete(self, held: Held, gone: Sequence[Piece]) -> None:
-        """Delete rows, by the table's key: it costs as much as there are."""
+        """Delete rows by the table's key, in time proportional to their number."""
         rows = sum(piece.rows for piece in gone)
         where = quoted(self._schema, held.table)
         if rows and rows == held.rows:
@@ -208,7 +208,7 @@ class _Export:
         self._written.removed += rows
 
     def _clear(self, held: Held) -> None:
-        """The dataset has no rows of a record type any more: its table stays, empty."""
+        """Empty the table of a record type that the dataset no longer has."""
         if held.files:
             gone = self._state.pieces(held, held.files)
             self._delete(held, gone)
@@ -216,7 +216,7 @@ class _Export:
             self._keep(held)
 
     def _load(self, held: Held, columns: Sequence[Column], rows: Iterable[_Rows]) -> None:
-        """Send rows, batch by batch."""
+        """Send rows in batches."""
         sent = 0
 
         def tables() -> Iterator[pa.Table]:
@@ -240,7 +240,7 @@ class _Export:
     # --- views ---
 
     def _export_view(self, view: ViewChoice, table: str) -> None:
-        """Send a view as a whole, where its rows are others than the table has."""
+        """Send all rows of a view, if they differ from the rows of the table."""
         step(f"exporting {view.label}")
         dataset, held = self._dataset, self._state.held.get(view.label)
         with stored_view(dataset, view) as found:

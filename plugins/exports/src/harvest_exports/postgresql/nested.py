@@ -1,6 +1,6 @@
-"""Maps, structs and lists of such as PostgreSQL's binary jsonb: a byte 1, then the JSON text.
+"""Encode maps, structs and lists of them as PostgreSQL's binary jsonb: a byte 1, then JSON text.
 
-The text is that of harvest's JSON Lines: NaN and the infinities are words, bytes base64.
+The text is the same as in harvest's JSON Lines: NaN and infinities are words, bytes are base64.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _ESCAPES: Final = re.compile(r"\\(?:u0000|.)", re.DOTALL)
 
 
 def json_texts(series: pl.Series) -> tuple[pl.Series, pl.Series | None]:
-    """The values as they are sent, and which of them had to be changed; None where none had.
+    """Encode the values; gives also a mask of changed values, None if none changed.
 
     An object of jsonb has each key once: a map that has one twice is an array of its pairs.
     """
@@ -44,7 +44,7 @@ def _texts(series: pl.Series) -> pl.Series:
 
 
 def _with_a_key_twice(series: pl.Series) -> pl.Series:
-    """Which values are maps, lists of structs of key and value, that have one key twice."""
+    """Mask the maps (lists of structs of key and value) with a duplicate key."""
     inner = series.dtype.inner if isinstance(series.dtype, pl.List) else None
     if not isinstance(inner, pl.Struct) or [f.name for f in inner.fields] != ["key", "value"]:
         return pl.repeat(False, len(series), dtype=pl.Boolean, eager=True)
@@ -53,7 +53,7 @@ def _with_a_key_twice(series: pl.Series) -> pl.Series:
 
 
 def _without_nul(text: str) -> str:
-    """The JSON text with what shows a NUL in its place; any other escape stays."""
+    """Replace NUL escapes in JSON text; other escapes stay."""
 
     def shown(match: re.Match[str]) -> str:
         return match[0] if match[0] != _NUL else NUL_SHOWN.replace("\\", "\\\\")

@@ -1,4 +1,4 @@
-"""The runs that wrote a dataset, as a table next to its rows, for dashboards."""
+"""A table of the runs that wrote a dataset, for dashboards."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _ROW: Final = pa.schema(
 
 
 def keep_runs(database: Database, schema: str, dataset: Dataset) -> None:
-    """Bring the table to the dataset's runs: those that came since the last one are sent."""
+    """Update the table of runs: send those since the last export."""
     where, runs = quoted(schema, RUNS), dataset.manifest.runs
     last = database.rows(f"SELECT number, run FROM {where} ORDER BY number DESC LIMIT 1")
     known = last[0][0] + 1 if last else 0

@@ -1,6 +1,6 @@
-"""What a schema holds of a dataset, in tables next to its rows: the account of the last export.
+"""The state of a schema: which pieces and views of a dataset its tables have.
 
-It is changed in the transaction that changes the rows, so that both are of one commit, always.
+It is stored in the same schema and changes in the same transaction as the rows.
 """
 
 from __future__ import annotations
@@ -62,13 +62,13 @@ _PIECE: Final = pa.schema(
 
 @attrs.define
 class Held:
-    """A table of rows that the schema has.
+    """The state of a table.
 
     name: the record type, or the view with its settings; kind: ``record type`` or ``view``.
-    rows, changed_values: how many; digest: of rows that are sent as a whole.
-    token: of the commit at which it was changed last.
-    files: names of the dataset's files of which it has rows; unused: a number that no piece of its
-        rows has, nor any greater one.
+    rows, changed_values: their number; digest: of all rows of a view.
+    token: of the commit that changed it last.
+    files: names of the dataset's files whose rows it has; unused: the next free number of a
+        piece.
     """
 
     table: str
@@ -84,7 +84,7 @@ class Held:
 
 
 class State:
-    """The tables that a schema holds, by what they are of."""
+    """The tables of a schema, by record type or view."""
 
     def __init__(self, database: Database, schema: str, held: Mapping[str, Held]):
         self._database = database
@@ -93,9 +93,9 @@ class State:
 
     @classmethod
     def read(cls, database: Database, schema: str, dataset: Dataset) -> State:
-        """The state of a schema, which is made where there is none.
+        """Read the state of a schema, and create the schema if it is missing.
 
-        Raises UsageError where the schema holds another dataset, or tables of somebody else.
+        Raises UsageError if the schema has another dataset, or tables of another program.
         """
         if not _made(database, schema, EXPORT):
             _make(database, schema)
@@ -116,7 +116,7 @@ class State:
         return cls(database, schema, _held(database, schema))
 
     def commit_of(self, dataset: Dataset) -> None:
-        """Say that the rows are those of the dataset's commit."""
+        """Record that the rows are those of the dataset's commit."""
         manifest = dataset.manifest
         self._database.execute(f"DELETE FROM {quoted(self.schema, EXPORT)}")
         self._database.execute(
@@ -130,7 +130,7 @@ class State:
         keep_runs(self._database, self.schema, dataset)
 
     def keep(self, held: Held) -> None:
-        """Put on record what a table is and how many rows it has."""
+        """Record the state of a table."""
         self.held[held.name] = held
         columns = json.dumps([attrs.astuple(column) for column in held.columns.values()])
         where = quoted(self.schema, TABLES)
@@ -142,7 +142,7 @@ class State:
         )
 
     def pieces(self, held: Held, files: Collection[str]) -> list[Piece]:
-        """The pieces of a table whose rows were in these files of the dataset, by number."""
+        """The pieces of a table whose rows come from these files, in order of number."""
         if not files:
             return []
         found = self._database.rows(
@@ -154,7 +154,7 @@ class State:
         return [Piece(key, run, rows, file, number=n) for key, run, rows, file, n in found]
 
     def keep_pieces(self, held: Held, gone: Iterable[Piece], come: Iterable[Piece]) -> None:
-        """Put on record which pieces a table has no more, and which it has now."""
+        """Record which pieces a table no longer has, and which it has now."""
         if numbers := [piece.number for piece in gone]:
             where = f'{quoted(self.schema, PIECES)} WHERE "table" = $1 AND piece = ANY ($2)'
             self._database.execute(f"DELETE FROM {where}", held.table, numbers)
@@ -166,7 +166,7 @@ class State:
             self._database.load(self.schema, PIECES, _PIECE, iter([table]))
 
     def forget(self, held: Held) -> None:
-        """Take a table of rows away, and what is known of it."""
+        """Drop a table and its state."""
         del self.held[held.name]
         self._database.execute(f"DROP TABLE IF EXISTS {quoted(self.schema, held.table)}")
         for each in (TABLES, PIECES):
@@ -175,7 +175,7 @@ class State:
 
 
 def _identity(dataset: Dataset) -> str:
-    """What a dataset keeps wherever it lies: its first run."""
+    """The identity of a dataset, which stays when it moves: its first run."""
     return str(dataset.manifest.runs[0])
 
 
@@ -188,7 +188,7 @@ def _made(database: Database, schema: str, table: str) -> bool:
 
 
 def _make(database: Database, schema: str) -> None:
-    """The schema, with rights for its owner alone, and the tables of its state."""
+    """Create the schema, with rights for its owner alone, and the tables of its state."""
     others = database.value("SELECT count(*) FROM pg_tables WHERE schemaname = $1", schema)
     if others:
         raise UsageError(
@@ -202,7 +202,7 @@ def _make(database: Database, schema: str) -> None:
 
 
 def _declare(database: Database, schema: str) -> None:
-    """The tables of the state, as far as the schema has them not."""
+    """Create the missing tables of the state."""
     for table, (meaning, columns) in _DECLARED.items():
         if _made(database, schema, table):
             continue
@@ -213,7 +213,7 @@ def _declare(database: Database, schema: str) -> None:
 
 
 def _held(database: Database, schema: str) -> dict[str, Held]:
-    """What the schema holds; a table that somebody dropped is not among it."""
+    """Read the state of the tables that exist."""
     there = "SELECT tablename FROM pg_tables WHERE schemaname = $1"
     for each in (TABLES, PIECES):
         where = quoted(schema, each)

@@ -1,4 +1,4 @@
-"""Tables of rows: made, altered where columns came or widened, with comments on what they mean."""
+"""Create tables, alter them for new or wider columns, and write comments."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from .state import Held
 
 @attrs.frozen
 class Fit:
-    """What a table had to become for its rows.
+    """How a table was fitted to the rows.
 
-    columns: those of the rows, in order, as the table has them.
-    added: those that came to a table that was there; reshaped: whether values of a column are
+    columns: of the rows, in order, as the table has them.
+    added: new columns of an existing table; reshaped: whether values of a column are
     written in another shape, so that rows that are there no longer fit.
     """
 
@@ -39,9 +39,9 @@ def fit(
     is_new: bool,
     docs: Callable[[], tuple[str, Mapping[str, str]]],
 ) -> Fit:
-    """Make or alter a table so that it takes rows of these polars types.
+    """Create or alter a table for rows of these polars types.
 
-    Raises UsageError where a column is of a type that keeps not all values.
+    Raises UsageError for a column whose type cannot keep all values.
     """
     wanted = _wanted(held, kinds)
     if is_new:
@@ -67,7 +67,7 @@ def fit(
 
 
 def _wanted(held: Held, kinds: Mapping[str, Any]) -> list[Column]:
-    """The columns of rows, each with the name that the table has or gives it."""
+    """The columns of the rows, each with its name in the table."""
     known = {name: column.sql_name for name, column in held.columns.items()}
     taken = {*RESERVED, *PLACES, *known.values()}
     names = known | identifiers([name for name in kinds if name not in known], taken)
@@ -95,7 +95,7 @@ def _create(database: Database, schema: str, held: Held, columns: list[Column]) 
 def _altered(
     database: Database, schema: str, held: Held, present: Column, wanted: Column
 ) -> tuple[Column, bool]:
-    """The column as the table has it now, and whether rows that are there have another shape."""
+    """Alter a column; gives it, and whether existing rows have another shape."""
     sent = wider(present.sql_type, wanted.sql_type)
     if sent is None:
         raise UsageError(
@@ -116,7 +116,7 @@ def _altered(
 def _explain(
     database: Database, schema: str, held: Held, docs: tuple[str, Mapping[str, str]]
 ) -> None:
-    """Write what the table and its columns mean into the database's own catalogue."""
+    """Write comments on the table and its columns."""
     name, (meaning, columns) = quoted(schema, held.table), docs
     database.execute(f"COMMENT ON TABLE {name} IS {literal(f'{held.name}: {meaning}')}")
     said = {column.sql_name: columns.get(column.name, "") for column in held.columns.values()}
