@@ -167,5 +167,5 @@ def test_names_that_a_database_cuts_stay_apart_and_are_told_whole(pages):
     assert all(len(name) <= 63 for name, _ in told)
     # also in the next export
     pages.put("b", f"{LONG}b=5")
-    assert pages.export(source_of(**dict.fromkeys(names, str))).startswith("1 row sent")
+    assert pages.export(source_of(**dict.fromkeys(names, str))).startswith("1 row written")
     assert ("5",) in pages.rows(f'SELECT "{told[1][0]}" FROM harvest.page_line')
