@@ -163,7 +163,7 @@ def test_the_password_comes_from_the_environment_and_is_told_nowhere(tmp_path, m
         monkeypatch.setenv("PGPASSFILE", str(tmp_path / "pass"))
         said = dataset.export("postgresql", uri).text
         # then it is in nothing that is said or kept, not even in the server's log
-        assert said.startswith("1 row sent")
+        assert said.startswith("1 row written")
         kept = [path for path in (tmp_path / "out").rglob("*") if path.is_file()]
         assert not [p for p in (*kept, root / "log") if b"right-one" in p.read_bytes()]
 
