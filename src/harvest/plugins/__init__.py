@@ -1,4 +1,4 @@
-"""Finding plugins and asking them what they offer: ``manager()`` has those of this process."""
+"""Find plugins and look up their declarations; ``manager()`` has the plugins of this process."""
 
 from __future__ import annotations
 
