@@ -115,7 +115,7 @@ class DirectorySink(Sink):
                     touched |= {place.parent, place.parent.parent}
                 return moved
             if path in held:
-                continue  # another content of the same part, in force until the commit
+                continue  # other content of the same part, in force until the commit
             if not staged.is_file():
                 continue
             if not place.parent.is_dir():

@@ -33,7 +33,8 @@ CERTAINTIES: Final[Mapping[str, str]] = {
 class Threshold:
     """A number in a rule's condition that a user may change.
 
-    value: the default; doc: its meaning, with the unit.
+    value: the default.
+    doc: its meaning, with the unit.
     """
 
     value: float
@@ -84,7 +85,7 @@ class Rule:
 
     name: ``family.rule`` (``io.small_requests``).
     doc: what it looks for and why that matters, in one or two sentences.
-    view: the view that it reads; settings: settings of that view.
+    view: the view that it reads.
     among: an SQL condition over the view's columns that selects the rows the rule is about; by
         default all (``processes > 1``).
     where: an SQL condition that selects rows among these. Write a threshold in braces: ``requests
@@ -101,6 +102,7 @@ class Rule:
     judged: what the rule checks, and what it leaves out.
     unable: why it may lack data, and which field or option of the recorder adds the data.
     thresholds: by name.
+    settings: settings of the view, by name.
     requires: record types without which it cannot check, beyond those that the view needs.
     reports: names of the reports that begin with its findings.
     """

@@ -38,7 +38,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
 
 
 def _run(argv: list[str]) -> int:
-    from .app import app, call  # late: a signal during this long import ends as one line
+    from .app import app, call  # late: this import is slow, and signals are handled before
 
     # with such a variable, typer completes words for a shell, and ends with SystemExit
     completes = any(name.startswith("_") and name.endswith("_COMPLETE") for name in os.environ)
@@ -92,6 +92,6 @@ def _other_outcome(error: Exception) -> _End:
         return code, show
     if type(error).__name__ == "Abort":  # end of input at a prompt
         return ExitCode.INTERRUPTED, "interrupted"
-    from harvest.plugins.registry import manager  # late: nothing of it is imported without need
+    from harvest.plugins.registry import manager  # late: imported only if needed
 
     return ExitCode.FAILED, f"unexpected {type(error).__name__}: {error}; {manager().blame(error)}"

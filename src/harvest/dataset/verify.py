@@ -70,7 +70,7 @@ def judge(dataset: Dataset) -> Verdict:
         writer = holder(dataset.sink.state)
         if writer is not None:
             return Verdict(problems=[each for each in found if not each.passing], writer=writer)
-        # a writer that ended since has finished what it left for a moment
+        # if a writer has ended since, its temporary states are gone: check again
         if found == before or not any(each.passing for each in found):
             break
         before = found

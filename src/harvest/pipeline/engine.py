@@ -99,8 +99,8 @@ class Work:
     def again(self, recipe: Path, *, workers: int, wait_s: float) -> tuple[str, ...]:
         """Return the arguments of ``harvest`` that repeat this run with the engine ``local``.
 
-        recipe: path for ``write_recipe``, with all other options; wait_s: seconds to wait for
-        locks.
+        recipe: path for ``write_recipe``, which writes all other options.
+        wait_s: seconds to wait for the datasets' locks.
         """
         # locations are arguments: they may contain bytes that TOML cannot hold
         return (

@@ -2,7 +2,7 @@
 
 It is stored with the dataset. ``harvest verify --repair`` and ``harvest rejects --replay`` use it
 to read inputs again. It contains no secrets: sources redact their locations, and secret settings
-are left out.
+are hidden.
 """
 
 from __future__ import annotations

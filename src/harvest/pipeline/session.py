@@ -100,7 +100,7 @@ class Session:
         return [manifest_of(sink).runs for sink in self.sinks]
 
     def enters(self) -> Callable[[str], bool] | None:
-        """Return a predicate: would a run enter this directory? None if it enters all."""
+        """Return a function that says whether a run enters a directory; None if it enters all."""
         selection = self._selection()
         return None if selection is None else selection.enters
 

@@ -15,6 +15,6 @@ __all__ = ["API_VERSION", "OLDEST_API_VERSION", "PluginManager", "manager", "plu
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from . import registry  # late: help needs the commands of plugins alone
+    from . import registry  # late: help needs only the commands of plugins
 
     return getattr(registry, name)

@@ -256,7 +256,7 @@ class PluginManager(Registered):
                 with contained():
                     classes = chain(*self._only(RECORD_TYPES, self._pluggy.get_plugin(name))())
                     kinds = [record_type(cls) for cls in classes]
-            except Exception as error:  # noqa: BLE001 - a hook is a stranger's code
+            except Exception as error:  # noqa: BLE001 - a hook is third-party code
                 self._note_broken(plugin, PluginError(f"{RECORD_TYPES} failed: {error!r}"))
             else:
                 yield from kinds

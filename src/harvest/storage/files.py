@@ -63,7 +63,7 @@ def in_place_of_files(state: Path, *, top: bool = False) -> Iterator[tuple[Path,
     """Yield each entry of a state directory that has the wrong kind, and the kind found.
 
     A link instead of a directory may be the user's own: ``refuse_links`` checks it. Nobody makes a
-        link named ``aside``, so such a link is yielded.
+    link named ``aside``, so such a link is yielded.
     top: check only the entries directly in the directory, including the lock.
     """
     for path in sorted(state.iterdir()):

@@ -33,7 +33,7 @@ class Part:
     """One partition as a dataset holds it.
 
     key: identifies source, origin and partition.
-    stem: identifies also the state of the input; file names begin with it.
+    stem: identifies the state of input, plugin and settings, too; file names begin with it.
     fingerprint, plugin, config: state of the input, version of the plugin, digest of the settings.
     files: files that the sink wrote; rows: number of rows of each record type.
     read, filtered, ``folded``, rejected: counts; ``read = rows + filtered + folded + rejected``.

@@ -125,7 +125,7 @@ def refuse_links(state: Path) -> None:
 def storage_errors(
     where: str, standing: Callable[[], str] = lambda: "nothing of this run was committed"
 ) -> Iterator[None]:
-    """Convert storage and memory errors to HarvestError, with ``standing`` as the remedy."""
+    """Convert OSError (with ``standing`` as the remedy) and MemoryError to HarvestError."""
     try:
         yield
     except BrokenPipeError:  # the reader of the output has closed it: not an error of the storage

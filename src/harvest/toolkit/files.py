@@ -288,7 +288,7 @@ def _temporary_of(path: Path) -> tuple[Path, int | None]:
                 return temporary, descriptor
         except BlockingIOError:  # another process is writing it
             pass
-        except OSError:  # no locks here
+        except OSError:  # a file system without locks
             temporary.unlink(missing_ok=True)
         os.close(descriptor)
     return path.with_name(f".{path.name}.{os.urandom(6).hex()}.tmp"), None

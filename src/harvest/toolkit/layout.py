@@ -24,7 +24,7 @@ def shorten(text: str, width: int, form: str | None = None) -> str:
     >>> shorten("tcp://10.9.0.21:40101", 15, "id")
     'tcp://1…1:40101'
     >>> shorten("/gpfs/demo/scratch/run1.h5", 15, "path")
-    '…ratch/run1.h5'
+    '…cratch/run1.h5'
     """
     if cell_len(text) <= width:
         return text

@@ -161,7 +161,7 @@ def set_aside(path: Path, state: Path) -> Path:
     refuse_link(state)
     aside = state / ASIDE
     if os.path.lexists(aside) and (aside.is_symlink() or not aside.is_dir()):
-        planted = aside.rename(state / _name_aside(aside))  # the link itself, not where it leads
+        planted = aside.rename(state / _name_aside(aside))  # moves the link itself, not its target
         aside.mkdir()
         planted = planted.rename(aside / planted.name)
         if path == aside:
